@@ -1,0 +1,94 @@
+// The exact peak of one view (one device, one measure) and the set of blocks live at it, in O(1)
+// an event. Used by the recorder (under its lock) and by replay: both find the same peak.
+// Not thread safe. Never calls malloc.
+//
+// Note [Lazy side list]
+// A block carries the ordinal of its allocation. With peak_ordinal the ordinal of the allocation
+// that made the peak, the live set at the peak is
+//     { live blocks with ordinal <= peak_ordinal }  +  side
+// where side holds the blocks with ordinal <= peak_ordinal freed since. A new peak empties the
+// side list; a free adds to it at most once; only allocations can make a peak. Strict `>` keeps
+// the earliest maximum. |side| is at most the number of blocks live at the peak.
+#pragma once
+
+#include <cstdint>
+
+#include "live_set.h"
+
+namespace peakline::record {
+
+class PeakTracker {
+public:
+    // Room for the side list, in blocks. False when memory cannot be mapped.
+    bool init(size_t side_capacity = size_t{1} << 26) { return side_.reserve(side_capacity); }
+
+    void on_alloc(uint64_t ordinal, uint64_t bytes, uint64_t tick) {
+        level_ += bytes;
+        if (tracing_) {
+            total_allocated_bytes_ += bytes;
+            if (level_ > peak_) {
+                set_peak(ordinal, tick);
+            }
+        }
+    }
+
+    // `bytes`: what the block counts in this view; `block.ordinal` tells whether it was live at
+    // the peak.
+    void on_free(const LiveBlock& block, uint64_t bytes) {
+        level_ -= bytes;
+        if (has_peak_ && block.ordinal <= peak_ordinal_ && !side_.push(block)) {
+            ++side_dropped_;
+        }
+    }
+
+    // From here on levels count for the peak; the level of this moment does at once.
+    // `last_ordinal`: of the newest allocation; pass has_allocations = false when there is none.
+    void start(uint64_t last_ordinal, bool has_allocations, uint64_t tick) {
+        tracing_ = true;
+        if (has_allocations && (!has_peak_ || level_ > peak_)) {
+            set_peak(last_ordinal, tick);
+        }
+    }
+    void stop() { tracing_ = false; }
+
+    // Forgets the peak and the total; the level stays.
+    void reset() {
+        peak_ = total_allocated_bytes_ = 0;
+        has_peak_ = false;
+        side_.clear();
+    }
+
+    bool was_live_at_peak(const LiveBlock& live_block) const {
+        return has_peak_ && live_block.ordinal <= peak_ordinal_;
+    }
+
+    uint64_t level_bytes() const { return level_; }
+    uint64_t peak_bytes() const { return peak_; }
+    uint64_t peak_tick() const { return peak_tick_; }
+    uint64_t peak_ordinal() const { return peak_ordinal_; }
+    uint64_t total_allocated_bytes() const { return total_allocated_bytes_; }
+    uint64_t side_dropped_count() const { return side_dropped_; }
+    bool has_peak() const { return has_peak_; }
+    const MappedArray<LiveBlock>& freed_since_peak() const { return side_; }
+
+private:
+    void set_peak(uint64_t ordinal, uint64_t tick) {
+        peak_ = level_;
+        peak_ordinal_ = ordinal;
+        peak_tick_ = tick;
+        has_peak_ = true;
+        side_.clear();
+    }
+
+    uint64_t level_ = 0;
+    uint64_t peak_ = 0;
+    uint64_t peak_ordinal_ = 0;
+    uint64_t peak_tick_ = 0;
+    uint64_t total_allocated_bytes_ = 0;
+    uint64_t side_dropped_ = 0;
+    bool tracing_ = false;
+    bool has_peak_ = false;
+    MappedArray<LiveBlock> side_;
+};
+
+}  // namespace peakline::record

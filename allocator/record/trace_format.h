@@ -1,0 +1,225 @@
+// The trace file: the only definition of its layout. The recorder writes it, report/trace reads it.
+// Includes nothing of ours, allocates nothing. All integers are little endian.
+//
+//   offset 0                 superblock, 4096 bytes
+//   4096 + n * 262144        chunk n: header (128 bytes), then payload
+//
+//   +------------+-----------------+-----------------+-----------------+-- - -
+//   | superblock | chunk 0  DEFS   | chunk 1  EVENTS | chunk 2  EVENTS | ...
+//   +------------+-----------------+-----------------+-----------------+-- - -
+//                 \ header | payload .... committed | not yet written /
+//
+// What always holds
+//   * Bytes of a payload up to `committed` are final. `committed` is stored with release order
+//     after them, so a program killed at any moment leaves a readable file.
+//   * A definition is committed before the first event that names it.
+//   * Deltas restart at every EVENTS chunk, so a chunk decodes alone.
+//   * payload_xxh3 is set when a chunk is sealed (full, or at a clean end), with kChunkSealed.
+//   * A chunk whose magic is 0 was preallocated and never used: the trace ends before it.
+//   * Readers accept their own major and every minor: unknown definition and extended record
+//     types are skipped by length; an unknown incompat flag is refused.
+//
+// Notation: uv = unsigned LEB128 varint, zz = zigzag-coded uv, str = the rest of the record.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+
+namespace peakline::format {
+
+inline constexpr unsigned char kMagic[8] = {0x89, 'P', 'K', 'L', '\r', '\n', 0x1A, '\n'};
+inline constexpr uint16_t kMajor = 1;
+inline constexpr uint16_t kMinor = 0;
+inline constexpr uint32_t kEndianMark = 0x01020304;
+inline constexpr uint32_t kSuperblockBytes = 4096;
+inline constexpr uint32_t kChunkBytes = 256 * 1024;
+inline constexpr uint32_t kTickNs = 128;  // unit of every recorded time
+inline constexpr uint64_t kKnownIncompatFlags = 0;
+
+struct Superblock {
+    unsigned char magic[8];
+    uint16_t major;
+    uint16_t minor;
+    uint32_t endian_mark;
+    uint64_t incompat_flags;
+    uint64_t compat_flags;
+    uint32_t chunk_bytes;
+    uint32_t tick_ns;
+    unsigned char file_uuid[16];
+    unsigned char run_uuid[16];  // the same in every file of one `peakline run`; zero without one
+    uint32_t pid;
+    uint32_t parent_pid;
+    uint64_t start_monotonic_ns;  // tick 0
+    uint64_t start_realtime_ns;   // the same moment, since the epoch
+    uint64_t header_xxh3;         // XXH3-64 of the bytes before this field
+};
+static_assert(sizeof(Superblock) == 104);
+
+inline constexpr uint32_t kChunkMagic = 0x48434B50;  // "PKCH"
+
+enum class ChunkType : uint16_t { kDefs = 1, kEvents = 2, kSummary = 3 };
+
+inline constexpr uint16_t kChunkSealed = 1;
+
+struct ChunkHeader {
+    uint32_t magic;
+    uint16_t type;   // ChunkType
+    uint16_t flags;  // kChunkSealed
+    uint64_t index;  // n, the place in the file
+    // EVENTS only; in other chunks 0.
+    uint64_t first_event;           // events in all earlier EVENTS chunks
+    uint64_t first_ordinal;         // alloc records in all earlier EVENTS chunks
+    uint64_t first_tick;            // time the first record's dt counts from
+    uint64_t base_address;          // address the first alloc's delta counts from
+    uint64_t live_bytes;            // allocated on all devices before the first record
+    uint64_t max_live_bytes;        // largest level reached in this chunk; final when sealed
+    uint32_t committed;             // bytes of payload that are final (atomic, release)
+    uint32_t event_count;           // records in this chunk; final when sealed
+    uint64_t payload_xxh3;          // XXH3-64 of payload[0, committed); 0 until sealed
+    uint64_t reserved[6];
+};
+static_assert(sizeof(ChunkHeader) == 128);
+inline constexpr uint32_t kPayloadBytes = kChunkBytes - sizeof(ChunkHeader);
+
+// ---- EVENTS payload ---------------------------------------------------------------------------
+//
+// record = tag | [uv dt] | body          tag = op << 6 | dt
+//   dt      ticks since the previous record; 0..61 in the tag, 62: uv dt follows, 63: invalid
+//   address uv; (zz((a - previous) >> 9) << 1) when the delta is a multiple of 512,
+//           else (zz(a - previous) << 1 | 1); previous = last alloc's address in this chunk
+//   back    uv; next ordinal minus the ordinal of the allocation meant, at least 1
+// The n-th alloc record of the file (class or inline) has ordinal n, from 0.
+enum class Op : uint8_t {
+    kAllocClass = 0,   // uv class | address
+    kAllocInline = 1,  // uv context | uv device | uv stream | uv requested | zz(block - requested)
+                       // | address
+    kFree = 2,         // back
+    kExtended = 3,     // uv ExtendedType | uv length | body of that length
+};
+inline constexpr uint8_t kDtMax = 61;
+inline constexpr uint8_t kDtFollows = 62;
+
+enum class ExtendedType : uint32_t {
+    // The program gave the block up, another stream may still use it: it leaves `allocated` now
+    // and `requested` (as torch counts it) at kFreeCompleted.
+    kFreeDeferred = 1,     // back
+    kFreeCompleted = 2,    // back
+    kFreeWithContext = 3,  // back | uv context of the free
+    kMark = 4,             // uv MarkKind | uv thread | uv string
+    kSegment = 5,          // uv SegmentAction | uv device | uv stream | uv address | uv bytes
+    kOutOfMemory = 6,      // uv context | uv device | uv requested | uv free bytes of the device
+    kLoss = 7,             // uv records dropped | uv bytes of blocks dropped
+    // torch counts this many bytes more (or fewer) than the blocks recorded so far, for example
+    // blocks made before recording began. Replay adds it to the level as an unknown block.
+    kBaseline = 8,  // uv device | zz bytes
+};
+
+enum class MarkKind : uint32_t {
+    kTracingStarted = 1,
+    kTracingStopped = 2,
+    kPhaseBegin = 3,  // string: name; phases nest per thread
+    kPhaseEnd = 4,
+    kStep = 5,  // string: name, may be 0
+    kNote = 6,
+    kProcessEnd = 7,  // the recorder was closed cleanly
+};
+
+enum class SegmentAction : uint32_t { kAlloc = 1, kFree = 2, kMap = 3, kUnmap = 4 };
+
+// ---- DEFS payload -----------------------------------------------------------------------------
+//
+// record = uv DefType | uv length | body of that length. Ids count from 1 within a type in the
+// order of the records; 0 means none. A stack is the id of its leaf node.
+enum class DefType : uint32_t {
+    kString = 1,        // str, UTF-8
+    kPythonFrame = 2,   // uv file | uv name | uv qualified name | uv line (0: unknown)
+    kPythonNode = 3,    // uv parent node (the caller; 0 at the root) | uv frame
+    kModule = 4,        // uv start | uv end | uv load bias | uv path string | str: build id bytes
+    kNativeFrame = 5,   // uv module (0: none) | uv address minus the module's load bias
+    kNativeNode = 6,    // uv parent node | uv frame
+    kThread = 7,        // uv kernel thread id | uv name string
+    kStream = 8,        // uv handle; stream id 0 is the default stream
+    kContext = 9,       // uv thread | uv python node | uv native node | uv forward node
+                        // | uv operator string | uv ContextFlags
+    kClass = 10,        // uv context | uv device | uv stream | uv requested | zz(block - requested)
+    kMeta = 11,         // uv key length | key | str: value. Has no id; the last of a key counts
+};
+
+enum ContextFlags : uint32_t {
+    kUntraced = 1,         // allocated while tracing was off
+    kStackTruncated = 2,   // deeper than the recorder keeps
+    kStackUnrecorded = 4,  // the stack tables were full
+};
+// A context without python node but with forward node was made by the autograd engine: the
+// forward node is the stack that created the graph node, the operator its name.
+
+// ---- SUMMARY payload --------------------------------------------------------------------------
+//
+// record = uv SummaryType | uv length | body. A trace without EVENTS (peak-only, report_stats())
+// answers from here. Groups belong to the View record before them.
+enum class SummaryType : uint32_t {
+    kView = 1,       // uv device | uv Measure | uv peak bytes | uv peak tick | uv level now
+                     // | uv total allocated bytes in traced ranges | uv allocs | uv frees
+    kPeakGroup = 2,  // uv context | uv requested | uv block | uv count: blocks live at the peak
+    kLiveGroup = 3,  // the same, live now
+    kTrouble = 4,    // uv records dropped | uv bytes dropped
+};
+
+enum class Measure : uint32_t { kAllocated = 0, kRequested = 1 };
+
+// ---- varints ----------------------------------------------------------------------------------
+
+inline constexpr size_t kMaxVarintBytes = 10;
+
+inline unsigned char* put_uv(unsigned char* out, uint64_t value) {
+    while (value >= 0x80) {
+        *out++ = static_cast<unsigned char>(value | 0x80);
+        value >>= 7;
+    }
+    *out++ = static_cast<unsigned char>(value);
+    return out;
+}
+
+constexpr uint64_t zigzag(int64_t value) {
+    return (static_cast<uint64_t>(value) << 1) ^ static_cast<uint64_t>(value >> 63);
+}
+
+constexpr int64_t unzigzag(uint64_t value) {
+    return static_cast<int64_t>(value >> 1) ^ -static_cast<int64_t>(value & 1);
+}
+
+// Returns the byte after the varint, or nullptr when it does not end before `end` or is longer
+// than 64 bits.
+inline const unsigned char* get_uv(const unsigned char* in,
+                                   const unsigned char* end,
+                                   uint64_t* value) {
+    uint64_t result = 0;
+    for (unsigned shift = 0; in < end && shift < 64; shift += 7) {
+        const unsigned char byte = *in++;
+        if (shift == 63 && byte > 1) {
+            return nullptr;
+        }
+        result |= static_cast<uint64_t>(byte & 0x7F) << shift;
+        if (byte < 0x80) {
+            *value = result;
+            return in;
+        }
+    }
+    return nullptr;
+}
+
+// The address field of alloc records, see above.
+inline unsigned char* put_address(unsigned char* out, uint64_t address, uint64_t previous) {
+    const int64_t delta = static_cast<int64_t>(address - previous);
+    if ((delta & 511) == 0) {
+        return put_uv(out, zigzag(delta >> 9) << 1);
+    }
+    return put_uv(out, zigzag(delta) << 1 | 1);
+}
+
+constexpr uint64_t apply_address(uint64_t coded, uint64_t previous) {
+    const int64_t value = unzigzag(coded >> 1);
+    return previous + static_cast<uint64_t>((coded & 1) != 0 ? value : value * 512);
+}
+
+}  // namespace peakline::format
