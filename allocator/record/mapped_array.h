@@ -3,12 +3,12 @@
 // recorder inside the program and by replay. Not thread safe.
 #pragma once
 
-#include <sys/mman.h>
-
 #include <cstddef>
 #include <cstdint>
 #include <type_traits>
 #include <utility>
+
+#include <sys/mman.h>
 
 namespace peakline::record {
 

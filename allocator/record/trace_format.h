@@ -67,15 +67,15 @@ struct ChunkHeader {
     uint16_t flags;  // kChunkSealed
     uint64_t index;  // n, the place in the file
     // EVENTS only; in other chunks 0.
-    uint64_t first_event;           // events in all earlier EVENTS chunks
-    uint64_t first_ordinal;         // alloc records in all earlier EVENTS chunks
-    uint64_t first_tick;            // time the first record's dt counts from
-    uint64_t base_address;          // address the first alloc's delta counts from
-    uint64_t live_bytes;            // allocated on all devices before the first record
-    uint64_t max_live_bytes;        // largest level reached in this chunk; final when sealed
-    uint32_t committed;             // bytes of payload that are final (atomic, release)
-    uint32_t event_count;           // records in this chunk; final when sealed
-    uint64_t payload_xxh3;          // XXH3-64 of payload[0, committed); 0 until sealed
+    uint64_t first_event;     // events in all earlier EVENTS chunks
+    uint64_t first_ordinal;   // alloc records in all earlier EVENTS chunks
+    uint64_t first_tick;      // time the first record's dt counts from
+    uint64_t base_address;    // address the first alloc's delta counts from
+    uint64_t live_bytes;      // allocated on all devices before the first record
+    uint64_t max_live_bytes;  // largest level reached in this chunk; final when sealed
+    uint32_t committed;       // bytes of payload that are final (atomic, release)
+    uint32_t event_count;     // records in this chunk; final when sealed
+    uint64_t payload_xxh3;    // XXH3-64 of payload[0, committed); 0 until sealed
     uint64_t reserved[6];
 };
 static_assert(sizeof(ChunkHeader) == 128);
@@ -131,18 +131,18 @@ enum class SegmentAction : uint32_t { kAlloc = 1, kFree = 2, kMap = 3, kUnmap = 
 // record = uv DefType | uv length | body of that length. Ids count from 1 within a type in the
 // order of the records; 0 means none. A stack is the id of its leaf node.
 enum class DefType : uint32_t {
-    kString = 1,        // str, UTF-8
-    kPythonFrame = 2,   // uv file | uv name | uv qualified name | uv line (0: unknown)
-    kPythonNode = 3,    // uv parent node (the caller; 0 at the root) | uv frame
-    kModule = 4,        // uv start | uv end | uv load bias | uv path string | str: build id bytes
-    kNativeFrame = 5,   // uv module (0: none) | uv address minus the module's load bias
-    kNativeNode = 6,    // uv parent node | uv frame
-    kThread = 7,        // uv kernel thread id | uv name string
-    kStream = 8,        // uv handle; stream id 0 is the default stream
-    kContext = 9,       // uv thread | uv python node | uv native node | uv forward node
-                        // | uv operator string | uv ContextFlags
-    kClass = 10,        // uv context | uv device | uv stream | uv requested | zz(block - requested)
-    kMeta = 11,         // uv key length | key | str: value. Has no id; the last of a key counts
+    kString = 1,       // str, UTF-8
+    kPythonFrame = 2,  // uv file | uv name | uv qualified name | uv line (0: unknown)
+    kPythonNode = 3,   // uv parent node (the caller; 0 at the root) | uv frame
+    kModule = 4,       // uv start | uv end | uv load bias | uv path string | str: build id bytes
+    kNativeFrame = 5,  // uv module (0: none) | uv address minus the module's load bias
+    kNativeNode = 6,   // uv parent node | uv frame
+    kThread = 7,       // uv kernel thread id | uv name string
+    kStream = 8,       // uv handle; stream id 0 is the default stream
+    kContext = 9,      // uv thread | uv python node | uv native node | uv forward node
+                       // | uv operator string | uv ContextFlags
+    kClass = 10,       // uv context | uv device | uv stream | uv requested | zz(block - requested)
+    kMeta = 11,        // uv key length | key | str: value. Has no id; the last of a key counts
 };
 
 enum ContextFlags : uint32_t {

@@ -1,0 +1,219 @@
+#include "stack_table.h"
+
+#define XXH_INLINE_ALL
+#include <algorithm>
+#include <cstring>
+
+#include <xxhash.h>
+
+namespace peakline::record {
+namespace {
+
+constexpr size_t kMaxStringBytes = 4096;  // longer names are cut
+constexpr size_t kStringArenaBytes = size_t{1} << 30;
+constexpr size_t kRecordCapacity = size_t{1} << 24;
+constexpr size_t kContextCacheCapacity = size_t{1} << 16;
+
+}  // namespace
+
+bool StackTable::init() {
+    return string_bytes_.reserve(kStringArenaBytes) && strings_.init(kRecordCapacity) &&
+           python_frames_.init(kRecordCapacity) && python_nodes_.init(kRecordCapacity) &&
+           modules_.init(kRecordCapacity) && native_frames_.init(kRecordCapacity) &&
+           native_nodes_.init(kRecordCapacity) && threads_.reserve(kRecordCapacity) &&
+           streams_.init(kRecordCapacity) && contexts_.init(kRecordCapacity) &&
+           context_cache_.init(kContextCacheCapacity);
+}
+
+// Records have no padding (unused fields are 0), so their bytes are their identity.
+template <class Record>
+uint32_t StackTable::intern(Kind<Record>& kind, const Record& record) {
+    const uint64_t hash = XXH3_64bits(&record, sizeof record);
+    const LockGuard guard(lock_);
+    const uint32_t known = kind.index.find(hash, [&](uint32_t id) {
+        return std::memcmp(&kind.records[id - 1], &record, sizeof record) == 0;
+    });
+    if (known != 0) {
+        return known;
+    }
+    const auto id = static_cast<uint32_t>(kind.size() + 1);
+    if (kind.size() == kind.records.capacity() || !kind.index.insert(hash, id)) {
+        ++full_count_;
+        return 0;
+    }
+    kind.records.push(record);
+    return id;
+}
+
+uint32_t StackTable::intern_string(const char* bytes, size_t length) {
+    length = std::min(length, kMaxStringBytes);
+    const uint64_t hash = XXH3_64bits(bytes, length);
+    const LockGuard guard(lock_);
+    const uint32_t known = strings_.index.find(hash, [&](uint32_t id) {
+        const String& string = strings_.records[id - 1];
+        return string.length == length &&
+               std::memcmp(string_bytes_.data() + string.offset, bytes, length) == 0;
+    });
+    if (known != 0) {
+        return known;
+    }
+    const size_t offset = string_bytes_.size();
+    const auto id = static_cast<uint32_t>(strings_.size() + 1);
+    if (strings_.size() == strings_.records.capacity() ||
+        !string_bytes_.resize_untouched(offset + length) || !strings_.index.insert(hash, id)) {
+        ++full_count_;
+        return 0;
+    }
+    std::memcpy(string_bytes_.data() + offset, bytes, length);
+    strings_.records.push(String{offset, static_cast<uint32_t>(length), 0});
+    return id;
+}
+
+uint32_t StackTable::intern_python_frame(uint32_t file,
+                                         uint32_t name,
+                                         uint32_t qualified_name,
+                                         uint32_t line) {
+    return intern(python_frames_, PythonFrame{file, name, qualified_name, line});
+}
+
+uint32_t StackTable::intern_python_node(uint32_t parent, uint32_t frame) {
+    return intern(python_nodes_, StackNode{parent, frame});
+}
+
+uint32_t StackTable::intern_module(const Module& module) {
+    return intern(modules_, module);
+}
+
+uint32_t StackTable::intern_native_frame(uint32_t module, uint64_t offset) {
+    return intern(native_frames_, NativeFrame{offset, module, 0});
+}
+
+uint32_t StackTable::intern_native_node(uint32_t parent, uint32_t frame) {
+    return intern(native_nodes_, StackNode{parent, frame});
+}
+
+uint32_t StackTable::add_thread(uint32_t kernel_thread_id, const char* name, size_t name_length) {
+    const uint32_t name_id = intern_string(name, name_length);
+    const LockGuard guard(lock_);
+    if (!threads_.push(Thread{kernel_thread_id, name_id})) {
+        ++full_count_;
+        return 0;
+    }
+    return static_cast<uint32_t>(threads_.size());
+}
+
+uint32_t StackTable::intern_stream(uint64_t handle) {
+    return handle == 0 ? 0 : intern(streams_, handle);
+}
+
+uint32_t StackTable::intern_context(const Context& context) {
+    const XXH128_hash_t hash = XXH3_128bits(&context, sizeof context);
+    uint32_t id = context_cache_.find(hash.low64, hash.high64);
+    if (id == 0) {
+        id = intern(contexts_, context);
+        if (id != 0) {
+            context_cache_.insert(hash.low64, hash.high64, id);
+        }
+    }
+    return id;
+}
+
+size_t StackTable::definition_count(format::DefType type) const {
+    switch (type) {
+        case format::DefType::kString:
+            return strings_.size();
+        case format::DefType::kPythonFrame:
+            return python_frames_.size();
+        case format::DefType::kPythonNode:
+            return python_nodes_.size();
+        case format::DefType::kModule:
+            return modules_.size();
+        case format::DefType::kNativeFrame:
+            return native_frames_.size();
+        case format::DefType::kNativeNode:
+            return native_nodes_.size();
+        case format::DefType::kThread:
+            return threads_.size();
+        case format::DefType::kStream:
+            return streams_.size();
+        case format::DefType::kContext:
+            return contexts_.size();
+        case format::DefType::kClass:
+        case format::DefType::kMeta:
+            break;
+    }
+    return 0;
+}
+
+// Called with lock_ held. Bodies as drawn in trace_format.h; the longest is a string.
+size_t StackTable::encode(format::DefType type,
+                          uint32_t id,
+                          unsigned char* out,
+                          size_t room) const {
+    unsigned char* const begin = out;
+    const size_t i = id - 1;
+    const auto put = [&out](auto... values) { ((out = format::put_uv(out, values)), ...); };
+    const auto put_string = [&](uint32_t string_id) {
+        const String& string = strings_.records[string_id - 1];
+        const size_t length = std::min<size_t>(string.length, room - 64);
+        std::memcpy(out, string_bytes_.data() + string.offset, length);
+        out += length;
+    };
+    switch (type) {
+        case format::DefType::kString:
+            put_string(id);
+            break;
+        case format::DefType::kPythonFrame: {
+            const PythonFrame& frame = python_frames_.records[i];
+            put(frame.file, frame.name, frame.qualified_name, frame.line);
+            break;
+        }
+        case format::DefType::kPythonNode:
+            put(python_nodes_.records[i].parent, python_nodes_.records[i].frame);
+            break;
+        case format::DefType::kModule: {
+            const Module& module = modules_.records[i];
+            put(module.start, module.end, module.load_bias, module.path);
+            if (module.build_id != 0) {
+                put_string(module.build_id);
+            }
+            break;
+        }
+        case format::DefType::kNativeFrame:
+            put(native_frames_.records[i].module, native_frames_.records[i].offset);
+            break;
+        case format::DefType::kNativeNode:
+            put(native_nodes_.records[i].parent, native_nodes_.records[i].frame);
+            break;
+        case format::DefType::kThread:
+            put(threads_[i].kernel_thread_id, threads_[i].name);
+            break;
+        case format::DefType::kStream:
+            put(streams_.records[i]);
+            break;
+        case format::DefType::kContext: {
+            const Context& c = contexts_.records[i];
+            put(c.thread, c.python_node, c.native_node, c.forward_node, c.operator_name, c.flags);
+            break;
+        }
+        case format::DefType::kClass:
+        case format::DefType::kMeta:
+            break;
+    }
+    return static_cast<size_t>(out - begin);
+}
+
+void StackTable::prepare_fork() {
+    context_cache_.prepare_fork();
+    lock_.lock();
+}
+void StackTable::parent_after_fork() {
+    lock_.unlock();
+    context_cache_.parent_after_fork();
+}
+void StackTable::child_after_fork() {
+    lock_.reset_after_fork();
+    context_cache_.child_after_fork();
+}
+
+}  // namespace peakline::record

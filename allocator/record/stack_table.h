@@ -1,0 +1,144 @@
+// Gives equal things one id: strings, frames, stack nodes, modules, threads, streams, contexts.
+// Ids count from 1 within a kind, in the order of first sight, which is the order the trace
+// defines them in (trace_format.h, DEFS payload). 0 means none, or that the table is full.
+// Any thread may call any function; one leaf lock inside. Nothing is ever removed: a training
+// loop has 10^3 to 10^4 stacks, and a table that is full only loses detail, never a block.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+
+#include "intern_index.h"
+#include "leaf_lock.h"
+#include "mapped_array.h"
+#include "raw_stack_cache.h"
+#include "trace_format.h"
+
+namespace peakline::record {
+
+struct PythonFrame {
+    uint32_t file;
+    uint32_t name;
+    uint32_t qualified_name;
+    uint32_t line;
+};
+struct StackNode {
+    uint32_t parent;
+    uint32_t frame;
+};
+struct Module {
+    uint64_t start;
+    uint64_t end;
+    uint64_t load_bias;
+    uint32_t path;
+    uint32_t build_id;  // string of bytes, 0: none
+};
+struct NativeFrame {
+    uint64_t offset;  // address minus the module's load bias
+    uint32_t module;
+    uint32_t unused;
+};
+struct Thread {
+    uint32_t kernel_thread_id;
+    uint32_t name;
+};
+// Where and under what an allocation was made.
+struct Context {
+    uint32_t thread;
+    uint32_t python_node;
+    uint32_t native_node;
+    uint32_t forward_node;
+    uint32_t operator_name;
+    uint32_t flags;  // format::ContextFlags
+};
+
+class StackTable {
+public:
+    // False when memory cannot be mapped.
+    bool init();
+
+    uint32_t intern_string(const char* bytes, size_t length);
+    uint32_t intern_python_frame(uint32_t file,
+                                 uint32_t name,
+                                 uint32_t qualified_name,
+                                 uint32_t line);
+    uint32_t intern_python_node(uint32_t parent, uint32_t frame);
+    uint32_t intern_module(const Module& module);
+    uint32_t intern_native_frame(uint32_t module, uint64_t offset);
+    uint32_t intern_native_node(uint32_t parent, uint32_t frame);
+    uint32_t add_thread(uint32_t kernel_thread_id, const char* name, size_t name_length);
+    uint32_t intern_stream(uint64_t handle);  // handle 0, the default stream, has id 0
+    uint32_t intern_context(const Context& context);
+
+    // Writes the bodies of all definitions of `type` with ids above `*emitted` through
+    // `write(DefType, body, length)`, and moves `*emitted` on. For the trace writer; call in the
+    // order of DefType, so that what a body names is defined before it.
+    template <class Write>
+    void emit(format::DefType type, uint32_t* emitted, Write write);
+
+    uint32_t string_count() const { return static_cast<uint32_t>(strings_.size()); }
+    uint32_t context_count() const { return static_cast<uint32_t>(contexts_.size()); }
+    uint32_t python_node_count() const { return static_cast<uint32_t>(python_nodes_.size()); }
+    uint32_t native_node_count() const { return static_cast<uint32_t>(native_nodes_.size()); }
+    uint64_t full_count() const { return full_count_; }
+
+    void prepare_fork();
+    void parent_after_fork();
+    void child_after_fork();
+
+private:
+    struct String {
+        uint64_t offset;
+        uint32_t length;
+        uint32_t unused;
+    };
+    // Records of one kind with their index. Guarded by lock_.
+    template <class Record>
+    struct Kind {
+        MappedArray<Record> records;
+        InternIndex index;
+        bool init(size_t capacity) { return records.reserve(capacity) && index.init(); }
+        size_t size() const { return records.size(); }
+    };
+    template <class Record>
+    uint32_t intern(Kind<Record>& kind, const Record& record);
+    size_t definition_count(format::DefType type) const;
+    size_t encode(format::DefType type, uint32_t id, unsigned char* out, size_t room) const;
+
+    LeafLock lock_;
+    MappedArray<char> string_bytes_;
+    Kind<String> strings_;
+    Kind<PythonFrame> python_frames_;
+    Kind<StackNode> python_nodes_;
+    Kind<Module> modules_;
+    Kind<NativeFrame> native_frames_;
+    Kind<StackNode> native_nodes_;
+    MappedArray<Thread> threads_;
+    Kind<uint64_t> streams_;
+    Kind<Context> contexts_;
+    RawStackCache context_cache_;
+    uint64_t full_count_ = 0;  // Guarded by lock_.
+};
+
+inline constexpr size_t kMaxDefinitionBytes = 8192;
+
+template <class Write>
+void StackTable::emit(format::DefType type, uint32_t* emitted, Write write) {
+    unsigned char body[kMaxDefinitionBytes];
+    for (;;) {
+        size_t length = 0;
+        {
+            const LockGuard guard(lock_);
+            if (*emitted >= definition_count(type)) {
+                return;
+            }
+            length = encode(type, *emitted + 1, body, sizeof body);
+        }
+        if (!write(type, body, length)) {
+            return;
+        }
+        ++*emitted;
+    }
+}
+
+}  // namespace peakline::record
