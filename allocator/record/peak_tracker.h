@@ -32,6 +32,14 @@ public:
         }
     }
 
+    // A block of which only the existence is known: counts for level and peak, not for the total.
+    void on_untraced_alloc(uint64_t ordinal, uint64_t bytes, uint64_t tick) {
+        level_ += bytes;
+        if (tracing_ && level_ > peak_) {
+            set_peak(ordinal, tick);
+        }
+    }
+
     // `bytes`: what the block counts in this view; `block.ordinal` tells whether it was live at
     // the peak.
     void on_free(const LiveBlock& block, uint64_t bytes) {

@@ -112,6 +112,8 @@ enum class ExtendedType : uint32_t {
     // torch counts this many bytes more (or fewer) than the blocks recorded so far, for example
     // blocks made before recording began. Replay adds it to the level as an unknown block.
     kBaseline = 8,  // uv device | zz bytes
+    // The recorder could not go on writing here (uv errno: disk full, quota); the program went on.
+    kStopped = 9,
 };
 
 enum class MarkKind : uint32_t {

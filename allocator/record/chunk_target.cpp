@@ -1,0 +1,134 @@
+#include "chunk_target.h"
+
+#include <algorithm>
+#include <cerrno>
+#include <cstring>
+
+#include <fcntl.h>
+#include <sys/mman.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+namespace peakline::record {
+namespace {
+
+constexpr uint64_t kGrowBytes = 4 * 1024 * 1024;
+constexpr size_t kMemoryTraceCapacity = size_t{1} << 32;
+
+uint64_t chunk_offset(uint64_t index) {
+    return format::kSuperblockBytes + index * format::kChunkBytes;
+}
+
+bool write_all(int descriptor, const void* bytes, size_t length) {
+    const auto* from = static_cast<const char*>(bytes);
+    while (length > 0) {
+        const ssize_t written = write(descriptor, from, length);
+        if (written < 0 && errno == EINTR) {
+            continue;
+        }
+        if (written <= 0) {
+            return false;
+        }
+        from += written;
+        length -= static_cast<size_t>(written);
+    }
+    return true;
+}
+
+}  // namespace
+
+bool FileTarget::create(const char* path, const format::Superblock& superblock, Exists exists) {
+    const int mode = exists == Exists::kReplace ? O_TRUNC : O_EXCL;
+    descriptor_ = open(path, O_RDWR | O_CREAT | O_CLOEXEC | mode, 0644);
+    if (descriptor_ < 0) {
+        error_ = errno;
+        return false;
+    }
+    unsigned char page[format::kSuperblockBytes] = {};
+    std::memcpy(page, &superblock, sizeof superblock);
+    if (!write_all(descriptor_, page, sizeof page) ||
+        !allocate_slow(chunk_offset(0) + kGrowBytes)) {
+        error_ = errno != 0 ? errno : EIO;
+        unlink(path);
+        abandon();
+        return false;
+    }
+    return true;
+}
+
+bool FileTarget::allocate_slow(uint64_t end_bytes) {
+    const uint64_t begin = std::max<uint64_t>(allocated_bytes_, format::kSuperblockBytes);
+    const auto length = static_cast<off_t>(end_bytes - begin);
+    int result = fallocate(descriptor_, 0, static_cast<off_t>(begin), length);
+    if (result != 0 && errno == EOPNOTSUPP) {
+        // File systems without fallocate: posix_fallocate writes the blocks.
+        errno = posix_fallocate(descriptor_, static_cast<off_t>(begin), length);
+        result = errno;
+    }
+    if (result != 0) {
+        return false;
+    }
+    allocated_bytes_ = end_bytes;
+    return true;
+}
+
+unsigned char* FileTarget::open_chunk_slow(uint64_t index) {
+    const uint64_t begin = chunk_offset(index);
+    if (begin + format::kChunkBytes > allocated_bytes_ &&
+        !allocate_slow(std::max(begin + format::kChunkBytes, allocated_bytes_ + kGrowBytes))) {
+        error_ = errno;
+        return nullptr;
+    }
+    void* chunk = mmap(nullptr,
+                       format::kChunkBytes,
+                       PROT_READ | PROT_WRITE,
+                       MAP_SHARED | MAP_POPULATE,
+                       descriptor_,
+                       static_cast<off_t>(begin));
+    if (chunk == MAP_FAILED) {
+        error_ = errno;
+        return nullptr;
+    }
+    // A child of fork must not write into its parent's file.
+    madvise(chunk, format::kChunkBytes, MADV_DONTFORK);
+    return static_cast<unsigned char*>(chunk);
+}
+
+void FileTarget::close_chunk(uint64_t, unsigned char* chunk) {
+    munmap(chunk, format::kChunkBytes);
+}
+
+void FileTarget::trim(uint64_t chunk_count) {
+    const uint64_t end = chunk_offset(chunk_count);
+    if (ftruncate(descriptor_, static_cast<off_t>(end)) == 0) {
+        allocated_bytes_ = end;
+    }
+}
+
+void FileTarget::abandon() {
+    if (descriptor_ >= 0) {
+        close(descriptor_);
+    }
+    descriptor_ = -1;
+    allocated_bytes_ = 0;
+}
+
+bool MemoryTarget::create(const format::Superblock& superblock) {
+    if (!bytes_.reserve(kMemoryTraceCapacity) ||
+        !bytes_.resize_untouched(format::kSuperblockBytes)) {
+        error_ = ENOMEM;
+        return false;
+    }
+    std::memcpy(bytes_.data(), &superblock, sizeof superblock);
+    return true;
+}
+
+unsigned char* MemoryTarget::open_chunk_slow(uint64_t index) {
+    if (!bytes_.resize_untouched(chunk_offset(index + 1))) {
+        error_ = ENOMEM;
+        return nullptr;
+    }
+    return bytes_.data() + chunk_offset(index);
+}
+
+}  // namespace peakline::record

@@ -1,0 +1,358 @@
+#include "recorder.h"
+
+#include <cerrno>
+#include <cstring>
+#include <new>
+
+#include <sys/random.h>
+#include <unistd.h>
+
+#define XXH_INLINE_ALL
+#include <xxhash.h>
+
+namespace peakline::record {
+namespace {
+
+using format::ExtendedType;
+using format::MarkKind;
+using format::Measure;
+
+constexpr uint64_t kEventsPerClockSync = 1 << 14;
+constexpr size_t kSideCapacity = size_t{1} << 24;
+
+// Addresses of baseline blocks: below every real one.
+uint64_t baseline_address(uint32_t device) {
+    return device + 1;
+}
+
+}  // namespace
+
+Recorder& Recorder::instance() {
+    // Static storage without a destructor.
+    alignas(Recorder) static unsigned char storage[sizeof(Recorder)];
+    static Recorder* recorder = new (storage) Recorder;
+    return *recorder;
+}
+
+bool Recorder::init(TroubleHandler on_trouble) {
+    if (usable_) {
+        return true;
+    }
+    on_trouble_ = on_trouble;
+    if (!table_.init() || !live_set_.init()) {
+        return false;
+    }
+    untraced_context_ = table_.intern_context(Context{0, 0, 0, 0, 0, format::kUntraced});
+    clock_.calibrate();
+    usable_ = true;
+    return true;
+}
+
+Recorder::DeviceState* Recorder::device_state(uint32_t device) {
+    if (device >= kMaxDevices) {
+        return nullptr;
+    }
+    DeviceState& state = devices_[device];
+    if (!state.used) {
+        if (!state.allocated.init(kSideCapacity) || !state.requested.init(kSideCapacity)) {
+            return nullptr;
+        }
+        state.used = true;
+        if (is_tracing()) {
+            const uint64_t tick = clock_.now_tick();
+            state.allocated.start(next_ordinal_, false, tick);
+            state.requested.start(next_ordinal_, false, tick);
+        }
+    }
+    return &state;
+}
+
+void Recorder::add_block(const AllocEvent& event, bool untraced) {
+    DeviceState* state = device_state(event.device);
+    const LiveBlock block{event.address,
+                          next_ordinal_,
+                          event.requested_bytes,
+                          event.block_bytes,
+                          event.context,
+                          static_cast<uint16_t>(event.device),
+                          0};
+    if (state == nullptr || !live_set_.insert(block)) {
+        ++counters_.records_dropped;
+        counters_.bytes_dropped += event.block_bytes;
+        return;
+    }
+    if (events_until_clock_sync_-- == 0) {
+        events_until_clock_sync_ = kEventsPerClockSync;
+        clock_.synchronise();
+    }
+    const uint64_t tick = clock_.now_tick();
+    live_bytes_ += event.block_bytes;
+    ++state->allocs;
+    if (untraced) {
+        state->allocated.on_untraced_alloc(next_ordinal_, event.block_bytes, tick);
+        state->requested.on_untraced_alloc(next_ordinal_, event.requested_bytes, tick);
+    } else {
+        state->allocated.on_alloc(next_ordinal_, event.block_bytes, tick);
+        state->requested.on_alloc(next_ordinal_, event.requested_bytes, tick);
+    }
+    ++next_ordinal_;
+    writer_.put_alloc(event, tick, live_bytes_);
+    check_writer();
+}
+
+void Recorder::drop_from_allocated(LiveBlock* block) {
+    DeviceState& state = devices_[block->device];
+    live_bytes_ -= block->block_bytes;
+    ++state.frees;
+    state.allocated.on_free(*block, block->block_bytes);
+}
+
+void Recorder::remove_block(LiveBlock* block, uint64_t tick) {
+    const uint64_t back = next_ordinal_ - block->ordinal;
+    if ((block->flags & kFreeRequested) == 0) {
+        drop_from_allocated(block);
+        writer_.put_free(back, tick, live_bytes_);
+    } else {
+        writer_.put_extended(ExtendedType::kFreeCompleted, &back, 1, tick);
+    }
+    devices_[block->device].requested.on_free(*block, block->requested_bytes);
+    live_set_.erase(block);
+    check_writer();
+}
+
+void Recorder::record_alloc(const AllocEvent& event, uint64_t torch_total_bytes) {
+    {
+        const LockGuard guard(lock_);
+        if (!usable_) {
+            return;
+        }
+        // An address that is still live was freed behind our back.
+        if (LiveBlock* stale = live_set_.find(event.address)) {
+            remove_block(stale, clock_.now_tick());
+        }
+        add_block(event, !is_tracing());
+        if (torch_total_bytes != kUnknownTotal && event.device < kMaxDevices &&
+            devices_[event.device].allocated.level_bytes() != torch_total_bytes) {
+            correct_baseline_slow(event.device, torch_total_bytes);
+        }
+    }
+    report_trouble_unlocked();
+}
+
+void Recorder::record_free(uint64_t address,
+                           uint32_t device,
+                           FreeKind kind,
+                           uint64_t torch_total_bytes) {
+    {
+        const LockGuard guard(lock_);
+        if (!usable_) {
+            return;
+        }
+        LiveBlock* block = live_set_.find(address);
+        if (block == nullptr) {
+            ++counters_.unknown_frees;
+        } else if (kind == FreeKind::kCompleted) {
+            remove_block(block, clock_.now_tick());
+        } else if ((block->flags & kFreeRequested) == 0) {
+            const uint64_t back = next_ordinal_ - block->ordinal;
+            drop_from_allocated(block);
+            block->flags |= kFreeRequested;
+            writer_.put_extended(ExtendedType::kFreeDeferred, &back, 1, clock_.now_tick());
+            check_writer();
+        }
+        if (torch_total_bytes != kUnknownTotal && device < kMaxDevices && devices_[device].used &&
+            devices_[device].allocated.level_bytes() != torch_total_bytes) {
+            correct_baseline_slow(device, torch_total_bytes);
+        }
+    }
+    report_trouble_unlocked();
+}
+
+void Recorder::record_free_completed(uint64_t address) {
+    {
+        const LockGuard guard(lock_);
+        LiveBlock* block = usable_ ? live_set_.find(address) : nullptr;
+        if (block != nullptr && (block->flags & kFreeRequested) != 0) {
+            remove_block(block, clock_.now_tick());
+        }
+    }
+    report_trouble_unlocked();
+}
+
+void Recorder::correct_baseline_slow(uint32_t device, uint64_t torch_total_bytes) {
+    DeviceState& state = devices_[device];
+    ++counters_.baseline_corrections;
+    if (LiveBlock* baseline = live_set_.find(baseline_address(device))) {
+        remove_block(baseline, clock_.now_tick());
+    }
+    if (torch_total_bytes > state.allocated.level_bytes()) {
+        const uint64_t bytes = torch_total_bytes - state.allocated.level_bytes();
+        add_block(AllocEvent{baseline_address(device), bytes, bytes, untraced_context_, 0, device},
+                  true);
+    }
+}
+
+void Recorder::record_segment(format::SegmentAction action,
+                              uint32_t device,
+                              uint32_t stream,
+                              uint64_t address,
+                              uint64_t bytes) {
+    const LockGuard guard(lock_);
+    const uint64_t values[] = {static_cast<uint64_t>(action), device, stream, address, bytes};
+    if (usable_) {
+        writer_.put_extended(ExtendedType::kSegment, values, 5, clock_.now_tick());
+        check_writer();
+    }
+}
+
+void Recorder::record_out_of_memory(uint32_t context,
+                                    uint32_t device,
+                                    uint64_t requested_bytes,
+                                    uint64_t device_free_bytes) {
+    const LockGuard guard(lock_);
+    const uint64_t values[] = {context, device, requested_bytes, device_free_bytes};
+    if (usable_) {
+        writer_.put_extended(ExtendedType::kOutOfMemory, values, 4, clock_.now_tick());
+        check_writer();
+    }
+}
+
+void Recorder::put_mark(MarkKind kind, uint32_t thread, uint32_t string) {
+    const uint64_t values[] = {static_cast<uint64_t>(kind), thread, string};
+    writer_.put_extended(ExtendedType::kMark, values, 3, clock_.now_tick());
+    check_writer();
+}
+
+void Recorder::record_mark(MarkKind kind, uint32_t thread, uint32_t string) {
+    const LockGuard guard(lock_);
+    if (usable_) {
+        put_mark(kind, thread, string);
+    }
+}
+
+void Recorder::start_tracing() {
+    const LockGuard guard(lock_);
+    if (!usable_ || is_tracing()) {
+        return;
+    }
+    tracing_.store(true, std::memory_order_relaxed);
+    put_mark(MarkKind::kTracingStarted, 0, 0);
+    const uint64_t tick = clock_.now_tick();
+    for (DeviceState& state : devices_) {
+        if (state.used) {
+            state.allocated.start(next_ordinal_ - 1, next_ordinal_ > 0, tick);
+            state.requested.start(next_ordinal_ - 1, next_ordinal_ > 0, tick);
+        }
+    }
+}
+
+void Recorder::stop_tracing() {
+    const LockGuard guard(lock_);
+    if (!usable_ || !is_tracing()) {
+        return;
+    }
+    tracing_.store(false, std::memory_order_relaxed);
+    for (DeviceState& state : devices_) {
+        state.allocated.stop();
+        state.requested.stop();
+    }
+    put_mark(MarkKind::kTracingStopped, 0, 0);
+}
+
+void Recorder::reset_peaks() {
+    const LockGuard guard(lock_);
+    const uint64_t tick = clock_.now_tick();
+    for (DeviceState& state : devices_) {
+        if (!state.used) {
+            continue;
+        }
+        for (PeakTracker* view : {&state.allocated, &state.requested}) {
+            view->reset();
+            if (is_tracing()) {
+                view->start(next_ordinal_ - 1, next_ordinal_ > 0, tick);
+            }
+        }
+    }
+}
+
+RecorderCounters Recorder::counters() {
+    const LockGuard guard(lock_);
+    RecorderCounters now = counters_;
+    for (const DeviceState& state : devices_) {
+        now.allocs += state.allocs;
+        now.frees += state.frees;
+    }
+    now.stack_table_full = table_.full_count();
+    now.trace_bytes = writer_.byte_count();
+    now.trace_events = writer_.event_count();
+    return now;
+}
+
+uint64_t Recorder::peak_bytes(uint32_t device, Measure measure) {
+    const LockGuard guard(lock_);
+    if (device >= kMaxDevices) {
+        return 0;
+    }
+    const DeviceState& state = devices_[device];
+    return (measure == Measure::kAllocated ? state.allocated : state.requested).peak_bytes();
+}
+
+uint64_t Recorder::level_bytes(uint32_t device, Measure measure) {
+    const LockGuard guard(lock_);
+    if (device >= kMaxDevices) {
+        return 0;
+    }
+    const DeviceState& state = devices_[device];
+    return (measure == Measure::kAllocated ? state.allocated : state.requested).level_bytes();
+}
+
+void Recorder::check_writer() {
+    if (had_trace_ && !writer_.is_open()) {
+        if (pending_trouble_ == nullptr && writer_.error() != 0 && file_.is_open()) {
+            pending_trouble_ = "the trace file cannot grow; recording to it stopped";
+            pending_error_ = writer_.error();
+            has_trouble_.store(true, std::memory_order_relaxed);
+            file_.abandon();
+        }
+        ++counters_.records_dropped;
+    }
+}
+
+void Recorder::report_trouble_slow() {
+    const char* trouble = nullptr;
+    int error = 0;
+    {
+        const LockGuard guard(lock_);
+        has_trouble_.store(false, std::memory_order_relaxed);
+        if (pending_trouble_ == nullptr) {
+            return;
+        }
+        trouble = pending_trouble_;
+        error = pending_error_;
+        pending_trouble_ = nullptr;
+    }
+    if (on_trouble_ != nullptr) {
+        on_trouble_(trouble, error);
+    }
+}
+
+void Recorder::prepare_fork() {
+    lock_.lock();
+    table_.prepare_fork();
+}
+void Recorder::parent_after_fork() {
+    table_.parent_after_fork();
+    lock_.unlock();
+}
+void Recorder::child_after_fork() {
+    table_.child_after_fork();
+    lock_.reset_after_fork();
+    // CUDA does not survive a fork either: the child records nothing, its parent's file is safe.
+    usable_ = false;
+    tracing_.store(false, std::memory_order_relaxed);
+    writer_.abandon();
+    file_.abandon();
+    had_trace_ = false;
+}
+
+}  // namespace peakline::record

@@ -1,0 +1,159 @@
+// The recorder: one ordered stream of allocations and frees, the live set and the exact peaks of
+// every device, and the trace file. Hooks and the delegating allocator call it from any thread.
+// One leaf lock orders everything; under it we call nobody, and memory is mapped, never malloc'ed.
+// Knows neither torch nor Python. On trouble it counts, calls the trouble handler once, and goes
+// on without the file: levels and peaks stay exact. It is never destroyed: late frees still come.
+#pragma once
+
+#include <atomic>
+#include <cstdint>
+
+#include "leaf_lock.h"
+#include "live_set.h"
+#include "peak_tracker.h"
+#include "stack_table.h"
+#include "tick_clock.h"
+#include "trace_writer.h"
+
+namespace peakline::record {
+
+inline constexpr uint32_t kMaxDevices = 64;
+inline constexpr uint64_t kUnknownTotal = ~uint64_t{0};
+
+struct RecorderCounters {
+    uint64_t allocs;
+    uint64_t frees;
+    uint64_t unknown_frees;    // of blocks made before recording began
+    uint64_t records_dropped;  // not in the trace file
+    uint64_t bytes_dropped;
+    uint64_t baseline_corrections;  // times torch's own total differed from ours
+    uint64_t stack_table_full;
+    uint64_t trace_bytes;
+    uint64_t trace_events;
+};
+
+class Recorder {
+public:
+    using TroubleHandler = void (*)(const char* what, int error);
+
+    // The one global. Constructed on first use, never destroyed.
+    static Recorder& instance();
+
+    // Maps the tables and calibrates the clock. False: recording is impossible here.
+    bool init(TroubleHandler on_trouble);
+
+    StackTable& table() { return table_; }
+    // relaxed: a hook that reads an old value records one block as traced or untraced; the mark
+    // in the stream, made under the lock, decides for levels and peaks.
+    // The context of blocks allocated while tracing is off.
+    uint32_t untraced_context() const { return untraced_context_; }
+    bool is_tracing() const { return tracing_.load(std::memory_order_relaxed); }
+
+    // `torch_total_bytes`: what torch says is allocated on the device with this block, taken under
+    // its lock, or kUnknownTotal. A difference is recorded as an untraced baseline block.
+    void record_alloc(const AllocEvent& event, uint64_t torch_total_bytes);
+
+    enum class FreeKind { kCompleted, kDeferred };
+    // kDeferred: given up, but in use on another stream until record_free_completed(address).
+    void record_free(uint64_t address, uint32_t device, FreeKind kind, uint64_t torch_total_bytes);
+    void record_free_completed(uint64_t address);
+
+    void record_segment(format::SegmentAction action,
+                        uint32_t device,
+                        uint32_t stream,
+                        uint64_t address,
+                        uint64_t bytes);
+    void record_out_of_memory(uint32_t context,
+                              uint32_t device,
+                              uint64_t requested_bytes,
+                              uint64_t device_free_bytes);
+    void record_mark(format::MarkKind kind, uint32_t thread, uint32_t string);
+
+    void start_tracing();
+    void stop_tracing();
+    // Forgets peaks and totals; levels stay.
+    void reset_peaks();
+
+    struct TraceOptions {
+        const char* path;
+        FileTarget::Exists exists;
+        unsigned char run_uuid[16];
+    };
+    // Opens a trace file: everything known is defined in it, the live set of this moment stands at
+    // its begin as untraced blocks, and peaks start anew. Returns 0 or an errno.
+    int open_trace(const TraceOptions& options);
+    void put_meta(const char* key, const char* value, size_t value_length);
+    // Marks a clean end, seals, and closes. Frees and allocations after it are counted only.
+    void close_trace();
+    // Marks a clean end and seals, but late frees of a dying process may still follow.
+    void seal_at_exit();
+    bool has_trace() const { return writer_.is_open(); }
+
+    // A trace without events: definitions and the live sets at peak and now. For reports that
+    // need no file.
+    bool write_summary(MemoryTarget* target);
+
+    RecorderCounters counters();
+    // Levels now and peak of one device, or 0 for an unknown device.
+    uint64_t peak_bytes(uint32_t device, format::Measure measure);
+    uint64_t level_bytes(uint32_t device, format::Measure measure);
+
+    // Fork: the parent goes on, the child must not write into its parent's file.
+    void prepare_fork();
+    void parent_after_fork();
+    void child_after_fork();
+
+private:
+    struct DeviceState {
+        PeakTracker allocated;
+        PeakTracker requested;
+        uint64_t allocs = 0;
+        uint64_t frees = 0;
+        uint64_t baseline_bytes = 0;
+        bool used = false;
+    };
+
+    // All of these are called with lock_ held.
+    DeviceState* device_state(uint32_t device);
+    void add_block(const AllocEvent& event, bool untraced);
+    void remove_block(LiveBlock* block, uint64_t tick);
+    void drop_from_allocated(LiveBlock* block);
+    void correct_baseline_slow(uint32_t device, uint64_t torch_total_bytes);
+    void write_live_set_slow();
+    void put_mark(format::MarkKind kind, uint32_t thread, uint32_t string);
+    uint64_t live_bytes() const { return live_bytes_; }
+    void check_writer();
+    void put_view_groups(TraceWriter& writer, uint32_t device, format::Measure measure);
+    format::Superblock superblock(const unsigned char* run_uuid) const;
+    // One relaxed load when there is no trouble.
+    void report_trouble_unlocked() {
+        if (has_trouble_.load(std::memory_order_relaxed)) {
+            report_trouble_slow();
+        }
+    }
+    void report_trouble_slow();
+
+    LeafLock lock_;
+    std::atomic<bool> tracing_{false};
+    // relaxed: a hint; the trouble itself is read under the lock.
+    std::atomic<bool> has_trouble_{false};
+    StackTable table_;
+    // Everything below is guarded by lock_.
+    TickClock clock_;
+    LiveSet live_set_;
+    DeviceState devices_[kMaxDevices];
+    TraceWriter writer_;
+    FileTarget file_;
+    RecorderCounters counters_{};
+    uint64_t next_ordinal_ = 0;
+    uint64_t live_bytes_ = 0;
+    uint64_t events_until_clock_sync_ = 0;
+    uint32_t untraced_context_ = 0;
+    TroubleHandler on_trouble_ = nullptr;
+    const char* pending_trouble_ = nullptr;
+    int pending_error_ = 0;
+    bool usable_ = false;
+    bool had_trace_ = false;
+};
+
+}  // namespace peakline::record

@@ -1,0 +1,306 @@
+#include "trace_writer.h"
+
+#define XXH_INLINE_ALL
+#include <atomic>
+#include <cerrno>
+#include <cstring>
+
+#include <xxhash.h>
+
+namespace peakline::record {
+namespace {
+
+using format::ChunkType;
+using format::DefType;
+using format::Op;
+
+constexpr size_t kClassSlots = size_t{1} << 16;
+constexpr uint32_t kMaxClasses = 1U << 22;
+constexpr size_t kMaxTagBytes = 1 + format::kMaxVarintBytes;
+constexpr size_t kMaxAllocBody = 6 * format::kMaxVarintBytes;
+constexpr DefType kTableTypes[] = {DefType::kString,
+                                   DefType::kPythonFrame,
+                                   DefType::kPythonNode,
+                                   DefType::kModule,
+                                   DefType::kNativeFrame,
+                                   DefType::kNativeNode,
+                                   DefType::kThread,
+                                   DefType::kStream,
+                                   DefType::kContext};
+
+}  // namespace
+
+void TraceWriter::open(ChunkTarget* target, StackTable* table) {
+    // Class slots of an earlier trace stay in memory and count as never seen: see writer_id.
+    if (classes_.capacity() == 0 &&
+        (!classes_.reserve(kClassSlots) || !classes_.resize_untouched(kClassSlots))) {
+        error_ = ENOMEM;
+        return;
+    }
+    target_ = target;
+    table_ = table;
+    error_ = 0;
+    events_ = definitions_ = summary_ = OpenChunk{};
+    next_chunk_ = event_count_ = byte_count_ = ordinal_count_ = 0;
+    last_tick_ = last_address_ = live_bytes_ = 0;
+    std::memset(emitted_, 0, sizeof emitted_);
+    class_count_ = 0;
+    ++writer_id_;
+    define_new_slow();
+}
+
+void TraceWriter::fail(int error) {
+    error_ = error != 0 ? error : EIO;
+    if (events_.base != nullptr) {
+        unsigned char body[format::kMaxVarintBytes];
+        const auto length =
+            static_cast<size_t>(format::put_uv(body, static_cast<uint64_t>(error_)) - body);
+        unsigned char* out = events_.at;
+        *out++ = static_cast<unsigned char>(static_cast<unsigned>(Op::kExtended) << 6);
+        out = format::put_uv(out, static_cast<uint64_t>(format::ExtendedType::kStopped));
+        out = format::put_uv(out, length);
+        std::memcpy(out, body, length);
+        commit(events_, out + length);
+    }
+    seal_chunk(events_);
+    seal_chunk(definitions_);
+    seal_chunk(summary_);
+    target_ = nullptr;
+}
+
+bool TraceWriter::make_room_slow(OpenChunk& chunk, ChunkType type, size_t bytes) {
+    if (target_ == nullptr || bytes + kLastWordsBytes > format::kPayloadBytes) {
+        return false;
+    }
+    unsigned char* base = target_->open_chunk_slow(next_chunk_);
+    if (base == nullptr) {
+        fail(target_->error());
+        return false;
+    }
+    seal_chunk(chunk);
+    chunk.base = base;
+    chunk.index = next_chunk_++;
+    chunk.at = base + sizeof(format::ChunkHeader);
+    format::ChunkHeader* header = chunk.header();
+    header->type = static_cast<uint16_t>(type);
+    header->index = chunk.index;
+    if (type == ChunkType::kEvents) {
+        header->first_event = event_count_;
+        header->first_ordinal = ordinal_count_;
+        header->first_tick = last_tick_;
+        header->base_address = last_address_;
+        header->live_bytes = live_bytes_;
+        header->max_live_bytes = live_bytes_;
+    }
+    // release: a reader that sees the magic sees the header.
+    std::atomic_ref<uint32_t>(header->magic).store(format::kChunkMagic, std::memory_order_release);
+    return true;
+}
+
+void TraceWriter::commit(OpenChunk& chunk, unsigned char* end) {
+    byte_count_ += static_cast<uint64_t>(end - chunk.at);
+    chunk.at = end;
+    format::ChunkHeader* header = chunk.header();
+    ++header->event_count;
+    const auto committed =
+        static_cast<uint32_t>(end - chunk.base - static_cast<ptrdiff_t>(sizeof *header));
+    // release: the record's bytes are in place before they count.
+    std::atomic_ref<uint32_t>(header->committed).store(committed, std::memory_order_release);
+}
+
+void TraceWriter::seal_chunk(OpenChunk& chunk) {
+    if (chunk.base == nullptr) {
+        return;
+    }
+    format::ChunkHeader* header = chunk.header();
+    header->payload_xxh3 = XXH3_64bits(chunk.base + sizeof *header, header->committed);
+    std::atomic_ref<uint16_t>(header->flags).store(format::kChunkSealed, std::memory_order_release);
+    target_->close_chunk(chunk.index, chunk.base);
+    chunk.base = nullptr;
+}
+
+void TraceWriter::seal() {
+    if (target_ != nullptr) {
+        seal_chunk(events_);
+        seal_chunk(definitions_);
+        seal_chunk(summary_);
+        target_->trim(next_chunk_);
+    }
+}
+
+void TraceWriter::close() {
+    seal();
+    target_ = nullptr;
+}
+
+void TraceWriter::abandon() {
+    target_ = nullptr;
+}
+
+bool TraceWriter::put_definition(DefType type, const unsigned char* body, size_t length) {
+    if (!has_room(definitions_, ChunkType::kDefs, 2 * format::kMaxVarintBytes + length)) {
+        return false;
+    }
+    unsigned char* out = format::put_uv(definitions_.at, static_cast<uint64_t>(type));
+    out = format::put_uv(out, length);
+    std::memcpy(out, body, length);
+    commit(definitions_, out + length);
+    return true;
+}
+
+void TraceWriter::define_new_slow() {
+    for (const DefType type : kTableTypes) {
+        table_->emit(type,
+                     &emitted_[static_cast<size_t>(type)],
+                     [this](DefType t, const unsigned char* body, size_t length) {
+                         return put_definition(t, body, length);
+                     });
+    }
+}
+
+void TraceWriter::put_meta(const char* key, const char* value, size_t value_length) {
+    unsigned char body[kMaxDefinitionBytes];
+    const size_t key_length = std::strlen(key);
+    if (target_ == nullptr || key_length + value_length + format::kMaxVarintBytes > sizeof body) {
+        return;
+    }
+    unsigned char* out = format::put_uv(body, key_length);
+    std::memcpy(out, key, key_length);
+    std::memcpy(out + key_length, value, value_length);
+    put_definition(
+        DefType::kMeta, body, static_cast<size_t>(out - body) + key_length + value_length);
+}
+
+unsigned char* TraceWriter::begin_event(Op op, uint64_t tick, size_t max_body_bytes) {
+    if (!has_room(events_, ChunkType::kEvents, kMaxTagBytes + max_body_bytes)) {
+        return nullptr;
+    }
+    const uint64_t dt = tick > last_tick_ ? tick - last_tick_ : 0;
+    last_tick_ += dt;
+    const auto op_bits = static_cast<unsigned>(op) << 6;
+    unsigned char* out = events_.at;
+    if (dt <= format::kDtMax) {
+        *out++ = static_cast<unsigned char>(op_bits | dt);
+        return out;
+    }
+    *out++ = static_cast<unsigned char>(op_bits | format::kDtFollows);
+    return format::put_uv(out, dt);
+}
+
+void TraceWriter::end_event(unsigned char* end) {
+    commit(events_, end);
+    ++event_count_;
+}
+
+uint32_t TraceWriter::class_of(const AllocEvent& event) {
+    AllocEvent shape = event;
+    shape.address = 0;
+    ClassSlot& slot = classes_[XXH3_64bits(&shape, sizeof shape) & (kClassSlots - 1)];
+    if (slot.writer_id != writer_id_ || std::memcmp(&slot.shape, &shape, sizeof shape) != 0) {
+        slot = ClassSlot{shape, 0, writer_id_};
+        return 0;
+    }
+    if (slot.class_id == 0 && class_count_ < kMaxClasses) {
+        unsigned char body[5 * format::kMaxVarintBytes];
+        unsigned char* out = format::put_uv(body, event.context);
+        out = format::put_uv(out, event.device);
+        out = format::put_uv(out, event.stream);
+        out = format::put_uv(out, event.requested_bytes);
+        out = format::put_uv(
+            out, format::zigzag(static_cast<int64_t>(event.block_bytes - event.requested_bytes)));
+        if (put_definition(DefType::kClass, body, static_cast<size_t>(out - body))) {
+            slot.class_id = ++class_count_;
+        }
+    }
+    return slot.class_id;
+}
+
+void TraceWriter::put_alloc(const AllocEvent& event, uint64_t tick, uint64_t live_bytes) {
+    if (target_ == nullptr) {
+        return;
+    }
+    if (event.context > emitted_[static_cast<size_t>(DefType::kContext)] ||
+        event.stream > emitted_[static_cast<size_t>(DefType::kStream)]) {
+        define_new_slow();
+    }
+    const uint32_t class_id = class_of(event);
+    unsigned char* out =
+        begin_event(class_id != 0 ? Op::kAllocClass : Op::kAllocInline, tick, kMaxAllocBody);
+    if (out == nullptr) {
+        return;
+    }
+    if (class_id != 0) {
+        out = format::put_uv(out, class_id);
+    } else {
+        out = format::put_uv(out, event.context);
+        out = format::put_uv(out, event.device);
+        out = format::put_uv(out, event.stream);
+        out = format::put_uv(out, event.requested_bytes);
+        out = format::put_uv(
+            out, format::zigzag(static_cast<int64_t>(event.block_bytes - event.requested_bytes)));
+    }
+    out = format::put_address(out, event.address, last_address_);
+    last_address_ = event.address;
+    live_bytes_ = live_bytes;
+    if (live_bytes > events_.header()->max_live_bytes) {
+        events_.header()->max_live_bytes = live_bytes;
+    }
+    ++ordinal_count_;
+    end_event(out);
+}
+
+void TraceWriter::put_free(uint64_t back, uint64_t tick, uint64_t live_bytes) {
+    if (target_ == nullptr) {
+        return;
+    }
+    live_bytes_ = live_bytes;
+    unsigned char* out = begin_event(Op::kFree, tick, format::kMaxVarintBytes);
+    if (out != nullptr) {
+        end_event(format::put_uv(out, back));
+    }
+}
+
+void TraceWriter::put_extended(format::ExtendedType type,
+                               const uint64_t* values,
+                               size_t value_count,
+                               uint64_t tick) {
+    if (target_ == nullptr) {
+        return;
+    }
+    unsigned char body[8 * format::kMaxVarintBytes];
+    unsigned char* body_end = body;
+    for (size_t i = 0; i < value_count && i < 8; ++i) {
+        body_end = format::put_uv(body_end, values[i]);
+    }
+    define_new_slow();
+    const auto length = static_cast<size_t>(body_end - body);
+    unsigned char* out = begin_event(Op::kExtended, tick, 2 * format::kMaxVarintBytes + length);
+    if (out == nullptr) {
+        return;
+    }
+    out = format::put_uv(out, static_cast<uint64_t>(type));
+    out = format::put_uv(out, length);
+    std::memcpy(out, body, length);
+    end_event(out + length);
+}
+
+void TraceWriter::put_summary(format::SummaryType type,
+                              const uint64_t* values,
+                              size_t value_count) {
+    unsigned char body[12 * format::kMaxVarintBytes];
+    unsigned char* body_end = body;
+    for (size_t i = 0; i < value_count && i < 12; ++i) {
+        body_end = format::put_uv(body_end, values[i]);
+    }
+    const auto length = static_cast<size_t>(body_end - body);
+    if (target_ == nullptr ||
+        !has_room(summary_, ChunkType::kSummary, 2 * format::kMaxVarintBytes + length)) {
+        return;
+    }
+    unsigned char* out = format::put_uv(summary_.at, static_cast<uint64_t>(type));
+    out = format::put_uv(out, length);
+    std::memcpy(out, body, length);
+    commit(summary_, out + length);
+}
+
+}  // namespace peakline::record

@@ -1,0 +1,104 @@
+// Encodes records into the chunks of trace_format.h. Used by the recorder under its lock; not
+// thread safe itself. Never throws and never reaches the program: after a failure `is_open()` is
+// false, error() tells the errno, and every later call does nothing.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+
+#include "chunk_target.h"
+#include "stack_table.h"
+#include "trace_format.h"
+
+namespace peakline::record {
+
+// One allocation as it goes to the trace.
+struct AllocEvent {
+    uint64_t address;
+    uint64_t requested_bytes;
+    uint64_t block_bytes;
+    uint32_t context;
+    uint32_t stream;  // id of StackTable::intern_stream
+    uint32_t device;
+    uint32_t unused = 0;  // no padding: events are compared by their bytes
+};
+static_assert(sizeof(AllocEvent) == 40);
+
+class TraceWriter {
+public:
+    // Starts writing to `target`, which stays the caller's. Defines everything in `table`.
+    void open(ChunkTarget* target, StackTable* table);
+    bool is_open() const { return target_ != nullptr; }
+    int error() const { return error_; }
+
+    void put_alloc(const AllocEvent& event, uint64_t tick, uint64_t live_bytes);
+    void put_free(uint64_t back, uint64_t tick, uint64_t live_bytes);
+    void put_extended(format::ExtendedType type,
+                      const uint64_t* values,
+                      size_t value_count,
+                      uint64_t tick);
+    void put_meta(const char* key, const char* value, size_t value_length);
+    void put_summary(format::SummaryType type, const uint64_t* values, size_t value_count);
+    // Writes what the table learnt since the last call: before an event names it.
+    void define_new_slow();
+
+    // Seals the open chunks and gives unused space back. Later records open new chunks.
+    void seal();
+    // Seals and lets go of the target.
+    void close();
+    // Lets go without writing: in the child of fork.
+    void abandon();
+
+    uint64_t event_count() const { return event_count_; }
+    uint64_t byte_count() const { return byte_count_; }
+
+private:
+    static constexpr size_t kLastWordsBytes = 32;
+    struct OpenChunk {
+        unsigned char* base = nullptr;
+        unsigned char* at = nullptr;
+        uint64_t index = 0;
+        format::ChunkHeader* header() { return reinterpret_cast<format::ChunkHeader*>(base); }
+        unsigned char* end() const { return base + format::kChunkBytes; }
+    };
+    // A class is a repeated (context, device, stream, sizes); defined on its second sighting.
+    struct ClassSlot {
+        AllocEvent shape;    // address 0
+        uint32_t class_id;   // 0: seen once
+        uint32_t writer_id;  // which open() this belongs to
+    };
+
+    bool make_room_slow(OpenChunk& chunk, format::ChunkType type, size_t bytes);
+    // Keeps kLastWordsBytes free, so that a failure can still be told in the trace.
+    bool has_room(OpenChunk& chunk, format::ChunkType type, size_t bytes) {
+        return (chunk.base != nullptr && chunk.at + bytes + kLastWordsBytes <= chunk.end()) ||
+               make_room_slow(chunk, type, bytes);
+    }
+    void commit(OpenChunk& chunk, unsigned char* end);
+    void seal_chunk(OpenChunk& chunk);
+    unsigned char* begin_event(format::Op op, uint64_t tick, size_t max_body_bytes);
+    void end_event(unsigned char* end);
+    uint32_t class_of(const AllocEvent& event);
+    bool put_definition(format::DefType type, const unsigned char* body, size_t length);
+    void fail(int error);
+
+    ChunkTarget* target_ = nullptr;
+    StackTable* table_ = nullptr;
+    int error_ = 0;
+    OpenChunk events_;
+    OpenChunk definitions_;
+    OpenChunk summary_;
+    uint64_t next_chunk_ = 0;
+    uint64_t event_count_ = 0;
+    uint64_t byte_count_ = 0;
+    uint64_t ordinal_count_ = 0;
+    uint64_t last_tick_ = 0;
+    uint64_t last_address_ = 0;
+    uint64_t live_bytes_ = 0;
+    uint32_t emitted_[12] = {};  // definitions written, by DefType
+    uint32_t class_count_ = 0;
+    uint32_t writer_id_ = 0;
+    MappedArray<ClassSlot> classes_;
+};
+
+}  // namespace peakline::record
