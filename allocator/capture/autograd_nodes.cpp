@@ -1,0 +1,113 @@
+#include "autograd_nodes.h"
+
+#include <atomic>
+#include <cstddef>
+
+#include <sys/mman.h>
+
+namespace peakline::capture {
+
+namespace {
+
+constexpr size_t kRingSlots = size_t{1} << 18;
+constexpr size_t kMaxAutogradThreads = 4096;
+
+}  // namespace
+
+struct SequenceRing {
+    struct Slot {
+        uint64_t sequence_plus_one;  // 0: empty
+        uint32_t python_node;
+        uint32_t unused;
+    };
+    Slot slots[kRingSlots];
+};
+
+namespace {
+
+// By torch's thread id, which counts from 1. Rings stay for ever: a graph may outlive its thread.
+std::atomic<SequenceRing*> g_rings[kMaxAutogradThreads];
+
+SequenceRing* ring_slow(uint64_t autograd_thread_id) {
+    if (autograd_thread_id >= kMaxAutogradThreads) {
+        return nullptr;
+    }
+    // acquire and release: the ring's first pages are zero for whoever sees the pointer.
+    SequenceRing* ring = g_rings[autograd_thread_id].load(std::memory_order_acquire);
+    if (ring == nullptr) {
+        void* memory = mmap(nullptr,
+                            sizeof(SequenceRing),
+                            PROT_READ | PROT_WRITE,
+                            MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE,
+                            -1,
+                            0);
+        if (memory == MAP_FAILED) {
+            return nullptr;
+        }
+        ring = static_cast<SequenceRing*>(memory);
+        g_rings[autograd_thread_id].store(ring, std::memory_order_release);
+    }
+    return ring;
+}
+
+}  // namespace
+
+void remember_sequence(ThreadState& state,
+                       uint64_t autograd_thread_id,
+                       uint64_t sequence,
+                       uint32_t python_node) {
+    if (state.sequences == nullptr || state.autograd_thread_id != autograd_thread_id) {
+        state.sequences = ring_slow(autograd_thread_id);
+        state.autograd_thread_id = autograd_thread_id;
+        if (state.sequences == nullptr) {
+            return;
+        }
+    }
+    SequenceRing::Slot& slot = state.sequences->slots[sequence % kRingSlots];
+    slot.python_node = python_node;
+    slot.sequence_plus_one = sequence + 1;
+}
+
+uint32_t find_sequence(uint64_t autograd_thread_id, uint64_t sequence) {
+    if (autograd_thread_id >= kMaxAutogradThreads) {
+        return 0;
+    }
+    const SequenceRing* ring = g_rings[autograd_thread_id].load(std::memory_order_acquire);
+    if (ring == nullptr) {
+        return 0;
+    }
+    const SequenceRing::Slot& slot = ring->slots[sequence % kRingSlots];
+    return slot.sequence_plus_one == sequence + 1 ? slot.python_node : 0;
+}
+
+void begin_node(ThreadState& state,
+                uint32_t operator_name,
+                uint64_t autograd_thread_id,
+                uint64_t sequence) {
+    const uint32_t forward = sequence == kNoSequence ? state.last_node.forward_node
+                                                     : find_sequence(autograd_thread_id, sequence);
+    if (state.node_depth < kMaxNodeDepth) {
+        state.nodes[state.node_depth] = RunningNode{forward, operator_name};
+    }
+    ++state.node_depth;
+}
+
+void end_node(ThreadState& state) {
+    if (state.node_depth == 0) {
+        return;
+    }
+    --state.node_depth;
+    if (state.node_depth < kMaxNodeDepth) {
+        state.last_node = state.nodes[state.node_depth];
+    }
+}
+
+RunningNode owning_node(const ThreadState& state, bool has_python_frames) {
+    if (state.node_depth > 0) {
+        const uint32_t top = state.node_depth <= kMaxNodeDepth ? state.node_depth : kMaxNodeDepth;
+        return state.nodes[top - 1];
+    }
+    return has_python_frames ? RunningNode{} : state.last_node;
+}
+
+}  // namespace peakline::capture

@@ -1,0 +1,84 @@
+#include "thread_state.h"
+
+#include <cstring>
+#include <new>
+
+#include <pthread.h>
+#include <sys/mman.h>
+#include <sys/prctl.h>
+#include <sys/syscall.h>
+#include <unistd.h>
+
+#include "allocator/record/leaf_lock.h"
+
+namespace peakline::capture {
+
+thread_local ThreadState* t_thread_state = nullptr;
+
+namespace {
+
+record::LeafLock g_free_lock;
+ThreadState* g_free_states = nullptr;  // Guarded by g_free_lock.
+pthread_key_t g_exit_key;
+pthread_once_t g_exit_key_once = PTHREAD_ONCE_INIT;
+
+// Runs when a thread ends. Frees later in the same thread's end make a new state, and this runs
+// again for it (up to PTHREAD_DESTRUCTOR_ITERATIONS times; after that one state stays in use).
+void give_state_back(void* pointer) {
+    auto* state = static_cast<ThreadState*>(pointer);
+    t_thread_state = nullptr;
+    const record::LockGuard guard(g_free_lock);
+    state->next_free = g_free_states;
+    g_free_states = state;
+}
+
+void make_exit_key() {
+    pthread_key_create(&g_exit_key, give_state_back);
+}
+
+ThreadState* take_free_state() {
+    const record::LockGuard guard(g_free_lock);
+    ThreadState* state = g_free_states;
+    if (state != nullptr) {
+        g_free_states = state->next_free;
+    }
+    return state;
+}
+
+}  // namespace
+
+ThreadState* thread_state_slow(record::StackTable& table) {
+    pthread_once(&g_exit_key_once, make_exit_key);
+    void* memory = take_free_state();
+    if (memory == nullptr) {
+        memory = mmap(nullptr,
+                      sizeof(ThreadState),
+                      PROT_READ | PROT_WRITE,
+                      MAP_PRIVATE | MAP_ANONYMOUS,
+                      -1,
+                      0);
+        if (memory == MAP_FAILED) {
+            return nullptr;
+        }
+    }
+    auto* state = new (memory) ThreadState;
+    char name[16] = {};
+    prctl(PR_GET_NAME, name);
+    state->thread_id = table.add_thread(
+        static_cast<uint32_t>(syscall(SYS_gettid)), name, strnlen(name, sizeof name));
+    t_thread_state = state;
+    pthread_setspecific(g_exit_key, state);
+    return state;
+}
+
+void prepare_fork_threads() {
+    g_free_lock.lock();
+}
+void parent_after_fork_threads() {
+    g_free_lock.unlock();
+}
+void child_after_fork_threads() {
+    g_free_lock.reset_after_fork();
+}
+
+}  // namespace peakline::capture

@@ -1,0 +1,69 @@
+// What the recorder keeps for each thread: scratch space for stacks, the allocation in progress,
+// and the autograd node that is running. Lives in mapped memory that a later thread reuses; the
+// thread-local itself is a plain pointer without destructor, so it is safe in late frees.
+// Only the owning thread reads or writes its state.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+
+#include "allocator/record/stack_table.h"
+
+namespace peakline::capture {
+
+inline constexpr size_t kMaxNativeFrames = 512;
+inline constexpr size_t kMaxNodeDepth = 64;
+
+struct SequenceRing;
+
+// An autograd node being executed: the stack that created it, and its name.
+struct RunningNode {
+    uint32_t forward_node;
+    uint32_t operator_name;
+};
+
+// What is known before the allocator takes its lock, used when it reports the block.
+struct PendingAlloc {
+    bool active = false;
+    bool recorded = false;
+    uint32_t context = 0;
+    uint64_t requested_bytes = 0;
+};
+
+// What the allocator's own trace said about the block it is about to report.
+struct TracedAlloc {
+    uint64_t address = 0;
+    uint64_t requested_bytes = 0;
+    uint64_t stream = 0;
+};
+
+struct ThreadState {
+    uint32_t thread_id = 0;      // StackTable id
+    uint32_t capture_depth = 0;  // above 0: our own code is running, record nothing nested
+    PendingAlloc pending;
+    TracedAlloc traced;
+    uint64_t completed_address = 0;  // last block whose free completed, see torch_hooks
+    RunningNode nodes[kMaxNodeDepth];
+    uint32_t node_depth = 0;
+    RunningNode last_node{};  // the one that ended last: its sums come after its end
+    uint64_t autograd_thread_id = 0;
+    SequenceRing* sequences = nullptr;
+    void* native_frames[kMaxNativeFrames];
+    ThreadState* next_free = nullptr;
+};
+
+// This thread's state; nullptr when memory cannot be had.
+ThreadState* thread_state_slow(record::StackTable& table);
+
+extern thread_local ThreadState* t_thread_state __attribute__((tls_model("initial-exec")));
+
+inline ThreadState* thread_state(record::StackTable& table) {
+    ThreadState* state = t_thread_state;
+    return state != nullptr ? state : thread_state_slow(table);
+}
+
+void prepare_fork_threads();
+void parent_after_fork_threads();
+void child_after_fork_threads();
+
+}  // namespace peakline::capture
