@@ -1,0 +1,39 @@
+// Reads this thread's own Python frames without the GIL. Hot path: called at every allocation.
+// Allocates nothing, locks nothing, calls nothing of Python but PyGILState_GetThisThreadState.
+// Callers: python_stack.cpp and the self-test.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+
+#include "python_layout.h"
+
+namespace peakline::pyhook {
+
+// Valid as long as the frame runs; resolved by code_table.h.
+struct RawFrame {
+    uint64_t code;      // address of the code object
+    uint64_t position;  // address of the instruction; 3.10: f_lasti, sign extended
+};
+static_assert(sizeof(RawFrame) == 16);
+
+// Note [Walking without the GIL]
+// A thread pushes and pops its own frames, and it is here now, so its chain cannot change while
+// we follow it. The running frames own their code objects, so those live at least as long. No
+// Python lock is taken and no Python object is changed, so capture may run while the interpreter
+// is inside malloc, the garbage collector or a deallocator. Frames of other threads are never
+// read.
+//
+// The thread state must come from PyGILState_GetThisThreadState at every call: the "unchecked"
+// getters return whoever holds the GIL (3.10, 3.11) or nothing when this thread released it
+// (3.12+), and a thread of C++ gets a new state at each PyGILState_Ensure, so none may be kept.
+using ThreadStateGetter = void* (*)();
+using Walker = size_t (*)(ThreadStateGetter getter,
+                          RawFrame* out,
+                          size_t capacity,
+                          bool* truncated);
+
+// The walker made for this layout's version.
+Walker walker_for(const PythonLayout& layout);
+
+}  // namespace peakline::pyhook

@@ -1,0 +1,167 @@
+#include "python_runtime.h"
+
+#include <cstdint>
+#include <cstdio>
+#include <cstdlib>
+#include <cstring>
+
+#include "code_table.h"
+#include "python_api.h"
+#include "python_stack.h"
+#include "self_test.h"
+#include "walk_gate.h"
+
+namespace peakline::pyhook {
+namespace {
+
+// Written once by attach(), under the GIL.
+PythonApi g_api;
+CodeReader g_reader;
+CodeDealloc g_real_code_dealloc = nullptr;
+AttachResult g_result = {PythonSupport::kNone, ""};
+bool g_attached = false;
+char g_reason[384];
+
+AttachResult off(const char* version, const char* why) {
+    snprintf(g_reason,
+             sizeof g_reason,
+             "Python %.*s: %s",
+             static_cast<int>(strcspn(version, " ")),
+             version,
+             why);
+    return {PythonSupport::kOff, g_reason};
+}
+
+// 0: not 3.x.
+unsigned minor_of(const char* version) {
+    if (strncmp(version, "3.", 2) != 0) {
+        return 0;
+    }
+    return static_cast<unsigned>(strtoul(version + 2, nullptr, 10));
+}
+
+void hook_code_dealloc(Object* code) {
+    g_code_table.code_died(reinterpret_cast<uint64_t>(code));
+    g_real_code_dealloc(code);
+}
+
+// PyCode_Type is one static type for all interpreters of the process; the store is atomic for
+// those that run beside us under a GIL of their own.
+void watch_code_deaths() {
+    auto* const slot =
+        reinterpret_cast<CodeDealloc*>(static_cast<char*>(g_api.PyCode_Type) + kTypeDealloc);
+    g_real_code_dealloc = *slot;
+    __atomic_store_n(slot, &hook_code_dealloc, __ATOMIC_RELEASE);
+}
+
+void unwatch_code_deaths() {
+    auto* const slot =
+        reinterpret_cast<CodeDealloc*>(static_cast<char*>(g_api.PyCode_Type) + kTypeDealloc);
+    __atomic_store_n(slot, g_real_code_dealloc, __ATOMIC_RELEASE);
+}
+
+// A code object is registered and dropped: does the epoch move?
+bool sees_code_deaths() {
+    Object* const code = g_api.Py_CompileString("0", "<peakline self-test>", kCompileFile);
+    if (code == nullptr) {
+        g_api.PyErr_Clear();
+        return false;
+    }
+    const uint64_t before = g_code_table.epoch();
+    g_code_table.watch(reinterpret_cast<uint64_t>(code));
+    g_api.Py_DecRef(code);
+    return g_code_table.epoch() != before;
+}
+
+Object* hook_exit(Object*, Object*) {
+    close_gate_to_others_slow();
+    return g_api.PyLong_FromLong(0);
+}
+
+MethodDef g_exit_method = {"peakline_exit", hook_exit, kMethodWithoutArguments, nullptr};
+
+// See Note [End of the interpreter] in walk_gate.h.
+bool watch_exit() {
+    Object* const function = g_api.PyCFunction_NewEx(&g_exit_method, nullptr, nullptr);
+    Object* const module = g_api.PyImport_ImportModule("atexit");
+    Object* const add =
+        module == nullptr ? nullptr : g_api.PyObject_GetAttrString(module, "register");
+    Object* const added = add == nullptr || function == nullptr
+                              ? nullptr
+                              : g_api.PyObject_CallFunctionObjArgs(add, function, nullptr);
+    const bool is_watched = added != nullptr && g_api.Py_AtExit(close_gate) == 0;
+    g_api.PyErr_Clear();
+    for (Object* const object : {function, module, add, added}) {
+        if (object != nullptr) {
+            g_api.Py_DecRef(object);
+        }
+    }
+    return is_watched;
+}
+
+// nullptr, or why this build cannot be read.
+const char* unsupported_build(const char* version) {
+    if (strstr(version, "free-threading") != nullptr) {
+        return "builds without the GIL are not supported";
+    }
+    if (has_traced_references()) {
+        return "builds with Py_TRACE_REFS are not supported";
+    }
+    if (layout_of(minor_of(version)) == nullptr) {
+        return "this version is not known";
+    }
+    return nullptr;
+}
+
+AttachResult attach_once() {
+    if (!has_python()) {
+        return {PythonSupport::kNone, ""};
+    }
+    Reason reason = {};
+    if (const char* const missing = load_python_api(&g_api)) {
+        snprintf(reason.text, sizeof reason.text, "%s is missing", missing);
+        return off(g_api.Py_GetVersion == nullptr ? "" : g_api.Py_GetVersion(), reason.text);
+    }
+    const char* const version = g_api.Py_GetVersion();
+    if (const char* const why = unsupported_build(version)) {
+        return off(version, why);
+    }
+    if (g_api.Py_IsInitialized() == 0 || g_api.PyGILState_Check() == 0) {
+        return off(version, "attached without the GIL");
+    }
+    const ExceptionKeeper keeper(g_api);
+    g_reader = {layout_of(minor_of(version)), g_api.PyCode_Type};
+    if (!agrees_with_debug_offsets(g_api, *g_reader.layout, &reason) ||
+        !self_test(g_api, g_reader, &reason)) {
+        return off(version, reason.text);
+    }
+    if (!init_python_stacks()) {
+        return off(version, "no memory for the stack tables");
+    }
+    watch_code_deaths();
+    if (!sees_code_deaths()) {
+        unwatch_code_deaths();
+        return off(version, "code objects die unseen");
+    }
+    if (!watch_exit()) {
+        return off(version, "its end cannot be watched");
+    }
+    open_gate(*g_reader.layout, g_api.PyGILState_GetThisThreadState);
+    return {PythonSupport::kOn, ""};
+}
+
+}  // namespace
+
+AttachResult attach() {
+    if (!g_attached) {
+        g_attached = true;
+        g_result = attach_once();
+    }
+    return g_result;
+}
+
+const CodeReader& code_reader() {
+    return g_reader;
+}
+
+}  // namespace peakline::pyhook

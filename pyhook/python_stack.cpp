@@ -1,0 +1,161 @@
+#include "python_stack.h"
+
+#include <cstddef>
+#include <new>
+
+#define XXH_INLINE_ALL
+#include <xxhash.h>
+
+#include "allocator/record/trace_format.h"
+#include "code_reader.h"
+#include "code_table.h"
+#include "python_runtime.h"
+#include "thread_scratch.h"
+#include "walk_gate.h"
+
+namespace peakline::pyhook {
+namespace {
+
+constexpr size_t kStackCacheCapacity = size_t{1} << 17;
+
+// Raw stack -> leaf node. Allocated once, never destroyed.
+record::RawStackCache* g_stacks = nullptr;
+
+// Marks this thread as reading Python frames. See Note [End of the interpreter].
+class CaptureScope {
+public:
+    explicit CaptureScope(ThreadScratch& scratch)
+        : scratch_(scratch), entered_(load(scratch) == 0) {
+        if (entered_) {
+            scratch_.is_capturing.store(1, std::memory_order_relaxed);
+            // The barrier on all threads stands for the hardware fence; this one is for the
+            // compiler.
+            std::atomic_signal_fence(std::memory_order_seq_cst);
+        }
+    }
+    ~CaptureScope() {
+        if (entered_) {
+            // release: the reads of the capture are over before the mark goes.
+            scratch_.is_capturing.store(0, std::memory_order_release);
+        }
+    }
+    CaptureScope(const CaptureScope&) = delete;
+    CaptureScope& operator=(const CaptureScope&) = delete;
+
+    // False inside another capture of this thread, as a signal handler may cause.
+    bool entered() const { return entered_; }
+
+private:
+    static uint32_t load(const ThreadScratch& scratch) {
+        return scratch.is_capturing.load(std::memory_order_relaxed);
+    }
+
+    ThreadScratch& scratch_;
+    bool entered_;
+};
+
+// Root first, so that stacks share their callers. 0 when a table is full.
+uint32_t intern_stack_slow(record::StackTable& table, ThreadScratch& scratch, size_t count) {
+    const CodeReader& reader = code_reader();
+    uint32_t node = 0;
+    for (size_t i = count; i > 0; --i) {
+        const RawFrame& raw = scratch.frames[i - 1];
+        if (!reader.is_visible(raw)) {
+            continue;
+        }
+        const uint32_t frame = g_code_table.intern_frame_slow(reader, raw, table, scratch.text);
+        node = frame == 0 ? 0 : table.intern_python_node(node, frame);
+        if (node == 0) {
+            return 0;
+        }
+    }
+    return node;
+}
+
+bool has_visible_frame(const ThreadScratch& scratch, size_t count) {
+    for (size_t i = 0; i < count; ++i) {
+        if (code_reader().is_visible(scratch.frames[i])) {
+            return true;
+        }
+    }
+    return false;
+}
+
+uint32_t capture(record::StackTable& table, ThreadScratch& scratch, uint32_t* flags) {
+    bool truncated = false;
+    const size_t count = walk_frames(scratch.frames, kMaxFrames, &truncated);
+    if (count == 0) {
+        return 0;
+    }
+    *flags |= truncated ? format::kStackTruncated : 0U;
+    // The epoch is hashed as one more frame: as XXH3's seed it would cost a new secret per call.
+    scratch.header = {.code = g_code_table.epoch(), .position = count};
+    const XXH128_hash_t hash = XXH3_128bits(&scratch.header, (count + 1) * sizeof(RawFrame));
+    const uint32_t known = g_stacks->find(hash.low64, hash.high64);
+    if (__builtin_expect(known != 0, 1)) {
+        return known;
+    }
+    const uint32_t node = intern_stack_slow(table, scratch, count);
+    if (node != 0) {
+        g_stacks->insert(hash.low64, hash.high64, node);
+    } else if (has_visible_frame(scratch, count)) {
+        *flags |= format::kStackUnrecorded;
+    }
+    return node;
+}
+
+}  // namespace
+
+static_assert(offsetof(ThreadScratch, frames) ==
+              offsetof(ThreadScratch, header) + sizeof(RawFrame));
+
+bool init_python_stacks() {
+    g_stacks = new (std::nothrow) record::RawStackCache;
+    return g_stacks != nullptr && g_stacks->init(kStackCacheCapacity) && g_code_table.init() &&
+           init_thread_scratch();
+}
+
+uint32_t capture_python_stack(record::StackTable& table, uint32_t* flags) {
+    if (!may_walk()) {
+        return 0;
+    }
+    ThreadScratch* const scratch = thread_scratch();
+    if (scratch == nullptr) {
+        *flags |= format::kStackUnrecorded;
+        return 0;
+    }
+    const CaptureScope scope(*scratch);
+    if (!scope.entered()) {
+        *flags |= format::kStackUnrecorded;
+        return 0;
+    }
+    return capture(table, *scratch, flags);
+}
+
+void forget_python_stacks() {
+    g_code_table.forget();
+}
+
+void prepare_fork() {
+    g_code_table.prepare_fork();
+    if (g_stacks != nullptr) {
+        g_stacks->prepare_fork();
+    }
+}
+
+void parent_after_fork() {
+    if (g_stacks != nullptr) {
+        g_stacks->parent_after_fork();
+    }
+    g_code_table.parent_after_fork();
+}
+
+void child_after_fork() {
+    if (g_stacks != nullptr) {
+        g_stacks->child_after_fork();
+    }
+    g_code_table.child_after_fork();
+    free_scratch_of_lost_threads();
+}
+
+}  // namespace peakline::pyhook

@@ -1,0 +1,32 @@
+// The Python stack of the calling thread as one id. What the recorder calls at an allocation.
+#pragma once
+
+#include <cstdint>
+
+#include "allocator/record/stack_table.h"
+
+namespace peakline::pyhook {
+
+// Maps the caches. Called by attach() before the gate opens; false when memory is refused.
+bool init_python_stacks();
+
+// The leaf node in `table` of this thread's Python frames; 0: no Python frames here, or Python is
+// off. Sets bits of format::ContextFlags in `*flags`: kStackTruncated when the stack is deeper
+// than kMaxFrames (the root side is cut), kStackUnrecorded when there is a stack but no room.
+// Any thread, with or without the GIL. Always the same table, until forget_python_stacks().
+//
+// Note [Capture inside the interpreter]
+// This may run while CPython is inside malloc, the garbage collector, a deallocator or a lock of
+// its own: it takes no Python lock, calls no Python function that could, changes no object and
+// allocates nothing; its own locks are leaves. See Note [Walking without the GIL].
+uint32_t capture_python_stack(record::StackTable& table, uint32_t* flags);
+
+// The next captures may use another table. No capture may run meanwhile.
+void forget_python_stacks();
+
+// Around fork. Between prepare and the others this thread must not capture.
+void prepare_fork();
+void parent_after_fork();
+void child_after_fork();
+
+}  // namespace peakline::pyhook

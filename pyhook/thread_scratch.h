@@ -1,0 +1,49 @@
+// One block of working memory per thread that captures: raw frames, text, and the mark "this
+// thread is reading Python frames now". Blocks are mapped, reused by later threads, never freed,
+// so their number is the largest number of threads alive at once.
+#pragma once
+
+#include <atomic>
+#include <cstddef>
+#include <cstdint>
+
+#include "frame_walker.h"
+
+namespace peakline::pyhook {
+
+inline constexpr size_t kMaxFrames = 1024;
+inline constexpr size_t kMaxTextBytes = 4096;
+
+struct ThreadScratch {
+    // Written by the owning thread only; read by the thread that ends the interpreter.
+    std::atomic<uint32_t> is_capturing;
+    ThreadScratch* next_block;  // all blocks ever mapped; set once, before it is published
+    std::atomic<ThreadScratch*> next_free;
+    RawFrame header;  // hashed together with the frames after it, see python_stack.cpp
+    RawFrame frames[kMaxFrames];
+    char text[kMaxTextBytes];
+};
+
+// initial-exec: a plain load, no call that might allocate. Eight bytes of static TLS is what a
+// library loaded late may still take. No destructor: a pthread key gives the block back.
+extern constinit thread_local ThreadScratch* t_scratch __attribute__((tls_model("initial-exec")));
+
+// Once, before the first capture. False when the process has no pthread key left.
+bool init_thread_scratch();
+
+// A block for a thread that has none; nullptr when memory cannot be mapped.
+ThreadScratch* take_scratch_slow();
+
+inline ThreadScratch* thread_scratch() {
+    ThreadScratch* const scratch = t_scratch;
+    return __builtin_expect(scratch != nullptr, 1) ? scratch : take_scratch_slow();
+}
+
+// Returns when no other thread is inside a capture that began before the call, or after one
+// second. The caller has closed the gate first, see Note [End of the interpreter].
+void wait_for_captures_slow();
+
+// In the child of fork: the blocks of threads that do not exist here become free.
+void free_scratch_of_lost_threads();
+
+}  // namespace peakline::pyhook

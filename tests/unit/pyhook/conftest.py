@@ -1,0 +1,77 @@
+"""The test library and the interpreters the tests run it in."""
+
+import json
+import os
+import subprocess
+from pathlib import Path
+
+import pytest
+
+HERE = Path(__file__).parent
+ROOT = HERE.parents[2]
+FLAGS = [
+    *("-std=c++20", "-O2", "-g", "-Wall", "-Wextra", "-Wpedantic", "-Wconversion", "-Wshadow"),
+    *("-Werror", "-fvisibility=hidden", "-fno-exceptions", "-fPIC", "-shared", f"-I{ROOT}"),
+]
+RECORD_SOURCES = ["stack_table.cpp", "raw_stack_cache.cpp"]
+PYENV = Path(os.environ.get("PYENV_ROOT", Path.home() / ".pyenv")) / "versions"
+INTERPRETERS = ["3.10", "3.11", "3.12", "3.13", "3.14", "system"]
+
+
+def build_library(output):
+    """Compiles the capture with the test functions around it."""
+    sources = [HERE / "capture_library.cpp"]
+    sources += [p for p in sorted((ROOT / "pyhook").glob("*.cpp")) if p.name != "module.cpp"]
+    sources += [ROOT / "allocator" / "record" / name for name in RECORD_SOURCES]
+    command = ["g++", *FLAGS, *map(str, sources), "-o", str(output), "-ldl", "-pthread"]
+    subprocess.run(command, check=True)
+    return output
+
+
+@pytest.fixture(scope="session")
+def capture_library(tmp_path_factory):
+    return build_library(tmp_path_factory.mktemp("pyhook") / "libcapture_test.so")
+
+
+def find_interpreter(version):
+    """The program, or None when this machine does not have it."""
+    if version == "system":
+        candidates = [Path("/usr/bin/python3")]
+    else:
+        candidates = sorted(PYENV.glob(f"{version}.*/bin/python3"))
+    return next((path for path in candidates if path.exists()), None)
+
+
+@pytest.fixture(params=INTERPRETERS)
+def interpreter(request):
+    path = find_interpreter(request.param)
+    if path is None:
+        pytest.skip(f"no Python {request.param} on this machine")
+    return path
+
+
+@pytest.fixture
+def run_program(capture_library, interpreter):
+    """Runs a program of programs/ and returns the finished process."""
+
+    def run(name, *arguments, timeout=300):
+        environment = dict(os.environ, PEAKLINE_TEST_LIBRARY=str(capture_library))
+        environment["PYTHONIOENCODING"] = "utf-8"
+        command = [str(interpreter), str(HERE / "programs" / name), *map(str, arguments)]
+        return subprocess.run(
+            command, env=environment, capture_output=True, text=True, timeout=timeout
+        )
+
+    return run
+
+
+@pytest.fixture
+def run_json(run_program):
+    """Runs a program that must succeed and returns what it printed, as JSON."""
+
+    def run(name, *arguments, timeout=300):
+        done = run_program(name, *arguments, timeout=timeout)
+        assert done.returncode == 0, done.stderr[-4000:]
+        return json.loads(done.stdout)
+
+    return run
