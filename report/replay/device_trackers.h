@@ -1,0 +1,102 @@
+// The peaks of one measure: one tracker for each device, or one for their sum, over the ranges in
+// which tracking is switched on. Replay keeps one of these for every question asked of a trace.
+#pragma once
+
+#include <cstdint>
+#include <memory>
+#include <vector>
+
+#include "allocator/record/peak_tracker.h"
+#include "report/trace/definitions.h"
+#include "report/trace/trace_error.h"
+
+namespace peakline::report {
+
+// What counts: which bytes of a block, when it ends, and which devices go together.
+enum class DeviceSum { kEach, kAll };
+
+inline uint64_t bytes_of(const AllocationShape& shape, format::Measure measure) {
+    return measure == format::Measure::kAllocated ? shape.block_bytes : shape.requested_bytes;
+}
+
+// A tracker numbers allocations from 1 so that 0 can mean "before the first".
+inline uint64_t tracker_ordinal(uint64_t ordinal) {
+    return ordinal + 1;
+}
+
+struct DeviceView {
+    record::PeakTracker tracker;
+    uint64_t alloc_count = 0;
+    uint64_t free_count = 0;
+    int64_t baseline_bytes = 0;
+    int64_t baseline_at_peak_bytes = 0;
+    uint64_t peak_seen_bytes = 0;  // when the baseline last changed
+    bool peak_seen = false;
+};
+
+class DeviceTrackers {
+public:
+    DeviceTrackers(format::Measure measure, DeviceSum sum, uint64_t max_alloc_count)
+        : measure_(measure), sum_(sum), max_alloc_count_(max_alloc_count) {}
+
+    format::Measure measure() const { return measure_; }
+
+    void on_alloc(uint64_t ordinal, const AllocationShape& shape, uint64_t tick) {
+        DeviceView& view = view_of(shape.device);
+        newest_ordinal_ = tracker_ordinal(ordinal);
+        if (shape.untraced) {
+            view.tracker.on_untraced_alloc(newest_ordinal_, bytes_of(shape, measure_), tick);
+        } else {
+            view.tracker.on_alloc(newest_ordinal_, bytes_of(shape, measure_), tick);
+        }
+        ++view.alloc_count;
+    }
+
+    void on_free(uint64_t ordinal, const AllocationShape& shape) {
+        DeviceView& view = view_of(shape.device);
+        record::LiveBlock block = {};
+        // Replay knows blocks by ordinal and needs no address; reports by stream need the stream.
+        block.address = shape.stream;
+        block.ordinal = tracker_ordinal(ordinal);
+        block.requested_bytes = shape.requested_bytes;
+        block.block_bytes = shape.block_bytes;
+        block.context = shape.context;
+        block.device = static_cast<uint16_t>(shape.device);
+        view.tracker.on_free(block, bytes_of(shape, measure_));
+        ++view.free_count;
+    }
+
+    // False when more bytes would leave than the level has.
+    bool on_baseline(uint32_t device, int64_t bytes, uint64_t tick);
+
+    void start(uint64_t tick);
+    void stop();
+
+    uint32_t slot_of(uint32_t device) const { return sum_ == DeviceSum::kAll ? 0 : device; }
+    // By slot; nullptr where nothing happened.
+    const std::vector<std::unique_ptr<DeviceView>>& views() const { return views_; }
+    // Blocks freed since the peak that the trackers had no room for.
+    uint64_t side_dropped_count() const;
+    // Call once after the last event.
+    void finish();
+
+private:
+    DeviceView& view_of(uint32_t device) {
+        const uint32_t slot = slot_of(device);
+        if (slot < views_.size() && views_[slot] != nullptr) {
+            return *views_[slot];
+        }
+        return add_view(slot);
+    }
+    DeviceView& add_view(uint32_t slot);
+    static void note_baseline_at_peak(DeviceView& view);
+
+    format::Measure measure_;
+    DeviceSum sum_;
+    uint64_t max_alloc_count_;
+    uint64_t newest_ordinal_ = 0;
+    bool tracking_ = false;
+    std::vector<std::unique_ptr<DeviceView>> views_;
+};
+
+}  // namespace peakline::report

@@ -1,0 +1,76 @@
+// The sentences about an incomplete trace.
+#include "event_health.h"
+
+#include <cstdio>
+#include <cstring>
+#include <string>
+
+namespace peakline::report {
+namespace {
+
+std::string seconds_text(double seconds) {
+    char text[32];
+    std::snprintf(text, sizeof(text), "%.1f", seconds);
+    return text;
+}
+
+}  // namespace
+
+void EventHealth::on_rare(const RareEvent& event) {
+    if (event.type == format::ExtendedType::kLoss) {
+        records_dropped += event.fields[0];
+        bytes_dropped += event.fields[1];
+    } else if (event.type == format::ExtendedType::kStopped) {
+        writing_stopped = true;
+        stop_error = event.fields[0];
+    } else if (event.type == format::ExtendedType::kMark) {
+        const auto kind = static_cast<format::MarkKind>(event.fields[0]);
+        clean_end = clean_end || kind == format::MarkKind::kProcessEnd;
+        tracing_seen = tracing_seen || kind == format::MarkKind::kTracingStarted;
+    }
+}
+
+void EventHealth::add_counts(const std::string& name, Problems& problems) const {
+    const auto add = [&](uint64_t count, const char* text) {
+        if (count != 0) {
+            problems.add(name + ": " + std::to_string(count) + text);
+        }
+    };
+    add(unmatched_free_count, " frees name allocations that are not in the trace");
+    add(lost_definition_alloc_count,
+        " allocations have no readable definition: they are not counted");
+    add(unknown_context_count, " allocations name a place that is not defined");
+    add(bad_baseline_count, " baseline records do not fit the level: not counted");
+    add(uncounted_block_count, " blocks freed since the peak found no room: rows are missing");
+}
+
+// What happened to a recording without a clean end.
+std::string EventHealth::end_text(const TraceReader& reader, const EventTotals& totals) const {
+    const std::string moment = " at t=" + seconds_text(reader.seconds(totals.last_tick)) +
+                               " s after " + std::to_string(totals.event_count) +
+                               " events; everything up to there is here";
+    if (writing_stopped) {
+        const int error = stop_error < 4096 ? static_cast<int>(stop_error) : 0;
+        return "the recorder could not go on writing (" + std::string(std::strerror(error)) + ")" +
+               moment + ", nothing after it";
+    }
+    return "the recording ended without a clean end (killed?)" + moment;
+}
+
+TraceHealth EventHealth::finish(const TraceReader& reader, const EventTotals& totals) const {
+    TraceHealth health;
+    health.clean_end = clean_end;
+    health.records_dropped = records_dropped;
+    health.bytes_dropped = bytes_dropped;
+    health.event_count = totals.event_count;
+    health.last_tick = totals.last_tick;
+    health.problems = reader.problems();
+    health.problems.append(totals.problems);
+    add_counts(reader.name(), health.problems);
+    if (!clean_end || writing_stopped) {
+        health.problems.add(reader.name() + ": " + end_text(reader, totals));
+    }
+    return health;
+}
+
+}  // namespace peakline::report

@@ -1,0 +1,36 @@
+// Counts, during a pass over the events, what makes its answer less than the whole truth, and
+// says it in words afterwards.
+#pragma once
+
+#include <cstdint>
+#include <string>
+
+#include "replay_result.h"
+#include "report/trace/reader.h"
+
+namespace peakline::report {
+
+struct EventHealth {
+    bool clean_end = false;
+    bool tracing_seen = false;
+    uint64_t records_dropped = 0;
+    uint64_t bytes_dropped = 0;
+    uint64_t unmatched_free_count = 0;
+    uint64_t lost_definition_alloc_count = 0;
+    uint64_t unknown_context_count = 0;
+    uint64_t bad_baseline_count = 0;
+    uint64_t uncounted_block_count = 0;
+    bool writing_stopped = false;
+    uint64_t stop_error = 0;  // errno
+
+    // Looks at marks and losses; every visitor passes its rare events here.
+    void on_rare(const RareEvent& event);
+    // The sentences; `totals` are those of the pass.
+    TraceHealth finish(const TraceReader& reader, const EventTotals& totals) const;
+
+private:
+    void add_counts(const std::string& name, Problems& problems) const;
+    std::string end_text(const TraceReader& reader, const EventTotals& totals) const;
+};
+
+}  // namespace peakline::report

@@ -1,0 +1,233 @@
+// Marks, moments and the result of a replay.
+#include "level_replay.h"
+
+#include <algorithm>
+
+#include "choose_device.h"
+
+namespace peakline::report {
+namespace {
+
+using format::Measure;
+
+Measure other(Measure measure) {
+    return measure == Measure::kAllocated ? Measure::kRequested : Measure::kAllocated;
+}
+
+DeviceTotals totals_of(const DeviceView& view, uint32_t device) {
+    DeviceTotals totals;
+    totals.device = device;
+    totals.peak_bytes = view.tracker.peak_bytes();
+    totals.peak_tick = view.tracker.peak_tick();
+    totals.level_bytes = view.tracker.level_bytes();
+    totals.total_allocated_bytes = view.tracker.total_allocated_bytes();
+    totals.alloc_count = view.alloc_count;
+    totals.free_count = view.free_count;
+    return totals;
+}
+
+std::vector<DeviceTotals> all_totals(const DeviceTrackers& trackers) {
+    std::vector<DeviceTotals> all;
+    for (uint32_t slot = 0; slot < trackers.views().size(); ++slot) {
+        if (trackers.views()[slot] != nullptr) {
+            all.push_back(totals_of(*trackers.views()[slot], slot));
+        }
+    }
+    return all;
+}
+
+const DeviceView* view_at(const DeviceTrackers& trackers, uint32_t slot) {
+    return slot < trackers.views().size() ? trackers.views()[slot].get() : nullptr;
+}
+
+}  // namespace
+
+LevelReplay::LevelReplay(const TraceReader& reader, const ReplayRequest& request)
+    : reader_(reader),
+      request_(request),
+      table_(reader.definitions().classes.items(), reader.max_alloc_count()) {
+    const uint64_t max_allocs = reader.max_alloc_count();
+    const bool sums = request.device.kind == DeviceChoiceKind::kAll;
+    const DeviceSum asked = sums ? DeviceSum::kAll : DeviceSum::kEach;
+    trackers_.emplace_back(request.measure, DeviceSum::kEach, max_allocs);
+    if (sums) {
+        asked_index_ = trackers_.size();
+        trackers_.emplace_back(request.measure, asked, max_allocs);
+    }
+    if (request.moment.kind == MomentKind::kPhase) {
+        phase_index_ = trackers_.size();
+        trackers_.emplace_back(request.measure, asked, max_allocs);
+    }
+    if (request.with_other_measure) {
+        other_measure_index_ = trackers_.size();
+        trackers_.emplace_back(other(request.measure), DeviceSum::kEach, max_allocs);
+    }
+    if (request.moment.kind == MomentKind::kTime) {
+        moment_tick_ = static_cast<uint64_t>(request.moment.seconds * 1e9 /
+                                             reader.superblock().tick_ns);
+    }
+}
+
+void LevelReplay::on_rare(uint64_t tick, const RareEvent& event) {
+    pass_moment(tick);
+    health_.on_rare(event);
+    if (event.type == format::ExtendedType::kMark) {
+        on_mark(tick, event);
+    } else if (event.type == format::ExtendedType::kBaseline) {
+        bool fits = event.fields[0] < kMaxDevices &&
+                    event.signed_field <= static_cast<int64_t>(kMaxBlockBytes) &&
+                    event.signed_field >= -static_cast<int64_t>(kMaxBlockBytes);
+        for (size_t i = 0; fits && i < trackers_.size(); ++i) {
+            fits = trackers_[i].on_baseline(
+                static_cast<uint32_t>(event.fields[0]), event.signed_field, tick);
+        }
+        health_.bad_baseline_count += fits ? 0 : 1;
+    }
+}
+
+void LevelReplay::on_mark(uint64_t tick, const RareEvent& event) {
+    const auto kind = static_cast<format::MarkKind>(event.fields[0]);
+    const bool is_our_phase =
+        phase_index_.has_value() && event.fields[2] <= UINT32_MAX &&
+        reader_.definitions().text(static_cast<uint32_t>(event.fields[2])) ==
+            request_.moment.phase;
+    if (kind == format::MarkKind::kTracingStarted) {
+        tracing_ = true;
+    } else if (kind == format::MarkKind::kTracingStopped) {
+        tracing_ = false;
+    } else if (kind == format::MarkKind::kPhaseBegin && is_our_phase) {
+        phase_seen_ = true;
+        ++phase_depth_;
+    } else if (kind == format::MarkKind::kPhaseEnd && is_our_phase && phase_depth_ > 0) {
+        --phase_depth_;
+    } else {
+        return;
+    }
+    update_tracking(tick);
+}
+
+void LevelReplay::update_tracking(uint64_t tick) {
+    for (size_t i = 0; i < trackers_.size(); ++i) {
+        const bool in_phase = phase_index_ != i || phase_depth_ > 0;
+        if (tracing_ && in_phase) {
+            trackers_[i].start(tick);
+            phase_tracked_ = phase_tracked_ || phase_index_ == i;
+        } else {
+            trackers_[i].stop();
+        }
+    }
+}
+
+// The blocks of a slot that are live now in the measure asked for and are older than `end`.
+void LevelReplay::collect_live(const DeviceTrackers& trackers,
+                               uint32_t slot,
+                               uint64_t end,
+                               BlockGroups& groups) const {
+    table_.for_each_live(end, [&](uint64_t ordinal) {
+        const AllocationShape* shape = table_.shape(ordinal);
+        const bool ended = request_.measure == Measure::kAllocated && table_.is_deferred(ordinal);
+        if (shape == nullptr || ended || trackers.slot_of(shape->device) != slot) {
+            return;
+        }
+        groups.add(shape->context,
+                   shape->stream,
+                   shape->device,
+                   shape->requested_bytes,
+                   shape->block_bytes);
+    });
+}
+
+LiveBlocks LevelReplay::live_blocks(const DeviceTrackers& trackers, uint32_t slot) const {
+    LiveBlocks blocks;
+    const DeviceView* view = view_at(trackers, slot);
+    if (view == nullptr) {
+        return blocks;
+    }
+    BlockGroups groups;
+    collect_live(trackers, slot, next_ordinal_, groups);
+    blocks.groups = groups.list();
+    blocks.unknown_bytes = view->baseline_bytes;
+    blocks.level_bytes = view->tracker.level_bytes();
+    return blocks;
+}
+
+LiveBlocks LevelReplay::peak_blocks(const DeviceTrackers& trackers, uint32_t slot) const {
+    LiveBlocks blocks;
+    const DeviceView* view = view_at(trackers, slot);
+    if (view == nullptr || !view->tracker.has_peak()) {
+        return blocks;
+    }
+    BlockGroups groups;
+    // Ordinals of the tracker count from 1: the peak's own allocation is the last one below.
+    const uint64_t end = std::min(view->tracker.peak_ordinal(), next_ordinal_);
+    collect_live(trackers, slot, end, groups);
+    for (const record::LiveBlock& block : view->tracker.freed_since_peak()) {
+        groups.add(block.context,
+                      static_cast<uint32_t>(block.address),
+                      block.device,
+                      block.requested_bytes,
+                      block.block_bytes);
+    }
+    blocks.groups = groups.list();
+    blocks.unknown_bytes = view->baseline_at_peak_bytes;
+    blocks.level_bytes = view->tracker.peak_bytes();
+    return blocks;
+}
+
+void LevelReplay::keep_moment() {
+    at_moment_ = true;
+    const DeviceTrackers& asked = trackers_[asked_index_];
+    for (uint32_t slot = 0; slot < asked.views().size(); ++slot) {
+        moment_blocks_.push_back(live_blocks(asked, slot));
+    }
+}
+
+LiveBlocks LevelReplay::asked_blocks(uint32_t slot) const {
+    switch (request_.moment.kind) {
+        case MomentKind::kPeak:
+            return peak_blocks(trackers_[asked_index_], slot);
+        case MomentKind::kPhase:
+            return peak_blocks(trackers_[*phase_index_], slot);
+        case MomentKind::kTime:
+            if (at_moment_) {
+                return slot < moment_blocks_.size() ? moment_blocks_[slot] : LiveBlocks();
+            }
+            break;
+        case MomentKind::kEnd:
+            break;
+    }
+    return live_blocks(trackers_[asked_index_], slot);
+}
+
+ReplayResult LevelReplay::finish(const EventTotals& totals) {
+    if (phase_index_.has_value() && !phase_tracked_) {
+        throw TraceError(reader_.name() + ": phase '" + request_.moment.phase + "' " +
+                         (phase_seen_ ? "lies outside the traced ranges; start tracing before it"
+                                      : "is not in this trace; peakline stats lists its phases"));
+    }
+    for (DeviceTrackers& trackers : trackers_) {
+        trackers.finish();
+    }
+    ReplayResult result;
+    result.devices = all_totals(trackers_[0]);
+    if (other_measure_index_.has_value()) {
+        result.other_measure = all_totals(trackers_[*other_measure_index_]);
+    }
+    result.is_sum = request_.device.kind == DeviceChoiceKind::kAll;
+    result.chosen = result.is_sum
+                        ? choose_device(all_totals(trackers_[asked_index_]), {}, reader_.name())
+                        : choose_device(result.devices, request_.device, reader_.name());
+    result.blocks = asked_blocks(result.chosen.device);
+    for (const DeviceTrackers& trackers : trackers_) {
+        health_.uncounted_block_count += trackers.side_dropped_count();
+    }
+    result.health = health_.finish(reader_, totals);
+    if (!health_.tracing_seen) {
+        result.health.problems.add(reader_.name() +
+                                   ": tracing was never started in this trace, so it has no peak;"
+                                   " --at end shows what was live at its end");
+    }
+    return result;
+}
+
+}  // namespace peakline::report

@@ -1,0 +1,16 @@
+// Records to levels, peaks and live blocks. Uses the recorder's own peak tracker, so both find
+// the same peak: the earliest strict maximum over the traced ranges.
+#pragma once
+
+#include "replay_result.h"
+#include "report/trace/reader.h"
+
+namespace peakline::report {
+
+// Answers from the events, or from the recorder's summary when the trace has no events. Throws
+// TraceError when the trace cannot answer, saying what it could.
+ReplayResult replay(const TraceReader& reader,
+                    const ReplayRequest& request,
+                    const Progress& progress = {});
+
+}  // namespace peakline::report

@@ -1,0 +1,12 @@
+// Answers from the recorder's own summary: the peak and the end, of one device at a time.
+#pragma once
+
+#include "replay_result.h"
+#include "report/trace/reader.h"
+
+namespace peakline::report {
+
+// Throws TraceError for a moment or a sum of devices that only events could answer.
+ReplayResult replay_summary(const TraceReader& reader, const ReplayRequest& request);
+
+}  // namespace peakline::report

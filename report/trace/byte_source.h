@@ -1,0 +1,47 @@
+// The bytes of a trace: a file, or memory that outlives this object. Used by the reader only.
+//
+// A file is read piece by piece with pread, not mapped: a file cut by someone else while we read
+// would end a mapped reader with SIGBUS, a chunk copied once cannot change between check and use,
+// and memory stays at one chunk however long the trace is.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <span>
+#include <string>
+#include <vector>
+
+namespace peakline::report {
+
+class ByteSource {
+public:
+    // Throws TraceError when there is no readable regular file at `path`.
+    static ByteSource open_file(const std::string& path);
+    static ByteSource borrow(std::string name, std::span<const unsigned char> bytes);
+
+    ByteSource(ByteSource&& other) noexcept;
+    ByteSource& operator=(ByteSource&&) = delete;
+    ByteSource(const ByteSource&) = delete;
+    ByteSource& operator=(const ByteSource&) = delete;
+    ~ByteSource();
+
+    // What messages call it.
+    const std::string& name() const { return name_; }
+    uint64_t size_bytes() const { return size_bytes_; }
+
+    // The bytes at `offset`: `count` of them, fewer at the end. They lie in `scratch` or in the
+    // borrowed memory and are valid until `scratch` changes. Throws TraceError on a read error.
+    std::span<const unsigned char> read(uint64_t offset,
+                                        size_t count,
+                                        std::vector<unsigned char>& scratch) const;
+
+private:
+    ByteSource() = default;
+
+    std::string name_;
+    uint64_t size_bytes_ = 0;
+    int file_descriptor_ = -1;
+    std::span<const unsigned char> memory_;
+};
+
+}  // namespace peakline::report

@@ -1,0 +1,125 @@
+// Everything the DEFS chunks define, by id: strings, frames, stacks, contexts, allocation classes
+// and the facts about the run. Read completely before the first event. Ids count from 1; id 0 and
+// ids out of range give an empty definition, never a fault.
+#pragma once
+
+#include <cstdint>
+#include <map>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "byte_source.h"
+#include "chunk_index.h"
+#include "problems.h"
+
+namespace peakline::report {
+
+struct PythonFrame {
+    uint32_t file = 0;
+    uint32_t name = 0;
+    uint32_t qualified_name = 0;
+    uint32_t line = 0;
+};
+
+// A frame and its caller. `parent` is always smaller than the node's own id: no cycles.
+struct StackNode {
+    uint32_t parent = 0;
+    uint32_t frame = 0;
+};
+
+struct Module {
+    uint64_t start = 0;
+    uint64_t end = 0;
+    uint64_t load_bias = 0;
+    uint32_t path = 0;
+    std::string build_id;
+};
+
+struct NativeFrame {
+    uint32_t module = 0;
+    uint64_t address = 0;
+};
+
+struct Thread {
+    uint64_t kernel_id = 0;
+    uint32_t name = 0;
+};
+
+struct Context {
+    uint32_t thread = 0;
+    uint32_t python_node = 0;
+    uint32_t native_node = 0;
+    uint32_t forward_node = 0;
+    uint32_t operator_name = 0;
+    uint32_t flags = 0;  // format::ContextFlags
+};
+
+// What an allocation is, apart from its address and time.
+struct AllocationShape {
+    uint64_t requested_bytes = 0;
+    uint64_t block_bytes = 0;
+    uint32_t context = 0;
+    uint32_t stream = 0;
+    uint32_t device = 0;
+    bool untraced = false;  // made while tracing was off: not part of the total allocated
+};
+
+// More is damage, not hardware; it also keeps sums over a hostile trace far from overflow.
+inline constexpr uint64_t kMaxBlockBytes = uint64_t{1} << 48;
+inline constexpr uint32_t kMaxDevices = 256;
+
+// Sizes and device of an alloc as written; false when they are out of bounds.
+bool set_shape(AllocationShape* shape, uint64_t device, uint64_t requested, int64_t rounding);
+
+// Definitions of one type by id.
+template <class T>
+class ById {
+public:
+    uint32_t add(const T& item) {
+        items_.push_back(item);
+        return count();
+    }
+    const T& operator[](uint32_t id) const {
+        return id - 1 < items_.size() ? items_[id - 1] : none_;
+    }
+    T& last() { return items_.back(); }
+    bool has(uint32_t id) const { return id <= items_.size(); }
+    uint32_t count() const { return static_cast<uint32_t>(items_.size()); }
+    typename std::vector<T>::iterator begin() { return items_.begin(); }
+    typename std::vector<T>::iterator end() { return items_.end(); }
+    const std::vector<T>& items() const { return items_; }
+
+private:
+    std::vector<T> items_;
+    T none_ = {};
+};
+
+struct Definitions {
+    ById<std::string> strings;
+    ById<PythonFrame> python_frames;
+    ById<StackNode> python_nodes;
+    ById<Module> modules;
+    ById<NativeFrame> native_frames;
+    ById<StackNode> native_nodes;
+    ById<Thread> threads;
+    ById<uint64_t> streams;
+    ById<Context> contexts;
+    ById<AllocationShape> classes;
+    std::map<std::string, std::string> meta;
+
+    std::string_view text(uint32_t string_id) const { return strings[string_id]; }
+    bool is_untraced(uint32_t context_id) const {
+        return (contexts[context_id].flags & format::kUntraced) != 0;
+    }
+    // Empty when the recorder did not write the key.
+    std::string_view meta_text(const std::string& key) const;
+};
+
+// Reads all DEFS chunks. After one that cannot be read the ids of later ones are unknown, so
+// reading stops there and a problem says so.
+Definitions read_definitions(const ByteSource& source,
+                             const std::vector<ChunkPlace>& places,
+                             Problems& problems);
+
+}  // namespace peakline::report

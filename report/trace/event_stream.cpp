@@ -1,0 +1,135 @@
+// Chunk by chunk: checksum, continuity of the counters in the headers, gaps.
+#include "event_stream.h"
+
+#include <algorithm>
+#include <utility>
+
+namespace peakline::report {
+namespace {
+
+bool may_hold_events(const ChunkPlace& place) {
+    return place.header.type != static_cast<uint16_t>(format::ChunkType::kDefs) &&
+           place.header.type != static_cast<uint16_t>(format::ChunkType::kSummary);
+}
+
+}  // namespace
+
+std::string EventStream::chunk_text() const {
+    return source_.name() + ": chunk " + std::to_string(number_);
+}
+
+double EventStream::fraction_done() const {
+    return static_cast<double>(next_number_) /
+           static_cast<double>(std::max<size_t>(places_.size(), 1));
+}
+
+bool EventStream::next_chunk() {
+    while (next_number_ < places_.size()) {
+        number_ = next_number_++;
+        const ChunkPlace& place = places_[number_];
+        if (!place.readable && may_hold_events(place)) {
+            // The index has told why.
+            ++totals_.skipped_chunk_count;
+            after_gap_ = true;
+        }
+        if (!place.is(format::ChunkType::kEvents)) {
+            continue;
+        }
+        if (read_payload(source_, place, number_, scratch_, &payload_) ==
+            ChunkState::kChecksumDiffers) {
+            skip_chunk(" checksum differs: chunk skipped");
+            continue;
+        }
+        if (!place.sealed() && !last_of_its_type()) {
+            totals_.problems.add(chunk_text() +
+                                 " was never sealed though later ones follow:"
+                                 " read without its checksum");
+        }
+        if (after_gap_) {
+            resume_after_gap(place.header);
+        } else {
+            check_continuity(place.header);
+        }
+        position_.tick = std::max(position_.tick, place.header.first_tick);
+        position_.address = place.header.base_address;
+        return true;
+    }
+    return false;
+}
+
+void EventStream::skip_chunk(const std::string& reason) {
+    totals_.problems.add(chunk_text() + reason);
+    ++totals_.skipped_chunk_count;
+    after_gap_ = true;
+}
+
+bool EventStream::last_of_its_type() const {
+    return std::none_of(
+        places_.begin() + static_cast<ptrdiff_t>(next_number_),
+        places_.end(),
+        [](const ChunkPlace& place) { return place.is(format::ChunkType::kEvents); });
+}
+
+// What was skipped had allocations too: the header tells how many came before this chunk.
+void EventStream::resume_after_gap(const format::ChunkHeader& header) {
+    after_gap_ = false;
+    const bool plausible = header.first_ordinal >= position_.next_ordinal &&
+                           header.first_ordinal <= (number_ + 1) * kMaxAllocsInChunk;
+    if (plausible) {
+        position_.next_ordinal = header.first_ordinal;
+        next_event_ = header.first_event;
+    } else {
+        totals_.problems.add(chunk_text() + " says allocation " +
+                             std::to_string(header.first_ordinal) + " is its first, " +
+                             std::to_string(position_.next_ordinal) +
+                             " came before it: frees after it may be matched wrongly");
+    }
+}
+
+void EventStream::check_continuity(const format::ChunkHeader& header) {
+    if (header.first_ordinal == position_.next_ordinal && header.first_event == next_event_) {
+        return;
+    }
+    totals_.problems.add(chunk_text() + " says it begins at event " +
+                         std::to_string(header.first_event) + " and allocation " +
+                         std::to_string(header.first_ordinal) + ", " +
+                         std::to_string(next_event_) + " events and " +
+                         std::to_string(position_.next_ordinal) +
+                         " allocations were read before it");
+    // Both counters ahead: a chunk is missing. One alone: that counter is damaged.
+    if (header.first_ordinal > position_.next_ordinal && header.first_event > next_event_) {
+        resume_after_gap(header);
+    }
+}
+
+void EventStream::finish_chunk(const ChunkEnd& end) {
+    const ChunkPlace& place = places_[number_];
+    totals_.event_count += end.event_count;
+    next_event_ += end.event_count;
+    totals_.payload_bytes += payload_.size();
+    ++totals_.chunk_count;
+    if (end.fault != nullptr) {
+        // The last record of a cut chunk is cut with it; the index has told.
+        if (!place.cut()) {
+            totals_.problems.add(chunk_text() + ": the record at byte " +
+                                 std::to_string(end.offset) + " does not decode (" + end.fault +
+                                 "): rest of the chunk skipped");
+            ++totals_.skipped_chunk_count;
+        }
+        after_gap_ = true;
+    } else if (place.cut()) {
+        after_gap_ = true;
+    } else if (place.sealed() && end.event_count != place.header.event_count) {
+        totals_.problems.add(chunk_text() + " holds " + std::to_string(end.event_count) +
+                             " events, its header says " +
+                             std::to_string(place.header.event_count));
+    }
+}
+
+EventTotals EventStream::take_totals() {
+    totals_.alloc_count = position_.next_ordinal;
+    totals_.last_tick = position_.tick;
+    return std::move(totals_);
+}
+
+}  // namespace peakline::report

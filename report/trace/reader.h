@@ -1,0 +1,59 @@
+// Opens a trace and gives its parts: superblock, definitions, summary and the stream of events.
+// Trusts nothing: what can be read is read, what cannot is told in problems(). After opening, a
+// reader is constant: several threads may use it at once. Never prints, never repairs silently.
+#pragma once
+
+#include <span>
+#include <string>
+#include <vector>
+
+#include "chunk_index.h"
+#include "definitions.h"
+#include "event_stream.h"
+#include "summary.h"
+#include "superblock.h"
+
+namespace peakline::report {
+
+class TraceReader {
+public:
+    // Both throw TraceError when nothing of the trace can be read.
+    static TraceReader open_file(const std::string& path);
+    // `bytes` must outlive the reader.
+    static TraceReader from_memory(std::string name, std::span<const unsigned char> bytes);
+
+    const std::string& name() const { return source_.name(); }
+    uint64_t size_bytes() const { return source_.size_bytes(); }
+    const format::Superblock& superblock() const { return superblock_; }
+    const std::vector<ChunkPlace>& chunks() const { return chunks_; }
+    const Definitions& definitions() const { return definitions_; }
+    const Summary& summary() const { return summary_; }
+    // Found while opening; a pass over the events finds its own, see EventTotals.
+    const Problems& problems() const { return problems_; }
+
+    bool has_events() const;
+    // Allocations that the EVENTS chunks can hold at most.
+    uint64_t max_alloc_count() const;
+    double seconds(uint64_t ticks) const {
+        return static_cast<double>(ticks) * superblock_.tick_ns * 1e-9;
+    }
+
+    // Decodes all events into `visitor`, see event_decoder.h.
+    template <class Visitor>
+    EventTotals read_events(Visitor& visitor, const Progress& progress = {}) const {
+        EventStream stream(source_, chunks_);
+        return visit_events(stream, visitor, progress);
+    }
+
+private:
+    explicit TraceReader(ByteSource source);
+
+    ByteSource source_;
+    Problems problems_;
+    format::Superblock superblock_;
+    std::vector<ChunkPlace> chunks_;
+    Definitions definitions_;
+    Summary summary_;
+};
+
+}  // namespace peakline::report

@@ -1,0 +1,48 @@
+// The recorder's own result, when the trace has one: peak-only traces and report_stats() answer
+// from it without any event.
+#pragma once
+
+#include <cstdint>
+#include <vector>
+
+#include "byte_source.h"
+#include "chunk_index.h"
+#include "definitions.h"
+#include "problems.h"
+
+namespace peakline::report {
+
+// Equal blocks of one context.
+struct SummaryGroup {
+    uint32_t context = 0;
+    uint64_t requested_bytes = 0;
+    uint64_t block_bytes = 0;
+    uint64_t count = 0;
+};
+
+struct SummaryView {
+    uint32_t device = 0;
+    format::Measure measure = format::Measure::kAllocated;
+    uint64_t peak_bytes = 0;
+    uint64_t peak_tick = 0;
+    uint64_t level_bytes = 0;
+    uint64_t total_allocated_bytes = 0;
+    uint64_t alloc_count = 0;
+    uint64_t free_count = 0;
+    std::vector<SummaryGroup> at_peak;
+    std::vector<SummaryGroup> live;
+};
+
+struct Summary {
+    std::vector<SummaryView> views;
+    uint64_t records_dropped = 0;
+    uint64_t bytes_dropped = 0;
+};
+
+// All SUMMARY chunks in file order; a view written again replaces the earlier one.
+Summary read_summary(const ByteSource& source,
+                     const std::vector<ChunkPlace>& places,
+                     const Definitions& definitions,
+                     Problems& problems);
+
+}  // namespace peakline::report
