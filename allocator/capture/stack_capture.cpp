@@ -8,15 +8,38 @@ namespace {
 
 // relaxed everywhere: set once while recording is switched on; a hook that reads the old value
 // records one stack more or less.
-std::atomic<PythonStackFunction> g_python_capture{nullptr};
+std::atomic<bool> g_attached{false};
 std::atomic<bool> g_python{true};
 std::atomic<bool> g_native{true};
 
+// Written by pyhook's registration while the library loads.
+PythonSide g_side{[](char* reason, size_t room) {
+                      if (room > 0) {
+                          reason[0] = '\0';
+                      }
+                      return false;
+                  },
+                  [](record::StackTable&, uint32_t*) { return uint32_t{0}; },
+                  [] { return ""; },
+                  [] {},
+                  [] {},
+                  [] {}};
+
 }  // namespace
 
-void set_python_capture(PythonStackFunction function) {
-    // release: what the function uses was set up before.
-    g_python_capture.store(function, std::memory_order_release);
+void set_python_side(const PythonSide& side) {
+    g_side = side;
+}
+
+const PythonSide& python_side() {
+    return g_side;
+}
+
+bool attach_python(char* reason, size_t room) {
+    const bool attached = g_side.attach(reason, room);
+    // release: what attach set up is visible to whoever captures.
+    g_attached.store(attached, std::memory_order_release);
+    return attached;
 }
 
 void set_capture_options(const CaptureOptions& options) {
@@ -30,11 +53,10 @@ CaptureOptions capture_options() {
 }
 
 uint32_t capture_python(record::StackTable& table, uint32_t* flags) {
-    const PythonStackFunction function = g_python_capture.load(std::memory_order_acquire);
-    if (function == nullptr || !g_python.load(std::memory_order_relaxed)) {
+    if (!g_attached.load(std::memory_order_acquire) || !g_python.load(std::memory_order_relaxed)) {
         return 0;
     }
-    return function(table, flags);
+    return g_side.capture_stack(table, flags);
 }
 
 uint32_t capture_context(record::StackTable& table, ThreadState& state) {

@@ -3,6 +3,7 @@
 #pragma once
 
 #include <atomic>
+#include <cstddef>
 #include <cstdint>
 
 #include "allocator/record/stack_table.h"
@@ -10,15 +11,30 @@
 
 namespace peakline::capture {
 
-// How the Python side is reached: pyhook registers itself, so capture knows no Python.
-using PythonStackFunction = uint32_t (*)(record::StackTable& table, uint32_t* flags);
+// How the Python side is reached: pyhook registers itself, so capture knows no Python. Until then
+// every function does nothing.
+struct PythonSide {
+    // Finds and verifies the interpreter; call with the GIL held. False: no Python stacks, and
+    // `reason` says why ("" when there is simply no Python in this process).
+    bool (*attach)(char* reason, size_t room);
+    // This thread's stack as a node, 0 without Python frames.
+    uint32_t (*capture_stack)(record::StackTable& table, uint32_t* flags);
+    // "3.11.7", or "" before attach.
+    const char* (*version)();
+    void (*prepare_fork)();
+    void (*parent_after_fork)();
+    void (*child_after_fork)();
+};
 
 struct CaptureOptions {
     bool python = true;
     bool native = true;
 };
 
-void set_python_capture(PythonStackFunction function);
+void set_python_side(const PythonSide& side);
+const PythonSide& python_side();
+// Python stacks are taken only after a successful attach.
+bool attach_python(char* reason, size_t room);
 void set_capture_options(const CaptureOptions& options);
 CaptureOptions capture_options();
 

@@ -38,8 +38,7 @@ struct TracedAlloc {
 };
 
 struct ThreadState {
-    uint32_t thread_id = 0;      // StackTable id
-    uint32_t capture_depth = 0;  // above 0: our own code is running, record nothing nested
+    uint32_t thread_id = 0;  // StackTable id
     PendingAlloc pending;
     TracedAlloc traced;
     uint64_t completed_address = 0;  // last block whose free completed, see torch_hooks

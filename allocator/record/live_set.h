@@ -11,6 +11,7 @@ namespace peakline::record {
 
 enum LiveFlags : uint16_t {
     kFreeRequested = 1,  // given up by the program, another stream may still use it
+    kUnreported = 2,     // recorded at the call: its free is told at the call, too
 };
 
 struct LiveBlock {

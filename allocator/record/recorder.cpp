@@ -67,7 +67,7 @@ Recorder::DeviceState* Recorder::device_state(uint32_t device) {
     return &state;
 }
 
-void Recorder::add_block(const AllocEvent& event, bool untraced) {
+void Recorder::add_block(const AllocEvent& event, uint16_t flags) {
     DeviceState* state = device_state(event.device);
     const LiveBlock block{event.address,
                           next_ordinal_,
@@ -75,7 +75,7 @@ void Recorder::add_block(const AllocEvent& event, bool untraced) {
                           event.block_bytes,
                           event.context,
                           static_cast<uint16_t>(event.device),
-                          0};
+                          flags};
     if (state == nullptr || !live_set_.insert(block)) {
         ++counters_.records_dropped;
         counters_.bytes_dropped += event.block_bytes;
@@ -88,7 +88,7 @@ void Recorder::add_block(const AllocEvent& event, bool untraced) {
     const uint64_t tick = clock_.now_tick();
     live_bytes_ += event.block_bytes;
     ++state->allocs;
-    if (untraced) {
+    if (event.context == untraced_context_) {
         state->allocated.on_untraced_alloc(next_ordinal_, event.block_bytes, tick);
         state->requested.on_untraced_alloc(next_ordinal_, event.requested_bytes, tick);
     } else {
@@ -130,7 +130,7 @@ void Recorder::record_alloc(const AllocEvent& event, uint64_t torch_total_bytes)
         if (LiveBlock* stale = live_set_.find(event.address)) {
             remove_block(stale, clock_.now_tick());
         }
-        add_block(event, !is_tracing());
+        add_block(event, torch_total_bytes == kUnknownTotal ? kUnreported : 0);
         if (torch_total_bytes != kUnknownTotal && event.device < kMaxDevices &&
             devices_[event.device].allocated.level_bytes() != torch_total_bytes) {
             correct_baseline_slow(event.device, torch_total_bytes);
@@ -163,6 +163,17 @@ void Recorder::record_free(uint64_t address,
         if (torch_total_bytes != kUnknownTotal && device < kMaxDevices && devices_[device].used &&
             devices_[device].allocated.level_bytes() != torch_total_bytes) {
             correct_baseline_slow(device, torch_total_bytes);
+        }
+    }
+    report_trouble_unlocked();
+}
+
+void Recorder::record_unreported_free(uint64_t address, uint32_t) {
+    {
+        const LockGuard guard(lock_);
+        LiveBlock* block = usable_ ? live_set_.find(address) : nullptr;
+        if (block != nullptr && (block->flags & kUnreported) != 0) {
+            remove_block(block, clock_.now_tick());
         }
     }
     report_trouble_unlocked();

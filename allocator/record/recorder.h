@@ -57,6 +57,9 @@ public:
     // kDeferred: given up, but in use on another stream until record_free_completed(address).
     void record_free(uint64_t address, uint32_t device, FreeKind kind, uint64_t torch_total_bytes);
     void record_free_completed(uint64_t address);
+    // A free told at the call, before it happens: counts only for a block recorded without the
+    // allocator's report; for any other the report follows and is the one that counts.
+    void record_unreported_free(uint64_t address, uint32_t device);
 
     void record_segment(format::SegmentAction action,
                         uint32_t device,
@@ -115,7 +118,7 @@ private:
 
     // All of these are called with lock_ held.
     DeviceState* device_state(uint32_t device);
-    void add_block(const AllocEvent& event, bool untraced);
+    void add_block(const AllocEvent& event, uint16_t flags);
     void remove_block(LiveBlock* block, uint64_t tick);
     void drop_from_allocated(LiveBlock* block);
     void correct_baseline_slow(uint32_t device, uint64_t torch_total_bytes);

@@ -1,0 +1,136 @@
+# Every command of the project. `make help` lists them.
+#
+# PYTHON chooses the interpreter (and with it the torch): a named one, else the active python3 when
+# it has torch, else the one of .venv, which `make setup` fills with the newest torch.
+.DEFAULT_GOAL := help
+SHELL := /bin/bash
+
+HAS_TORCH = import importlib.util, sys; sys.exit(importlib.util.find_spec("torch") is None)
+ifndef PYTHON
+PYTHON := $(shell python3 -c '$(HAS_TORCH)' 2>/dev/null && command -v python3 || \
+                  echo $(CURDIR)/.venv/bin/python)
+endif
+export PYTHON
+
+VERSION := $(shell sed -n 's/^version = "\(.*\)"/\1/p' pyproject.toml)
+BUILD := build
+PACKAGE := pyhook/peakline
+NATIVE := $(PACKAGE)/_native
+
+CXX ?= g++
+WARNINGS := -Wall -Wextra -Wpedantic -Wconversion -Wshadow -Werror
+CXXFLAGS := -std=c++20 -O2 -g -fPIC -fvisibility=hidden $(WARNINGS) -I. \
+            -DPEAKLINE_VERSION='"$(VERSION)"' $(EXTRA_CXXFLAGS)
+NO_EXCEPTIONS := -fno-exceptions
+PYTHON_INCLUDE = $(shell $(PYTHON) -c 'import sysconfig; print(sysconfig.get_paths()["include"])')
+
+RECORDER_SOURCES := $(wildcard allocator/record/*.cpp allocator/capture/*.cpp) \
+                    $(filter-out pyhook/module.cpp,$(wildcard pyhook/*.cpp)) \
+                    $(filter-out preload/bootstrap.cpp,$(wildcard preload/*.cpp))
+REPORT_SOURCES := $(foreach room,trace replay attribute views render,$(wildcard report/$(room)/*.cpp))
+UNIT_TEST_SOURCES := $(wildcard tests/unit/*.cpp tests/unit/record/*.cpp tests/unit/report/*.cpp)
+
+object = $(patsubst %.cpp,$(BUILD)/%.o,$(1))
+RECORDER_OBJECTS := $(call object,$(RECORDER_SOURCES))
+REPORT_OBJECTS := $(call object,$(REPORT_SOURCES))
+
+LIBRARIES := $(NATIVE)/libpeakline.so $(NATIVE)/libpeakline_preload.so $(NATIVE)/libunwind.so.8 \
+             $(PACKAGE)/_recorder.abi3.so $(PACKAGE)/_report.abi3.so
+
+.PHONY: help setup build native demo test unit check format bench test-gpu bench-gpu wheel clean
+
+help: ## list the commands
+	@awk -F':.*## ' '/^[a-z-]+:.*## /{printf "  make %-10s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
+
+setup: ## install what is missing: compiler, libraries, a .venv with torch
+	@.ci/setup
+
+build: setup ## build everything; leaves a working `peakline` in the environment of $(PYTHON)
+	@$(MAKE) --no-print-directory -j2 native
+	@$(PYTHON) -m pip install -q --no-build-isolation --no-deps --disable-pip-version-check -e .
+	@$(PYTHON) -m peakline doctor --build
+
+native: $(LIBRARIES)
+
+demo: build ## run a real training script under peakline and show the table
+	@.ci/demo
+
+unit: native $(BUILD)/unit_tests ## the quick C++ tests
+	@$(BUILD)/unit_tests
+
+test: build ## build and run everything that passes or fails
+	@$(MAKE) --no-print-directory -j2 $(BUILD)/unit_tests
+	@$(BUILD)/unit_tests
+	@$(PYTHON) -m pytest -q tests
+
+check: ## formatting, linters, types, header independence, include directions
+	@.ci/check
+
+format: ## put every file into the project's format
+	@git ls-files '*.cpp' '*.h' | xargs clang-format -i
+	@$(PYTHON) -m ruff format -q . && $(PYTHON) -m ruff check -q --fix .
+
+bench: build ## print the cost of recording and the speed of reading (tables, no verdict)
+	@$(PYTHON) tests/bench/bench_events.py
+	@$(PYTHON) tests/bench/bench_reader.py
+
+test-gpu: build ## the same end-to-end tests on a real GPU
+	@PEAKLINE_TEST_DEVICE=gpu $(PYTHON) -m pytest -q tests/e2e
+
+bench-gpu: build ## the cost of recording on a real GPU
+	@PEAKLINE_TEST_DEVICE=gpu $(PYTHON) tests/bench/bench_events.py
+
+wheel: ## build a wheel into dist/
+	@$(PYTHON) -m pip wheel -q --no-build-isolation --no-deps -w dist .
+
+clean: ## remove everything that was built
+	rm -rf $(BUILD) dist $(NATIVE) $(PACKAGE)/*.so pyhook/*.egg-info
+
+# ---- rules ----------------------------------------------------------------------------------
+
+$(BUILD)/allocator/%.o: CXXFLAGS += $(NO_EXCEPTIONS)
+$(BUILD)/pyhook/%.o: CXXFLAGS += $(NO_EXCEPTIONS)
+$(BUILD)/preload/%.o: CXXFLAGS += $(NO_EXCEPTIONS)
+# peakline_malloc has no other way to tell torch that memory ran out.
+$(BUILD)/preload/pluggable.o: CXXFLAGS += -fexceptions
+
+$(BUILD)/%.o: %.cpp
+	@mkdir -p $(@D)
+	$(CXX) $(CXXFLAGS) -MMD -MP -c $< -o $@
+
+# Extension modules: the limited C API, any Python 3.10+. Python.h does not pass -Wpedantic.
+$(BUILD)/%/module.o: %/module.cpp
+	@mkdir -p $(@D)
+	$(CXX) $(filter-out -Wpedantic,$(CXXFLAGS)) -isystem $(PYTHON_INCLUDE) -MMD -MP -c $< -o $@
+
+$(NATIVE)/libpeakline.so: $(RECORDER_OBJECTS) preload/exports.map
+	@mkdir -p $(@D)
+	$(CXX) -shared -Wl,-soname,libpeakline.so -Wl,--version-script=preload/exports.map \
+	    -Wl,-z,defs -Wl,-rpath,'$$ORIGIN' -o $@ $(RECORDER_OBJECTS) -lunwind -ldl -lpthread
+
+$(NATIVE)/libpeakline_preload.so: $(BUILD)/preload/bootstrap.o
+	@mkdir -p $(@D)
+	$(CC) -shared -Wl,-soname,libpeakline_preload.so -Wl,-z,defs -o $@ $< -ldl
+
+# Shipped beside the recorder: the program's machine need not have it.
+$(NATIVE)/libunwind.so.8:
+	@mkdir -p $(@D)
+	cp -L $$($(CXX) -print-file-name=libunwind.so.8) $@
+
+$(PACKAGE)/_recorder.abi3.so: $(BUILD)/pyhook/module.o $(NATIVE)/libpeakline.so
+	$(CXX) -shared -Wl,-rpath,'$$ORIGIN/_native' -o $@ $< -L$(NATIVE) -l:libpeakline.so
+
+$(BUILD)/libreport.a: $(REPORT_OBJECTS)
+	@rm -f $@
+	ar rcs $@ $^
+
+$(PACKAGE)/_report.abi3.so: $(BUILD)/report/module.o $(BUILD)/libreport.a
+	$(CXX) -shared -o $@ $^
+
+$(BUILD)/unit_tests: $(call object,$(UNIT_TEST_SOURCES)) $(RECORDER_OBJECTS) $(BUILD)/libreport.a
+	$(CXX) -o $@ $^ -lunwind -ldl -lpthread
+
+# Catch2's own header is not ours to warn about.
+$(BUILD)/tests/%.o: WARNINGS := -Wall -Wextra -Werror
+
+-include $(shell find $(BUILD) -name '*.d' 2>/dev/null)

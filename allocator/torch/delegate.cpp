@@ -1,0 +1,105 @@
+#include "delegate.h"
+
+#include <atomic>
+
+#include <c10/core/Allocator.h>
+#include <c10/cuda/CUDAFunctions.h>
+
+namespace peakline::torch_part {
+namespace {
+
+// Deleter of blocks the native allocator does not report (cudaMallocAsync, caching switched off);
+// one function a process. relaxed: written before the block that needs it exists.
+std::atomic<c10::DeleterFnPtr> g_unreported_deleter{nullptr};
+const Host* g_host = nullptr;
+
+void delete_unreported(void* address) {
+    g_host->block_freed(address, -1);
+    g_unreported_deleter.load(std::memory_order_relaxed)(address);
+}
+
+}  // namespace
+
+// Closes the scope on every way out: a failed allocation throws through it.
+class AllocScope {
+public:
+    AllocScope(const Host& host, size_t bytes) : host_(host) { host_.begin_alloc(bytes); }
+    ~AllocScope() {
+        if (!ended_) {
+            host_.end_alloc(nullptr, -1, nullptr);
+        }
+    }
+    AllocScope(const AllocScope&) = delete;
+    AllocScope& operator=(const AllocScope&) = delete;
+
+    // True when the allocator reported the block itself.
+    bool end(void* address, int device, void* stream) {
+        ended_ = true;
+        return host_.end_alloc(address, device, stream);
+    }
+
+private:
+    const Host& host_;
+    bool ended_ = false;
+};
+
+c10::DataPtr Delegate::wrap_unreported(c10::DataPtr pointer) {
+    const c10::Device device = pointer.device();
+    g_host = &host_;
+    g_unreported_deleter.store(pointer.get_deleter(), std::memory_order_relaxed);
+    void* address = pointer.release_context();
+    return {address, address, &delete_unreported, device};
+}
+
+c10::DataPtr Delegate::allocate(size_t bytes) {
+    AllocScope scope(host_, bytes);
+    c10::DataPtr pointer = native_->allocate(bytes);
+    if (scope.end(pointer.get(), pointer.device().index(), nullptr) || pointer.get() == nullptr) {
+        return pointer;
+    }
+    return wrap_unreported(std::move(pointer));
+}
+
+#ifdef PEAKLINE_HAS_allocateWithAddress
+c10::DataPtr Delegate::allocateWithAddress(size_t bytes, void* address) {
+    AllocScope scope(host_, bytes);
+    c10::DataPtr pointer = native_->allocateWithAddress(bytes, address);
+    if (scope.end(pointer.get(), pointer.device().index(), nullptr) || pointer.get() == nullptr) {
+        return pointer;
+    }
+    return wrap_unreported(std::move(pointer));
+}
+#endif
+
+void* Delegate::raw_alloc(size_t bytes) {
+    AllocScope scope(host_, bytes);
+    void* address = native_->raw_alloc(bytes);
+    scope.end(address, c10::cuda::current_device(), nullptr);
+    return address;
+}
+
+void* Delegate::raw_alloc_with_stream(size_t bytes, cudaStream_t stream) {
+    AllocScope scope(host_, bytes);
+    void* address = native_->raw_alloc_with_stream(bytes, stream);
+    scope.end(address, c10::cuda::current_device(), stream);
+    return address;
+}
+
+void Delegate::raw_delete(void* address) {
+    host_.block_freed(address, -1);
+    native_->raw_delete(address);
+}
+
+void Delegate::recordStream(const c10::DataPtr& pointer, c10::cuda::CUDAStream stream) {
+    if (pointer.get() == nullptr || pointer.get_deleter() != &delete_unreported) {
+        native_->recordStream(pointer, stream);
+        return;
+    }
+    // The native allocator may look at the deleter: show it its own.
+    c10::DataPtr native_pointer(
+        pointer.get(), pointer.get(), native_->raw_deleter(), pointer.device());
+    native_->recordStream(native_pointer, stream);
+    native_pointer.release_context();
+}
+
+}  // namespace peakline::torch_part

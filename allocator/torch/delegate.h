@@ -1,0 +1,55 @@
+// The delegating allocator: every virtual function of the installed torch's CUDAAllocator goes to
+// PyTorch's own allocator, so statistics, out-of-memory, graphs, pools, IPC, record_stream and
+// snapshots stay what they are. Only allocation opens a scope around the call. Blocks keep the
+// native deleter: their frees are seen where the native allocator reports them.
+// Which optional functions exist is told by PEAKLINE_HAS_* macros that build.py derives from the
+// header; build.py also checks that every slot of the vtable is ours.
+#pragma once
+
+#include <functional>
+#include <memory>
+#include <string>
+#include <unordered_set>
+#include <utility>
+#include <vector>
+
+#include <c10/cuda/CUDACachingAllocator.h>
+
+#include "torch_part.h"
+
+namespace peakline::torch_part {
+
+namespace cca = c10::cuda::CUDACachingAllocator;
+
+class Delegate final : public cca::CUDAAllocator {
+public:
+    Delegate(const Host& host, cca::CUDAAllocator* native) : host_(host), native_(native) {}
+
+    // Allocation: scoped.
+    c10::DataPtr allocate(size_t bytes) override;
+    void* raw_alloc(size_t bytes) override;
+    void* raw_alloc_with_stream(size_t bytes, cudaStream_t stream) override;
+#ifdef PEAKLINE_HAS_allocateWithAddress
+    c10::DataPtr allocateWithAddress(size_t bytes, void* address) override;
+#endif
+    void raw_delete(void* address) override;
+    void init(int device_count) override;
+    void recordStream(const c10::DataPtr& pointer, c10::cuda::CUDAStream stream) override;
+
+    // Everything else: forwarded as it is.
+#include "delegate_forwards.inc"
+
+private:
+    template <class Call>
+    void* scoped(size_t bytes, void* stream, Call call);
+    c10::DataPtr scoped_data(size_t bytes, c10::DataPtr (*call)(Delegate&, size_t, void*), void* a);
+    c10::DataPtr wrap_unreported(c10::DataPtr pointer);
+
+    const Host& host_;
+    cca::CUDAAllocator* const native_;
+};
+
+// Puts `delegate` in place of the current allocator, for torch.cuda and torch.accelerator.
+void make_current(cca::CUDAAllocator* allocator);
+
+}  // namespace peakline::torch_part

@@ -1,0 +1,69 @@
+// The border between libpeakline.so and the part compiled against the installed torch. Plain C
+// types only: the two are built at different times by different compilers. libpeakline.so loads
+// the part, hands it a Host, and calls peakline_torch_install() before CUDA is initialised.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+
+namespace peakline::torch_part {
+
+// Raised with every change of this file; both sides compare it.
+inline constexpr uint32_t kInterfaceVersion = 1;
+
+// What the part calls. All functions are safe on any thread, never throw, never call torch.
+struct Host {
+    uint32_t interface_version;
+
+    // Around one call of the allocator. end_alloc returns whether the allocator reported the
+    // block itself (c10::reportMemoryUsageToProfiler); if not, it was recorded with its requested
+    // size, and the part must announce its free through block_freed. address null: it failed.
+    void (*begin_alloc)(size_t requested_bytes);
+    bool (*end_alloc)(void* address, int device, void* stream);
+    void (*block_freed)(void* address, int device);  // before the real free
+
+    // From the allocator's trace tracker, under its lock.
+    void (*traced_alloc)(uint64_t address, uint64_t requested_bytes, void* stream);
+    void (*free_completed)(uint64_t address);
+    void (*segment)(uint32_t action,  // format::SegmentAction
+                    int device,
+                    void* stream,
+                    uint64_t address,
+                    uint64_t bytes);
+    void (*out_of_memory)(int device, uint64_t requested_bytes, uint64_t device_free_bytes);
+
+    // Around the execution of one autograd node on this thread.
+    void (*begin_node)(const char* name, int64_t sequence, uint64_t forward_thread);
+    void (*end_node)();
+};
+
+enum class Backend : int32_t {
+    kDelegate = 0,
+    kObserve = 1,
+    kPluggableNative = 2,
+    kPluggableAsync = 3,
+    kPluggableMalloc = 4,
+};
+
+// For the plain C interface (pluggable.h): how it reaches torch when the part is loaded.
+struct PluggableBase {
+    void* (*allocate)(size_t bytes, int device, void* stream);
+    void (*free)(void* address, int device, void* stream);
+    // Throws torch's own out-of-memory error.
+    [[noreturn]] void (*throw_out_of_memory)(size_t bytes, int device, const char* detail);
+};
+
+enum class InstallResult : int32_t {
+    kInstalled = 0,
+    kAlreadyInitialised = 1,  // CUDA was up before us: the allocator cannot be replaced any more
+    kWrongInterface = 2,
+    kReplacedByProgram = 3,  // the program put its own allocator in place
+};
+
+using InstallFunction = InstallResult (*)(const Host* host, Backend backend, const void* reserved);
+inline constexpr char kInstallSymbol[] = "peakline_torch_install";
+// Whether our allocator is still the current one: a program may replace it later.
+using IsCurrentFunction = bool (*)();
+inline constexpr char kIsCurrentSymbol[] = "peakline_torch_is_current";
+
+}  // namespace peakline::torch_part

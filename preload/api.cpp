@@ -1,0 +1,119 @@
+// The small functions of peakline_api.h; peakline_enter stands in install.cpp, the allocator
+// interface in pluggable.cpp.
+#include <cstdio>
+#include <cstring>
+#include <new>
+
+#include "allocator/capture/thread_state.h"
+#include "allocator/record/recorder.h"
+#include "install.h"
+#include "life_cycle.h"
+#include "peakline_api.h"
+#include "torch_hooks.h"
+
+#define PEAKLINE_EXPORT __attribute__((visibility("default")))
+
+using peakline::preload::Installed;
+using peakline::preload::installed;
+using peakline::record::MemoryTarget;
+using peakline::record::Recorder;
+
+extern "C" {
+
+PEAKLINE_EXPORT void peakline_start_tracing() {
+    const char* reason = nullptr;
+    if (installed().is_on) {
+        // Libraries loaded since then may make autograd nodes, too.
+        peakline::preload::hook_torch_imports(&reason);
+        Recorder::instance().start_tracing();
+    }
+}
+
+PEAKLINE_EXPORT void peakline_stop_tracing() {
+    Recorder::instance().stop_tracing();
+}
+
+PEAKLINE_EXPORT void peakline_reset_peaks() {
+    Recorder::instance().reset_peaks();
+}
+
+PEAKLINE_EXPORT void peakline_mark(uint32_t kind, const char* name) {
+    if (!installed().is_on) {
+        return;
+    }
+    Recorder& recorder = Recorder::instance();
+    const auto* state = peakline::capture::thread_state(recorder.table());
+    recorder.record_mark(static_cast<peakline::format::MarkKind>(kind),
+                         state != nullptr ? state->thread_id : 0,
+                         name != nullptr ? recorder.table().intern_string(name, strlen(name)) : 0);
+}
+
+PEAKLINE_EXPORT int32_t peakline_open_trace(const char* path, int32_t replace) {
+    return peakline::preload::open_trace_at(installed(), path, replace != 0);
+}
+
+PEAKLINE_EXPORT void peakline_close_trace() {
+    Recorder::instance().close_trace();
+    installed().trace_path[0] = '\0';
+}
+
+PEAKLINE_EXPORT int32_t peakline_has_trace() {
+    return Recorder::instance().has_trace() ? 1 : 0;
+}
+
+PEAKLINE_EXPORT const char* peakline_trace_path() {
+    return installed().trace_path;
+}
+
+PEAKLINE_EXPORT int32_t peakline_write_summary(PeaklineSummary* summary) {
+    auto* target = new (std::nothrow) MemoryTarget;
+    if (target == nullptr || !Recorder::instance().write_summary(target)) {
+        delete target;
+        return -1;
+    }
+    *summary = PeaklineSummary{target->data(), target->size(), target};
+    return 0;
+}
+
+PEAKLINE_EXPORT void peakline_free_summary(PeaklineSummary* summary) {
+    delete static_cast<MemoryTarget*>(summary->owner);
+    *summary = PeaklineSummary{nullptr, 0, nullptr};
+}
+
+PEAKLINE_EXPORT void peakline_status(PeaklineStatus* status) {
+    const Installed& state = installed();
+    *status = PeaklineStatus{};
+    status->is_on = state.is_on ? 1 : 0;
+    if (!state.is_on) {
+        return;
+    }
+    Recorder& recorder = Recorder::instance();
+    const peakline::record::RecorderCounters counters = recorder.counters();
+    status->is_tracing = recorder.is_tracing() ? 1 : 0;
+    status->has_python_stacks = state.has_python_stacks ? 1 : 0;
+    status->allocator_is_ours =
+        state.allocator_is_ours == nullptr || state.allocator_is_ours() ? 1 : 0;
+    status->allocs = counters.allocs;
+    status->frees = counters.frees;
+    status->unknown_frees = counters.unknown_frees;
+    status->records_dropped = counters.records_dropped;
+    status->bytes_dropped = counters.bytes_dropped;
+    status->baseline_corrections = counters.baseline_corrections;
+    status->stack_table_full = counters.stack_table_full;
+    status->trace_bytes = counters.trace_bytes;
+    status->trace_events = counters.trace_events;
+    snprintf(status->backend, sizeof status->backend, "%s", state.backend);
+    snprintf(status->note, sizeof status->note, "%s", state.note);
+}
+
+PEAKLINE_EXPORT uint64_t peakline_device_bytes(uint32_t device, uint32_t measure, int32_t peak) {
+    const auto which = static_cast<peakline::format::Measure>(measure);
+    Recorder& recorder = Recorder::instance();
+    return peak != 0 ? recorder.peak_bytes(device, which) : recorder.level_bytes(device, which);
+}
+
+PEAKLINE_EXPORT void peakline_end_of_process() {
+    peakline::preload::end_of_process();
+}
+
+}  // extern "C"

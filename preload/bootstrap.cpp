@@ -1,0 +1,92 @@
+// The preloaded library: libc only. It does nothing (no output, no file, no constructor) until
+// torch initialises CUDA; then it loads libpeakline.so from its own folder, once. Everything it
+// interposes forwards to the real function, before, after and whenever loading failed.
+#include <dlfcn.h>
+#include <stdint.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#define EXPORT __attribute__((visibility("default")))
+
+namespace {
+
+constexpr int32_t kPreloadWayIn = 0;  // kPeaklinePreload of peakline_api.h
+constexpr char kCountSymbol[] = "_ZN3c104cuda28device_count_ensure_non_zeroEv";
+
+void (*g_end_of_process)() = nullptr;
+int g_entered = 0;
+
+void complain(const char* what, const char* why) {
+    const char* parts[] = {"peakline: ", what, why, "\n"};
+    for (const char* part : parts) {
+        if (write(STDERR_FILENO, part, strlen(part)) < 0) {
+            return;
+        }
+    }
+}
+
+// torch calls us with the GIL held, before the allocator is initialised: the last moment at which
+// it may be replaced.
+void enter_slow() {
+    Dl_info self{};
+    char path[4096];
+    if (dladdr(reinterpret_cast<void*>(&enter_slow), &self) == 0) {
+        return;
+    }
+    const char* slash = strrchr(self.dli_fname, '/');
+    const size_t folder = slash != nullptr ? static_cast<size_t>(slash - self.dli_fname) + 1 : 0;
+    if (folder + sizeof "libpeakline.so" > sizeof path) {
+        return;
+    }
+    memcpy(path, self.dli_fname, folder);
+    memcpy(path + folder, "libpeakline.so", sizeof "libpeakline.so");
+    void* library = dlopen(path, RTLD_NOW | RTLD_LOCAL);
+    if (library == nullptr) {
+        complain("not recording, cannot load the recorder: ", dlerror());
+        return;
+    }
+    const auto enter =
+        reinterpret_cast<int32_t (*)(int32_t, char*, size_t)>(dlsym(library, "peakline_enter"));
+    g_end_of_process = reinterpret_cast<void (*)()>(dlsym(library, "peakline_end_of_process"));
+    char message[512] = "";
+    if (enter != nullptr && enter(kPreloadWayIn, message, sizeof message) > 1) {
+        complain("not recording: ", message);
+    }
+}
+
+}  // namespace
+
+extern "C" {
+
+// int c10::cuda::device_count_ensure_non_zero(). Throws when there is no GPU; that passes through
+// and nothing is loaded.
+EXPORT int _ZN3c104cuda28device_count_ensure_non_zeroEv() {
+    static int (*real)() = nullptr;
+    if (real == nullptr) {
+        void* library = dlopen("libc10_cuda.so", RTLD_NOLOAD | RTLD_LAZY);
+        if (library == nullptr) {
+            return 0;
+        }
+        real = reinterpret_cast<int (*)()>(dlsym(library, kCountSymbol));
+    }
+    const int count = real();
+    if (count > 0 && __atomic_exchange_n(&g_entered, 1, __ATOMIC_ACQ_REL) == 0) {
+        enter_slow();
+    }
+    return count;
+}
+
+// Forked and spawned workers leave by _exit, where no exit handler runs.
+[[noreturn]] EXPORT void _exit(int status) {
+    if (g_end_of_process != nullptr) {
+        g_end_of_process();
+    }
+    static void (*real)(int) = nullptr;
+    if (real == nullptr) {
+        real = reinterpret_cast<void (*)(int)>(dlsym(RTLD_NEXT, "_exit"));
+    }
+    real(status);
+    __builtin_unreachable();
+}
+}

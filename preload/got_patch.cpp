@@ -1,0 +1,140 @@
+#include "got_patch.h"
+
+#include <atomic>
+#include <cstdint>
+#include <cstring>
+
+#include <elf.h>
+#include <link.h>
+#include <sys/mman.h>
+#include <unistd.h>
+
+namespace peakline::preload {
+namespace {
+
+struct Request {
+    const char* symbol;
+    const char* library_filter;
+    void* replacement;
+    int changed;
+};
+
+// The tables of one loaded library that name its imports.
+struct Imports {
+    const ElfW(Sym) * symbols = nullptr;
+    const char* strings = nullptr;
+    const ElfW(Rela) * tables[2] = {nullptr, nullptr};
+    size_t counts[2] = {0, 0};
+};
+
+// glibc relocates the dynamic section's addresses in place, except for the vDSO.
+Imports find_imports(const ElfW(Dyn) * dynamic) {
+    Imports imports;
+    for (; dynamic->d_tag != DT_NULL; ++dynamic) {
+        const auto address = dynamic->d_un.d_ptr;
+        switch (dynamic->d_tag) {
+            case DT_SYMTAB:
+                imports.symbols = reinterpret_cast<const ElfW(Sym)*>(address);
+                break;
+            case DT_STRTAB:
+                imports.strings = reinterpret_cast<const char*>(address);
+                break;
+            case DT_JMPREL:
+                imports.tables[0] = reinterpret_cast<const ElfW(Rela)*>(address);
+                break;
+            case DT_PLTRELSZ:
+                imports.counts[0] = dynamic->d_un.d_val / sizeof(ElfW(Rela));
+                break;
+            case DT_RELA:
+                imports.tables[1] = reinterpret_cast<const ElfW(Rela)*>(address);
+                break;
+            case DT_RELASZ:
+                imports.counts[1] = dynamic->d_un.d_val / sizeof(ElfW(Rela));
+                break;
+            default:
+                break;
+        }
+    }
+    return imports;
+}
+
+// Full RELRO makes the table read-only after loading.
+bool write_slot(void** slot, void* value, bool read_only) {
+    const auto page_bytes = static_cast<uintptr_t>(sysconf(_SC_PAGESIZE));
+    void* page = reinterpret_cast<void*>(reinterpret_cast<uintptr_t>(slot) & ~(page_bytes - 1));
+    if (read_only && mprotect(page, page_bytes, PROT_READ | PROT_WRITE) != 0) {
+        return false;
+    }
+    // release: the hook's state was set up before a caller can reach the hook.
+    std::atomic_ref<void*>(*slot).store(value, std::memory_order_release);
+    if (read_only) {
+        mprotect(page, page_bytes, PROT_READ);
+    }
+    return true;
+}
+
+bool is_relro(const dl_phdr_info* info, const void* address) {
+    for (int i = 0; i < info->dlpi_phnum; ++i) {
+        const ElfW(Phdr)& segment = info->dlpi_phdr[i];
+        const auto at = reinterpret_cast<uintptr_t>(address);
+        const uintptr_t start = info->dlpi_addr + segment.p_vaddr;
+        if (segment.p_type == PT_GNU_RELRO && at >= start && at < start + segment.p_memsz) {
+            return true;
+        }
+    }
+    return false;
+}
+
+void patch_table(const dl_phdr_info* info,
+                 const Imports& imports,
+                 const ElfW(Rela) * table,
+                 size_t count,
+                 Request* request) {
+    for (size_t i = 0; i < count; ++i) {
+        const auto type = ELF64_R_TYPE(table[i].r_info);
+        if (type != R_X86_64_JUMP_SLOT && type != R_X86_64_GLOB_DAT) {
+            continue;
+        }
+        const ElfW(Sym)& symbol = imports.symbols[ELF64_R_SYM(table[i].r_info)];
+        if (strcmp(imports.strings + symbol.st_name, request->symbol) != 0) {
+            continue;
+        }
+        auto** slot = reinterpret_cast<void**>(info->dlpi_addr + table[i].r_offset);
+        if (*slot != request->replacement &&
+            write_slot(slot, request->replacement, is_relro(info, slot))) {
+            ++request->changed;
+        }
+    }
+}
+
+int visit(dl_phdr_info* info, size_t, void* data) {
+    auto* request = static_cast<Request*>(data);
+    const char* name = info->dlpi_name != nullptr ? info->dlpi_name : "";
+    if (strstr(name, request->library_filter) == nullptr ||
+        strstr(name, "libpeakline") != nullptr || strstr(name, "linux-vdso") != nullptr) {
+        return 0;
+    }
+    for (int i = 0; i < info->dlpi_phnum; ++i) {
+        if (info->dlpi_phdr[i].p_type != PT_DYNAMIC) {
+            continue;
+        }
+        const Imports imports = find_imports(
+            reinterpret_cast<const ElfW(Dyn)*>(info->dlpi_addr + info->dlpi_phdr[i].p_vaddr));
+        for (int table = 0; table < 2; ++table) {
+            if (imports.tables[table] != nullptr && imports.symbols != nullptr) {
+                patch_table(info, imports, imports.tables[table], imports.counts[table], request);
+            }
+        }
+    }
+    return 0;
+}
+
+}  // namespace
+
+int redirect_imports(const char* symbol, const char* library_filter, void* replacement) {
+    Request request{symbol, library_filter, replacement, 0};
+    dl_iterate_phdr(visit, &request);
+    return request.changed;
+}
+
+}  // namespace peakline::preload

@@ -1,0 +1,13 @@
+// Leads calls of one function, made by already loaded libraries through their import tables (GOT),
+// to ours. Works with and without LD_PRELOAD, and for no library but those that import the symbol.
+// Libraries loaded later are reached by calling it again.
+#pragma once
+
+namespace peakline::preload {
+
+// Redirects every import of `symbol` in loaded libraries whose file name contains
+// `library_filter` (empty: all) to `replacement`. Returns the number of slots changed now; slots
+// already redirected do not count. libpeakline.so itself is left alone.
+int redirect_imports(const char* symbol, const char* library_filter, void* replacement);
+
+}  // namespace peakline::preload

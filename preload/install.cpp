@@ -1,0 +1,237 @@
+#include "install.h"
+
+#include <atomic>
+#include <cerrno>
+#include <cstdio>
+#include <cstring>
+#include <new>
+
+#include <dlfcn.h>
+#include <fcntl.h>
+#include <unistd.h>
+
+#include "allocator/capture/native_stack.h"
+#include "allocator/capture/stack_capture.h"
+#include "allocator/record/recorder.h"
+#include "life_cycle.h"
+#include "peakline_api.h"
+#include "torch_hooks.h"
+#include "torch_library.h"
+#include "trace_name.h"
+
+#ifndef PEAKLINE_VERSION
+#    define PEAKLINE_VERSION "unknown"
+#endif
+
+namespace peakline::preload {
+namespace {
+
+using record::FileTarget;
+using record::Recorder;
+
+constexpr unsigned kMaxNumberedNames = 1000;
+
+void on_trouble(const char* what, int error) {
+    char text[128];
+    // The GNU strerror_r: may return its own constant text.
+    say("%s: %s (the program goes on; peaks in this process stay exact)",
+        what,
+        strerror_r(error, text, sizeof text));
+}
+
+void put_meta(const char* key, const char* value) {
+    if (value[0] != '\0') {
+        Recorder::instance().put_meta(key, value, strlen(value));
+    }
+}
+
+void parse_run_id(const char* hex, unsigned char* uuid) {
+    for (int i = 0; i < 16; ++i) {
+        unsigned byte = 0;
+        if (sscanf(hex + 2 * i, "%2x", &byte) != 1) {
+            memset(uuid, 0, 16);
+            return;
+        }
+        uuid[i] = static_cast<unsigned char>(byte);
+    }
+}
+
+// Name and size of every device, from the driver that torch has already initialised. Neither call
+// makes a context.
+void put_device_meta() {
+    void* driver = dlopen("libcuda.so.1", RTLD_NOLOAD | RTLD_LAZY);
+    if (driver == nullptr) {
+        return;
+    }
+    const auto count_devices = reinterpret_cast<int (*)(int*)>(dlsym(driver, "cuDeviceGetCount"));
+    const auto get_name =
+        reinterpret_cast<int (*)(char*, int, int)>(dlsym(driver, "cuDeviceGetName"));
+    const auto get_bytes =
+        reinterpret_cast<int (*)(size_t*, int)>(dlsym(driver, "cuDeviceTotalMem_v2"));
+    int count = 0;
+    if (count_devices == nullptr || get_name == nullptr || get_bytes == nullptr ||
+        count_devices(&count) != 0) {
+        return;
+    }
+    for (int device = 0; device < count && device < 64; ++device) {
+        char key[48];
+        char value[256] = "";
+        size_t bytes = 0;
+        if (get_name(value, sizeof value, device) == 0) {
+            snprintf(key, sizeof key, "device.%d.name", device);
+            put_meta(key, value);
+        }
+        if (get_bytes(&bytes, device) == 0) {
+            snprintf(key, sizeof key, "device.%d.total_bytes", device);
+            snprintf(value, sizeof value, "%zu", bytes);
+            put_meta(key, value);
+        }
+    }
+}
+
+void put_all_meta(const Installed& state, const ProcessNames& names) {
+    char folder[kPathBytes];
+    put_meta("peakline_version", PEAKLINE_VERSION);
+    put_meta("script", names.script);
+    put_meta("host", names.host);
+    put_meta("rank", names.rank);
+    put_meta("argv", names.command);
+    put_meta("executable", names.executable);
+    put_meta("python_version", capture::python_side().version());
+    put_meta("torch_version", state.torch_version);
+    put_meta("backend", state.backend);
+    put_meta("stacks", state.options.stacks);
+    put_meta("simulated", state.options.simulated);
+    put_meta("note", state.note);
+    if (getcwd(folder, sizeof folder) != nullptr) {
+        put_meta("working_directory", folder);
+    }
+    put_device_meta();
+}
+
+bool set_up_recorder(const Options& options) {
+    if (!Recorder::instance().init(on_trouble) || !capture::init_native_stacks()) {
+        return false;
+    }
+    const bool all = strcmp(options.stacks, "all") == 0;
+    capture::set_capture_options(
+        capture::CaptureOptions{all || strcmp(options.stacks, "python") == 0,
+                                all || strcmp(options.stacks, "native") == 0});
+    return true;
+}
+
+void attach_python_side(Installed& state) {
+    char reason[200] = "";
+    state.has_python_stacks = capture::attach_python(reason, sizeof reason);
+    if (!state.has_python_stacks && reason[0] != '\0') {
+        say("no Python stacks: %s", reason);
+        snprintf(state.note, sizeof state.note, "no Python stacks: %s", reason);
+    }
+}
+
+void announce_fallback(const Installed& state) {
+    if (strcmp(state.backend, state.options.backend) != 0 && state.note[0] != '\0') {
+        say("recording with the '%s' backend: %s", state.backend, state.note);
+    }
+}
+
+// A file or folder that cannot be written switches the file off, not the recording in memory.
+void open_trace_or_say_why(Installed& state) {
+    const int error = open_configured_trace(state);
+    if (error != 0) {
+        char text[128];
+        say("cannot write the trace %s: %s. Name another place with -o or PEAKLINE_OUTPUT. The "
+            "program runs on without a trace.",
+            state.trace_path,
+            strerror_r(error, text, sizeof text));
+        state.trace_path[0] = '\0';
+    }
+}
+
+}  // namespace
+
+Installed& installed() {
+    alignas(Installed) static unsigned char storage[sizeof(Installed)];
+    static Installed* state = new (storage) Installed;
+    return *state;
+}
+
+int open_trace_at(Installed& state, const char* path, bool replace) {
+    ProcessNames names;
+    read_process_names(&names);
+    snprintf(state.trace_path, sizeof state.trace_path, "%s", path);
+    int error = make_parent_folders(path);
+    if (error != 0) {
+        return error;
+    }
+    Recorder::TraceOptions options{};
+    options.path = path;
+    options.exists = replace ? FileTarget::Exists::kReplace : FileTarget::Exists::kFail;
+    parse_run_id(state.options.run_id, options.run_uuid);
+    error = Recorder::instance().open_trace(options);
+    if (error == 0) {
+        put_all_meta(state, names);
+    }
+    return error;
+}
+
+int open_configured_trace(Installed& state) {
+    ProcessNames names;
+    read_process_names(&names);
+    char first[kPathBytes];
+    char path[kPathBytes];
+    if (!expand_trace_name(state.options.output, names, first, sizeof first)) {
+        return ENAMETOOLONG;
+    }
+    snprintf(path, sizeof path, "%s", first);
+    const bool replace = state.options.force[0] == '1';
+    for (unsigned number = 2; number < kMaxNumberedNames; ++number) {
+        // Only the process the file was named for may replace it: its children get numbers.
+        const int error = open_trace_at(state, path, replace && number == 2);
+        if (error != EEXIST) {
+            return error;
+        }
+        if (!numbered_name(first, number, path, sizeof path)) {
+            return ENAMETOOLONG;
+        }
+    }
+    return EEXIST;
+}
+
+}  // namespace peakline::preload
+
+extern "C" __attribute__((visibility("default"))) int32_t peakline_enter(int32_t way_in,
+                                                                         char* message,
+                                                                         size_t room) {
+    using namespace peakline::preload;
+    Installed& state = installed();
+    message[0] = '\0';
+    if (state.is_on) {
+        return kPeaklineAlreadyOn;
+    }
+    read_options(&state.options);
+    if (!set_up_recorder(state.options)) {
+        snprintf(message, room, "no memory for the recorder's tables");
+        return kPeaklineFailed;
+    }
+    if (way_in == kPeaklinePluggable) {
+        snprintf(state.options.backend, sizeof state.options.backend, "observe");
+    }
+    bool too_late = false;
+    if (!install_torch_part(state, &too_late, message, room)) {
+        return too_late ? kPeaklineTooLate : kPeaklineFailed;
+    }
+    if (way_in == kPeaklinePluggable) {
+        snprintf(state.backend, sizeof state.backend, "pluggable:malloc");
+    } else {
+        announce_fallback(state);
+    }
+    attach_python_side(state);
+    watch_life_cycle();
+    state.is_on = true;
+    if (way_in == kPeaklinePreload) {
+        open_trace_or_say_why(state);
+        peakline_start_tracing();
+    }
+    return kPeaklineOk;
+}

@@ -1,0 +1,30 @@
+// Puts the recorder into a process: options, recorder, Python side, torch part, hooks, trace file.
+#pragma once
+
+#include <cstddef>
+
+#include "options.h"
+
+namespace peakline::preload {
+
+// What was put in place, for status and for the trace's meta data.
+struct Installed {
+    bool is_on = false;
+    bool has_python_stacks = false;
+    char backend[32] = "";
+    char note[256] = "";
+    char torch_version[64] = "";
+    char trace_path[kPathBytes] = "";
+    bool (*allocator_is_ours)() = nullptr;
+    Options options;
+};
+
+// The one description of this process's recording. Written while recording is switched on, with
+// the GIL held; read afterwards.
+Installed& installed();
+
+// Opens the trace the options ask for and writes the meta data. Returns 0 or an errno.
+int open_configured_trace(Installed& state);
+int open_trace_at(Installed& state, const char* path, bool replace);
+
+}  // namespace peakline::preload

@@ -1,0 +1,57 @@
+#include "life_cycle.h"
+
+#include <atomic>
+#include <cstdlib>
+
+#include <pthread.h>
+
+#include "allocator/capture/stack_capture.h"
+#include "allocator/capture/thread_state.h"
+#include "allocator/record/recorder.h"
+
+namespace peakline::preload {
+namespace {
+
+// Note [Fork]
+// A child made while another thread held one of our locks would wait for ever: prepare takes them
+// all, in the order the code takes them. The child leaves its parent's file alone and records
+// nothing: CUDA does not survive a fork either. A child forked before CUDA was initialised knows
+// nothing of us and starts its own recording when it initialises CUDA.
+void prepare_fork() {
+    capture::python_side().prepare_fork();
+    capture::prepare_fork_threads();
+    record::Recorder::instance().prepare_fork();
+}
+void parent_after_fork() {
+    record::Recorder::instance().parent_after_fork();
+    capture::parent_after_fork_threads();
+    capture::python_side().parent_after_fork();
+}
+void child_after_fork() {
+    record::Recorder::instance().child_after_fork();
+    capture::child_after_fork_threads();
+    capture::python_side().child_after_fork();
+}
+
+std::atomic<bool> g_ended{false};
+
+}  // namespace
+
+void watch_life_cycle() {
+    static bool watched = false;
+    if (!watched) {
+        watched = true;
+        pthread_atfork(prepare_fork, parent_after_fork, child_after_fork);
+        // Python's own end comes before this: the interpreter is finalised inside main.
+        atexit(end_of_process);
+    }
+}
+
+void end_of_process() {
+    // relaxed: only a second call matters, and that comes from the same exiting thread.
+    if (!g_ended.exchange(true, std::memory_order_relaxed)) {
+        record::Recorder::instance().seal_at_exit();
+    }
+}
+
+}  // namespace peakline::preload

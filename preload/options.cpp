@@ -1,0 +1,65 @@
+#include "options.h"
+
+#include <cstdarg>
+#include <cstdio>
+#include <cstdlib>
+#include <cstring>
+
+#include <unistd.h>
+
+namespace peakline::preload {
+namespace {
+
+void read_one(const char* name, char* value, size_t room) {
+    const char* given = getenv(name);
+    if (given == nullptr || given[0] == '\0') {
+        return;
+    }
+    const size_t length = strlen(given);
+    if (length >= room) {
+        say("%s is longer than %zu characters and was ignored", name, room - 1);
+        return;
+    }
+    memcpy(value, given, length + 1);
+}
+
+}  // namespace
+
+void read_options(Options* options) {
+    const struct {
+        const char* name;
+        char* value;
+        size_t room;
+    } table[] = {
+        {"PEAKLINE_OUTPUT", options->output, sizeof options->output},
+        {"PEAKLINE_RUN_ID", options->run_id, sizeof options->run_id},
+        {"PEAKLINE_BACKEND", options->backend, sizeof options->backend},
+        {"PEAKLINE_STACKS", options->stacks, sizeof options->stacks},
+        {"PEAKLINE_TORCH_PART", options->torch_part, sizeof options->torch_part},
+        {"PEAKLINE_CACHE_DIR", options->cache_dir, sizeof options->cache_dir},
+        {"PEAKLINE_SIMULATED", options->simulated, sizeof options->simulated},
+        {"PEAKLINE_FORCE", options->force, sizeof options->force},
+    };
+    for (const auto& row : table) {
+        read_one(row.name, row.value, row.room);
+    }
+}
+
+void say(const char* format, ...) {
+    char line[1024] = "peakline: ";
+    constexpr size_t kPrefix = 10;
+    va_list arguments;
+    va_start(arguments, format);
+    const int wanted = vsnprintf(line + kPrefix, sizeof line - kPrefix - 1, format, arguments);
+    va_end(arguments);
+    size_t length = kPrefix + (wanted > 0 ? static_cast<size_t>(wanted) : 0);
+    if (length > sizeof line - 2) {
+        length = sizeof line - 2;
+    }
+    line[length++] = '\n';
+    if (write(STDERR_FILENO, line, length) < 0) {
+        return;  // nowhere left to say it
+    }
+}
+
+}  // namespace peakline::preload

@@ -1,0 +1,28 @@
+// Every option that reaches the recorder through the environment, in one table (options.cpp).
+// `peakline run` sets these for its child; people who use LD_PRELOAD set them by hand.
+#pragma once
+
+#include <cstddef>
+
+namespace peakline::preload {
+
+inline constexpr size_t kPathBytes = 4096;
+
+struct Options {
+    char output[kPathBytes] = "";      // PEAKLINE_OUTPUT: name template, %h %p %r %e
+    char run_id[64] = "";              // PEAKLINE_RUN_ID: 32 hex digits, the same for all ranks
+    char backend[32] = "delegate";     // PEAKLINE_BACKEND
+    char stacks[16] = "all";           // PEAKLINE_STACKS: all, python, native or none
+    char torch_part[kPathBytes] = "";  // PEAKLINE_TORCH_PART: the library built for this torch
+    char cache_dir[3072] = "";        // PEAKLINE_CACHE_DIR
+    char simulated[256] = "";          // PEAKLINE_SIMULATED: name of the simulated device
+    char force[8] = "";                // PEAKLINE_FORCE: 1 replaces an existing file
+};
+
+// Reads the environment. Values that are too long are cut and told on stderr.
+void read_options(Options* options);
+
+// One line on stderr, "peakline: ...", written with write(2): no stdio, no malloc.
+__attribute__((format(printf, 1, 2))) void say(const char* format, ...);
+
+}  // namespace peakline::preload

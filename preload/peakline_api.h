@@ -1,0 +1,78 @@
+// The C interface of libpeakline.so: what the preloaded bootstrap and the Python extension module
+// call. Plain C types; every function is safe to call when recording is off.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+
+extern "C" {
+
+enum PeaklineWayIn : int32_t {
+    kPeaklinePreload = 0,          // from the bootstrap: open a trace, start tracing
+    kPeaklineSwitchAllocator = 1,  // from Python: record, but trace only after start
+    kPeaklinePluggable = 2,        // from peakline_malloc: the allocator is the program's business
+};
+
+enum PeaklineResult : int32_t {
+    kPeaklineOk = 0,
+    kPeaklineAlreadyOn = 1,
+    kPeaklineTooLate = 2,  // CUDA is initialised: the allocator cannot be replaced any more
+    kPeaklineFailed = 3,
+};
+
+// Puts the recorder in place. Call with the GIL held when there is a Python. `message` receives
+// one line for the user when the result is not Ok, or "".
+int32_t peakline_enter(int32_t way_in, char* message, size_t room);
+
+void peakline_start_tracing();
+void peakline_stop_tracing();
+void peakline_reset_peaks();
+// kind: peakline::format::MarkKind; name may be null.
+void peakline_mark(uint32_t kind, const char* name);
+
+// Returns 0 or an errno. replace: an existing file may be replaced.
+int32_t peakline_open_trace(const char* path, int32_t replace);
+void peakline_close_trace();
+int32_t peakline_has_trace();
+// Path of the open trace, "" without one.
+const char* peakline_trace_path();
+
+// A summary trace in memory. Free it with peakline_free_summary.
+struct PeaklineSummary {
+    const unsigned char* data;
+    size_t size;
+    void* owner;
+};
+int32_t peakline_write_summary(PeaklineSummary* summary);
+void peakline_free_summary(PeaklineSummary* summary);
+
+struct PeaklineStatus {
+    int32_t is_on;
+    int32_t is_tracing;
+    int32_t has_python_stacks;
+    int32_t allocator_is_ours;
+    uint64_t allocs;
+    uint64_t frees;
+    uint64_t unknown_frees;
+    uint64_t records_dropped;
+    uint64_t bytes_dropped;
+    uint64_t baseline_corrections;
+    uint64_t stack_table_full;
+    uint64_t trace_bytes;
+    uint64_t trace_events;
+    char backend[32];
+    char note[256];  // why something is not recorded, "" when all is
+};
+void peakline_status(PeaklineStatus* status);
+// Peak or present level of a device in bytes; measure: 0 allocated, 1 requested.
+uint64_t peakline_device_bytes(uint32_t device, uint32_t measure, int32_t peak);
+
+// Marks the clean end of the process; the interposed _exit calls it.
+void peakline_end_of_process();
+
+// torch.cuda.memory.CUDAPluggableAllocator(library, "peakline_malloc", "peakline_free"): the plain
+// allocator interface over cudaMalloc. Throws std::runtime_error when the device is full: torch
+// has no other way to learn of a failure.
+void* peakline_malloc(ptrdiff_t bytes, int device, void* stream);
+void peakline_free(void* address, ptrdiff_t bytes, int device, void* stream);
+}

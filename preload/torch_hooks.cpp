@@ -1,0 +1,294 @@
+#include "torch_hooks.h"
+
+#include <atomic>
+#include <cstring>
+#include <new>
+
+#include <dlfcn.h>
+
+#define XXH_INLINE_ALL
+#include <xxhash.h>
+
+#include "allocator/capture/autograd_nodes.h"
+#include "allocator/capture/stack_capture.h"
+#include "allocator/capture/thread_state.h"
+#include "allocator/record/recorder.h"
+#include "got_patch.h"
+
+namespace peakline::preload {
+namespace {
+
+using capture::ThreadState;
+using record::AllocEvent;
+using record::Recorder;
+
+// c10::reportMemoryUsageToProfiler(void*, int64_t, size_t, size_t, c10::Device). torch calls it
+// under its device lock for every block: exact sizes in exact order. c10::Device is two int8_t
+// (type, index) and travels in one register.
+constexpr char kReportSymbol[] = "_ZN3c1027reportMemoryUsageToProfilerEPvlmmNS_6DeviceE";
+using ReportFunction = void (*)(void*, int64_t, size_t, size_t, uint16_t);
+constexpr uint8_t kCudaDeviceType = 1;
+
+// at::sequence_number::get_and_increment(), called by every autograd node that is made.
+constexpr char kSequenceSymbol[] = "_ZN2at15sequence_number17get_and_incrementEv";
+using SequenceFunction = uint64_t (*)();
+
+// at::RecordFunction::currentThreadId(): the thread number the backward side will tell.
+constexpr char kThreadIdSymbol[] = "_ZN2at14RecordFunction15currentThreadIdEv";
+using ThreadIdFunction = uint64_t (*)();
+
+// Set once before the imports are redirected.
+ReportFunction g_real_report = nullptr;
+SequenceFunction g_real_sequence = nullptr;
+ThreadIdFunction g_autograd_thread_id = nullptr;
+record::RawStackCache* g_operator_names = nullptr;
+// relaxed: the first block comes through the tracker before any free of it.
+std::atomic<bool> g_tracker_seen{false};
+
+uint32_t context_now(Recorder& recorder, ThreadState& state) {
+    return recorder.is_tracing() ? capture::capture_context(recorder.table(), state)
+                                 : recorder.untraced_context();
+}
+
+void record_reported_block(void* address, uint64_t bytes, uint64_t total, uint32_t device) {
+    Recorder& recorder = Recorder::instance();
+    ThreadState* state = capture::thread_state(recorder.table());
+    if (state == nullptr) {
+        return;
+    }
+    AllocEvent event{reinterpret_cast<uint64_t>(address), bytes, bytes, 0, 0, device};
+    if (state->pending.active) {
+        event.context = state->pending.context;
+        event.requested_bytes = state->pending.requested_bytes;
+        state->pending.recorded = true;
+    } else {
+        // Observed only, or made inside the allocator (a graph pool being restored).
+        event.context = context_now(recorder, *state);
+    }
+    if (state->traced.address == event.address) {
+        event.requested_bytes = state->traced.requested_bytes;
+        event.stream = recorder.table().intern_stream(state->traced.stream);
+        state->traced.address = 0;
+    }
+    state->completed_address = 0;  // the address may be in use again
+    recorder.record_alloc(event, total);
+}
+
+void record_reported_free(void* address, uint64_t total, uint32_t device) {
+    Recorder& recorder = Recorder::instance();
+    ThreadState* state = capture::thread_state(recorder.table());
+    const auto freed = reinterpret_cast<uint64_t>(address);
+    // With a tracker, the completion of an ordinary free was told just before; when it was not,
+    // the block still waits for another stream.
+    const bool completed = state == nullptr || !g_tracker_seen.load(std::memory_order_relaxed) ||
+                           state->completed_address == freed;
+    recorder.record_free(freed,
+                         device,
+                         completed ? Recorder::FreeKind::kCompleted : Recorder::FreeKind::kDeferred,
+                         total);
+    if (state != nullptr) {
+        state->completed_address = 0;
+    }
+}
+
+void report_hook(void* address, int64_t bytes, size_t total, size_t reserved, uint16_t device) {
+    if ((device & 0xFF) == kCudaDeviceType && address != nullptr) {
+        const auto index = static_cast<uint32_t>(device >> 8);
+        if (bytes > 0) {
+            record_reported_block(address, static_cast<uint64_t>(bytes), total, index);
+        } else if (bytes < 0) {
+            record_reported_free(address, total, index);
+        }
+    }
+    g_real_report(address, bytes, total, reserved, device);
+}
+
+uint64_t sequence_hook() {
+    const uint64_t sequence = g_real_sequence();
+    Recorder& recorder = Recorder::instance();
+    if (recorder.is_tracing()) {
+        ThreadState* state = capture::thread_state(recorder.table());
+        uint32_t flags = 0;
+        if (state != nullptr) {
+            uint32_t node = capture::capture_python(recorder.table(), &flags);
+            if (node == 0) {
+                // Double backward: the node is made while another runs, and inherits its line.
+                node = capture::owning_node(*state, false).forward_node;
+            }
+            capture::remember_sequence(*state, g_autograd_thread_id(), sequence, node);
+        }
+    }
+    return sequence;
+}
+
+void begin_alloc(size_t requested_bytes) {
+    Recorder& recorder = Recorder::instance();
+    ThreadState* state = capture::thread_state(recorder.table());
+    if (state == nullptr || requested_bytes == 0) {
+        return;
+    }
+    state->pending.context = context_now(recorder, *state);
+    state->pending.requested_bytes = requested_bytes;
+    state->pending.recorded = false;
+    state->pending.active = true;
+}
+
+bool end_alloc(void* address, int device, void* stream) {
+    Recorder& recorder = Recorder::instance();
+    ThreadState* state = capture::thread_state(recorder.table());
+    if (state == nullptr || !state->pending.active) {
+        return true;
+    }
+    state->pending.active = false;
+    if (state->pending.recorded || address == nullptr) {
+        return true;
+    }
+    const uint64_t bytes = state->pending.requested_bytes;
+    recorder.record_alloc(
+        AllocEvent{reinterpret_cast<uint64_t>(address),
+                   bytes,
+                   bytes,
+                   state->pending.context,
+                   recorder.table().intern_stream(reinterpret_cast<uint64_t>(stream)),
+                   static_cast<uint32_t>(device < 0 ? 0 : device)},
+        record::kUnknownTotal);
+    return false;
+}
+
+void block_freed(void* address, int device) {
+    if (address != nullptr) {
+        Recorder::instance().record_unreported_free(reinterpret_cast<uint64_t>(address),
+                                                    static_cast<uint32_t>(device < 0 ? 0 : device));
+    }
+}
+
+void traced_alloc(uint64_t address, uint64_t requested_bytes, void* stream) {
+    ThreadState* state = capture::thread_state(Recorder::instance().table());
+    if (state != nullptr) {
+        g_tracker_seen.store(true, std::memory_order_relaxed);
+        state->traced =
+            capture::TracedAlloc{address, requested_bytes, reinterpret_cast<uint64_t>(stream)};
+    }
+}
+
+void free_completed(uint64_t address) {
+    Recorder& recorder = Recorder::instance();
+    ThreadState* state = capture::thread_state(recorder.table());
+    if (state != nullptr) {
+        state->completed_address = address;
+    }
+    // Only a block given up earlier is waiting for this.
+    recorder.record_free_completed(address);
+}
+
+void segment(uint32_t action, int device, void* stream, uint64_t address, uint64_t bytes) {
+    Recorder& recorder = Recorder::instance();
+    recorder.record_segment(static_cast<format::SegmentAction>(action),
+                            static_cast<uint32_t>(device),
+                            recorder.table().intern_stream(reinterpret_cast<uint64_t>(stream)),
+                            address,
+                            bytes);
+}
+
+void out_of_memory(int device, uint64_t requested_bytes, uint64_t device_free_bytes) {
+    Recorder& recorder = Recorder::instance();
+    ThreadState* state = capture::thread_state(recorder.table());
+    if (state != nullptr) {
+        recorder.record_out_of_memory(
+            state->pending.active ? state->pending.context : context_now(recorder, *state),
+            static_cast<uint32_t>(device),
+            requested_bytes,
+            device_free_bytes);
+    }
+}
+
+// The name is torch's for the duration of the call only.
+uint32_t intern_operator(record::StackTable& table, const char* name) {
+    const size_t length = strlen(name);
+    const XXH128_hash_t hash = XXH3_128bits(name, length);
+    uint32_t id = g_operator_names->find(hash.low64, hash.high64);
+    if (id == 0) {
+        id = table.intern_string(name, length);
+        if (id != 0) {
+            g_operator_names->insert(hash.low64, hash.high64, id);
+        }
+    }
+    return id;
+}
+
+void begin_node(const char* name, int64_t sequence, uint64_t forward_thread) {
+    Recorder& recorder = Recorder::instance();
+    ThreadState* state = capture::thread_state(recorder.table());
+    if (state != nullptr) {
+        capture::begin_node(*state,
+                            intern_operator(recorder.table(), name),
+                            forward_thread,
+                            static_cast<uint64_t>(sequence));
+    }
+}
+
+void end_node() {
+    ThreadState* state = capture::thread_state(Recorder::instance().table());
+    if (state != nullptr) {
+        capture::end_node(*state);
+    }
+}
+
+void* find_in(const char* library, const char* symbol) {
+    void* handle = dlopen(library, RTLD_NOLOAD | RTLD_LAZY);
+    return handle != nullptr ? dlsym(handle, symbol) : nullptr;
+}
+
+bool find_real_functions(const char** reason) {
+    g_real_report = reinterpret_cast<ReportFunction>(find_in("libc10.so", kReportSymbol));
+    g_real_sequence =
+        reinterpret_cast<SequenceFunction>(find_in("libtorch_cpu.so", kSequenceSymbol));
+    g_autograd_thread_id =
+        reinterpret_cast<ThreadIdFunction>(find_in("libtorch_cpu.so", kThreadIdSymbol));
+    if (g_real_report == nullptr) {
+        *reason = "c10::reportMemoryUsageToProfiler is not in libc10.so";
+        return false;
+    }
+    return true;
+}
+
+}  // namespace
+
+const torch_part::Host& torch_host() {
+    static const torch_part::Host host{torch_part::kInterfaceVersion,
+                                       begin_alloc,
+                                       end_alloc,
+                                       block_freed,
+                                       traced_alloc,
+                                       free_completed,
+                                       segment,
+                                       out_of_memory,
+                                       begin_node,
+                                       end_node};
+    return host;
+}
+
+bool hook_torch_imports(const char** reason) {
+    if (g_real_report == nullptr) {
+        alignas(record::RawStackCache) static unsigned char storage[sizeof(record::RawStackCache)];
+        auto* names = new (storage) record::RawStackCache;
+        if (!names->init(size_t{1} << 12) || !find_real_functions(reason)) {
+            return false;
+        }
+        g_operator_names = names;
+    }
+    const int slots =
+        redirect_imports(kReportSymbol, "libc10_cuda", reinterpret_cast<void*>(report_hook));
+    static bool report_hooked = false;
+    report_hooked = report_hooked || slots > 0;
+    if (!report_hooked) {
+        *reason = "libc10_cuda.so does not import c10::reportMemoryUsageToProfiler";
+        return false;
+    }
+    if (g_real_sequence != nullptr && g_autograd_thread_id != nullptr) {
+        redirect_imports(kSequenceSymbol, "", reinterpret_cast<void*>(sequence_hook));
+    }
+    return true;
+}
+
+}  // namespace peakline::preload

@@ -1,0 +1,173 @@
+#include "torch_library.h"
+
+#include <cstdio>
+#include <cstdlib>
+#include <cstring>
+
+#include <dlfcn.h>
+#include <unistd.h>
+
+#include "torch_hooks.h"
+
+namespace peakline::preload {
+namespace {
+
+using torch_part::Backend;
+using torch_part::InstallResult;
+
+constexpr char kAllocatorSymbol[] = "_ZN3c104cuda20CUDACachingAllocator9allocatorE";
+
+struct BackendName {
+    const char* name;
+    Backend backend;
+};
+constexpr BackendName kBackends[] = {{"delegate", Backend::kDelegate},
+                                     {"observe", Backend::kObserve},
+                                     {"pluggable", Backend::kPluggableNative},
+                                     {"pluggable:native", Backend::kPluggableNative},
+                                     {"pluggable:async", Backend::kPluggableAsync},
+                                     {"pluggable:malloc", Backend::kPluggableMalloc}};
+
+bool read_version_line(const char* path, char* version, size_t room) {
+    FILE* file = fopen(path, "re");
+    if (file == nullptr) {
+        return false;
+    }
+    char line[256];
+    bool found = false;
+    while (!found && fgets(line, sizeof line, file) != nullptr) {
+        constexpr char kKey[] = "__version__ = '";
+        if (strncmp(line, kKey, sizeof kKey - 1) == 0) {
+            char* value = line + sizeof kKey - 1;
+            value[strcspn(value, "'")] = '\0';
+            snprintf(version, room, "%s", value);
+            found = true;
+        }
+    }
+    fclose(file);
+    return found;
+}
+
+bool exists(const char* path) {
+    return access(path, R_OK) == 0;
+}
+
+// Built by `peakline run`, `peakline preload` or switch_allocator(): named outright, beside
+// libpeakline.so, or in the user's cache.
+bool find_part(const Installed& state, char* path, size_t room) {
+    if (state.options.torch_part[0] != '\0') {
+        snprintf(path, room, "%s", state.options.torch_part);
+        return exists(path);
+    }
+    char name[128];
+    snprintf(name,
+             sizeof name,
+             "torch-%s-i%u/libpeakline_torch.so",
+             state.torch_version,
+             torch_part::kInterfaceVersion);
+    const char* cache = getenv("XDG_CACHE_HOME");
+    const char* home = getenv("HOME");
+    if (state.options.cache_dir[0] != '\0') {
+        snprintf(path, room, "%s/%s", state.options.cache_dir, name);
+    } else if (cache != nullptr && cache[0] != '\0') {
+        snprintf(path, room, "%s/peakline/%s", cache, name);
+    } else {
+        snprintf(path, room, "%s/.cache/peakline/%s", home != nullptr ? home : "", name);
+    }
+    return exists(path);
+}
+
+torch_part::InstallFunction load_part(Installed& state) {
+    char path[kPathBytes];
+    if (!find_part(state, path, sizeof path)) {
+        snprintf(state.note,
+                 sizeof state.note,
+                 "nothing is built for torch %s; `peakline doctor` builds it",
+                 state.torch_version);
+        return nullptr;
+    }
+    void* part = dlopen(path, RTLD_NOW | RTLD_LOCAL);
+    if (part == nullptr) {
+        snprintf(state.note, sizeof state.note, "cannot load %.80s: %.120s", path, dlerror());
+        return nullptr;
+    }
+    state.allocator_is_ours =
+        reinterpret_cast<torch_part::IsCurrentFunction>(dlsym(part, torch_part::kIsCurrentSymbol));
+    return reinterpret_cast<torch_part::InstallFunction>(dlsym(part, torch_part::kInstallSymbol));
+}
+
+Backend backend_of(Installed& state) {
+    for (const BackendName& row : kBackends) {
+        if (strcmp(row.name, state.options.backend) == 0) {
+            return row.backend;
+        }
+    }
+    snprintf(state.note,
+             sizeof state.note,
+             "unknown backend '%s'; known: delegate, observe, pluggable[:native|:async|:malloc]",
+             state.options.backend);
+    return Backend::kDelegate;
+}
+
+}  // namespace
+
+bool find_torch_version(char* version, size_t room) {
+    void* library = dlopen("libc10_cuda.so", RTLD_NOLOAD | RTLD_LAZY);
+    void* allocator = library != nullptr ? dlsym(library, kAllocatorSymbol) : nullptr;
+    Dl_info info{};
+    if (allocator == nullptr || dladdr(allocator, &info) == 0) {
+        return false;
+    }
+    char path[kPathBytes];
+    snprintf(path, sizeof path, "%s", info.dli_fname);
+    char* slash = strrchr(path, '/');
+    if (slash == nullptr) {
+        return false;
+    }
+    snprintf(slash, sizeof path - static_cast<size_t>(slash - path), "/../version.py");
+    if (!read_version_line(path, version, room)) {
+        snprintf(version, room, "unknown");
+    }
+    return true;
+}
+
+bool install_torch_part(Installed& state, bool* too_late, char* message, size_t room) {
+    *too_late = false;
+    if (!find_torch_version(state.torch_version, sizeof state.torch_version)) {
+        snprintf(message, room, "torch with CUDA is not loaded: import torch first");
+        return false;
+    }
+    const Backend wanted = backend_of(state);
+    const torch_part::InstallFunction install = load_part(state);
+    Backend used = wanted;
+    if (install != nullptr) {
+        const InstallResult result = install(&torch_host(), wanted, nullptr);
+        if (result == InstallResult::kAlreadyInitialised) {
+            *too_late = true;
+            return false;
+        }
+        if (result != InstallResult::kInstalled) {
+            snprintf(state.note,
+                     sizeof state.note,
+                     "the part built for torch is of another "
+                     "version; `peakline doctor` builds it anew");
+            used = Backend::kObserve;
+        }
+    } else {
+        used = Backend::kObserve;
+    }
+    for (const BackendName& row : kBackends) {
+        if (row.backend == used) {
+            snprintf(state.backend, sizeof state.backend, "%s", row.name);
+            break;
+        }
+    }
+    const char* reason = nullptr;
+    if (!hook_torch_imports(&reason) && used == Backend::kObserve) {
+        snprintf(message, room, "torch %s cannot be recorded: %s", state.torch_version, reason);
+        return false;
+    }
+    return true;
+}
+
+}  // namespace peakline::preload

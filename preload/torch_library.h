@@ -1,0 +1,20 @@
+// Which torch is loaded, and the library built for it.
+#pragma once
+
+#include <cstddef>
+
+#include "allocator/torch/torch_part.h"
+#include "install.h"
+
+namespace peakline::preload {
+
+// Reads torch's version ("2.11.0+cu130") from version.py beside the loaded libc10_cuda.so. False
+// when torch's CUDA libraries are not loaded.
+bool find_torch_version(char* version, size_t room);
+
+// Finds, loads and installs the torch part for the backend the options name. When the part is
+// missing or refuses, falls back to observing and leaves the reason in state.note.
+// False: nothing can be recorded, the reason is in `message`.
+bool install_torch_part(Installed& state, bool* too_late, char* message, size_t room);
+
+}  // namespace peakline::preload

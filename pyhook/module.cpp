@@ -1,0 +1,190 @@
+// peakline._recorder: the recorder of this process, for the Python package. Limited API, so one
+// build serves CPython 3.10 and later. Converts arguments and results; contains no logic.
+#define PY_SSIZE_T_CLEAN
+#define Py_LIMITED_API 0x030A0000
+#include <Python.h>
+
+#include <cerrno>
+#include <cstdint>
+
+#include "preload/peakline_api.h"
+
+namespace {
+
+PyObject* g_recorder_error = nullptr;
+
+PyObject* switch_allocator(PyObject*, PyObject*) {
+    char message[512] = "";
+    const int32_t result = peakline_enter(kPeaklineSwitchAllocator, message, sizeof message);
+    if (result == kPeaklineTooLate) {
+        PyErr_SetString(g_recorder_error,
+                        "CUDA is already initialised, so the allocator cannot be replaced any "
+                        "more: call peakline.switch_allocator() before the first use of "
+                        "torch.cuda, right after the imports, or run the program with "
+                        "`peakline run`");
+        return nullptr;
+    }
+    if (result == kPeaklineFailed) {
+        PyErr_SetString(g_recorder_error, message);
+        return nullptr;
+    }
+    return PyBool_FromLong(result == kPeaklineOk);
+}
+
+PyObject* start_tracing(PyObject*, PyObject*) {
+    peakline_start_tracing();
+    Py_RETURN_NONE;
+}
+
+PyObject* stop_tracing(PyObject*, PyObject*) {
+    peakline_stop_tracing();
+    Py_RETURN_NONE;
+}
+
+PyObject* reset_peaks(PyObject*, PyObject*) {
+    peakline_reset_peaks();
+    Py_RETURN_NONE;
+}
+
+PyObject* mark(PyObject*, PyObject* arguments) {
+    unsigned kind = 0;
+    const char* name = nullptr;
+    if (!PyArg_ParseTuple(arguments, "Iz", &kind, &name)) {
+        return nullptr;
+    }
+    peakline_mark(kind, name);
+    Py_RETURN_NONE;
+}
+
+PyObject* open_trace(PyObject*, PyObject* arguments) {
+    const char* path = nullptr;
+    int replace = 0;
+    if (!PyArg_ParseTuple(arguments, "sp", &path, &replace)) {
+        return nullptr;
+    }
+    const int error = peakline_open_trace(path, replace);
+    if (error != 0) {
+        errno = error;
+        return PyErr_SetFromErrnoWithFilename(PyExc_OSError, path);
+    }
+    Py_RETURN_NONE;
+}
+
+PyObject* close_trace(PyObject*, PyObject*) {
+    peakline_close_trace();
+    Py_RETURN_NONE;
+}
+
+PyObject* trace_path(PyObject*, PyObject*) {
+    return PyUnicode_DecodeFSDefault(peakline_trace_path());
+}
+
+PyObject* summary_trace(PyObject*, PyObject*) {
+    PeaklineSummary summary{};
+    if (peakline_write_summary(&summary) != 0) {
+        PyErr_SetString(g_recorder_error,
+                        "nothing is recorded: call peakline.switch_allocator() first");
+        return nullptr;
+    }
+    PyObject* bytes = PyBytes_FromStringAndSize(reinterpret_cast<const char*>(summary.data),
+                                                static_cast<Py_ssize_t>(summary.size));
+    peakline_free_summary(&summary);
+    return bytes;
+}
+
+bool set_item(PyObject* dict, const char* key, PyObject* value) {
+    const bool ok = value != nullptr && PyDict_SetItemString(dict, key, value) == 0;
+    Py_XDECREF(value);
+    return ok;
+}
+
+PyObject* status(PyObject*, PyObject*) {
+    PeaklineStatus now{};
+    peakline_status(&now);
+    PyObject* dict = PyDict_New();
+    if (dict == nullptr) {
+        return nullptr;
+    }
+    const struct {
+        const char* key;
+        uint64_t value;
+    } numbers[] = {
+        {"allocs", now.allocs},
+        {"frees", now.frees},
+        {"unknown_frees", now.unknown_frees},
+        {"records_dropped", now.records_dropped},
+        {"bytes_dropped", now.bytes_dropped},
+        {"baseline_corrections", now.baseline_corrections},
+        {"stack_table_full", now.stack_table_full},
+        {"trace_bytes", now.trace_bytes},
+        {"trace_events", now.trace_events},
+    };
+    bool ok = true;
+    for (const auto& row : numbers) {
+        ok = ok && set_item(dict, row.key, PyLong_FromUnsignedLongLong(row.value));
+    }
+    ok = ok && set_item(dict, "is_on", PyBool_FromLong(now.is_on)) &&
+         set_item(dict, "is_tracing", PyBool_FromLong(now.is_tracing)) &&
+         set_item(dict, "has_python_stacks", PyBool_FromLong(now.has_python_stacks)) &&
+         set_item(dict, "allocator_is_ours", PyBool_FromLong(now.allocator_is_ours)) &&
+         set_item(dict, "backend", PyUnicode_FromString(now.backend)) &&
+         set_item(dict, "note", PyUnicode_FromString(now.note));
+    if (!ok) {
+        Py_DECREF(dict);
+        return nullptr;
+    }
+    return dict;
+}
+
+PyObject* device_bytes(PyObject*, PyObject* arguments) {
+    unsigned device = 0;
+    unsigned measure = 0;
+    int peak = 0;
+    if (!PyArg_ParseTuple(arguments, "IIp", &device, &measure, &peak)) {
+        return nullptr;
+    }
+    return PyLong_FromUnsignedLongLong(peakline_device_bytes(device, measure, peak));
+}
+
+PyMethodDef kMethods[] = {
+    {"switch_allocator", switch_allocator, METH_NOARGS, "Put the recorder in place."},
+    {"start_tracing", start_tracing, METH_NOARGS, "Begin a traced range."},
+    {"stop_tracing", stop_tracing, METH_NOARGS, "End a traced range."},
+    {"reset_peaks", reset_peaks, METH_NOARGS, "Forget peaks and totals."},
+    {"mark", mark, METH_VARARGS, "Write a mark (kind, name or None)."},
+    {"open_trace", open_trace, METH_VARARGS, "Open a trace file (path, replace)."},
+    {"close_trace", close_trace, METH_NOARGS, "Close the trace file."},
+    {"trace_path", trace_path, METH_NOARGS, "Path of the open trace, or ''."},
+    {"summary_trace", summary_trace, METH_NOARGS, "A trace with the live sets at peak and now."},
+    {"status", status, METH_NOARGS, "Counters and state of the recorder."},
+    {"device_bytes", device_bytes, METH_VARARGS, "Bytes of a device (device, measure, peak)."},
+    {nullptr, nullptr, 0, nullptr},
+};
+
+PyModuleDef kModule = {PyModuleDef_HEAD_INIT,
+                       "peakline._recorder",
+                       "The recorder of this process.",
+                       -1,
+                       kMethods,
+                       nullptr,
+                       nullptr,
+                       nullptr,
+                       nullptr};
+
+}  // namespace
+
+PyMODINIT_FUNC PyInit__recorder() {
+    PyObject* module = PyModule_Create(&kModule);
+    if (module == nullptr) {
+        return nullptr;
+    }
+    g_recorder_error =
+        PyErr_NewException("peakline._recorder.RecorderError", PyExc_RuntimeError, nullptr);
+    Py_XINCREF(g_recorder_error);
+    if (g_recorder_error == nullptr ||
+        PyModule_AddObject(module, "RecorderError", g_recorder_error) != 0) {
+        Py_DECREF(module);
+        return nullptr;
+    }
+    return module;
+}

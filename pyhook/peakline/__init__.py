@@ -1,0 +1,52 @@
+"""Which lines of a PyTorch program hold the GPU memory at its peak.
+
+Three ways in: ``peakline run train.py`` on the command line, ``LD_PRELOAD=$(peakline preload)``,
+or in the program::
+
+    import peakline
+
+    peakline.switch_allocator()  # before CUDA is initialised
+    model = load()               # reported as "untraced"
+    peakline.start_tracing()
+    model(batch)
+    peakline.stop_tracing()
+    peakline.report_stats()
+
+Importing this package starts nothing and imports neither torch nor the native libraries.
+"""
+
+from peakline.tracing import (
+    RecorderError,
+    Status,
+    TraceFile,
+    library_path,
+    mark,
+    phase,
+    report_stats,
+    reset,
+    start_tracing,
+    status,
+    step,
+    stop_tracing,
+    switch_allocator,
+    trace,
+)
+
+__version__ = "0.1.0"
+
+__all__ = [
+    "RecorderError",
+    "Status",
+    "TraceFile",
+    "library_path",
+    "mark",
+    "phase",
+    "report_stats",
+    "reset",
+    "start_tracing",
+    "status",
+    "step",
+    "stop_tracing",
+    "switch_allocator",
+    "trace",
+]

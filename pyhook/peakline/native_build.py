@@ -1,0 +1,254 @@
+"""Finds torch without importing it, and builds what must be compiled against it.
+
+Two things depend on the installed torch: the delegating allocator (a few seconds) and the
+simulated GPU (about a minute). Both are kept in the cache folder, one folder a torch version, and
+built anew when torch or our sources change. Errors are :class:`BuildError` with what to do now.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import json
+import os
+import shutil
+import subprocess
+import sys
+import tempfile
+from concurrent.futures import ThreadPoolExecutor
+from dataclasses import dataclass
+from pathlib import Path
+
+PACKAGE_FOLDER = Path(__file__).resolve().parent
+NATIVE_FOLDER = PACKAGE_FOLDER / "_native"
+# Of torch_part.h: both sides of the border must agree.
+INTERFACE_VERSION = 1
+
+# Names that some torch versions have and others lack; each becomes PEAKLINE_HAS_<name>.
+_OPTIONAL_NAMES = (
+    "allocateWithAddress",
+    "annotateMemory",
+    "attachOomRejectionObserver",
+    "getContextForPointer",
+    "getExpandableSegmentSizes",
+    "getMemoryInfo",
+    "include_traces",
+    "markCaptureBegin",
+    "pushCompileContext",
+    "setNoSplit",
+    "setUserMetadata",
+    "skip_actions",
+    "supportsUserMetadata",
+)
+# Its default calls the overload we do override.
+_ALLOWED_BASE_SLOTS = ("c10::cuda::CUDACachingAllocator::CUDAAllocator::recordStream",)
+
+_FIND_TORCH = """
+import importlib.util, json, sys
+spec = importlib.util.find_spec("torch")
+where = spec.submodule_search_locations[0] if spec and spec.submodule_search_locations else ""
+print(json.dumps({"torch": where}))
+"""
+
+
+class BuildError(Exception):
+    """Something could not be built; the text says what, where, and what to do now."""
+
+
+@dataclass(frozen=True)
+class TorchInstallation:
+    """An installed torch: the interpreter that has it, its folder and its full version."""
+
+    python: str
+    folder: Path
+    version: str
+
+    @property
+    def site_packages(self) -> Path:
+        """The folder that holds torch and the nvidia wheels."""
+        return self.folder.parent
+
+    @property
+    def cuda_version(self) -> str:
+        """CUDA version of the wheel, for example "13.0"; "" for a build without CUDA."""
+        for line in (self.folder / "version.py").read_text().splitlines():
+            if line.startswith("cuda") and "=" in line:
+                value = line.split("=", 1)[1].strip()
+                return "" if value == "None" else value.strip("'\"")
+        return ""
+
+
+def source_root() -> Path:
+    """Folder with allocator/ and preload/: the checkout, or the copy inside the wheel."""
+    shipped = NATIVE_FOLDER / "src"
+    return shipped if shipped.is_dir() else PACKAGE_FOLDER.parent.parent
+
+
+def cache_folder() -> Path:
+    """Where built parts are kept: PEAKLINE_CACHE_DIR, XDG_CACHE_HOME/peakline or ~/.cache/..."""
+    if named := os.environ.get("PEAKLINE_CACHE_DIR"):
+        return Path(named)
+    base = os.environ.get("XDG_CACHE_HOME")
+    return (Path(base) if base else Path.home() / ".cache") / "peakline"
+
+
+def find_torch(python: str | None = None) -> TorchInstallation:
+    """Return the torch of an interpreter (default: this one) without importing it."""
+    python = python or sys.executable
+    environment = {k: v for k, v in os.environ.items() if k != "LD_PRELOAD"}
+    result = subprocess.run(
+        [python, "-c", _FIND_TORCH], capture_output=True, text=True, env=environment, check=False
+    )
+    if result.returncode != 0:
+        raise BuildError(f"{python} cannot be run: {result.stderr.strip()}")
+    folder = json.loads(result.stdout)["torch"]
+    if not folder:
+        raise BuildError(f"{python} has no torch: install it there, or name another with --python")
+    version_file = Path(folder) / "version.py"
+    for line in version_file.read_text().splitlines():
+        if line.startswith("__version__"):
+            version = line.split("=", 1)[1].strip().strip("'\"")
+            return TorchInstallation(python, Path(folder), version)
+    raise BuildError(f"{version_file} names no version: is this torch complete?")
+
+
+def torch_part_path(torch: TorchInstallation) -> Path:
+    """Where the part built for this torch stands, or will stand."""
+    return cache_folder() / f"torch-{torch.version}-i{INTERFACE_VERSION}" / "libpeakline_torch.so"
+
+
+def ensure_torch_part(torch: TorchInstallation) -> Path:
+    """Build the delegating allocator for this torch unless it is there; return its path."""
+    target = torch_part_path(torch)
+    sources = sorted((source_root() / "allocator" / "torch").iterdir())
+    sources.append(source_root() / "allocator" / "record" / "trace_format.h")
+    stamp = _digest(sources, torch.version)
+    stamp_file = target.with_suffix(".stamp")
+    if target.exists() and stamp_file.exists() and stamp_file.read_text() == stamp:
+        return target
+    target.parent.mkdir(parents=True, exist_ok=True)
+    with tempfile.TemporaryDirectory(dir=target.parent) as scratch:
+        built = _compile_torch_part(torch, Path(scratch))
+        # Two processes may build at once: the rename is atomic, and both built the same.
+        built.replace(target)
+        stamp_file.write_text(stamp)
+    return target
+
+
+def ensure_simulated_gpu(torch: TorchInstallation) -> Path:
+    """Build the simulated GPU for this torch's CUDA unless it is there; return its folder."""
+    folder = cache_folder() / f"simgpu-torch-{torch.version}"
+    command = [
+        sys.executable,
+        str(source_root() / "preload" / "simgpu" / "build.py"),
+        "--python",
+        torch.python,
+        "--out",
+        str(folder),
+    ]
+    environment = {k: v for k, v in os.environ.items() if k != "LD_PRELOAD"}
+    result = subprocess.run(command, capture_output=True, text=True, env=environment, check=False)
+    if result.returncode != 0:
+        raise BuildError(
+            f"the simulated GPU cannot be built for torch {torch.version}:\n"
+            f"{(result.stderr or result.stdout).strip()[-2000:]}"
+        )
+    return folder
+
+
+def _digest(files: list[Path], salt: str) -> str:
+    digest = hashlib.sha256(salt.encode())
+    for file in files:
+        if file.is_file():
+            digest.update(file.name.encode())
+            digest.update(file.read_bytes())
+    return digest.hexdigest()
+
+
+def _include_folders(torch: TorchInstallation) -> list[str]:
+    include = torch.folder / "include"
+    folders = [include, include / "torch" / "csrc" / "api" / "include"]
+    nvidia = torch.site_packages / "nvidia"
+    candidates = [*sorted(nvidia.glob("cu*/include")), nvidia / "cuda_runtime" / "include"]
+    for name in ("CUDA_HOME", "CUDA_PATH"):
+        if os.environ.get(name):
+            candidates.append(Path(os.environ[name]) / "include")
+    candidates.append(Path("/usr/local/cuda/include"))
+    for folder in candidates:
+        if (folder / "cuda_runtime_api.h").exists():
+            folders.append(folder)
+            break
+    else:
+        raise BuildError(
+            f"no cuda_runtime_api.h beside torch {torch.version} ({nvidia}): "
+            "install nvidia-cuda-runtime for its CUDA version, or set CUDA_HOME"
+        )
+    return [part for folder in folders for part in ("-isystem", str(folder))]
+
+
+def _feature_macros(torch: TorchInstallation) -> list[str]:
+    include = torch.folder / "include" / "c10"
+    text = "".join(
+        file.read_text()
+        for file in (
+            include / "cuda" / "CUDACachingAllocator.h",
+            include / "core" / "CachingDeviceAllocator.h",
+        )
+        if file.exists()
+    )
+    return [f"-DPEAKLINE_HAS_{name}" for name in _OPTIONAL_NAMES if name in text]
+
+
+def _compile_torch_part(torch: TorchInstallation, scratch: Path) -> Path:
+    compiler = os.environ.get("CXX", "g++")
+    if shutil.which(compiler) is None:
+        raise BuildError(f"no C++ compiler ({compiler}): apt-get install g++, or set CXX")
+    flags = ["-std=c++20", "-O2", "-g", "-fPIC", "-fvisibility=hidden", f"-I{source_root()}"]
+    flags += _include_folders(torch) + _feature_macros(torch)
+    folder = source_root() / "allocator" / "torch"
+    sources = [folder / f"{name}.cpp" for name in ("delegate", "install", "pluggable_install")]
+    objects = [scratch / f"{source.stem}.o" for source in sources]
+    classes = scratch / "delegate.class"
+    commands = [
+        [compiler, *flags, "-c", str(source), "-o", str(made)]
+        for source, made in zip(sources, objects, strict=True)
+    ]
+    commands.append(
+        [compiler, *flags, "-fsyntax-only", f"-fdump-lang-class={classes}", str(sources[0])]
+    )
+    with ThreadPoolExecutor(max_workers=2) as pool:
+        list(pool.map(lambda command: _run(command, torch), commands))
+    _check_every_slot_is_ours(classes, torch)
+    built = scratch / "libpeakline_torch.so"
+    link = [compiler, "-shared", "-o", str(built), *map(str, objects), f"-L{torch.folder / 'lib'}"]
+    _run([*link, "-lc10", "-lc10_cuda", "-ltorch_cpu", "-ltorch_cuda"], torch)
+    return built
+
+
+def _run(command: list[str], torch: TorchInstallation) -> None:
+    result = subprocess.run(command, capture_output=True, text=True, check=False)
+    if result.returncode != 0:
+        raise BuildError(
+            f"the part for torch {torch.version} does not compile ({' '.join(command[:1])}):\n"
+            f"{result.stderr.strip()[:2000]}\n"
+            "Recording still works with --backend observe."
+        )
+
+
+def _check_every_slot_is_ours(class_dump: Path, torch: TorchInstallation) -> None:
+    """Fail by name when a virtual function of this torch is not forwarded by the delegate."""
+    name = "peakline::torch_part::Delegate"
+    table = class_dump.read_text().split(f"Vtable for {name}\n", 1)[1].split("\n\n", 1)[0]
+    entries = [line.split("(int (*)(...))", 1)[1] for line in table.splitlines() if "(*)" in line]
+    functions = [entry for entry in entries if "::" in entry and not entry.startswith("(& _ZTI")]
+    if not functions:
+        raise BuildError(f"the delegate's function table cannot be read in {class_dump}")
+    missing = [
+        entry
+        for entry in functions
+        if not entry.startswith(f"{name}::") and entry not in _ALLOWED_BASE_SLOTS
+    ]
+    if missing:
+        raise BuildError(
+            f"torch {torch.version} has virtual functions that the delegating allocator does not "
+            f"forward: {', '.join(missing)}. Use --backend observe until it does."
+        )

@@ -1,0 +1,259 @@
+"""The tracing API: what a program calls to record itself.
+
+Every function is safe to call in a program that runs under ``peakline run``: the recorder is then
+already in place and the calls refine what it records. None of them changes what the program
+computes; errors of use raise :class:`RecorderError` with what to do instead.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import os
+import sys
+from collections.abc import Iterator
+from dataclasses import dataclass
+from pathlib import Path
+from typing import TYPE_CHECKING, TextIO, cast
+
+if TYPE_CHECKING:
+    from types import ModuleType
+
+# MarkKind of trace_format.h.
+_PHASE_BEGIN = 3
+_PHASE_END = 4
+_STEP = 5
+_NOTE = 6
+
+_told: set[str] = set()
+
+
+class RecorderError(RuntimeError):
+    """The recorder cannot do what was asked; the text says what to do instead."""
+
+
+@dataclass(frozen=True)
+class Status:
+    """State and counters of this process's recorder. Counts are of records, sizes in bytes.
+
+    ``baseline_corrections`` counts the times torch's own total differed from the recorded blocks
+    (memory allocated before recording began); ``note`` says why something is not recorded.
+    """
+
+    is_on: bool
+    is_tracing: bool
+    has_python_stacks: bool
+    allocator_is_ours: bool
+    backend: str
+    note: str
+    allocs: int
+    frees: int
+    unknown_frees: int
+    records_dropped: int
+    bytes_dropped: int
+    baseline_corrections: int
+    stack_table_full: int
+    trace_bytes: int
+    trace_events: int
+
+
+@dataclass(frozen=True)
+class TraceFile:
+    """A trace being written by :func:`trace`."""
+
+    path: Path
+
+
+def library_path() -> str:
+    """Return the path of the native library.
+
+    It also has the plain allocator interface::
+
+        torch.cuda.memory.CUDAPluggableAllocator(
+            peakline.library_path(), "peakline_malloc", "peakline_free")
+    """
+    from peakline.native_build import NATIVE_FOLDER
+
+    path = NATIVE_FOLDER / "libpeakline.so"
+    if not path.exists():
+        raise RecorderError(f"{path} is missing: build it with `make build` or `pip install .`")
+    return str(path)
+
+
+def switch_allocator() -> None:
+    """Put the recorder in place of torch's CUDA allocator (which keeps doing the work).
+
+    Call it before CUDA is initialised: after ``import torch``, before the first tensor on a GPU.
+    What is allocated before :func:`start_tracing` is reported as ``untraced``. Under
+    ``peakline run`` it does nothing: the recorder is already there. Builds the part for the
+    installed torch on first use (about ten seconds, once a torch version).
+
+    Raises:
+        RecorderError: CUDA is already initialised, or torch has no CUDA support.
+    """
+    recorder = _recorder()
+    if recorder.status()["is_on"]:
+        return
+    from peakline import torch_support
+    from peakline.native_build import BuildError
+
+    try:
+        torch_support.prepare()
+    except BuildError as error:
+        _tell_once(f"{error}")
+    try:
+        recorder.switch_allocator()
+    except recorder.RecorderError as error:
+        raise RecorderError(str(error)) from None
+
+
+def start_tracing() -> None:
+    """Begin a traced range: levels and peaks count from here. May be repeated."""
+    recorder = _recorder_that_is_on("start_tracing")
+    recorder.start_tracing()
+    _tell_if_replaced()
+
+
+def stop_tracing() -> None:
+    """End the traced range. Blocks made from here on are ``untraced``."""
+    _recorder_that_is_on("stop_tracing").stop_tracing()
+
+
+def reset() -> None:
+    """Forget peaks and totals; the live set stays. Like ``torch.cuda.reset_peak_memory_stats``."""
+    _recorder_that_is_on("reset").reset_peaks()
+
+
+@contextlib.contextmanager
+def trace(path: str | os.PathLike[str], *, overwrite: bool = False) -> Iterator[TraceFile]:
+    """Record the ``with`` block into a trace file.
+
+    Args:
+        path: the file to write, by custom ``NAME.peak``; folders above it are made.
+        overwrite: replace an existing file instead of raising ``FileExistsError``.
+
+    Under ``peakline run``, where a trace of the whole process is being written already, the block
+    becomes a phase of that trace, named after ``path``.
+    """
+    switch_allocator()
+    recorder = _recorder_that_is_on("trace")
+    target = Path(path)
+    if recorder.trace_path():
+        _tell_once(f"already recording to {recorder.trace_path()}: {target} becomes a phase of it")
+        with phase(target.name):
+            yield TraceFile(Path(recorder.trace_path()))
+        return
+    recorder.open_trace(str(target), overwrite)
+    was_tracing = bool(recorder.status()["is_tracing"])
+    recorder.start_tracing()
+    try:
+        yield TraceFile(target)
+    finally:
+        if not was_tracing:
+            recorder.stop_tracing()
+        recorder.close_trace()
+
+
+@contextlib.contextmanager
+def phase(name: str) -> Iterator[None]:
+    """Name a part of the run, for ``--at NAME``. Phases nest; without a recorder nothing happens."""
+    _mark(_PHASE_BEGIN, name)
+    try:
+        yield
+    finally:
+        _mark(_PHASE_END, name)
+
+
+def step(name: str | None = None) -> None:
+    """Mark the begin of a training step."""
+    _mark(_STEP, name)
+
+
+def mark(text: str) -> None:
+    """Write a note into the trace at this moment."""
+    _mark(_NOTE, text)
+
+
+def status() -> Status:
+    """Return state and counters of this process's recorder."""
+    return Status(**cast("dict[str, object]", _recorder().status()))  # type: ignore[arg-type]
+
+
+def report_stats(
+    *,
+    measure: str = "allocated",
+    by: str = "line",
+    frame: str = "leaf",
+    at: str = "peak",
+    device: int | str | None = None,
+    top: int = 0,
+    file: TextIO | None = None,
+) -> None:
+    """Print the table of what holds the memory at the peak of the traced ranges. Needs no file.
+
+    Args:
+        measure: ``"allocated"`` (block sizes, as ``torch.cuda.max_memory_allocated``) or
+            ``"requested"`` (what was asked for, before rounding).
+        by: ``"line"``, ``"function"``, ``"file"`` or ``"stack"``.
+        frame: ``"leaf"`` for the innermost Python line, ``"user"`` for the innermost outside
+            libraries.
+        at: ``"peak"`` or ``"end"`` (now).
+        device: device number, ``"all"``, or None for the one with the highest peak.
+        top: number of rows, 0 for all.
+        file: where to print, default standard output.
+    """
+    import peakline._report as report
+
+    recorder = _recorder_that_is_on("report_stats")
+    _tell_if_replaced()
+    summary = report.Trace(recorder.summary_trace())
+    chosen = None if device is None else str(device)
+    text = summary.table(
+        by=by, frame=frame, at=at, measure=measure, device=chosen, top=top, cwd=str(Path.cwd())
+    )
+    print(text, end="" if text.endswith("\n") else "\n", file=file or sys.stdout)
+
+
+def _recorder() -> ModuleType:
+    try:
+        import peakline._recorder as recorder
+    except ImportError as error:
+        raise RecorderError(
+            f"the native part of peakline cannot be loaded ({error}): "
+            "build it with `make build` or `pip install .`"
+        ) from None
+    return recorder
+
+
+def _recorder_that_is_on(caller: str) -> ModuleType:
+    recorder = _recorder()
+    if not recorder.status()["is_on"]:
+        from peakline import torch_support
+
+        # Under `peakline run` the recorder starts with CUDA; a call before that brings it up.
+        if torch_support.preloaded():
+            torch_support.initialise_cuda()
+    if not recorder.status()["is_on"]:
+        raise RecorderError(
+            f"peakline.{caller}() needs the recorder: call peakline.switch_allocator() first, "
+            "before the first use of torch.cuda, or run the program with `peakline run`"
+        )
+    return recorder
+
+
+def _mark(kind: int, name: str | None) -> None:
+    with contextlib.suppress(RecorderError):
+        _recorder().mark(kind, name)
+
+
+def _tell_if_replaced() -> None:
+    if not _recorder().status()["allocator_is_ours"]:
+        _tell_once(
+            "the program replaced the allocator after peakline.switch_allocator(): its own "
+            "allocations are not recorded"
+        )
+
+
+def _tell_once(text: str) -> None:
+    if text not in _told:
+        _told.add(text)
+        print(f"peakline: {text}", file=sys.stderr)
