@@ -3,10 +3,10 @@
 // follows the live blocks and not the length of the trace. Used by replay only.
 #pragma once
 
-#include <sys/mman.h>
-
 #include <cstdint>
 #include <vector>
+
+#include <sys/mman.h>
 
 #include "allocator/record/mapped_array.h"
 #include "report/trace/definitions.h"

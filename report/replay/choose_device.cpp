@@ -21,14 +21,14 @@ DeviceTotals choose_device(const std::vector<DeviceTotals>& devices,
                            const DeviceChoice& choice,
                            const std::string& trace_name) {
     if (choice.kind == DeviceChoiceKind::kNumber) {
-        const auto found = std::find_if(
-            devices.begin(), devices.end(), [&choice](const DeviceTotals& device) {
+        const auto found =
+            std::find_if(devices.begin(), devices.end(), [&choice](const DeviceTotals& device) {
                 return device.device == choice.number;
             });
         if (found == devices.end()) {
-            throw TraceError(trace_name + ": device " + std::to_string(choice.number) +
-                             " has no allocation in this trace; devices in it: " +
-                             numbers_text(devices));
+            throw TraceError(
+                trace_name + ": device " + std::to_string(choice.number) +
+                " has no allocation in this trace; devices in it: " + numbers_text(devices));
         }
         return *found;
     }

@@ -11,7 +11,7 @@ DeviceView& DeviceTrackers::add_view(uint32_t slot) {
     }
     views_[slot] = std::make_unique<DeviceView>();
     DeviceView& view = *views_[slot];
-    // A side list never holds more blocks than the trace has allocations.
+    // A side list never holds more blocks than the trace has allocations: nothing is dropped.
     if (!view.tracker.init(static_cast<size_t>(max_alloc_count_ + 1))) {
         throw TraceError("no address space for the blocks of device " + std::to_string(slot) +
                          "; raise the limit (ulimit -v)");
@@ -69,14 +69,6 @@ void DeviceTrackers::stop() {
             view->tracker.stop();
         }
     }
-}
-
-uint64_t DeviceTrackers::side_dropped_count() const {
-    uint64_t count = 0;
-    for (const auto& view : views_) {
-        count += view != nullptr ? view->tracker.side_dropped_count() : 0;
-    }
-    return count;
 }
 
 void DeviceTrackers::finish() {

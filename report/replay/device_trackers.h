@@ -75,8 +75,6 @@ public:
     uint32_t slot_of(uint32_t device) const { return sum_ == DeviceSum::kAll ? 0 : device; }
     // By slot; nullptr where nothing happened.
     const std::vector<std::unique_ptr<DeviceView>>& views() const { return views_; }
-    // Blocks freed since the peak that the trackers had no room for.
-    uint64_t side_dropped_count() const;
     // Call once after the last event.
     void finish();
 

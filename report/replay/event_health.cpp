@@ -41,7 +41,6 @@ void EventHealth::add_counts(const std::string& name, Problems& problems) const 
         " allocations have no readable definition: they are not counted");
     add(unknown_context_count, " allocations name a place that is not defined");
     add(bad_baseline_count, " baseline records do not fit the level: not counted");
-    add(uncounted_block_count, " blocks freed since the peak found no room: rows are missing");
 }
 
 // What happened to a recording without a clean end.

@@ -63,8 +63,8 @@ LevelReplay::LevelReplay(const TraceReader& reader, const ReplayRequest& request
         trackers_.emplace_back(other(request.measure), DeviceSum::kEach, max_allocs);
     }
     if (request.moment.kind == MomentKind::kTime) {
-        moment_tick_ = static_cast<uint64_t>(request.moment.seconds * 1e9 /
-                                             reader.superblock().tick_ns);
+        moment_tick_ =
+            static_cast<uint64_t>(request.moment.seconds * 1e9 / reader.superblock().tick_ns);
     }
 }
 
@@ -89,8 +89,7 @@ void LevelReplay::on_mark(uint64_t tick, const RareEvent& event) {
     const auto kind = static_cast<format::MarkKind>(event.fields[0]);
     const bool is_our_phase =
         phase_index_.has_value() && event.fields[2] <= UINT32_MAX &&
-        reader_.definitions().text(static_cast<uint32_t>(event.fields[2])) ==
-            request_.moment.phase;
+        reader_.definitions().text(static_cast<uint32_t>(event.fields[2])) == request_.moment.phase;
     if (kind == format::MarkKind::kTracingStarted) {
         tracing_ = true;
     } else if (kind == format::MarkKind::kTracingStopped) {
@@ -163,10 +162,10 @@ LiveBlocks LevelReplay::peak_blocks(const DeviceTrackers& trackers, uint32_t slo
     collect_live(trackers, slot, end, groups);
     for (const record::LiveBlock& block : view->tracker.freed_since_peak()) {
         groups.add(block.context,
-                      static_cast<uint32_t>(block.address),
-                      block.device,
-                      block.requested_bytes,
-                      block.block_bytes);
+                   static_cast<uint32_t>(block.address),
+                   block.device,
+                   block.requested_bytes,
+                   block.block_bytes);
     }
     blocks.groups = groups.list();
     blocks.unknown_bytes = view->baseline_at_peak_bytes;
@@ -218,9 +217,6 @@ ReplayResult LevelReplay::finish(const EventTotals& totals) {
                         ? choose_device(all_totals(trackers_[asked_index_]), {}, reader_.name())
                         : choose_device(result.devices, request_.device, reader_.name());
     result.blocks = asked_blocks(result.chosen.device);
-    for (const DeviceTrackers& trackers : trackers_) {
-        health_.uncounted_block_count += trackers.side_dropped_count();
-    }
     result.health = health_.finish(reader_, totals);
     if (!health_.tracing_seen) {
         result.health.problems.add(reader_.name() +

@@ -30,10 +30,7 @@ public:
         }
     }
 
-    void on_alloc_inline(uint64_t ordinal,
-                         uint64_t tick,
-                         const AllocationShape& shape,
-                         uint64_t) {
+    void on_alloc_inline(uint64_t ordinal, uint64_t tick, const AllocationShape& shape, uint64_t) {
         pass_moment(tick);
         AllocationShape known = shape;
         if (!reader_.definitions().contexts.has(shape.context)) {

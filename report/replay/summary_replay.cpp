@@ -22,8 +22,8 @@ DeviceTotals totals_of(const SummaryView& view) {
 }
 
 const SummaryView* find_view(const Summary& summary, uint32_t device, format::Measure measure) {
-    const auto found = std::find_if(
-        summary.views.begin(), summary.views.end(), [&](const SummaryView& view) {
+    const auto found =
+        std::find_if(summary.views.begin(), summary.views.end(), [&](const SummaryView& view) {
             return view.device == device && view.measure == measure;
         });
     return found == summary.views.end() ? nullptr : &*found;
@@ -37,12 +37,8 @@ LiveBlocks blocks_of(const SummaryView& view,
     blocks.level_bytes = level_bytes;
     uint64_t sum = 0;
     for (const SummaryGroup& group : groups) {
-        blocks.groups.push_back({group.context,
-                                 0,
-                                 view.device,
-                                 group.requested_bytes,
-                                 group.block_bytes,
-                                 group.count});
+        blocks.groups.push_back(
+            {group.context, 0, view.device, group.requested_bytes, group.block_bytes, group.count});
         sum += group.count * (view.measure == format::Measure::kAllocated ? group.block_bytes
                                                                           : group.requested_bytes);
     }
@@ -51,8 +47,8 @@ LiveBlocks blocks_of(const SummaryView& view,
 }
 
 void check_answerable(const TraceReader& reader, const ReplayRequest& request, size_t devices) {
-    const bool needs_events = request.moment.kind == MomentKind::kTime ||
-                              request.moment.kind == MomentKind::kPhase;
+    const bool needs_events =
+        request.moment.kind == MomentKind::kTime || request.moment.kind == MomentKind::kPhase;
     if (needs_events) {
         throw TraceError(reader.name() +
                          ": holds a summary only, which knows the peak and the end;"

@@ -47,8 +47,7 @@ std::string header_fault(const ChunkHeader& header, uint64_t number) {
     }
     if (header.committed > kPayloadBytes) {
         return " says " + std::to_string(header.committed) +
-               " bytes are committed, a chunk holds " + std::to_string(kPayloadBytes) +
-               ": skipped";
+               " bytes are committed, a chunk holds " + std::to_string(kPayloadBytes) + ": skipped";
     }
     if (!known_type(header.type)) {
         return " has the unknown type " + std::to_string(header.type) +
@@ -61,8 +60,7 @@ ChunkPlace place_of(const ByteSource& source,
                     const ChunkHeader& header,
                     uint64_t number,
                     Problems& problems) {
-    const uint64_t payload_start =
-        kSuperblockBytes + number * kChunkBytes + sizeof(ChunkHeader);
+    const uint64_t payload_start = kSuperblockBytes + number * kChunkBytes + sizeof(ChunkHeader);
     const uint64_t available = source.size_bytes() - payload_start;
     ChunkPlace place = {header, 0, true};
     const std::string fault = header_fault(header, number);
@@ -71,11 +69,10 @@ ChunkPlace place_of(const ByteSource& source,
         place.readable = false;
         return place;
     }
-    place.payload_bytes =
-        static_cast<uint32_t>(std::min<uint64_t>(header.committed, available));
+    place.payload_bytes = static_cast<uint32_t>(std::min<uint64_t>(header.committed, available));
     if (place.cut()) {
-        problems.add(chunk_text(source, number) + " ends after " +
-                     std::to_string(available) + " of " + std::to_string(header.committed) +
+        problems.add(chunk_text(source, number) + " ends after " + std::to_string(available) +
+                     " of " + std::to_string(header.committed) +
                      " bytes; was the program killed, or the copy cut short?");
     }
     return place;
@@ -87,8 +84,7 @@ std::vector<ChunkPlace> index_chunks(const ByteSource& source, Problems& problem
     std::vector<ChunkHeader> headers;
     std::vector<unsigned char> scratch;
     size_t used_count = 0;
-    for (uint64_t offset = kSuperblockBytes; offset < source.size_bytes();
-         offset += kChunkBytes) {
+    for (uint64_t offset = kSuperblockBytes; offset < source.size_bytes(); offset += kChunkBytes) {
         const auto bytes = source.read(offset, sizeof(ChunkHeader), scratch);
         if (bytes.size() < sizeof(ChunkHeader)) {
             if (all_zero(bytes)) {
@@ -129,8 +125,7 @@ ChunkState read_payload(const ByteSource& source,
         return ChunkState::kWhole;
     }
     const uint64_t found = XXH3_64bits(payload->data(), payload->size());
-    return found == place.header.payload_xxh3 ? ChunkState::kWhole
-                                              : ChunkState::kChecksumDiffers;
+    return found == place.header.payload_xxh3 ? ChunkState::kWhole : ChunkState::kChecksumDiffers;
 }
 
 }  // namespace peakline::report

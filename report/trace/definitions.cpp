@@ -147,8 +147,7 @@ void DefinitionDecoder::decode_meta(FieldCursor cursor) {
 void DefinitionDecoder::check_contexts() {
     for (Context& context : out_.contexts) {
         check(&context,
-              out_.threads.has(context.thread) &&
-                  out_.python_nodes.has(context.python_node) &&
+              out_.threads.has(context.thread) && out_.python_nodes.has(context.python_node) &&
                   out_.native_nodes.has(context.native_node) &&
                   out_.python_nodes.has(context.forward_node) &&
                   out_.strings.has(context.operator_name));

@@ -92,9 +92,8 @@ void EventStream::check_continuity(const format::ChunkHeader& header) {
     }
     totals_.problems.add(chunk_text() + " says it begins at event " +
                          std::to_string(header.first_event) + " and allocation " +
-                         std::to_string(header.first_ordinal) + ", " +
-                         std::to_string(next_event_) + " events and " +
-                         std::to_string(position_.next_ordinal) +
+                         std::to_string(header.first_ordinal) + ", " + std::to_string(next_event_) +
+                         " events and " + std::to_string(position_.next_ordinal) +
                          " allocations were read before it");
     // Both counters ahead: a chunk is missing. One alone: that counter is damaged.
     if (header.first_ordinal > position_.next_ordinal && header.first_event > next_event_) {

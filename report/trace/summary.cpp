@@ -23,8 +23,7 @@ public:
             case SummaryType::kView:
                 return decode_view(cursor);
             case SummaryType::kPeakGroup:
-                return current_ != SIZE_MAX &&
-                       decode_group(cursor, out_.views[current_].at_peak);
+                return current_ != SIZE_MAX && decode_group(cursor, out_.views[current_].at_peak);
             case SummaryType::kLiveGroup:
                 return current_ != SIZE_MAX && decode_group(cursor, out_.views[current_].live);
             case SummaryType::kTrouble:
@@ -52,8 +51,8 @@ private:
             return false;
         }
         view.measure = static_cast<format::Measure>(measure);
-        const auto same = std::find_if(
-            out_.views.begin(), out_.views.end(), [&view](const SummaryView& other) {
+        const auto same =
+            std::find_if(out_.views.begin(), out_.views.end(), [&view](const SummaryView& other) {
                 return other.device == view.device && other.measure == view.measure;
             });
         current_ = static_cast<size_t>(same - out_.views.begin());
@@ -112,8 +111,7 @@ Summary read_summary(const ByteSource& source,
             continue;
         }
         std::span<const unsigned char> payload;
-        const ChunkState state =
-            read_payload(source, places[number], number, scratch, &payload);
+        const ChunkState state = read_payload(source, places[number], number, scratch, &payload);
         const std::string fault = state == ChunkState::kChecksumDiffers
                                       ? ": checksum differs: chunk skipped"
                                       : decode_payload(payload, decoder);

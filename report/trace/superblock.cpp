@@ -28,8 +28,7 @@ std::string hexadecimal(uint64_t value) {
 
 void check_length(const ByteSource& source, std::span<const unsigned char> bytes) {
     if (source.size_bytes() == 0) {
-        throw TraceError(source.name() +
-                         ": the file is empty; record again: peakline run SCRIPT");
+        throw TraceError(source.name() + ": the file is empty; record again: peakline run SCRIPT");
     }
     if (bytes.size() < sizeof(Superblock)) {
         throw TraceError(source.name() + ": ends after " + std::to_string(bytes.size()) +
@@ -52,8 +51,9 @@ void check_magic(const std::string& name, const Superblock& block) {
 
 void check_readable(const std::string& name, const Superblock& block) {
     if (block.endian_mark != format::kEndianMark) {
-        throw TraceError(name + ": was written on a machine of another byte order,"
-                                " which is not supported; read it there");
+        throw TraceError(name +
+                         ": was written on a machine of another byte order,"
+                         " which is not supported; read it there");
     }
     if (block.major != format::kMajor) {
         throw TraceError(name + ": has format version " + std::to_string(block.major) +

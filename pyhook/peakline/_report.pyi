@@ -1,0 +1,39 @@
+"""The report engine: reads traces, makes reports. Built from report/."""
+
+from collections.abc import Callable, Sequence
+from os import PathLike
+from typing import Any, TypedDict
+
+from typing_extensions import Unpack
+
+class Options(TypedDict, total=False):
+    """What a report is asked for; only here, not in the module."""
+
+    by: str
+    frame: str
+    at: str | float
+    device: str | int | None
+    measure: str
+    top: int
+    hide: Sequence[str] | None
+    full_paths: bool
+    working_directory: str | None
+
+class TraceError(Exception):
+    """A trace or an option that allows no answer; the text says what to do now."""
+
+class Trace:
+    """One trace: a path, or the bytes of a trace in memory."""
+
+    def __init__(
+        self,
+        source: str | PathLike[str] | bytes | bytearray | memoryview,
+        progress: Callable[[float], object] | None = None,
+    ) -> None: ...
+    def info(self) -> dict[str, Any]: ...
+    def table(self, **options: Unpack[Options]) -> str: ...
+    def table_json(self, **options: Unpack[Options]) -> str: ...
+    def summary(self, **options: Unpack[Options]) -> str: ...
+    def summary_json(self, **options: Unpack[Options]) -> str: ...
+    def stats(self, **options: Unpack[Options]) -> str: ...
+    def stats_json(self, **options: Unpack[Options]) -> str: ...

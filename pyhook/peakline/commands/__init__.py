@@ -1,0 +1,92 @@
+"""The command line: one module per command, found by name.
+
+A command module has ``NAME``, ``HELP``, ``add_arguments(parser)`` and ``run(args) -> int``. It
+parses, prints and exits; the work is done elsewhere. Exit codes: 0 fine, 1 a gate failed, 2 bad
+use or bad input.
+"""
+
+from __future__ import annotations
+
+import argparse
+import importlib
+import importlib.util
+import os
+import sys
+from collections.abc import Iterator, Sequence
+from typing import Protocol, cast
+
+from peakline.commands._common import CommandError
+
+_COMMANDS = (
+    "run",
+    "table",
+    "summary",
+    "tree",
+    "flamegraph",
+    "timeline",
+    "diff",
+    "merge",
+    "export",
+    "oom",
+    "leaks",
+    "stats",
+    "live",
+    "check",
+    "doctor",
+    "preload",
+)
+
+
+class Command(Protocol):
+    """What every module of a command has."""
+
+    NAME: str
+    HELP: str
+
+    def add_arguments(self, parser: argparse.ArgumentParser) -> None:
+        """Declare the arguments of the command."""
+
+    def run(self, args: argparse.Namespace) -> int:
+        """Do it; the result is the exit code."""
+
+
+def _find_commands() -> Iterator[Command]:
+    for name in _COMMANDS:
+        module_name = f"peakline.commands.{name}"
+        if importlib.util.find_spec(module_name) is not None:
+            yield cast(Command, importlib.import_module(module_name))
+
+
+def _make_parser() -> argparse.ArgumentParser:
+    parser = argparse.ArgumentParser(
+        prog="peakline",
+        description="Which lines of a PyTorch program hold the GPU memory at its peak.",
+    )
+    commands = parser.add_subparsers(dest="command", metavar="COMMAND", required=True)
+    for command in _find_commands():
+        sub_parser = commands.add_parser(command.NAME, help=command.HELP, description=command.HELP)
+        command.add_arguments(sub_parser)
+        sub_parser.set_defaults(run_command=command.run)
+    return parser
+
+
+def _discard_output() -> None:
+    """Keep the interpreter from reporting the closed pipe once more when it exits."""
+    os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+
+
+def main(argv: Sequence[str] | None = None) -> int:
+    """Run one command; the result is the exit code of the process."""
+    args = _make_parser().parse_args(argv)
+    try:
+        status = cast(int, args.run_command(args))
+        sys.stdout.flush()
+    except CommandError as error:
+        print(f"peakline: error: {error}", file=sys.stderr)
+        return 2
+    except BrokenPipeError:
+        _discard_output()
+        return 0
+    except KeyboardInterrupt:
+        return 130
+    return status

@@ -1,0 +1,136 @@
+"""What the commands that read traces share: options, progress, output."""
+
+from __future__ import annotations
+
+import argparse
+import sys
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from peakline._report import Options, Trace
+
+_DEFAULT_TOP = 20
+_PROGRESS_FROM_BYTES = 64 << 20  # smaller traces are read before a bar could be seen
+
+
+class CommandError(Exception):
+    """Bad use or bad input: shown as ``peakline: error: ...``, exit code 2."""
+
+
+def _row_count(text: str) -> int:
+    if not text.isdigit():
+        raise argparse.ArgumentTypeError(f"'{text}' is not a number of rows (0: all)")
+    return int(text)
+
+
+def add_trace_arguments(parser: argparse.ArgumentParser) -> None:
+    """Add FILE and the options that every report takes."""
+    parser.add_argument("files", nargs="+", metavar="FILE", help="trace file (.peak)")
+    parser.add_argument(
+        "--by", default="line", help="group rows by line, function, file or stack (default: line)"
+    )
+    parser.add_argument(
+        "--frame",
+        default="leaf",
+        choices=("leaf", "user"),
+        help="the frame that stands for a stack: the innermost one (leaf), or the innermost one"
+        " outside torch, site-packages and the standard library (user)",
+    )
+    parser.add_argument(
+        "--at",
+        default="peak",
+        metavar="WHEN",
+        help="peak, end, a time in seconds since the trace began, or the name of a phase"
+        " (default: peak)",
+    )
+    parser.add_argument(
+        "--device", metavar="N", help="device number, or all (default: the highest peak)"
+    )
+    parser.add_argument(
+        "--measure",
+        default="allocated",
+        choices=("allocated", "requested"),
+        help="bytes of blocks, or bytes asked for (default: allocated)",
+    )
+    parser.add_argument(
+        "--top", type=_row_count, metavar="N", help=f"rows shown, 0: all (default: {_DEFAULT_TOP})"
+    )
+    parser.add_argument("--json", action="store_true", help="print JSON, by default all rows")
+    parser.add_argument(
+        "--hide",
+        action="append",
+        metavar="GLOB",
+        help="pass over frames of these files; may be given several times",
+    )
+    parser.add_argument("--full-paths", action="store_true", help="print absolute paths")
+
+
+def report_options(args: argparse.Namespace, *, default_top: int = _DEFAULT_TOP) -> Options:
+    """Turn parsed arguments into the engine's options."""
+    top = args.top
+    if top is None:
+        top = 0 if args.json else default_top
+    return {
+        "by": args.by,
+        "frame": args.frame,
+        "at": args.at,
+        "device": args.device,
+        "measure": args.measure,
+        "top": top,
+        "hide": args.hide,
+        "full_paths": args.full_paths,
+        "working_directory": str(Path.cwd()),
+    }
+
+
+@contextmanager
+def _progress_bar(path: str) -> Iterator[Callable[[float], object] | None]:
+    """Show a bar on a terminal while a big trace is read."""
+    file = Path(path)
+    is_big = file.is_file() and file.stat().st_size >= _PROGRESS_FROM_BYTES
+    if not is_big or not sys.stderr.isatty():
+        yield None
+        return
+    from rich.console import Console
+    from rich.progress import Progress
+
+    with Progress(console=Console(stderr=True), transient=True) as bar:
+        task = bar.add_task(f"Reading {file.name}", total=1.0)
+        yield lambda fraction: bar.update(task, completed=fraction)
+
+
+def make_report(path: str, make: Callable[[Trace], str]) -> str:
+    """Open a trace and make a report of it."""
+    try:
+        from peakline._report import Trace, TraceError
+    except ImportError as error:
+        raise CommandError(f"the report engine is not built ({error}); run: make build") from error
+    try:
+        with _progress_bar(path) as progress:
+            return make(Trace(path, progress))
+    except TraceError as error:
+        raise CommandError(str(error)) from error
+
+
+def print_reports(args: argparse.Namespace, make: Callable[[Trace], str]) -> None:
+    """Print the report of every file: text one after the other, JSON as one document."""
+    files: list[str] = args.files
+    if args.json:
+        documents = [make_report(path, make) for path in files]
+        print(documents[0] if len(documents) == 1 else "[" + ",\n".join(documents) + "]")
+        return
+    for index, path in enumerate(files):
+        report = make_report(path, make)
+        if len(files) > 1:
+            print(("\n" if index else "") + f"{path}:")
+        print(report, end="")
+
+
+def suggest(args: argparse.Namespace, command: str) -> None:
+    """End a text report with the command to type next, away from piped output."""
+    if not args.json:
+        sys.stdout.flush()
+        print(f"Next: peakline {command} {args.files[0]}", file=sys.stderr)

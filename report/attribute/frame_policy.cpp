@@ -1,0 +1,59 @@
+#include "frame_policy.h"
+
+#include <algorithm>
+#include <iterator>
+
+#include <fnmatch.h>
+
+namespace peakline::report {
+namespace {
+
+// Not the user's code. `*` matches any characters, also `/`.
+constexpr const char* kNotUserCode[] = {
+    "*/site-packages/*",
+    "*/dist-packages/*",
+    // The standard library, wherever Python is installed.
+    "*/lib/python[23].*",
+    "*/lib/python[23][0-9].zip/*",
+    "*/lib64/python[23].*",
+    "<frozen *",
+    // torch built in place: its sources are outside site-packages.
+    "*/torch/nn/*",
+    "*/torch/autograd/*",
+    "*/torch/optim/*",
+    "*/torch/utils/*",
+    "*/torch/distributed/*",
+    "*/torch/cuda/*",
+    "*/torch/_[a-z]*",
+    "*/torch/__init__.py",
+    "*/torch/functional.py",
+    "*/torchgen/*",
+    // Code that torch.compile and triton generate.
+    "*/torchinductor_*",
+    "*/.triton/cache/*",
+    "<eval_with_key>*",
+    // peakline itself, when it runs from its sources.
+    "*/pyhook/peakline/*",
+};
+
+bool matches(const char* glob, const std::string& text) {
+    return fnmatch(glob, text.c_str(), 0) == 0;
+}
+
+}  // namespace
+
+bool is_hidden_file(const FramePolicy& policy, const std::string& file) {
+    const std::string last_part = file.substr(file.rfind('/') + 1);
+    const bool hidden_by_option = std::any_of(
+        policy.hidden_globs.begin(), policy.hidden_globs.end(), [&](const std::string& glob) {
+            return matches(glob.c_str(), file) || matches(glob.c_str(), last_part);
+        });
+    if (hidden_by_option || policy.choice == FrameChoice::kLeaf) {
+        return hidden_by_option;
+    }
+    return std::any_of(std::begin(kNotUserCode), std::end(kNotUserCode), [&](const char* glob) {
+        return matches(glob, file);
+    });
+}
+
+}  // namespace peakline::report

@@ -1,0 +1,78 @@
+// The table of groupings and what the keys made of frames share.
+#include "grouping.h"
+
+#include "report/trace/trace_error.h"
+
+namespace peakline::report {
+namespace {
+
+constexpr Grouping kGroupings[] = {
+    {"line", place_by_line},
+    {"function", place_by_function},
+    {"file", place_by_file},
+    {"stack", place_by_stack},
+};
+
+}  // namespace
+
+const Grouping& find_grouping(const std::string& name) {
+    std::string names;
+    for (const Grouping& grouping : kGroupings) {
+        if (name == grouping.name) {
+            return grouping;
+        }
+        names += std::string(names.empty() ? "" : ", ") + grouping.name;
+    }
+    throw TraceError("cannot group by '" + name + "'; --by takes one of: " + names);
+}
+
+bool place_without_frame(const StackLookup& stacks, const BlockGroup& block, Placement* placement) {
+    const Context& context = stacks.definitions().contexts[block.context];
+    const OwnedStack stack = stacks.owned_stack(block.context);
+    std::string name;
+    if ((context.flags & format::kUntraced) != 0) {
+        name = kUntracedName;
+    } else if (stack.node != 0) {
+        return false;
+    } else if (block.context == 0 || (context.flags & format::kStackUnrecorded) != 0) {
+        name = "stack not recorded";
+    } else {
+        name = "no python frame";
+        const std::string_view operator_name = stacks.definitions().text(context.operator_name);
+        if (!operator_name.empty()) {
+            name += ": " + std::string(operator_name);
+        }
+    }
+    placement->label.key = name;
+    placement->label.name = name;
+    return true;
+}
+
+Location location_of(const Definitions& definitions, uint32_t frame_id) {
+    const PythonFrame& frame = definitions.python_frames[frame_id];
+    Location location;
+    location.file = definitions.text(frame.file);
+    location.line = frame.line;
+    location.function = definitions.text(frame.name);
+    location.qualified_name = definitions.text(frame.qualified_name);
+    if (location.file.empty()) {
+        location.file = "unknown file";
+    }
+    if (location.qualified_name.empty()) {
+        location.qualified_name = location.function;
+    }
+    return location;
+}
+
+std::string location_key(const Location& location) {
+    std::string key = location.file;
+    if (location.line != 0) {
+        key += ":" + std::to_string(location.line);
+    }
+    if (!location.function.empty()) {
+        key += " (" + location.function + ")";
+    }
+    return key;
+}
+
+}  // namespace peakline::report

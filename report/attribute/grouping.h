@@ -1,0 +1,44 @@
+// The keys that rows can be grouped by. A new key is one file with one function of type PlaceBlock
+// and one line in the table in grouping.cpp.
+#pragma once
+
+#include <string>
+#include <vector>
+
+#include "label.h"
+#include "report/replay/replay_result.h"
+#include "stack_lookup.h"
+
+namespace peakline::report {
+
+// Where a block belongs. Depends on the group's context, stream and device only.
+struct Placement {
+    Label label;
+    bool through_forward = false;
+};
+
+using PlaceBlock = Placement (*)(StackLookup& stacks, const BlockGroup& block);
+
+struct Grouping {
+    const char* name;  // of the option --by
+    PlaceBlock place;
+};
+
+// Throws TraceError that lists the names when there is no grouping of this name.
+const Grouping& find_grouping(const std::string& name);
+
+// One function for each key; each in a file of its name.
+Placement place_by_line(StackLookup& stacks, const BlockGroup& block);
+Placement place_by_function(StackLookup& stacks, const BlockGroup& block);
+Placement place_by_file(StackLookup& stacks, const BlockGroup& block);
+Placement place_by_stack(StackLookup& stacks, const BlockGroup& block);
+
+// For keys made of frames. True when the block has no frame to go by; then `placement` is the row
+// that says why: untraced, or no python frame.
+bool place_without_frame(const StackLookup& stacks, const BlockGroup& block, Placement* placement);
+
+Location location_of(const Definitions& definitions, uint32_t frame_id);
+// The text of a location with its full path: keys are made of it.
+std::string location_key(const Location& location);
+
+}  // namespace peakline::report

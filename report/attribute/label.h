@@ -1,0 +1,28 @@
+// The meaning of a row: where its bytes belong. Plain data; render turns it into text.
+#pragma once
+
+#include <cstdint>
+#include <string>
+#include <vector>
+
+namespace peakline::report {
+
+struct Location {
+    std::string file;
+    uint32_t line = 0;           // 0: unknown, or rows are not lines
+    std::string function;        // empty: rows are files
+    std::string qualified_name;  // the same with its class, where Python knows it
+};
+
+struct Label {
+    // What equal rows share and what orders rows of equal size; independent of how paths are shown.
+    std::string key;
+    // Rows of code: the frame, or the frames from leaf to root. Otherwise empty.
+    std::vector<Location> frames;
+    // Other rows: the text, such as "untraced".
+    std::string name;
+};
+
+inline constexpr const char* kUntracedName = "untraced";
+
+}  // namespace peakline::report

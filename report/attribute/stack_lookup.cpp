@@ -1,0 +1,51 @@
+#include "stack_lookup.h"
+
+namespace peakline::report {
+
+OwnedStack StackLookup::owned_stack(uint32_t context_id) const {
+    const Context& context = definitions_.contexts[context_id];
+    if (context.python_node == 0 && context.forward_node != 0) {
+        return {context.forward_node, true};
+    }
+    return {context.python_node, false};
+}
+
+bool StackLookup::is_hidden(uint32_t frame_id) {
+    const uint32_t file = definitions_.python_frames[frame_id].file;
+    if (file >= seen_files_.size()) {
+        seen_files_.resize(definitions_.strings.count() + 1);
+    }
+    Seen& seen = seen_files_[file];
+    if (seen == Seen::kNo) {
+        const bool hidden = is_hidden_file(policy_, definitions_.strings[file]);
+        seen = hidden ? Seen::kHidden : Seen::kShown;
+    }
+    return seen == Seen::kHidden;
+}
+
+uint32_t StackLookup::chosen_frame(uint32_t node) {
+    const uint32_t leaf = definitions_.python_nodes[node].frame;
+    while (node != 0) {
+        const StackNode& at = definitions_.python_nodes[node];
+        if (!is_hidden(at.frame)) {
+            return at.frame;
+        }
+        node = at.parent;
+    }
+    return leaf;
+}
+
+std::vector<uint32_t> StackLookup::shown_frames(uint32_t node) {
+    std::vector<uint32_t> shown;
+    std::vector<uint32_t> all;
+    for (; node != 0; node = definitions_.python_nodes[node].parent) {
+        const uint32_t frame = definitions_.python_nodes[node].frame;
+        all.push_back(frame);
+        if (!is_hidden(frame)) {
+            shown.push_back(frame);
+        }
+    }
+    return shown.empty() ? all : shown;
+}
+
+}  // namespace peakline::report

@@ -1,0 +1,124 @@
+#include "json_writer.h"
+
+#include <cmath>
+#include <cstdio>
+#include <utility>
+
+namespace peakline::report {
+namespace {
+
+constexpr std::string_view kReplacement = "\xEF\xBF\xBD";
+
+bool is_continuation(unsigned char byte) {
+    return (byte & 0xC0) == 0x80;
+}
+
+// Length of the valid UTF-8 sequence at the start of `text`, 0 when there is none.
+size_t sequence_length(std::string_view text) {
+    const auto byte = [&](size_t i) { return static_cast<unsigned char>(text[i]); };
+    const unsigned char lead = byte(0);
+    const size_t length = lead < 0x80   ? 1
+                          : lead < 0xC2 ? 0
+                          : lead < 0xE0 ? 2
+                          : lead < 0xF0 ? 3
+                          : lead < 0xF5 ? 4
+                                        : 0;
+    if (length == 0 || length > text.size()) {
+        return 0;
+    }
+    for (size_t i = 1; i < length; ++i) {
+        if (!is_continuation(byte(i))) {
+            return 0;
+        }
+    }
+    // Overlong forms, surrogates, and what lies beyond Unicode.
+    const bool invalid = (lead == 0xE0 && byte(1) < 0xA0) || (lead == 0xED && byte(1) > 0x9F) ||
+                         (lead == 0xF0 && byte(1) < 0x90) || (lead == 0xF4 && byte(1) > 0x8F);
+    return invalid ? 0 : length;
+}
+
+}  // namespace
+
+JsonWriter& JsonWriter::open(char bracket) {
+    separate();
+    out_ += bracket;
+    needs_comma_ = false;
+    return *this;
+}
+
+JsonWriter& JsonWriter::close(char bracket) {
+    out_ += bracket;
+    needs_comma_ = true;
+    return *this;
+}
+
+void JsonWriter::separate() {
+    if (needs_comma_) {
+        out_ += ", ";
+    }
+    needs_comma_ = true;
+}
+
+JsonWriter& JsonWriter::raw(std::string_view text) {
+    separate();
+    out_ += text;
+    return *this;
+}
+
+JsonWriter& JsonWriter::key(std::string_view name) {
+    separate();
+    put_string(name);
+    out_ += ": ";
+    needs_comma_ = false;
+    return *this;
+}
+
+JsonWriter& JsonWriter::value(std::string_view text) {
+    separate();
+    put_string(text);
+    return *this;
+}
+
+JsonWriter& JsonWriter::value(double number) {
+    if (!std::isfinite(number)) {
+        return null();
+    }
+    char text[40];
+    std::snprintf(text, sizeof(text), "%.9g", number);
+    return raw(text);
+}
+
+JsonWriter& JsonWriter::value(const std::vector<std::string>& texts) {
+    begin_array();
+    for (const std::string& text : texts) {
+        value(std::string_view(text));
+    }
+    return end_array();
+}
+
+void JsonWriter::put_string(std::string_view text) {
+    out_ += '"';
+    while (!text.empty()) {
+        const auto byte = static_cast<unsigned char>(text[0]);
+        size_t length = sequence_length(text);
+        if (byte == '"' || byte == '\\') {
+            out_ += '\\';
+            out_ += text[0];
+        } else if (byte < 0x20 || byte == 0x7F) {
+            char escape[8];
+            std::snprintf(escape, sizeof(escape), "\\u%04x", byte);
+            out_ += escape;
+        } else {
+            out_ += length == 0 ? kReplacement : text.substr(0, length);
+        }
+        text.remove_prefix(length == 0 ? 1 : length);
+    }
+    out_ += '"';
+}
+
+std::string JsonWriter::take() {
+    needs_comma_ = false;
+    return std::exchange(out_, {});
+}
+
+}  // namespace peakline::report

@@ -1,0 +1,51 @@
+// Writes JSON in the order it is told. Always valid: bytes that are not UTF-8 become U+FFFD.
+#pragma once
+
+#include <cstdint>
+#include <string>
+#include <string_view>
+#include <vector>
+
+namespace peakline::report {
+
+class JsonWriter {
+public:
+    JsonWriter& begin_object() { return open('{'); }
+    JsonWriter& end_object() { return close('}'); }
+    JsonWriter& begin_array() { return open('['); }
+    JsonWriter& end_array() { return close(']'); }
+    JsonWriter& key(std::string_view name);
+
+    JsonWriter& value(std::string_view text);
+    JsonWriter& value(const char* text) { return value(std::string_view(text)); }
+    JsonWriter& value(uint64_t number) { return raw(std::to_string(number)); }
+    JsonWriter& value(uint32_t number) { return raw(std::to_string(number)); }
+    JsonWriter& value(int64_t number) { return raw(std::to_string(number)); }
+    JsonWriter& value(int number) { return raw(std::to_string(number)); }
+    JsonWriter& value(double number);
+    JsonWriter& value(bool truth) { return raw(truth ? "true" : "false"); }
+    JsonWriter& value(const std::vector<std::string>& texts);
+    JsonWriter& null() { return raw("null"); }
+    // A finished document as a value.
+    JsonWriter& embed(std::string_view document) { return raw(document); }
+
+    template <class Value>
+    JsonWriter& field(std::string_view name, const Value& content) {
+        return key(name).value(content);
+    }
+
+    // The document; the writer is empty after it.
+    std::string take();
+
+private:
+    JsonWriter& open(char bracket);
+    JsonWriter& close(char bracket);
+    JsonWriter& raw(std::string_view text);
+    void separate();
+    void put_string(std::string_view text);
+
+    std::string out_;
+    bool needs_comma_ = false;
+};
+
+}  // namespace peakline::report

@@ -1,0 +1,55 @@
+// Puts the stages together: replay, attribute, view, render.
+#include "report.h"
+
+#include "report/attribute/grouping.h"
+#include "report/replay/replay.h"
+#include "report/trace/trace_error.h"
+#include "report/views/table.h"
+#include "stats_report.h"
+#include "summary_report.h"
+#include "table_report.h"
+
+namespace peakline::report {
+
+std::string make_table(const TraceReader& reader,
+                       const ReportOptions& options,
+                       const Progress& progress) {
+    const Selection selection = parse_selection(options.selection);
+    const Grouping& grouping = find_grouping(selection.by);
+    const ReplayResult result = replay(reader, selection.request, progress);
+    StackLookup stacks(reader.definitions(), selection.frames);
+    const Table table = build_table(result.blocks, selection.request.measure, grouping, stacks);
+    const TableReport report = {reader, selection, result, table, options.top, options.paths};
+    return options.form == OutputForm::kJson ? table_json(report) : table_text(report);
+}
+
+std::string make_summary(const TraceReader& reader,
+                         const ReportOptions& options,
+                         const Progress& progress) {
+    Selection selection = parse_selection(options.selection);
+    selection.request.with_other_measure = true;
+    const ReplayResult result = replay(reader, selection.request, progress);
+    StackLookup stacks(reader.definitions(), selection.frames);
+    const Table table =
+        build_table(result.blocks, selection.request.measure, find_grouping(selection.by), stacks);
+    const TableReport report = {reader, selection, result, table, options.top, options.paths};
+    return options.form == OutputForm::kJson ? summary_json(report) : summary_text(report);
+}
+
+std::string make_stats(const TraceReader& reader,
+                       const ReportOptions& options,
+                       const Progress& progress) {
+    const Selection selection = parse_selection(options.selection);
+    const Grouping& grouping = find_grouping(selection.by);
+    if (!reader.has_events() && !reader.summary().views.empty()) {
+        throw TraceError(reader.name() +
+                         ": holds a summary only, stats counts events; use peakline summary");
+    }
+    const AllocationTotals totals = count_allocations(reader, progress);
+    StackLookup stacks(reader.definitions(), selection.frames);
+    const Stats stats = build_stats(reader, totals, selection.request.measure, grouping, stacks);
+    const StatsReport report = {reader, selection, totals, stats, options.top, options.paths};
+    return options.form == OutputForm::kJson ? stats_json(report) : stats_text(report);
+}
+
+}  // namespace peakline::report

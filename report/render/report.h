@@ -1,0 +1,38 @@
+// The reports, from a trace to a finished text: the only functions that the extension module and
+// other programs need. Each makes one pass over the events.
+#pragma once
+
+#include <cstdint>
+#include <string>
+
+#include "path_display.h"
+#include "report/trace/reader.h"
+#include "report/views/selection.h"
+
+namespace peakline::report {
+
+enum class OutputForm { kText, kJson };
+
+struct ReportOptions {
+    SelectionText selection;
+    uint64_t top = 0;  // rows shown; 0: all
+    PathDisplay paths;
+    OutputForm form = OutputForm::kText;
+};
+
+// All throw TraceError when the options or the trace do not allow an answer, and pass on what
+// `progress` throws.
+std::string make_table(const TraceReader& reader,
+                       const ReportOptions& options,
+                       const Progress& progress = {});
+std::string make_summary(const TraceReader& reader,
+                         const ReportOptions& options,
+                         const Progress& progress = {});
+std::string make_stats(const TraceReader& reader,
+                       const ReportOptions& options,
+                       const Progress& progress = {});
+
+// What the trace says about itself, without reading events. JSON; schema: JSON.md.
+std::string make_info(const TraceReader& reader);
+
+}  // namespace peakline::report

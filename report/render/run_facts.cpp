@@ -1,0 +1,70 @@
+#include "run_facts.h"
+
+#include <ctime>
+
+#include "report.h"
+
+namespace peakline::report {
+namespace {
+
+std::string uuid_text(const unsigned char (&uuid)[16]) {
+    static constexpr char kDigits[] = "0123456789abcdef";
+    std::string text;
+    for (const unsigned char byte : uuid) {
+        text += kDigits[byte >> 4];
+        text += kDigits[byte & 15];
+    }
+    return text;
+}
+
+}  // namespace
+
+std::string start_text(const TraceReader& reader) {
+    const auto seconds = static_cast<time_t>(reader.superblock().start_realtime_ns / 1'000'000'000);
+    tm utc = {};
+    char text[64];
+    if (seconds == 0 || gmtime_r(&seconds, &utc) == nullptr ||
+        std::strftime(text, sizeof(text), "%Y-%m-%d %H:%M:%S", &utc) == 0) {
+        return {};
+    }
+    return text;
+}
+
+void put_run_facts(JsonWriter& json, const TraceReader& reader) {
+    const format::Superblock& block = reader.superblock();
+    json.field("file", reader.name()).field("file_bytes", reader.size_bytes());
+    json.field("format_major", int{block.major}).field("format_minor", int{block.minor});
+    json.field("file_uuid", uuid_text(block.file_uuid));
+    json.field("run_uuid", uuid_text(block.run_uuid));
+    json.field("pid", block.pid).field("parent_pid", block.parent_pid);
+    json.field("start_realtime_ns", block.start_realtime_ns);
+    json.field("start_monotonic_ns", block.start_monotonic_ns);
+    json.key("meta").begin_object();
+    for (const auto& [key, value] : reader.definitions().meta) {
+        json.field(key, value);
+    }
+    json.end_object();
+}
+
+std::string make_info(const TraceReader& reader) {
+    const Definitions& definitions = reader.definitions();
+    JsonWriter json;
+    json.begin_object().field("schema_version", 1);
+    put_run_facts(json, reader);
+    json.field("chunk_count", static_cast<uint64_t>(reader.chunks().size()));
+    json.field("has_events", reader.has_events());
+    json.field("has_summary", !reader.summary().views.empty());
+    json.key("definitions").begin_object();
+    json.field("strings", definitions.strings.count());
+    json.field("python_frames", definitions.python_frames.count());
+    json.field("python_nodes", definitions.python_nodes.count());
+    json.field("native_frames", definitions.native_frames.count());
+    json.field("native_nodes", definitions.native_nodes.count());
+    json.field("contexts", definitions.contexts.count());
+    json.field("classes", definitions.classes.count());
+    json.field("threads", definitions.threads.count()).end_object();
+    json.field("problems", reader.problems().texts());
+    return json.end_object().take();
+}
+
+}  // namespace peakline::report

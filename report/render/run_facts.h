@@ -1,0 +1,15 @@
+// What a trace says about its run, for the reports that begin with it.
+#pragma once
+
+#include "json_writer.h"
+#include "report/trace/reader.h"
+
+namespace peakline::report {
+
+// Fields of an open object: file, process, times, and every meta key the recorder wrote.
+void put_run_facts(JsonWriter& json, const TraceReader& reader);
+
+// The start in UTC, "2030-01-31 12:34:56"; empty when the trace does not know it.
+std::string start_text(const TraceReader& reader);
+
+}  // namespace peakline::report

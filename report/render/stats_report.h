@@ -1,0 +1,27 @@
+// `stats` in its two forms. JSON schema: JSON.md.
+#pragma once
+
+#include <cstdint>
+#include <string>
+
+#include "path_display.h"
+#include "report/replay/allocation_totals.h"
+#include "report/trace/reader.h"
+#include "report/views/selection.h"
+#include "report/views/stats.h"
+
+namespace peakline::report {
+
+struct StatsReport {
+    const TraceReader& reader;
+    const Selection& selection;
+    const AllocationTotals& totals;
+    const Stats& stats;
+    uint64_t top;  // rows of each list; 0: all
+    PathDisplay paths;
+};
+
+std::string stats_text(const StatsReport& report);
+std::string stats_json(const StatsReport& report);
+
+}  // namespace peakline::report

@@ -1,0 +1,109 @@
+// `summary` for people.
+#include <algorithm>
+#include <string_view>
+
+#include "format_bytes.h"
+#include "run_facts.h"
+#include "summary_report.h"
+
+namespace peakline::report {
+namespace {
+
+// "Host:          node-3", nothing when there is no value.
+std::string fact(std::string_view name, const std::string& value) {
+    if (value.empty()) {
+        return {};
+    }
+    std::string line(name);
+    line += ':';
+    line.resize(std::max<size_t>(line.size() + 1, 17), ' ');
+    return line + printable(value) + "\n";
+}
+
+std::string versions_text(const Definitions& definitions) {
+    std::string text;
+    constexpr const char* kVersions[][2] = {{"Python ", "python_version"},
+                                            {"torch ", "torch_version"},
+                                            {"peakline ", "peakline_version"},
+                                            {"backend ", "backend"}};
+    for (const auto& [name, key] : kVersions) {
+        const std::string_view value = definitions.meta_text(key);
+        if (!value.empty()) {
+            text += (text.empty() ? "" : ", ") + std::string(name) + std::string(value);
+        }
+    }
+    return text;
+}
+
+std::string process_text(const TraceReader& reader) {
+    const std::string_view rank = reader.definitions().meta_text("rank");
+    return std::to_string(reader.superblock().pid) +
+           (rank.empty() ? "" : ", rank " + std::string(rank));
+}
+
+std::string device_name(const TraceReader& reader, uint32_t device) {
+    const std::string key = "device." + std::to_string(device) + ".name";
+    const std::string_view name = reader.definitions().meta_text(key);
+    return name.empty() ? std::string() : " (" + std::string(name) + ")";
+}
+
+const DeviceTotals* same_device(const std::vector<DeviceTotals>& devices, uint32_t number) {
+    const auto found =
+        std::find_if(devices.begin(), devices.end(), [number](const DeviceTotals& device) {
+            return device.device == number;
+        });
+    return found == devices.end() ? nullptr : &*found;
+}
+
+std::string device_line(const TableReport& report, const DeviceTotals& device) {
+    const bool allocated = report.selection.request.measure == format::Measure::kAllocated;
+    std::string text = format_bytes(device.peak_bytes) + (allocated ? " allocated" : " requested");
+    const DeviceTotals* other = same_device(report.result.other_measure, device.device);
+    if (other != nullptr) {
+        text += ", " + format_bytes(other->peak_bytes) + (allocated ? " requested" : " allocated");
+    }
+    text += " at t=" + format_seconds(report.reader.seconds(device.peak_tick)) + "; total " +
+            format_bytes(device.total_allocated_bytes) + " in " + format_count(device.alloc_count) +
+            " allocations, " + format_bytes(device.level_bytes) + " still live at the end";
+    return fact("Device " + std::to_string(device.device) + " peak",
+                text + device_name(report.reader, device.device));
+}
+
+std::string top_rows_text(const TableReport& report) {
+    const auto& rows = report.table.rows;
+    const size_t shown = report.top == 0 ? rows.size() : std::min<size_t>(report.top, rows.size());
+    if (shown == 0) {
+        return {};
+    }
+    std::string text = "Top of device " + device_text(report.result) + " at " +
+                       printable(moment_text(report.selection.request.moment)) + ":\n";
+    for (size_t i = 0; i < shown; ++i) {
+        text += "  " + format_bytes(rows[i].bytes) + "  " + format_share(rows[i].share) + "  " +
+                printable(label_text(report.paths, rows[i].label)) + "\n";
+    }
+    return text;
+}
+
+}  // namespace
+
+std::string summary_text(const TableReport& report) {
+    const Definitions& definitions = report.reader.definitions();
+    const TraceHealth& health = report.result.health;
+    std::string text = simulated_text(report.reader);
+    text += fact("Trace", report.reader.name());
+    text += fact("Command", std::string(definitions.meta_text("argv")));
+    text += fact("Host", std::string(definitions.meta_text("host")));
+    text += fact("Process", process_text(report.reader));
+    text += fact("Versions", versions_text(definitions));
+    const std::string start = start_text(report.reader);
+    text += fact("Started", start.empty() ? start : start + " UTC");
+    text += fact("Duration", format_seconds(report.reader.seconds(health.last_tick)));
+    text += fact("Events", format_count(health.event_count));
+    for (const DeviceTotals& device : report.result.devices) {
+        text += device_line(report, device);
+    }
+    text += fact("Complete", health.complete() ? "yes" : "no, see below");
+    return text + top_rows_text(report) + health_text(health);
+}
+
+}  // namespace peakline::report

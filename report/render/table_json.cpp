@@ -1,0 +1,94 @@
+// The table as JSON; JSON.md describes every field.
+#include <algorithm>
+
+#include "json_writer.h"
+#include "table_report.h"
+
+namespace peakline::report {
+namespace {
+
+void put_location(JsonWriter& json, const Location& location) {
+    json.begin_object().field("file", location.file).key("line");
+    location.line != 0 ? json.value(location.line) : json.null();
+    json.key("function");
+    location.function.empty() ? json.null() : json.value(location.function);
+    json.key("qualified_name");
+    location.qualified_name.empty() ? json.null() : json.value(location.qualified_name);
+    json.end_object();
+}
+
+void put_row(JsonWriter& json, const TableReport& report, const TableRow& row) {
+    json.begin_object();
+    json.field("key", label_text(report.paths, row.label));
+    json.field("bytes", row.bytes).field("cumulative_bytes", row.cumulative_bytes);
+    json.field("median_bytes", row.median_bytes).field("count", row.count);
+    json.field("backward_bytes", row.backward_bytes).field("share", row.share);
+    json.key("location");
+    if (row.label.frames.empty()) {
+        json.null();
+    } else {
+        put_location(json, row.label.frames.front());
+    }
+    if (report.selection.by == "stack") {
+        json.key("stack").begin_array();
+        for (const Location& location : row.label.frames) {
+            put_location(json, location);
+        }
+        json.end_array();
+    }
+    json.end_object();
+}
+
+void put_devices(JsonWriter& json, const TableReport& report) {
+    json.key("devices").begin_array();
+    for (const DeviceTotals& device : report.result.devices) {
+        json.begin_object().field("device", device.device);
+        json.field("peak_bytes", device.peak_bytes);
+        json.field("peak_seconds", report.reader.seconds(device.peak_tick));
+        json.field("total_allocated_bytes", device.total_allocated_bytes).end_object();
+    }
+    json.end_array();
+}
+
+void put_health(JsonWriter& json, const TableReport& report) {
+    const TraceHealth& health = report.result.health;
+    json.field("records_dropped", health.records_dropped);
+    json.field("bytes_dropped", health.bytes_dropped);
+    json.field("complete", health.complete()).field("problems", health.problems.texts());
+    const std::string_view simulated = report.reader.definitions().meta_text("simulated");
+    json.key("simulated");
+    simulated.empty() ? json.null() : json.value(simulated);
+}
+
+}  // namespace
+
+std::string table_json(const TableReport& report) {
+    const Selection& selection = report.selection;
+    const DeviceTotals& chosen = report.result.chosen;
+    JsonWriter json;
+    json.begin_object().field("schema_version", 1).field("file", report.reader.name());
+    json.field("peak_bytes", chosen.peak_bytes);
+    json.field("peak_seconds", report.reader.seconds(chosen.peak_tick));
+    json.field("total_allocated_bytes", chosen.total_allocated_bytes);
+    json.key("device");
+    report.result.is_sum ? json.value("all") : json.value(chosen.device);
+    const bool allocated = selection.request.measure == format::Measure::kAllocated;
+    json.field("measure", allocated ? "allocated" : "requested");
+    json.field("at", moment_text(selection.request.moment)).field("by", selection.by);
+    json.field("frame", selection.frames.choice == FrameChoice::kUser ? "user" : "leaf");
+    json.field("total_bytes", report.table.total_bytes);
+    json.field("untraced_bytes", report.table.untraced_bytes);
+    json.field("row_count", static_cast<uint64_t>(report.table.rows.size()));
+    json.key("rows").begin_array();
+    const auto& rows = report.table.rows;
+    const size_t shown = report.top == 0 ? rows.size() : std::min<size_t>(report.top, rows.size());
+    for (size_t i = 0; i < shown; ++i) {
+        put_row(json, report, rows[i]);
+    }
+    json.end_array();
+    put_devices(json, report);
+    put_health(json, report);
+    return json.end_object().take();
+}
+
+}  // namespace peakline::report

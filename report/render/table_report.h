@@ -1,0 +1,37 @@
+// The table in its two forms: text for people, JSON for programs (schema: JSON.md).
+#pragma once
+
+#include <cstdint>
+#include <string>
+
+#include "path_display.h"
+#include "report/replay/replay_result.h"
+#include "report/trace/reader.h"
+#include "report/views/selection.h"
+#include "report/views/table.h"
+
+namespace peakline::report {
+
+// Everything the two forms are made of.
+struct TableReport {
+    const TraceReader& reader;
+    const Selection& selection;
+    const ReplayResult& result;
+    const Table& table;
+    uint64_t top;  // rows shown; 0: all
+    PathDisplay paths;
+};
+
+std::string table_text(const TableReport& report);
+std::string table_json(const TableReport& report);
+
+// Lines after a text report that say what is missing; empty when nothing is.
+std::string health_text(const TraceHealth& health);
+// "Simulated device: NVIDIA H200 ..." with its line end; empty for a real device.
+std::string simulated_text(const TraceReader& reader);
+// Replay's choice in words: "0", or "all".
+std::string device_text(const ReplayResult& result);
+// The moment in words, as --at takes it.
+std::string moment_text(const Moment& moment);
+
+}  // namespace peakline::report

@@ -1,0 +1,107 @@
+// The terminal table. Its form is fixed: header, column line, two spaces between fields.
+#include <algorithm>
+#include <cstdio>
+
+#include "format_bytes.h"
+#include "table_report.h"
+
+namespace peakline::report {
+namespace {
+
+std::string row_text(const TableReport& report, const TableRow& row) {
+    return format_bytes(row.bytes) + "  " + format_bytes(row.cumulative_bytes) + "  " +
+           format_bytes(row.median_bytes) + "  " + std::to_string(row.count) + "  " +
+           printable(label_text(report.paths, row.label)) + "\n";
+}
+
+// Says what the rows sum to when it is not the peak.
+std::string moment_line(const TableReport& report) {
+    const Moment& moment = report.selection.request.moment;
+    const std::string bytes = format_bytes(report.table.total_bytes) + "\n";
+    switch (moment.kind) {
+        case MomentKind::kPeak:
+            break;
+        case MomentKind::kEnd:
+            return "Live at the end: " + bytes;
+        case MomentKind::kTime:
+            return "Live at " + moment_text(moment) + " s: " + bytes;
+        case MomentKind::kPhase:
+            return "Max mem in phase " + printable(moment.phase) + ": " + bytes;
+    }
+    return {};
+}
+
+// With one device there is nothing to say.
+std::string devices_text(const ReplayResult& result) {
+    if (result.devices.size() < 2) {
+        return {};
+    }
+    std::string text = "Device " + device_text(result) + " shown; peaks:";
+    for (const DeviceTotals& device : result.devices) {
+        text += " device " + std::to_string(device.device) + " " + format_bytes(device.peak_bytes) +
+                ",";
+    }
+    text.back() = '\n';
+    return text;
+}
+
+}  // namespace
+
+std::string moment_text(const Moment& moment) {
+    char seconds[32];
+    switch (moment.kind) {
+        case MomentKind::kPeak:
+            return "peak";
+        case MomentKind::kEnd:
+            return "end";
+        case MomentKind::kTime:
+            std::snprintf(seconds, sizeof(seconds), "%g", moment.seconds);
+            return seconds;
+        case MomentKind::kPhase:
+            break;
+    }
+    return moment.phase;
+}
+
+std::string device_text(const ReplayResult& result) {
+    return result.is_sum ? "all" : std::to_string(result.chosen.device);
+}
+
+std::string simulated_text(const TraceReader& reader) {
+    const std::string_view device = reader.definitions().meta_text("simulated");
+    return device.empty() ? std::string()
+                          : "Simulated device: " + printable(device) +
+                                " (kernels compute nothing; see README)\n";
+}
+
+std::string health_text(const TraceHealth& health) {
+    std::string text;
+    if (health.records_dropped != 0) {
+        text += format_count(health.records_dropped) + " records dropped (" +
+                format_bytes(health.bytes_dropped) + "): figures may be too low\n";
+    }
+    for (const std::string& problem : health.problems.texts()) {
+        text += printable(problem) + "\n";
+    }
+    return text;
+}
+
+std::string table_text(const TableReport& report) {
+    const DeviceTotals& chosen = report.result.chosen;
+    std::string text = simulated_text(report.reader);
+    text += "Max mem: " + format_bytes(chosen.peak_bytes) + "\n";
+    text += "Total mem allocated: " + format_bytes(chosen.total_allocated_bytes) + "\n";
+    text += moment_line(report);
+    text += "Mem, Cumulative Mem, Median, Count, Location\n";
+    const auto& rows = report.table.rows;
+    const size_t shown = report.top == 0 ? rows.size() : std::min<size_t>(report.top, rows.size());
+    for (size_t i = 0; i < shown; ++i) {
+        text += row_text(report, rows[i]);
+    }
+    if (shown < rows.size()) {
+        text += "...\n";
+    }
+    return text + devices_text(report.result) + health_text(report.result.health);
+}
+
+}  // namespace peakline::report

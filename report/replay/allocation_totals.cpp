@@ -1,0 +1,149 @@
+#include "allocation_totals.h"
+
+#include <algorithm>
+#include <bit>
+#include <unordered_map>
+#include <utility>
+
+namespace peakline::report {
+namespace {
+
+using format::ExtendedType;
+
+struct PlaceKey {
+    uint32_t context;
+    uint32_t stream;
+    uint32_t device;
+    bool operator==(const PlaceKey&) const = default;
+};
+
+struct PlaceKeyHash {
+    size_t operator()(const PlaceKey& key) const {
+        const uint64_t mixed =
+            (uint64_t{key.context} << 32) ^ (uint64_t{key.stream} << 8) ^ key.device;
+        return static_cast<size_t>((mixed * 0x9E3779B97F4A7C15ULL) >> 16);
+    }
+};
+
+class CountingVisitor {
+public:
+    explicit CountingVisitor(const TraceReader& reader)
+        : reader_(reader), class_counts_(reader.definitions().classes.count()) {}
+
+    void on_alloc_class(uint64_t, uint64_t, uint32_t class_id, uint64_t) {
+        ++records_.alloc_class;
+        if (class_id - 1 < class_counts_.size()) {
+            ++class_counts_[class_id - 1];
+        } else {
+            ++health_.lost_definition_alloc_count;
+        }
+    }
+
+    void on_alloc_inline(uint64_t, uint64_t, const AllocationShape& shape, uint64_t) {
+        ++records_.alloc_inline;
+        const bool known = reader_.definitions().contexts.has(shape.context);
+        health_.unknown_context_count += known ? 0 : 1;
+        AllocationShape counted = shape;
+        counted.context = known ? shape.context : 0;
+        add(counted, 1);
+    }
+
+    void on_free(uint64_t, uint64_t, FreeKind kind) {
+        ++(kind == FreeKind::kPlain      ? records_.free
+           : kind == FreeKind::kDeferred ? records_.free_deferred
+                                         : records_.free_completed);
+    }
+
+    void on_unmatched_free(uint64_t) {
+        ++records_.free;
+        ++health_.unmatched_free_count;
+    }
+
+    void on_rare(uint64_t, const RareEvent& event);
+    AllocationTotals finish(EventTotals totals);
+
+private:
+    void add(const AllocationShape& shape, uint64_t count) {
+        AllocationSum& sum = sums_[{shape.context, shape.stream, shape.device}];
+        sum.count += count;
+        sum.requested_bytes += count * shape.requested_bytes;
+        sum.block_bytes += count * shape.block_bytes;
+        requested_sizes_[std::bit_width(shape.requested_bytes)] += count;
+        block_sizes_[std::bit_width(shape.block_bytes)] += count;
+    }
+
+    void add_phase(const RareEvent& event);
+
+    const TraceReader& reader_;
+    RecordCounts records_;
+    std::vector<uint64_t> class_counts_;
+    std::unordered_map<PlaceKey, AllocationSum, PlaceKeyHash> sums_;
+    SizeHistogram requested_sizes_ = {};
+    SizeHistogram block_sizes_ = {};
+    std::vector<std::string> phases_;
+    EventHealth health_;
+};
+
+void CountingVisitor::on_rare(uint64_t, const RareEvent& event) {
+    health_.on_rare(event);
+    switch (event.type) {
+        case ExtendedType::kMark:
+            ++records_.mark;
+            add_phase(event);
+            return;
+        case ExtendedType::kSegment:
+            ++records_.segment;
+            return;
+        case ExtendedType::kOutOfMemory:
+            ++records_.out_of_memory;
+            return;
+        default:
+            ++records_.other;
+    }
+}
+
+void CountingVisitor::add_phase(const RareEvent& event) {
+    if (event.fields[0] != static_cast<uint64_t>(format::MarkKind::kPhaseBegin) ||
+        event.fields[2] > UINT32_MAX) {
+        return;
+    }
+    const std::string name(reader_.definitions().text(static_cast<uint32_t>(event.fields[2])));
+    constexpr size_t kPhasesListed = 1000;
+    if (phases_.size() < kPhasesListed &&
+        std::find(phases_.begin(), phases_.end(), name) == phases_.end()) {
+        phases_.push_back(name);
+    }
+}
+
+AllocationTotals CountingVisitor::finish(EventTotals totals) {
+    AllocationTotals result;
+    result.records = records_;
+    const auto& classes = reader_.definitions().classes.items();
+    for (size_t i = 0; i < classes.size(); ++i) {
+        if (class_counts_[i] != 0) {
+            add(classes[i], class_counts_[i]);
+        }
+    }
+    for (auto& [key, sum] : sums_) {
+        sum.context = key.context;
+        sum.stream = key.stream;
+        sum.device = key.device;
+        result.sums.push_back(sum);
+    }
+    result.requested_sizes = requested_sizes_;
+    result.block_sizes = block_sizes_;
+    result.phases = std::move(phases_);
+    result.health = health_.finish(reader_, totals);
+    result.events = std::move(totals);
+    return result;
+}
+
+}  // namespace
+
+AllocationTotals count_allocations(const TraceReader& reader, const Progress& progress) {
+    CountingVisitor visitor(reader);
+    EventTotals totals = reader.read_events(visitor, progress);
+    return visitor.finish(std::move(totals));
+}
+
+}  // namespace peakline::report

@@ -1,0 +1,57 @@
+// Counts over the whole trace, traced or not: what was allocated, how often, by whom, and what
+// the records are. For `stats`; knows nothing of levels.
+#pragma once
+
+#include <array>
+#include <cstdint>
+#include <string>
+#include <vector>
+
+#include "event_health.h"
+#include "replay_result.h"
+#include "report/trace/reader.h"
+
+namespace peakline::report {
+
+// Records by kind.
+struct RecordCounts {
+    uint64_t alloc_class = 0;
+    uint64_t alloc_inline = 0;
+    uint64_t free = 0;
+    uint64_t free_deferred = 0;
+    uint64_t free_completed = 0;
+    uint64_t mark = 0;
+    uint64_t segment = 0;
+    uint64_t out_of_memory = 0;
+    uint64_t other = 0;
+};
+
+// All allocations of one context, stream and device. Sizes are summed, not kept: a trace of ever
+// new sizes must not fill the memory.
+struct AllocationSum {
+    uint32_t context = 0;
+    uint32_t stream = 0;
+    uint32_t device = 0;
+    uint64_t count = 0;
+    uint64_t requested_bytes = 0;
+    uint64_t block_bytes = 0;
+};
+
+// Allocations by the power of two of their size: slot n counts 2^(n-1) <= size < 2^n, slot 0
+// empty ones.
+using SizeHistogram = std::array<uint64_t, 52>;
+
+struct AllocationTotals {
+    RecordCounts records;
+    std::vector<AllocationSum> sums;
+    SizeHistogram requested_sizes = {};
+    SizeHistogram block_sizes = {};
+    // The phases of the trace in the order they first began.
+    std::vector<std::string> phases;
+    EventTotals events;
+    TraceHealth health;
+};
+
+AllocationTotals count_allocations(const TraceReader& reader, const Progress& progress = {});
+
+}  // namespace peakline::report

@@ -1,0 +1,36 @@
+// What a report is asked for, as people write it, and its meaning. The same words everywhere: on
+// the command line, in Python and in tests.
+#pragma once
+
+#include <cstdint>
+#include <string>
+#include <vector>
+
+#include "report/attribute/frame_policy.h"
+#include "report/replay/replay_result.h"
+
+namespace peakline::report {
+
+// As written; each field is an option of the same name.
+struct SelectionText {
+    std::string by = "line";
+    std::string frame = "leaf";
+    std::string at = "peak";
+    std::string device;  // empty: the one with the highest peak
+    std::string measure = "allocated";
+    std::vector<std::string> hide;
+};
+
+struct Selection {
+    std::string by;
+    FramePolicy frames;
+    ReplayRequest request;
+};
+
+// Throws TraceError that names the option and what it takes.
+Selection parse_selection(const SelectionText& text);
+
+// Seconds from "12.5" or "12.5s"; false when `text` is not a time.
+bool parse_seconds(const std::string& text, double* seconds);
+
+}  // namespace peakline::report

@@ -1,0 +1,40 @@
+// Who allocated most over the whole trace, by bytes and by count. Pure aggregation.
+#pragma once
+
+#include <cstdint>
+#include <string>
+#include <vector>
+
+#include "report/attribute/grouping.h"
+#include "report/replay/allocation_totals.h"
+
+namespace peakline::report {
+
+struct AllocatorRow {
+    Label label;
+    uint64_t bytes = 0;
+    uint64_t count = 0;
+};
+
+struct ThreadRow {
+    uint64_t kernel_id = 0;
+    std::string name;
+    uint64_t bytes = 0;
+    uint64_t count = 0;
+};
+
+struct Stats {
+    std::vector<AllocatorRow> by_bytes;  // all rows, largest first
+    std::vector<AllocatorRow> by_count;  // the same rows, most frequent first
+    std::vector<ThreadRow> threads;      // largest first
+    uint64_t allocated_bytes = 0;
+    uint64_t alloc_count = 0;
+};
+
+Stats build_stats(const TraceReader& reader,
+                  const AllocationTotals& totals,
+                  format::Measure measure,
+                  const Grouping& grouping,
+                  StackLookup& stacks);
+
+}  // namespace peakline::report

@@ -1,0 +1,35 @@
+// The table: live blocks of one moment, grouped, largest first. Pure aggregation.
+#pragma once
+
+#include <cstdint>
+#include <vector>
+
+#include "report/attribute/grouping.h"
+#include "report/replay/replay_result.h"
+
+namespace peakline::report {
+
+struct TableRow {
+    Label label;
+    // Negative only for the row of bytes that torch counts less than the blocks recorded.
+    int64_t bytes = 0;
+    int64_t cumulative_bytes = 0;  // of this row and all above
+    uint64_t median_bytes = 0;     // upper median of the block sizes
+    uint64_t count = 0;            // blocks
+    uint64_t backward_bytes = 0;   // the part the autograd engine made for this forward line
+    double share = 0;              // of the table's total, 0 to 1
+};
+
+struct Table {
+    std::vector<TableRow> rows;
+    uint64_t total_bytes = 0;
+    uint64_t untraced_bytes = 0;
+};
+
+// Throws TraceError when the rows do not sum to the level, to the byte.
+Table build_table(const LiveBlocks& blocks,
+                  format::Measure measure,
+                  const Grouping& grouping,
+                  StackLookup& stacks);
+
+}  // namespace peakline::report
