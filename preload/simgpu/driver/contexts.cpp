@@ -1,0 +1,277 @@
+// Contexts: the stack of each thread, the primary context of each device, limits and settings.
+
+#include <algorithm>
+#include <vector>
+
+#include "driver/driver_state.h"
+
+namespace simgpu {
+namespace {
+
+thread_local std::vector<Context*> t_context_stack;
+
+// Contexts made with cuCtxCreate. Guarded by the world's lock.
+std::vector<Context*>& created_contexts() {
+    static auto* const contexts = new std::vector<Context*>;
+    return *contexts;
+}
+
+Context* from_handle(CUcontext handle) {
+    return reinterpret_cast<Context*>(handle);
+}
+CUcontext to_handle(Context* context) {
+    return reinterpret_cast<CUcontext>(context);
+}
+
+CUresult create_context(CUcontext* handle, unsigned flags, int device) {
+    World& world = World::instance();
+    const auto lock = world.lock();
+    SIMGPU_REQUIRE(handle != nullptr);
+    SIMGPU_REQUIRE_DEVICE(device);
+    if (!world.device(device).charge(world.device(device).profile().context_bytes)) {
+        return CUDA_ERROR_OUT_OF_MEMORY;
+    }
+    auto* const context = new Context{device, flags, world.next_id(), false};
+    created_contexts().push_back(context);
+    t_context_stack.push_back(context);
+    *handle = to_handle(context);
+    return CUDA_SUCCESS;
+}
+
+}  // namespace
+
+Context* current_context() {
+    return t_context_stack.empty() ? nullptr : t_context_stack.back();
+}
+
+bool is_context(CUcontext handle) {
+    World& world = World::instance();
+    for (int ordinal = 0; ordinal < world.device_count(); ++ordinal) {
+        if (to_handle(world.device(ordinal).primary_context()) == handle) {
+            return true;
+        }
+    }
+    const auto& created = created_contexts();
+    return std::find(created.begin(), created.end(), from_handle(handle)) != created.end();
+}
+
+CUresult enqueue_work(Session& session, CUstream stream, CUgraphNodeType type, GraphNode** node) {
+    Stream* const resolved = session.stream(stream);
+    if (resolved == nullptr) {
+        return CUDA_ERROR_INVALID_HANDLE;
+    }
+    return Streams::instance().enqueue(resolved, type, node);
+}
+
+}  // namespace simgpu
+
+using simgpu::Context;
+using simgpu::World;
+
+SIMGPU_API CUresult cuDevicePrimaryCtxRetain(CUcontext* context, CUdevice device) {
+    World& world = World::instance();
+    const auto lock = world.lock();
+    SIMGPU_REQUIRE(context != nullptr);
+    SIMGPU_REQUIRE_DEVICE(device);
+    if (!world.device(device).create_primary_context()) {
+        return CUDA_ERROR_OUT_OF_MEMORY;
+    }
+    *context = simgpu::to_handle(world.device(device).primary_context());
+    return CUDA_SUCCESS;
+}
+
+// The primary context stays until it is reset: what it holds is what a program expects to keep.
+SIMGPU_API CUresult cuDevicePrimaryCtxRelease_v2(CUdevice device) {
+    SIMGPU_REQUIRE_DEVICE(device);
+    return CUDA_SUCCESS;
+}
+
+SIMGPU_API CUresult cuDevicePrimaryCtxReset_v2(CUdevice device) {
+    World& world = World::instance();
+    const auto lock = world.lock();
+    SIMGPU_REQUIRE_DEVICE(device);
+    world.free_all_of_device(device);
+    world.device(device).destroy_primary_context();
+    return CUDA_SUCCESS;
+}
+
+SIMGPU_API CUresult cuDevicePrimaryCtxSetFlags_v2(CUdevice device, unsigned flags) {
+    World& world = World::instance();
+    const auto lock = world.lock();
+    SIMGPU_REQUIRE_DEVICE(device);
+    world.device(device).primary_context()->flags = flags;
+    return CUDA_SUCCESS;
+}
+
+SIMGPU_API CUresult cuDevicePrimaryCtxGetState(CUdevice device, unsigned* flags, int* active) {
+    World& world = World::instance();
+    const auto lock = world.lock();
+    SIMGPU_REQUIRE(flags != nullptr && active != nullptr);
+    SIMGPU_REQUIRE_DEVICE(device);
+    *flags = world.device(device).primary_context()->flags;
+    *active = world.device(device).has_primary_context() ? 1 : 0;
+    return CUDA_SUCCESS;
+}
+
+SIMGPU_API CUresult cuCtxCreate_v2(CUcontext* context, unsigned flags, CUdevice device) {
+    return simgpu::create_context(context, flags, device);
+}
+
+#if CUDA_VERSION >= 12050
+SIMGPU_API CUresult cuCtxCreate_v4(CUcontext* context,
+                                   CUctxCreateParams*,
+                                   unsigned flags,
+                                   CUdevice device) {
+    return simgpu::create_context(context, flags, device);
+}
+#endif
+
+SIMGPU_API CUresult cuCtxDestroy_v2(CUcontext handle) {
+    World& world = World::instance();
+    const auto lock = world.lock();
+    auto& created = simgpu::created_contexts();
+    const auto found = std::find(created.begin(), created.end(), simgpu::from_handle(handle));
+    if (found == created.end()) {
+        return CUDA_ERROR_INVALID_CONTEXT;
+    }
+    Context* const context = *found;
+    created.erase(found);
+    std::erase(simgpu::t_context_stack, context);
+    simgpu::Device& device = world.device(context->device);
+    device.discharge(device.profile().context_bytes);
+    delete context;
+    return CUDA_SUCCESS;
+}
+
+SIMGPU_API CUresult cuCtxSetCurrent(CUcontext context) {
+    if (context != nullptr && !simgpu::is_context(context)) {
+        return CUDA_ERROR_INVALID_CONTEXT;
+    }
+    auto& stack = simgpu::t_context_stack;
+    if (!stack.empty()) {
+        stack.pop_back();
+    }
+    if (context != nullptr) {
+        stack.push_back(simgpu::from_handle(context));
+    }
+    return CUDA_SUCCESS;
+}
+
+SIMGPU_API CUresult cuCtxGetCurrent(CUcontext* context) {
+    SIMGPU_REQUIRE(context != nullptr);
+    *context = simgpu::to_handle(simgpu::current_context());
+    return CUDA_SUCCESS;
+}
+
+SIMGPU_API CUresult cuCtxPushCurrent_v2(CUcontext context) {
+    if (!simgpu::is_context(context)) {
+        return CUDA_ERROR_INVALID_CONTEXT;
+    }
+    simgpu::t_context_stack.push_back(simgpu::from_handle(context));
+    return CUDA_SUCCESS;
+}
+
+SIMGPU_API CUresult cuCtxPopCurrent_v2(CUcontext* context) {
+    auto& stack = simgpu::t_context_stack;
+    if (stack.empty()) {
+        return CUDA_ERROR_INVALID_CONTEXT;
+    }
+    if (context != nullptr) {
+        *context = simgpu::to_handle(stack.back());
+    }
+    stack.pop_back();
+    return CUDA_SUCCESS;
+}
+
+SIMGPU_API CUresult cuCtxGetDevice(CUdevice* device) {
+    SIMGPU_REQUIRE(device != nullptr);
+    const Context* const context = simgpu::current_context();
+    if (context == nullptr) {
+        return CUDA_ERROR_INVALID_CONTEXT;
+    }
+    *device = context->device;
+    return CUDA_SUCCESS;
+}
+
+SIMGPU_API CUresult cuCtxGetId(CUcontext handle, unsigned long long* id) {
+    SIMGPU_REQUIRE(id != nullptr);
+    const Context* const context =
+        handle == nullptr ? simgpu::current_context() : simgpu::from_handle(handle);
+    if (context == nullptr) {
+        return CUDA_ERROR_INVALID_CONTEXT;
+    }
+    *id = context->id;
+    return CUDA_SUCCESS;
+}
+
+SIMGPU_API CUresult cuCtxGetFlags(unsigned* flags) {
+    SIMGPU_SESSION(session)
+    SIMGPU_REQUIRE(flags != nullptr);
+    *flags = session.context->flags;
+    return CUDA_SUCCESS;
+}
+
+SIMGPU_API CUresult cuCtxGetApiVersion(CUcontext, unsigned* version) {
+    SIMGPU_REQUIRE(version != nullptr);
+    *version = CUDA_VERSION;
+    return CUDA_SUCCESS;
+}
+
+SIMGPU_API CUresult cuCtxSynchronize() {
+    SIMGPU_SESSION(session)
+    session.world.release_pools_of(session.context->device);
+    return simgpu::Streams::instance().check_may_wait_for_device(session.context);
+}
+
+SIMGPU_API CUresult cuCtxGetStreamPriorityRange(int* least, int* greatest) {
+    constexpr int kGreatestPriority = -5;
+    if (least != nullptr) {
+        *least = 0;
+    }
+    if (greatest != nullptr) {
+        *greatest = kGreatestPriority;
+    }
+    return CUDA_SUCCESS;
+}
+
+SIMGPU_API CUresult cuCtxGetLimit(size_t* value, CUlimit limit) {
+    SIMGPU_REQUIRE(value != nullptr);
+    switch (limit) {
+        case CU_LIMIT_STACK_SIZE:
+            *value = 1024;
+            return CUDA_SUCCESS;
+        case CU_LIMIT_PRINTF_FIFO_SIZE:
+        case CU_LIMIT_MALLOC_HEAP_SIZE:
+            *value = 8u << 20;
+            return CUDA_SUCCESS;
+        case CU_LIMIT_MAX_L2_FETCH_GRANULARITY:
+            *value = 64;
+            return CUDA_SUCCESS;
+        default:
+            *value = 0;
+            return CUDA_ERROR_UNSUPPORTED_LIMIT;
+    }
+}
+
+// Accepted: no limit has an effect on a device that runs nothing.
+SIMGPU_API CUresult cuCtxSetLimit(CUlimit, size_t) {
+    return CUDA_SUCCESS;
+}
+
+SIMGPU_API CUresult cuCtxGetCacheConfig(CUfunc_cache* config) {
+    SIMGPU_REQUIRE(config != nullptr);
+    *config = CU_FUNC_CACHE_PREFER_NONE;
+    return CUDA_SUCCESS;
+}
+
+SIMGPU_API CUresult cuCtxSetCacheConfig(CUfunc_cache) {
+    return CUDA_SUCCESS;
+}
+
+SIMGPU_API CUresult cuCtxEnablePeerAccess(CUcontext peer, unsigned) {
+    return simgpu::is_context(peer) ? CUDA_SUCCESS : CUDA_ERROR_INVALID_CONTEXT;
+}
+
+SIMGPU_API CUresult cuCtxDisablePeerAccess(CUcontext peer) {
+    return simgpu::is_context(peer) ? CUDA_SUCCESS : CUDA_ERROR_INVALID_CONTEXT;
+}

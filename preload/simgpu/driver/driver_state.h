@@ -1,0 +1,60 @@
+// Helpers of the simulated driver's entry points: which context is current on this thread, and the
+// checks that nearly every call starts with. An entry point takes the world's lock, checks, calls
+// the model, and returns a CUresult; it throws nothing.
+#pragma once
+
+#include <cstdint>
+
+#include <cuda.h>
+
+#include "model/stream.h"
+#include "model/support.h"
+#include "model/world.h"
+
+namespace simgpu {
+
+// Null when this thread has no current context.
+Context* current_context();
+
+// What a call on the current context needs.
+struct Session {
+    std::unique_lock<std::mutex> lock;
+    World& world;
+    Context* context;
+
+    Session()
+        : lock(World::instance().lock()), world(World::instance()), context(current_context()) {}
+    Device& device() { return world.device(context->device); }
+    Stream* stream(CUstream handle) { return Streams::instance().resolve(handle, context); }
+};
+
+inline void* to_pointer(CUdeviceptr address) {
+    return reinterpret_cast<void*>(address);
+}
+
+// One piece of device work on a stream. CUDA_ERROR_INVALID_HANDLE for an unknown stream.
+CUresult enqueue_work(Session& session,
+                      CUstream stream,
+                      CUgraphNodeType type,
+                      GraphNode** node = nullptr);
+
+bool is_context(CUcontext context);
+
+}  // namespace simgpu
+
+// The first lines of an entry point: `session` is then locked and has a context.
+#define SIMGPU_SESSION(session)            \
+    simgpu::Session session;               \
+    if ((session).context == nullptr) {    \
+        return CUDA_ERROR_INVALID_CONTEXT; \
+    }
+
+#define SIMGPU_REQUIRE(condition)        \
+    if (!(condition)) {                  \
+        return CUDA_ERROR_INVALID_VALUE; \
+    }
+
+#define SIMGPU_REQUIRE_DEVICE(ordinal)                    \
+    if (!simgpu::World::instance().has_device(ordinal)) { \
+        return CUDA_ERROR_INVALID_DEVICE;                 \
+    }

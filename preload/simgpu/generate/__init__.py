@@ -1,0 +1,1 @@
+"""Generates and compiles the simulated GPU for one set of installed wheels."""

@@ -1,0 +1,74 @@
+"""Runs the compiler and the linker, two commands at a time."""
+
+from __future__ import annotations
+
+import subprocess
+from collections.abc import Sequence
+from concurrent.futures import ThreadPoolExecutor
+from dataclasses import dataclass
+from pathlib import Path
+
+from .wheels import BuildError
+
+_JOBS = 2
+_WARNINGS = ("-Wall", "-Wextra", "-Wshadow", "-Werror")
+
+
+@dataclass(frozen=True)
+class Compiler:
+    """What every compile command of one build has in common."""
+
+    include_dirs: tuple[Path, ...]
+
+    def _includes(self) -> list[str]:
+        return [flag for directory in self.include_dirs for flag in ("-I", str(directory))]
+
+    def hand_written(self, source: Path, target: Path, flags: Sequence[str] = ()) -> list[str]:
+        """The command for one of our sources: all warnings are errors."""
+        common = ["-std=c++20", "-O2", "-fPIC", "-fvisibility=hidden", *_WARNINGS]
+        return ["g++", *common, *flags, *self._includes(), "-c", str(source), "-o", str(target)]
+
+    def generated(self, source: Path, target: Path) -> list[str]:
+        """The command for generated C, whose unused parameters are no news."""
+        flags = ["-x", "c", "-O1", "-fPIC", "-w"]
+        return ["g++", *flags, *self._includes(), "-c", str(source), "-o", str(target)]
+
+
+def link_command(
+    target: Path, soname: str, version_script: Path, objects: Sequence[Path], needs: Sequence[Path]
+) -> list[str]:
+    """The command that makes one shared library."""
+    return [
+        "g++",
+        "-shared",
+        f"-Wl,-soname,{soname}",
+        f"-Wl,--version-script={version_script}",
+        "-Wl,-rpath,$ORIGIN",
+        "-o",
+        str(target),
+        *map(str, objects),
+        *map(str, needs),
+        "-ldl",
+        "-lpthread",
+    ]
+
+
+def run_all(commands: Sequence[Sequence[str]]) -> None:
+    """Run commands that do not depend on each other; the first failure is reported whole."""
+    with ThreadPoolExecutor(_JOBS) as pool:
+        for failure in pool.map(_run, commands):
+            if failure is not None:
+                raise BuildError(failure)
+
+
+def _run(command: Sequence[str]) -> str | None:
+    done = subprocess.run(command, capture_output=True, text=True, check=False)
+    if done.returncode == 0:
+        return None
+    return f"this command failed:\n{' '.join(command)}\n{done.stderr[:4000]}"
+
+
+def version_script(names: Sequence[str], node: str) -> str:
+    """Shows exactly these names; '' as node means unversioned."""
+    shown = " ".join(f"{name};" for name in names)
+    return f"{node} {{ global: {shown} local: *; }};\n"

@@ -1,0 +1,58 @@
+"""Turns profiles.json into the table that the libraries are compiled with."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+from typing import Any
+
+from .wheels import BuildError
+
+# In the order of the members of DeviceProfile in model/profiles.h.
+_FIELDS = (
+    "capacity_bytes",
+    "context_bytes",
+    "compute_major",
+    "compute_minor",
+    "multiprocessors",
+    "threads_per_multiprocessor",
+    "blocks_per_multiprocessor",
+    "shared_per_multiprocessor_bytes",
+    "shared_per_block_optin_bytes",
+    "l2_bytes",
+    "memory_bus_bits",
+    "memory_clock_khz",
+    "clock_khz",
+)
+
+
+def profile_table(path: Path) -> str:
+    """The C++ text of kDeviceProfiles."""
+    profiles: dict[str, dict[str, Any]] = json.loads(path.read_text())["profiles"]
+    rows = [_row(key, profile, path) for key, profile in profiles.items()]
+    return "\n".join(
+        [
+            "namespace simgpu {",
+            "namespace {",
+            "constexpr DeviceProfile kDeviceProfiles[] = {",
+            *rows,
+            "};",
+            "}  // namespace",
+            "}  // namespace simgpu",
+            "",
+        ]
+    )
+
+
+def _row(key: str, profile: dict[str, Any], path: Path) -> str:
+    missing = [name for name in ("name", *_FIELDS) if name not in profile]
+    if missing:
+        raise BuildError(f"{path}: profile '{key}' lacks {', '.join(missing)}")
+    for name in _FIELDS:
+        entry = profile[name]
+        if not isinstance(entry["value"], int) or entry.get("status") not in ("measured", "assumed"):
+            raise BuildError(f"{path}: {key}.{name} needs a whole value and a status")
+        if not entry.get("source"):
+            raise BuildError(f"{path}: {key}.{name} needs a source")
+    values = ", ".join(str(profile[name]["value"]) for name in _FIELDS)
+    return f'    {{"{key}", "{profile["name"]}", {values}}},'

@@ -1,0 +1,63 @@
+"""Finds torch and the NVIDIA wheels beside it, without importing torch."""
+
+from __future__ import annotations
+
+import subprocess
+from dataclasses import dataclass
+from pathlib import Path
+
+_FIND_TORCH = (
+    "import importlib.util as u; s = u.find_spec('torch');"
+    "print(s.submodule_search_locations[0] if s else '')"
+)
+
+
+class BuildError(Exception):
+    """Something the user has to change; the text says what."""
+
+
+@dataclass(frozen=True)
+class Wheels:
+    """Where the headers and libraries of one installation lie."""
+
+    site: Path
+    torch: Path
+    include_dirs: tuple[Path, ...]
+    library_dirs: tuple[Path, ...]
+    versions: tuple[str, ...]
+
+    def real_library(self, pattern: str) -> Path | None:
+        """The one library file that matches, or None when the wheels have none."""
+        for directory in self.library_dirs:
+            for path in sorted(directory.glob(pattern)):
+                return path
+        return None
+
+    def all_libraries(self) -> list[Path]:
+        """Every library of the NVIDIA wheels."""
+        return [p for d in self.library_dirs for p in sorted(d.glob("*.so*")) if p.is_file()]
+
+    def has_header(self, name: str) -> bool:
+        """Whether any include directory holds this header."""
+        return any((directory / name).is_file() for directory in self.include_dirs)
+
+
+def find_wheels(python: str) -> Wheels:
+    """Ask the interpreter where torch is; everything else is found beside it."""
+    found = subprocess.run([python, "-c", _FIND_TORCH], capture_output=True, text=True, check=False)
+    if found.returncode != 0 or not found.stdout.strip():
+        raise BuildError(f"{python} has no torch; name the interpreter that has it with --python")
+    torch = Path(found.stdout.strip())
+    site = torch.parent
+    nvidia = site / "nvidia"
+    include_dirs = tuple(sorted(d for d in nvidia.glob("*/include") if d.is_dir()))
+    library_dirs = tuple(sorted(d for d in nvidia.glob("*/lib") if d.is_dir()))
+    if not any((directory / "cuda.h").is_file() for directory in include_dirs):
+        raise BuildError(
+            f"there is no cuda.h under {nvidia}; is this a CPU-only torch? "
+            "Install a CUDA wheel of torch: its NVIDIA wheels bring the headers"
+        )
+    versions = tuple(
+        sorted(p.name for p in site.glob("*.dist-info") if p.name.startswith(("torch-", "nvidia_")))
+    )
+    return Wheels(site, torch, include_dirs, library_dirs, versions)

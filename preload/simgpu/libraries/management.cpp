@@ -1,0 +1,317 @@
+// NVML (libnvidia-ml.so.1): devices, their names and their memory. Its header comes with no wheel,
+// so the few public types are declared here. Power, clocks and temperature are not modelled.
+
+#include <cstdint>
+#include <cstdio>
+#include <cstring>
+
+#include <unistd.h>
+
+#include <cuda.h>
+
+#include "model/support.h"
+
+namespace {
+
+enum NvmlReturn {
+    kNvmlSuccess = 0,
+    kNvmlInvalidArgument = 2,
+    kNvmlNotSupported = 3,
+    kNvmlNotFound = 6,
+    kNvmlInsufficientSize = 7,
+};
+
+struct NvmlMemory {
+    unsigned long long total_bytes;
+    unsigned long long free_bytes;
+    unsigned long long used_bytes;
+};
+
+struct NvmlMemoryV2 {
+    unsigned version;
+    unsigned long long total_bytes;
+    unsigned long long reserved_bytes;
+    unsigned long long free_bytes;
+    unsigned long long used_bytes;
+};
+
+struct NvmlUtilization {
+    unsigned gpu_percent;
+    unsigned memory_percent;
+};
+
+struct NvmlProcess {
+    unsigned process_id;
+    unsigned long long used_bytes;
+    unsigned gpu_instance;
+    unsigned compute_instance;
+};
+
+// The members that every version of the record begins with.
+struct NvmlFabric {
+    unsigned version;
+    unsigned char cluster_uuid[16];
+    int status;
+    unsigned clique_id;
+    unsigned char state;
+};
+
+struct NvmlPci {
+    char legacy_bus_id[16];
+    unsigned domain;
+    unsigned bus;
+    unsigned device;
+    unsigned device_id;
+    unsigned subsystem_id;
+    char bus_id[32];
+};
+
+// A device handle is its ordinal, plus one so that it is never null.
+int to_ordinal(const void* handle) {
+    return static_cast<int>(reinterpret_cast<intptr_t>(handle)) - 1;
+}
+void* to_handle(int ordinal) {
+    return reinterpret_cast<void*>(static_cast<intptr_t>(ordinal) + 1);
+}
+
+int device_count() {
+    int count = 0;
+    return cuInit(0) == CUDA_SUCCESS && cuDeviceGetCount(&count) == CUDA_SUCCESS ? count : 0;
+}
+
+bool is_device(const void* handle) {
+    return to_ordinal(handle) >= 0 && to_ordinal(handle) < device_count();
+}
+
+void write_uuid(int ordinal, char* text, unsigned length) {
+    CUuuid uuid{};
+    cuDeviceGetUuid_v2(&uuid, ordinal);
+    const auto* const bytes = reinterpret_cast<const unsigned char*>(uuid.bytes);
+    std::snprintf(text,
+                  length,
+                  "GPU-%02x%02x%02x%02x-%02x%02x-%02x%02x-%02x%02x-%02x%02x%02x%02x%02x%02x",
+                  bytes[0],
+                  bytes[1],
+                  bytes[2],
+                  bytes[3],
+                  bytes[4],
+                  bytes[5],
+                  bytes[6],
+                  bytes[7],
+                  bytes[8],
+                  bytes[9],
+                  bytes[10],
+                  bytes[11],
+                  bytes[12],
+                  bytes[13],
+                  bytes[14],
+                  bytes[15]);
+}
+
+}  // namespace
+
+#define SIMGPU_NVML_REQUIRE(condition) \
+    if (!(condition)) {                \
+        return kNvmlInvalidArgument;   \
+    }
+
+SIMGPU_API int nvmlInit_v2() {
+    return kNvmlSuccess;
+}
+
+SIMGPU_API int nvmlInit() {
+    return kNvmlSuccess;
+}
+
+SIMGPU_API int nvmlInitWithFlags(unsigned) {
+    return kNvmlSuccess;
+}
+
+SIMGPU_API int nvmlShutdown() {
+    return kNvmlSuccess;
+}
+
+SIMGPU_API const char* nvmlErrorString(int result) {
+    switch (result) {
+        case kNvmlSuccess:
+            return "Success";
+        case kNvmlInvalidArgument:
+            return "Invalid Argument";
+        case kNvmlNotSupported:
+            return "Not Supported";
+        case kNvmlNotFound:
+            return "Not Found";
+        default:
+            return "Unknown Error";
+    }
+}
+
+SIMGPU_API int nvmlSystemGetDriverVersion(char* text, unsigned length) {
+    SIMGPU_NVML_REQUIRE(text != nullptr)
+    std::snprintf(text, length, "simulated");
+    return kNvmlSuccess;
+}
+
+SIMGPU_API int nvmlSystemGetCudaDriverVersion_v2(int* version) {
+    return cuDriverGetVersion(version) == CUDA_SUCCESS ? kNvmlSuccess : kNvmlInvalidArgument;
+}
+
+SIMGPU_API int nvmlSystemGetCudaDriverVersion(int* version) {
+    return nvmlSystemGetCudaDriverVersion_v2(version);
+}
+
+SIMGPU_API int nvmlDeviceGetCount_v2(unsigned* count) {
+    SIMGPU_NVML_REQUIRE(count != nullptr)
+    *count = static_cast<unsigned>(device_count());
+    return kNvmlSuccess;
+}
+
+SIMGPU_API int nvmlDeviceGetHandleByIndex_v2(unsigned index, void** handle) {
+    SIMGPU_NVML_REQUIRE(handle != nullptr && index < static_cast<unsigned>(device_count()))
+    *handle = to_handle(static_cast<int>(index));
+    return kNvmlSuccess;
+}
+
+SIMGPU_API int nvmlDeviceGetHandleByIndex(unsigned index, void** handle) {
+    return nvmlDeviceGetHandleByIndex_v2(index, handle);
+}
+
+SIMGPU_API int nvmlDeviceGetHandleByPciBusId_v2(const char* bus_id, void** handle) {
+    SIMGPU_NVML_REQUIRE(bus_id != nullptr && handle != nullptr)
+    CUdevice device = 0;
+    if (device_count() == 0 || cuDeviceGetByPCIBusId(&device, bus_id) != CUDA_SUCCESS) {
+        return kNvmlNotFound;
+    }
+    *handle = to_handle(device);
+    return kNvmlSuccess;
+}
+
+SIMGPU_API int nvmlDeviceGetHandleByUUID(const char* uuid, void** handle) {
+    SIMGPU_NVML_REQUIRE(uuid != nullptr && handle != nullptr)
+    for (int ordinal = 0; ordinal < device_count(); ++ordinal) {
+        char text[64];
+        write_uuid(ordinal, text, sizeof text);
+        if (std::strcmp(text, uuid) == 0) {
+            *handle = to_handle(ordinal);
+            return kNvmlSuccess;
+        }
+    }
+    return kNvmlNotFound;
+}
+
+SIMGPU_API int nvmlDeviceGetIndex(void* handle, unsigned* index) {
+    SIMGPU_NVML_REQUIRE(is_device(handle) && index != nullptr)
+    *index = static_cast<unsigned>(to_ordinal(handle));
+    return kNvmlSuccess;
+}
+
+SIMGPU_API int nvmlDeviceGetName(void* handle, char* text, unsigned length) {
+    SIMGPU_NVML_REQUIRE(is_device(handle) && text != nullptr)
+    cuDeviceGetName(text, static_cast<int>(length), to_ordinal(handle));
+    return kNvmlSuccess;
+}
+
+SIMGPU_API int nvmlDeviceGetUUID(void* handle, char* text, unsigned length) {
+    SIMGPU_NVML_REQUIRE(is_device(handle) && text != nullptr)
+    write_uuid(to_ordinal(handle), text, length);
+    return kNvmlSuccess;
+}
+
+SIMGPU_API int nvmlDeviceGetPciInfo_v3(void* handle, NvmlPci* pci) {
+    SIMGPU_NVML_REQUIRE(is_device(handle) && pci != nullptr)
+    std::memset(pci, 0, sizeof *pci);
+    int bus = 0;
+    cuDeviceGetAttribute(&bus, CU_DEVICE_ATTRIBUTE_PCI_BUS_ID, to_ordinal(handle));
+    pci->bus = static_cast<unsigned>(bus);
+    std::snprintf(pci->legacy_bus_id, sizeof pci->legacy_bus_id, "0000:%02X:00.0", pci->bus);
+    std::snprintf(pci->bus_id, sizeof pci->bus_id, "00000000:%02X:00.0", pci->bus);
+    return kNvmlSuccess;
+}
+
+SIMGPU_API int nvmlDeviceGetCudaComputeCapability(void* handle, int* major, int* minor) {
+    SIMGPU_NVML_REQUIRE(is_device(handle))
+    const CUresult result = cuDeviceComputeCapability(major, minor, to_ordinal(handle));
+    return result == CUDA_SUCCESS ? kNvmlSuccess : kNvmlInvalidArgument;
+}
+
+SIMGPU_API int nvmlDeviceGetMemoryInfo(void* handle, NvmlMemory* memory) {
+    SIMGPU_NVML_REQUIRE(is_device(handle) && memory != nullptr)
+    size_t used_bytes = 0;
+    size_t capacity_bytes = 0;
+    peakline_sim_device_memory(to_ordinal(handle), &used_bytes, &capacity_bytes);
+    *memory = {capacity_bytes, capacity_bytes - used_bytes, used_bytes};
+    return kNvmlSuccess;
+}
+
+SIMGPU_API int nvmlDeviceGetMemoryInfo_v2(void* handle, NvmlMemoryV2* memory) {
+    NvmlMemory plain{};
+    SIMGPU_NVML_REQUIRE(memory != nullptr)
+    const int result = nvmlDeviceGetMemoryInfo(handle, &plain);
+    memory->total_bytes = plain.total_bytes;
+    memory->reserved_bytes = 0;
+    memory->free_bytes = plain.free_bytes;
+    memory->used_bytes = plain.used_bytes;
+    return result;
+}
+
+SIMGPU_API int nvmlDeviceGetUtilizationRates(void* handle, NvmlUtilization* utilization) {
+    SIMGPU_NVML_REQUIRE(is_device(handle) && utilization != nullptr)
+    *utilization = {0, 0};
+    return kNvmlSuccess;
+}
+
+// Only this process is known.
+SIMGPU_API int nvmlDeviceGetComputeRunningProcesses_v3(void* handle,
+                                                       unsigned* count,
+                                                       NvmlProcess* processes) {
+    SIMGPU_NVML_REQUIRE(is_device(handle) && count != nullptr)
+    size_t used_bytes = 0;
+    size_t capacity_bytes = 0;
+    peakline_sim_device_memory(to_ordinal(handle), &used_bytes, &capacity_bytes);
+    const unsigned present = used_bytes > 0 ? 1 : 0;
+    if (*count < present) {
+        *count = present;
+        return kNvmlInsufficientSize;
+    }
+    *count = present;
+    if (present > 0 && processes != nullptr) {
+        processes[0] = {static_cast<unsigned>(getpid()), used_bytes, 0xffffffffu, 0xffffffffu};
+    }
+    return kNvmlSuccess;
+}
+
+// The first version of this call has records without the two instance numbers.
+SIMGPU_API int nvmlDeviceGetComputeRunningProcesses(void* handle,
+                                                    unsigned* count,
+                                                    void* processes) {
+    NvmlProcess process{};
+    const int result = nvmlDeviceGetComputeRunningProcesses_v3(handle, count, &process);
+    if (result == kNvmlSuccess && *count > 0 && processes != nullptr) {
+        std::memcpy(processes, &process, 16);
+    }
+    return result;
+}
+
+// There is no NVLink and no fabric between simulated devices.
+SIMGPU_API int nvmlDeviceGetNvLinkRemoteDeviceType(void*, unsigned, unsigned*) {
+    return kNvmlNotSupported;
+}
+
+SIMGPU_API int nvmlDeviceGetNvLinkRemotePciInfo_v2(void*, unsigned, NvmlPci*) {
+    return kNvmlNotSupported;
+}
+
+SIMGPU_API int nvmlDeviceGetGpuFabricInfoV(void* handle, NvmlFabric* fabric) {
+    SIMGPU_NVML_REQUIRE(is_device(handle) && fabric != nullptr)
+    const unsigned version = fabric->version;
+    std::memset(fabric, 0, sizeof *fabric);  // state 0: not supported
+    fabric->version = version;
+    return kNvmlSuccess;
+}
+
+SIMGPU_API int nvmlDeviceGetP2PStatus(void*, void*, int, int* status) {
+    SIMGPU_NVML_REQUIRE(status != nullptr)
+    constexpr int kPeerStatusOk = 0;
+    *status = kPeerStatusOk;
+    return kNvmlSuccess;
+}

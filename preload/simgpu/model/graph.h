@@ -1,0 +1,61 @@
+// CUDA graphs: nodes, their order, and what a launch of the instantiated graph does on the host.
+// A node does no work on the device; it is there so that a program finds what it put in.
+// Not thread-safe: the world's lock guards every call.
+#pragma once
+
+#include <cstdint>
+#include <memory>
+#include <vector>
+
+#include <cuda.h>
+
+namespace simgpu {
+
+struct Graph;
+
+struct GraphNode {
+    CUgraphNodeType type = CU_GRAPH_NODE_TYPE_KERNEL;
+    Graph* graph = nullptr;
+    std::vector<GraphNode*> dependencies;
+    CUhostFn host_function = nullptr;  // host nodes
+    void* host_argument = nullptr;
+    CUDA_KERNEL_NODE_PARAMS kernel{};  // kernel nodes
+    std::unique_ptr<Graph> child;      // child and conditional nodes
+};
+
+// Shared between a graph and what holds it; its destructor runs when the last reference goes.
+struct UserObject {
+    void* object = nullptr;
+    CUhostFn destroy = nullptr;
+    unsigned reference_count = 0;
+};
+
+struct HostCall {
+    CUhostFn function = nullptr;
+    void* argument = nullptr;
+};
+
+struct Graph {
+    uint64_t id = 0;
+    std::vector<std::unique_ptr<GraphNode>> nodes;
+    std::vector<UserObject*> user_objects;
+
+    GraphNode* add_node(CUgraphNodeType type, std::vector<GraphNode*> dependencies);
+    bool owns(const GraphNode* node) const;
+};
+
+// What is left of a graph after instantiation.
+struct ExecutableGraph {
+    size_t node_count = 0;
+    std::vector<HostCall> host_calls;
+    std::vector<UserObject*> user_objects;
+};
+
+std::unique_ptr<Graph> clone_graph(const Graph& graph);
+void fill_executable(const Graph& graph, ExecutableGraph* executable);
+bool leads_to(const GraphNode* from, const GraphNode* to);
+
+// Drops references; the calls that destroy the objects are appended, to be made without the lock.
+void release_user_objects(std::vector<UserObject*>* objects, std::vector<HostCall>* destroy_calls);
+
+}  // namespace simgpu

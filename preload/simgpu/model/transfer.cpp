@@ -1,0 +1,73 @@
+// Moves bytes between host addresses, and checks the device ones.
+
+#include "model/transfer.h"
+
+#include <cstring>
+
+namespace simgpu {
+namespace {
+
+enum class Side { kHost, kDevice, kUnknown };
+
+Side side_of(const World& world, uintptr_t address) {
+    if (!world.is_device_address(address)) {
+        return Side::kHost;
+    }
+    return world.find(address) != nullptr ? Side::kDevice : Side::kUnknown;
+}
+
+}  // namespace
+
+CUresult copy_bytes(World& world, uintptr_t to, uintptr_t from, size_t bytes) {
+    if (bytes == 0) {
+        return CUDA_SUCCESS;
+    }
+    const Side to_side = side_of(world, to);
+    const Side from_side = side_of(world, from);
+    if (to == 0 || from == 0 || to_side == Side::kUnknown || from_side == Side::kUnknown) {
+        return CUDA_ERROR_INVALID_VALUE;
+    }
+    if (to_side == Side::kDevice) {
+        return CUDA_SUCCESS;
+    }
+    if (from_side == Side::kDevice) {
+        std::memset(reinterpret_cast<void*>(to), 0, bytes);
+    } else {
+        std::memmove(reinterpret_cast<void*>(to), reinterpret_cast<const void*>(from), bytes);
+    }
+    return CUDA_SUCCESS;
+}
+
+CUresult copy_rows(
+    World& world, PitchedSide to, PitchedSide from, size_t width_bytes, size_t rows) {
+    for (size_t row = 0; row < rows; ++row) {
+        const CUresult result = copy_bytes(world,
+                                           to.start + row * to.pitch_bytes,
+                                           from.start + row * from.pitch_bytes,
+                                           width_bytes);
+        if (result != CUDA_SUCCESS) {
+            return result;
+        }
+    }
+    return CUDA_SUCCESS;
+}
+
+CUresult fill_elements(
+    World& world, uintptr_t start, unsigned value, size_t element_bytes, size_t element_count) {
+    if (element_count == 0) {
+        return CUDA_SUCCESS;
+    }
+    const Side side = side_of(world, start);
+    if (start == 0 || side == Side::kUnknown) {
+        return CUDA_ERROR_INVALID_VALUE;
+    }
+    if (side == Side::kHost) {
+        auto* bytes = reinterpret_cast<unsigned char*>(start);
+        for (size_t index = 0; index < element_count; ++index) {
+            std::memcpy(bytes + index * element_bytes, &value, element_bytes);
+        }
+    }
+    return CUDA_SUCCESS;
+}
+
+}  // namespace simgpu

@@ -1,0 +1,422 @@
+// Kernels and device variables: their registration by the code that nvcc generates, symbols,
+// attributes, and launches. Registration happens before main and at dlopen, so nothing here may
+// depend on the order of static initialisation.
+
+#include <cstdlib>
+#include <cstring>
+#include <mutex>
+#include <unordered_map>
+#include <vector>
+
+#include "runtime/runtime_state.h"
+
+using simgpu::finish;
+
+namespace {
+
+struct DeviceVariable {
+    size_t bytes = 0;
+    void* device_pointer = nullptr;
+    bool is_managed = false;
+};
+
+struct LaunchConfiguration {
+    dim3 grid;
+    dim3 block;
+    size_t dynamic_shared_bytes = 0;
+    cudaStream_t stream = nullptr;
+};
+
+// What __cudaRegisterFatBinary gives out.
+struct FatBinary {
+    const void* image = nullptr;
+    CUmodule module = nullptr;
+};
+
+struct Registry {
+    std::mutex mutex;
+    std::unordered_map<const void*, CUfunction> kernels;        // by host stub. Guarded by mutex.
+    std::unordered_map<const void*, DeviceVariable> variables;  // by host shadow. Guarded by mutex.
+};
+
+Registry& registry() {
+    static auto* const registry = new Registry;
+    return *registry;
+}
+
+// A CUfunction or cudaKernel_t passed in place of a host stub is taken as it is.
+CUfunction kernel_of(const void* host_stub) {
+    Registry& known = registry();
+    const std::lock_guard guard(known.mutex);
+    const auto found = known.kernels.find(host_stub);
+    if (found != known.kernels.end()) {
+        return found->second;
+    }
+    return static_cast<CUfunction>(const_cast<void*>(host_stub));
+}
+
+// Memory for a variable is taken when it is first asked for.
+cudaError_t find_variable(const void* symbol, DeviceVariable* found) {
+    SIMGPU_CONTEXT()
+    Registry& known = registry();
+    const std::lock_guard guard(known.mutex);
+    const auto entry = known.variables.find(symbol);
+    if (entry == known.variables.end()) {
+        return finish(cudaErrorInvalidSymbol);
+    }
+    DeviceVariable& variable = entry->second;
+    if (variable.device_pointer == nullptr) {
+        CUdeviceptr address = 0;
+        const CUresult result = cuMemAlloc_v2(&address, variable.bytes);
+        if (result != CUDA_SUCCESS) {
+            return finish(result);
+        }
+        variable.device_pointer = reinterpret_cast<void*>(address);
+    }
+    *found = variable;
+    return cudaSuccess;
+}
+
+std::vector<LaunchConfiguration>& pushed_configurations() {
+    static thread_local std::vector<LaunchConfiguration> configurations;
+    return configurations;
+}
+
+bool is_valid(dim3 grid, dim3 block) {
+    constexpr unsigned kMaxYZ = 65535;
+    constexpr size_t kMaxThreads = 1024;
+    const bool is_empty =
+        grid.x == 0 || grid.y == 0 || grid.z == 0 || block.x == 0 || block.y == 0 || block.z == 0;
+    const size_t threads = size_t{block.x} * block.y * block.z;
+    return !is_empty && threads <= kMaxThreads && block.z <= 64 && grid.y <= kMaxYZ &&
+           grid.z <= kMaxYZ;
+}
+
+cudaError_t launch(CUfunction kernel, const LaunchConfiguration& shape) {
+    SIMGPU_CONTEXT()
+    if (kernel == nullptr) {
+        return finish(cudaErrorInvalidDeviceFunction);
+    }
+    if (!is_valid(shape.grid, shape.block)) {
+        return finish(cudaErrorInvalidConfiguration);
+    }
+    return finish(cuLaunchKernel(kernel,
+                                 shape.grid.x,
+                                 shape.grid.y,
+                                 shape.grid.z,
+                                 shape.block.x,
+                                 shape.block.y,
+                                 shape.block.z,
+                                 static_cast<unsigned>(shape.dynamic_shared_bytes),
+                                 shape.stream,
+                                 nullptr,
+                                 nullptr));
+}
+
+cudaError_t copy_from_symbol(
+    void* to, const void* symbol, size_t bytes, size_t offset, cudaStream_t stream) {
+    DeviceVariable variable;
+    if (const cudaError_t error = find_variable(symbol, &variable); error != cudaSuccess) {
+        return error;
+    }
+    return cudaMemcpyAsync(to,
+                           static_cast<const char*>(variable.device_pointer) + offset,
+                           bytes,
+                           cudaMemcpyDefault,
+                           stream);
+}
+
+cudaError_t copy_to_symbol(
+    const void* symbol, const void* from, size_t bytes, size_t offset, cudaStream_t stream) {
+    DeviceVariable variable;
+    if (const cudaError_t error = find_variable(symbol, &variable); error != cudaSuccess) {
+        return error;
+    }
+    return cudaMemcpyAsync(static_cast<char*>(variable.device_pointer) + offset,
+                           from,
+                           bytes,
+                           cudaMemcpyDefault,
+                           stream);
+}
+
+}  // namespace
+
+SIMGPU_API void** __cudaRegisterFatBinary(void* image) {
+    return reinterpret_cast<void**>(new FatBinary{image, nullptr});
+}
+
+SIMGPU_API void __cudaRegisterFatBinaryEnd(void**) {}
+
+// The kernels stay registered: libraries are unloaded while the process exits, threads still run.
+SIMGPU_API void __cudaUnregisterFatBinary(void**) {}
+
+SIMGPU_API char __cudaInitModule(void**) {
+    return 1;
+}
+
+SIMGPU_API void __cudaRegisterFunction(void** handle,
+                                       const char* host_stub,
+                                       char*,
+                                       const char* name,
+                                       int,
+                                       uint3*,
+                                       uint3*,
+                                       dim3*,
+                                       dim3*,
+                                       int*) {
+    auto* const binary = reinterpret_cast<FatBinary*>(handle);
+    Registry& known = registry();
+    const std::lock_guard guard(known.mutex);
+    if (binary->module == nullptr) {
+        cuModuleLoadFatBinary(&binary->module, binary->image);
+    }
+    cuModuleGetFunction(&known.kernels[host_stub], binary->module, name);
+}
+
+SIMGPU_API void __cudaRegisterVar(
+    void**, char* host_shadow, char*, const char*, int, size_t bytes, int, int) {
+    Registry& known = registry();
+    const std::lock_guard guard(known.mutex);
+    known.variables[host_shadow] = {bytes, nullptr, false};
+}
+
+SIMGPU_API void __cudaRegisterManagedVar(
+    void**, void** host_shadow, char*, const char*, int, size_t bytes, int, int) {
+    void* const memory = std::calloc(1, bytes);
+    *host_shadow = memory;
+    Registry& known = registry();
+    const std::lock_guard guard(known.mutex);
+    known.variables[host_shadow] = {bytes, memory, true};
+}
+
+SIMGPU_API void __cudaRegisterHostVar(void**, const char*, char*, size_t) {}
+
+SIMGPU_API void __cudaRegisterUnifiedTable(void**, void*) {}
+
+SIMGPU_API unsigned __cudaPushCallConfiguration(dim3 grid,
+                                                dim3 block,
+                                                size_t dynamic_shared_bytes,
+                                                cudaStream_t stream) {
+    pushed_configurations().push_back({grid, block, dynamic_shared_bytes, stream});
+    return 0;
+}
+
+SIMGPU_API cudaError_t __cudaPopCallConfiguration(dim3* grid,
+                                                  dim3* block,
+                                                  size_t* dynamic_shared_bytes,
+                                                  void* stream) {
+    auto& configurations = pushed_configurations();
+    if (configurations.empty()) {
+        return finish(cudaErrorMissingConfiguration);
+    }
+    const LaunchConfiguration shape = configurations.back();
+    configurations.pop_back();
+    *grid = shape.grid;
+    *block = shape.block;
+    *dynamic_shared_bytes = shape.dynamic_shared_bytes;
+    *static_cast<cudaStream_t*>(stream) = shape.stream;
+    return cudaSuccess;
+}
+
+SIMGPU_API cudaError_t cudaLaunchKernel(const void* host_stub,
+                                        dim3 grid,
+                                        dim3 block,
+                                        void**,
+                                        size_t dynamic_shared_bytes,
+                                        cudaStream_t stream) {
+    return launch(kernel_of(host_stub), {grid, block, dynamic_shared_bytes, stream});
+}
+
+SIMGPU_API cudaError_t cudaLaunchCooperativeKernel(const void* host_stub,
+                                                   dim3 grid,
+                                                   dim3 block,
+                                                   void**,
+                                                   size_t dynamic_shared_bytes,
+                                                   cudaStream_t stream) {
+    return launch(kernel_of(host_stub), {grid, block, dynamic_shared_bytes, stream});
+}
+
+SIMGPU_API cudaError_t cudaLaunchKernelExC(const cudaLaunchConfig_t* config,
+                                           const void* host_stub,
+                                           void**) {
+    SIMGPU_REQUIRE_VALUE(config != nullptr)
+    return launch(kernel_of(host_stub),
+                  {config->gridDim, config->blockDim, config->dynamicSmemBytes, config->stream});
+}
+
+SIMGPU_API cudaError_t __cudaGetKernel(cudaKernel_t* kernel, const void* host_stub) {
+    *kernel = reinterpret_cast<cudaKernel_t>(kernel_of(host_stub));
+    return cudaSuccess;
+}
+
+SIMGPU_API cudaError_t __cudaLaunchKernel(cudaKernel_t kernel,
+                                          dim3 grid,
+                                          dim3 block,
+                                          void**,
+                                          size_t dynamic_shared_bytes,
+                                          cudaStream_t stream) {
+    return launch(reinterpret_cast<CUfunction>(kernel),
+                  {grid, block, dynamic_shared_bytes, stream});
+}
+
+SIMGPU_API cudaError_t cudaGetKernel(cudaKernel_t* kernel, const void* host_stub) {
+    SIMGPU_REQUIRE_VALUE(kernel != nullptr)
+    return __cudaGetKernel(kernel, host_stub);
+}
+
+SIMGPU_API cudaError_t cudaGetFuncBySymbol(cudaFunction_t* function, const void* host_stub) {
+    SIMGPU_REQUIRE_VALUE(function != nullptr)
+    *function = kernel_of(host_stub);
+    return cudaSuccess;
+}
+
+SIMGPU_API cudaError_t cudaFuncGetName(const char** name, const void* host_stub) {
+    return finish(cuFuncGetName(name, kernel_of(host_stub)));
+}
+
+SIMGPU_API cudaError_t cudaFuncGetAttributes(cudaFuncAttributes* attributes,
+                                             const void* host_stub) {
+    SIMGPU_CONTEXT()
+    SIMGPU_REQUIRE_VALUE(attributes != nullptr)
+    std::memset(attributes, 0, sizeof *attributes);
+    const CUfunction kernel = kernel_of(host_stub);
+    const auto read = [kernel](CUfunction_attribute attribute) {
+        int value = 0;
+        cuFuncGetAttribute(&value, attribute, kernel);
+        return value;
+    };
+    attributes->maxThreadsPerBlock = read(CU_FUNC_ATTRIBUTE_MAX_THREADS_PER_BLOCK);
+    attributes->numRegs = read(CU_FUNC_ATTRIBUTE_NUM_REGS);
+    attributes->ptxVersion = read(CU_FUNC_ATTRIBUTE_PTX_VERSION);
+    attributes->binaryVersion = read(CU_FUNC_ATTRIBUTE_BINARY_VERSION);
+    attributes->maxDynamicSharedSizeBytes = read(CU_FUNC_ATTRIBUTE_MAX_DYNAMIC_SHARED_SIZE_BYTES);
+    attributes->preferredShmemCarveout = read(CU_FUNC_ATTRIBUTE_PREFERRED_SHARED_MEMORY_CARVEOUT);
+    return cudaSuccess;
+}
+
+SIMGPU_API cudaError_t cudaFuncSetAttribute(const void* host_stub,
+                                            cudaFuncAttribute attribute,
+                                            int value) {
+    SIMGPU_CONTEXT()
+    return finish(cuFuncSetAttribute(
+        kernel_of(host_stub), static_cast<CUfunction_attribute>(attribute), value));
+}
+
+SIMGPU_API cudaError_t cudaFuncSetCacheConfig(const void*, cudaFuncCache) {
+    return cudaSuccess;
+}
+
+SIMGPU_API cudaError_t cudaKernelSetAttributeForDevice(cudaKernel_t kernel,
+                                                       cudaFuncAttribute attribute,
+                                                       int value,
+                                                       int device) {
+    SIMGPU_CONTEXT()
+    return finish(cuKernelSetAttribute(static_cast<CUfunction_attribute>(attribute),
+                                       value,
+                                       reinterpret_cast<CUkernel>(kernel),
+                                       device));
+}
+
+SIMGPU_API cudaError_t cudaOccupancyMaxActiveBlocksPerMultiprocessorWithFlags(
+    int* blocks, const void* host_stub, int block_threads, size_t shared_bytes, unsigned flags) {
+    SIMGPU_CONTEXT()
+    return finish(cuOccupancyMaxActiveBlocksPerMultiprocessorWithFlags(
+        blocks, kernel_of(host_stub), block_threads, shared_bytes, flags));
+}
+
+SIMGPU_API cudaError_t cudaOccupancyMaxActiveBlocksPerMultiprocessor(int* blocks,
+                                                                     const void* host_stub,
+                                                                     int block_threads,
+                                                                     size_t shared_bytes) {
+    return cudaOccupancyMaxActiveBlocksPerMultiprocessorWithFlags(
+        blocks, host_stub, block_threads, shared_bytes, 0);
+}
+
+SIMGPU_API cudaError_t cudaOccupancyAvailableDynamicSMemPerBlock(size_t* bytes,
+                                                                 const void* host_stub,
+                                                                 int blocks,
+                                                                 int block_threads) {
+    SIMGPU_CONTEXT()
+    return finish(cuOccupancyAvailableDynamicSMemPerBlock(
+        bytes, kernel_of(host_stub), blocks, block_threads));
+}
+
+SIMGPU_API cudaError_t cudaOccupancyMaxActiveClusters(int* clusters,
+                                                      const void* host_stub,
+                                                      const cudaLaunchConfig_t*) {
+    return finish(cuOccupancyMaxActiveClusters(clusters, kernel_of(host_stub), nullptr));
+}
+
+SIMGPU_API cudaError_t cudaOccupancyMaxPotentialClusterSize(int* blocks,
+                                                            const void* host_stub,
+                                                            const cudaLaunchConfig_t*) {
+    return finish(cuOccupancyMaxPotentialClusterSize(blocks, kernel_of(host_stub), nullptr));
+}
+
+SIMGPU_API cudaError_t cudaGetSymbolAddress(void** pointer, const void* symbol) {
+    SIMGPU_REQUIRE_VALUE(pointer != nullptr)
+    DeviceVariable variable;
+    const cudaError_t error = find_variable(symbol, &variable);
+    *pointer = variable.device_pointer;
+    return error;
+}
+
+SIMGPU_API cudaError_t cudaGetSymbolSize(size_t* bytes, const void* symbol) {
+    SIMGPU_REQUIRE_VALUE(bytes != nullptr)
+    DeviceVariable variable;
+    const cudaError_t error = find_variable(symbol, &variable);
+    *bytes = variable.bytes;
+    return error;
+}
+
+SIMGPU_API cudaError_t cudaMemcpyToSymbol(
+    const void* symbol, const void* from, size_t bytes, size_t offset, cudaMemcpyKind) {
+    return copy_to_symbol(symbol, from, bytes, offset, nullptr);
+}
+
+SIMGPU_API cudaError_t cudaMemcpyToSymbolAsync(const void* symbol,
+                                               const void* from,
+                                               size_t bytes,
+                                               size_t offset,
+                                               cudaMemcpyKind,
+                                               cudaStream_t stream) {
+    return copy_to_symbol(symbol, from, bytes, offset, stream);
+}
+
+SIMGPU_API cudaError_t
+cudaMemcpyFromSymbol(void* to, const void* symbol, size_t bytes, size_t offset, cudaMemcpyKind) {
+    return copy_from_symbol(to, symbol, bytes, offset, nullptr);
+}
+
+SIMGPU_API cudaError_t cudaMemcpyFromSymbolAsync(void* to,
+                                                 const void* symbol,
+                                                 size_t bytes,
+                                                 size_t offset,
+                                                 cudaMemcpyKind,
+                                                 cudaStream_t stream) {
+    return copy_from_symbol(to, symbol, bytes, offset, stream);
+}
+
+SIMGPU_API cudaError_t cudaLibraryLoadData(cudaLibrary_t* library,
+                                           const void* code,
+                                           cudaJitOption*,
+                                           void**,
+                                           unsigned,
+                                           cudaLibraryOption*,
+                                           void**,
+                                           unsigned) {
+    SIMGPU_CONTEXT()
+    return finish(cuLibraryLoadData(
+        reinterpret_cast<CUlibrary*>(library), code, nullptr, nullptr, 0, nullptr, nullptr, 0));
+}
+
+SIMGPU_API cudaError_t cudaLibraryGetKernel(cudaKernel_t* kernel,
+                                            cudaLibrary_t library,
+                                            const char* name) {
+    return finish(cuLibraryGetKernel(
+        reinterpret_cast<CUkernel*>(kernel), reinterpret_cast<CUlibrary>(library), name));
+}
+
+SIMGPU_API cudaError_t cudaLibraryUnload(cudaLibrary_t library) {
+    return finish(cuLibraryUnload(reinterpret_cast<CUlibrary>(library)));
+}

@@ -1,0 +1,41 @@
+// What every entry point of the simulated runtime starts and ends with: a current context, and the
+// last error of the thread. The runtime is a thin layer over the public driver API; its error codes
+// are the driver's numbers, with the few exceptions that CUDA documents.
+#pragma once
+
+#include <cuda.h>
+#include <cuda_runtime_api.h>
+
+#include "model/support.h"
+
+namespace simgpu {
+
+// Remembers a failure as the thread's last error and returns it.
+cudaError_t finish(CUresult result);
+cudaError_t finish(cudaError_t error);
+
+// Makes the primary context of the thread's device current, creating it when it is first needed.
+CUresult ensure_context();
+
+// The device chosen by this thread, whether or not it has a context yet.
+int chosen_device();
+
+// cudaErrorNoDevice when there is none.
+cudaError_t check_device(int device);
+
+inline CUdeviceptr address_of(const void* pointer) {
+    return reinterpret_cast<CUdeviceptr>(pointer);
+}
+
+}  // namespace simgpu
+
+#define SIMGPU_CONTEXT()                                          \
+    if (const CUresult context_result = simgpu::ensure_context(); \
+        context_result != CUDA_SUCCESS) {                         \
+        return simgpu::finish(context_result);                    \
+    }
+
+#define SIMGPU_REQUIRE_VALUE(condition)               \
+    if (!(condition)) {                               \
+        return simgpu::finish(cudaErrorInvalidValue); \
+    }
