@@ -199,7 +199,7 @@ void Recorder::correct_baseline_slow(uint32_t device, uint64_t torch_total_bytes
     if (torch_total_bytes > state.allocated.level_bytes()) {
         const uint64_t bytes = torch_total_bytes - state.allocated.level_bytes();
         add_block(AllocEvent{baseline_address(device), bytes, bytes, untraced_context_, 0, device},
-                  true);
+                  0);
     }
 }
 

@@ -1,0 +1,67 @@
+"""What ``peakline run`` prints when the program has ended: table, traces, next commands."""
+
+from __future__ import annotations
+
+import sys
+from dataclasses import dataclass
+from pathlib import Path
+
+import peakline._report as engine
+
+# A file's time stamp may be a little older than the clock says.
+_CLOCK_SLACK_SECONDS = 2.0
+
+
+@dataclass(frozen=True)
+class _Recorded:
+    path: Path
+    trace: engine.Trace
+    peak_bytes: int
+
+
+def find_traces(run_id: str, output: str, started: float) -> list[Path]:
+    """Return the trace files of one run, by the run id inside them, oldest first."""
+    folder = Path(output).parent if output else Path()
+    found = []
+    for path in sorted(folder.glob("*")):
+        try:
+            recent = path.is_file() and path.stat().st_mtime >= started - _CLOCK_SLACK_SECONDS
+            if recent and engine.Trace(str(path)).info()["run_uuid"] == run_id:
+                found.append(path)
+        except (OSError, engine.TraceError):
+            continue
+    return found
+
+
+def report(run_id: str, output: str, started: float, top: int) -> None:
+    """Print the table of the heaviest process and the way on, on stderr."""
+    recorded = [_load(path) for path in find_traces(run_id, output, started)]
+    if not recorded:
+        _say("peakline: nothing was recorded: the program did not use CUDA")
+        return
+    heaviest = max(recorded, key=lambda one: one.peak_bytes)
+    _say("")
+    if len(recorded) > 1:
+        _say(f"{len(recorded)} processes recorded; the heaviest:")
+    _say(heaviest.trace.table(top=top, cwd=str(Path.cwd())).rstrip("\n"))
+    _say("")
+    for one in recorded:
+        _say(f"Wrote {one.path} ({_size(one.path.stat().st_size)})")
+    name = heaviest.path
+    _say(f"Next:  peakline table {name}              every line")
+    _say(f"       peakline table --frame user {name}  only lines outside libraries")
+    _say(f"       peakline summary {name}            the run at a glance")
+
+
+def _load(path: Path) -> _Recorded:
+    trace = engine.Trace(str(path))
+    peaks = [int(device["peak_bytes"]) for device in trace.summary_data()["devices"]]
+    return _Recorded(path, trace, max(peaks, default=0))
+
+
+def _size(count: int) -> str:
+    return f"{count / 1024:.0f} KB" if count < 1 << 20 else f"{count / (1 << 20):.1f} MB"
+
+
+def _say(text: str) -> None:
+    print(text, file=sys.stderr)

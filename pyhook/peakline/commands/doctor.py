@@ -1,0 +1,127 @@
+"""``peakline doctor``: what works on this machine, what does not, and why."""
+
+from __future__ import annotations
+
+import argparse
+import ctypes
+import json
+import platform
+import shutil
+import sys
+from collections.abc import Callable
+from dataclasses import asdict, dataclass
+
+from peakline.native_build import (
+    NATIVE_FOLDER,
+    BuildError,
+    TorchInstallation,
+    cache_folder,
+    ensure_simulated_gpu,
+    ensure_torch_part,
+    find_torch,
+    torch_part_path,
+)
+
+NAME = "doctor"
+HELP = "what works here and why not; --build builds what is missing"
+
+
+@dataclass(frozen=True)
+class Finding:
+    """One line of the doctor: a subject, whether it is fine, and what was seen."""
+
+    subject: str
+    ok: bool
+    detail: str
+    needed: bool = True
+
+
+def add_arguments(parser: argparse.ArgumentParser) -> None:
+    """Add the options of ``peakline doctor``."""
+    parser.add_argument("--build", action="store_true", help="build what is missing for this torch")
+    parser.add_argument("--json", action="store_true", help="print JSON")
+    parser.add_argument(
+        "--python", metavar="PATH", default="", help="the Python that has torch (default: this one)"
+    )
+
+
+def run(args: argparse.Namespace) -> int:
+    """Print the findings; 0 when everything that is needed works, 1 when not."""
+    findings = list(examine(args.python or None, build=args.build))
+    if args.json:
+        print(json.dumps([asdict(finding) for finding in findings], indent=2))
+    else:
+        for finding in findings:
+            mark = "ok  " if finding.ok else ("FAIL" if finding.needed else "no  ")
+            print(f"{mark}  {finding.subject:<16}  {finding.detail}")
+    return 0 if all(finding.ok or not finding.needed for finding in findings) else 1
+
+
+def examine(python: str | None, *, build: bool) -> list[Finding]:
+    """Look at everything recording needs. With ``build``, build what is missing."""
+    findings = [_native_libraries(), _compiler(), _interpreter()]
+    try:
+        torch = find_torch(python)
+    except BuildError as error:
+        findings.append(Finding("torch", False, str(error)))
+        return findings
+    cuda = torch.cuda_version
+    detail = f"{torch.version} in {torch.folder}"
+    findings.append(Finding("torch", bool(cuda), detail if cuda else f"{detail}: without CUDA"))
+    findings.append(_part("allocator part", torch, build, ensure_torch_part))
+    findings.append(_part("simulated GPU", torch, build, ensure_simulated_gpu))
+    findings.append(_gpu())
+    return findings
+
+
+def _native_libraries() -> Finding:
+    names = ("libpeakline.so", "libpeakline_preload.so")
+    missing = [name for name in names if not (NATIVE_FOLDER / name).exists()]
+    if missing:
+        return Finding("recorder", False, f"{', '.join(missing)} missing in {NATIVE_FOLDER}")
+    try:
+        ctypes.CDLL(str(NATIVE_FOLDER / "libpeakline.so"))
+    except OSError as error:
+        return Finding("recorder", False, str(error))
+    return Finding("recorder", True, str(NATIVE_FOLDER))
+
+
+def _compiler() -> Finding:
+    found = shutil.which("g++")
+    return Finding("compiler", found is not None, found or "no g++: apt-get install g++")
+
+
+def _interpreter() -> Finding:
+    version = sys.version_info
+    known = (3, 10) <= version[:2] <= (3, 14)
+    text = f"{platform.python_implementation()} {platform.python_version()}"
+    return Finding("Python stacks", known, text if known else f"{text}: not known, native only")
+
+
+def _part(
+    subject: str,
+    torch: TorchInstallation,
+    build: bool,
+    ensure: Callable[[TorchInstallation], object],
+) -> Finding:
+    if not build:
+        there = torch_part_path(torch).exists() if ensure is ensure_torch_part else None
+        if there is None:
+            there = (cache_folder() / f"simgpu-torch-{torch.version}").exists()
+        return Finding(subject, there, "built" if there else "not built yet", needed=False)
+    try:
+        return Finding(subject, True, str(ensure(torch)))
+    except BuildError as error:
+        return Finding(subject, False, str(error))
+
+
+def _gpu() -> Finding:
+    try:
+        driver = ctypes.CDLL("libcuda.so.1")
+    except OSError:
+        detail = "no driver here: peakline run --simulate h200 SCRIPT"
+        return Finding("GPU", False, detail, needed=False)
+    count = ctypes.c_int(0)
+    if driver.cuInit(0) != 0 or driver.cuDeviceGetCount(ctypes.byref(count)) != 0:
+        return Finding("GPU", False, "the driver finds no device", needed=False)
+    return Finding("GPU", count.value > 0, f"{count.value} device(s)", needed=False)

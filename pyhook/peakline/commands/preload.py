@@ -1,0 +1,32 @@
+"""``peakline preload``: print the library for LD_PRELOAD."""
+
+from __future__ import annotations
+
+import argparse
+import sys
+
+from peakline.native_build import NATIVE_FOLDER, BuildError, ensure_torch_part, find_torch
+
+NAME = "preload"
+HELP = "print the path for LD_PRELOAD: LD_PRELOAD=$(peakline preload) python train.py"
+
+
+def add_arguments(parser: argparse.ArgumentParser) -> None:
+    """Add the options of ``peakline preload``."""
+    parser.add_argument(
+        "--python", metavar="PATH", default="", help="the Python that has torch (default: this one)"
+    )
+
+
+def run(args: argparse.Namespace) -> int:
+    """Print the path; builds the part for the installed torch, and says when it cannot."""
+    library = NATIVE_FOLDER / "libpeakline_preload.so"
+    if not library.exists():
+        print(f"peakline: error: {library} is missing: build it with `make build`", file=sys.stderr)
+        return 2
+    try:
+        ensure_torch_part(find_torch(args.python or None))
+    except BuildError as error:
+        print(f"peakline: {error}", file=sys.stderr)
+    print(library)
+    return 0

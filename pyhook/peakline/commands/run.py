@@ -1,0 +1,230 @@
+"""``peakline run``: run a program unchanged and record its GPU memory."""
+
+from __future__ import annotations
+
+import argparse
+import os
+import shutil
+import signal
+import subprocess
+import sys
+import time
+import uuid
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
+from dataclasses import dataclass, field
+from pathlib import Path
+
+from peakline.native_build import (
+    NATIVE_FOLDER,
+    BuildError,
+    TorchInstallation,
+    ensure_simulated_gpu,
+    ensure_torch_part,
+    find_torch,
+)
+
+NAME = "run"
+HELP = "run a program unchanged and record which lines hold the GPU memory"
+
+BACKENDS = (
+    "delegate",
+    "observe",
+    "pluggable",
+    "pluggable:native",
+    "pluggable:async",
+    "pluggable:malloc",
+)
+_FORWARDED_SIGNALS = (signal.SIGTERM, signal.SIGHUP, signal.SIGUSR1, signal.SIGUSR2)
+
+
+@dataclass
+class Plan:
+    """What will be executed, and how."""
+
+    command: list[str]
+    environment: dict[str, str]
+    run_id: str
+    output: str
+    simulated: str = ""
+    recorded: bool = True
+    notes: list[str] = field(default_factory=list)
+
+
+def add_arguments(parser: argparse.ArgumentParser) -> None:
+    """Add the options of ``peakline run``."""
+    parser.usage = (
+        "peakline run [options] (SCRIPT.py | -m MODULE | -c CODE | [--] COMMAND) [ARGUMENTS ...]"
+    )
+    parser.add_argument(
+        "-o",
+        "--output",
+        default="",
+        metavar="NAME",
+        help="trace file; %%h host, %%p process id, %%r rank, %%e script "
+        "(default: peakline-<script>.<host>.<rank or pid>.peak)",
+    )
+    parser.add_argument("--force", action="store_true", help="replace an existing trace file")
+    parser.add_argument(
+        "--simulate",
+        metavar="DEVICE",
+        default="",
+        help="run on a simulated GPU: h200, a100-80, h200x8, h100:40GiB ...",
+    )
+    parser.add_argument("--no-record", action="store_true", help="simulate only, write no trace")
+    parser.add_argument("--backend", choices=BACKENDS, default="delegate", help="how to intercept")
+    parser.add_argument(
+        "--stacks",
+        choices=("all", "python", "native", "none"),
+        default="all",
+        help="which stacks to record (default: all)",
+    )
+    parser.add_argument("-q", "--quiet", action="store_true", help="print no table at the end")
+    parser.add_argument("--top", type=int, default=10, help="rows of the table (0: all)")
+    parser.add_argument(
+        "--python", metavar="PATH", default="", help="the Python that has torch (default: this one)"
+    )
+    parser.add_argument("program", nargs=argparse.REMAINDER, help=argparse.SUPPRESS)
+
+
+def run(args: argparse.Namespace) -> int:
+    """Run the program; returns its exit code, or 2 when it cannot be run as asked."""
+    problem = check_arguments(args)
+    if problem:
+        print(f"peakline: error: {problem}", file=sys.stderr)
+        return 2
+    try:
+        plan = make_plan(args)
+    except BuildError as error:
+        print(f"peakline: error: {error}", file=sys.stderr)
+        return 2
+    for note in plan.notes:
+        print(f"peakline: {note}", file=sys.stderr)
+    started = time.time()
+    try:
+        status = execute(plan)
+    except OSError as error:
+        print(f"peakline: error: cannot run {plan.command[0]}: {error.strerror}", file=sys.stderr)
+        return 127 if isinstance(error, FileNotFoundError) else 126
+    if plan.recorded and not args.quiet:
+        from peakline.commands import _after_run
+
+        _after_run.report(plan.run_id, plan.output, started, args.top)
+    if status < 0:
+        # Ended by a signal: so do we, and our parent sees what it would have seen.
+        signal.signal(-status, signal.SIG_DFL)
+        os.kill(os.getpid(), -status)
+    return status
+
+
+def check_arguments(args: argparse.Namespace) -> str:
+    """Return what is wrong with the arguments, or ''."""
+    if not args.program or args.program == ["--"]:
+        return "nothing to run: peakline run SCRIPT.py, -m MODULE, -c CODE or -- COMMAND"
+    fixed_name = args.output and "%" not in args.output
+    if fixed_name and Path(args.output).exists() and not args.force and not args.no_record:
+        return f"{args.output} exists: name another file with -o, or add --force to replace it"
+    if args.no_record and not args.simulate:
+        return "--no-record needs --simulate: without both there is nothing to do"
+    return ""
+
+
+def make_plan(args: argparse.Namespace) -> Plan:
+    """Decide the command and its environment; builds what the program's torch needs.
+
+    Raises:
+        BuildError: the simulated GPU was asked for and cannot be built.
+    """
+    python = args.python or sys.executable
+    plan = Plan(
+        command=program_command(list(args.program), python),
+        environment=dict(os.environ),
+        run_id=uuid.uuid4().hex,
+        output=args.output,
+        recorded=not args.no_record,
+    )
+    torch = _find_torch_or_note(plan, python)
+    preload: list[str] = []
+    if plan.recorded:
+        preload.append(str(NATIVE_FOLDER / "libpeakline_preload.so"))
+        _set_recording(plan, args, torch)
+    if args.simulate:
+        if torch is None:
+            raise BuildError(f"--simulate needs torch, and {python} has none")
+        preload += _set_simulation(plan, args.simulate, torch)
+    if previous := plan.environment.get("LD_PRELOAD"):
+        preload.append(previous)
+    plan.environment["LD_PRELOAD"] = ":".join(preload)
+    return plan
+
+
+def program_command(program: Sequence[str], python: str) -> list[str]:
+    """Turn what follows the options into a command: scripts, -m and -c go to Python."""
+    words = list(program)
+    if words[0] == "--":
+        return words[1:]
+    first = words[0]
+    if (
+        first in ("-m", "-c")
+        or first.endswith((".py", ".pyc"))
+        or Path(first, "__main__.py").exists()
+    ):
+        return [python, *words]
+    if shutil.which(first) is None and Path(first).is_file():
+        return [python, *words]
+    return words
+
+
+def _find_torch_or_note(plan: Plan, python: str) -> TorchInstallation | None:
+    try:
+        return find_torch(python)
+    except BuildError as error:
+        plan.notes.append(str(error))
+        return None
+
+
+def _set_recording(plan: Plan, args: argparse.Namespace, torch: TorchInstallation | None) -> None:
+    plan.environment.update(
+        PEAKLINE_OUTPUT=args.output,
+        PEAKLINE_RUN_ID=plan.run_id,
+        PEAKLINE_BACKEND=args.backend,
+        PEAKLINE_STACKS=args.stacks,
+        PEAKLINE_FORCE="1" if args.force else "",
+    )
+    if torch is None or args.backend == "observe":
+        return
+    try:
+        ensure_torch_part(torch)
+    except BuildError as error:
+        plan.notes.append(f"{error}\nRecording with the 'observe' backend.")
+
+
+def _set_simulation(plan: Plan, device: str, torch: TorchInstallation) -> list[str]:
+    folder = ensure_simulated_gpu(torch)
+    plan.simulated = device
+    plan.environment.update(
+        PEAKLINE_SIM_DEVICE=device,
+        PEAKLINE_SIMULATED=device,
+        TRITON_LIBCUDA_PATH=str(folder),
+    )
+    plan.notes.append(f"simulated GPU {device}: kernels compute nothing, values read back are zero")
+    return (folder / "preload.txt").read_text().split()
+
+
+def execute(plan: Plan) -> int:
+    """Run the command and return its status; negative: minus the signal that ended it."""
+    with subprocess.Popen(plan.command, env=plan.environment) as process, _signals_to(process):
+        return process.wait()
+
+
+@contextmanager
+def _signals_to(process: subprocess.Popen[bytes]) -> Iterator[None]:
+    # Ctrl-C reaches the program from the terminal itself: we only must not die before it.
+    previous = {signal.SIGINT: signal.signal(signal.SIGINT, signal.SIG_IGN)}
+    for number in _FORWARDED_SIGNALS:
+        previous[number] = signal.signal(number, lambda n, _frame: process.send_signal(n))
+    try:
+        yield
+    finally:
+        for number, handler in previous.items():
+            signal.signal(number, handler)
