@@ -157,7 +157,7 @@ bool parse_options(PyObject* args, PyObject* kwargs, ReportOptions* options) {
                                    "top",
                                    "hide",
                                    "full_paths",
-                                   "working_directory",
+                                   "cwd",
                                    nullptr};
     PyObject* by = nullptr;
     PyObject* frame = nullptr;
@@ -167,7 +167,7 @@ bool parse_options(PyObject* args, PyObject* kwargs, ReportOptions* options) {
     unsigned long long top = 0;
     PyObject* hide = nullptr;
     int full_paths = 0;
-    PyObject* working_directory = nullptr;
+    PyObject* cwd = nullptr;
     if (PyArg_ParseTupleAndKeywords(args,
                                     kwargs,
                                     "|$OOOOOKOpO",
@@ -180,7 +180,7 @@ bool parse_options(PyObject* args, PyObject* kwargs, ReportOptions* options) {
                                     &top,
                                     &hide,
                                     &full_paths,
-                                    &working_directory) == 0) {
+                                    &cwd) == 0) {
         return false;
     }
     options->top = top;
@@ -189,7 +189,7 @@ bool parse_options(PyObject* args, PyObject* kwargs, ReportOptions* options) {
     return set_text(by, &selection.by) && set_text(frame, &selection.frame) &&
            set_text(at, &selection.at) && set_text(device, &selection.device) &&
            set_text(measure, &selection.measure) && set_texts(hide, &selection.hide) &&
-           set_text(working_directory, &options->paths.working_directory);
+           set_text(cwd, &options->paths.working_directory);
 }
 
 // ---- methods ----------------------------------------------------------------------------------
@@ -224,24 +224,30 @@ PyObject* report_method(PyObject* object, PyObject* args, PyObject* kwargs) {
     return run_report(object, args, kwargs, kMake, kForm);
 }
 
+// Takes the reference to `text`; nullptr passes through.
+PyObject* parse_json(PyObject* text) {
+    PyObject* json = text != nullptr ? PyImport_ImportModule("json") : nullptr;
+    PyObject* data = json != nullptr ? PyObject_CallMethod(json, "loads", "O", text) : nullptr;
+    Py_XDECREF(json);
+    Py_XDECREF(text);
+    return data;
+}
+
 PyObject* trace_info(PyObject* object, PyObject*) {
     TraceObject* self = as_trace(object);
     if (!is_open(self)) {
         return nullptr;
     }
-    PyObject* json = PyImport_ImportModule("json");
-    if (json == nullptr) {
-        return nullptr;
-    }
-    PyObject* info = nullptr;
     try {
-        const std::string text = make_info(*self->reader);
-        info = PyObject_CallMethod(json, "loads", "s", text.c_str());
+        return parse_json(PyUnicode_FromString(make_info(*self->reader).c_str()));
     } catch (...) {
-        translate_exception();
+        return translate_exception();
     }
-    Py_DECREF(json);
-    return info;
+}
+
+PyObject* trace_summary_data(PyObject* object, PyObject* args, PyObject* kwargs) {
+    return parse_json(run_report(
+        object, args, kwargs, peakline::report::make_summary, OutputForm::kJson));
 }
 
 // ---- the type ---------------------------------------------------------------------------------
@@ -341,6 +347,10 @@ PyMethodDef g_trace_methods[] = {
      as_method(report_method<make_summary, OutputForm::kJson>),
      kKeywords,
      "The summary as JSON."},
+    {"summary_data",
+     as_method(trace_summary_data),
+     kKeywords,
+     "The summary as a dictionary, as in summary_json."},
     {"stats",
      as_method(report_method<make_stats, OutputForm::kText>),
      kKeywords,

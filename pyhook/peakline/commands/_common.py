@@ -82,7 +82,7 @@ def report_options(args: argparse.Namespace, *, default_top: int = _DEFAULT_TOP)
         "top": top,
         "hide": args.hide,
         "full_paths": args.full_paths,
-        "working_directory": str(Path.cwd()),
+        "cwd": str(Path.cwd()),
     }
 
 

@@ -1,0 +1,77 @@
+// Numbers, paths and JSON as text.
+#include <catch2/catch.hpp>
+
+#include "report/render/format_bytes.h"
+#include "report/render/json_writer.h"
+#include "report/render/path_display.h"
+
+namespace peakline::report {
+namespace {
+
+std::string text(uint64_t bytes) {
+    return format_bytes(bytes);
+}
+
+TEST_CASE("sizes below one kilobyte are whole bytes", "[report]") {
+    CHECK(text(0) == "0 B");
+    CHECK(text(512) == "512 B");
+    CHECK(text(1023) == "1023 B");
+}
+
+TEST_CASE("sizes have four significant digits and units of 1024", "[report]") {
+    CHECK(text(1024) == "1.000 KB");
+    CHECK(text(5 * 1024) == "5.000 KB");
+    CHECK(text(10 * 1024 + 41) == "10.04 KB");
+    CHECK(text(uint64_t{7212} * 1024 * 1024 / 100) == "72.12 MB");
+    CHECK(text(uint64_t{5441} * 1024 * 1024 / 10) == "544.1 MB");
+    CHECK(text(1000 * 1024) == "1000 KB");
+    CHECK(text(1023 * 1024) == "1023 KB");
+    CHECK(text(uint64_t{3} << 40) == "3.000 TB");
+    CHECK(text(uint64_t{5000} << 40) == "5000 TB");
+}
+
+TEST_CASE("a size that rounds up never gets a fifth digit", "[report]") {
+    CHECK(text(1048575) == "1.000 MB");
+    CHECK(text((uint64_t{1} << 30) - 1) == "1.000 GB");
+    CHECK(text(10737418132) == "10.00 GB");  // 9.99999992 GB
+    CHECK(text(uint64_t{99999} * 1048576 / 1000) == "100.0 MB");
+    CHECK(text(uint64_t{999960} * 1048576 / 1000) == "1000 MB");
+    CHECK(text(uint64_t{1023600} * 1024 / 1000) == "1.000 MB");
+    CHECK(text(uint64_t{1023400} * 1024 / 1000) == "1023 KB");
+}
+
+TEST_CASE("negative sizes keep their sign", "[report]") {
+    CHECK(format_bytes(int64_t{-2048}) == "-2.000 KB");
+}
+
+TEST_CASE("counts have commas", "[report]") {
+    CHECK(format_count(7) == "7");
+    CHECK(format_count(818) == "818");
+    CHECK(format_count(1204) == "1,204");
+    CHECK(format_count(1234567) == "1,234,567");
+}
+
+TEST_CASE("paths are shown short where the reader knows the rest", "[report]") {
+    const PathDisplay display = {false, "/home/me/work"};
+    CHECK(display_path(display, "/v/lib/python3.11/site-packages/torch/nn/functional.py") ==
+          "torch/nn/functional.py");
+    CHECK(display_path(display, "/home/me/work/src/train.py") == "src/train.py");
+    CHECK(display_path(display, "/home/me/worker/train.py") == "/home/me/worker/train.py");
+    CHECK(display_path(display, "<string>") == "<string>");
+    const PathDisplay full = {true, "/home/me/work"};
+    CHECK(display_path(full, "/home/me/work/src/train.py") == "/home/me/work/src/train.py");
+}
+
+TEST_CASE("JSON is valid whatever the text", "[report]") {
+    JsonWriter json;
+    json.begin_object().field("a\"b\\", "x\ny\x01").field("n", uint64_t{1} << 63);
+    json.key("list").begin_array().value(1).value(true).null().end_array();
+    json.field("bad", std::string_view("\xC3(\xED\xA0\x80\xF0\x9F\x98\x80"));
+    CHECK(json.end_object().take() ==
+          "{\"a\\\"b\\\\\": \"x\\u000ay\\u0001\", \"n\": 9223372036854775808, "
+          "\"list\": [1, true, null], "
+          "\"bad\": \"\xEF\xBF\xBD(\xEF\xBF\xBD\xEF\xBF\xBD\xEF\xBF\xBD\xF0\x9F\x98\x80\"}");
+}
+
+}  // namespace
+}  // namespace peakline::report

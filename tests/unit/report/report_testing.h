@@ -1,0 +1,52 @@
+// What the tests of the report share: a trace in memory and short ways to ask it.
+#pragma once
+
+#include <string>
+
+#include "report/attribute/grouping.h"
+#include "report/render/report.h"
+#include "report/replay/replay.h"
+#include "report/views/table.h"
+#include "text_trace.h"
+
+namespace peakline::test {
+
+// A trace in memory and its reader.
+struct OpenTrace {
+    explicit OpenTrace(Bytes file)
+        : bytes(std::move(file)), reader(report::TraceReader::from_memory("test.peak", bytes)) {}
+    explicit OpenTrace(const std::string& text) : OpenTrace(TextTrace(text).bytes()) {}
+
+    report::ReplayResult replay(const std::string& at = "peak",
+                                const std::string& device = "",
+                                const std::string& measure = "allocated") const {
+        report::SelectionText selection;
+        selection.at = at;
+        selection.device = device;
+        selection.measure = measure;
+        return report::replay(reader, report::parse_selection(selection).request);
+    }
+
+    // The table as text, without its first lines.
+    std::string rows(report::SelectionText selection = {}) const {
+        report::ReportOptions options;
+        options.selection = std::move(selection);
+        const std::string text = report::make_table(reader, options);
+        const std::string columns = "Mem, Cumulative Mem, Median, Count, Location\n";
+        return text.substr(text.find(columns) + columns.size());
+    }
+
+    Bytes bytes;
+    report::TraceReader reader;
+};
+
+inline bool mentions(const report::TraceHealth& health, const std::string& words) {
+    for (const std::string& text : health.problems.texts()) {
+        if (text.find(words) != std::string::npos) {
+            return true;
+        }
+    }
+    return false;
+}
+
+}  // namespace peakline::test

@@ -1,0 +1,209 @@
+// Traces as text: each line is one thing that happened. Adding a case is adding lines.
+//
+//   alloc NAME ADDRESS BYTES [stack=FILE:LINE:FUNCTION;CALLER...] [forward=STACK] [op=NAME]
+//         [dev=N] [stream=N] [req=BYTES] [thread=N] [untraced] [class]
+//   free NAME | defer NAME | complete NAME
+//   start | stop | phase NAME | endphase NAME | end
+//   wait TICKS | baseline DEV BYTES | loss RECORDS BYTES | chunk | meta KEY VALUE...
+//
+// `class` writes the shape as a definition, otherwise it lies in the event. Lines that begin with
+// # are comments.
+#pragma once
+
+#include <map>
+#include <sstream>
+#include <stdexcept>
+#include <string>
+#include <vector>
+
+#include "trace_builder.h"
+
+namespace peakline::test {
+
+class TextTrace {
+public:
+    explicit TextTrace(const std::string& text) {
+        std::istringstream lines(text);
+        for (std::string line; std::getline(lines, line);) {
+            add_line(line);
+        }
+    }
+
+    TraceBuilder& builder() { return builder_; }
+    Bytes bytes() { return builder_.finish(); }
+
+private:
+    struct Words {
+        std::vector<std::string> plain;
+        std::map<std::string, std::string> named;
+
+        std::string get(const std::string& name, const std::string& fallback = {}) const {
+            const auto found = named.find(name);
+            return found == named.end() ? fallback : found->second;
+        }
+        uint64_t number(const std::string& name, uint64_t fallback) const {
+            const std::string text = get(name);
+            return text.empty() ? fallback : std::stoull(text, nullptr, 0);
+        }
+        bool has(const std::string& word) const {
+            for (const std::string& other : plain) {
+                if (other == word) {
+                    return true;
+                }
+            }
+            return false;
+        }
+    };
+
+    static Words split(const std::string& line) {
+        Words words;
+        std::istringstream in(line);
+        for (std::string word; in >> word;) {
+            const size_t equals = word.find('=');
+            if (equals == std::string::npos) {
+                words.plain.push_back(word);
+            } else {
+                words.named[word.substr(0, equals)] = word.substr(equals + 1);
+            }
+        }
+        return words;
+    }
+
+    void add_line(const std::string& line) {
+        const Words words = split(line);
+        if (words.plain.empty() || line[line.find_first_not_of(' ')] == '#') {
+            return;
+        }
+        const std::string& verb = words.plain[0];
+        if (verb == "alloc") {
+            add_alloc(words);
+        } else if (verb == "meta") {
+            const size_t value = line.find(words.plain[1]) + words.plain[1].size() + 1;
+            builder_.define_meta(words.plain[1], line.substr(value));
+        } else if (!add_free(words) && !add_mark(words) && !add_rare(words)) {
+            throw std::invalid_argument("not a line of a text trace: " + line);
+        }
+    }
+
+    bool add_free(const Words& words) {
+        const std::string& verb = words.plain[0];
+        if (verb == "free") {
+            builder_.free(ordinals_.at(words.plain[1]));
+        } else if (verb == "defer") {
+            builder_.free_deferred(ordinals_.at(words.plain[1]));
+        } else if (verb == "complete") {
+            builder_.free_completed(ordinals_.at(words.plain[1]));
+        } else {
+            return false;
+        }
+        return true;
+    }
+
+    bool add_mark(const Words& words) {
+        const std::string& verb = words.plain[0];
+        if (verb == "start") {
+            builder_.mark(format::MarkKind::kTracingStarted);
+        } else if (verb == "stop") {
+            builder_.mark(format::MarkKind::kTracingStopped);
+        } else if (verb == "end") {
+            builder_.mark(format::MarkKind::kProcessEnd);
+        } else if (verb == "phase") {
+            builder_.mark(format::MarkKind::kPhaseBegin, builder_.define_string(words.plain[1]));
+        } else if (verb == "endphase") {
+            builder_.mark(format::MarkKind::kPhaseEnd, builder_.define_string(words.plain[1]));
+        } else {
+            return false;
+        }
+        return true;
+    }
+
+    bool add_rare(const Words& words) {
+        const std::string& verb = words.plain[0];
+        if (verb == "wait") {
+            builder_.advance(std::stoull(words.plain[1]));
+        } else if (verb == "chunk") {
+            builder_.next_event_chunk();
+        } else if (verb == "baseline") {
+            builder_.baseline(static_cast<uint32_t>(std::stoul(words.plain[1])),
+                              std::stoll(words.plain[2]));
+        } else if (verb == "loss") {
+            builder_.extended(
+                format::ExtendedType::kLoss,
+                fields({std::stoull(words.plain[1]), std::stoull(words.plain[2])}));
+        } else {
+            return false;
+        }
+        return true;
+    }
+
+    void add_alloc(const Words& words) {
+        const uint64_t address = std::stoull(words.plain[2], nullptr, 0);
+        const uint64_t block_bytes = std::stoull(words.plain[3]);
+        const uint64_t requested_bytes = words.number("req", block_bytes);
+        Bytes shape = fields(
+            {context_of(words), words.number("dev", 0), words.number("stream", 0),
+             requested_bytes});
+        put_zz(shape, static_cast<int64_t>(block_bytes - requested_bytes));
+        if (!words.has("class")) {
+            ordinals_[words.plain[1]] = builder_.alloc_inline(shape, address);
+            return;
+        }
+        const auto [at, is_new] = classes_.try_emplace(shape, 0);
+        if (is_new) {
+            at->second = builder_.define(format::DefType::kClass, shape);
+        }
+        ordinals_[words.plain[1]] = builder_.alloc_class(at->second, address);
+    }
+
+    uint32_t context_of(const Words& words) {
+        const std::string operator_name = words.get("op");
+        const Bytes body =
+            fields({words.number("thread", 0),
+                    node_of(words.get("stack")),
+                    0,
+                    node_of(words.get("forward")),
+                    operator_name.empty() ? 0 : builder_.define_string(operator_name),
+                    words.has("untraced") ? uint64_t{format::kUntraced} : 0});
+        return define_once(format::DefType::kContext, body);
+    }
+
+    // The leaf node of "f.py:3:foo;g.py:4:main", leaf first.
+    uint32_t node_of(const std::string& stack) {
+        if (stack.empty()) {
+            return 0;
+        }
+        const size_t separator = stack.find(';');
+        const uint32_t parent =
+            separator == std::string::npos ? 0 : node_of(stack.substr(separator + 1));
+        const uint32_t frame = frame_of(stack.substr(0, separator));
+        return define_once(format::DefType::kPythonNode, fields({parent, frame}));
+    }
+
+    uint32_t frame_of(const std::string& text) {
+        const size_t second = text.rfind(':');
+        const size_t first = text.rfind(':', second - 1);
+        const std::string function = text.substr(second + 1);
+        const size_t dot = function.rfind('.');
+        const std::string name = dot == std::string::npos ? function : function.substr(dot + 1);
+        return define_once(format::DefType::kPythonFrame,
+                           fields({builder_.define_string(text.substr(0, first)),
+                                   builder_.define_string(name),
+                                   builder_.define_string(function),
+                                   std::stoull(text.substr(first + 1, second - first - 1))}));
+    }
+
+    uint32_t define_once(format::DefType type, const Bytes& body) {
+        const auto [at, is_new] = defined_.try_emplace({type, body}, 0);
+        if (is_new) {
+            at->second = builder_.define(type, body);
+        }
+        return at->second;
+    }
+
+    TraceBuilder builder_;
+    std::map<std::string, uint64_t> ordinals_;
+    std::map<Bytes, uint32_t> classes_;
+    std::map<std::pair<format::DefType, Bytes>, uint32_t> defined_;
+};
+
+}  // namespace peakline::test
