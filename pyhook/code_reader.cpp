@@ -133,7 +133,10 @@ size_t CodeReader::copy_string(const RawFrame& frame,
                                uint16_t offset,
                                char* out,
                                size_t room) const {
-    const void* const string = read_at<const void*>(code_of(frame), offset);
+    return copy_text(read_at<const void*>(code_of(frame), offset), out, room);
+}
+
+size_t CodeReader::copy_text(const void* string, char* out, size_t room) const {
     return copy_characters(characters_of(*layout, string), out, room);
 }
 

@@ -31,6 +31,9 @@ struct CodeReader {
     size_t copy_name(const RawFrame& frame, char* out, size_t room) const;
     size_t copy_qualified_name(const RawFrame& frame, char* out, size_t room) const;
 
+    // UTF-8 of any str object; a lone surrogate becomes U+FFFD.
+    size_t copy_text(const void* string, char* out, size_t room) const;
+
 private:
     size_t copy_string(const RawFrame& frame, uint16_t offset, char* out, size_t room) const;
 };

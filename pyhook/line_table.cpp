@@ -48,10 +48,10 @@ private:
     const uint8_t* end_;
 };
 
-// Kinds of an entry of the location table; below kOneLineFirst the line stays the same.
+// Kinds of an entry of the location table; below kOneLineFirst the line stays the same;
+// 13 is a line without columns.
 constexpr unsigned kOneLineFirst = 10;
 constexpr unsigned kOneLineLast = 12;
-constexpr unsigned kNoColumns = 13;
 constexpr unsigned kLong = 14;
 constexpr unsigned kNone = 15;
 

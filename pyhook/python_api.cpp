@@ -5,60 +5,70 @@
 namespace peakline::pyhook {
 namespace {
 
-template <class Pointer>
-bool look_up(const char* name, Pointer* out) {
-    void* const address = dlsym(RTLD_DEFAULT, name);
-    static_assert(sizeof(Pointer) == sizeof address);
-    __builtin_memcpy(out, &address, sizeof address);
-    return address != nullptr;
+enum Need { kRequired, kOptional };
+
+struct Symbol {
+    const char* name;
+    void* member;  // of PythonApi; holds one pointer
+    Need need;
+};
+
+constexpr Symbol symbol_of(const char* name, void* member, Need need) {
+    return {name, member, need};
 }
 
 }  // namespace
 
 const char* load_python_api(PythonApi* api) {
-    const char* missing = nullptr;
 // The member is named like the symbol, so that neither can be mistaken.
-#define PEAKLINE_REQUIRE(symbol)                                 \
-    if (!look_up(#symbol, &api->symbol) && missing == nullptr) { \
-        missing = #symbol;                                       \
+#define PEAKLINE_SYMBOL(symbol, need) symbol_of(#symbol, &api->symbol, need)
+    const Symbol symbols[] = {
+        PEAKLINE_SYMBOL(Py_GetVersion, kRequired),
+        PEAKLINE_SYMBOL(Py_IsInitialized, kRequired),
+        PEAKLINE_SYMBOL(Py_AtExit, kRequired),
+        PEAKLINE_SYMBOL(Py_DecRef, kRequired),
+        PEAKLINE_SYMBOL(PyGILState_Check, kRequired),
+        PEAKLINE_SYMBOL(PyGILState_GetThisThreadState, kRequired),
+        PEAKLINE_SYMBOL(PyErr_Fetch, kRequired),
+        PEAKLINE_SYMBOL(PyErr_Restore, kRequired),
+        PEAKLINE_SYMBOL(PyErr_Clear, kRequired),
+        PEAKLINE_SYMBOL(PyErr_ExceptionMatches, kRequired),
+        PEAKLINE_SYMBOL(PyErr_SetInterrupt, kRequired),
+        PEAKLINE_SYMBOL(PyDict_New, kRequired),
+        PEAKLINE_SYMBOL(PyDict_SetItemString, kRequired),
+        PEAKLINE_SYMBOL(PyDict_Clear, kRequired),
+        PEAKLINE_SYMBOL(PyUnicode_FromString, kRequired),
+        PEAKLINE_SYMBOL(PyUnicode_AsUTF8String, kRequired),
+        PEAKLINE_SYMBOL(PyBytes_AsStringAndSize, kRequired),
+        PEAKLINE_SYMBOL(PyLong_FromLong, kRequired),
+        PEAKLINE_SYMBOL(PyLong_AsLong, kRequired),
+        PEAKLINE_SYMBOL(PyObject_GetAttrString, kRequired),
+        PEAKLINE_SYMBOL(PyObject_CallFunctionObjArgs, kRequired),
+        PEAKLINE_SYMBOL(PyImport_ImportModule, kRequired),
+        PEAKLINE_SYMBOL(PyCFunction_NewEx, kRequired),
+        PEAKLINE_SYMBOL(Py_CompileString, kRequired),
+        PEAKLINE_SYMBOL(PyEval_EvalCode, kRequired),
+        PEAKLINE_SYMBOL(PyEval_GetBuiltins, kRequired),
+        PEAKLINE_SYMBOL(PyThreadState_Get, kRequired),
+        PEAKLINE_SYMBOL(PyThreadState_GetFrame, kRequired),
+        PEAKLINE_SYMBOL(PyFrame_GetBack, kRequired),
+        PEAKLINE_SYMBOL(PyFrame_GetCode, kRequired),
+        PEAKLINE_SYMBOL(PyFrame_GetLineNumber, kRequired),
+        PEAKLINE_SYMBOL(PyExc_KeyboardInterrupt, kRequired),
+        PEAKLINE_SYMBOL(PyCode_Type, kRequired),
+        PEAKLINE_SYMBOL(PyThreadState_EnterTracing, kOptional),
+        PEAKLINE_SYMBOL(PyThreadState_LeaveTracing, kOptional),
+        PEAKLINE_SYMBOL(_PyRuntime, kOptional),
+    };
+#undef PEAKLINE_SYMBOL
+    const char* missing = nullptr;
+    for (const Symbol& symbol : symbols) {
+        void* const address = dlsym(RTLD_DEFAULT, symbol.name);
+        __builtin_memcpy(symbol.member, &address, sizeof address);
+        if (address == nullptr && symbol.need == kRequired && missing == nullptr) {
+            missing = symbol.name;
+        }
     }
-    PEAKLINE_REQUIRE(Py_GetVersion)
-    PEAKLINE_REQUIRE(Py_IsInitialized)
-    PEAKLINE_REQUIRE(Py_AtExit)
-    PEAKLINE_REQUIRE(Py_DecRef)
-    PEAKLINE_REQUIRE(PyGILState_Check)
-    PEAKLINE_REQUIRE(PyGILState_GetThisThreadState)
-    PEAKLINE_REQUIRE(PyErr_Fetch)
-    PEAKLINE_REQUIRE(PyErr_Restore)
-    PEAKLINE_REQUIRE(PyErr_Clear)
-    PEAKLINE_REQUIRE(PyErr_ExceptionMatches)
-    PEAKLINE_REQUIRE(PyErr_SetInterrupt)
-    PEAKLINE_REQUIRE(PyDict_New)
-    PEAKLINE_REQUIRE(PyDict_SetItemString)
-    PEAKLINE_REQUIRE(PyDict_Clear)
-    PEAKLINE_REQUIRE(PyUnicode_FromString)
-    PEAKLINE_REQUIRE(PyUnicode_AsUTF8String)
-    PEAKLINE_REQUIRE(PyBytes_AsStringAndSize)
-    PEAKLINE_REQUIRE(PyLong_FromLong)
-    PEAKLINE_REQUIRE(PyLong_AsLong)
-    PEAKLINE_REQUIRE(PyObject_GetAttrString)
-    PEAKLINE_REQUIRE(PyObject_CallFunctionObjArgs)
-    PEAKLINE_REQUIRE(PyImport_ImportModule)
-    PEAKLINE_REQUIRE(PyCFunction_NewEx)
-    PEAKLINE_REQUIRE(Py_CompileString)
-    PEAKLINE_REQUIRE(PyEval_EvalCode)
-    PEAKLINE_REQUIRE(PyEval_GetBuiltins)
-    PEAKLINE_REQUIRE(PyThreadState_Get)
-    PEAKLINE_REQUIRE(PyThreadState_GetFrame)
-    PEAKLINE_REQUIRE(PyFrame_GetBack)
-    PEAKLINE_REQUIRE(PyFrame_GetCode)
-    PEAKLINE_REQUIRE(PyFrame_GetLineNumber)
-    PEAKLINE_REQUIRE(PyExc_KeyboardInterrupt)
-    PEAKLINE_REQUIRE(PyCode_Type)
-#undef PEAKLINE_REQUIRE
-    look_up("PyThreadState_EnterTracing", &api->PyThreadState_EnterTracing);
-    look_up("PyThreadState_LeaveTracing", &api->PyThreadState_LeaveTracing);
-    look_up("_PyRuntime", &api->_PyRuntime);
     return missing;
 }
 

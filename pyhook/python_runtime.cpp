@@ -107,9 +107,6 @@ const char* unsupported_build(const char* version) {
     if (has_traced_references()) {
         return "builds with Py_TRACE_REFS are not supported";
     }
-    if (layout_of(minor_of(version)) == nullptr) {
-        return "this version is not known";
-    }
     return nullptr;
 }
 
@@ -126,12 +123,16 @@ AttachResult attach_once() {
     if (const char* const why = unsupported_build(version)) {
         return off(version, why);
     }
+    const PythonLayout* const layout = layout_of(minor_of(version));
+    if (layout == nullptr) {
+        return off(version, "this version is not known");
+    }
     if (g_api.Py_IsInitialized() == 0 || g_api.PyGILState_Check() == 0) {
         return off(version, "attached without the GIL");
     }
     const ExceptionKeeper keeper(g_api);
-    g_reader = {layout_of(minor_of(version)), g_api.PyCode_Type};
-    if (!agrees_with_debug_offsets(g_api, *g_reader.layout, &reason) ||
+    g_reader = {layout, g_api.PyCode_Type};
+    if (!agrees_with_debug_offsets(g_api, *layout, &reason) ||
         !self_test(g_api, g_reader, &reason)) {
         return off(version, reason.text);
     }
@@ -146,7 +147,7 @@ AttachResult attach_once() {
     if (!watch_exit()) {
         return off(version, "its end cannot be watched");
     }
-    open_gate(*g_reader.layout, g_api.PyGILState_GetThisThreadState);
+    open_gate(*layout, g_api.PyGILState_GetThisThreadState);
     return {PythonSupport::kOn, ""};
 }
 

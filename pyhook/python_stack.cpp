@@ -3,13 +3,11 @@
 #include <cstddef>
 #include <new>
 
-#define XXH_INLINE_ALL
-#include <xxhash.h>
-
 #include "allocator/record/trace_format.h"
 #include "code_reader.h"
 #include "code_table.h"
 #include "python_runtime.h"
+#include "stack_hash.h"
 #include "thread_scratch.h"
 #include "walk_gate.h"
 
@@ -20,6 +18,8 @@ constexpr size_t kStackCacheCapacity = size_t{1} << 17;
 
 // Raw stack -> leaf node. Allocated once, never destroyed.
 record::RawStackCache* g_stacks = nullptr;
+// Both are set before the gate opens and never again.
+StackHasher g_hash_stack = nullptr;
 
 // Marks this thread as reading Python frames. See Note [End of the interpreter].
 class CaptureScope {
@@ -82,22 +82,24 @@ bool has_visible_frame(const ThreadScratch& scratch, size_t count) {
 }
 
 uint32_t capture(record::StackTable& table, ThreadScratch& scratch, uint32_t* flags) {
+    // The epoch is hashed as one more frame: as XXH3's seed it would cost a new secret per call.
+    // Stored before the walk: stored right before the hash reads it, it would stall the hash until
+    // the walk has retired.
+    scratch.header = {.code = g_code_table.epoch(), .position = 0};
     bool truncated = false;
     const size_t count = walk_frames(scratch.frames, kMaxFrames, &truncated);
     if (count == 0) {
         return 0;
     }
     *flags |= truncated ? format::kStackTruncated : 0U;
-    // The epoch is hashed as one more frame: as XXH3's seed it would cost a new secret per call.
-    scratch.header = {.code = g_code_table.epoch(), .position = count};
-    const XXH128_hash_t hash = XXH3_128bits(&scratch.header, (count + 1) * sizeof(RawFrame));
-    const uint32_t known = g_stacks->find(hash.low64, hash.high64);
+    const StackHash hash = g_hash_stack(&scratch.header, (count + 1) * sizeof(RawFrame));
+    const uint32_t known = g_stacks->find(hash.low, hash.high);
     if (__builtin_expect(known != 0, 1)) {
         return known;
     }
     const uint32_t node = intern_stack_slow(table, scratch, count);
     if (node != 0) {
-        g_stacks->insert(hash.low64, hash.high64, node);
+        g_stacks->insert(hash.low, hash.high, node);
     } else if (has_visible_frame(scratch, count)) {
         *flags |= format::kStackUnrecorded;
     }
@@ -110,6 +112,7 @@ static_assert(offsetof(ThreadScratch, frames) ==
               offsetof(ThreadScratch, header) + sizeof(RawFrame));
 
 bool init_python_stacks() {
+    g_hash_stack = best_stack_hasher();
     g_stacks = new (std::nothrow) record::RawStackCache;
     return g_stacks != nullptr && g_stacks->init(kStackCacheCapacity) && g_code_table.init() &&
            init_thread_scratch();

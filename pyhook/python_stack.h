@@ -24,7 +24,9 @@ uint32_t capture_python_stack(record::StackTable& table, uint32_t* flags);
 // The next captures may use another table. No capture may run meanwhile.
 void forget_python_stacks();
 
-// Around fork. Between prepare and the others this thread must not capture.
+// Around fork, from pthread_atfork handlers. Between prepare and the others this thread must
+// neither capture nor run Python: a code object that dies would wait for our lock. So Python's own
+// os.register_at_fork, which runs handlers of the program in between, is not the place.
 void prepare_fork();
 void parent_after_fork();
 void child_after_fork();

@@ -1,6 +1,5 @@
 #include "self_test.h"
 
-#include <cstdarg>
 #include <cstdint>
 #include <cstdio>
 #include <cstring>
@@ -8,9 +7,9 @@
 namespace peakline::pyhook {
 namespace {
 
-// Every way a frame gets onto the stack, in one chain: module, functions with names of one, two
-// and four bytes per character, generator, lambda, a class being called. Repeated until the
-// interpreter has specialised its instructions, which changes how calls push frames.
+// Every way a frame gets onto the stack, in one chain: module, function, generator, lambda, a class
+// being called. Repeated until the interpreter has specialised its instructions, which changes how
+// calls push frames. ASCII only: for other identifiers the parser imports a module.
 constexpr const char kSource[] =
     "class Holder:\n"
     "    def __init__(self):\n"
@@ -18,27 +17,26 @@ constexpr const char kSource[] =
     "def generate():\n"
     "    yield (lambda:\n"
     "           Holder())()\n"
-    "def gr\u00f6\u00dfe():\n"
+    "def function():\n"
     "    for _ in generate():\n"
     "        pass\n"
-    "def \u6df1\u3055():\n"
-    "    return gr\u00f6\u00dfe()\n"
-    "def \U00010437():\n"
-    "    return \u6df1\u3055()\n"
     "for _ in range(12):\n"
-    "    \U00010437()\n"
+    "    function()\n"
     "check()\n";
+// Stored with 1 byte per character as ASCII, then 1, 2 and 4.
+constexpr const char* kTexts[] = {"plain", "gr\u00f6\u00dfe", "\u6df1\u3055", "\U00010437 x"};
 constexpr const char kFile[] = "<peakline self-test>";
 constexpr unsigned kExpectedCalls = 13;
 constexpr size_t kMaxComparedFrames = 32;
 constexpr size_t kMaxText = 512;
 
-void say(Reason* reason, const char* format, ...) __attribute__((format(printf, 2, 3)));
-void say(Reason* reason, const char* format, ...) {
-    va_list arguments;
-    va_start(arguments, format);
-    vsnprintf(reason->text, sizeof reason->text, format, arguments);
-    va_end(arguments);
+template <class... Values>
+void say(Reason* reason, const char* format, Values... values) {
+    if constexpr (sizeof...(values) == 0) {
+        snprintf(reason->text, sizeof reason->text, "%s", format);
+    } else {
+        snprintf(reason->text, sizeof reason->text, format, values...);
+    }
 }
 
 // One run of the chain. The callback of Python has no argument of ours, so it finds this here;
@@ -177,6 +175,23 @@ bool same_stack(const Run& run) {
     return true;
 }
 
+bool reads_texts(const PythonApi& api, const CodeReader& reader, Reason* reason) {
+    for (const char* const expected : kTexts) {
+        const Reference string(api, api.PyUnicode_FromString(expected));
+        char text[kMaxText];
+        const size_t length = string ? reader.copy_text(string.get(), text, sizeof text) : 0;
+        if (length != strlen(expected) || memcmp(text, expected, length) != 0) {
+            say(reason,
+                "the text \"%s\" reads as \"%.*s\"",
+                expected,
+                static_cast<int>(length),
+                text);
+            return false;
+        }
+    }
+    return true;
+}
+
 Object* check(Object*, Object*) {
     Run& run = *g_run;
     ++run.call_count;
@@ -244,6 +259,9 @@ constexpr unsigned kPlaceFreeThreaded = 2;
 }  // namespace
 
 bool self_test(const PythonApi& api, const CodeReader& reader, Reason* reason) {
+    if (!reads_texts(api, reader, reason)) {
+        return false;
+    }
     Run run = {&api, &reader, reason, 0, false};
     g_run = &run;
     bool finished = run_chain_untraced(api);

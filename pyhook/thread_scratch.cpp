@@ -11,7 +11,7 @@
 
 namespace peakline::pyhook {
 
-constinit thread_local ThreadScratch* t_scratch = nullptr;
+constinit thread_local ThreadScratch* g_own_scratch = nullptr;
 
 namespace {
 
@@ -81,7 +81,7 @@ ThreadScratch* map_block() {
 // At the end of a thread. A destructor of the program that runs later may capture again: it gets
 // a block anew, and pthread calls us once more.
 void release_block(void* block) {
-    t_scratch = nullptr;
+    g_own_scratch = nullptr;
     push_free(static_cast<ThreadScratch*>(block));
 }
 
@@ -110,7 +110,7 @@ ThreadScratch* take_scratch_slow() {
         // May allocate once per thread when the program uses more than 32 keys. A failure loses
         // this block at the end of the thread, nothing else.
         pthread_setspecific(g_release_key, block);
-        t_scratch = block;
+        g_own_scratch = block;
     }
     return block;
 }
@@ -123,7 +123,7 @@ void wait_for_captures_slow() {
     // acquire: pairs with the release of g_blocks, and with the end of each capture.
     for (ThreadScratch* block = g_blocks.load(std::memory_order_acquire); block != nullptr;
          block = block->next_block) {
-        while (block != t_scratch && block->is_capturing.load(std::memory_order_acquire) != 0 &&
+        while (block != g_own_scratch && block->is_capturing.load(std::memory_order_acquire) != 0 &&
                pauses < kMaxPauses) {
             nanosleep(&pause, nullptr);
             ++pauses;
@@ -135,7 +135,7 @@ void free_scratch_of_lost_threads() {
     g_free.store(0, std::memory_order_relaxed);  // only this thread exists
     for (ThreadScratch* block = g_blocks.load(std::memory_order_relaxed); block != nullptr;
          block = block->next_block) {
-        if (block != t_scratch) {
+        if (block != g_own_scratch) {
             block->is_capturing.store(0, std::memory_order_relaxed);
             push_free(block);
         }

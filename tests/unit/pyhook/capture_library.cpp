@@ -1,5 +1,6 @@
 // The capture, callable from a Python program through ctypes: the tests compare its answers with
 // CPython's own. Built by conftest.py together with the sources it tests.
+#include <algorithm>
 #include <chrono>
 #include <cstdint>
 #include <cstdio>
@@ -9,6 +10,7 @@
 #include <vector>
 
 #include <dlfcn.h>
+#include <pthread.h>
 
 #include "allocator/record/stack_table.h"
 #include "pyhook/code_table.h"
@@ -155,6 +157,25 @@ PEAKLINE_TEST_EXPORT uint64_t peakline_test_epoch() {
 
 PEAKLINE_TEST_EXPORT void peakline_test_forget() {
     pyhook::forget_python_stacks();
+}
+
+PEAKLINE_TEST_EXPORT int peakline_test_watch_fork() {
+    return pthread_atfork(
+        [] {
+            mirror().mutex.lock();
+            table().prepare_fork();
+            pyhook::prepare_fork();
+        },
+        [] {
+            pyhook::parent_after_fork();
+            table().parent_after_fork();
+            mirror().mutex.unlock();
+        },
+        [] {
+            pyhook::child_after_fork();
+            table().child_after_fork();
+            mirror().mutex.unlock();
+        });
 }
 
 // How many of the code units get another line than expected (0: none). Offsets outside the code

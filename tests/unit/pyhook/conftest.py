@@ -1,7 +1,9 @@
 """The test library and the interpreters the tests run it in."""
 
+import functools
 import json
 import os
+import shutil
 import subprocess
 from pathlib import Path
 
@@ -13,15 +15,17 @@ FLAGS = [
     *("-std=c++20", "-O2", "-g", "-Wall", "-Wextra", "-Wpedantic", "-Wconversion", "-Wshadow"),
     *("-Werror", "-fvisibility=hidden", "-fno-exceptions", "-fPIC", "-shared", f"-I{ROOT}"),
 ]
+# The extension module and the registration with capture are tested with the whole library.
+NOT_CAPTURE = {"module.cpp", "register.cpp"}
 RECORD_SOURCES = ["stack_table.cpp", "raw_stack_cache.cpp"]
 PYENV = Path(os.environ.get("PYENV_ROOT", Path.home() / ".pyenv")) / "versions"
 INTERPRETERS = ["3.10", "3.11", "3.12", "3.13", "3.14", "system"]
 
 
-def build_library(output):
-    """Compiles the capture with the test functions around it."""
+def build_library(output, folder=ROOT / "pyhook"):
+    """Compiles the capture in `folder` with the test functions around it."""
     sources = [HERE / "capture_library.cpp"]
-    sources += [p for p in sorted((ROOT / "pyhook").glob("*.cpp")) if p.name != "module.cpp"]
+    sources += [p for p in sorted(folder.glob("*.cpp")) if p.name not in NOT_CAPTURE]
     sources += [ROOT / "allocator" / "record" / name for name in RECORD_SOURCES]
     command = ["g++", *FLAGS, *map(str, sources), "-o", str(output), "-ldl", "-pthread"]
     subprocess.run(command, check=True)
@@ -31,6 +35,23 @@ def build_library(output):
 @pytest.fixture(scope="session")
 def capture_library(tmp_path_factory):
     return build_library(tmp_path_factory.mktemp("pyhook") / "libcapture_test.so")
+
+
+@pytest.fixture
+def wrong_layout_library(tmp_path):
+    """A library that believes frames of 3.11 keep their code eight bytes further on."""
+    wrong = tmp_path / "pyhook"
+    shutil.copytree(
+        ROOT / "pyhook", wrong, ignore=shutil.ignore_patterns("peakline", "__pycache__")
+    )
+    layout = wrong / "python_layout.h"
+    text = layout.read_text()
+    start = text.index("kLayout311")
+    end = text.index("kLayout312")
+    row = text[start:end].replace(".frame_code = 32", ".frame_code = 40")
+    assert row != text[start:end]
+    layout.write_text(text[:start] + row + text[end:])
+    return build_library(tmp_path / "libwrong.so", folder=wrong)
 
 
 def find_interpreter(version):
@@ -50,19 +71,19 @@ def interpreter(request):
     return path
 
 
+def run_with(interpreter, library, name, *arguments, timeout=300):
+    """Runs a program of programs/ and returns the finished process."""
+    environment = dict(os.environ, PEAKLINE_TEST_LIBRARY=str(library))
+    environment.update(PYTHONIOENCODING="utf-8", PYTHONDONTWRITEBYTECODE="1")
+    program = HERE / "programs" / name
+    command = [str(interpreter), "-W", "ignore", str(program), *map(str, arguments)]
+    return subprocess.run(command, env=environment, capture_output=True, text=True, timeout=timeout)
+
+
 @pytest.fixture
 def run_program(capture_library, interpreter):
-    """Runs a program of programs/ and returns the finished process."""
-
-    def run(name, *arguments, timeout=300):
-        environment = dict(os.environ, PEAKLINE_TEST_LIBRARY=str(capture_library))
-        environment["PYTHONIOENCODING"] = "utf-8"
-        command = [str(interpreter), str(HERE / "programs" / name), *map(str, arguments)]
-        return subprocess.run(
-            command, env=environment, capture_output=True, text=True, timeout=timeout
-        )
-
-    return run
+    """run_with() for this interpreter and the library under test."""
+    return functools.partial(run_with, interpreter, capture_library)
 
 
 @pytest.fixture

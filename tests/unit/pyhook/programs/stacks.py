@@ -1,5 +1,8 @@
 """Compares captured stacks with traceback.extract_stack at the same place; prints JSON."""
 
+# Odd constructs are the point of this program.
+# ruff: noqa: B018, C400, C416, C417
+
 import asyncio
 import contextlib
 import ctypes
@@ -35,8 +38,9 @@ def compare(ours, theirs, flags, expected_flags=0):
     with lock:
         compared[scenario] = compared.get(scenario, 0) + 1
         if ours != theirs or flags != expected_flags:
-            mismatches.append({"scenario": scenario, "ours": ours[:40], "theirs": theirs[:40],
-                               "flags": flags})
+            mismatches.append(
+                {"scenario": scenario, "ours": ours[:40], "theirs": theirs[:40], "flags": flags}
+            )
 
 
 def check(*_):
@@ -215,7 +219,7 @@ def callbacks():
     functools.reduce(lambda total, value: check() + total + value, [1, 2, 3])
     functools.partial(check, 1)()
 
-    @functools.lru_cache(maxsize=None)
+    @functools.cache
     def cached(value):
         return check() + value
 
@@ -243,10 +247,7 @@ def decorators():
     @decorate
     @decorate
     def decorated(value):
-        return (
-            check()
-            + value
-        )
+        return check() + value
 
     decorated(1)
 
@@ -280,13 +281,22 @@ def handlers():
 
 
 def matches(value):
-    source = "def f(value):\n    match value:\n        case [x, y]:\n            check()\n" \
-             "        case {'k': z}:\n            check(\n\n z)\nf([1, 2])\nf({'k': 3})\n"
+    source = (
+        "def f(value):\n    match value:\n        case [x, y]:\n            check()\n"
+        "        case {'k': z}:\n            check(\n\n z)\nf([1, 2])\nf({'k': 3})\n"
+    )
     exec(compile(source, "match.py", "exec"), {"check": check})
 
 
-FILES = ["\u00e9t\u00e9.py", "\u043f\u0440\u0438\u043c\u0435\u0440.py", "\u6df1\u5ea6/\u30e2.py",
-         "smile_\U0001f600_\U00010437.py", "lone_\udc80_surrogate.py", "", "x" * 300 + "\u00fc.py"]
+FILES = [
+    "\u00e9t\u00e9.py",
+    "\u043f\u0440\u0438\u043c\u0435\u0440.py",
+    "\u6df1\u5ea6/\u30e2.py",
+    "smile_\U0001f600_\U00010437.py",
+    "lone_\udc80_surrogate.py",
+    "",
+    "x" * 300 + "\u00fc.py",
+]
 NAMES = ["gr\u00f6\u00dfe", "\u6df1\u3055", "\U00010437", "plain", "\u043f\u0440\u0438"]
 
 
@@ -314,13 +324,17 @@ def nested(depth, rng):
     if kind == 1:
         return (lambda: nested(depth - 1, rng))()
     if kind == 2:
+
         def generator():
             yield nested(depth - 1, rng)
+
         return list(generator())
     if kind == 3:
+
         class Local:
             def __init__(self):
                 nested(depth - 1, rng)
+
         return Local()
     if kind == 4:
         return [nested(depth - 1, rng) for _ in range(1)]
@@ -330,10 +344,13 @@ def nested(depth, rng):
     if kind == 6:
         return sorted([1], key=lambda _: (nested(depth - 1, rng), 0)[1])
     if kind == 7:
+
         def delegating():
             yield from (nested(depth - 1, rng) for _ in range(1))
+
         return [value for value in delegating()]
     if kind == 8:
+
         class Holder:
             @property
             def value(self):
@@ -341,6 +358,7 @@ def nested(depth, rng):
 
             def __getitem__(self, key):
                 return self.value
+
         return Holder()[1]
     if kind == 9:
         try:
@@ -356,10 +374,13 @@ def nested(depth, rng):
     if kind == 11:
         return functools.partial(nested, depth - 1)(rng)
     if kind == 12:
+
         async def coroutine():
             async def inner():
                 return nested(depth - 1, rng)
+
             return await inner()
+
         running = coroutine()
         with contextlib.suppress(StopIteration):
             running.send(None)
@@ -367,8 +388,10 @@ def nested(depth, rng):
     if kind == 13:
         return {key: nested(depth - 1, rng) for key in range(1)}
     if kind == 14:
+
         class Body:
             value = nested(depth - 1, rng)
+
         return Body.value
     return next(map(lambda _: nested(depth - 1, rng), [1]))
 
@@ -419,8 +442,16 @@ def main():
     sys.settrace(None)
     run("forgotten", c.library.peakline_test_forget)
     run("forgotten", random_nestings, 300, 5)
-    json.dump({"version": sys.version.split()[0], "attach_ms": attach_ms, "compared": compared,
-               "mismatch_count": len(mismatches), "mismatches": mismatches[:3]}, sys.stdout)
+    json.dump(
+        {
+            "version": sys.version.split()[0],
+            "attach_ms": attach_ms,
+            "compared": compared,
+            "mismatch_count": len(mismatches),
+            "mismatches": mismatches[:3],
+        },
+        sys.stdout,
+    )
 
 
 if __name__ == "__main__":

@@ -1,0 +1,76 @@
+"""Captured Python stacks against CPython's own answers, in every interpreter of this machine."""
+
+import pytest
+from conftest import find_interpreter, run_with
+
+MIN_COMPARED_STACKS = 6000
+MAX_ATTACH_MS = 50  # 1 to 3 in practice; the machine may be busy
+
+
+def test_every_frame_agrees_with_traceback_extract_stack(run_json):
+    result = run_json("stacks.py")
+    assert result["mismatch_count"] == 0, result["mismatches"]
+    assert sum(result["compared"].values()) >= MIN_COMPARED_STACKS
+    assert all(count > 0 for count in result["compared"].values())
+    assert result["attach_ms"] < MAX_ATTACH_MS
+
+
+def test_qualified_names_agree_with_the_code_objects(run_json):
+    result = run_json("qualified_names.py")
+    assert result["ours"] == result["theirs"]
+
+
+def test_lines_agree_with_co_lines_over_the_standard_library(run_json):
+    result = run_json("line_tables.py", timeout=600)
+    assert result["offsets"] > 1_000_000
+    assert (result["wrong"], result["wrong_positions"]) == (0, 0)
+
+
+def test_a_reused_code_address_never_names_the_old_function(run_json):
+    result = run_json("code_reuse.py")
+    assert result["distinct_addresses"] < result["captures"], "addresses were not reused"
+    assert result["wrong"] == 0
+    assert result["epoch_moves_for_unseen_code"] == 0
+
+
+def test_the_reuse_test_notices_when_code_deaths_go_unseen(run_json):
+    assert run_json("code_reuse.py", "unwatched")["wrong"] > 100
+
+
+def test_more_code_objects_than_the_table_holds_are_still_named_right(run_json):
+    assert run_json("many_codes.py")["wrong"] == 0
+
+
+def test_a_thread_capturing_while_the_interpreter_exits_does_not_crash(run_program):
+    for _ in range(20):
+        done = run_program("exit_while_capturing.py", timeout=60)
+        assert (done.returncode, done.stdout) == (0, "done\n"), done.stderr
+
+
+def test_short_lived_threads_reuse_their_memory(run_json):
+    result = run_json("thread_storm.py")
+    assert result["empty"] == 0
+    assert result["gained_kib"] < 4096  # 6000 threads with a page each would be 24 MB
+
+
+def test_a_forked_child_captures_right_stacks(run_json):
+    assert run_json("fork_child.py")["failures"] == 0
+
+
+def test_attaching_leaves_the_program_as_it_was(run_json):
+    result = run_json("attach_quietly.py")
+    # The one trace: the end of the interpreter is announced through the atexit module.
+    result["before"]["modules"] = sorted({*result["before"]["modules"], "atexit"})
+    assert result["before"] == result["after"]
+    assert result["exception"] == "ValueError('kept')"
+    assert result["traced_files"] == []
+
+
+def test_a_wrong_offset_switches_python_stacks_off_with_a_reason(wrong_layout_library):
+    path = find_interpreter("3.11") or find_interpreter("system")
+    if path is None:
+        pytest.skip("no Python 3.11 on this machine")
+    done = run_with(path, wrong_layout_library, "attach_quietly.py")
+    assert done.returncode == 1
+    assert "python stacks are off: Python 3.11." in done.stderr
+    assert "we see 0 frames" in done.stderr
