@@ -149,16 +149,8 @@ bool set_texts(PyObject* value, std::vector<std::string>* option) {
 }
 
 bool parse_options(PyObject* args, PyObject* kwargs, ReportOptions* options) {
-    static const char* kNames[] = {"by",
-                                   "frame",
-                                   "at",
-                                   "device",
-                                   "measure",
-                                   "top",
-                                   "hide",
-                                   "full_paths",
-                                   "cwd",
-                                   nullptr};
+    static const char* kNames[] = {
+        "by", "frame", "at", "device", "measure", "top", "hide", "full_paths", "cwd", nullptr};
     PyObject* by = nullptr;
     PyObject* frame = nullptr;
     PyObject* at = nullptr;
@@ -246,8 +238,8 @@ PyObject* trace_info(PyObject* object, PyObject*) {
 }
 
 PyObject* trace_summary_data(PyObject* object, PyObject* args, PyObject* kwargs) {
-    return parse_json(run_report(
-        object, args, kwargs, peakline::report::make_summary, OutputForm::kJson));
+    return parse_json(
+        run_report(object, args, kwargs, peakline::report::make_summary, OutputForm::kJson));
 }
 
 // ---- the type ---------------------------------------------------------------------------------

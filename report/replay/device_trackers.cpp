@@ -16,8 +16,12 @@ DeviceView& DeviceTrackers::add_view(uint32_t slot) {
         throw TraceError("no address space for the blocks of device " + std::to_string(slot) +
                          "; raise the limit (ulimit -v)");
     }
-    if (tracking_) {
+    // Its level was 0 through all ranges so far: that is a peak too, of no block.
+    if (was_tracking_) {
         view.tracker.start(newest_ordinal_, true, 0);
+    }
+    if (!tracking_) {
+        view.tracker.stop();
     }
     return view;
 }
@@ -54,7 +58,7 @@ bool DeviceTrackers::on_baseline(uint32_t device, int64_t bytes, uint64_t tick) 
 }
 
 void DeviceTrackers::start(uint64_t tick) {
-    tracking_ = true;
+    tracking_ = was_tracking_ = true;
     for (const auto& view : views_) {
         if (view != nullptr) {
             view->tracker.start(newest_ordinal_, true, tick);

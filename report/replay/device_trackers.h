@@ -94,6 +94,7 @@ private:
     uint64_t max_alloc_count_;
     uint64_t newest_ordinal_ = 0;
     bool tracking_ = false;
+    bool was_tracking_ = false;
     std::vector<std::unique_ptr<DeviceView>> views_;
 };
 

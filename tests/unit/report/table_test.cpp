@@ -40,25 +40,30 @@ TEST_CASE("a table cut by top ends with dots", "[report]") {
 }
 
 TEST_CASE("a block freed right after the peak is part of the peak", "[report]") {
-    const OpenTrace trace("start\n alloc a 1 100 stack=f.py:1:f\n alloc b 2 100 stack=f.py:2:f\n"
-                          "free b\n free a\n stop\n end\n");
+    const OpenTrace trace(
+        "start\n alloc a 1 100 stack=f.py:1:f\n alloc b 2 100 stack=f.py:2:f\n"
+        "free b\n free a\n stop\n end\n");
     CHECK(trace.replay().chosen.peak_bytes == 200);
-    CHECK(trace.rows() == "100 B  100 B  100 B  1  f.py:1 (f)\n100 B  200 B  100 B  1  f.py:2 (f)\n");
+    CHECK(trace.rows() ==
+          "100 B  100 B  100 B  1  f.py:1 (f)\n100 B  200 B  100 B  1  f.py:2 (f)\n");
 }
 
 TEST_CASE("only levels inside traced ranges count, with the level at their start", "[report]") {
-    const OpenTrace trace("alloc a 1 1000 untraced\n alloc x 9 9000 untraced\n free x\n"
-                          "start\n alloc b 2 10 stack=f.py:1:f\n free b\n stop\n"
-                          "alloc c 3 5000 untraced\n free c\n end\n");
+    const OpenTrace trace(
+        "alloc a 1 1000 untraced\n alloc x 9 9000 untraced\n free x\n"
+        "start\n alloc b 2 10 stack=f.py:1:f\n free b\n stop\n"
+        "alloc c 3 5000 untraced\n free c\n end\n");
     const auto result = trace.replay();
     CHECK(result.chosen.peak_bytes == 1010);
     CHECK(result.chosen.total_allocated_bytes == 10);
-    CHECK(trace.rows() == "1000 B  1000 B  1000 B  1  untraced\n10 B  1010 B  10 B  1  f.py:1 (f)\n");
+    CHECK(trace.rows() ==
+          "1000 B  1000 B  1000 B  1  untraced\n10 B  1010 B  10 B  1  f.py:1 (f)\n");
 }
 
 TEST_CASE("a deferred free leaves allocated at once and requested when completed", "[report]") {
-    const OpenTrace trace("start\n alloc a 1 1024 req=1000 stack=f.py:1:f\n defer a\n"
-                          "alloc b 2 1024 req=600 stack=f.py:2:f\n complete a\n stop\n end\n");
+    const OpenTrace trace(
+        "start\n alloc a 1 1024 req=1000 stack=f.py:1:f\n defer a\n"
+        "alloc b 2 1024 req=600 stack=f.py:2:f\n complete a\n stop\n end\n");
     CHECK(trace.replay().chosen.peak_bytes == 1024);
     CHECK(trace.replay("peak", "", "requested").chosen.peak_bytes == 1600);
     CHECK(trace.replay("end").blocks.level_bytes == 1024);
@@ -74,8 +79,9 @@ TEST_CASE("the table at the end keeps the peak and shows what is live", "[report
 
 TEST_CASE("the table at a time shows what was live then", "[report]") {
     // A tick is 128 ns: 7812500 ticks are a second.
-    const OpenTrace trace("start\n alloc a 1 100 stack=f.py:1:f\n wait 7812500\n"
-                          "alloc b 2 50 stack=f.py:2:f\n wait 7812500\n free a\n end\n");
+    const OpenTrace trace(
+        "start\n alloc a 1 100 stack=f.py:1:f\n wait 7812500\n"
+        "alloc b 2 50 stack=f.py:2:f\n wait 7812500\n free a\n end\n");
     CHECK(trace.replay("0.5").blocks.level_bytes == 100);
     CHECK(trace.replay("1s").blocks.level_bytes == 150);
     CHECK(trace.replay("1.9").blocks.level_bytes == 150);
@@ -83,10 +89,11 @@ TEST_CASE("the table at a time shows what was live then", "[report]") {
 }
 
 TEST_CASE("the peak of a phase counts every range of its name", "[report]") {
-    const OpenTrace trace("start\n alloc a 1 100 stack=f.py:1:f\n phase load\n"
-                          "alloc b 2 10 stack=f.py:2:f\n endphase load\n"
-                          "alloc c 3 900 stack=f.py:3:f\n free c\n phase load\n"
-                          "alloc d 4 30 stack=f.py:4:f\n free d\n endphase load\n stop\n end\n");
+    const OpenTrace trace(
+        "start\n alloc a 1 100 stack=f.py:1:f\n phase load\n"
+        "alloc b 2 10 stack=f.py:2:f\n endphase load\n"
+        "alloc c 3 900 stack=f.py:3:f\n free c\n phase load\n"
+        "alloc d 4 30 stack=f.py:4:f\n free d\n endphase load\n stop\n end\n");
     const auto result = trace.replay("load");
     CHECK(result.chosen.peak_bytes == 1010);
     CHECK(result.blocks.level_bytes == 140);
@@ -94,9 +101,10 @@ TEST_CASE("the peak of a phase counts every range of its name", "[report]") {
 }
 
 TEST_CASE("the default device is the one with the highest peak", "[report]") {
-    const OpenTrace trace("start\n alloc a 1 100 dev=0 stack=f.py:1:f\n free a\n"
-                          "alloc b 2 70 dev=1 stack=f.py:2:f\n alloc c 3 70 dev=1 stack=f.py:3:f\n"
-                          "alloc d 4 50 dev=0 stack=f.py:4:f\n stop\n end\n");
+    const OpenTrace trace(
+        "start\n alloc a 1 100 dev=0 stack=f.py:1:f\n free a\n"
+        "alloc b 2 70 dev=1 stack=f.py:2:f\n alloc c 3 70 dev=1 stack=f.py:3:f\n"
+        "alloc d 4 50 dev=0 stack=f.py:4:f\n stop\n end\n");
     CHECK(trace.replay().chosen.device == 1);
     CHECK(trace.replay().chosen.peak_bytes == 140);
     CHECK(trace.replay("peak", "0").chosen.peak_bytes == 100);
@@ -107,9 +115,10 @@ TEST_CASE("the default device is the one with the highest peak", "[report]") {
 }
 
 TEST_CASE("backward bytes belong to the forward line", "[report]") {
-    const OpenTrace trace("start\n alloc a 1 100 stack=m.py:5:forward\n"
-                          "alloc b 2 40 forward=m.py:5:forward op=MmBackward0\n"
-                          "alloc c 3 7 op=AccumulateGrad\n alloc d 4 6\n stop\n end\n");
+    const OpenTrace trace(
+        "start\n alloc a 1 100 stack=m.py:5:forward\n"
+        "alloc b 2 40 forward=m.py:5:forward op=MmBackward0\n"
+        "alloc c 3 7 op=AccumulateGrad\n alloc d 4 6\n stop\n end\n");
     CHECK(trace.rows() ==
           "140 B  140 B  100 B  2  m.py:5 (forward)\n"
           "7 B  147 B  7 B  1  no python frame: AccumulateGrad\n"
@@ -136,12 +145,14 @@ TEST_CASE("user frames pass over libraries and fall back to the leaf", "[report]
 }
 
 TEST_CASE("rows can be functions, files and stacks", "[report]") {
-    const OpenTrace trace("start\n alloc a 1 100 stack=m.py:5:A.run;t.py:1:main\n"
-                          "alloc b 2 40 stack=m.py:6:A.run;t.py:1:main\n"
-                          "alloc c 3 30 stack=m.py:6:B.run;t.py:2:main\n stop\n end\n");
+    const OpenTrace trace(
+        "start\n alloc a 1 100 stack=m.py:5:A.run;t.py:1:main\n"
+        "alloc b 2 40 stack=m.py:6:A.run;t.py:1:main\n"
+        "alloc c 3 30 stack=m.py:6:B.run;t.py:2:main\n stop\n end\n");
     SelectionText by;
     by.by = "function";
-    CHECK(trace.rows(by) == "140 B  140 B  100 B  2  m.py (A.run)\n30 B  170 B  30 B  1  m.py (B.run)\n");
+    CHECK(trace.rows(by) ==
+          "140 B  140 B  100 B  2  m.py (A.run)\n30 B  170 B  30 B  1  m.py (B.run)\n");
     by.by = "file";
     CHECK(trace.rows(by) == "170 B  170 B  40 B  3  m.py\n");
     by.by = "stack";
@@ -152,8 +163,9 @@ TEST_CASE("rows can be functions, files and stacks", "[report]") {
 }
 
 TEST_CASE("a baseline is an unknown block of the level", "[report]") {
-    const OpenTrace trace("start\n alloc a 1 100 stack=m.py:5:f\n baseline 0 50\n"
-                          "alloc b 2 10 stack=m.py:6:f\n baseline 0 -20\n stop\n end\n");
+    const OpenTrace trace(
+        "start\n alloc a 1 100 stack=m.py:5:f\n baseline 0 50\n"
+        "alloc b 2 10 stack=m.py:6:f\n baseline 0 -20\n stop\n end\n");
     const auto result = trace.replay();
     CHECK(result.chosen.peak_bytes == 160);
     CHECK(result.chosen.total_allocated_bytes == 110);

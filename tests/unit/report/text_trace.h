@@ -127,9 +127,8 @@ private:
             builder_.baseline(static_cast<uint32_t>(std::stoul(words.plain[1])),
                               std::stoll(words.plain[2]));
         } else if (verb == "loss") {
-            builder_.extended(
-                format::ExtendedType::kLoss,
-                fields({std::stoull(words.plain[1]), std::stoull(words.plain[2])}));
+            builder_.extended(format::ExtendedType::kLoss,
+                              fields({std::stoull(words.plain[1]), std::stoull(words.plain[2])}));
         } else {
             return false;
         }
@@ -140,9 +139,10 @@ private:
         const uint64_t address = std::stoull(words.plain[2], nullptr, 0);
         const uint64_t block_bytes = std::stoull(words.plain[3]);
         const uint64_t requested_bytes = words.number("req", block_bytes);
-        Bytes shape = fields(
-            {context_of(words), words.number("dev", 0), words.number("stream", 0),
-             requested_bytes});
+        Bytes shape = fields({context_of(words),
+                              words.number("dev", 0),
+                              words.number("stream", 0),
+                              requested_bytes});
         put_zz(shape, static_cast<int64_t>(block_bytes - requested_bytes));
         if (!words.has("class")) {
             ordinals_[words.plain[1]] = builder_.alloc_inline(shape, address);

@@ -42,6 +42,8 @@ struct BuiltChunk {
 
 class TraceBuilder {
 public:
+    TraceBuilder() : definitions_(begin_chunk(format::ChunkType::kDefs)) {}
+
     uint32_t define(format::DefType type, const Bytes& body) {
         Bytes record = fields({static_cast<uint64_t>(type), body.size()});
         record.insert(record.end(), body.begin(), body.end());
@@ -129,8 +131,7 @@ private:
     static constexpr size_t kNone = SIZE_MAX;
 
     void append(size_t& open, format::ChunkType type, const Bytes& record) {
-        if (open == kNone ||
-            chunks_[open].payload.size() + record.size() > format::kPayloadBytes) {
+        if (open == kNone || chunks_[open].payload.size() + record.size() > format::kPayloadBytes) {
             open = begin_chunk(type);
         }
         BuiltChunk& chunk = chunks_[open];
@@ -218,7 +219,7 @@ private:
     }
 
     std::vector<BuiltChunk> chunks_;
-    size_t definitions_ = kNone;
+    size_t definitions_;
     size_t events_ = kNone;
     size_t summary_ = kNone;
     std::map<format::DefType, uint32_t> definition_counts_;
