@@ -1,0 +1,70 @@
+"""Packaging: `pip install .` compiles the native libraries with make and ships their sources too.
+
+The sources go along because two parts are compiled against the user's torch when they are first
+needed (see pyhook/peakline/native_build.py).
+"""
+
+import shutil
+import subprocess
+import sys
+from pathlib import Path
+
+from setuptools import Distribution, setup
+from setuptools.command.build_py import build_py
+
+try:
+    from setuptools.command.bdist_wheel import bdist_wheel
+except ImportError:  # setuptools before 70.1
+    from wheel.bdist_wheel import bdist_wheel
+
+ROOT = Path(__file__).resolve().parent
+SHIPPED_SOURCES = (
+    "allocator/torch",
+    "allocator/record/trace_format.h",
+    "preload/simgpu",
+)
+
+
+class BuildWithNative(build_py):
+    """Compiles first, then collects; an editable install needs no copy of the sources."""
+
+    def run(self) -> None:
+        subprocess.run(
+            ["make", "-s", "-j2", "native", f"PYTHON={sys.executable}"], cwd=ROOT, check=True
+        )
+        super().run()
+        if not getattr(self, "editable_mode", False):
+            self.copy_sources(Path(self.build_lib) / "peakline" / "_native" / "src")
+
+    def copy_sources(self, target: Path) -> None:
+        """Copy what is compiled on the user's machine."""
+        for name in SHIPPED_SOURCES:
+            source = ROOT / name
+            (target / name).parent.mkdir(parents=True, exist_ok=True)
+            if source.is_dir():
+                ignored = shutil.ignore_patterns("__pycache__")
+                shutil.copytree(source, target / name, dirs_exist_ok=True, ignore=ignored)
+            else:
+                shutil.copy2(source, target / name)
+
+
+class LimitedApiWheel(bdist_wheel):
+    """One wheel for CPython 3.10 and later: the extension modules use the limited API."""
+
+    def get_tag(self) -> tuple[str, str, str]:
+        """Return the tag; the platform is this machine's."""
+        return "cp310", "abi3", super().get_tag()[2]
+
+
+class NativeDistribution(Distribution):
+    """Says that the wheel is not pure Python."""
+
+    def has_ext_modules(self) -> bool:
+        """Return True: the shared libraries are made by make, not by setuptools."""
+        return True
+
+
+setup(
+    cmdclass={"build_py": BuildWithNative, "bdist_wheel": LimitedApiWheel},
+    distclass=NativeDistribution,
+)
