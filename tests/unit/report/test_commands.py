@@ -1,0 +1,213 @@
+"""The commands table, summary and stats on a stored trace."""
+
+import json
+import os
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+ROOT = Path(__file__).parents[3]
+TRACE = ROOT / "tests" / "data" / "two_steps.trace"
+
+pytestmark = pytest.mark.skipif(
+    not (ROOT / "pyhook" / "peakline" / "_report.abi3.so").exists(),
+    reason="the report engine is not built: make build",
+)
+
+
+def peakline(*arguments, cwd=ROOT):
+    """Run the command line as a user does."""
+    environment = os.environ | {"PYTHONPATH": str(ROOT / "pyhook")}
+    return subprocess.run(
+        [sys.executable, "-m", "peakline", *map(str, arguments)],
+        capture_output=True,
+        text=True,
+        env=environment,
+        cwd=cwd,
+        check=False,
+    )
+
+
+def python(script):
+    """Run a program that gets the stored trace as its argument."""
+    return subprocess.run(
+        [sys.executable, "-c", script, str(TRACE)],
+        capture_output=True,
+        text=True,
+        env=os.environ | {"PYTHONPATH": str(ROOT / "pyhook")},
+        check=False,
+    )
+
+
+def test_table_has_exactly_its_form():
+    result = peakline("table", TRACE)
+    assert result.stdout == (
+        "Simulated device: NVIDIA H200 (kernels compute nothing; see README)\n"
+        "Max mem: 16.00 MB\n"
+        "Total mem allocated: 6.000 MB\n"
+        "Mem, Cumulative Mem, Median, Count, Location\n"
+        "12.00 MB  12.00 MB  8.000 MB  2  untraced\n"
+        "2.000 MB  14.00 MB  1.000 MB  2  /project/model.py:41 (forward)\n"
+        "2.000 MB  16.00 MB  2.000 MB  1  torch/nn/functional.py:2143 (softmax)\n"
+        "Device 0 shown; peaks: device 0 16.00 MB, device 1 3.000 MB\n"
+    )
+    assert result.stderr == f"Next: peakline table --by function {TRACE}\n"
+    assert result.returncode == 0
+
+
+def test_table_json_has_every_documented_field():
+    result = peakline("table", "--json", "--frame", "user", TRACE)
+    table = json.loads(result.stdout)
+    assert table["schema_version"] == 1
+    assert table["peak_bytes"] == table["total_bytes"] == 16 << 20
+    assert table["total_allocated_bytes"] == (6 << 20) + 512
+    assert table["untraced_bytes"] == 12 << 20
+    assert (table["device"], table["measure"], table["at"]) == (0, "allocated", "peak")
+    assert [device["device"] for device in table["devices"]] == [0, 1]
+    assert table["simulated"] == "NVIDIA H200"
+    assert (table["complete"], table["problems"], table["records_dropped"]) == (True, [], 0)
+    assert table["row_count"] == len(table["rows"]) == 3
+    assert sum(row["bytes"] for row in table["rows"]) == table["peak_bytes"]
+    assert table["rows"][2] == {
+        "key": "/project/model.py:41 (forward)",
+        "bytes": 2 << 20,
+        "cumulative_bytes": 16 << 20,
+        "median_bytes": 1 << 20,
+        "count": 2,
+        "backward_bytes": 1 << 20,
+        "share": 0.125,
+        "location": {
+            "file": "/project/model.py",
+            "line": 41,
+            "function": "forward",
+            "qualified_name": "Attention.forward",
+        },
+    }
+    assert table["rows"][1]["key"] == "/project/model.py:40 (forward)"
+    assert result.stderr == ""
+
+
+def test_top_cuts_text_and_json():
+    text = peakline("table", "--top", "1", TRACE).stdout.splitlines()
+    assert text[4:6] == ["12.00 MB  12.00 MB  8.000 MB  2  untraced", "..."]
+    table = json.loads(peakline("table", "--json", "--top", "1", TRACE).stdout)
+    assert (len(table["rows"]), table["row_count"]) == (1, 3)
+
+
+@pytest.mark.parametrize(
+    ("options", "total_bytes"),
+    [
+        (["--at", "end"], (12 << 20) + 512),
+        (["--at", "0.01"], 12 << 20),
+        (["--at", "step"], 16 << 20),
+        (["--measure", "requested"], (14 << 20) + 2000000),
+        (["--device", "1"], 3 << 20),
+        (["--device", "all"], 19 << 20),
+        (["--by", "file", "--hide", "*/model.py"], 16 << 20),
+    ],
+)
+def test_rows_sum_to_the_level_asked_for(options, total_bytes):
+    table = json.loads(peakline("table", "--json", *options, TRACE).stdout)
+    assert table["total_bytes"] == total_bytes
+    assert sum(row["bytes"] for row in table["rows"]) == total_bytes
+
+
+def test_paths_are_short_where_the_reader_knows_the_rest():
+    script = (
+        "import peakline._report as report, sys\n"
+        "print(report.Trace(sys.argv[1]).table(cwd='/project'))\n"
+        "print(report.Trace(sys.argv[1]).table(cwd='/project', full_paths=True))\n"
+    )
+    short, full = python(script).stdout.split("\n\n")[:2]
+    assert "  model.py:41 (forward)\n" in short
+    assert "  torch/nn/functional.py:2143 (softmax)\n" in short
+    assert "  /project/model.py:41 (forward)\n" in full
+    assert "  /venv/lib/python3.11/site-packages/torch/nn/functional.py:2143 (softmax)" in full
+
+
+def test_several_files_are_one_json_document():
+    documents = json.loads(peakline("table", "--json", TRACE, TRACE).stdout)
+    assert [document["peak_bytes"] for document in documents] == [16 << 20, 16 << 20]
+
+
+def test_summary_tells_what_ran():
+    text = peakline("summary", TRACE).stdout
+    assert "Command:         python train.py --steps 2\n" in text
+    assert "Python 3.11.7, torch 2.11.0, backend delegate" in text
+    assert "Device 0 peak:   16.00 MB allocated, 15.91 MB requested" in text
+    assert "Complete:        yes" in text
+    summary = json.loads(peakline("summary", "--json", TRACE).stdout)
+    assert summary["devices"][0]["requested"]["peak_bytes"] == (14 << 20) + 2000000
+    assert summary["table"]["peak_bytes"] == 16 << 20
+
+
+def test_stats_counts_the_whole_trace():
+    stats = json.loads(peakline("stats", "--json", TRACE).stdout)
+    assert stats["alloc_count"] == 8
+    assert stats["records"]["free_deferred"] == 1
+    assert stats["phases"] == ["step"]
+    assert stats["by_bytes"][0] == {"key": "untraced", "bytes": 12 << 20, "count": 2}
+    assert sum(size["count"] for size in stats["sizes"]) == 8
+    assert "Allocation sizes" in peakline("stats", TRACE).stdout
+
+
+@pytest.mark.parametrize(
+    ("arguments", "message"),
+    [
+        (["table", "missing.peak"], "missing.peak: cannot open the trace"),
+        (["table", "."], "is a directory"),
+        (["table", "README.md"], "is not a peakline trace"),
+        (["table", "--by", "moon", TRACE], "--by takes one of: line, function, file, stack"),
+        (["table", "--device", "9", TRACE], "devices in it: 0, 1"),
+        (["table", "--at", "nowhere", TRACE], "phase 'nowhere' is not in this trace"),
+    ],
+)
+def test_bad_input_ends_with_2_and_says_what_to_do(arguments, message, tmp_path):
+    (tmp_path / "README.md").write_text("This is not a trace, it is a text.\n" * 10)
+    result = peakline(*arguments, cwd=tmp_path)
+    assert result.returncode == 2
+    assert result.stderr.startswith("peakline: error: ")
+    assert message in result.stderr
+    assert result.stdout == ""
+
+
+def test_a_damaged_trace_is_read_and_told(tmp_path):
+    damaged = tmp_path / "cut.peak"
+    damaged.write_bytes(TRACE.read_bytes()[:-8])
+    result = peakline("table", damaged)
+    assert result.returncode == 0
+    assert "Max mem: 16.00 MB" in result.stdout
+    assert "was the program killed" in result.stdout
+    assert json.loads(peakline("table", "--json", damaged).stdout)["complete"] is False
+
+
+def test_a_closed_pipe_is_quiet():
+    environment = os.environ | {"PYTHONPATH": str(ROOT / "pyhook")}
+    command = [sys.executable, "-m", "peakline", "table", "--json", *[str(TRACE)] * 100]
+    with subprocess.Popen(
+        command, stdout=subprocess.PIPE, stderr=subprocess.PIPE, env=environment
+    ) as process:
+        process.stdout.close()
+        assert process.stderr.read() == b""
+        assert process.wait() == 0
+
+
+def test_a_trace_in_memory_reads_like_its_file():
+    script = (
+        "import peakline._report as report, sys, pathlib\n"
+        "path = pathlib.Path(sys.argv[1])\n"
+        "steps = []\n"
+        "memory = report.Trace(memoryview(path.read_bytes()), steps.append)\n"
+        "assert memory.table() == report.Trace(path).table()\n"
+        "assert memory.info()['meta']['host'] == 'test-host'\n"
+        "assert memory.summary_data()['devices'][1]['peak_bytes'] == 3 << 20\n"
+        "try:\n"
+        "    report.Trace(b'')\n"
+        "except report.TraceError as error:\n"
+        "    print(error)\n"
+    )
+    result = python(script)
+    assert result.stderr == ""
+    assert "trace in memory: the file is empty" in result.stdout
