@@ -125,6 +125,7 @@ def ensure_torch_part(torch: TorchInstallation) -> Path:
     stamp_file = target.with_suffix(".stamp")
     if target.exists() and stamp_file.exists() and stamp_file.read_text() == stamp:
         return target
+    _say(f"compiling the allocator part for torch {torch.version} (once, about 10 s)")
     target.parent.mkdir(parents=True, exist_ok=True)
     with tempfile.TemporaryDirectory(dir=target.parent) as scratch:
         built = _compile_torch_part(torch, Path(scratch))
@@ -137,6 +138,8 @@ def ensure_torch_part(torch: TorchInstallation) -> Path:
 def ensure_simulated_gpu(torch: TorchInstallation) -> Path:
     """Build the simulated GPU for this torch's CUDA unless it is there; return its folder."""
     folder = cache_folder() / f"simgpu-torch-{torch.version}"
+    if not (folder / "preload.txt").exists():
+        _say(f"compiling the simulated GPU for torch {torch.version} (once, about 2 minutes)")
     command = [
         sys.executable,
         str(source_root() / "preload" / "simgpu" / "build.py"),
@@ -153,6 +156,10 @@ def ensure_simulated_gpu(torch: TorchInstallation) -> Path:
             f"{(result.stderr or result.stdout).strip()[-2000:]}"
         )
     return folder
+
+
+def _say(text: str) -> None:
+    print(f"peakline: {text}", file=sys.stderr, flush=True)
 
 
 def _digest(files: list[Path], salt: str) -> str:

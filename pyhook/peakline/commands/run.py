@@ -208,7 +208,7 @@ def _set_simulation(plan: Plan, device: str, torch: TorchInstallation) -> list[s
         TRITON_LIBCUDA_PATH=str(folder),
     )
     plan.notes.append(f"simulated GPU {device}: kernels compute nothing, values read back are zero")
-    return (folder / "preload.txt").read_text().split()
+    return [str(folder / name) for name in (folder / "preload.txt").read_text().split()]
 
 
 def execute(plan: Plan) -> int:
