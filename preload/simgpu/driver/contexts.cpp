@@ -8,7 +8,28 @@
 namespace simgpu {
 namespace {
 
-thread_local std::vector<Context*> t_context_stack;
+// The contexts that a thread has pushed. Plain data: library destructors still call CUDA while the
+// process exits, after thread-local objects are gone.
+constexpr int kStackDepth = 64;
+struct ContextStack {
+    Context* contexts[kStackDepth];
+    int depth;
+};
+thread_local ContextStack t_context_stack;
+
+bool push_context(Context* context) {
+    if (t_context_stack.depth == kStackDepth) {
+        return false;
+    }
+    t_context_stack.contexts[t_context_stack.depth++] = context;
+    return true;
+}
+
+void pop_context() {
+    if (t_context_stack.depth > 0) {
+        --t_context_stack.depth;
+    }
+}
 
 // Contexts made with cuCtxCreate. Guarded by the world's lock.
 std::vector<Context*>& created_contexts() {
@@ -33,15 +54,15 @@ CUresult create_context(CUcontext* handle, unsigned flags, int device) {
     }
     auto* const context = new Context{device, flags, world.next_id(), false};
     created_contexts().push_back(context);
-    t_context_stack.push_back(context);
     *handle = to_handle(context);
-    return CUDA_SUCCESS;
+    return push_context(context) ? CUDA_SUCCESS : CUDA_ERROR_OUT_OF_MEMORY;
 }
 
 }  // namespace
 
 Context* current_context() {
-    return t_context_stack.empty() ? nullptr : t_context_stack.back();
+    const int depth = t_context_stack.depth;
+    return depth == 0 ? nullptr : t_context_stack.contexts[depth - 1];
 }
 
 bool is_context(CUcontext handle) {
@@ -136,7 +157,9 @@ SIMGPU_API CUresult cuCtxDestroy_v2(CUcontext handle) {
     }
     Context* const context = *found;
     created.erase(found);
-    std::erase(simgpu::t_context_stack, context);
+    if (simgpu::current_context() == context) {
+        simgpu::pop_context();
+    }
     simgpu::Device& device = world.device(context->device);
     device.discharge(device.profile().context_bytes);
     delete context;
@@ -147,12 +170,9 @@ SIMGPU_API CUresult cuCtxSetCurrent(CUcontext context) {
     if (context != nullptr && !simgpu::is_context(context)) {
         return CUDA_ERROR_INVALID_CONTEXT;
     }
-    auto& stack = simgpu::t_context_stack;
-    if (!stack.empty()) {
-        stack.pop_back();
-    }
+    simgpu::pop_context();
     if (context != nullptr) {
-        stack.push_back(simgpu::from_handle(context));
+        simgpu::push_context(simgpu::from_handle(context));
     }
     return CUDA_SUCCESS;
 }
@@ -167,19 +187,19 @@ SIMGPU_API CUresult cuCtxPushCurrent_v2(CUcontext context) {
     if (!simgpu::is_context(context)) {
         return CUDA_ERROR_INVALID_CONTEXT;
     }
-    simgpu::t_context_stack.push_back(simgpu::from_handle(context));
-    return CUDA_SUCCESS;
+    return simgpu::push_context(simgpu::from_handle(context)) ? CUDA_SUCCESS
+                                                              : CUDA_ERROR_OUT_OF_MEMORY;
 }
 
 SIMGPU_API CUresult cuCtxPopCurrent_v2(CUcontext* context) {
-    auto& stack = simgpu::t_context_stack;
-    if (stack.empty()) {
+    Context* const current = simgpu::current_context();
+    if (current == nullptr) {
         return CUDA_ERROR_INVALID_CONTEXT;
     }
     if (context != nullptr) {
-        *context = simgpu::to_handle(stack.back());
+        *context = simgpu::to_handle(current);
     }
-    stack.pop_back();
+    simgpu::pop_context();
     return CUDA_SUCCESS;
 }
 

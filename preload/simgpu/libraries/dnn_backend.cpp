@@ -157,6 +157,15 @@ SIMGPU_API cudnnStatus_t cudnnBackendGetAttribute(const cudnnBackendDescriptor_t
         case CUDNN_ATTR_OPERATIONGRAPH_ENGINE_GLOBAL_COUNT:
             give_number(1, wanted_count, found_count, values);
             return CUDNN_STATUS_SUCCESS;
+        case CUDNN_ATTR_ENGINECFG_SHARED_MEMORY_USED:
+            if (values != nullptr && wanted_count > 0) {
+                *static_cast<int32_t*>(values) = 0;
+            }
+            if (found_count != nullptr) {
+                *found_count = 1;
+            }
+            return CUDNN_STATUS_SUCCESS;
+        case CUDNN_ATTR_ENGINECFG_WORKSPACE_SIZE:
         case CUDNN_ATTR_ENGINE_GLOBAL_INDEX:
         case CUDNN_ATTR_EXECUTION_PLAN_WORKSPACE_SIZE:
             give_number(0, wanted_count, found_count, values);

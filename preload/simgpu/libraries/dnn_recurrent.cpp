@@ -120,11 +120,25 @@ MatrixPlace matrix_place(const RecurrentLayers& layers, int pseudo_layer, int li
     return {offset, layers.projected_size, layers.hidden_size};
 }
 
-void describe(cudnnTensorDescriptor_t descriptor,
-              const RecurrentLayers& layers,
-              int rows,
-              int columns) {
-    const int sizes[3] = {1, rows, columns};
+MatrixPlace bias_place(const RecurrentLayers& layers, int pseudo_layer, int linear_layer) {
+    const size_t offset =
+        all_matrix_elements(layers, pseudo_layer_count(layers)) +
+        static_cast<size_t>(pseudo_layer) * bias_elements(layers) +
+        static_cast<size_t>(linear_layer) * static_cast<size_t>(layers.hidden_size);
+    return {offset, layers.hidden_size, 1};
+}
+
+// A program may ask for the matrix only, or for the bias only.
+void give_weight(const RecurrentLayers& layers,
+                 uintptr_t start,
+                 const MatrixPlace& place,
+                 cudnnTensorDescriptor_t descriptor,
+                 void** weight) {
+    if (descriptor == nullptr || weight == nullptr) {
+        return;
+    }
+    *weight = reinterpret_cast<void*>(start + place.element_offset * element_bytes(layers.type));
+    const int sizes[3] = {1, place.rows, place.columns};
     simgpu::set_shape(
         reinterpret_cast<simgpu::TensorShape*>(descriptor), layers.type, 3, sizes, nullptr);
 }
@@ -185,21 +199,15 @@ SIMGPU_API cudnnStatus_t cudnnGetRNNWeightParams(cudnnHandle_t,
                                                  cudnnTensorDescriptor_t bias_descriptor,
                                                  void** bias) {
     const RecurrentLayers& layers = *to_layers(descriptor);
-    const int gates = gate_count(layers);
     const auto start = reinterpret_cast<uintptr_t>(weights);
     const MatrixPlace place = matrix_place(layers, pseudo_layer, linear_layer);
-    *matrix = reinterpret_cast<void*>(start + place.element_offset * element_bytes(layers.type));
-    describe(matrix_descriptor, layers, place.rows, place.columns);
-
-    *bias = nullptr;
-    const bool has_bias = linear_layer < bias_sets(layers) * gates;
-    describe(bias_descriptor, layers, has_bias ? layers.hidden_size : 0, 1);
+    give_weight(layers, start, place, matrix_descriptor, matrix);
+    const bool has_bias = linear_layer < bias_sets(layers) * gate_count(layers);
     if (has_bias) {
-        const size_t offset =
-            all_matrix_elements(layers, pseudo_layer_count(layers)) +
-            static_cast<size_t>(pseudo_layer) * bias_elements(layers) +
-            static_cast<size_t>(linear_layer) * static_cast<size_t>(layers.hidden_size);
-        *bias = reinterpret_cast<void*>(start + offset * element_bytes(layers.type));
+        give_weight(
+            layers, start, bias_place(layers, pseudo_layer, linear_layer), bias_descriptor, bias);
+    } else if (bias != nullptr) {
+        *bias = nullptr;
     }
     return CUDNN_STATUS_SUCCESS;
 }

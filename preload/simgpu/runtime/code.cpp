@@ -6,7 +6,6 @@
 #include <cstring>
 #include <mutex>
 #include <unordered_map>
-#include <vector>
 
 #include "runtime/runtime_state.h"
 
@@ -77,10 +76,17 @@ cudaError_t find_variable(const void* symbol, DeviceVariable* found) {
     return cudaSuccess;
 }
 
-std::vector<LaunchConfiguration>& pushed_configurations() {
-    static thread_local std::vector<LaunchConfiguration> configurations;
-    return configurations;
-}
+// <<<...>>> pushes and its stub pops, at most a few deep. Plain data: kernels may be launched while
+// the process exits.
+struct PushedConfiguration {
+    uint3 grid;
+    uint3 block;
+    size_t dynamic_shared_bytes;
+    cudaStream_t stream;
+};
+constexpr int kPushDepth = 16;
+thread_local PushedConfiguration t_pushed[kPushDepth];
+thread_local int t_pushed_count = 0;
 
 bool is_valid(dim3 grid, dim3 block) {
     constexpr unsigned kMaxYZ = 65535;
@@ -197,7 +203,10 @@ SIMGPU_API unsigned __cudaPushCallConfiguration(dim3 grid,
                                                 dim3 block,
                                                 size_t dynamic_shared_bytes,
                                                 cudaStream_t stream) {
-    pushed_configurations().push_back({grid, block, dynamic_shared_bytes, stream});
+    if (t_pushed_count == kPushDepth) {
+        return 1;
+    }
+    t_pushed[t_pushed_count++] = {grid, block, dynamic_shared_bytes, stream};
     return 0;
 }
 
@@ -205,12 +214,10 @@ SIMGPU_API cudaError_t __cudaPopCallConfiguration(dim3* grid,
                                                   dim3* block,
                                                   size_t* dynamic_shared_bytes,
                                                   void* stream) {
-    auto& configurations = pushed_configurations();
-    if (configurations.empty()) {
+    if (t_pushed_count == 0) {
         return finish(cudaErrorMissingConfiguration);
     }
-    const LaunchConfiguration shape = configurations.back();
-    configurations.pop_back();
+    const PushedConfiguration& shape = t_pushed[--t_pushed_count];
     *grid = shape.grid;
     *block = shape.block;
     *dynamic_shared_bytes = shape.dynamic_shared_bytes;
