@@ -70,7 +70,7 @@ format: ## put every file into the project's format
 	@git ls-files '*.cpp' '*.h' | xargs clang-format -i
 	@$(PYTHON) -m ruff format -q . && $(PYTHON) -m ruff check -q --fix .
 
-bench: build ## print the cost of recording and the speed of reading (tables, no verdict)
+bench: build $(BUILD)/recorder_bench ## print the cost of recording and the speed of reading (tables, no verdict)
 	@$(PYTHON) tests/bench/bench_events.py
 	@$(PYTHON) tests/bench/bench_reader.py
 
@@ -128,6 +128,9 @@ $(PACKAGE)/_report.abi3.so: $(BUILD)/report/module.o $(BUILD)/libreport.a
 	$(CXX) -shared -o $@ $^
 
 $(BUILD)/unit_tests: $(call object,$(UNIT_TEST_SOURCES)) $(RECORDER_OBJECTS) $(BUILD)/libreport.a
+	$(CXX) -o $@ $^ -lunwind -ldl -lpthread
+
+$(BUILD)/recorder_bench: $(BUILD)/tests/bench/recorder_bench.o $(RECORDER_OBJECTS)
 	$(CXX) -o $@ $^ -lunwind -ldl -lpthread
 
 # Catch2's own header is not ours to warn about.
