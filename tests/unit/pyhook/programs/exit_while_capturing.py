@@ -10,7 +10,7 @@ import capture as c
 
 
 class Lingering:
-    """Dies late in the shutdown, when the states of other threads are freed: reuses their memory."""
+    """Dies late in the shutdown and reuses the memory of the freed states of other threads."""
 
     def __init__(self):
         self.sleep = time.sleep
