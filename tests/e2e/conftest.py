@@ -1,0 +1,165 @@
+"""Runs programs under peakline and reads what it recorded, for the end-to-end tests.
+
+A test asks for `lab` (the interpreter that runs pytest) or `each_lab` (the same, once for every
+interpreter in PEAKLINE_TEST_PYTHONS, separated by colons). Programs live in tests/programs. With
+PEAKLINE_TEST_DEVICE=gpu they run on the real GPU, else on a simulated one.
+"""
+
+from __future__ import annotations
+
+import functools
+import itertools
+import json
+import os
+import subprocess
+import sys
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+ROOT = Path(__file__).resolve().parents[2]
+PROGRAMS = ROOT / "tests" / "programs"
+ON_GPU = os.environ.get("PEAKLINE_TEST_DEVICE") == "gpu"
+LIMIT_SECONDS = 300
+# A folder with a built simulated GPU for each torch version, used instead of --simulate.
+OVERRIDE = os.environ.get("PEAKLINE_TEST_SIMGPU", "")
+PYTHONS = [
+    sys.executable,
+    *(p for p in os.environ.get("PEAKLINE_TEST_PYTHONS", "").split(":") if p),
+]
+
+
+@dataclass(frozen=True)
+class Run:
+    """One finished program. `status` is an exit code as the shell sees it."""
+
+    status: int
+    stdout: str
+    stderr: str
+    trace: Path
+
+    @property
+    def said(self) -> Any:
+        """The JSON document on the last line of standard output."""
+        assert self.status == 0, f"status {self.status}\n{self.stdout}\n{self.stderr}"
+        return json.loads(self.stdout.strip().splitlines()[-1])
+
+    @property
+    def notes(self) -> list[str]:
+        """What peakline told the user, without the word about the simulated GPU."""
+        lines = [line for line in self.stderr.splitlines() if line.startswith("peakline: ")]
+        return [line for line in lines if "simulated GPU" not in line]
+
+
+@dataclass
+class Lab:
+    """Runs programs with one interpreter; every run has a trace file of its own."""
+
+    python: str
+    folder: Path
+    _kept: dict[object, Run] = field(default_factory=dict)
+    _numbers: Iterator[int] = field(default_factory=itertools.count)
+
+    def run(
+        self,
+        program: str | Path,
+        *arguments: str,
+        options: Sequence[str] = (),
+        device: str = "h200",
+        environment: Mapping[str, str] | None = None,
+    ) -> Run:
+        """Run a program of tests/programs (or a path) under `peakline run`.
+
+        `options` go to `peakline run`; "--no-record" among them gives the run without peakline.
+        """
+        folder = self.folder / f"run{next(self._numbers)}"
+        folder.mkdir()
+        trace = folder / "run.peak"
+        command = [sys.executable, "-m", "peakline", "run", "-q", "-o", str(trace)]
+        if not ON_GPU and not OVERRIDE:
+            command += ["--simulate", device]
+        command += ["--python", self.python, *options]
+        words = [str(PROGRAMS / program), *arguments] if Path(program).suffix else [str(program)]
+        result = subprocess.run(
+            [*command, *words],
+            cwd=folder,
+            env=self.environment({**_override(self.python, device), **(environment or {})}),
+            capture_output=True,
+            text=True,
+            timeout=LIMIT_SECONDS,
+            check=False,
+        )
+        return Run(result.returncode, result.stdout, result.stderr, trace)
+
+    def once(self, program: str, *arguments: str, **how: Any) -> Run:
+        """Like `run`, but the same program with the same options runs only once a session."""
+        key = (program, arguments, json.dumps(how, sort_keys=True))
+        if key not in self._kept:
+            self._kept[key] = self.run(program, *arguments, **how)
+        return self._kept[key]
+
+    def table(self, trace: Path, *options: str) -> dict[str, Any]:
+        """Return `peakline table --json` of a trace."""
+        return json.loads(self.report("table", trace, "--json", *options))
+
+    def report(self, command: str, trace: Path, *options: str) -> str:
+        """Return what a reading command prints; it must succeed."""
+        result = self.peakline(command, str(trace), *options)
+        assert result.returncode == 0, result.stderr
+        return result.stdout
+
+    def peakline(self, *words: str) -> subprocess.CompletedProcess[str]:
+        """Run any peakline command."""
+        return subprocess.run(
+            [sys.executable, "-m", "peakline", *words],
+            cwd=self.folder,
+            env=self.environment(None),
+            capture_output=True,
+            text=True,
+            timeout=LIMIT_SECONDS,
+            check=False,
+        )
+
+    def environment(self, more: Mapping[str, str] | None) -> dict[str, str]:
+        """Return the environment of a run: ours, without what would change the program."""
+        unwanted = ("PYTORCH_", "PEAKLINE_TEST", "LD_PRELOAD", "PEAKLINE_OUTPUT")
+        kept = {k: v for k, v in os.environ.items() if not k.startswith(unwanted)}
+        return {**kept, "PYTHONPATH": str(ROOT / "pyhook"), **(more or {})}
+
+
+@functools.lru_cache
+def _override(python: str, device: str) -> dict[str, str]:
+    if not OVERRIDE:
+        return {}
+    question = "import importlib.metadata as m; print(m.version('torch'))"
+    answer = subprocess.run([python, "-c", question], capture_output=True, text=True, check=True)
+    folder = Path(OVERRIDE, answer.stdout.strip())
+    libraries = (folder / "preload.txt").read_text().split()
+    return {
+        "LD_PRELOAD": ":".join(str(folder / name) for name in libraries),
+        "PEAKLINE_SIM_DEVICE": device,
+        "PEAKLINE_SIMULATED": device,
+        "TRITON_LIBCUDA_PATH": str(folder),
+    }
+
+
+def _make_lab(python: str, factory: pytest.TempPathFactory) -> Lab:
+    return Lab(python, factory.mktemp("lab"))
+
+
+@pytest.fixture(scope="session")
+def lab(tmp_path_factory: pytest.TempPathFactory) -> Lab:
+    return _make_lab(PYTHONS[0], tmp_path_factory)
+
+
+@pytest.fixture(scope="session")
+def _labs(lab: Lab, tmp_path_factory: pytest.TempPathFactory) -> dict[str, Lab]:
+    return {p: lab if p == lab.python else _make_lab(p, tmp_path_factory) for p in PYTHONS}
+
+
+@pytest.fixture(scope="session", params=PYTHONS, ids=lambda python: Path(python).parts[-3])
+def each_lab(request: pytest.FixtureRequest, _labs: dict[str, Lab]) -> Lab:
+    return _labs[request.param]
