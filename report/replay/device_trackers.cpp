@@ -53,7 +53,6 @@ bool DeviceTrackers::on_baseline(uint32_t device, int64_t bytes, uint64_t tick) 
         view.tracker.on_untraced_alloc(newest_ordinal_, static_cast<uint64_t>(bytes), tick);
     }
     view.baseline_bytes += bytes;
-    note_baseline_at_peak(view);
     return true;
 }
 
