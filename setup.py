@@ -29,6 +29,7 @@ class BuildWithNative(build_py):
     """Compiles first, then collects; an editable install needs no copy of the sources."""
 
     def run(self) -> None:
+        """Run make, collect the package, add the sources."""
         subprocess.run(
             ["make", "-s", "-j2", "native", f"PYTHON={sys.executable}"], cwd=ROOT, check=True
         )

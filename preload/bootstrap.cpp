@@ -1,10 +1,10 @@
 // The preloaded library: libc only. It does nothing (no output, no file, no constructor) until
 // torch initialises CUDA; then it loads libpeakline.so from its own folder, once. Everything it
 // interposes forwards to the real function, before, after and whenever loading failed.
+#include <cstdint>
+#include <cstring>
+
 #include <dlfcn.h>
-#include <stdint.h>
-#include <stdlib.h>
-#include <string.h>
 #include <unistd.h>
 
 #define EXPORT __attribute__((visibility("default")))
@@ -61,6 +61,7 @@ extern "C" {
 
 // int c10::cuda::device_count_ensure_non_zero(). Throws when there is no GPU; that passes through
 // and nothing is loaded.
+// NOLINTNEXTLINE(readability-identifier-naming): torch's own name.
 EXPORT int _ZN3c104cuda28device_count_ensure_non_zeroEv() {
     static int (*real)() = nullptr;
     if (real == nullptr) {
@@ -78,7 +79,7 @@ EXPORT int _ZN3c104cuda28device_count_ensure_non_zeroEv() {
 }
 
 // Forked and spawned workers leave by _exit, where no exit handler runs.
-[[noreturn]] EXPORT void _exit(int status) {
+EXPORT void _exit(int status) {
     if (g_end_of_process != nullptr) {
         g_end_of_process();
     }

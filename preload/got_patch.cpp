@@ -121,7 +121,8 @@ int visit(dl_phdr_info* info, size_t, void* data) {
         const Imports imports = find_imports(
             reinterpret_cast<const ElfW(Dyn)*>(info->dlpi_addr + info->dlpi_phdr[i].p_vaddr));
         for (int table = 0; table < 2; ++table) {
-            if (imports.tables[table] != nullptr && imports.symbols != nullptr) {
+            if (imports.tables[table] != nullptr && imports.symbols != nullptr &&
+                imports.strings != nullptr) {
                 patch_table(info, imports, imports.tables[table], imports.counts[table], request);
             }
         }

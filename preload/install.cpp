@@ -46,13 +46,13 @@ void put_meta(const char* key, const char* value) {
 }
 
 void parse_run_id(const char* hex, unsigned char* uuid) {
-    for (int i = 0; i < 16; ++i) {
-        unsigned byte = 0;
-        if (sscanf(hex + 2 * i, "%2x", &byte) != 1) {
-            memset(uuid, 0, 16);
-            return;
-        }
-        uuid[i] = static_cast<unsigned char>(byte);
+    memset(uuid, 0, 16);
+    if (strlen(hex) != 32 || strspn(hex, "0123456789abcdef") != 32) {
+        return;
+    }
+    const auto digit = [](char c) { return c <= '9' ? c - '0' : c - 'a' + 10; };
+    for (size_t i = 0; i < 16; ++i) {
+        uuid[i] = static_cast<unsigned char>(digit(hex[2 * i]) * 16 + digit(hex[2 * i + 1]));
     }
 }
 
@@ -157,7 +157,7 @@ Installed& installed() {
 }
 
 int open_trace_at(Installed& state, const char* path, bool replace) {
-    ProcessNames names;
+    ProcessNames names{};
     read_process_names(&names);
     snprintf(state.trace_path, sizeof state.trace_path, "%s", path);
     int error = make_parent_folders(path);
@@ -176,7 +176,7 @@ int open_trace_at(Installed& state, const char* path, bool replace) {
 }
 
 int open_configured_trace(Installed& state) {
-    ProcessNames names;
+    ProcessNames names{};
     read_process_names(&names);
     char first[kPathBytes];
     char path[kPathBytes];
@@ -198,12 +198,7 @@ int open_configured_trace(Installed& state) {
     return EEXIST;
 }
 
-}  // namespace peakline::preload
-
-extern "C" __attribute__((visibility("default"))) int32_t peakline_enter(int32_t way_in,
-                                                                         char* message,
-                                                                         size_t room) {
-    using namespace peakline::preload;
+int32_t enter(int32_t way_in, char* message, size_t room) {
     Installed& state = installed();
     message[0] = '\0';
     if (state.is_on) {
@@ -234,4 +229,12 @@ extern "C" __attribute__((visibility("default"))) int32_t peakline_enter(int32_t
         peakline_start_tracing();
     }
     return kPeaklineOk;
+}
+
+}  // namespace peakline::preload
+
+extern "C" __attribute__((visibility("default"))) int32_t peakline_enter(int32_t way_in,
+                                                                         char* message,
+                                                                         size_t room) {
+    return peakline::preload::enter(way_in, message, room);
 }

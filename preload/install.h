@@ -2,6 +2,7 @@
 #pragma once
 
 #include <cstddef>
+#include <cstdint>
 
 #include "options.h"
 
@@ -25,6 +26,8 @@ Installed& installed();
 
 // Opens the trace the options ask for and writes the meta data. Returns 0 or an errno.
 int open_configured_trace(Installed& state);
+// The body of peakline_enter().
+int32_t enter(int32_t way_in, char* message, size_t room);
 int open_trace_at(Installed& state, const char* path, bool replace);
 
 }  // namespace peakline::preload

@@ -50,6 +50,7 @@ void say(const char* format, ...) {
     constexpr size_t kPrefix = 10;
     va_list arguments;
     va_start(arguments, format);
+    // NOLINTNEXTLINE(clang-analyzer-valist.Uninitialized): va_start stands above.
     const int wanted = vsnprintf(line + kPrefix, sizeof line - kPrefix - 1, format, arguments);
     va_end(arguments);
     size_t length = kPrefix + (wanted > 0 ? static_cast<size_t>(wanted) : 0);

@@ -14,7 +14,7 @@ struct Options {
     char backend[32] = "delegate";     // PEAKLINE_BACKEND
     char stacks[16] = "all";           // PEAKLINE_STACKS: all, python, native or none
     char torch_part[kPathBytes] = "";  // PEAKLINE_TORCH_PART: the library built for this torch
-    char cache_dir[3072] = "";        // PEAKLINE_CACHE_DIR
+    char cache_dir[3072] = "";         // PEAKLINE_CACHE_DIR
     char simulated[256] = "";          // PEAKLINE_SIMULATED: name of the simulated device
     char force[8] = "";                // PEAKLINE_FORCE: 1 replaces an existing file
 };

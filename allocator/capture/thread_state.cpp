@@ -13,7 +13,7 @@
 
 namespace peakline::capture {
 
-thread_local ThreadState* t_thread_state = nullptr;
+thread_local ThreadState* g_thread_state = nullptr;
 
 namespace {
 
@@ -26,7 +26,7 @@ pthread_once_t g_exit_key_once = PTHREAD_ONCE_INIT;
 // again for it (up to PTHREAD_DESTRUCTOR_ITERATIONS times; after that one state stays in use).
 void give_state_back(void* pointer) {
     auto* state = static_cast<ThreadState*>(pointer);
-    t_thread_state = nullptr;
+    g_thread_state = nullptr;
     const record::LockGuard guard(g_free_lock);
     state->next_free = g_free_states;
     g_free_states = state;
@@ -66,7 +66,7 @@ ThreadState* thread_state_slow(record::StackTable& table) {
     prctl(PR_GET_NAME, name);
     state->thread_id = table.add_thread(
         static_cast<uint32_t>(syscall(SYS_gettid)), name, strnlen(name, sizeof name));
-    t_thread_state = state;
+    g_thread_state = state;
     pthread_setspecific(g_exit_key, state);
     return state;
 }

@@ -18,8 +18,8 @@ struct SequenceRing;
 
 // An autograd node being executed: the stack that created it, and its name.
 struct RunningNode {
-    uint32_t forward_node;
-    uint32_t operator_name;
+    uint32_t forward_node = 0;
+    uint32_t operator_name = 0;
 };
 
 // What is known before the allocator takes its lock, used when it reports the block.
@@ -42,22 +42,22 @@ struct ThreadState {
     PendingAlloc pending;
     TracedAlloc traced;
     uint64_t completed_address = 0;  // last block whose free completed, see torch_hooks
-    RunningNode nodes[kMaxNodeDepth];
+    RunningNode nodes[kMaxNodeDepth] = {};
     uint32_t node_depth = 0;
     RunningNode last_node{};  // the one that ended last: its sums come after its end
     uint64_t autograd_thread_id = 0;
     SequenceRing* sequences = nullptr;
-    void* native_frames[kMaxNativeFrames];
+    void* native_frames[kMaxNativeFrames] = {};
     ThreadState* next_free = nullptr;
 };
 
 // This thread's state; nullptr when memory cannot be had.
 ThreadState* thread_state_slow(record::StackTable& table);
 
-extern thread_local ThreadState* t_thread_state __attribute__((tls_model("initial-exec")));
+extern thread_local ThreadState* g_thread_state __attribute__((tls_model("initial-exec")));
 
 inline ThreadState* thread_state(record::StackTable& table) {
-    ThreadState* state = t_thread_state;
+    ThreadState* state = g_thread_state;
     return state != nullptr ? state : thread_state_slow(table);
 }
 

@@ -12,7 +12,7 @@
 namespace peakline::record {
 namespace {
 
-constexpr uint64_t kGrowBytes = 4 * 1024 * 1024;
+constexpr uint64_t kGrowBytes = uint64_t{4} << 20;
 constexpr size_t kMemoryTraceCapacity = size_t{1} << 32;
 
 uint64_t chunk_offset(uint64_t index) {

@@ -14,12 +14,12 @@ namespace peakline::record {
 
 // One allocation as it goes to the trace.
 struct AllocEvent {
-    uint64_t address;
-    uint64_t requested_bytes;
-    uint64_t block_bytes;
-    uint32_t context;
-    uint32_t stream;  // id of StackTable::intern_stream
-    uint32_t device;
+    uint64_t address = 0;
+    uint64_t requested_bytes = 0;
+    uint64_t block_bytes = 0;
+    uint32_t context = 0;
+    uint32_t stream = 0;  // id of StackTable::intern_stream
+    uint32_t device = 0;
     uint32_t unused = 0;  // no padding: events are compared by their bytes
 };
 static_assert(sizeof(AllocEvent) == 40);
@@ -63,9 +63,9 @@ private:
     };
     // A class is a repeated (context, device, stream, sizes); defined on its second sighting.
     struct ClassSlot {
-        AllocEvent shape;    // address 0
-        uint32_t class_id;   // 0: seen once
-        uint32_t writer_id;  // which open() this belongs to
+        AllocEvent shape;        // address 0
+        uint32_t class_id = 0;   // 0: seen once
+        uint32_t writer_id = 0;  // which open() this belongs to
     };
 
     bool make_room_slow(OpenChunk& chunk, format::ChunkType type, size_t bytes);

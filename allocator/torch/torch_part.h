@@ -45,14 +45,6 @@ enum class Backend : int32_t {
     kPluggableMalloc = 4,
 };
 
-// For the plain C interface (pluggable.h): how it reaches torch when the part is loaded.
-struct PluggableBase {
-    void* (*allocate)(size_t bytes, int device, void* stream);
-    void (*free)(void* address, int device, void* stream);
-    // Throws torch's own out-of-memory error.
-    [[noreturn]] void (*throw_out_of_memory)(size_t bytes, int device, const char* detail);
-};
-
 enum class InstallResult : int32_t {
     kInstalled = 0,
     kAlreadyInitialised = 1,  // CUDA was up before us: the allocator cannot be replaced any more

@@ -176,10 +176,8 @@ def _include_folders(torch: TorchInstallation) -> list[str]:
     folders = [include, include / "torch" / "csrc" / "api" / "include"]
     nvidia = torch.site_packages / "nvidia"
     candidates = [*sorted(nvidia.glob("cu*/include")), nvidia / "cuda_runtime" / "include"]
-    for name in ("CUDA_HOME", "CUDA_PATH"):
-        if os.environ.get(name):
-            candidates.append(Path(os.environ[name]) / "include")
-    candidates.append(Path("/usr/local/cuda/include"))
+    roots = [os.environ.get("CUDA_HOME"), os.environ.get("CUDA_PATH"), "/usr/local/cuda"]
+    candidates += [Path(root) / "include" for root in roots if root]
     for folder in candidates:
         if (folder / "cuda_runtime_api.h").exists():
             folders.append(folder)

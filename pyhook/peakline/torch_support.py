@@ -34,4 +34,4 @@ def initialise_cuda() -> None:
     import torch
 
     if torch.cuda.is_available():
-        torch.cuda.init()
+        torch.cuda.init()  # type: ignore[no-untyped-call,unused-ignore]

@@ -155,7 +155,7 @@ def trace(path: str | os.PathLike[str], *, overwrite: bool = False) -> Iterator[
 
 @contextlib.contextmanager
 def phase(name: str) -> Iterator[None]:
-    """Name a part of the run, for ``--at NAME``. Phases nest; without a recorder nothing happens."""
+    """Name a part of the run, for ``--at NAME``. Phases nest; no recorder: nothing happens."""
     _mark(_PHASE_BEGIN, name)
     try:
         yield

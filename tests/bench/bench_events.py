@@ -81,7 +81,8 @@ def print_table(results: dict[str, list[dict]]) -> None:
         ("peakline python", "torch python/all"),
         ("peakline all", "torch all/all"),
     ):
-        ratios = [t / o if o > 0 else float("inf") for o, t in zip(added[ours], added[theirs], strict=True)]
+        pairs = zip(added[ours], added[theirs], strict=True)
+        ratios = [their / our if our > 0 else float("inf") for our, their in pairs]
         print(f"{theirs + ' / ' + ours:<40}" + "".join(f"{ratio:>9.1f}x" for ratio in ratios))
     print(f"\nGPT-2 step: {events:.0f} events, {base_step:.1f} ms without recording")
 
@@ -91,7 +92,8 @@ def print_trace_size(trace: Path) -> None:
 
     stats = json.loads(engine.Trace(str(trace)).stats_json())
     events = stats["events"]["total"] if isinstance(stats["events"], dict) else stats["events"]
-    print(f"Trace of the last recorded mode: {events} events, {trace.stat().st_size / events:.2f} bytes each")
+    size = trace.stat().st_size / events
+    print(f"Trace of the last recorded mode: {events} events, {size:.2f} bytes each")
 
 
 def main() -> None:

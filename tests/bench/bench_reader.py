@@ -33,10 +33,11 @@ def main() -> None:
             [ROOT / "build" / "recorder_bench", trace, str(arguments.events)], check=True
         )
         seconds = seconds_for(trace, arguments.repetitions)
+        megabytes = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / 1024
         print(
-            f"reader: {arguments.events:,} events ({trace.stat().st_size / 1e6:.0f} MB) to the table "
-            f"in {seconds:.2f} s: {arguments.events / seconds / 1e6:.1f} million events per second, "
-            f"process peak {resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / 1024:.0f} MB"
+            f"reader: {arguments.events:,} events ({trace.stat().st_size / 1e6:.0f} MB) to the "
+            f"table in {seconds:.2f} s: {arguments.events / seconds / 1e6:.1f} million events "
+            f"per second, process peak {megabytes:.0f} MB"
         )
 
 

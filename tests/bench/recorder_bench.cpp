@@ -58,14 +58,13 @@ int main(int argc, char** argv) {
             const uint64_t address = 0x700000000000 + i * 262144;
             recorder.record_free(
                 address, 0, record::Recorder::FreeKind::kCompleted, record::kUnknownTotal);
-            recorder.record_alloc(
-                record::AllocEvent{address,
-                                   step[i].requested_bytes,
-                                   (step[i].requested_bytes + 511) / 512 * 512,
-                                   step[i].context,
-                                   0,
-                                   0},
-                record::kUnknownTotal);
+            recorder.record_alloc(record::AllocEvent{address,
+                                                     step[i].requested_bytes,
+                                                     (step[i].requested_bytes + 511) / 512 * 512,
+                                                     step[i].context,
+                                                     0,
+                                                     0},
+                                  record::kUnknownTotal);
         }
     }
     const std::chrono::duration<double, std::nano> spent = std::chrono::steady_clock::now() - begin;

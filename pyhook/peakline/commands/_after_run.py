@@ -22,15 +22,16 @@ class _Recorded:
 def find_traces(run_id: str, output: str, started: float) -> list[Path]:
     """Return the trace files of one run, by the run id inside them, oldest first."""
     folder = Path(output).parent if output else Path()
-    found = []
-    for path in sorted(folder.glob("*")):
-        try:
-            recent = path.is_file() and path.stat().st_mtime >= started - _CLOCK_SLACK_SECONDS
-            if recent and engine.Trace(str(path)).info()["run_uuid"] == run_id:
-                found.append(path)
-        except (OSError, engine.TraceError):
-            continue
-    return found
+    since = started - _CLOCK_SLACK_SECONDS
+    return [path for path in sorted(folder.glob("*")) if _is_of_run(path, run_id, since)]
+
+
+def _is_of_run(path: Path, run_id: str, since: float) -> bool:
+    try:
+        recent = path.is_file() and path.stat().st_mtime >= since
+        return recent and engine.Trace(str(path)).info()["run_uuid"] == run_id
+    except (OSError, engine.TraceError):
+        return False
 
 
 def report(run_id: str, output: str, started: float, top: int) -> None:
