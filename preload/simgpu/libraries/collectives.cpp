@@ -51,6 +51,24 @@ ncclResult_t work(ncclComm_t handle, cudaStream_t stream) {
     return ncclSuccess;
 }
 
+size_t element_bytes(ncclDataType_t type) {
+    switch (type) {
+        case ncclInt32:
+        case ncclUint32:
+        case ncclFloat32:
+            return 4;
+        case ncclInt64:
+        case ncclUint64:
+        case ncclFloat64:
+            return 8;
+        case ncclFloat16:
+        case ncclBfloat16:
+            return 2;
+        default:
+            return 1;
+    }
+}
+
 ncclResult_t destroy(ncclComm_t handle) {
     peakline_sim_free_handle(handle);
     return ncclSuccess;
@@ -197,8 +215,14 @@ SIMGPU_API ncclResult_t ncclAllReduce(const void*,
     return work(communicator, stream);
 }
 
-SIMGPU_API ncclResult_t ncclBroadcast(
-    const void*, void*, size_t, ncclDataType_t, int, ncclComm_t communicator, cudaStream_t stream) {
+SIMGPU_API ncclResult_t ncclBroadcast(const void* from,
+                                      void* to,
+                                      size_t count,
+                                      ncclDataType_t type,
+                                      int,
+                                      ncclComm_t communicator,
+                                      cudaStream_t stream) {
+    peakline_sim_exchanged(to, from, count * element_bytes(type));
     return work(communicator, stream);
 }
 
@@ -228,8 +252,20 @@ SIMGPU_API ncclResult_t ncclReduceScatter(const void*,
     return work(communicator, stream);
 }
 
-SIMGPU_API ncclResult_t ncclAllGather(
-    const void*, void*, size_t, ncclDataType_t, ncclComm_t communicator, cudaStream_t stream) {
+SIMGPU_API ncclResult_t ncclAllGather(const void* from,
+                                      void* to,
+                                      size_t count,
+                                      ncclDataType_t type,
+                                      ncclComm_t communicator,
+                                      cudaStream_t stream) {
+    if (communicator == nullptr) {
+        return ncclInvalidArgument;
+    }
+    const size_t bytes = count * element_bytes(type);
+    for (int rank = 0; rank < to_communicator(communicator)->rank_count; ++rank) {
+        peakline_sim_exchanged(
+            static_cast<char*>(to) + static_cast<size_t>(rank) * bytes, from, bytes);
+    }
     return work(communicator, stream);
 }
 

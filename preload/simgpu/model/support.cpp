@@ -8,6 +8,7 @@
 #include <cstring>
 
 #include "driver/driver_state.h"
+#include "model/exchange.h"
 #include "model/log.h"
 #include "model/stream.h"
 #include "model/world.h"
@@ -80,6 +81,12 @@ SIMGPU_API void peakline_sim_work_on_handle(void* handle) {
     if (const LibraryHandle* const ours = library_handle(handle)) {
         peakline_sim_work_on_stream(ours->stream);
     }
+}
+
+SIMGPU_API void peakline_sim_exchanged(void* to, const void* from, size_t bytes) {
+    const auto lock = simgpu::World::instance().lock();
+    simgpu::Exchange::instance().note_collective(
+        reinterpret_cast<uintptr_t>(to), reinterpret_cast<uintptr_t>(from), bytes);
 }
 
 SIMGPU_API void peakline_sim_zero_output(void* output, size_t bytes) {

@@ -23,6 +23,10 @@ SIMGPU_API void* peakline_sim_stream_of(void* handle);
 SIMGPU_API void peakline_sim_work_on_handle(void* handle);
 SIMGPU_API void peakline_sim_work_on_stream(void* stream);
 
+// A collective that gives `to` what `from` holds, as far as the host wrote it. See
+// model/exchange.h.
+SIMGPU_API void peakline_sim_exchanged(void* to, const void* from, size_t bytes);
+
 // Gives a host output a defined value; device addresses and null are left alone.
 SIMGPU_API void peakline_sim_zero_output(void* output, size_t bytes);
 

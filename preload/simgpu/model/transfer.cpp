@@ -4,6 +4,8 @@
 
 #include <cstring>
 
+#include "model/exchange.h"
+
 namespace simgpu {
 namespace {
 
@@ -27,11 +29,14 @@ CUresult copy_bytes(World& world, uintptr_t to, uintptr_t from, size_t bytes) {
     if (to == 0 || from == 0 || to_side == Side::kUnknown || from_side == Side::kUnknown) {
         return CUDA_ERROR_INVALID_VALUE;
     }
-    if (to_side == Side::kDevice) {
-        return CUDA_SUCCESS;
-    }
-    if (from_side == Side::kDevice) {
+    Exchange& exchange = Exchange::instance();
+    if (to_side == Side::kDevice && from_side == Side::kDevice) {
+        exchange.note_device_copy(to, from, bytes);
+    } else if (to_side == Side::kDevice) {
+        exchange.note_upload(to, reinterpret_cast<const void*>(from), bytes);
+    } else if (from_side == Side::kDevice) {
         std::memset(reinterpret_cast<void*>(to), 0, bytes);
+        exchange.read(reinterpret_cast<void*>(to), from, bytes);
     } else {
         std::memmove(reinterpret_cast<void*>(to), reinterpret_cast<const void*>(from), bytes);
     }
@@ -60,6 +65,9 @@ CUresult fill_elements(
     const Side side = side_of(world, start);
     if (start == 0 || side == Side::kUnknown) {
         return CUDA_ERROR_INVALID_VALUE;
+    }
+    if (side == Side::kDevice) {
+        Exchange::instance().forget(start, element_bytes * element_count);
     }
     if (side == Side::kHost) {
         auto* bytes = reinterpret_cast<unsigned char*>(start);
