@@ -69,6 +69,38 @@ size_t element_bytes(ncclDataType_t type) {
     }
 }
 
+// An all-gather may be made of one broadcast per rank in a group. What this rank sends in the group
+// stands for what it receives from the others. Plain data: library destructors may still run.
+constexpr int kGroupReceives = 64;
+struct BroadcastGroup {
+    const void* sent;
+    size_t sent_bytes;
+    void* received[kGroupReceives];
+    size_t received_bytes[kGroupReceives];
+    int received_count;
+};
+thread_local BroadcastGroup t_group;
+
+void note_broadcast(const void* from, void* to, size_t bytes, bool is_root) {
+    peakline_sim_exchanged(to, from, bytes);
+    if (is_root) {
+        t_group.sent = from;
+        t_group.sent_bytes = bytes;
+    } else if (t_group.received_count < kGroupReceives) {
+        t_group.received[t_group.received_count] = to;
+        t_group.received_bytes[t_group.received_count++] = bytes;
+    }
+}
+
+void finish_group() {
+    for (int index = 0; index < t_group.received_count; ++index) {
+        if (t_group.sent != nullptr && t_group.received_bytes[index] == t_group.sent_bytes) {
+            peakline_sim_exchanged(t_group.received[index], t_group.sent, t_group.sent_bytes);
+        }
+    }
+    t_group = {};
+}
+
 ncclResult_t destroy(ncclComm_t handle) {
     peakline_sim_free_handle(handle);
     return ncclSuccess;
@@ -202,6 +234,7 @@ SIMGPU_API ncclResult_t ncclGroupStart() {
 }
 
 SIMGPU_API ncclResult_t ncclGroupEnd() {
+    finish_group();
     return ncclSuccess;
 }
 
@@ -219,10 +252,14 @@ SIMGPU_API ncclResult_t ncclBroadcast(const void* from,
                                       void* to,
                                       size_t count,
                                       ncclDataType_t type,
-                                      int,
+                                      int root,
                                       ncclComm_t communicator,
                                       cudaStream_t stream) {
-    peakline_sim_exchanged(to, from, count * element_bytes(type));
+    if (communicator == nullptr) {
+        return ncclInvalidArgument;
+    }
+    const bool is_root = to_communicator(communicator)->rank == root;
+    note_broadcast(from, to, count * element_bytes(type), is_root);
     return work(communicator, stream);
 }
 

@@ -84,6 +84,7 @@ SIMGPU_API void peakline_sim_work_on_handle(void* handle) {
 }
 
 SIMGPU_API void peakline_sim_exchanged(void* to, const void* from, size_t bytes) {
+    simgpu::log_message(2, "collective of %zu bytes to %p from %p", bytes, to, from);
     const auto lock = simgpu::World::instance().lock();
     simgpu::Exchange::instance().note_collective(
         reinterpret_cast<uintptr_t>(to), reinterpret_cast<uintptr_t>(from), bytes);

@@ -5,6 +5,7 @@
 #include <cstring>
 
 #include "model/exchange.h"
+#include "model/log.h"
 
 namespace simgpu {
 namespace {
@@ -29,6 +30,7 @@ CUresult copy_bytes(World& world, uintptr_t to, uintptr_t from, size_t bytes) {
     if (to == 0 || from == 0 || to_side == Side::kUnknown || from_side == Side::kUnknown) {
         return CUDA_ERROR_INVALID_VALUE;
     }
+    log_message(2, "copy %zu bytes to %#zx from %#zx", bytes, to, from);
     Exchange& exchange = Exchange::instance();
     if (to_side == Side::kDevice && from_side == Side::kDevice) {
         exchange.note_device_copy(to, from, bytes);
