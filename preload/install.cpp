@@ -136,7 +136,8 @@ void announce_fallback(const Installed& state) {
 }
 
 // A file or folder that cannot be written switches the file off, not the recording in memory.
-void open_trace_or_say_why(Installed& state) {
+void open_trace_or_say_why() {
+    Installed& state = installed();
     const int error = open_configured_trace(state);
     if (error != 0) {
         char text[128];
@@ -184,10 +185,8 @@ int open_configured_trace(Installed& state) {
         return ENAMETOOLONG;
     }
     snprintf(path, sizeof path, "%s", first);
-    const bool replace = state.options.force[0] == '1';
     for (unsigned number = 2; number < kMaxNumberedNames; ++number) {
-        // Only the process the file was named for may replace it: its children get numbers.
-        const int error = open_trace_at(state, path, replace && number == 2);
+        const int error = open_trace_at(state, path, false);
         if (error != EEXIST) {
             return error;
         }
@@ -225,7 +224,8 @@ int32_t enter(int32_t way_in, char* message, size_t room) {
     watch_life_cycle();
     state.is_on = true;
     if (way_in == kPeaklinePreload) {
-        open_trace_or_say_why(state);
+        // Not before something is recorded: many a process initialises CUDA and allocates nothing.
+        Recorder::instance().open_at_first_record(open_trace_or_say_why);
         peakline_start_tracing();
     }
     return kPeaklineOk;

@@ -38,7 +38,6 @@ void read_options(Options* options) {
         {"PEAKLINE_TORCH_PART", options->torch_part, sizeof options->torch_part},
         {"PEAKLINE_CACHE_DIR", options->cache_dir, sizeof options->cache_dir},
         {"PEAKLINE_SIMULATED", options->simulated, sizeof options->simulated},
-        {"PEAKLINE_FORCE", options->force, sizeof options->force},
     };
     for (const auto& row : table) {
         read_one(row.name, row.value, row.room);

@@ -16,7 +16,6 @@ struct Options {
     char torch_part[kPathBytes] = "";  // PEAKLINE_TORCH_PART: the library built for this torch
     char cache_dir[3072] = "";         // PEAKLINE_CACHE_DIR
     char simulated[256] = "";          // PEAKLINE_SIMULATED: name of the simulated device
-    char force[8] = "";                // PEAKLINE_FORCE: 1 replaces an existing file
 };
 
 // Reads the environment. Values that are too long are cut and told on stderr.

@@ -121,6 +121,7 @@ void Recorder::remove_block(LiveBlock* block, uint64_t tick) {
 }
 
 void Recorder::record_alloc(const AllocEvent& event, uint64_t torch_total_bytes) {
+    open_if_waiting();
     {
         const LockGuard guard(lock_);
         if (!usable_) {
@@ -235,6 +236,7 @@ void Recorder::put_mark(MarkKind kind, uint32_t thread, uint32_t string) {
 }
 
 void Recorder::record_mark(MarkKind kind, uint32_t thread, uint32_t string) {
+    open_if_waiting();
     const LockGuard guard(lock_);
     if (usable_) {
         put_mark(kind, thread, string);
@@ -348,16 +350,20 @@ void Recorder::report_trouble_slow() {
 }
 
 void Recorder::prepare_fork() {
+    opener_lock_.lock();
     lock_.lock();
     table_.prepare_fork();
 }
 void Recorder::parent_after_fork() {
     table_.parent_after_fork();
     lock_.unlock();
+    opener_lock_.unlock();
 }
 void Recorder::child_after_fork() {
     table_.child_after_fork();
     lock_.reset_after_fork();
+    opener_lock_.reset_after_fork();
+    opener_.store(nullptr, std::memory_order_relaxed);
     // CUDA does not survive a fork either: the child records nothing, its parent's file is safe.
     usable_ = false;
     tracing_.store(false, std::memory_order_relaxed);

@@ -82,6 +82,14 @@ public:
         FileTarget::Exists exists;
         unsigned char run_uuid[16];
     };
+    // A file only for processes that record something: `opener` is called once, before the first
+    // block or mark, and opens the trace. It may take its time and must not record.
+    using Opener = void (*)();
+    void open_at_first_record(Opener opener) {
+        // release: what the opener uses was set up before.
+        opener_.store(opener, std::memory_order_release);
+    }
+
     // Opens a trace file: everything known is defined in it, the live set of this moment stands at
     // its begin as untraced blocks, and peaks start anew. Returns 0 or an errno.
     int open_trace(const TraceOptions& options);
@@ -128,6 +136,13 @@ private:
     void check_writer();
     void put_view_groups(TraceWriter& writer, uint32_t device, format::Measure measure);
     format::Superblock superblock(const unsigned char* run_uuid) const;
+    // One load when the trace is open, or none is wanted.
+    void open_if_waiting() {
+        if (opener_.load(std::memory_order_acquire) != nullptr) {
+            open_waiting_slow();
+        }
+    }
+    void open_waiting_slow();
     // One relaxed load when there is no trouble.
     void report_trouble_unlocked() {
         if (has_trouble_.load(std::memory_order_relaxed)) {
@@ -137,6 +152,10 @@ private:
     void report_trouble_slow();
 
     LeafLock lock_;
+    // Held while the trace is opened: other threads record after it, not before. Taken before
+    // lock_.
+    LeafLock opener_lock_;
+    std::atomic<Opener> opener_{nullptr};
     std::atomic<bool> tracing_{false};
     // relaxed: a hint; the trouble itself is read under the lock.
     std::atomic<bool> has_trouble_{false};

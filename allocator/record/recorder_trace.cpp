@@ -73,6 +73,15 @@ format::Superblock Recorder::superblock(const unsigned char* run_uuid) const {
     return block;
 }
 
+void Recorder::open_waiting_slow() {
+    const LockGuard guard(opener_lock_);
+    const Opener opener = opener_.load(std::memory_order_acquire);
+    if (opener != nullptr) {
+        opener();
+        opener_.store(nullptr, std::memory_order_release);
+    }
+}
+
 int Recorder::open_trace(const TraceOptions& options) {
     const LockGuard guard(lock_);
     if (!usable_) {

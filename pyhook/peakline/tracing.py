@@ -96,6 +96,11 @@ def switch_allocator() -> None:
     from peakline import torch_support
     from peakline.native_build import BuildError
 
+    if torch_support.preloaded():
+        # The bootstrap puts the recorder in place when CUDA comes up, and opens the run's trace.
+        torch_support.initialise_cuda()
+        if recorder.status()["is_on"]:
+            return
     try:
         torch_support.prepare()
     except BuildError as error:
@@ -137,6 +142,8 @@ def trace(path: str | os.PathLike[str], *, overwrite: bool = False) -> Iterator[
     switch_allocator()
     recorder = _recorder_that_is_on("trace")
     target = Path(path)
+    # Under `peakline run` the trace is opened by the first record: this one.
+    mark(f"trace {target}")
     if recorder.trace_path():
         _tell_once(f"already recording to {recorder.trace_path()}: {target} becomes a phase of it")
         with phase(target.name):

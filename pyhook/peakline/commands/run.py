@@ -14,6 +14,7 @@ from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, field
 from pathlib import Path
+from typing import Any
 
 from peakline.native_build import (
     NATIVE_FOLDER,
@@ -84,11 +85,18 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument(
         "--python", metavar="PATH", default="", help="the Python that has torch (default: this one)"
     )
+    remainder: dict[str, Any] = {"nargs": argparse.REMAINDER, "default": None, "help": argparse.SUPPRESS}
+    parser.add_argument("-m", dest="module", **remainder)
+    parser.add_argument("-c", dest="code", **remainder)
     parser.add_argument("program", nargs=argparse.REMAINDER, help=argparse.SUPPRESS)
 
 
 def run(args: argparse.Namespace) -> int:
     """Run the program; returns its exit code, or 2 when it cannot be run as asked."""
+    if args.module is not None:
+        args.program = ["-m", *args.module]
+    elif args.code is not None:
+        args.program = ["-c", *args.code]
     problem = check_arguments(args)
     if problem:
         print(f"peakline: error: {problem}", file=sys.stderr)
@@ -100,6 +108,8 @@ def run(args: argparse.Namespace) -> int:
         return 2
     for note in plan.notes:
         print(f"peakline: {note}", file=sys.stderr)
+    if args.force and args.output and not args.no_record:
+        Path(args.output).unlink(missing_ok=True)
     started = time.time()
     try:
         status = execute(plan)
@@ -119,7 +129,7 @@ def run(args: argparse.Namespace) -> int:
 
 def check_arguments(args: argparse.Namespace) -> str:
     """Return what is wrong with the arguments, or ''."""
-    if not args.program or args.program == ["--"]:
+    if not args.program or args.program in (["--"], ["-m"], ["-c"]):
         return "nothing to run: peakline run SCRIPT.py, -m MODULE, -c CODE or -- COMMAND"
     fixed_name = args.output and "%" not in args.output
     if fixed_name and Path(args.output).exists() and not args.force and not args.no_record:
@@ -189,7 +199,6 @@ def _set_recording(plan: Plan, args: argparse.Namespace, torch: TorchInstallatio
         PEAKLINE_RUN_ID=plan.run_id,
         PEAKLINE_BACKEND=args.backend,
         PEAKLINE_STACKS=args.stacks,
-        PEAKLINE_FORCE="1" if args.force else "",
     )
     if torch is None or args.backend == "observe":
         return
