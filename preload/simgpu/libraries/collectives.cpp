@@ -263,9 +263,13 @@ SIMGPU_API ncclResult_t ncclBroadcast(const void* from,
     return work(communicator, stream);
 }
 
-SIMGPU_API ncclResult_t
-ncclBcast(void*, size_t, ncclDataType_t, int, ncclComm_t communicator, cudaStream_t stream) {
-    return work(communicator, stream);
+SIMGPU_API ncclResult_t ncclBcast(void* buffer,
+                                  size_t count,
+                                  ncclDataType_t type,
+                                  int root,
+                                  ncclComm_t communicator,
+                                  cudaStream_t stream) {
+    return ncclBroadcast(buffer, buffer, count, type, root, communicator, stream);
 }
 
 SIMGPU_API ncclResult_t ncclReduce(const void*,
