@@ -14,6 +14,8 @@ export PYTHON
 
 VERSION := $(shell sed -n 's/^version = "\(.*\)"/\1/p' pyproject.toml)
 BUILD := build
+# V=1 shows the compiler's command lines.
+Q := $(if $(V),,@)
 PACKAGE := pyhook/peakline
 NATIVE := $(PACKAGE)/_native
 
@@ -96,42 +98,50 @@ $(BUILD)/preload/pluggable.o: CXXFLAGS += -fexceptions
 
 $(BUILD)/%.o: %.cpp
 	@mkdir -p $(@D)
-	$(CXX) $(CXXFLAGS) -MMD -MP -c $< -o $@
+	@echo '  C++   $<'
+	$(Q)$(CXX) $(CXXFLAGS) -MMD -MP -c $< -o $@
 
 # Extension modules: the limited C API, any Python 3.10+. Python.h does not pass -Wpedantic.
 $(BUILD)/%/module.o: %/module.cpp
 	@mkdir -p $(@D)
-	$(CXX) $(filter-out -Wpedantic,$(CXXFLAGS)) -isystem $(PYTHON_INCLUDE) -MMD -MP -c $< -o $@
+	@echo '  C++   $<'
+	$(Q)$(CXX) $(filter-out -Wpedantic,$(CXXFLAGS)) -isystem $(PYTHON_INCLUDE) -MMD -MP -c $< -o $@
 
 $(NATIVE)/libpeakline.so: $(RECORDER_OBJECTS) preload/exports.map
 	@mkdir -p $(@D)
-	$(CXX) -shared -Wl,-soname,libpeakline.so -Wl,--version-script=preload/exports.map \
+	@echo '  LINK  $@'
+	$(Q)$(CXX) -shared -Wl,-soname,libpeakline.so -Wl,--version-script=preload/exports.map \
 	    -Wl,-z,defs -Wl,-rpath,'$$ORIGIN' -o $@ $(RECORDER_OBJECTS) -lunwind -ldl -lpthread
 
 $(NATIVE)/libpeakline_preload.so: $(BUILD)/preload/bootstrap.o
 	@mkdir -p $(@D)
-	$(CC) -shared -Wl,-soname,libpeakline_preload.so -Wl,-z,defs -o $@ $< -ldl
+	@echo '  LINK  $@'
+	$(Q)$(CC) -shared -Wl,-soname,libpeakline_preload.so -Wl,-z,defs -o $@ $< -ldl
 
 # Shipped beside the recorder: the program's machine need not have it.
 $(NATIVE)/libunwind.so.8:
 	@mkdir -p $(@D)
-	cp -L $$($(CXX) -print-file-name=libunwind.so.8) $@
+	$(Q)cp -L $$($(CXX) -print-file-name=libunwind.so.8) $@
 
 $(PACKAGE)/_recorder.abi3.so: $(BUILD)/pyhook/module.o $(NATIVE)/libpeakline.so
-	$(CXX) -shared -Wl,-rpath,'$$ORIGIN/_native' -o $@ $< -L$(NATIVE) -l:libpeakline.so
+	@echo '  LINK  $@'
+	$(Q)$(CXX) -shared -Wl,-rpath,'$$ORIGIN/_native' -o $@ $< -L$(NATIVE) -l:libpeakline.so
 
 $(BUILD)/libreport.a: $(REPORT_OBJECTS)
 	@rm -f $@
-	ar rcs $@ $^
+	$(Q)ar rcs $@ $^
 
 $(PACKAGE)/_report.abi3.so: $(BUILD)/report/module.o $(BUILD)/libreport.a
-	$(CXX) -shared -o $@ $^
+	@echo '  LINK  $@'
+	$(Q)$(CXX) -shared -o $@ $^
 
 $(BUILD)/unit_tests: $(call object,$(UNIT_TEST_SOURCES)) $(RECORDER_OBJECTS) $(BUILD)/libreport.a
-	$(CXX) -o $@ $^ -lunwind -ldl -lpthread
+	@echo '  LINK  $@'
+	$(Q)$(CXX) -o $@ $^ -lunwind -ldl -lpthread
 
 $(BUILD)/recorder_bench: $(BUILD)/tests/bench/recorder_bench.o $(RECORDER_OBJECTS)
-	$(CXX) -o $@ $^ -lunwind -ldl -lpthread
+	@echo '  LINK  $@'
+	$(Q)$(CXX) -o $@ $^ -lunwind -ldl -lpthread
 
 # Catch2's own header is not ours to warn about.
 $(BUILD)/tests/%.o: WARNINGS := -Wall -Wextra -Werror

@@ -149,7 +149,12 @@ def trace(path: str | os.PathLike[str], *, overwrite: bool = False) -> Iterator[
         with phase(target.name):
             yield TraceFile(Path(recorder.trace_path()))
         return
-    recorder.open_trace(str(target), overwrite)
+    try:
+        recorder.open_trace(str(target), overwrite)
+    except FileExistsError:
+        raise FileExistsError(
+            f"{target} exists: name another file, or pass overwrite=True to replace it"
+        ) from None
     was_tracing = bool(recorder.status()["is_tracing"])
     recorder.start_tracing()
     try:

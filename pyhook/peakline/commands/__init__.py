@@ -62,6 +62,8 @@ def _make_parser() -> argparse.ArgumentParser:
         prog="peakline",
         description="Which lines of a PyTorch program hold the GPU memory at its peak.",
     )
+    version = importlib.import_module("peakline").__version__
+    parser.add_argument("--version", action="version", version=f"peakline {version}")
     commands = parser.add_subparsers(dest="command", metavar="COMMAND", required=True)
     for command in _find_commands():
         sub_parser = commands.add_parser(command.NAME, help=command.HELP, description=command.HELP)

@@ -38,7 +38,7 @@ def report(run_id: str, output: str, started: float, top: int) -> None:
     """Print the table of the heaviest process and the way on, on stderr."""
     recorded = [_load(path) for path in find_traces(run_id, output, started)]
     if not recorded:
-        _say("peakline: nothing was recorded: the program did not use CUDA")
+        _say("peakline: nothing was recorded: the program allocated no CUDA memory")
         return
     heaviest = max(recorded, key=lambda one: one.peak_bytes)
     _say("")

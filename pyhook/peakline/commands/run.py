@@ -85,7 +85,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument(
         "--python", metavar="PATH", default="", help="the Python that has torch (default: this one)"
     )
-    remainder: dict[str, Any] = {"nargs": argparse.REMAINDER, "default": None, "help": argparse.SUPPRESS}
+    remainder: dict[str, Any] = {"nargs": argparse.REMAINDER, "help": argparse.SUPPRESS}
     parser.add_argument("-m", dest="module", **remainder)
     parser.add_argument("-c", dest="code", **remainder)
     parser.add_argument("program", nargs=argparse.REMAINDER, help=argparse.SUPPRESS)
