@@ -149,7 +149,7 @@ bool set_texts(PyObject* value, std::vector<std::string>* option) {
 }
 
 bool parse_options(PyObject* args, PyObject* kwargs, ReportOptions* options) {
-    static const char* kNames[] = {
+    static const char* names[] = {
         "by", "frame", "at", "device", "measure", "top", "hide", "full_paths", "cwd", nullptr};
     PyObject* by = nullptr;
     PyObject* frame = nullptr;
@@ -163,7 +163,7 @@ bool parse_options(PyObject* args, PyObject* kwargs, ReportOptions* options) {
     if (PyArg_ParseTupleAndKeywords(args,
                                     kwargs,
                                     "|$OOOOOKOpO",
-                                    const_cast<char**>(kNames),
+                                    const_cast<char**>(names),
                                     &by,
                                     &frame,
                                     &at,
@@ -279,11 +279,11 @@ bool open_reader(TraceObject* self, PyObject* source) {
 }
 
 int trace_init(PyObject* object, PyObject* args, PyObject* kwargs) {
-    static const char* kNames[] = {"source", "progress", nullptr};
+    static const char* names[] = {"source", "progress", nullptr};
     PyObject* source = nullptr;
     PyObject* progress = Py_None;
     if (PyArg_ParseTupleAndKeywords(
-            args, kwargs, "O|O:Trace", const_cast<char**>(kNames), &source, &progress) == 0) {
+            args, kwargs, "O|O:Trace", const_cast<char**>(names), &source, &progress) == 0) {
         return -1;
     }
     TraceObject* self = as_trace(object);

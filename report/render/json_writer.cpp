@@ -13,17 +13,28 @@ bool is_continuation(unsigned char byte) {
     return (byte & 0xC0) == 0x80;
 }
 
+// Length that the first byte of a UTF-8 sequence asks for, 0 when no sequence begins with it.
+size_t length_by_lead(unsigned char lead) {
+    if (lead < 0x80) {
+        return 1;
+    }
+    if (lead < 0xC2 || lead > 0xF4) {
+        return 0;
+    }
+    return lead < 0xE0 ? 2 : lead < 0xF0 ? 3 : 4;
+}
+
+// Overlong forms, surrogates, and what lies beyond Unicode.
+bool is_forbidden(unsigned char lead, unsigned char second) {
+    return (lead == 0xE0 && second < 0xA0) || (lead == 0xED && second > 0x9F) ||
+           (lead == 0xF0 && second < 0x90) || (lead == 0xF4 && second > 0x8F);
+}
+
 // Length of the valid UTF-8 sequence at the start of `text`, 0 when there is none.
 size_t sequence_length(std::string_view text) {
     const auto byte = [&](size_t i) { return static_cast<unsigned char>(text[i]); };
-    const unsigned char lead = byte(0);
-    const size_t length = lead < 0x80   ? 1
-                          : lead < 0xC2 ? 0
-                          : lead < 0xE0 ? 2
-                          : lead < 0xF0 ? 3
-                          : lead < 0xF5 ? 4
-                                        : 0;
-    if (length == 0 || length > text.size()) {
+    const size_t length = length_by_lead(byte(0));
+    if (length > text.size()) {
         return 0;
     }
     for (size_t i = 1; i < length; ++i) {
@@ -31,10 +42,7 @@ size_t sequence_length(std::string_view text) {
             return 0;
         }
     }
-    // Overlong forms, surrogates, and what lies beyond Unicode.
-    const bool invalid = (lead == 0xE0 && byte(1) < 0xA0) || (lead == 0xED && byte(1) > 0x9F) ||
-                         (lead == 0xF0 && byte(1) < 0x90) || (lead == 0xF4 && byte(1) > 0x8F);
-    return invalid ? 0 : length;
+    return length > 1 && is_forbidden(byte(0), byte(1)) ? 0 : length;
 }
 
 }  // namespace

@@ -96,7 +96,7 @@ std::vector<ChunkPlace> index_chunks(const ByteSource& source, Problems& problem
                          "); was the program killed, or the copy cut short?");
             break;
         }
-        ChunkHeader header;
+        ChunkHeader header = {};
         std::memcpy(&header, bytes.data(), sizeof(header));
         headers.push_back(header);
         if (header.magic != 0) {

@@ -79,7 +79,7 @@ Superblock read_superblock(const ByteSource& source, Problems& problems) {
     std::vector<unsigned char> scratch;
     const auto bytes = source.read(0, sizeof(Superblock), scratch);
     check_length(source, bytes);
-    Superblock block;
+    Superblock block = {};
     std::memcpy(&block, bytes.data(), sizeof(block));
     check_magic(source.name(), block);
     check_readable(source.name(), block);

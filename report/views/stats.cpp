@@ -29,6 +29,7 @@ std::vector<AllocatorRow> group_rows(const AllocationTotals& totals,
         row.count += sum.count;
     }
     std::vector<AllocatorRow> list;
+    list.reserve(rows.size());
     for (auto& [key, row] : rows) {
         list.push_back(std::move(row));
     }
@@ -49,6 +50,7 @@ std::vector<ThreadRow> thread_rows(const TraceReader& reader,
         row.count += sum.count;
     }
     std::vector<ThreadRow> list;
+    list.reserve(rows.size());
     for (auto& [id, row] : rows) {
         list.push_back(std::move(row));
     }

@@ -79,6 +79,20 @@ TEST_CASE("a visitor is told what was written, over many chunks", "[report]") {
     CHECK((visitor.frees == frees));
 }
 
+TEST_CASE("after a lost chunk ordinals and addresses go on from the header", "[report]") {
+    TraceBuilder builder;
+    for (const uint64_t address : {512, 1024, 4096}) {
+        builder.next_event_chunk();
+        builder.alloc_class(1, address);
+    }
+    Bytes file = builder.finish();
+    file[TraceBuilder::chunk_offset(2) + sizeof(format::ChunkHeader)] ^= 1;
+    KeepingVisitor visitor;
+    const OpenTrace trace(file);
+    trace.reader.read_events(visitor);
+    CHECK((visitor.allocs == std::vector<Alloc>{{0, 0, 1, 0, 0, 512}, {2, 0, 1, 0, 0, 4096}}));
+}
+
 TEST_CASE("rare events carry their fields in order", "[report]") {
     TraceBuilder builder;
     builder.extended(format::ExtendedType::kSegment, fields({1, 2, 3, 4, 5}));
