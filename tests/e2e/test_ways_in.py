@@ -163,7 +163,7 @@ def test_the_peak_of_repeated_ranges_is_the_highest_one_and_nothing_between_coun
 def test_report_stats_prints_the_table_with_the_untraced_row(
     started: dict[str, Finished],
 ) -> None:
-    rows = dict((where, mem) for mem, where in table_rows(started["api"].said["report"]))
+    rows = {where: mem for mem, where in table_rows(started["api"].said["report"])}
     assert rows.pop("untraced") == "8.000 MB"
     [(location, size)] = rows.items()
     assert re.fullmatch(r".*/life_api\.py:\d+ \(hold\)", location)

@@ -8,10 +8,9 @@ import sys
 from collections.abc import Callable
 from pathlib import Path
 
+import peakline
 import torch
 from counters import finish
-
-import peakline
 
 MIB = 1 << 20
 

@@ -1,9 +1,8 @@
 """Calls switch_allocator() after CUDA was initialised, is refused, and goes on unharmed."""
 
+import peakline
 import torch
 from counters import finish
-
-import peakline
 
 kept = torch.ones(1 << 20, device="cuda")
 try:

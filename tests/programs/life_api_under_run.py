@@ -2,10 +2,9 @@
 
 from pathlib import Path
 
+import peakline
 import torch
 from counters import finish
-
-import peakline
 
 peakline.switch_allocator()
 peakline.start_tracing()
