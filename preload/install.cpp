@@ -57,8 +57,9 @@ void parse_run_id(const char* hex, unsigned char* uuid) {
 }
 
 // Name and size of every device, from the driver that torch has already initialised. Neither call
-// makes a context.
-void put_device_meta() {
+// makes a context. Read while recording is switched on: the trace may be opened under torch's lock,
+// where the loader must not be asked.
+void read_devices(Installed& state) {
     void* driver = dlopen("libcuda.so.1", RTLD_NOLOAD | RTLD_LAZY);
     if (driver == nullptr) {
         return;
@@ -73,19 +74,27 @@ void put_device_meta() {
         count_devices(&count) != 0) {
         return;
     }
-    for (int device = 0; device < count && device < 64; ++device) {
+    for (int i = 0; i < count && i < static_cast<int>(kMaxNamedDevices); ++i) {
+        NamedDevice& device = state.devices[i];
+        if (get_name(device.name, sizeof device.name, i) != 0) {
+            device.name[0] = '\0';
+        }
+        if (get_bytes(&device.total_bytes, i) != 0) {
+            device.total_bytes = 0;
+        }
+        state.device_count = static_cast<size_t>(i) + 1;
+    }
+}
+
+void put_device_meta(const Installed& state) {
+    for (size_t i = 0; i < state.device_count; ++i) {
         char key[48];
-        char value[256] = "";
-        size_t bytes = 0;
-        if (get_name(value, sizeof value, device) == 0) {
-            snprintf(key, sizeof key, "device.%d.name", device);
-            put_meta(key, value);
-        }
-        if (get_bytes(&bytes, device) == 0) {
-            snprintf(key, sizeof key, "device.%d.total_bytes", device);
-            snprintf(value, sizeof value, "%zu", bytes);
-            put_meta(key, value);
-        }
+        char value[32];
+        snprintf(key, sizeof key, "device.%zu.name", i);
+        put_meta(key, state.devices[i].name);
+        snprintf(key, sizeof key, "device.%zu.total_bytes", i);
+        snprintf(value, sizeof value, "%zu", state.devices[i].total_bytes);
+        put_meta(key, value);
     }
 }
 
@@ -106,7 +115,7 @@ void put_all_meta(const Installed& state, const ProcessNames& names) {
     if (getcwd(folder, sizeof folder) != nullptr) {
         put_meta("working_directory", folder);
     }
-    put_device_meta();
+    put_device_meta(state);
 }
 
 bool set_up_recorder(const Options& options) {
@@ -221,6 +230,7 @@ int32_t enter(int32_t way_in, char* message, size_t room) {
         announce_fallback(state);
     }
     attach_python_side(state);
+    read_devices(state);
     watch_life_cycle();
     state.is_on = true;
     if (way_in == kPeaklinePreload) {

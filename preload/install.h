@@ -8,6 +8,13 @@
 
 namespace peakline::preload {
 
+inline constexpr size_t kMaxNamedDevices = 64;
+
+struct NamedDevice {
+    char name[64] = "";
+    size_t total_bytes = 0;
+};
+
 // What was put in place, for status and for the trace's meta data.
 struct Installed {
     bool is_on = false;
@@ -17,6 +24,8 @@ struct Installed {
     char torch_version[64] = "";
     char trace_path[kPathBytes] = "";
     bool (*allocator_is_ours)() = nullptr;
+    NamedDevice devices[kMaxNamedDevices];
+    size_t device_count = 0;
     Options options;
 };
 
