@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import argparse
 import os
+import resource
 import shutil
 import signal
 import subprocess
@@ -121,10 +122,18 @@ def run(args: argparse.Namespace) -> int:
 
         _after_run.report(plan.run_id, plan.output, started, args.top)
     if status < 0:
-        # Ended by a signal: so do we, and our parent sees what it would have seen.
-        signal.signal(-status, signal.SIG_DFL)
-        os.kill(os.getpid(), -status)
+        end_by_signal(-status)
     return status
+
+
+def end_by_signal(number: int) -> None:
+    """End as the program ended, so that our caller sees what it would have seen."""
+    # The program has left its core file, if any; ours would replace it.
+    resource.setrlimit(resource.RLIMIT_CORE, (0, 0))
+    if number not in (signal.SIGKILL, signal.SIGSTOP):
+        signal.signal(number, signal.SIG_DFL)
+    sys.stdout.flush()
+    os.kill(os.getpid(), number)
 
 
 def check_arguments(args: argparse.Namespace) -> str:
