@@ -95,9 +95,16 @@ def find_torch(python: str | None = None) -> TorchInstallation:
     """Return the torch of an interpreter (default: this one) without importing it."""
     python = python or sys.executable
     environment = {k: v for k, v in os.environ.items() if k != "LD_PRELOAD"}
-    result = subprocess.run(
-        [python, "-c", _FIND_TORCH], capture_output=True, text=True, env=environment, check=False
-    )
+    try:
+        result = subprocess.run(
+            [python, "-c", _FIND_TORCH],
+            capture_output=True,
+            text=True,
+            env=environment,
+            check=False,
+        )
+    except OSError as error:
+        raise BuildError(f"{python} cannot be run: {error.strerror}") from None
     if result.returncode != 0:
         raise BuildError(f"{python} cannot be run: {result.stderr.strip()}")
     folder = json.loads(result.stdout)["torch"]
@@ -133,6 +140,12 @@ def ensure_torch_part(torch: TorchInstallation) -> Path:
         built.replace(target)
         stamp_file.write_text(stamp)
     return target
+
+
+def simulated_devices() -> list[str]:
+    """Return the names of the device profiles of the simulated GPU."""
+    profiles = json.loads((source_root() / "preload" / "simgpu" / "profiles.json").read_text())
+    return list(profiles["profiles"])
 
 
 def ensure_simulated_gpu(torch: TorchInstallation) -> Path:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import argparse
 import os
+import re
 import resource
 import shutil
 import signal
@@ -24,6 +25,7 @@ from peakline.native_build import (
     ensure_simulated_gpu,
     ensure_torch_part,
     find_torch,
+    simulated_devices,
 )
 
 NAME = "run"
@@ -145,7 +147,19 @@ def check_arguments(args: argparse.Namespace) -> str:
         return f"{args.output} exists: name another file with -o, or add --force to replace it"
     if args.no_record and not args.simulate:
         return "--no-record needs --simulate: without both there is nothing to do"
+    if args.simulate and not is_device_name(args.simulate, simulated_devices()):
+        known = ", ".join(simulated_devices())
+        return (
+            f"no device profile is called '{args.simulate}'; known are: {known}; "
+            "also several of one (h200x8) and another size (h200:80GiB)"
+        )
     return ""
+
+
+def is_device_name(text: str, names: Sequence[str]) -> bool:
+    """Whether ``text`` is NAME, NAMExCOUNT, NAME:SIZE or NAMExCOUNT:SIZE of a known profile."""
+    suffix = r"(x[1-9][0-9]*)?(:[0-9.]+ *[KMGT]?i?B?)?"
+    return any(re.fullmatch(re.escape(name) + suffix, text, re.IGNORECASE) for name in names)
 
 
 def make_plan(args: argparse.Namespace) -> Plan:
