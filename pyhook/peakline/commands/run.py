@@ -142,6 +142,8 @@ def check_arguments(args: argparse.Namespace) -> str:
     """Return what is wrong with the arguments, or ''."""
     if not args.program or args.program in (["--"], ["-m"], ["-c"]):
         return "nothing to run: peakline run SCRIPT.py, -m MODULE, -c CODE or -- COMMAND"
+    if args.python and shutil.which(args.python) is None:
+        return f"{args.python} cannot be run: name the Python that has torch with --python"
     fixed_name = args.output and "%" not in args.output
     if fixed_name and Path(args.output).exists() and not args.force and not args.no_record:
         return f"{args.output} exists: name another file with -o, or add --force to replace it"
