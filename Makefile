@@ -30,7 +30,8 @@ RECORDER_SOURCES := $(wildcard allocator/record/*.cpp allocator/capture/*.cpp) \
                     $(filter-out pyhook/module.cpp,$(wildcard pyhook/*.cpp)) \
                     $(filter-out preload/bootstrap.cpp,$(wildcard preload/*.cpp))
 REPORT_SOURCES := $(foreach room,trace replay attribute views render,$(wildcard report/$(room)/*.cpp))
-UNIT_TEST_SOURCES := $(wildcard tests/unit/*.cpp tests/unit/record/*.cpp tests/unit/report/*.cpp)
+UNIT_TEST_SOURCES := $(wildcard tests/unit/*.cpp) \
+    $(foreach room,record capture preload report,$(wildcard tests/unit/$(room)/*.cpp))
 
 object = $(patsubst %.cpp,$(BUILD)/%.o,$(1))
 RECORDER_OBJECTS := $(call object,$(RECORDER_SOURCES))

@@ -91,8 +91,8 @@ def print_trace_size(trace: Path) -> None:
     import peakline._report as engine
 
     stats = json.loads(engine.Trace(str(trace)).stats_json())
-    events = stats["events"]["total"] if isinstance(stats["events"], dict) else stats["events"]
-    size = trace.stat().st_size / events
+    events = stats["event_count"]
+    size = stats["payload_bytes"] / events
     print(f"Trace of the last recorded mode: {events} events, {size:.2f} bytes each")
 
 
