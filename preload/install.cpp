@@ -122,7 +122,13 @@ bool set_up_recorder(const Options& options) {
     if (!Recorder::instance().init(on_trouble) || !capture::init_native_stacks()) {
         return false;
     }
-    const bool all = strcmp(options.stacks, "all") == 0;
+    const bool known = strcmp(options.stacks, "python") == 0 ||
+                       strcmp(options.stacks, "native") == 0 || strcmp(options.stacks, "none") == 0;
+    const bool all = !known;
+    if (all && strcmp(options.stacks, "all") != 0) {
+        say("PEAKLINE_STACKS=%s is not known (all, python, native, none): recording all stacks",
+            options.stacks);
+    }
     capture::set_capture_options(
         capture::CaptureOptions{all || strcmp(options.stacks, "python") == 0,
                                 all || strcmp(options.stacks, "native") == 0});

@@ -80,10 +80,17 @@ bool find_part(const Installed& state, char* path, size_t room) {
 torch_part::InstallFunction load_part(Installed& state) {
     char path[kPathBytes];
     if (!find_part(state, path, sizeof path)) {
-        snprintf(state.note,
-                 sizeof state.note,
-                 "nothing is built for torch %s; `peakline doctor` builds it",
-                 state.torch_version);
+        if (state.options.torch_part[0] != '\0') {
+            snprintf(state.note,
+                     sizeof state.note,
+                     "PEAKLINE_TORCH_PART=%.160s cannot be read",
+                     state.options.torch_part);
+        } else {
+            snprintf(state.note,
+                     sizeof state.note,
+                     "nothing is built for torch %s; `peakline doctor --build` builds it",
+                     state.torch_version);
+        }
         return nullptr;
     }
     void* part = dlopen(path, RTLD_NOW | RTLD_LOCAL);
