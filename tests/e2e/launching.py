@@ -156,7 +156,7 @@ def table_rows(text: str) -> list[tuple[str, str]]:
         assert pattern.fullmatch(line), line
     rows = []
     for line in lines[start + len(TABLE_LINES) :]:
-        if not line or line.startswith("... "):
+        if not line or line == "...":
             break
         match = TABLE_ROW.fullmatch(line)
         assert match, f"not a row of the table: {line!r}"
