@@ -157,7 +157,7 @@ bool install_torch_part(Installed& state, bool* too_late, char* message, size_t 
             snprintf(state.note,
                      sizeof state.note,
                      "the part built for torch is of another "
-                     "version; `peakline doctor` builds it anew");
+                     "version; `peakline doctor --build` builds it anew");
             used = Backend::kObserve;
         }
     } else {
