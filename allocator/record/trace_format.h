@@ -13,7 +13,8 @@
 //   * Bytes of a payload up to `committed` are final. `committed` is stored with release order
 //     after them, so a program killed at any moment leaves a readable file.
 //   * A definition is committed before the first event that names it.
-//   * Deltas restart at every EVENTS chunk, so a chunk decodes alone.
+//   * Deltas restart at every EVENTS chunk, so a chunk decodes alone. A DEFS chunk tells the ids it
+//     begins with, so a lost one costs its own definitions only.
 //   * payload_xxh3 is set when a chunk is sealed (full, or at a clean end), with kChunkSealed.
 //   * A chunk whose magic is 0 was preallocated and never used: the trace ends before it.
 //   * Readers accept their own major and every minor: unknown definition and extended record
@@ -75,11 +76,15 @@ struct ChunkHeader {
     uint64_t max_live_bytes;  // largest level reached in this chunk; final when sealed
     uint32_t committed;       // bytes of payload that are final (atomic, release)
     uint32_t event_count;     // records in this chunk; final when sealed
-    uint64_t payload_xxh3;    // XXH3-64 of payload[0, committed); 0 until sealed
-    uint64_t reserved[6];
+    uint64_t payload_xxh3;    // XXH3-64 of payload[0, committed); 0 until sealed. In DEFS chunks
+                              // seeded with the XXH3-64 of first_ids: a wrong id is a wrong name
+    // DEFS only; in other chunks 0. By DefType: the id of the first definition of this type in
+    // this chunk or, when it has none, in a later one.
+    uint32_t first_ids[12];
 };
 static_assert(sizeof(ChunkHeader) == 128);
 inline constexpr uint32_t kPayloadBytes = kChunkBytes - sizeof(ChunkHeader);
+inline constexpr uint32_t kDefTypeCount = sizeof(ChunkHeader::first_ids) / sizeof(uint32_t);
 
 // ---- EVENTS payload ---------------------------------------------------------------------------
 //
@@ -109,9 +114,6 @@ enum class ExtendedType : uint32_t {
     kSegment = 5,          // uv SegmentAction | uv device | uv stream | uv address | uv bytes
     kOutOfMemory = 6,      // uv context | uv device | uv requested | uv free bytes of the device
     kLoss = 7,             // uv records dropped | uv bytes of blocks dropped
-    // torch counts this many bytes more (or fewer) than the blocks recorded so far, for example
-    // blocks made before recording began. Replay adds it to the level as an unknown block.
-    kBaseline = 8,  // uv device | zz bytes
     // The recorder could not go on writing here (uv errno: disk full, quota); the program went on.
     kStopped = 9,
 };

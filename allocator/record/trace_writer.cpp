@@ -44,7 +44,6 @@ void TraceWriter::open(ChunkTarget* target, StackTable* table) {
     next_chunk_ = event_count_ = byte_count_ = ordinal_count_ = 0;
     last_tick_ = last_address_ = live_bytes_ = 0;
     std::memset(emitted_, 0, sizeof emitted_);
-    class_count_ = 0;
     ++writer_id_;
     define_new_slow();
 }
@@ -91,6 +90,10 @@ bool TraceWriter::make_room_slow(OpenChunk& chunk, ChunkType type, size_t bytes)
         header->base_address = last_address_;
         header->live_bytes = live_bytes_;
         header->max_live_bytes = live_bytes_;
+    } else if (type == ChunkType::kDefs) {
+        for (size_t i = 0; i < format::kDefTypeCount; ++i) {
+            header->first_ids[i] = emitted_[i] + 1;
+        }
     }
     // release: a reader that sees the magic sees the header.
     std::atomic_ref<uint32_t>(header->magic).store(format::kChunkMagic, std::memory_order_release);
@@ -113,7 +116,10 @@ void TraceWriter::seal_chunk(OpenChunk& chunk) {
         return;
     }
     format::ChunkHeader* header = chunk.header();
-    header->payload_xxh3 = XXH3_64bits(chunk.base + sizeof *header, header->committed);
+    const bool defines = header->type == static_cast<uint16_t>(ChunkType::kDefs);
+    const uint64_t seed = defines ? XXH3_64bits(header->first_ids, sizeof header->first_ids) : 0;
+    header->payload_xxh3 =
+        XXH3_64bits_withSeed(chunk.base + sizeof *header, header->committed, seed);
     std::atomic_ref<uint16_t>(header->flags).store(format::kChunkSealed, std::memory_order_release);
     target_->close_chunk(chunk.index, chunk.base);
     chunk.base = nullptr;
@@ -200,7 +206,8 @@ uint32_t TraceWriter::class_of(const AllocEvent& event) {
         slot = ClassSlot{shape, 0, writer_id_};
         return 0;
     }
-    if (slot.class_id == 0 && class_count_ < kMaxClasses) {
+    uint32_t& class_count = emitted_[static_cast<size_t>(DefType::kClass)];
+    if (slot.class_id == 0 && class_count < kMaxClasses) {
         unsigned char body[5 * format::kMaxVarintBytes];
         unsigned char* out = format::put_uv(body, event.context);
         out = format::put_uv(out, event.device);
@@ -209,7 +216,7 @@ uint32_t TraceWriter::class_of(const AllocEvent& event) {
         out = format::put_uv(
             out, format::zigzag(static_cast<int64_t>(event.block_bytes - event.requested_bytes)));
         if (put_definition(DefType::kClass, body, static_cast<size_t>(out - body))) {
-            slot.class_id = ++class_count_;
+            slot.class_id = ++class_count;
         }
     }
     return slot.class_id;

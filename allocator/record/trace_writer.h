@@ -95,8 +95,7 @@ private:
     uint64_t last_tick_ = 0;
     uint64_t last_address_ = 0;
     uint64_t live_bytes_ = 0;
-    uint32_t emitted_[12] = {};  // definitions written, by DefType
-    uint32_t class_count_ = 0;
+    uint32_t emitted_[format::kDefTypeCount] = {};  // definitions written, by DefType
     uint32_t writer_id_ = 0;
     MappedArray<ClassSlot> classes_;
 };

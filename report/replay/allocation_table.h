@@ -31,7 +31,8 @@ public:
     // The shape the class defines, or nullptr when its definition is lost; then the allocation
     // has no size, but its free is still recognised.
     const AllocationShape* add_class(uint64_t ordinal, uint32_t class_id) {
-        const bool known = class_id - 1 < classes_.size() && class_id < kIndexMask;
+        const bool known =
+            class_id - 1 < classes_.size() && class_id < kIndexMask && !classes_[class_id - 1].lost;
         put(ordinal, known ? class_id : kIndexMask);
         return known ? &classes_[class_id - 1] : nullptr;
     }

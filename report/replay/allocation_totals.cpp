@@ -28,11 +28,13 @@ struct PlaceKeyHash {
 class CountingVisitor {
 public:
     explicit CountingVisitor(const TraceReader& reader)
-        : reader_(reader), class_counts_(reader.definitions().classes.count()) {}
+        : reader_(reader),
+          classes_(reader.definitions().classes.items()),
+          class_counts_(classes_.size()) {}
 
     void on_alloc_class(uint64_t, uint64_t, uint32_t class_id, uint64_t) {
         ++records_.alloc_class;
-        if (class_id - 1 < class_counts_.size()) {
+        if (class_id - 1 < class_counts_.size() && !classes_[class_id - 1].lost) {
             ++class_counts_[class_id - 1];
         } else {
             ++health_.lost_definition_alloc_count;
@@ -41,10 +43,9 @@ public:
 
     void on_alloc_inline(uint64_t, uint64_t, const AllocationShape& shape, uint64_t) {
         ++records_.alloc_inline;
-        const bool known = reader_.definitions().contexts.has(shape.context);
-        health_.unknown_context_count += known ? 0 : 1;
+        health_.unknown_context_count += reader_.definitions().is_lost(shape.context) ? 1 : 0;
         AllocationShape counted = shape;
-        counted.context = known ? shape.context : 0;
+        counted.context = reader_.definitions().known_context(shape.context);
         add(counted, 1);
     }
 
@@ -76,6 +77,7 @@ private:
 
     const TraceReader& reader_;
     RecordCounts records_;
+    const std::vector<AllocationShape>& classes_;
     std::vector<uint64_t> class_counts_;
     std::unordered_map<PlaceKey, AllocationSum, PlaceKeyHash> sums_;
     SizeHistogram requested_sizes_ = {};
@@ -118,10 +120,9 @@ void CountingVisitor::add_phase(const RareEvent& event) {
 AllocationTotals CountingVisitor::finish(EventTotals totals) {
     AllocationTotals result;
     result.records = records_;
-    const auto& classes = reader_.definitions().classes.items();
-    for (size_t i = 0; i < classes.size(); ++i) {
+    for (size_t i = 0; i < classes_.size(); ++i) {
         if (class_counts_[i] != 0) {
-            add(classes[i], class_counts_[i]);
+            add(classes_[i], class_counts_[i]);
         }
     }
     for (auto& [key, sum] : sums_) {

@@ -26,36 +26,6 @@ DeviceView& DeviceTrackers::add_view(uint32_t slot) {
     return view;
 }
 
-// Note [Baseline at the peak]
-// Every new peak is higher than the one before, so the peak has moved since the last change of
-// the baseline exactly when its height has: then the baseline of now was the baseline then.
-void DeviceTrackers::note_baseline_at_peak(DeviceView& view) {
-    const bool has_peak = view.tracker.has_peak();
-    if (has_peak != view.peak_seen || view.tracker.peak_bytes() != view.peak_seen_bytes) {
-        view.baseline_at_peak_bytes = view.baseline_bytes;
-        view.peak_seen = has_peak;
-        view.peak_seen_bytes = view.tracker.peak_bytes();
-    }
-}
-
-bool DeviceTrackers::on_baseline(uint32_t device, int64_t bytes, uint64_t tick) {
-    DeviceView& view = view_of(device);
-    note_baseline_at_peak(view);
-    if (bytes < 0) {
-        const uint64_t leaving = -static_cast<uint64_t>(bytes);
-        if (leaving > view.tracker.level_bytes()) {
-            return false;
-        }
-        record::LiveBlock block = {};
-        block.ordinal = UINT64_MAX;  // in no live set
-        view.tracker.on_free(block, leaving);
-    } else {
-        view.tracker.on_untraced_alloc(newest_ordinal_, static_cast<uint64_t>(bytes), tick);
-    }
-    view.baseline_bytes += bytes;
-    return true;
-}
-
 void DeviceTrackers::start(uint64_t tick) {
     tracking_ = was_tracking_ = true;
     for (const auto& view : views_) {
@@ -70,14 +40,6 @@ void DeviceTrackers::stop() {
     for (const auto& view : views_) {
         if (view != nullptr) {
             view->tracker.stop();
-        }
-    }
-}
-
-void DeviceTrackers::finish() {
-    for (const auto& view : views_) {
-        if (view != nullptr) {
-            note_baseline_at_peak(*view);
         }
     }
 }

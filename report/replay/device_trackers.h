@@ -28,10 +28,6 @@ struct DeviceView {
     record::PeakTracker tracker;
     uint64_t alloc_count = 0;
     uint64_t free_count = 0;
-    int64_t baseline_bytes = 0;
-    int64_t baseline_at_peak_bytes = 0;
-    uint64_t peak_seen_bytes = 0;  // when the baseline last changed
-    bool peak_seen = false;
 };
 
 class DeviceTrackers {
@@ -66,17 +62,12 @@ public:
         ++view.free_count;
     }
 
-    // False when more bytes would leave than the level has.
-    bool on_baseline(uint32_t device, int64_t bytes, uint64_t tick);
-
     void start(uint64_t tick);
     void stop();
 
     uint32_t slot_of(uint32_t device) const { return sum_ == DeviceSum::kAll ? 0 : device; }
     // By slot; nullptr where nothing happened.
     const std::vector<std::unique_ptr<DeviceView>>& views() const { return views_; }
-    // Call once after the last event.
-    void finish();
 
 private:
     DeviceView& view_of(uint32_t device) {
@@ -87,7 +78,6 @@ private:
         return add_view(slot);
     }
     DeviceView& add_view(uint32_t slot);
-    static void note_baseline_at_peak(DeviceView& view);
 
     format::Measure measure_;
     DeviceSum sum_;

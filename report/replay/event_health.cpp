@@ -40,7 +40,6 @@ void EventHealth::add_counts(const std::string& name, Problems& problems) const 
     add(lost_definition_alloc_count,
         " allocations have no readable definition: they are not counted");
     add(unknown_context_count, " allocations name a place that is not defined");
-    add(bad_baseline_count, " baseline records do not fit the level: not counted");
 }
 
 // What happened to a recording without a clean end.

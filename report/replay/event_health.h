@@ -18,7 +18,6 @@ struct EventHealth {
     uint64_t unmatched_free_count = 0;
     uint64_t lost_definition_alloc_count = 0;
     uint64_t unknown_context_count = 0;
-    uint64_t bad_baseline_count = 0;
     bool writing_stopped = false;
     uint64_t stop_error = 0;  // errno
 

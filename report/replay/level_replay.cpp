@@ -73,15 +73,6 @@ void LevelReplay::on_rare(uint64_t tick, const RareEvent& event) {
     health_.on_rare(event);
     if (event.type == format::ExtendedType::kMark) {
         on_mark(tick, event);
-    } else if (event.type == format::ExtendedType::kBaseline) {
-        bool fits = event.fields[0] < kMaxDevices &&
-                    event.signed_field <= static_cast<int64_t>(kMaxBlockBytes) &&
-                    event.signed_field >= -static_cast<int64_t>(kMaxBlockBytes);
-        for (size_t i = 0; fits && i < trackers_.size(); ++i) {
-            fits = trackers_[i].on_baseline(
-                static_cast<uint32_t>(event.fields[0]), event.signed_field, tick);
-        }
-        health_.bad_baseline_count += fits ? 0 : 1;
     }
 }
 
@@ -145,7 +136,6 @@ LiveBlocks LevelReplay::live_blocks(const DeviceTrackers& trackers, uint32_t slo
     BlockGroups groups;
     collect_live(trackers, slot, next_ordinal_, groups);
     blocks.groups = groups.list();
-    blocks.unknown_bytes = view->baseline_bytes;
     blocks.level_bytes = view->tracker.level_bytes();
     return blocks;
 }
@@ -168,7 +158,6 @@ LiveBlocks LevelReplay::peak_blocks(const DeviceTrackers& trackers, uint32_t slo
                    block.block_bytes);
     }
     blocks.groups = groups.list();
-    blocks.unknown_bytes = view->baseline_at_peak_bytes;
     blocks.level_bytes = view->tracker.peak_bytes();
     return blocks;
 }
@@ -203,9 +192,6 @@ ReplayResult LevelReplay::finish(const EventTotals& totals) {
         throw TraceError(reader_.name() + ": phase '" + request_.moment.phase + "' " +
                          (phase_seen_ ? "lies outside the traced ranges; start tracing before it"
                                       : "is not in this trace; peakline stats lists its phases"));
-    }
-    for (DeviceTrackers& trackers : trackers_) {
-        trackers.finish();
     }
     ReplayResult result;
     result.devices = all_totals(trackers_[0]);

@@ -33,10 +33,8 @@ public:
     void on_alloc_inline(uint64_t ordinal, uint64_t tick, const AllocationShape& shape, uint64_t) {
         pass_moment(tick);
         AllocationShape known = shape;
-        if (!reader_.definitions().contexts.has(shape.context)) {
-            known.context = 0;
-            ++health_.unknown_context_count;
-        }
+        known.context = reader_.definitions().known_context(shape.context);
+        health_.unknown_context_count += reader_.definitions().is_lost(shape.context) ? 1 : 0;
         known.untraced = reader_.definitions().is_untraced(known.context);
         table_.add_inline(ordinal, known);
         next_ordinal_ = ordinal + 1;

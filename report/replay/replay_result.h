@@ -56,7 +56,7 @@ struct DeviceTotals {
 
 struct LiveBlocks {
     std::vector<BlockGroup> groups;
-    // Counted by torch, recorded by nobody (kBaseline); negative when torch counts fewer.
+    // What a summary's level has beyond its groups, or less (negative).
     int64_t unknown_bytes = 0;
     // The level at this moment: groups and unknown_bytes sum to it.
     uint64_t level_bytes = 0;

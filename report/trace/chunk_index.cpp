@@ -124,7 +124,10 @@ ChunkState read_payload(const ByteSource& source,
     if (!place.sealed() || payload->size() < place.header.committed) {
         return ChunkState::kWhole;
     }
-    const uint64_t found = XXH3_64bits(payload->data(), payload->size());
+    const uint64_t seed = place.is(format::ChunkType::kDefs)
+                              ? XXH3_64bits(place.header.first_ids, sizeof(place.header.first_ids))
+                              : 0;
+    const uint64_t found = XXH3_64bits_withSeed(payload->data(), payload->size(), seed);
     return found == place.header.payload_xxh3 ? ChunkState::kWhole : ChunkState::kChecksumDiffers;
 }
 

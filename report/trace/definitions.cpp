@@ -1,9 +1,13 @@
 // Decodes DEFS payloads. A record that is framed well but names things that do not exist keeps
 // its id as an empty definition, so that the ids after it stay right.
+//
+// Note [Lost definitions]
+// After a chunk that cannot be read the next one tells the ids it begins with: those between are
+// filled with definitions that name kLost, an id no table has. When everything is read, each name
+// that does not exist becomes the id of an explicit lost definition of its kind.
 #include "definitions.h"
 
-#include <algorithm>
-#include <limits>
+#include <array>
 #include <span>
 
 #include "field_cursor.h"
@@ -13,14 +17,24 @@ namespace {
 
 using format::DefType;
 
+constexpr uint32_t kLost = UINT32_MAX;
+// A recorder's tables hold no more; what a hostile header claims must not fill the memory.
+constexpr uint32_t kMaxIds = 1U << 22;
+
 class DefinitionDecoder {
 public:
     explicit DefinitionDecoder(Definitions* out) : out_(*out) {}
 
+    // To be called before each chunk; false when its header cannot be true, then its ids are
+    // unknown.
+    bool begin_chunk(const format::ChunkHeader& header);
     void decode(const TypedRecord& record);
+    // Definitions were skipped: any id that is not defined may be one of them.
+    void note_loss() { after_loss_ = some_lost_ = true; }
     // Contexts may be written before what they name: ids are checked when all are known.
-    void check_ids();
+    void finish();
     uint64_t faulty_count() const { return faulty_count_; }
+    uint64_t lost_count() const { return lost_count_; }
 
 private:
     template <class T>
@@ -35,6 +49,18 @@ private:
             ++faulty_count_;
         }
     }
+    // Whether the id names something; after a loss every id does.
+    template <class T>
+    bool resolve(uint32_t* id, const ById<T>& table, uint32_t lost_id) const {
+        if (!table.has(*id) && some_lost_) {
+            *id = lost_id;
+        }
+        return table.has(*id);
+    }
+    std::array<uint32_t, format::kDefTypeCount> counts() const;
+    void add_lost_definitions();
+    void check_python();
+    void check_native();
     void decode_node(ById<StackNode>& nodes, FieldCursor cursor);
     void decode_python_frame(FieldCursor cursor);
     void decode_module(FieldCursor cursor);
@@ -42,10 +68,65 @@ private:
     void decode_class(FieldCursor cursor);
     void decode_meta(FieldCursor cursor);
     void check_contexts();
+    void check_classes();
 
     Definitions& out_;
     uint64_t faulty_count_ = 0;
+    uint64_t lost_count_ = 0;
+    bool after_loss_ = false;  // since the last chunk that was read
+    bool some_lost_ = false;
+    // The lost definitions of kinds that nobody else asks for.
+    uint32_t lost_frame_ = 0;
+    uint32_t lost_module_ = 0;
+    uint32_t lost_native_frame_ = 0;
+    uint32_t lost_native_node_ = 0;
+    uint32_t lost_thread_ = 0;
 };
+
+std::array<uint32_t, format::kDefTypeCount> DefinitionDecoder::counts() const {
+    return {0,
+            out_.strings.count(),
+            out_.python_frames.count(),
+            out_.python_nodes.count(),
+            out_.modules.count(),
+            out_.native_frames.count(),
+            out_.native_nodes.count(),
+            out_.threads.count(),
+            out_.streams.count(),
+            out_.contexts.count(),
+            out_.classes.count(),
+            0};
+}
+
+bool DefinitionDecoder::begin_chunk(const format::ChunkHeader& header) {
+    const auto known = counts();
+    const uint32_t* const first = header.first_ids;
+    constexpr auto kFirstType = static_cast<size_t>(DefType::kString);
+    constexpr auto kLastType = static_cast<size_t>(DefType::kClass);
+    for (size_t type = kFirstType; type <= kLastType; ++type) {
+        const bool follows = first[type] == known[type] + 1;
+        const bool skips = after_loss_ && first[type] > known[type] && first[type] <= kMaxIds;
+        if (!follows && !skips) {
+            return false;
+        }
+        lost_count_ += first[type] - 1 - known[type];
+    }
+    const auto before = [first](DefType type) { return first[static_cast<size_t>(type)] - 1; };
+    out_.strings.fill(before(DefType::kString), kLostName);
+    out_.python_frames.fill(before(DefType::kPythonFrame), {kLost, 0, 0, 0});
+    out_.python_nodes.fill(before(DefType::kPythonNode), {0, kLost});
+    out_.modules.fill(before(DefType::kModule), {0, 0, 0, kLost, {}});
+    out_.native_frames.fill(before(DefType::kNativeFrame), {kLost, 0});
+    out_.native_nodes.fill(before(DefType::kNativeNode), {0, kLost});
+    out_.threads.fill(before(DefType::kThread), {0, kLost});
+    out_.streams.fill(before(DefType::kStream), UINT64_MAX);
+    out_.contexts.fill(before(DefType::kContext), {kLost, kLost, kLost, 0, 0, 0});
+    AllocationShape lost_shape;
+    lost_shape.lost = true;
+    out_.classes.fill(before(DefType::kClass), lost_shape);
+    after_loss_ = false;
+    return true;
+}
 
 void DefinitionDecoder::decode(const TypedRecord& record) {
     FieldCursor cursor(record.body);
@@ -144,44 +225,75 @@ void DefinitionDecoder::decode_meta(FieldCursor cursor) {
     }
 }
 
-void DefinitionDecoder::check_contexts() {
-    for (Context& context : out_.contexts) {
-        check(&context,
-              out_.threads.has(context.thread) && out_.python_nodes.has(context.python_node) &&
-                  out_.native_nodes.has(context.native_node) &&
-                  out_.python_nodes.has(context.forward_node) &&
-                  out_.strings.has(context.operator_name));
+void DefinitionDecoder::add_lost_definitions() {
+    out_.lost_string = out_.strings.add(kLostName);
+    lost_frame_ = out_.python_frames.add({out_.lost_string, 0, 0, 0});
+    out_.lost_node = out_.python_nodes.add({0, lost_frame_});
+    lost_module_ = out_.modules.add({0, 0, 0, out_.lost_string, {}});
+    lost_native_frame_ = out_.native_frames.add({lost_module_, 0});
+    lost_native_node_ = out_.native_nodes.add({0, lost_native_frame_});
+    lost_thread_ = out_.threads.add({0, out_.lost_string});
+    out_.lost_context =
+        out_.contexts.add({lost_thread_, out_.lost_node, lost_native_node_, 0, 0, 0});
+}
+
+void DefinitionDecoder::check_python() {
+    const uint32_t lost_string = out_.lost_string;
+    for (PythonFrame& frame : out_.python_frames) {
+        const bool file = resolve(&frame.file, out_.strings, lost_string);
+        const bool name = resolve(&frame.name, out_.strings, lost_string);
+        check(&frame, file && name && resolve(&frame.qualified_name, out_.strings, lost_string));
+    }
+    for (StackNode& node : out_.python_nodes) {
+        check(&node, resolve(&node.frame, out_.python_frames, lost_frame_));
     }
 }
 
-void DefinitionDecoder::check_ids() {
-    const auto& strings = out_.strings;
-    for (PythonFrame& frame : out_.python_frames) {
-        check(&frame,
-              strings.has(frame.file) && strings.has(frame.name) &&
-                  strings.has(frame.qualified_name));
-    }
-    for (StackNode& node : out_.python_nodes) {
-        check(&node, out_.python_frames.has(node.frame));
-    }
+void DefinitionDecoder::check_native() {
     for (Module& module : out_.modules) {
-        check(&module, strings.has(module.path));
+        check(&module, resolve(&module.path, out_.strings, out_.lost_string));
     }
     for (NativeFrame& frame : out_.native_frames) {
-        check(&frame, out_.modules.has(frame.module));
+        check(&frame, resolve(&frame.module, out_.modules, lost_module_));
     }
     for (StackNode& node : out_.native_nodes) {
-        check(&node, out_.native_frames.has(node.frame));
+        check(&node, resolve(&node.frame, out_.native_frames, lost_native_frame_));
     }
-    check_contexts();
+}
+
+void DefinitionDecoder::check_contexts() {
+    for (Thread& thread : out_.threads) {
+        check(&thread, resolve(&thread.name, out_.strings, out_.lost_string));
+    }
+    for (Context& context : out_.contexts) {
+        bool valid = resolve(&context.thread, out_.threads, lost_thread_);
+        valid = resolve(&context.python_node, out_.python_nodes, out_.lost_node) && valid;
+        valid = resolve(&context.native_node, out_.native_nodes, lost_native_node_) && valid;
+        valid = resolve(&context.forward_node, out_.python_nodes, out_.lost_node) && valid;
+        valid = resolve(&context.operator_name, out_.strings, out_.lost_string) && valid;
+        check(&context, valid);
+    }
+}
+
+void DefinitionDecoder::check_classes() {
     for (AllocationShape& shape : out_.classes) {
         // The sizes are good: keep them, as bytes of an unknown place.
-        if (!out_.contexts.has(shape.context)) {
+        if (!resolve(&shape.context, out_.contexts, out_.lost_context)) {
             shape.context = 0;
             ++faulty_count_;
         }
         shape.untraced = out_.is_untraced(shape.context);
     }
+}
+
+void DefinitionDecoder::finish() {
+    if (some_lost_) {
+        add_lost_definitions();
+    }
+    check_python();
+    check_native();
+    check_contexts();
+    check_classes();
 }
 
 // Empty when every record of the payload was decoded.
@@ -198,7 +310,7 @@ std::string decode_payload(std::span<const unsigned char> payload, DefinitionDec
     return {};
 }
 
-// Why the definitions of later chunks cannot be used; empty when they can.
+// Why definitions of the chunk are lost; empty when all were decoded.
 std::string read_chunk(const ByteSource& source,
                        const ChunkPlace& place,
                        uint64_t number,
@@ -209,6 +321,9 @@ std::string read_chunk(const ByteSource& source,
     if (state == ChunkState::kChecksumDiffers) {
         return "its checksum differs: chunk skipped";
     }
+    if (!decoder.begin_chunk(place.header)) {
+        return "the ids in its header do not follow those before it: chunk skipped";
+    }
     return decode_payload(payload, decoder);
 }
 
@@ -216,12 +331,6 @@ std::string read_chunk(const ByteSource& source,
 bool may_define(const ChunkPlace& place) {
     return place.header.type != static_cast<uint16_t>(format::ChunkType::kEvents) &&
            place.header.type != static_cast<uint16_t>(format::ChunkType::kSummary);
-}
-
-bool defines_later(const std::vector<ChunkPlace>& places, uint64_t number) {
-    return std::any_of(places.begin() + static_cast<ptrdiff_t>(number) + 1,
-                       places.end(),
-                       [](const ChunkPlace& place) { return place.is(format::ChunkType::kDefs); });
 }
 
 }  // namespace
@@ -252,25 +361,24 @@ Definitions read_definitions(const ByteSource& source,
         if (!may_define(places[number])) {
             continue;
         }
-        const std::string reason = places[number].readable
-                                       ? read_chunk(source, places[number], number, decoder)
-                                       : "its header is damaged";
-        if (reason.empty()) {
+        if (!places[number].readable) {
+            // The index has told. Whether it held definitions the next chunk knows.
+            decoder.note_loss();
             continue;
         }
-        const bool cuts_ids = defines_later(places, number);
-        if (places[number].readable || cuts_ids) {
+        const std::string reason = read_chunk(source, places[number], number, decoder);
+        if (!reason.empty()) {
+            decoder.note_loss();
             problems.add(source.name() + ": chunk " + std::to_string(number) +
-                         (places[number].readable ? " (definitions): " : ": ") + reason +
-                         (cuts_ids ? "; definitions in later chunks cannot be used, allocations"
-                                     " that name them have no size and no place"
-                                   : ""));
-        }
-        if (cuts_ids) {
-            break;
+                         " (definitions): " + reason);
         }
     }
-    decoder.check_ids();
+    decoder.finish();
+    if (decoder.lost_count() != 0) {
+        problems.add(source.name() + ": " + std::to_string(decoder.lost_count()) +
+                     " definitions are lost with damaged chunks: what they named is shown as '" +
+                     kLostName + "'");
+    }
     if (decoder.faulty_count() != 0) {
         problems.add(source.name() + ": " + std::to_string(decoder.faulty_count()) +
                      " definitions name things that are not defined: shown without a place");

@@ -63,6 +63,7 @@ struct AllocationShape {
     uint32_t stream = 0;
     uint32_t device = 0;
     bool untraced = false;  // made while tracing was off: not part of the total allocated
+    bool lost = false;      // its definition is lost: no size and no place
 };
 
 // More is damage, not hardware; it also keeps sums over a hostile trace far from overflow.
@@ -83,7 +84,12 @@ public:
     const T& operator[](uint32_t id) const {
         return id - 1 < items_.size() ? items_[id - 1] : none_;
     }
-    T& last() { return items_.back(); }
+    // Ids up to `count` become `item`; those that exist stay.
+    void fill(uint32_t count, const T& item) {
+        if (count > items_.size()) {
+            items_.resize(count, item);
+        }
+    }
     bool has(uint32_t id) const { return id <= items_.size(); }
     uint32_t count() const { return static_cast<uint32_t>(items_.size()); }
     typename std::vector<T>::iterator begin() { return items_.begin(); }
@@ -107,8 +113,21 @@ struct Definitions {
     ById<Context> contexts;
     ById<AllocationShape> classes;
     std::map<std::string, std::string> meta;
+    // Stand for what a damaged chunk defined: 0 when nothing is lost.
+    uint32_t lost_string = 0;
+    uint32_t lost_node = 0;
+    uint32_t lost_context = 0;
 
+    // An id that events may name; the lost context for one that may have been lost.
+    uint32_t known_context(uint32_t context_id) const {
+        return contexts.has(context_id) ? context_id : lost_context;
+    }
     std::string_view text(uint32_t string_id) const { return strings[string_id]; }
+    // What it named was lost with a damaged chunk, or never defined.
+    bool is_lost(uint32_t context_id) const {
+        return !contexts.has(context_id) ||
+               (lost_node != 0 && contexts[context_id].python_node == lost_node);
+    }
     bool is_untraced(uint32_t context_id) const {
         return (contexts[context_id].flags & format::kUntraced) != 0;
     }
@@ -116,8 +135,10 @@ struct Definitions {
     std::string_view meta_text(const std::string& key) const;
 };
 
-// Reads all DEFS chunks. After one that cannot be read the ids of later ones are unknown, so
-// reading stops there and a problem says so.
+inline constexpr const char* kLostName = "lost definition";
+
+// Reads all DEFS chunks. What a chunk that cannot be read defined becomes an explicit lost
+// definition and a problem says so; the headers of later chunks tell the ids they begin with.
 Definitions read_definitions(const ByteSource& source,
                              const std::vector<ChunkPlace>& places,
                              Problems& problems);

@@ -24,7 +24,6 @@ enum class FreeKind { kPlain, kDeferred, kCompleted };
 struct RareEvent {
     format::ExtendedType type;
     uint64_t fields[5];
-    int64_t signed_field;  // kBaseline: bytes
 };
 
 // How far a chunk was decoded.
@@ -176,7 +175,6 @@ private:
                 return decode_rare(type, body, 4);
             case format::ExtendedType::kLoss:
                 return decode_rare(type, body, 2);
-            case format::ExtendedType::kBaseline:
             case format::ExtendedType::kStopped:
                 return decode_rare(type, body, 1);
         }
@@ -187,13 +185,10 @@ private:
     bool decode_rare(format::ExtendedType type,
                      std::span<const unsigned char> body,
                      int field_count) {
-        RareEvent event = {type, {}, 0};
+        RareEvent event = {type, {}};
         FieldCursor cursor(body);
         for (int i = 0; i < field_count; ++i) {
             event.fields[i] = cursor.uv();
-        }
-        if (type == format::ExtendedType::kBaseline) {
-            event.signed_field = cursor.zz();
         }
         if (!cursor.good) {
             return fail("extended record is shorter than its fields") != nullptr;

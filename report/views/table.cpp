@@ -47,7 +47,7 @@ public:
     void add_unknown(int64_t bytes) {
         if (bytes != 0) {
             OpenRow open;
-            open.row.label.key = open.row.label.name = "unknown (not recorded, counted by torch)";
+            open.row.label.key = open.row.label.name = "unknown (counted, not recorded)";
             open.row.bytes = bytes;
             rows_.push_back(std::move(open));
         }

@@ -162,17 +162,6 @@ TEST_CASE("rows can be functions, files and stacks", "[report]") {
     CHECK_THROWS_WITH(trace.rows(by), Catch::Contains("line, function, file, stack"));
 }
 
-TEST_CASE("a baseline is an unknown block of the level", "[report]") {
-    const OpenTrace trace(
-        "start\n alloc a 1 100 stack=m.py:5:f\n baseline 0 50\n"
-        "alloc b 2 10 stack=m.py:6:f\n baseline 0 -20\n stop\n end\n");
-    const auto result = trace.replay();
-    CHECK(result.chosen.peak_bytes == 160);
-    CHECK(result.chosen.total_allocated_bytes == 110);
-    CHECK_THAT(trace.rows(), Catch::Contains("50 B  150 B  0 B  0  unknown"));
-    CHECK(trace.replay("end").blocks.level_bytes == 140);
-}
-
 TEST_CASE("a simulated device is named in the first line", "[report]") {
     const OpenTrace trace("meta simulated NVIDIA H200\n start\n end\n");
     CHECK_THAT(report::make_table(trace.reader, {}),

@@ -4,7 +4,7 @@
 //         [dev=N] [stream=N] [req=BYTES] [thread=N] [untraced] [class]
 //   free NAME | defer NAME | complete NAME
 //   start | stop | phase NAME | endphase NAME | end
-//   wait TICKS | baseline DEV BYTES | loss RECORDS BYTES | chunk | meta KEY VALUE...
+//   wait TICKS | loss RECORDS BYTES | chunk | defchunk | meta KEY VALUE...
 //
 // `class` writes the shape as a definition, otherwise it lies in the event. Lines that begin with
 // # are comments.
@@ -123,9 +123,8 @@ private:
             builder_.advance(std::stoull(words.plain[1]));
         } else if (verb == "chunk") {
             builder_.next_event_chunk();
-        } else if (verb == "baseline") {
-            builder_.baseline(static_cast<uint32_t>(std::stoul(words.plain[1])),
-                              std::stoll(words.plain[2]));
+        } else if (verb == "defchunk") {
+            builder_.next_definition_chunk();
         } else if (verb == "loss") {
             builder_.extended(format::ExtendedType::kLoss,
                               fields({std::stoull(words.plain[1]), std::stoull(words.plain[2])}));

@@ -42,13 +42,13 @@ struct BuiltChunk {
 
 class TraceBuilder {
 public:
-    TraceBuilder() : definitions_(begin_chunk(format::ChunkType::kDefs)) {}
+    TraceBuilder() { definitions_ = begin_chunk(format::ChunkType::kDefs); }
 
     uint32_t define(format::DefType type, const Bytes& body) {
         Bytes record = fields({static_cast<uint64_t>(type), body.size()});
         record.insert(record.end(), body.begin(), body.end());
         append(definitions_, format::ChunkType::kDefs, record);
-        return ++definition_counts_[type];
+        return ++definition_counts_[static_cast<size_t>(type) % format::kDefTypeCount];
     }
 
     uint32_t define_string(const std::string& text) {
@@ -102,11 +102,6 @@ public:
     void mark(format::MarkKind kind, uint32_t string = 0) {
         extended(format::ExtendedType::kMark, fields({static_cast<uint64_t>(kind), 0, string}));
     }
-    void baseline(uint32_t device, int64_t bytes) {
-        Bytes body = fields({device});
-        put_zz(body, bytes);
-        extended(format::ExtendedType::kBaseline, body);
-    }
 
     void summary(format::SummaryType type, const Bytes& body) {
         Bytes record = fields({static_cast<uint64_t>(type), body.size()});
@@ -115,6 +110,7 @@ public:
     }
 
     void next_event_chunk() { events_ = kNone; }
+    void next_definition_chunk() { definitions_ = kNone; }
     uint64_t next_ordinal() const { return ordinal_; }
 
     // A file of all chunks, sealed; the last one is cut after its committed bytes.
@@ -144,6 +140,9 @@ private:
         chunk.header.magic = format::kChunkMagic;
         chunk.header.type = static_cast<uint16_t>(type);
         chunk.header.index = chunks_.size();
+        for (size_t i = 0; type == format::ChunkType::kDefs && i < format::kDefTypeCount; ++i) {
+            chunk.header.first_ids[i] = definition_counts_[i] + 1;
+        }
         chunks_.push_back(chunk);
         return chunks_.size() - 1;
     }
@@ -205,12 +204,19 @@ private:
         return file;
     }
 
+    static uint64_t seed_of(const format::ChunkHeader& header) {
+        return header.type == static_cast<uint16_t>(format::ChunkType::kDefs)
+                   ? XXH3_64bits(header.first_ids, sizeof(header.first_ids))
+                   : 0;
+    }
+
     void put_chunk(Bytes& file, size_t number, bool sealed) {
         BuiltChunk& chunk = chunks_[number];
         chunk.header.committed = static_cast<uint32_t>(chunk.payload.size());
         if (sealed) {
             chunk.header.flags = format::kChunkSealed;
-            chunk.header.payload_xxh3 = XXH3_64bits(chunk.payload.data(), chunk.payload.size());
+            chunk.header.payload_xxh3 = XXH3_64bits_withSeed(
+                chunk.payload.data(), chunk.payload.size(), seed_of(chunk.header));
         }
         file.resize(chunk_offset(number));
         const auto* header = reinterpret_cast<const unsigned char*>(&chunk.header);
@@ -219,10 +225,10 @@ private:
     }
 
     std::vector<BuiltChunk> chunks_;
-    size_t definitions_;
+    size_t definitions_ = kNone;
     size_t events_ = kNone;
     size_t summary_ = kNone;
-    std::map<format::DefType, uint32_t> definition_counts_;
+    uint32_t definition_counts_[format::kDefTypeCount] = {};
     std::map<std::string, uint32_t> strings_;
     uint64_t event_count_ = 0;
     uint64_t ordinal_ = 0;
