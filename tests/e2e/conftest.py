@@ -70,19 +70,23 @@ class Lab:
         options: Sequence[str] = (),
         device: str = "h200",
         environment: Mapping[str, str] | None = None,
+        recorded: bool = True,
     ) -> Run:
         """Run a program of tests/programs (or a path) under `peakline run`.
 
-        `options` go to `peakline run`; "--no-record" among them gives the run without peakline.
+        `options` go to `peakline run`. With recorded=False peakline only brings the device.
         """
         folder = self.folder / f"run{next(self._numbers)}"
         folder.mkdir()
         trace = folder / "run.peak"
-        command = [sys.executable, "-m", "peakline", "run", "-q", "-o", str(trace)]
+        peakline = [sys.executable, "-m", "peakline", "run", "-q", "--python", self.python]
         if not ON_GPU and not OVERRIDE:
-            command += ["--simulate", device]
-        command += ["--python", self.python, *options]
-        words = [str(PROGRAMS / program), *arguments] if Path(program).suffix else [str(program)]
+            peakline += ["--simulate", device]
+        peakline += ["-o", str(trace)] if recorded else ["--no-record"]
+        plain = not recorded and (ON_GPU or bool(OVERRIDE))
+        command = [self.python] if plain else [*peakline, *options]
+        is_file = Path(program).suffix != ""
+        words = [str(PROGRAMS / program) if is_file else str(program), *arguments]
         result = subprocess.run(
             [*command, *words],
             cwd=folder,
@@ -92,7 +96,9 @@ class Lab:
             timeout=LIMIT_SECONDS,
             check=False,
         )
-        return Run(result.returncode, result.stdout, result.stderr, trace)
+        # A signal ends a shell's command with 128 and its number.
+        status = result.returncode if result.returncode >= 0 else 128 - result.returncode
+        return Run(status, result.stdout, result.stderr, trace)
 
     def once(self, program: str, *arguments: str, **how: Any) -> Run:
         """Like `run`, but the same program with the same options runs only once a session."""
