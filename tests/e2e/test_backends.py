@@ -1,0 +1,92 @@
+"""Every backend and every choice of stacks records what it promises."""
+
+from __future__ import annotations
+
+import subprocess
+from pathlib import Path
+
+import pytest
+from checks import check_peak, check_whole
+from conftest import Lab
+
+OWN_ALLOCATOR = r"""
+#include <sys/types.h>
+extern int cudaMalloc(void**, size_t);
+extern int cudaFree(void*);
+void* own_malloc(ssize_t size, int device, void* stream) {
+    void* block = 0;
+    cudaMalloc(&block, size);
+    return block;
+}
+void own_free(void* block, ssize_t size, int device, void* stream) { cudaFree(block); }
+"""
+
+
+@pytest.mark.parametrize("backend", ["delegate", "observe"])
+def test_over_torchs_own_allocator_the_peak_is_exact(each_lab: Lab, backend: str) -> None:
+    run = each_lab.once("train_model.py", "transformer", options=["--backend", backend])
+    check_peak(each_lab.table(run.trace), run.said["peaks"]["0"]["allocated"])
+    assert run.notes == []
+
+
+@pytest.mark.parametrize("backend", ["native", "async", "malloc"])
+def test_a_pluggable_backend_counts_what_the_program_asked_for(each_lab: Lab, backend: str) -> None:
+    options = ["--backend", f"pluggable:{backend}"]
+    run = each_lab.once("holds_sizes.py", options=options)
+    table = each_lab.table(run.trace, "--measure", "requested")
+    check_peak(table, run.said["peak"])
+    assert [row["location"]["line"] for row in table["rows"]] == run.said["lines"]
+
+
+@pytest.mark.parametrize("backend", ["delegate", "observe", "pluggable"])
+def test_what_torch_says_of_its_backend(lab: Lab, backend: str) -> None:
+    run = lab.once("holds_sizes.py", options=["--backend", backend])
+    expected = "pluggable" if backend == "pluggable" else "native"
+    assert run.said["backend"] == expected
+
+
+@pytest.mark.parametrize("stacks", ["all", "python"])
+def test_python_stacks_give_lines(lab: Lab, stacks: str) -> None:
+    run = lab.once("holds_sizes.py", options=["--stacks", stacks])
+    table = lab.table(run.trace, "--measure", "requested")
+    check_peak(table, run.said["peak"])
+    assert [row["location"]["line"] for row in table["rows"]] == run.said["lines"]
+
+
+@pytest.mark.parametrize("stacks", ["native", "none"])
+def test_without_python_stacks_the_peak_is_as_exact(lab: Lab, stacks: str) -> None:
+    run = lab.once("holds_sizes.py", options=["--stacks", stacks])
+    table = lab.table(run.trace, "--measure", "requested")
+    check_peak(table, run.said["peak"])
+    assert all(row["location"] is None for row in table["rows"])
+    assert run.notes == []
+
+
+@pytest.mark.parametrize("recorded", [False, True])
+def test_the_plain_allocator_loaded_by_hand_records_lines(lab: Lab, recorded: bool) -> None:
+    run = lab.run("own_allocator.py", recorded=recorded)
+    lines = run.stdout.splitlines()
+    assert lines[0] == "Max mem: 4.770 MB"
+    assert run.said["peak"] == 5_001_077
+    assert [line.rsplit(" ", 1)[1] for line in lines[3:-1]] == ["(<module>)", "(<listcomp>)"]
+    if recorded:
+        table = lab.table(run.trace, "--measure", "requested")
+        check_whole(table)
+        assert table["peak_bytes"] == run.said["peak"]
+
+
+def test_a_program_with_an_allocator_of_its_own_runs_on_and_is_told_once(
+    lab: Lab, tmp_path: Path
+) -> None:
+    library = tmp_path / "libown.so"
+    subprocess.run(
+        ["cc", "-shared", "-fPIC", "-x", "c", "-", "-o", str(library)],
+        input=OWN_ALLOCATOR,
+        text=True,
+        check=True,
+    )
+    plain = lab.run("swaps_allocator.py", str(library), recorded=False)
+    run = lab.run("swaps_allocator.py", str(library))
+    assert run.said == plain.said
+    assert len(run.notes) == 1, run.notes
+    assert "allocator" in run.notes[0]

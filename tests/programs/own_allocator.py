@@ -1,0 +1,17 @@
+"""Installs peakline's plain allocator by hand: [malloc and free are all that torch is told of]."""
+
+import peakline
+import torch
+from counters import finish
+
+allocator = torch.cuda.memory.CUDAPluggableAllocator(
+    peakline.library_path(), "peakline_malloc", "peakline_free"
+)
+torch.cuda.memory.change_current_allocator(allocator)
+kept = [torch.empty(size, dtype=torch.uint8, device="cuda") for size in (1000, 2_000_000, 77)]
+gone = torch.empty(3_000_000, dtype=torch.uint8, device="cuda")
+del gone
+kept.append(torch.empty(10, dtype=torch.uint8, device="cuda"))
+torch.cuda.synchronize()
+peakline.report_stats(measure="requested")
+finish(peak=1000 + 2_000_000 + 77 + 3_000_000)
