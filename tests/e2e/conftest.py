@@ -7,7 +7,6 @@ PEAKLINE_TEST_DEVICE=gpu they run on the real GPU, else on a simulated one.
 
 from __future__ import annotations
 
-import functools
 import itertools
 import json
 import os
@@ -24,8 +23,6 @@ ROOT = Path(__file__).resolve().parents[2]
 PROGRAMS = ROOT / "tests" / "programs"
 ON_GPU = os.environ.get("PEAKLINE_TEST_DEVICE") == "gpu"
 LIMIT_SECONDS = 300
-# A folder with a built simulated GPU for each torch version, used instead of --simulate.
-OVERRIDE = os.environ.get("PEAKLINE_TEST_SIMGPU", "")
 PYTHONS = [
     sys.executable,
     *(p for p in os.environ.get("PEAKLINE_TEST_PYTHONS", "").split(":") if p),
@@ -80,17 +77,17 @@ class Lab:
         folder.mkdir()
         trace = folder / "run.peak"
         peakline = [sys.executable, "-m", "peakline", "run", "-q", "--python", self.python]
-        if not ON_GPU and not OVERRIDE:
+        if not ON_GPU:
             peakline += ["--simulate", device]
         peakline += ["-o", str(trace)] if recorded else ["--no-record"]
-        plain = not recorded and (ON_GPU or bool(OVERRIDE))
+        plain = not recorded and ON_GPU
         command = [self.python] if plain else [*peakline, *options]
         is_file = Path(program).suffix != ""
         words = [str(PROGRAMS / program) if is_file else str(program), *arguments]
         result = subprocess.run(
             [*command, *words],
             cwd=folder,
-            env=self.environment({**_override(self.python, device), **(environment or {})}),
+            env=self.environment(environment),
             capture_output=True,
             text=True,
             timeout=LIMIT_SECONDS,
@@ -134,22 +131,6 @@ class Lab:
         unwanted = ("PYTORCH_", "PEAKLINE_TEST", "LD_PRELOAD", "PEAKLINE_OUTPUT")
         kept = {k: v for k, v in os.environ.items() if not k.startswith(unwanted)}
         return {**kept, "PYTHONPATH": str(ROOT / "pyhook"), **(more or {})}
-
-
-@functools.lru_cache
-def _override(python: str, device: str) -> dict[str, str]:
-    if not OVERRIDE:
-        return {}
-    question = "import importlib.metadata as m; print(m.version('torch'))"
-    answer = subprocess.run([python, "-c", question], capture_output=True, text=True, check=True)
-    folder = Path(OVERRIDE, answer.stdout.strip())
-    libraries = (folder / "preload.txt").read_text().split()
-    return {
-        "LD_PRELOAD": ":".join(str(folder / name) for name in libraries),
-        "PEAKLINE_SIM_DEVICE": device,
-        "PEAKLINE_SIMULATED": device,
-        "TRITON_LIBCUDA_PATH": str(folder),
-    }
 
 
 def _make_lab(python: str, factory: pytest.TempPathFactory) -> Lab:

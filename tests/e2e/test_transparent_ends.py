@@ -28,7 +28,7 @@ def words(stderr: str) -> list[str]:
 
 @pytest.mark.parametrize("how", STATUS)
 def test_the_end_of_a_program_is_its_own(lab: Lab, how: str) -> None:
-    run = lab.run("ends.py", how)
+    run = lab.once("ends.py", how)
     assert run.status == STATUS[how], run.stderr
     assert run.stdout == "about to end\n"
     assert lab.table(run.trace)["peak_bytes"] == 4_000_256
@@ -36,6 +36,6 @@ def test_the_end_of_a_program_is_its_own(lab: Lab, how: str) -> None:
 
 @pytest.mark.parametrize("how", ["exception", "out-of-memory", "exit-text"])
 def test_last_words_are_the_programs_own(lab: Lab, how: str) -> None:
-    plain = lab.run("ends.py", how, recorded=False)
+    plain = lab.once("ends.py", how, recorded=False)
     assert plain.status == STATUS[how]
-    assert words(lab.run("ends.py", how).stderr) == words(plain.stderr)
+    assert words(lab.once("ends.py", how).stderr) == words(plain.stderr)

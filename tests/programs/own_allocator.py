@@ -1,4 +1,4 @@
-"""Installs peakline's plain allocator by hand: [malloc and free are all that torch is told of]."""
+"""Installs peakline's plain allocator by hand; torch is told of malloc and free only."""
 
 import peakline
 import torch
@@ -8,6 +8,7 @@ allocator = torch.cuda.memory.CUDAPluggableAllocator(
     peakline.library_path(), "peakline_malloc", "peakline_free"
 )
 torch.cuda.memory.change_current_allocator(allocator)
+peakline.start_tracing()
 kept = [torch.empty(size, dtype=torch.uint8, device="cuda") for size in (1000, 2_000_000, 77)]
 gone = torch.empty(3_000_000, dtype=torch.uint8, device="cuda")
 del gone
