@@ -19,11 +19,10 @@ adds the rows of each part up. To write one: `peakline run examples/forward_call
 import argparse
 import math
 
+import peakline
 import torch
 from torch import nn
 from torch.nn import functional
-
-import peakline
 
 HEADS = 8
 KEY_VALUE_HEADS = 1

@@ -32,6 +32,9 @@ TABLE_LINES = (
 )
 TABLE_ROW = re.compile(rf"(?P<mem>{SIZE})  {SIZE}  {SIZE}  \d+  (?P<location>\S.*)")
 
+# What `peakline run` says of its own: the device is simulated, something is compiled once.
+_USUAL = re.compile("simulated GPU|^peakline: (compiling|building)")
+
 
 @dataclass(frozen=True)
 class Finished:
@@ -56,9 +59,9 @@ class Finished:
 
     @property
     def notes(self) -> list[str]:
-        """What peakline told the user, without the word about the simulated GPU."""
+        """What peakline told the user, without what it always says."""
         lines = [line for line in self.stderr.splitlines() if line.startswith("peakline: ")]
-        return [line for line in lines if "simulated GPU" not in line]
+        return [line for line in lines if not _USUAL.search(line)]
 
     @property
     def traces(self) -> list[Path]:

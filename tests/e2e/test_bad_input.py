@@ -252,7 +252,7 @@ def test_a_disk_that_fills_up_is_told_once_and_the_trace_says_where_it_ends(
     assert not table["complete"]
     [problem] = table["problems"]
     assert "No space left on device" in problem
-    # The first round of the program reaches the peak, long before the disk is full.
+    # The program reaches its peak long before the disk is full.
     assert table["peak_bytes"] == run.said["peak"]
 
 
