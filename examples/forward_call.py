@@ -164,6 +164,7 @@ def main() -> None:
     torch.cuda.synchronize()
     peakline.stop_tracing()
     peakline.report_stats()
+    print()
     print(
         f"logits: {tuple(logits.shape)}, parameters: {sum(p.numel() for p in model.parameters())}"
     )

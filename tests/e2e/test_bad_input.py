@@ -280,3 +280,17 @@ def test_a_bad_variable_is_told_once_and_the_program_is_recorded_all_the_same(
     assert told in note
     [trace] = run.traces
     check_whole_trace(lab, trace, run.said["peak"])
+
+
+def test_an_unknown_python_is_told_and_the_peak_stays_exact(lab: Any, tmp_path: Path) -> None:
+    pretence = tmp_path / "pretence.so"
+    source = PROGRAMS / "life_unknown_python.cpp"
+    subprocess.run(["g++", "-shared", "-fPIC", "-o", pretence, source], check=True)
+    pretended = {"LD_PRELOAD": str(pretence)}
+    question = "import sys; print(sys.version)"
+    if "3.99" not in plain(lab, tmp_path, lab.python, "-c", question, environment=pretended).stdout:
+        pytest.skip("this Python has no shared libpython, its version cannot be replaced")
+    run = recorded(lab, tmp_path, TRAINING, environment=pretended)
+    assert run.status == 0, run.stderr
+    assert run.notes == ["peakline: no Python stacks: Python 3.99.0: this version is not known"]
+    check_whole_trace(lab, run.traces[0], run.said["peak"])

@@ -2,6 +2,7 @@
 // Nothing of the preloaded library may show: no output, the same exit status.
 #include <cstdlib>
 #include <thread>
+
 #include <unistd.h>
 
 int main() {
