@@ -4,6 +4,7 @@
 #include <cstring>
 #include <new>
 
+#include "allocator/capture/stack_capture.h"
 #include "allocator/capture/thread_state.h"
 #include "allocator/record/recorder.h"
 #include "install.h"
@@ -26,6 +27,13 @@ PEAKLINE_EXPORT void peakline_start_tracing() {
         // Libraries loaded since then may make autograd nodes, too.
         peakline::preload::hook_torch_imports(&reason);
         Recorder::instance().start_tracing();
+    }
+}
+
+PEAKLINE_EXPORT void peakline_attach_python() {
+    char reason[200];
+    if (Recorder::instance().init(nullptr)) {
+        peakline::capture::attach_python(reason, sizeof reason);
     }
 }
 

@@ -144,8 +144,8 @@ void attach_python_side(Installed& state) {
     }
 }
 
-void announce_fallback(const Installed& state) {
-    if (strcmp(state.backend, state.options.backend) != 0 && state.note[0] != '\0') {
+void announce_note(const Installed& state) {
+    if (state.note[0] != '\0') {
         say("recording with the '%s' backend: %s", state.backend, state.note);
     }
 }
@@ -228,12 +228,15 @@ int32_t enter(int32_t way_in, char* message, size_t room) {
     }
     bool too_late = false;
     if (!install_torch_part(state, &too_late, message, room)) {
+        if (too_late) {
+            snprintf(message, room, "CUDA was initialised before the recorder came up");
+        }
         return too_late ? kPeaklineTooLate : kPeaklineFailed;
     }
     if (way_in == kPeaklinePluggable) {
         snprintf(state.backend, sizeof state.backend, "pluggable:malloc");
     } else {
-        announce_fallback(state);
+        announce_note(state);
     }
     attach_python_side(state);
     read_devices(state);

@@ -24,6 +24,10 @@ enum PeaklineResult : int32_t {
 // one line for the user when the result is not Ok, or "".
 int32_t peakline_enter(int32_t way_in, char* message, size_t room);
 
+// Finds and verifies the interpreter now. Call with the GIL held, before a way in that has no GIL:
+// torch calls peakline_malloc without it.
+void peakline_attach_python();
+
 void peakline_start_tracing();
 void peakline_stop_tracing();
 void peakline_reset_peaks();

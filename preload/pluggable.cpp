@@ -125,7 +125,8 @@ extern "C" __attribute__((visibility("default"))) void* peakline_malloc(ptrdiff_
         throw_out_of_memory(bytes, device, error);
     }
     peakline::capture::ThreadState* state = peakline::capture::thread_state(recorder.table());
-    if (state != nullptr) {
+    // Under the delegate the block is recorded there.
+    if (state != nullptr && !state->pending.active) {
         const uint32_t context = recorder.is_tracing()
                                      ? peakline::capture::capture_context(recorder.table(), *state)
                                      : recorder.untraced_context();

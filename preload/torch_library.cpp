@@ -153,7 +153,13 @@ bool install_torch_part(Installed& state, bool* too_late, char* message, size_t 
             *too_late = true;
             return false;
         }
-        if (result != InstallResult::kInstalled) {
+        if (result == InstallResult::kOverProgramsAllocator) {
+            snprintf(state.note,
+                     sizeof state.note,
+                     "the program put its own allocator in place: its blocks are recorded with "
+                     "their requested sizes, and torch's counters do not exist under it");
+            used = Backend::kDelegate;
+        } else if (result != InstallResult::kInstalled) {
             snprintf(state.note,
                      sizeof state.note,
                      "the part built for torch is of another "

@@ -31,6 +31,20 @@ PyObject* switch_allocator(PyObject*, PyObject*) {
     return PyBool_FromLong(result == kPeaklineOk);
 }
 
+PyObject* attach_python(PyObject*, PyObject*) {
+    peakline_attach_python();
+    Py_RETURN_NONE;
+}
+
+PyObject* use_plain_allocator(PyObject*, PyObject*) {
+    char message[512] = "";
+    if (peakline_enter(kPeaklinePluggable, message, sizeof message) == kPeaklineFailed) {
+        PyErr_SetString(g_recorder_error, message);
+        return nullptr;
+    }
+    Py_RETURN_NONE;
+}
+
 PyObject* start_tracing(PyObject*, PyObject*) {
     peakline_start_tracing();
     Py_RETURN_NONE;
@@ -148,6 +162,8 @@ PyObject* device_bytes(PyObject*, PyObject* arguments) {
 
 PyMethodDef kMethods[] = {
     {"switch_allocator", switch_allocator, METH_NOARGS, "Put the recorder in place."},
+    {"attach_python", attach_python, METH_NOARGS, "Find and verify the interpreter."},
+    {"use_plain_allocator", use_plain_allocator, METH_NOARGS, "Record peakline_malloc's blocks."},
     {"start_tracing", start_tracing, METH_NOARGS, "Begin a traced range."},
     {"stop_tracing", stop_tracing, METH_NOARGS, "End a traced range."},
     {"reset_peaks", reset_peaks, METH_NOARGS, "Forget peaks and totals."},

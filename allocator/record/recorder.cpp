@@ -35,10 +35,10 @@ Recorder& Recorder::instance() {
 }
 
 bool Recorder::init(TroubleHandler on_trouble) {
+    on_trouble_ = on_trouble;
     if (usable_) {
         return true;
     }
-    on_trouble_ = on_trouble;
     if (!table_.init() || !live_set_.init()) {
         return false;
     }

@@ -2,6 +2,7 @@
 // observers. Called once by libpeakline.so, before CUDA is initialised, with the GIL held.
 #include <atomic>
 #include <exception>
+#include <string>
 
 #include <ATen/record_function.h>
 #include <c10/core/Allocator.h>
@@ -117,10 +118,12 @@ peakline_torch_install(const peakline::torch_part::Host* host,
         observe_backward();
         return InstallResult::kInstalled;
     }
-    if (g_native->initialized()) {
+    const std::string name = g_native->name();
+    const bool is_torchs_own = name == "native" || name == "cudaMallocAsync";
+    if (is_torchs_own && g_native->initialized()) {
         return InstallResult::kAlreadyInitialised;
     }
-    if (backend == Backend::kDelegate) {
+    if (backend == Backend::kDelegate || !is_torchs_own) {
         // Never destroyed: blocks are freed until the very end of the process.
         g_ours = new Delegate(g_installed_host, g_native);
         make_current(g_ours);
@@ -128,7 +131,7 @@ peakline_torch_install(const peakline::torch_part::Host* host,
         g_ours = install_pluggable(g_installed_host, backend, g_native);
     }
     observe_backward();
-    return InstallResult::kInstalled;
+    return is_torchs_own ? InstallResult::kInstalled : InstallResult::kOverProgramsAllocator;
 }
 
 extern "C" __attribute__((visibility("default"))) bool peakline_torch_is_current() {

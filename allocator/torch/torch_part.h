@@ -49,7 +49,9 @@ enum class InstallResult : int32_t {
     kInstalled = 0,
     kAlreadyInitialised = 1,  // CUDA was up before us: the allocator cannot be replaced any more
     kWrongInterface = 2,
-    kReplacedByProgram = 3,  // the program put its own allocator in place
+    // Installed over an allocator that the program put in place: its blocks are recorded with
+    // their requested sizes.
+    kOverProgramsAllocator = 3,
 };
 
 using InstallFunction = InstallResult (*)(const Host* host, Backend backend, const void* reserved);

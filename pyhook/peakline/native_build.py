@@ -150,16 +150,36 @@ def simulated_devices() -> list[str]:
 
 def ensure_simulated_gpu(torch: TorchInstallation) -> Path:
     """Build the simulated GPU for this torch's CUDA unless it is there; return its folder."""
-    folder = cache_folder() / f"simgpu-torch-{torch.version}"
+    folder = simulated_gpu_folder(torch)
     if not (folder / "preload.txt").exists():
         _say(f"compiling the simulated GPU for torch {torch.version} (once, about 2 minutes)")
+    _run_simulated_gpu_build(torch, "--no-audit")
+    return folder
+
+
+def simulated_gpu_folder(torch: TorchInstallation) -> Path:
+    """Where the simulated GPU for this torch stands, or will stand."""
+    return cache_folder() / f"simgpu-torch-{torch.version}"
+
+
+def audit_simulated_gpu(torch: TorchInstallation) -> str:
+    """Return how every CUDA symbol this torch imports is served by the simulated GPU.
+
+    Raises:
+        BuildError: a symbol is served by nothing; the text names it.
+    """
+    return _run_simulated_gpu_build(torch)
+
+
+def _run_simulated_gpu_build(torch: TorchInstallation, *options: str) -> str:
     command = [
         sys.executable,
         str(source_root() / "preload" / "simgpu" / "build.py"),
         "--python",
         torch.python,
         "--out",
-        str(folder),
+        str(simulated_gpu_folder(torch)),
+        *options,
     ]
     environment = {k: v for k, v in os.environ.items() if k != "LD_PRELOAD"}
     result = subprocess.run(command, capture_output=True, text=True, env=environment, check=False)
@@ -168,7 +188,7 @@ def ensure_simulated_gpu(torch: TorchInstallation) -> Path:
             f"the simulated GPU cannot be built for torch {torch.version}:\n"
             f"{(result.stderr or result.stdout).strip()[-2000:]}"
         )
-    return folder
+    return result.stdout
 
 
 def _say(text: str) -> None:

@@ -25,6 +25,8 @@ _STEP = 5
 _NOTE = 6
 
 _told: set[str] = set()
+# library_path() was asked for: the program may load the plain allocator interface by hand.
+_plain_allocator_wanted = False
 
 
 class RecorderError(RuntimeError):
@@ -70,12 +72,18 @@ def library_path() -> str:
 
         torch.cuda.memory.CUDAPluggableAllocator(
             peakline.library_path(), "peakline_malloc", "peakline_free")
+
+    With it, call :func:`start_tracing` and the rest instead of :func:`switch_allocator`.
     """
     from peakline.native_build import NATIVE_FOLDER
 
     path = NATIVE_FOLDER / "libpeakline.so"
     if not path.exists():
         raise RecorderError(f"{path} is missing: build it with `make build` or `pip install .`")
+    global _plain_allocator_wanted
+    _plain_allocator_wanted = True
+    # torch calls the plain allocator without the GIL; the interpreter is verified now, with it.
+    _recorder().attach_python()
     return str(path)
 
 
@@ -244,6 +252,8 @@ def _recorder_that_is_on(caller: str) -> ModuleType:
         # Under `peakline run` the recorder starts with CUDA; a call before that brings it up.
         if torch_support.preloaded():
             torch_support.initialise_cuda()
+        elif _plain_allocator_wanted:
+            recorder.use_plain_allocator()
     if not recorder.status()["is_on"]:
         raise RecorderError(
             f"peakline.{caller}() needs the recorder: call peakline.switch_allocator() first, "

@@ -15,10 +15,11 @@ from peakline.native_build import (
     NATIVE_FOLDER,
     BuildError,
     TorchInstallation,
-    cache_folder,
+    audit_simulated_gpu,
     ensure_simulated_gpu,
     ensure_torch_part,
     find_torch,
+    simulated_gpu_folder,
     torch_part_path,
 )
 
@@ -54,7 +55,19 @@ def run(args: argparse.Namespace) -> int:
         for finding in findings:
             mark = "ok  " if finding.ok else ("FAIL" if finding.needed else "no  ")
             print(f"{mark}  {finding.subject:<16}  {finding.detail}")
+        if args.build:
+            print_audit(args.python or None)
     return 0 if all(finding.ok or not finding.needed for finding in findings) else 1
+
+
+def print_audit(python: str | None) -> None:
+    """Print how the CUDA symbols of this torch are served by the simulated GPU."""
+    try:
+        text = audit_simulated_gpu(find_torch(python)).rstrip("\n")
+    except BuildError:
+        return  # told as a finding
+    print("\nThe simulated GPU's audit: CUDA symbols torch imports, and how they are served")
+    print(text)
 
 
 def examine(python: str | None, *, build: bool) -> list[Finding]:
@@ -107,7 +120,7 @@ def _part(
     if not build:
         there = torch_part_path(torch).exists() if ensure is ensure_torch_part else None
         if there is None:
-            there = (cache_folder() / f"simgpu-torch-{torch.version}").exists()
+            there = (simulated_gpu_folder(torch) / "preload.txt").exists()
         return Finding(subject, there, "built" if there else "not built yet", needed=False)
     try:
         return Finding(subject, True, str(ensure(torch)))
