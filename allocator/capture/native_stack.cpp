@@ -5,16 +5,39 @@
 
 #define XXH_INLINE_ALL
 #include <algorithm>
+#include <atomic>
 
 #include <xxhash.h>
 
 #include "module_map.h"
+#include "native_check.h"
 
 namespace peakline::capture {
 namespace {
 
-record::RawStackCache* g_cache = nullptr;
+// false: libunwind walks every stack.
+#ifdef PEAKLINE_NATIVE_REFERENCE
+constexpr bool kWalksByRules = false;
+#else
+constexpr bool kWalksByRules = true;
+#endif
 constexpr size_t kCacheCapacity = size_t{1} << 16;
+constexpr int kMaxAttempts = 3;
+// All allocations come through the same few frames. This many frames out they differ.
+constexpr int kHintFrames = 6;
+
+record::RawStackCache* g_cache = nullptr;
+
+struct Hash {
+    uint64_t low;
+    uint64_t high;
+};
+
+// The epoch is part of it: the same addresses may lie in another library later.
+Hash hash_frames(void* const* frames, size_t count, uint64_t epoch) {
+    const XXH128_hash_t hash = XXH3_128bits(frames, count * sizeof frames[0]);
+    return {hash.low64 ^ epoch * 0x9E3779B97F4A7C15ULL, hash.high64};
+}
 
 // Root first, so that every parent exists before its child. `frames` is leaf first.
 uint32_t intern_stack_slow(record::StackTable& table, void* const* frames, size_t count) {
@@ -33,6 +56,159 @@ uint32_t intern_stack_slow(record::StackTable& table, void* const* frames, size_
     return node;
 }
 
+struct Frames {
+    size_t count;
+    WalkResult result;
+};
+
+// libunwind's frames without our own, which end where `start` returns to.
+Frames walk_by_libunwind(const Registers& start, NativeThread& thread, void** frames) {
+    constexpr size_t kRoom = kMaxNativeFrames + kOwnFramesRoom;
+    const int found = unw_backtrace(thread.fallback_frames, static_cast<int>(kRoom));
+    ++thread.counts.fallbacks;
+    void** end = thread.fallback_frames + (found > 0 ? found : 0);
+    void** own_end =
+        thread.fallback_frames + std::min(kOwnFramesRoom, static_cast<size_t>(std::max(found, 0)));
+    void** first =
+        std::find(thread.fallback_frames, own_end, reinterpret_cast<void*>(start.return_address));
+    if (first == own_end) {
+        first = thread.fallback_frames;
+    }
+    const auto count = std::min(static_cast<size_t>(end - first), kMaxNativeFrames);
+    std::copy(first, first + count, frames);
+    const bool is_cut = count == kMaxNativeFrames && first + count < end;
+    return {count, is_cut ? WalkResult::kTruncated : WalkResult::kComplete};
+}
+
+// Marks the thread as inside a capture, for signal handlers that come here.
+class CaptureScope {
+public:
+    explicit CaptureScope(NativeThread& thread) : thread_(thread) {
+        thread_.is_capturing = true;
+        std::atomic_signal_fence(std::memory_order_seq_cst);
+    }
+    ~CaptureScope() {
+        std::atomic_signal_fence(std::memory_order_seq_cst);
+        thread_.is_capturing = false;
+    }
+    CaptureScope(const CaptureScope&) = delete;
+    CaptureScope& operator=(const CaptureScope&) = delete;
+
+private:
+    NativeThread& thread_;
+};
+
+class Capture {
+public:
+    Capture(const Registers& start, record::StackTable& table, NativeThread& thread, void** frames)
+        : start_(start), table_(table), thread_(thread), frames_(frames) {}
+
+    uint32_t node(uint32_t* flags) {
+        if (--thread_.captures_to_loader_check == 0) {
+            thread_.captures_to_loader_check = kCapturesPerLoaderCheck;
+            refresh_code_epoch_slow();
+        }
+        for (int attempt = 0; attempt < kMaxAttempts; ++attempt) {
+            epoch_ = code_epoch();
+            memo_hash_ = 0;
+            if (const uint32_t known = find_in_memo(); known != 0) {
+                return known;
+            }
+            // See Note [Code that changes] in unwind_rules.h. The hash of what the memo did not
+            // have stays right: it only chooses a set.
+            epoch_ = refresh_code_epoch_slow();
+            const Frames walked = walk();
+            if (walked.result != WalkResult::kCodeChanged) {
+                if (const uint32_t node = find_or_intern(walked, flags); node != 0) {
+                    return node;
+                }
+                break;
+            }
+        }
+        *flags |= format::kStackUnrecorded;
+        return 0;
+    }
+
+private:
+    bool may_walk_by_rules() const { return kWalksByRules && thread_.bounds.has(start_); }
+
+    uint32_t find_in_memo() {
+        if (!may_walk_by_rules() || !thread_.has_memo) {
+            return 0;
+        }
+        Registers at = start_;
+        for (int i = 0; i < kHintFrames; ++i) {
+            if (step_to_caller(at, thread_.bounds, epoch_) != StepResult::kCaller) {
+                break;
+            }
+        }
+        memo_hash_ = StackMemo::hash(start_, at.return_address);
+        const uint32_t node = thread_.memo.find(start_, memo_hash_, epoch_);
+        thread_.counts.memo_hits += node != 0 ? 1 : 0;
+        return node;
+    }
+
+    Frames walk() {
+        by_rules_ = false;
+        if (may_walk_by_rules()) {
+            const WalkResult result =
+                walk_stack(start_, thread_.bounds, epoch_, frames_, thread_.walk);
+            if (result != WalkResult::kUnknown) {
+                by_rules_ = true;
+                ++thread_.counts.walks;
+                return {thread_.walk.frame_count, result};
+            }
+        }
+        return walk_by_libunwind(start_, thread_, frames_);
+    }
+
+    // 0: no room.
+    uint32_t find_or_intern(const Frames& walked, uint32_t* flags) {
+        const Hash hash = hash_frames(frames_, walked.count, epoch_);
+        uint32_t node = g_cache->find(hash.low, hash.high);
+        if (node == 0) {
+            node = intern_stack_slow(table_, frames_, walked.count);
+            if (node == 0) {
+                return 0;
+            }
+            g_cache->insert(hash.low, hash.high, node);
+        }
+        if (walked.result == WalkResult::kTruncated) {
+            *flags |= format::kStackTruncated;
+        } else if (by_rules_ && thread_.has_memo) {
+            thread_.memo.keep(start_, memo_hash_, epoch_, thread_.walk, node);
+        }
+        return node;
+    }
+
+    const Registers& start_;
+    record::StackTable& table_;
+    NativeThread& thread_;
+    void** frames_;
+    uint64_t epoch_ = 0;
+    uint64_t memo_hash_ = 0;
+    bool by_rules_ = false;
+};
+
+// Not inlined: the frames from here on are not part of the stack.
+[[gnu::noinline]] uint32_t capture_from(const Registers start,
+                                        record::StackTable& table,
+                                        ThreadState& state,
+                                        uint32_t* flags) {
+    NativeThread* thread = native_thread();
+    if (thread == nullptr || thread->is_capturing) {
+        *flags |= format::kStackUnrecorded;
+        return 0;
+    }
+    const CaptureScope scope(*thread);
+    const uint32_t node = Capture(start, table, *thread, state.native_frames).node(flags);
+    check_native_stack(start, node, [](void* const* frames, size_t count) {
+        const Hash hash = hash_frames(frames, count, code_epoch());
+        return g_cache->find(hash.low, hash.high);
+    });
+    return node;
+}
+
 }  // namespace
 
 bool init_native_stacks() {
@@ -45,34 +221,22 @@ bool init_native_stacks() {
         return false;
     }
     unw_set_caching_policy(unw_local_addr_space, UNW_CACHE_PER_THREAD);
+    refresh_code_epoch_slow();
     g_cache = cache;
     return true;
 }
 
-uint32_t capture_native_stack(record::StackTable& table, ThreadState& state, uint32_t* flags) {
+// __builtin_frame_address makes the compiler keep rbp here: the psABI's frame is caller's rbp,
+// return address, and behind them the caller's rsp after the return.
+[[gnu::noinline]] uint32_t capture_native_stack(record::StackTable& table,
+                                                ThreadState& state,
+                                                uint32_t* flags) {
     if (g_cache == nullptr) {
         return 0;
     }
-    const int found = unw_backtrace(state.native_frames, static_cast<int>(kMaxNativeFrames));
-    if (found <= 0) {
-        return 0;
-    }
-    const auto count = static_cast<size_t>(found);
-    if (count == kMaxNativeFrames) {
-        *flags |= format::kStackTruncated;
-    }
-    const XXH128_hash_t hash =
-        XXH3_128bits(state.native_frames, count * sizeof state.native_frames[0]);
-    uint32_t node = g_cache->find(hash.low64, hash.high64);
-    if (node == 0) {
-        node = intern_stack_slow(table, state.native_frames, count);
-        if (node != 0) {
-            g_cache->insert(hash.low64, hash.high64, node);
-        } else {
-            *flags |= format::kStackUnrecorded;
-        }
-    }
-    return node;
+    const auto* frame = static_cast<const uint64_t*>(__builtin_frame_address(0));
+    return capture_from(
+        Registers{frame[1], reinterpret_cast<uint64_t>(frame + 2), frame[0]}, table, state, flags);
 }
 
 }  // namespace peakline::capture

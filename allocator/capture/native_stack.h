@@ -1,11 +1,13 @@
-// The native stack of this thread as a StackTable node. libunwind's unw_backtrace with its
-// per-thread cache walks; the whole stack is hashed and met again in a cache.
+// The native stack of this thread as a StackTable node. Three ways to it, each falling back on the
+// next: the thread's memo of verified stacks, a walk by rules, libunwind's unw_backtrace. All
+// give the same frames: those of libunwind, leaf first, from our caller outwards.
 // Takes no lock of ours while it walks, allocates nothing in steady state.
 #pragma once
 
 #include <cstdint>
 
 #include "allocator/record/stack_table.h"
+#include "native_thread.h"
 #include "thread_state.h"
 
 namespace peakline::capture {
@@ -13,8 +15,9 @@ namespace peakline::capture {
 // Call once before the first capture. False when memory cannot be mapped.
 bool init_native_stacks();
 
-// Node of the innermost frame outside peakline, 0 when there is none. Sets
-// format::kStackTruncated in *flags when the stack is deeper than kMaxNativeFrames.
+// Node of the frame that called this, 0 when there is none. Sets format::kStackTruncated in
+// *flags when the stack is deeper than kMaxNativeFrames, format::kStackUnrecorded when there was
+// no room, or when a signal handler calls this inside a capture of the same thread.
 uint32_t capture_native_stack(record::StackTable& table, ThreadState& state, uint32_t* flags);
 
 }  // namespace peakline::capture

@@ -1,0 +1,48 @@
+// What the native capture keeps for each thread: where its stack lies, room for a walk, its memo.
+// Lives in mapped memory that a later thread reuses; the thread-local is a plain pointer without
+// destructor. Only the owning thread uses it.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+
+#include "native_stepper.h"
+#include "stack_memo.h"
+#include "unwind_rules.h"
+
+namespace peakline::capture {
+
+inline constexpr size_t kMemoSets = 512;
+inline constexpr size_t kOwnFramesRoom = 16;  // ours below the start, in libunwind's answer
+
+// How this thread's captures were answered; for tests and measurements.
+struct NativeCounts {
+    uint64_t memo_hits = 0;
+    uint64_t walks = 0;
+    uint64_t fallbacks = 0;  // libunwind's
+};
+
+struct NativeThread {
+    StackBounds bounds;
+    // A signal handler that captures while this thread is in here gets no stack.
+    bool is_capturing = false;
+    uint32_t captures_to_loader_check = kCapturesPerLoaderCheck;
+    NativeCounts counts;
+    StackMemo memo;
+    bool has_memo = false;
+    Walk walk{};
+    void* fallback_frames[kMaxNativeFrames + kOwnFramesRoom] = {};
+    NativeThread* next_free = nullptr;
+};
+
+// This thread's; nullptr when memory cannot be had.
+NativeThread* native_thread_slow();
+
+extern thread_local NativeThread* g_native_thread __attribute__((tls_model("initial-exec")));
+
+inline NativeThread* native_thread() {
+    NativeThread* thread = g_native_thread;
+    return thread != nullptr ? thread : native_thread_slow();
+}
+
+}  // namespace peakline::capture
