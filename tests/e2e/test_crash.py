@@ -10,7 +10,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from launching import PROGRAMS, Finished, recorded, recording_command
+from launching import PROGRAMS, Finished, recorded, recording_command, together
 
 STEPS = str(PROGRAMS / "life_steps.py")
 KILLS = 10
@@ -42,6 +42,16 @@ def kills(lab: Any, tmp_path_factory: pytest.TempPathFactory) -> list[Finished]:
     base = tmp_path_factory.mktemp("kills")
     with ThreadPoolExecutor(max_workers=2) as pool:
         return list(pool.map(lambda n: killed(lab, base / f"{n}", n), range(KILLS)))
+
+
+@pytest.fixture(scope="module")
+def crashes(lab: Any, tmp_path_factory: pytest.TempPathFactory) -> dict[str, Finished]:
+    base = tmp_path_factory.mktemp("crashes")
+
+    def dies(how: str) -> Any:
+        return lambda: recorded(lab, base / how, STEPS, how, options=["-o", "run.peak"])
+
+    return together({how: dies(how) for how in ("segfault", "abort")})
 
 
 @pytest.mark.parametrize("number", range(KILLS))
@@ -77,9 +87,9 @@ def test_the_caller_sees_the_signal_that_killed_the_program(kills: list[Finished
     ("how", "number"), [("segfault", signal.SIGSEGV), ("abort", signal.SIGABRT)]
 )
 def test_a_program_that_crashes_leaves_a_readable_trace(
-    lab: Any, tmp_path: Path, how: str, number: signal.Signals
+    lab: Any, crashes: dict[str, Finished], how: str, number: signal.Signals
 ) -> None:
-    run = recorded(lab, tmp_path / "run", STEPS, how, options=["-o", "run.peak"])
+    run = crashes[how]
     assert run.status == -number, run.stderr
     assert run.said["step"] == 20
     assert "Wrote run.peak" in run.stderr

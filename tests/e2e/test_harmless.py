@@ -15,7 +15,7 @@ PYTHON_CODE = "import sys, json, threading; print(json.dumps([1, 2])); sys.exit(
 COMMANDS = {
     "bash": ["bash", "-c", "echo $((6 * 7)); (exit 4); echo $? >&2; exit 9"],
     "git": ["git", "--version"],
-    "ls": ["ls", "-l", "/"],
+    "ls": ["ls", "-l", "SOURCE"],
     "compiler": ["g++", "-std=c++17", "-pthread", "-o", "leave", "SOURCE"],
     "a pipeline": ["sh", "-c", "seq 1000 | sort -r | head -3"],
     "python that forks": [

@@ -39,8 +39,15 @@ def started(lab: Any, tmp_path_factory: pytest.TempPathFactory) -> dict[str, Fin
             "terminated": lambda: terminated(lab, base / "terminated"),
         }
     )
-    again = {"rank again": program("names", TRAINING, output=template, environment={"RANK": "3"})}
-    return done | together(again)
+    (base / "force").mkdir()
+    (base / "force" / "run.peak").write_text("old")
+    force = ["-q", "--force", "-o", "run.peak"]
+    return done | together(
+        {
+            "rank again": program("names", TRAINING, output=template, environment={"RANK": "3"}),
+            "force": lambda: recorded(lab, base / "force", TRAINING, options=force),
+        }
+    )
 
 
 def terminated(lab: Any, folder: Path) -> Finished:
@@ -161,9 +168,8 @@ def test_a_fixed_name_that_exists_is_refused_before_the_program_runs(
     assert (tmp_path / "run.peak").read_text() == "precious"
 
 
-def test_force_replaces_an_existing_file(lab: Any, tmp_path: Path) -> None:
-    (tmp_path / "run.peak").write_text("old")
-    run = recorded(lab, tmp_path, TRAINING, options=["-q", "--force", "-o", "run.peak"])
+def test_force_replaces_an_existing_file(lab: Any, started: dict[str, Finished]) -> None:
+    run = started["force"]
     assert (run.status, run.notes) == (0, []), run.stderr
     [trace] = run.traces
     check_whole_trace(lab, trace, run.said["peak"])

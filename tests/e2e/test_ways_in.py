@@ -25,7 +25,7 @@ from launching import (
 SCRIPT = str(PROGRAMS / "life_training.py")
 IMPORTABLE = {"PYTHONPATH": f"{ROOT / 'pyhook'}:{PROGRAMS}"}
 DEVELOPMENT = {"PYTHONMALLOC": "debug", "PYTHONWARNINGS": "ignore"}
-PHASES = "life_api_under_run.py"
+PHASE_PROGRAM = str(PROGRAMS / "life_api_under_run.py")
 
 WAYS = (
     "script",
@@ -36,7 +36,6 @@ WAYS = (
     "virtual environment",
     "isolated mode",
     "development mode",
-    "relative path in another folder",
 )
 
 
@@ -57,8 +56,6 @@ def started(lab: Any, tmp_path_factory: pytest.TempPathFactory) -> dict[str, Fin
     """Every way in, by name."""
     base = tmp_path_factory.mktemp("ways")
     (base / "run.sh").write_text(f"set -e\n{lab.python} {SCRIPT}\n")
-    (base / "here").mkdir()
-    (base / "here" / "train.py").symlink_to(SCRIPT)
     inside = make_virtual_environment(lab, base / "venv")
     python = lab.python
     to_run_peak = {"PEAKLINE_OUTPUT": "run.peak"}
@@ -82,7 +79,7 @@ def started(lab: Any, tmp_path_factory: pytest.TempPathFactory) -> dict[str, Fin
             "development mode": recorded_in(
                 "development", "--", python, "-X", "dev", SCRIPT, environment=DEVELOPMENT
             ),
-            "relative path in another folder": recorded_in("here", "train.py"),
+            "with a table": recorded_in("table", PHASE_PROGRAM, options=["-o", "run.peak"]),
             "bare": lambda: unrecorded(lab, base / "bare", python, SCRIPT),
             "too late": lambda: unrecorded(
                 lab, base / "late", python, str(PROGRAMS / "life_api_too_late.py")
@@ -90,9 +87,9 @@ def started(lab: Any, tmp_path_factory: pytest.TempPathFactory) -> dict[str, Fin
             "api": lambda: unrecorded(
                 lab, base / "api", python, str(PROGRAMS / "life_api.py"), str(base / "api")
             ),
-            "api under run": recorded_in("under", str(PROGRAMS / PHASES)),
+            "api under run": recorded_in("under", PHASE_PROGRAM),
             "api after preload": lambda: preloaded(
-                lab, base / "both", python, str(PROGRAMS / PHASES), environment=to_run_peak
+                lab, base / "both", python, PHASE_PROGRAM, environment=to_run_peak
             ),
         }
     )
@@ -211,11 +208,13 @@ def test_under_a_recording_a_trace_block_becomes_a_phase_of_it(
     assert lab.table(trace, "--at", "inner.peak")["total_bytes"] == 12 << 20
 
 
-def test_the_table_after_the_run_shows_the_peak_and_the_way_on(lab: Any, tmp_path: Path) -> None:
-    run = recorded(lab, tmp_path, str(PROGRAMS / PHASES), options=["-o", "run.peak"])
+def test_the_table_after_the_run_shows_the_peak_and_the_way_on(
+    started: dict[str, Finished],
+) -> None:
+    run = started["with a table"]
     mem, where = table_rows(run.stderr)[0]
     assert mem == "12.00 MB"
-    assert re.fullmatch(rf"{PROGRAMS / PHASES}:\d+ \(<module>\)", where)
+    assert re.fullmatch(rf"{PHASE_PROGRAM}:\d+ \(<module>\)", where)
     assert "Wrote run.peak" in run.stderr
     assert "peakline table run.peak" in run.stderr
     assert ON_GPU or "simulated" in run.stderr.lower()
