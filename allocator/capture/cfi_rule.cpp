@@ -1,19 +1,9 @@
 #include "cfi_rule.h"
 
 #include <cstddef>
-#include <cstring>
 #include <limits>
 
-extern "C" {
-// libgcc's own lookup, exported since GCC 3.0 for debuggers and other languages' runtimes. Since
-// glibc 2.35 it asks _dl_find_object, which takes no lock.
-struct dwarf_eh_bases {  // NOLINT(readability-identifier-naming): libgcc's name
-    void* text;
-    void* data;
-    void* function;
-};
-const void* _Unwind_Find_FDE(void* code_address, dwarf_eh_bases* bases);
-}
+#include "cfi_entry.h"
 
 namespace peakline::capture {
 namespace {
@@ -44,165 +34,18 @@ struct Row {
     RegisterRule return_address;
 };
 
-struct Cursor {
-    const uint8_t* at;
-    const uint8_t* end;
-
-    template <class T>
-    T fixed() {
-        T value{};
-        std::memcpy(&value, at, sizeof value);
-        at += sizeof value;
-        return value;
-    }
-    uint64_t unsigned_leb() {
-        uint64_t value = 0;
-        unsigned shift = 0;
-        uint8_t byte = 0;
-        do {
-            byte = *at++;
-            value |= shift < 64 ? uint64_t{byte & 0x7fU} << shift : 0;
-            shift += 7;
-        } while ((byte & 0x80U) != 0);
-        return value;
-    }
-    int64_t signed_leb() {
-        uint64_t value = 0;
-        unsigned shift = 0;
-        uint8_t byte = 0;
-        do {
-            byte = *at++;
-            value |= shift < 64 ? uint64_t{byte & 0x7fU} << shift : 0;
-            shift += 7;
-        } while ((byte & 0x80U) != 0);
-        if (shift < 64 && (byte & 0x40U) != 0) {
-            value |= ~uint64_t{0} << shift;
-        }
-        return static_cast<int64_t>(value);
-    }
-    // An expression: its length, then its bytes.
-    RegisterRule expression() {
-        RegisterRule rule{Place::kExpression, 0, nullptr, unsigned_leb()};
-        rule.expression = at;
-        at += rule.expression_bytes;
-        return rule;
-    }
-};
-
-// What an FDE and its CIE say.
-struct Function {
-    Cursor common{};    // the CIE's program
-    Cursor specific{};  // the FDE's program
-    uint64_t start = 0;
-    uint64_t code_unit = 0;
-    int64_t data_unit = 0;
-    bool signal_frame = false;
-};
-
-// Bytes of a DW_EH_PE_* encoded pointer, 0: of no fixed length.
-size_t encoded_bytes(uint8_t encoding) {
-    switch (encoding & 0x0fU) {
-        case 0x00:  // absptr
-        case 0x04:  // udata8
-        case 0x0c:  // sdata8
-            return 8;
-        case 0x03:  // udata4
-        case 0x0b:  // sdata4
-            return 4;
-        case 0x02:  // udata2
-        case 0x0a:  // sdata2
-            return 2;
-        default:
-            return 0;
-    }
-}
-
-// The CIE's augmentation, "zPLRS" in any order. False for what we do not know.
-bool read_augmentation(const char* letters, Cursor cie, Function& function, uint8_t& encoding) {
-    if (letters[0] == '\0') {
-        return true;
-    }
-    if (letters[0] != 'z') {
-        return false;
-    }
-    for (const char* letter = letters + 1; *letter != '\0'; ++letter) {
-        switch (*letter) {
-            case 'R':
-                encoding = cie.fixed<uint8_t>();
-                break;
-            case 'L':
-                cie.at += 1;
-                break;
-            case 'P': {
-                const size_t bytes = encoded_bytes(cie.fixed<uint8_t>());
-                if (bytes == 0) {
-                    return false;
-                }
-                cie.at += bytes;
-                break;
-            }
-            case 'S':
-                function.signal_frame = true;
-                break;
-            default:
-                return false;
-        }
-    }
-    return true;
-}
-
-// Layout of CIE and FDE: LSB Core, section 10.6.1. False for forms that compilers do not write.
-bool read_function(const uint8_t* fde, uint64_t start, Function& function) {
-    constexpr uint32_t kLongForm = 0xffffffff;
-    Cursor entry{fde, fde};
-    const auto bytes = entry.fixed<uint32_t>();
-    if (bytes == 0 || bytes == kLongForm) {
-        return false;
-    }
-    entry.end = entry.at + bytes;
-    const uint8_t* id_field = entry.at;
-    Cursor cie{id_field - entry.fixed<int32_t>(), nullptr};
-    const auto cie_bytes = cie.fixed<uint32_t>();
-    if (cie_bytes == kLongForm) {
-        return false;
-    }
-    cie.end = cie.at + cie_bytes;
-    cie.at += sizeof(uint32_t);  // the id that marks a CIE
-    const auto version = cie.fixed<uint8_t>();
-    const char* letters = reinterpret_cast<const char*>(cie.at);
-    cie.at += std::strlen(letters) + 1;
-    if (version != 1 && version != 3) {
-        return false;
-    }
-    function.start = start;
-    function.code_unit = cie.unsigned_leb();
-    function.data_unit = cie.signed_leb();
-    const uint64_t column = version == 1 ? cie.fixed<uint8_t>() : cie.unsigned_leb();
-    const bool has_augmentation = letters[0] == 'z';
-    const uint64_t augmentation_bytes = has_augmentation ? cie.unsigned_leb() : 0;
-    uint8_t encoding = 0;
-    if (column != kReturnAddress || !read_augmentation(letters, cie, function, encoding)) {
-        return false;
-    }
-    cie.at += augmentation_bytes;
-    const size_t pointer_bytes = encoded_bytes(encoding);
-    if (pointer_bytes == 0) {
-        return false;
-    }
-    entry.at += 2 * pointer_bytes;  // start and length
-    if (has_augmentation) {
-        const uint64_t skipped = entry.unsigned_leb();
-        entry.at += skipped;
-    }
-    function.common = cie;
-    function.specific = entry;
-    return true;
+// An expression: its length, then its bytes.
+RegisterRule read_expression(Cursor& code) {
+    RegisterRule rule{Place::kExpression, 0, nullptr, code.unsigned_leb()};
+    rule.expression = code.at;
+    code.at += rule.expression_bytes;
+    return rule;
 }
 
 // Runs the instructions that lead to the row of one address. DWARF 5, sections 6.4.2 and 7.24.
 class Program {
 public:
-    Program(const Function& function, uint64_t target)
+    Program(const CfiEntry& function, uint64_t target)
         : function_(function), target_(target), location_(function.start) {}
 
     // False for an instruction we do not know.
@@ -280,7 +123,7 @@ private:
     // Instructions that define the CFA.
     bool run_cfa(uint8_t instruction, Cursor& code) {
         if (instruction == 0x0f) {  // def_cfa_expression
-            const RegisterRule rule = code.expression();
+            const RegisterRule rule = read_expression(code);
             row_.cfa_expression = rule.expression;
             row_.cfa_expression_bytes = rule.expression_bytes;
             return true;
@@ -321,7 +164,7 @@ private:
                 set(target, RegisterRule{Place::kOther, 0, nullptr, 0});
                 return true;
             case 0x10:  // expression
-                set(target, code.expression());
+                set(target, read_expression(code));
                 return true;
             case 0x11: {  // offset_extended_sf
                 const int64_t offset = code.signed_leb() * function_.data_unit;
@@ -333,7 +176,7 @@ private:
                 set(target, RegisterRule{Place::kOther, 0, nullptr, 0});
                 return true;
             case 0x16:  // val_expression
-                code.expression();
+                read_expression(code);
                 set(target, RegisterRule{Place::kOther, 0, nullptr, 0});
                 return true;
             default:
@@ -364,7 +207,7 @@ private:
         }
     }
 
-    const Function& function_;
+    const CfiEntry& function_;
     uint64_t target_;
     uint64_t location_;
     Row row_{};
@@ -426,12 +269,8 @@ UnwindRule rule_from_expression(const Row& row) {
 }  // namespace
 
 UnwindRule derive_rule(uint64_t code_address) {
-    dwarf_eh_bases bases{};
-    const void* fde = _Unwind_Find_FDE(reinterpret_cast<void*>(code_address), &bases);
-    Function function;
-    if (fde == nullptr || !read_function(static_cast<const uint8_t*>(fde),
-                                         reinterpret_cast<uint64_t>(bases.function),
-                                         function)) {
+    CfiEntry function;
+    if (!find_cfi_entry(code_address, &function)) {
         return {};
     }
     Program program(function, code_address);

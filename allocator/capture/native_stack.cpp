@@ -23,7 +23,8 @@ constexpr bool kWalksByRules = true;
 #endif
 constexpr size_t kCacheCapacity = size_t{1} << 16;
 constexpr int kMaxAttempts = 3;
-// All allocations come through the same few frames. This many frames out they differ.
+// All allocations come through the same few frames. This many frames out they differ, which
+// spreads stacks that begin at one address over more places than one set of the memo has.
 constexpr int kHintFrames = 6;
 
 record::RawStackCache* g_cache = nullptr;
@@ -110,12 +111,11 @@ public:
         }
         for (int attempt = 0; attempt < kMaxAttempts; ++attempt) {
             epoch_ = code_epoch();
-            memo_hash_ = 0;
             if (const uint32_t known = find_in_memo(); known != 0) {
                 return known;
             }
-            // See Note [Code that changes] in unwind_rules.h. The hash of what the memo did not
-            // have stays right: it only chooses a set.
+            // See Note [Code that changes] in unwind_rules.h. The memo's hashes stay right: they
+            // only choose a set.
             epoch_ = refresh_code_epoch_slow();
             const Frames walked = walk();
             if (walked.result != WalkResult::kCodeChanged) {
@@ -136,14 +136,18 @@ private:
         if (!may_walk_by_rules() || !thread_.has_memo) {
             return 0;
         }
-        Registers at = start_;
-        for (int i = 0; i < kHintFrames; ++i) {
-            if (step_to_caller(at, thread_.bounds, epoch_) != StepResult::kCaller) {
-                break;
+        near_hash_ = StackMemo::hash(start_, 0);
+        uint32_t node = thread_.memo.find(start_, near_hash_, epoch_);
+        if (node == 0) {
+            Registers at = start_;
+            for (int i = 0; i < kHintFrames; ++i) {
+                if (step_to_caller(at, thread_.bounds, epoch_) != StepResult::kCaller) {
+                    break;
+                }
             }
+            far_hash_ = StackMemo::hash(start_, at.return_address);
+            node = thread_.memo.find(start_, far_hash_, epoch_);
         }
-        memo_hash_ = StackMemo::hash(start_, at.return_address);
-        const uint32_t node = thread_.memo.find(start_, memo_hash_, epoch_);
         thread_.counts.memo_hits += node != 0 ? 1 : 0;
         return node;
     }
@@ -176,9 +180,17 @@ private:
         if (walked.result == WalkResult::kTruncated) {
             *flags |= format::kStackTruncated;
         } else if (by_rules_ && thread_.has_memo) {
-            thread_.memo.keep(start_, memo_hash_, epoch_, thread_.walk, node);
+            keep_in_memo(node);
         }
         return node;
+    }
+
+    void keep_in_memo(uint32_t node) {
+        StackMemo& memo = thread_.memo;
+        const Walk& walk = thread_.walk;
+        if (!memo.keep(start_, near_hash_, epoch_, walk, node, StackMemo::Keep::kIfRoom)) {
+            memo.keep(start_, far_hash_, epoch_, walk, node);
+        }
     }
 
     const Registers& start_;
@@ -186,7 +198,8 @@ private:
     NativeThread& thread_;
     void** frames_;
     uint64_t epoch_ = 0;
-    uint64_t memo_hash_ = 0;
+    uint64_t near_hash_ = 0;
+    uint64_t far_hash_ = 0;
     bool by_rules_ = false;
 };
 

@@ -98,24 +98,33 @@ bool StackMemo::fill(Entry& entry, const Registers& start, const Walk& walk) {
     return entry.word_count > 0;
 }
 
-void StackMemo::keep(
-    const Registers& start, uint64_t hash, uint64_t epoch, const Walk& walk, uint32_t node) {
+bool StackMemo::keep(const Registers& start,
+                     uint64_t hash,
+                     uint64_t epoch,
+                     const Walk& walk,
+                     uint32_t node,
+                     Keep how) {
     const size_t first = first_way(hash);
-    size_t chosen = first + next_victim_++ % kWays;
-    for (size_t i = first; i < first + kWays; ++i) {
-        if (tags_[i] == 0) {
-            chosen = i;
-            break;
+    const auto is_free = [&](size_t i) { return tags_[i] == 0 || entries_[i].epoch != epoch; };
+    size_t chosen = first;
+    while (chosen < first + kWays && !is_free(chosen)) {
+        ++chosen;
+    }
+    if (chosen == first + kWays) {
+        if (how == Keep::kIfRoom) {
+            return false;
         }
+        chosen = first + next_victim_++ % kWays;
     }
     tags_[chosen] = 0;
     Entry& entry = entries_[chosen];
     if (!fill(entry, start, walk)) {
-        return;
+        return true;  // too large for any place
     }
     entry.epoch = epoch;
     entry.node = node;
     tags_[chosen] = tag(hash);
+    return true;
 }
 
 }  // namespace peakline::capture

@@ -37,9 +37,15 @@ public:
 
     // Node of the stack, 0: not known.
     uint32_t find(const Registers& start, uint64_t hash, uint64_t epoch) const;
-    // Keeps a complete walk.
-    void keep(
-        const Registers& start, uint64_t hash, uint64_t epoch, const Walk& walk, uint32_t node);
+    // Keeps a complete walk. kIfRoom: only where no other current stack has to go for it; false
+    // when there was none.
+    enum class Keep : uint8_t { kIfRoom, kAlways };
+    bool keep(const Registers& start,
+              uint64_t hash,
+              uint64_t epoch,
+              const Walk& walk,
+              uint32_t node,
+              Keep how = Keep::kAlways);
 
 private:
     struct Entry {

@@ -1,0 +1,63 @@
+// The unwind table's entry of one function, found and taken apart: its programs and units. For
+// cfi_rule. Layout of CIE and FDE: LSB Core, section 10.6.1. Allocates nothing.
+#pragma once
+
+#include <cstdint>
+#include <cstring>
+
+namespace peakline::capture {
+
+// Reads forward through bytes of the table; the compiler wrote them, so lengths are believed.
+struct Cursor {
+    const uint8_t* at;
+    const uint8_t* end;
+
+    template <class T>
+    T fixed() {
+        T value{};
+        std::memcpy(&value, at, sizeof value);
+        at += sizeof value;
+        return value;
+    }
+    uint64_t unsigned_leb() {
+        uint64_t value = 0;
+        unsigned shift = 0;
+        uint8_t byte = 0;
+        do {
+            byte = *at++;
+            value |= shift < 64 ? uint64_t{byte & 0x7fU} << shift : 0;
+            shift += 7;
+        } while ((byte & 0x80U) != 0);
+        return value;
+    }
+    int64_t signed_leb() {
+        uint64_t value = 0;
+        unsigned shift = 0;
+        uint8_t byte = 0;
+        do {
+            byte = *at++;
+            value |= shift < 64 ? uint64_t{byte & 0x7fU} << shift : 0;
+            shift += 7;
+        } while ((byte & 0x80U) != 0);
+        if (shift < 64 && (byte & 0x40U) != 0) {
+            value |= ~uint64_t{0} << shift;
+        }
+        return static_cast<int64_t>(value);
+    }
+};
+
+// What an FDE and its CIE say.
+struct CfiEntry {
+    Cursor common{};    // the CIE's program
+    Cursor specific{};  // the FDE's program
+    uint64_t start = 0;
+    uint64_t code_unit = 0;
+    int64_t data_unit = 0;
+    bool signal_frame = false;
+};
+
+// The entry that covers `code_address`. False when there is none, or it has a form that compilers
+// do not write.
+bool find_cfi_entry(uint64_t code_address, CfiEntry* entry);
+
+}  // namespace peakline::capture
