@@ -34,7 +34,11 @@ def finish(**said: Any) -> None:
 
 
 def finish_holding(**said: Any) -> NoReturn:
-    """Like `finish`, and end at once: what is live stays live to the end of the trace."""
+    """Like `finish`, and end at once: what is live stays live to the end of the trace.
+
+    Also the safe end after backward(): torch itself aborts now and then when its backward thread
+    asks for the GIL while Python shuts down.
+    """
     finish(**said)
     sys.stdout.flush()
     os._exit(0)

@@ -8,7 +8,7 @@ from collections.abc import Callable
 
 import peakline
 import torch
-from counters import finish, peaks
+from counters import finish_holding, peaks
 from torch import nn
 from torch.utils.checkpoint import checkpoint
 
@@ -129,7 +129,7 @@ def main() -> None:
         with peakline.phase(feature.__name__):
             feature()
             found[feature.__name__] = peaks()
-    finish(phases=found, current=torch.cuda.memory_allocated())
+    finish_holding(phases=found, current=torch.cuda.memory_allocated())
 
 
 if __name__ == "__main__":

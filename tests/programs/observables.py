@@ -4,7 +4,7 @@ import warnings
 from typing import Any
 
 import torch
-from counters import finish
+from counters import finish_holding
 from torch import nn
 
 MEGABYTE = 1 << 20
@@ -107,7 +107,7 @@ def main() -> None:
     torch.cuda.empty_cache()
     torch.cuda.reset_accumulated_memory_stats()
     torch.cuda.reset_peak_memory_stats()
-    finish(**seen, after=dict(torch.cuda.memory_stats()))
+    finish_holding(**seen, after=dict(torch.cuda.memory_stats()))
 
 
 if __name__ == "__main__":
