@@ -3,8 +3,8 @@
 python preload/simgpu/build.py --python PY --out DIR
 
 DIR then holds the libraries, preload.txt (their order for LD_PRELOAD), libcuda.so (for Triton) and
-symbols.json. A DIR that is up to date is left alone. Prints how every CUDA symbol that torch imports
-is served, and fails when one is served by nothing. Needs g++ and pycparser, no CUDA toolkit.
+symbols.json. A DIR that is up to date is left alone. Prints how every CUDA symbol that torch
+imports is served, and fails when one is served by nothing. Needs g++ and pycparser, no toolkit.
 """
 
 from __future__ import annotations
@@ -12,7 +12,6 @@ from __future__ import annotations
 import argparse
 import hashlib
 import json
-import os
 import shutil
 import sys
 import tempfile
@@ -73,10 +72,10 @@ def _put_in_place(aside: Path, out: Path, stamp: dict[str, object]) -> None:
         if _is_up_to_date(out, stamp):
             return
         old = Path(tempfile.mkdtemp(prefix=f".{out.name}.old.", dir=out.parent))
-        os.replace(out, old / "replaced")
+        out.replace(old / "replaced")
         shutil.rmtree(old, ignore_errors=True)
     try:
-        os.rename(aside, out)
+        aside.rename(out)
     except OSError:
         # Another process was first; its result must be as good as ours.
         if not _is_up_to_date(out, stamp):

@@ -9,6 +9,7 @@
 #include <unordered_map>
 
 #include "driver/driver_state.h"
+#include "model/contents.h"
 #include "model/log.h"
 
 namespace {
@@ -165,18 +166,39 @@ bool is_valid(const LaunchShape& shape) {
            shape.grid[2] <= kMaxGridYZ && shape.grid[0] <= 0x7fffffffu;
 }
 
-CUresult launch(CUfunction function, const LaunchShape& shape, CUstream stream) {
-    SIMGPU_SESSION(session)
+void wait_for_collectives(CUstream handle) {
+    simgpu::Operations unfinished;
+    {
+        simgpu::Session session;
+        const simgpu::Stream* const stream =
+            session.context == nullptr ? nullptr : session.stream(handle);
+        if (stream != nullptr && stream->capture == nullptr) {
+            unfinished = stream->unfinished;
+        }
+    }
+    simgpu::wait_for(unfinished);
+}
+
+// parameters: may be null; see Note [Known contents] in contents_launch.cpp.
+CUresult launch(CUfunction function,
+                const LaunchShape& shape,
+                CUstream stream,
+                void* const* parameters) {
     const Kernel* const kernel = to_kernel(function);
     if (kernel == nullptr) {
         return CUDA_ERROR_INVALID_HANDLE;
     }
+    if (simgpu::Contents::computes(kernel->name.c_str())) {
+        wait_for_collectives(stream);
+    }
+    SIMGPU_SESSION(session)
     SIMGPU_REQUIRE(is_valid(shape));
     SIMGPU_REQUIRE(static_cast<int>(shape.dynamic_shared_bytes) <=
                    kernel->max_dynamic_shared_bytes);
     if (simgpu::log_level() >= 2) {
         simgpu::log_message(2, "launch %s", kernel->name.c_str());
     }
+    simgpu::Contents::instance().note_launch(kernel->name.c_str(), parameters);
     simgpu::GraphNode* node = nullptr;
     const CUresult result = simgpu::enqueue_work(session, stream, CU_GRAPH_NODE_TYPE_KERNEL, &node);
     if (node != nullptr) {
@@ -363,23 +385,25 @@ SIMGPU_API CUresult cuLaunchKernel(CUfunction function,
                                    unsigned block_z,
                                    unsigned dynamic_shared_bytes,
                                    CUstream stream,
-                                   void**,
+                                   void** parameters,
                                    void**) {
     return launch(function,
                   {{grid_x, grid_y, grid_z}, {block_x, block_y, block_z}, dynamic_shared_bytes},
-                  stream);
+                  stream,
+                  parameters);
 }
 
 SIMGPU_API CUresult cuLaunchKernelEx(const CUlaunchConfig* config,
                                      CUfunction function,
-                                     void**,
+                                     void** parameters,
                                      void**) {
     SIMGPU_REQUIRE(config != nullptr);
     return launch(function,
                   {{config->gridDimX, config->gridDimY, config->gridDimZ},
                    {config->blockDimX, config->blockDimY, config->blockDimZ},
                    config->sharedMemBytes},
-                  config->hStream);
+                  config->hStream,
+                  parameters);
 }
 
 SIMGPU_API CUresult cuLaunchCooperativeKernel(CUfunction function,
@@ -391,10 +415,11 @@ SIMGPU_API CUresult cuLaunchCooperativeKernel(CUfunction function,
                                               unsigned block_z,
                                               unsigned dynamic_shared_bytes,
                                               CUstream stream,
-                                              void**) {
+                                              void** parameters) {
     return launch(function,
                   {{grid_x, grid_y, grid_z}, {block_x, block_y, block_z}, dynamic_shared_bytes},
-                  stream);
+                  stream,
+                  parameters);
 }
 
 SIMGPU_API CUresult cuOccupancyMaxActiveBlocksPerMultiprocessor(int* blocks,

@@ -238,9 +238,19 @@ SIMGPU_API CUresult cuCtxGetApiVersion(CUcontext, unsigned* version) {
 }
 
 SIMGPU_API CUresult cuCtxSynchronize() {
-    SIMGPU_SESSION(session)
-    session.world.release_pools_of(session.context->device);
-    return simgpu::Streams::instance().check_may_wait_for_device(session.context);
+    simgpu::Operations unfinished;
+    {
+        SIMGPU_SESSION(session)
+        session.world.release_pools_of(session.context->device);
+        const CUresult result =
+            simgpu::Streams::instance().check_may_wait_for_device(session.context);
+        if (result != CUDA_SUCCESS) {
+            return result;
+        }
+        unfinished = simgpu::Streams::instance().unfinished_of(session.context);
+    }
+    simgpu::wait_for(unfinished);
+    return CUDA_SUCCESS;
 }
 
 SIMGPU_API CUresult cuCtxGetStreamPriorityRange(int* least, int* greatest) {

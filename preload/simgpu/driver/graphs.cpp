@@ -5,6 +5,7 @@
 #include <algorithm>
 
 #include "driver/driver_state.h"
+#include "model/contents.h"
 
 using simgpu::ExecutableGraph;
 using simgpu::Graph;
@@ -397,6 +398,7 @@ SIMGPU_API CUresult cuGraphLaunch(CUgraphExec executable, CUstream stream) {
         if (result != CUDA_SUCCESS || node != nullptr) {
             return result;
         }
+        simgpu::Contents::instance().forget_all();
         host_calls = to_executable(executable)->host_calls;
     }
     run(host_calls);

@@ -1,10 +1,11 @@
-// Streams and events. Work is complete when the call that starts it returns, so waiting and asking
-// succeed at once, unless the stream is being captured.
+// Streams and events. Work is complete when the call that starts it returns, so asking succeeds at
+// once unless the stream is being captured, and waiting waits for collectives only.
 
 #include <algorithm>
 #include <cstring>
 
 #include "driver/driver_state.h"
+#include "model/log.h"
 
 using simgpu::Event;
 using simgpu::Session;
@@ -52,18 +53,32 @@ SIMGPU_API CUresult cuStreamDestroy_v2(CUstream stream) {
 }
 
 SIMGPU_API CUresult cuStreamSynchronize(CUstream handle) {
-    SIMGPU_SESSION(session)
-    Stream* const stream = session.stream(handle);
-    SIMGPU_REQUIRE_STREAM(stream)
-    session.world.release_pools_of(stream->context->device);
-    return Streams::instance().check_may_wait(stream);
+    simgpu::Operations unfinished;
+    {
+        SIMGPU_SESSION(session)
+        Stream* const stream = session.stream(handle);
+        SIMGPU_REQUIRE_STREAM(stream)
+        session.world.release_pools_of(stream->context->device);
+        const CUresult result = Streams::instance().check_may_wait(stream);
+        if (result != CUDA_SUCCESS) {
+            return result;
+        }
+        unfinished = stream->unfinished;
+        simgpu::log_message(2, "synchronize a stream with %zu collectives", unfinished.size());
+    }
+    simgpu::wait_for(unfinished);
+    return CUDA_SUCCESS;
 }
 
 SIMGPU_API CUresult cuStreamQuery(CUstream handle) {
     SIMGPU_SESSION(session)
     Stream* const stream = session.stream(handle);
     SIMGPU_REQUIRE_STREAM(stream)
-    return Streams::instance().check_may_wait(stream);
+    const CUresult result = Streams::instance().check_may_wait(stream);
+    if (result != CUDA_SUCCESS) {
+        return result;
+    }
+    return simgpu::are_done(stream->unfinished) ? CUDA_SUCCESS : CUDA_ERROR_NOT_READY;
 }
 
 SIMGPU_API CUresult cuStreamWaitEvent(CUstream handle, CUevent event, unsigned) {
@@ -219,14 +234,28 @@ SIMGPU_API CUresult cuEventQuery(CUevent event) {
     if (const CUresult result = Streams::instance().check_unsafe_call(); result != CUDA_SUCCESS) {
         return result;
     }
-    return Streams::instance().query_event(to_event(event));
+    const CUresult result = Streams::instance().query_event(to_event(event));
+    if (result != CUDA_SUCCESS) {
+        return result;
+    }
+    return simgpu::are_done(to_event(event)->unfinished) ? CUDA_SUCCESS : CUDA_ERROR_NOT_READY;
 }
 
 SIMGPU_API CUresult cuEventSynchronize(CUevent event) {
-    SIMGPU_SESSION(session)
-    SIMGPU_REQUIRE_EVENT(to_event(event))
-    session.world.release_pools_of(session.context->device);
-    return Streams::instance().query_event(to_event(event));
+    simgpu::Operations unfinished;
+    {
+        SIMGPU_SESSION(session)
+        SIMGPU_REQUIRE_EVENT(to_event(event))
+        session.world.release_pools_of(session.context->device);
+        const CUresult result = Streams::instance().query_event(to_event(event));
+        if (result != CUDA_SUCCESS) {
+            return result;
+        }
+        unfinished = to_event(event)->unfinished;
+        simgpu::log_message(2, "synchronize an event with %zu collectives", unfinished.size());
+    }
+    simgpu::wait_for(unfinished);
+    return CUDA_SUCCESS;
 }
 
 SIMGPU_API CUresult cuEventElapsedTime_v2(float* elapsed_ms, CUevent start, CUevent end) {

@@ -2,6 +2,8 @@
 // otherwise it is done at once.
 
 #include "driver/driver_state.h"
+#include "model/contents.h"
+#include "model/operation.h"
 #include "model/transfer.h"
 
 using simgpu::Session;
@@ -20,7 +22,21 @@ CUresult announce(Session& session, CUstream stream, CUgraphNodeType type, bool*
     return result;
 }
 
+// The host may only see what other ranks deliver here once they have.
+void wait_for_deliveries(uintptr_t to, uintptr_t from, size_t bytes) {
+    simgpu::Operations operations;
+    {
+        simgpu::World& world = simgpu::World::instance();
+        const auto lock = world.lock();
+        if (!world.is_device_address(to)) {
+            operations = simgpu::Contents::instance().operations_into(from, bytes);
+        }
+    }
+    simgpu::wait_for(operations);
+}
+
 CUresult copy(uintptr_t to, uintptr_t from, size_t bytes, CUstream stream) {
+    wait_for_deliveries(to, from, bytes);
     SIMGPU_SESSION(session)
     bool is_captured = false;
     const CUresult result = announce(session, stream, CU_GRAPH_NODE_TYPE_MEMCPY, &is_captured);

@@ -24,7 +24,9 @@ class LibraryAudit:
     served: dict[str, list[str]]
 
 
-def audit(wheels: Wheels, simulated: dict[str, dict[str, str]], replaced: set[str]) -> list[LibraryAudit]:
+def audit(
+    wheels: Wheels, simulated: dict[str, dict[str, str]], replaced: set[str]
+) -> list[LibraryAudit]:
     """simulated: library -> symbol -> class; replaced: file names that ours stand in for."""
     ours = {name: how for table in simulated.values() for name, how in table.items()}
     real: set[str] = set()
@@ -56,7 +58,9 @@ def audit_text(audits: list[LibraryAudit]) -> str:
         counts = Counter({name: len(found) for name, found in entry.served.items()})
         lines.append(f"{entry.library:{width}}  " + "  ".join(f"{counts[n]:>12}" for n in _CLASSES))
     for entry in audits:
-        lines += [f"absent: {name} (imported by {entry.library})" for name in entry.served["absent"]]
+        lines += [
+            f"absent: {name} (imported by {entry.library})" for name in entry.served["absent"]
+        ]
     return "\n".join(lines)
 
 

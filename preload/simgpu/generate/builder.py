@@ -162,10 +162,6 @@ def _build_nvml(shop: Workshop) -> dict[str, str]:
     script = shop.work / "nvml.map"
     script.write_text(version_script(names, ""))
     run_all(
-        [
-            link_command(
-                shop.out / NVML_FILE, NVML_FILE, script, [target], [shop.out / DRIVER_FILE]
-            )
-        ]
+        [link_command(shop.out / NVML_FILE, NVML_FILE, script, [target], [shop.out / DRIVER_FILE])]
     )
     return dict.fromkeys(names, "modelled")

@@ -53,7 +53,7 @@ def _entry_points(exported: set[str], typedefs_text: str) -> str:
     for (name, suffix), known in sorted(versions.items()):
         candidates = [name + suffix] + [f"{name}_v{k}{suffix}" for k in range(2, 9)]
         present = [symbol for symbol in candidates if symbol in exported]
-        for version, symbol in zip(sorted(known, reverse=True), reversed(present)):
+        for version, symbol in zip(sorted(known, reverse=True), reversed(present), strict=False):
             is_per_thread = "true" if suffix else "false"
             rows.append(
                 f'    {{"{name}", {version}, {is_per_thread}, '

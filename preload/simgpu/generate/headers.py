@@ -13,7 +13,9 @@ from .wheels import BuildError, Wheels
 try:
     from pycparser import c_ast, c_generator, c_parser
 except ImportError as missing:
-    raise BuildError("building the simulated GPU needs pycparser: pip install pycparser") from missing
+    raise BuildError(
+        "building the simulated GPU needs pycparser: pip install pycparser"
+    ) from missing
 
 # The system headers use these beyond C99; a parser of declarations needs none of them.
 _IGNORED = [

@@ -50,7 +50,10 @@ def _row(key: str, profile: dict[str, Any], path: Path) -> str:
         raise BuildError(f"{path}: profile '{key}' lacks {', '.join(missing)}")
     for name in _FIELDS:
         entry = profile[name]
-        if not isinstance(entry["value"], int) or entry.get("status") not in ("measured", "assumed"):
+        if not isinstance(entry["value"], int) or entry.get("status") not in (
+            "measured",
+            "assumed",
+        ):
             raise BuildError(f"{path}: {key}.{name} needs a whole value and a status")
         if not entry.get("source"):
             raise BuildError(f"{path}: {key}.{name} needs a source")

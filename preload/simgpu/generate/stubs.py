@@ -23,7 +23,9 @@ extern void peakline_sim_work_on_stream(void*);
 extern void peakline_sim_zero_output(void*, unsigned long);
 """
 # Calls on a handle that set something up or ask something, rather than start work.
-_NO_WORK = re.compile(r"Create|Destroy|Set|Get|[bB]uffer[sS]ize|Descr|Version|Init|Query|Free|Alloc")
+_NO_WORK = re.compile(
+    r"Create|Destroy|Set|Get|[bB]uffer[sS]ize|Descr|Version|Init|Query|Free|Alloc"
+)
 _MAKES_HANDLE = re.compile(r"Create|Init|create")
 
 
@@ -79,9 +81,7 @@ def refusal(name: str, value: int, error_name: str, prefix: str) -> str:
     )
 
 
-def _compute_stub(
-    name: str, function: Any, library: Library, declarations: Declarations
-) -> str:
+def _compute_stub(name: str, function: Any, library: Library, declarations: Declarations) -> str:
     head, parameters = prototype(name, function)
     if "..." in head:
         value = declarations.constants[library.not_supported]

@@ -121,6 +121,7 @@ CUresult Streams::record_event(Event* event, Stream* stream) {
     event->time_ms = now_ms();
     event->capture_id = stream->capture == nullptr ? 0 : stream->capture->id;
     event->frontier = stream->capture == nullptr ? std::vector<GraphNode*>{} : stream->frontier;
+    event->unfinished = stream->unfinished;
     return CUDA_SUCCESS;
 }
 
@@ -134,6 +135,12 @@ CUresult Streams::wait_event(Stream* stream, Event* event) {
     if (stream->capture != nullptr) {
         stream->capture->is_invalid = true;
         return CUDA_ERROR_STREAM_CAPTURE_ISOLATION;
+    }
+    std::erase_if(stream->unfinished, [](const auto& held) { return held->is_done; });
+    for (const auto& operation : event->unfinished) {
+        if (!operation->is_done) {
+            stream->unfinished.push_back(operation);
+        }
     }
     return CUDA_SUCCESS;
 }
@@ -277,6 +284,21 @@ CUresult Streams::check_may_wait_for_device(const Context* context) {
         }
     }
     return result;
+}
+
+Operations Streams::unfinished_of(const Context* context) const {
+    Operations all;
+    for (const Stream* stream : streams_) {
+        if (stream->context == context) {
+            all.insert(all.end(), stream->unfinished.begin(), stream->unfinished.end());
+        }
+    }
+    for (const auto& stream : default_streams_) {
+        if (stream->context == context) {
+            all.insert(all.end(), stream->unfinished.begin(), stream->unfinished.end());
+        }
+    }
+    return all;
 }
 
 CUresult Streams::check_unsafe_call() {

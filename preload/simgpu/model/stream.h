@@ -1,6 +1,7 @@
 // Streams, events, and the capture of streams into graphs.
-// Everything completes at once: a stream holds no work, only its place in a capture. Work is
-// announced with enqueue(), which adds a node when the stream is being captured.
+// Work completes at once: a stream holds its place in a capture and the collectives that wait for
+// other ranks, nothing else. Work is announced with enqueue(), which adds a node when the stream is
+// being captured.
 // Not thread-safe: the world's lock guards every call.
 #pragma once
 
@@ -14,6 +15,7 @@
 
 #include "model/device.h"
 #include "model/graph.h"
+#include "model/operation.h"
 
 namespace simgpu {
 
@@ -27,6 +29,7 @@ struct Stream {
     bool is_legacy = false;
     Capture* capture = nullptr;
     std::vector<GraphNode*> frontier;  // the captured nodes that the next one comes after
+    Operations unfinished;
 };
 
 struct Capture {
@@ -46,6 +49,7 @@ struct Event {
     double time_ms = 0;
     uint64_t capture_id = 0;  // not 0: recorded in this capture
     std::vector<GraphNode*> frontier;
+    Operations unfinished;
 };
 
 class Streams {
@@ -75,6 +79,7 @@ public:
     CUresult enqueue(Stream* stream, CUgraphNodeType type, GraphNode** node = nullptr);
     // For calls that wait: an error, and the capture is lost, when the stream is being captured.
     CUresult check_may_wait(Stream* stream);
+    Operations unfinished_of(const Context* context) const;
     CUresult check_may_wait_for_device(const Context* context);
     // For the calls that the driver calls potentially unsafe while this thread captures.
     CUresult check_unsafe_call();

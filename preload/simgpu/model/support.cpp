@@ -6,9 +6,13 @@
 #include <cstdint>
 #include <cstdlib>
 #include <cstring>
+#include <utility>
+
+#include <unistd.h>
 
 #include "driver/driver_state.h"
-#include "model/exchange.h"
+#include "model/communicator.h"
+#include "model/contents.h"
 #include "model/log.h"
 #include "model/stream.h"
 #include "model/world.h"
@@ -26,6 +30,20 @@ struct LibraryHandle {
 LibraryHandle* library_handle(void* handle) {
     auto* const candidate = static_cast<LibraryHandle*>(handle);
     return candidate != nullptr && candidate->mark == kHandleMark ? candidate : nullptr;
+}
+
+// Null when the stream is being captured: then the collective is a node, and meets nobody.
+simgpu::Stream* announce_collective(void* stream) {
+    const auto lock = simgpu::World::instance().lock();
+    simgpu::Stream* const resolved = simgpu::Streams::instance().resolve(
+        static_cast<CUstream>(stream), simgpu::current_context());
+    if (resolved == nullptr) {
+        return nullptr;
+    }
+    simgpu::GraphNode* node = nullptr;
+    const CUresult result =
+        simgpu::Streams::instance().enqueue(resolved, CU_GRAPH_NODE_TYPE_KERNEL, &node);
+    return result == CUDA_SUCCESS && node == nullptr ? resolved : nullptr;
 }
 
 }  // namespace
@@ -74,6 +92,7 @@ SIMGPU_API void peakline_sim_work_on_stream(void* stream) {
     if (resolved != nullptr) {
         // An error makes the capture invalid, which its end reports.
         simgpu::Streams::instance().enqueue(resolved, CU_GRAPH_NODE_TYPE_KERNEL);
+        simgpu::Contents::instance().note_launch("", nullptr);
     }
 }
 
@@ -83,11 +102,60 @@ SIMGPU_API void peakline_sim_work_on_handle(void* handle) {
     }
 }
 
-SIMGPU_API void peakline_sim_exchanged(void* to, const void* from, size_t bytes) {
-    simgpu::log_message(2, "collective of %zu bytes to %p from %p", bytes, to, from);
-    const auto lock = simgpu::World::instance().lock();
-    simgpu::Exchange::instance().note_collective(
-        reinterpret_cast<uintptr_t>(to), reinterpret_cast<uintptr_t>(from), bytes);
+SIMGPU_API int peakline_sim_create_meeting(void* id) {
+    const simgpu::MeetingId made = simgpu::create_meeting();
+    std::memcpy(id, &made, sizeof made);
+    return made.file >= 0 ? 1 : 0;
+}
+
+SIMGPU_API void* peakline_sim_join(const void* id, int rank, int rank_count, int may_wait) {
+    simgpu::MeetingId meeting_id;
+    std::memcpy(&meeting_id, id, sizeof meeting_id);
+    auto meeting = simgpu::Meeting::open(meeting_id, rank, rank_count);
+    if (meeting == nullptr) {
+        simgpu::log_message(1, "rank %d cannot reach the others: collectives deliver zeros", rank);
+    }
+    auto* const communicator = new simgpu::Communicator(std::move(meeting), rank_count);
+    if (may_wait != 0 && communicator->wait_for_all_to_join() && meeting_id.process == getpid()) {
+        // All have it now.
+        close(meeting_id.file);
+    }
+    return communicator;
+}
+
+SIMGPU_API void peakline_sim_leave(void* communicator) {
+    delete static_cast<simgpu::Communicator*>(communicator);
+}
+
+SIMGPU_API int peakline_sim_gather_on_host(void* communicator,
+                                           const void* from,
+                                           size_t bytes,
+                                           void* to) {
+    return static_cast<simgpu::Communicator*>(communicator)->gather_on_host(from, bytes, to) ? 1
+                                                                                             : 0;
+}
+
+SIMGPU_API void peakline_sim_collective_on_stream(void* communicator,
+                                                  const peakline_sim_collective* collective,
+                                                  void* stream) {
+    if (simgpu::Stream* const free_stream = announce_collective(stream)) {
+        static_cast<simgpu::Communicator*>(communicator)->start(*collective, free_stream);
+    }
+}
+
+SIMGPU_API void peakline_sim_send_on_stream(
+    void* communicator, int to_rank, const void* from, size_t bytes, void* stream) {
+    if (announce_collective(stream) != nullptr) {
+        static_cast<simgpu::Communicator*>(communicator)->send(to_rank, from, bytes);
+    }
+}
+
+SIMGPU_API void peakline_sim_receive_on_stream(
+    void* communicator, int from_rank, void* to, size_t bytes, void* stream) {
+    if (simgpu::Stream* const free_stream = announce_collective(stream)) {
+        static_cast<simgpu::Communicator*>(communicator)
+            ->receive(from_rank, to, bytes, free_stream);
+    }
 }
 
 SIMGPU_API void peakline_sim_zero_output(void* output, size_t bytes) {

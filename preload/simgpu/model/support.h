@@ -23,9 +23,60 @@ SIMGPU_API void* peakline_sim_stream_of(void* handle);
 SIMGPU_API void peakline_sim_work_on_handle(void* handle);
 SIMGPU_API void peakline_sim_work_on_stream(void* stream);
 
-// A collective that gives `to` what `from` holds, as far as the host wrote it. See
-// model/exchange.h.
-SIMGPU_API void peakline_sim_exchanged(void* to, const void* from, size_t bytes);
+// Communicators, see model/communicator.h. An id is 16 bytes and travels between processes.
+SIMGPU_API int peakline_sim_create_meeting(void* id);
+// may_wait: the other ranks join from other threads or processes, so this call waits for them.
+SIMGPU_API void* peakline_sim_join(const void* id, int rank, int rank_count, int may_wait);
+SIMGPU_API void peakline_sim_leave(void* communicator);
+SIMGPU_API int peakline_sim_gather_on_host(void* communicator,
+                                           const void* from,
+                                           size_t bytes,
+                                           void* to);
+
+enum {
+    SIMGPU_REDUCE_NONE,
+    SIMGPU_REDUCE_SUM,
+    SIMGPU_REDUCE_PRODUCT,
+    SIMGPU_REDUCE_MAX,
+    SIMGPU_REDUCE_MIN,
+    SIMGPU_REDUCE_AVERAGE,
+    SIMGPU_REDUCE_OTHER,
+};
+enum {
+    SIMGPU_ELEMENT_INT8,
+    SIMGPU_ELEMENT_UINT8,
+    SIMGPU_ELEMENT_INT32,
+    SIMGPU_ELEMENT_UINT32,
+    SIMGPU_ELEMENT_INT64,
+    SIMGPU_ELEMENT_UINT64,
+    SIMGPU_ELEMENT_FLOAT32,
+    SIMGPU_ELEMENT_FLOAT64,
+    SIMGPU_ELEMENT_OTHER,
+};
+
+// A part of what a rank contributed (or of the reduced contributions) and where it goes.
+struct peakline_sim_output {
+    void* to;
+    int source_rank;
+    size_t offset_bytes;
+    size_t bytes;
+};
+// A collective as one rank sees it.
+struct peakline_sim_collective {
+    const void* from;
+    size_t contributed_bytes;  // 0: only others contribute
+    int reduction;
+    int element;
+    const struct peakline_sim_output* outputs;
+    int output_count;
+};
+SIMGPU_API void peakline_sim_collective_on_stream(void* communicator,
+                                                  const struct peakline_sim_collective* collective,
+                                                  void* stream);
+SIMGPU_API void peakline_sim_send_on_stream(
+    void* communicator, int to_rank, const void* from, size_t bytes, void* stream);
+SIMGPU_API void peakline_sim_receive_on_stream(
+    void* communicator, int from_rank, void* to, size_t bytes, void* stream);
 
 // Gives a host output a defined value; device addresses and null are left alone.
 SIMGPU_API void peakline_sim_zero_output(void* output, size_t bytes);

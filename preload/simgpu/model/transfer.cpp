@@ -4,7 +4,7 @@
 
 #include <cstring>
 
-#include "model/exchange.h"
+#include "model/contents.h"
 #include "model/log.h"
 
 namespace simgpu {
@@ -31,14 +31,14 @@ CUresult copy_bytes(World& world, uintptr_t to, uintptr_t from, size_t bytes) {
         return CUDA_ERROR_INVALID_VALUE;
     }
     log_message(2, "copy %zu bytes to %#zx from %#zx", bytes, to, from);
-    Exchange& exchange = Exchange::instance();
+    Contents& contents = Contents::instance();
     if (to_side == Side::kDevice && from_side == Side::kDevice) {
-        exchange.note_device_copy(to, from, bytes);
+        contents.note_copy(to, from, bytes);
     } else if (to_side == Side::kDevice) {
-        exchange.note_upload(to, reinterpret_cast<const void*>(from), bytes);
+        contents.note_upload(to, reinterpret_cast<const void*>(from), bytes);
     } else if (from_side == Side::kDevice) {
         std::memset(reinterpret_cast<void*>(to), 0, bytes);
-        exchange.read(reinterpret_cast<void*>(to), from, bytes);
+        contents.read(reinterpret_cast<void*>(to), from, bytes);
     } else {
         std::memmove(reinterpret_cast<void*>(to), reinterpret_cast<const void*>(from), bytes);
     }
@@ -69,7 +69,7 @@ CUresult fill_elements(
         return CUDA_ERROR_INVALID_VALUE;
     }
     if (side == Side::kDevice) {
-        Exchange::instance().forget(start, element_bytes * element_count);
+        Contents::instance().forget(start, element_bytes * element_count);
     }
     if (side == Side::kHost) {
         auto* bytes = reinterpret_cast<unsigned char*>(start);

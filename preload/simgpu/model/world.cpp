@@ -8,7 +8,7 @@
 
 #include <sys/mman.h>
 
-#include "model/exchange.h"
+#include "model/contents.h"
 #include "model/log.h"
 
 namespace simgpu {
@@ -150,7 +150,7 @@ CUresult World::free(uintptr_t start, std::initializer_list<MemoryKind> kinds) {
     }
     const Allocation allocation = found->second;
     allocations_.erase(found);
-    Exchange::instance().forget(allocation.start, allocation.requested_bytes);
+    Contents::instance().forget(allocation.start, allocation.requested_bytes);
     switch (allocation.kind) {
         case MemoryKind::kDevice:
             device(allocation.device).remove(allocation.placement);

@@ -24,6 +24,7 @@ struct LaunchConfiguration {
     dim3 block;
     size_t dynamic_shared_bytes = 0;
     cudaStream_t stream = nullptr;
+    void** parameters = nullptr;
 };
 
 // What __cudaRegisterFatBinary gives out.
@@ -115,7 +116,7 @@ cudaError_t launch(CUfunction kernel, const LaunchConfiguration& shape) {
                                  shape.block.z,
                                  static_cast<unsigned>(shape.dynamic_shared_bytes),
                                  shape.stream,
-                                 nullptr,
+                                 shape.parameters,
                                  nullptr));
 }
 
@@ -228,27 +229,28 @@ SIMGPU_API cudaError_t __cudaPopCallConfiguration(dim3* grid,
 SIMGPU_API cudaError_t cudaLaunchKernel(const void* host_stub,
                                         dim3 grid,
                                         dim3 block,
-                                        void**,
+                                        void** parameters,
                                         size_t dynamic_shared_bytes,
                                         cudaStream_t stream) {
-    return launch(kernel_of(host_stub), {grid, block, dynamic_shared_bytes, stream});
+    return launch(kernel_of(host_stub), {grid, block, dynamic_shared_bytes, stream, parameters});
 }
 
 SIMGPU_API cudaError_t cudaLaunchCooperativeKernel(const void* host_stub,
                                                    dim3 grid,
                                                    dim3 block,
-                                                   void**,
+                                                   void** parameters,
                                                    size_t dynamic_shared_bytes,
                                                    cudaStream_t stream) {
-    return launch(kernel_of(host_stub), {grid, block, dynamic_shared_bytes, stream});
+    return launch(kernel_of(host_stub), {grid, block, dynamic_shared_bytes, stream, parameters});
 }
 
 SIMGPU_API cudaError_t cudaLaunchKernelExC(const cudaLaunchConfig_t* config,
                                            const void* host_stub,
-                                           void**) {
+                                           void** parameters) {
     SIMGPU_REQUIRE_VALUE(config != nullptr)
-    return launch(kernel_of(host_stub),
-                  {config->gridDim, config->blockDim, config->dynamicSmemBytes, config->stream});
+    return launch(
+        kernel_of(host_stub),
+        {config->gridDim, config->blockDim, config->dynamicSmemBytes, config->stream, parameters});
 }
 
 SIMGPU_API cudaError_t __cudaGetKernel(cudaKernel_t* kernel, const void* host_stub) {
@@ -259,11 +261,11 @@ SIMGPU_API cudaError_t __cudaGetKernel(cudaKernel_t* kernel, const void* host_st
 SIMGPU_API cudaError_t __cudaLaunchKernel(cudaKernel_t kernel,
                                           dim3 grid,
                                           dim3 block,
-                                          void**,
+                                          void** parameters,
                                           size_t dynamic_shared_bytes,
                                           cudaStream_t stream) {
     return launch(reinterpret_cast<CUfunction>(kernel),
-                  {grid, block, dynamic_shared_bytes, stream});
+                  {grid, block, dynamic_shared_bytes, stream, parameters});
 }
 
 SIMGPU_API cudaError_t cudaGetKernel(cudaKernel_t* kernel, const void* host_stub) {

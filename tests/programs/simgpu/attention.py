@@ -1,7 +1,7 @@
 """Scaled dot product attention with each backend forced, forward and backward."""
 
 import torch
-import torch.nn.functional as F
+from torch.nn import functional
 from torch.nn.attention import SDPBackend, sdpa_kernel
 
 for backend in (
@@ -15,7 +15,7 @@ for backend in (
         for _ in range(3)
     )
     with sdpa_kernel(backend):
-        result = F.scaled_dot_product_attention(query, key, value, is_causal=True)
+        result = functional.scaled_dot_product_attention(query, key, value, is_causal=True)
         result.sum().backward()
     assert result.shape == (2, 8, 128, 64)
     assert query.grad.shape == query.shape

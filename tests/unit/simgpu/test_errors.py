@@ -134,12 +134,28 @@ _CASES = {
         assert info()[0] < free
         assert rt.cudaDeviceSynchronize() == 0 and info()[0] == free
     """,
-    "host copies are real and device reads give zeros": """
+    "host copies are real and fresh device memory reads as zero": """
         error, p = malloc(4)
         a, b = ctypes.create_string_buffer(b"abcd", 4), ctypes.create_string_buffer(b"wxyz", 4)
-        assert rt.cudaMemcpy(p, a, c_size_t(4), 4) == 0
         assert rt.cudaMemcpy(b, a, c_size_t(4), 4) == 0 and b.raw == b"abcd"
         assert rt.cudaMemcpy(b, p, c_size_t(4), 4) == 0 and b.raw == bytes(4)
+    """,
+    "an upload can be read back, in part and from a copy": """
+        (_, p), (_, q) = malloc(8), malloc(8)
+        a, b = ctypes.create_string_buffer(b"abcdefgh", 8), ctypes.create_string_buffer(4)
+        assert rt.cudaMemcpy(p, a, c_size_t(8), 4) == 0
+        assert rt.cudaMemcpy(q, p, c_size_t(8), 4) == 0
+        assert rt.cudaMemset(c_void_p(q.value + 4), 0, c_size_t(1)) == 0
+        assert rt.cudaMemcpy(b, c_void_p(q.value + 3), c_size_t(4), 4) == 0
+        assert b.raw == b"d\\0fg"
+    """,
+    "freed memory is forgotten": """
+        a, b = ctypes.create_string_buffer(b"abcd", 4), ctypes.create_string_buffer(4)
+        _, p = malloc(4)
+        assert rt.cudaMemcpy(p, a, c_size_t(4), 4) == 0 and rt.cudaFree(p) == 0
+        _, q = malloc(4)
+        assert q.value == p.value
+        assert rt.cudaMemcpy(b, q, c_size_t(4), 4) == 0 and b.raw == bytes(4)
     """,
     "a copy from freed memory is an invalid value": """
         error, p = malloc(8 << 20)

@@ -1,0 +1,23 @@
+// What the simulated NCCL knows of a communicator. The ranks themselves meet in
+// model/communicator.h.
+#pragma once
+
+#include <nccl.h>
+
+#include "model/support.h"
+
+struct Communicator {
+    unsigned char library_part[64];  // belongs to peakline_sim_new_handle
+    void* ranks;                     // of peakline_sim_join
+    int rank;
+    int rank_count;
+    int device;
+};
+
+inline Communicator* to_communicator(ncclComm_t handle) {
+    return reinterpret_cast<Communicator*>(handle);
+}
+
+// Groups of calls may be nested. Calls take effect at once; only ranks of one thread that join in
+// a group must not wait for each other.
+extern thread_local int t_group_depth;

@@ -1,0 +1,164 @@
+// Keeps pieces by device address.
+
+#include "model/contents.h"
+
+#include <algorithm>
+#include <cstring>
+#include <iterator>
+#include <utility>
+
+#include "model/operation.h"
+
+namespace simgpu {
+namespace {
+
+constexpr size_t kMaxPieceBytes = 64u << 20;  // all pieces together
+
+bool is_readable(const Content& content, uint64_t launch_count) {
+    if (content.bytes.empty()) {
+        return false;
+    }
+    return content.operation != nullptr ? content.operation->is_done
+                                        : content.launch_count == launch_count;
+}
+
+}  // namespace
+
+Contents& Contents::instance() {
+    static auto* const contents = new Contents;
+    return *contents;
+}
+
+std::vector<Contents::Overlap> Contents::overlaps(uintptr_t start, size_t bytes) const {
+    std::vector<Overlap> found;
+    auto piece = pieces_.upper_bound(start);
+    if (piece != pieces_.begin()) {
+        --piece;
+    }
+    for (; piece != pieces_.end() && piece->first < start + bytes; ++piece) {
+        const uintptr_t first = std::max(start, piece->first);
+        const uintptr_t last = std::min(start + bytes, piece->first + piece->second.bytes);
+        if (first < last) {
+            found.push_back({first,
+                             last - first,
+                             &piece->second,
+                             piece->second.offset_bytes + (first - piece->first)});
+        }
+    }
+    return found;
+}
+
+void Contents::add(uintptr_t start, Piece piece) {
+    if (piece.bytes == 0) {
+        return;
+    }
+    piece_bytes_ += piece.bytes;
+    pieces_[start] = std::move(piece);
+}
+
+void Contents::forget(uintptr_t start, size_t bytes) {
+    if (pieces_.empty()) {
+        return;
+    }
+    auto after = pieces_.upper_bound(start);
+    if (after != pieces_.begin()) {
+        --after;
+    }
+    while (after != pieces_.end() && after->first < start + bytes) {
+        const auto [piece_start, piece] = *after;
+        const uintptr_t piece_end = piece_start + piece.bytes;
+        if (piece_end <= start) {
+            ++after;
+            continue;
+        }
+        piece_bytes_ -= piece.bytes;
+        after = pieces_.erase(after);
+        if (piece_start < start) {
+            add(piece_start, {piece.content, piece.offset_bytes, start - piece_start});
+        }
+        if (piece_end > start + bytes) {
+            const size_t cut_bytes = start + bytes - piece_start;
+            add(start + bytes,
+                {piece.content, piece.offset_bytes + cut_bytes, piece.bytes - cut_bytes});
+        }
+    }
+}
+
+void Contents::note_upload(uintptr_t to, const void* from, size_t bytes) {
+    forget(to, bytes);
+    if (bytes > kMaxKnownBytes) {
+        return;
+    }
+    if (piece_bytes_ > kMaxPieceBytes) {
+        forget_all();
+    }
+    const auto* const start = static_cast<const unsigned char*>(from);
+    auto content = std::make_shared<Content>();
+    content->bytes.assign(start, start + bytes);
+    content->launch_count = launch_count_;
+    add(to, {std::move(content), 0, bytes});
+}
+
+void Contents::note_copy(uintptr_t to, uintptr_t from, size_t bytes) {
+    if (pieces_.empty()) {
+        return;
+    }
+    std::vector<std::pair<uintptr_t, Piece>> copies;
+    for (const Overlap& overlap : overlaps(from, bytes)) {
+        copies.emplace_back(overlap.start - from + to,
+                            Piece{overlap.piece->content, overlap.offset_bytes, overlap.bytes});
+    }
+    forget(to, bytes);
+    for (auto& [start, piece] : copies) {
+        add(start, std::move(piece));
+    }
+}
+
+void Contents::promise(uintptr_t to, size_t bytes, std::shared_ptr<Content> content) {
+    forget(to, bytes);
+    add(to, {std::move(content), 0, bytes});
+}
+
+void Contents::forget_all() {
+    pieces_.clear();
+    piece_bytes_ = 0;
+}
+
+void Contents::read(void* to, uintptr_t from, size_t bytes) const {
+    for (const Overlap& overlap : overlaps(from, bytes)) {
+        const Content& content = *overlap.piece->content;
+        if (is_readable(content, launch_count_)) {
+            std::memcpy(static_cast<char*>(to) + (overlap.start - from),
+                        content.bytes.data() + overlap.offset_bytes,
+                        overlap.bytes);
+        }
+    }
+}
+
+bool Contents::collect(uintptr_t from, size_t bytes, unsigned char* to) const {
+    size_t known_bytes = 0;
+    for (const Overlap& overlap : overlaps(from, bytes)) {
+        const Content& content = *overlap.piece->content;
+        if (!content.bytes.empty()) {
+            std::memcpy(to + (overlap.start - from),
+                        content.bytes.data() + overlap.offset_bytes,
+                        overlap.bytes);
+            known_bytes += overlap.bytes;
+        }
+    }
+    return known_bytes == bytes;
+}
+
+std::vector<std::shared_ptr<Operation>> Contents::operations_into(uintptr_t start,
+                                                                  size_t bytes) const {
+    std::vector<std::shared_ptr<Operation>> found;
+    for (const Overlap& overlap : overlaps(start, bytes)) {
+        const auto& operation = overlap.piece->content->operation;
+        if (operation != nullptr && !operation->is_done) {
+            found.push_back(operation);
+        }
+    }
+    return found;
+}
+
+}  // namespace simgpu

@@ -1,0 +1,77 @@
+// What device memory is known to hold. Kernels compute nothing, so device memory reads as zero,
+// with two exceptions: what the host uploaded, until a kernel may have written it, and what a
+// collective delivered. Frameworks exchange shapes, sizes and objects that way.
+// See Note [Known contents] in contents_launch.cpp. The world's lock guards every call.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <map>
+#include <memory>
+#include <vector>
+
+namespace simgpu {
+
+struct Operation;
+
+// Uploads and contributions above this size are not remembered.
+inline constexpr size_t kMaxKnownBytes = 256u << 10;
+
+struct Content {
+    std::vector<unsigned char> bytes;      // empty: not known after all
+    std::shared_ptr<Operation> operation;  // the collective that delivers it, if one does
+    uint64_t launch_count = 0;             // of all launches, when the host uploaded it
+};
+
+class Contents {
+public:
+    static Contents& instance();
+
+    void note_upload(uintptr_t to, const void* from, size_t bytes);
+    void note_copy(uintptr_t to, uintptr_t from, size_t bytes);
+    // A collective will deliver this content here.
+    void promise(uintptr_t to, size_t bytes, std::shared_ptr<Content> content);
+    void forget(uintptr_t start, size_t bytes);
+
+    // Any kernel may write what was uploaded. parameters: those of the launch; null for the work of
+    // a library, which is taken to write nothing that a collective delivered.
+    // Those few kernels must not start before what they read has been delivered.
+    static bool computes(const char* kernel_name);
+    void note_launch(const char* kernel_name, void* const* parameters);
+    void forget_all();
+
+    // Fills in what the host may see; the rest of `to` is left alone.
+    void read(void* to, uintptr_t from, size_t bytes) const;
+    // What a collective sends. False when a byte of the range is not known.
+    bool collect(uintptr_t from, size_t bytes, unsigned char* to) const;
+    // The unfinished collectives that deliver into this range.
+    std::vector<std::shared_ptr<Operation>> operations_into(uintptr_t start, size_t bytes) const;
+
+private:
+    struct Piece {
+        std::shared_ptr<Content> content;
+        size_t offset_bytes = 0;  // in the content
+        size_t bytes = 0;
+    };
+    struct Overlap {
+        uintptr_t start;
+        size_t bytes;
+        const Piece* piece;
+        size_t offset_bytes;  // in the content
+    };
+    std::vector<Overlap> overlaps(uintptr_t start, size_t bytes) const;
+    void add(uintptr_t start, Piece piece);
+    // The pieces that follow this address without a gap; empty when one is not known.
+    std::vector<unsigned char> known_run(uintptr_t start) const;
+    bool compute_reduction(const char* kernel_name,
+                           const uintptr_t* first_word,
+                           const uintptr_t* end);
+    void forget_outputs(const uintptr_t* first_word, const uintptr_t* end, bool is_elementwise);
+    void forget_pointed_at(uintptr_t address);
+
+    std::map<uintptr_t, Piece> pieces_;  // by device address, never overlapping
+    size_t piece_bytes_ = 0;
+    uint64_t launch_count_ = 0;
+};
+
+}  // namespace simgpu

@@ -1,0 +1,163 @@
+// What a kernel's launch means for the known contents of memory.
+//
+// Note [Known contents]
+// An upload can be read back until the next launch of any kernel: parameters are opaque, so any of
+// them may have written it. A collective still carries it then, because programs launch kernels
+// between filling a tensor with sizes and gathering it. What a collective delivered can be read
+// until something overwrites it, or until the parameters of a launch seem to point at it: torch
+// hands the memory of a freed tensor to the next one, which must not read old sizes. The search
+// for pointers reads the words near the parameters, all of them on the launching thread's stack;
+// it may forget too much, and then the program reads zero. Of torch's element-wise kernels only the
+// output is forgotten, which comes first in its row of pointers: programs compare the sizes they
+// received before they read them. For the same reason two kernels are computed: torch's sum and
+// maximum of the 64-bit integers that a collective delivered, by which it learns the size of the
+// objects that follow. Source and destination are neighbours in the parameters of that kernel.
+
+#include <algorithm>
+#include <cstring>
+#include <numeric>
+
+#include <pthread.h>
+
+#include "model/contents.h"
+#include "model/world.h"
+
+namespace simgpu {
+namespace {
+
+constexpr size_t kSearchedBytes = 8u << 10;
+constexpr size_t kSearchedElementwiseBytes = 512;
+constexpr size_t kMaxReducedBytes = 64u << 10;
+
+// The end of this thread's stack; 0 when it cannot be told.
+uintptr_t stack_end() {
+    thread_local uintptr_t end = [] {
+        pthread_attr_t attributes;
+        if (pthread_getattr_np(pthread_self(), &attributes) != 0) {
+            return uintptr_t{0};
+        }
+        void* lowest = nullptr;
+        size_t bytes = 0;
+        pthread_attr_getstack(&attributes, &lowest, &bytes);
+        pthread_attr_destroy(&attributes);
+        return reinterpret_cast<uintptr_t>(lowest) + bytes;
+    }();
+    return end;
+}
+
+bool is_sum(const char* kernel_name) {
+    return std::strstr(kernel_name, "sum_functor") != nullptr;
+}
+
+bool is_maximum(const char* kernel_name) {
+    return std::strstr(kernel_name, "MaxNanFunctorIl") != nullptr;
+}
+
+}  // namespace
+
+void Contents::note_launch(const char* kernel_name, void* const* parameters) {
+    ++launch_count_;
+    if (pieces_.empty() || parameters == nullptr) {
+        return;
+    }
+    const bool is_elementwise = std::strstr(kernel_name, "elementwise_kernel") != nullptr;
+    const size_t searched_bytes = is_elementwise ? kSearchedElementwiseBytes : kSearchedBytes;
+    const auto here = reinterpret_cast<uintptr_t>(__builtin_frame_address(0));
+    const auto array = reinterpret_cast<uintptr_t>(parameters);
+    const uintptr_t end = std::min(stack_end(), array + searched_bytes);
+    if (array < here || array >= end) {
+        forget_all();
+        return;
+    }
+    const auto first = reinterpret_cast<uintptr_t>(parameters[0]);
+    const uintptr_t start = first > here && first < array ? first : array;
+    const auto* const first_word =
+        reinterpret_cast<const uintptr_t*>(start / sizeof start * sizeof start);
+    const auto* const last_word = reinterpret_cast<const uintptr_t*>(end / sizeof end * sizeof end);
+    if (!compute_reduction(kernel_name, first_word, last_word)) {
+        forget_outputs(first_word, last_word, is_elementwise);
+    }
+}
+
+std::vector<unsigned char> Contents::known_run(uintptr_t start) const {
+    std::vector<unsigned char> run;
+    while (run.size() < kMaxReducedBytes) {
+        const std::vector<Overlap> next = overlaps(start + run.size(), 1);
+        if (next.empty()) {
+            break;
+        }
+        const Piece& piece = *next.front().piece;
+        const std::vector<unsigned char>& bytes = piece.content->bytes;
+        if (piece.content->operation == nullptr || bytes.empty()) {
+            return {};
+        }
+        run.insert(run.end(),
+                   bytes.begin() + static_cast<ptrdiff_t>(next.front().offset_bytes),
+                   bytes.begin() + static_cast<ptrdiff_t>(piece.offset_bytes + piece.bytes));
+    }
+    return run;
+}
+
+bool Contents::computes(const char* kernel_name) {
+    return std::strstr(kernel_name, "reduce_kernelI") != nullptr &&
+           std::strstr(kernel_name, "ReduceOpIl") != nullptr &&
+           (is_sum(kernel_name) || is_maximum(kernel_name));
+}
+
+bool Contents::compute_reduction(const char* kernel_name,
+                                 const uintptr_t* first_word,
+                                 const uintptr_t* end) {
+    if (!computes(kernel_name)) {
+        return false;
+    }
+    const World& world = World::instance();
+    for (const uintptr_t* word = first_word; word + 1 < end; ++word) {
+        const std::vector<unsigned char> run = known_run(word[0]);
+        if (run.size() < sizeof(int64_t) || !world.is_device_address(word[1])) {
+            continue;
+        }
+        const auto count = run.size() / sizeof(int64_t);
+        std::vector<int64_t> values(count);
+        std::memcpy(values.data(), run.data(), count * sizeof(int64_t));
+        const int64_t result = is_maximum(kernel_name)
+                                   ? *std::max_element(values.begin(), values.end())
+                                   : std::accumulate(values.begin(), values.end(), int64_t{0});
+        note_upload(word[1], &result, sizeof result);
+        return true;
+    }
+    return false;
+}
+
+void Contents::forget_outputs(const uintptr_t* first_word,
+                              const uintptr_t* end,
+                              bool is_elementwise) {
+    const World& world = World::instance();
+    bool follows_pointer = false;
+    for (const uintptr_t* word = first_word; word < end; ++word) {
+        const bool is_pointer = world.is_device_address(*word);
+        if (is_pointer && !(is_elementwise && follows_pointer)) {
+            forget_pointed_at(*word);
+        }
+        follows_pointer = is_pointer;
+    }
+}
+
+void Contents::forget_pointed_at(uintptr_t address) {
+    auto piece = pieces_.upper_bound(address);
+    if (piece == pieces_.begin()) {
+        return;
+    }
+    --piece;
+    // What follows without a gap may belong to the same tensor.
+    for (uintptr_t next = address;
+         piece != pieces_.end() && next < piece->first + piece->second.bytes;
+         piece = pieces_.erase(piece)) {
+        if (piece->first > next) {
+            return;
+        }
+        next = piece->first + piece->second.bytes;
+        piece_bytes_ -= piece->second.bytes;
+    }
+}
+
+}  // namespace simgpu

@@ -1,0 +1,25 @@
+"""What the host uploaded can be read back until a kernel may have written it."""
+
+import torch
+
+values = torch.tensor([1.0, 2.0, 3.0])
+uploaded = values.cuda()
+assert torch.equal(uploaded.cpu(), values)
+assert uploaded[1].item() == 2.0
+pinned = values.pin_memory()
+assert pinned.to("cuda", non_blocking=True).cpu().tolist() == [1.0, 2.0, 3.0]
+assert uploaded.clone().cpu().tolist() == [1.0, 2.0, 3.0]
+
+uploaded.add_(1)
+assert uploaded.cpu().tolist() == [0.0, 0.0, 0.0]
+assert torch.nonzero(torch.ones(8, device="cuda")).shape == (0, 1)
+
+# The next tensor gets the same memory and must not show the old values.
+again = values.cuda()
+del again
+fresh = torch.zeros(3, device="cuda")
+assert fresh.tolist() == [0.0, 0.0, 0.0]
+
+large = torch.ones(1 << 20).cuda()
+assert large.sum().item() == 0.0 and large[0].item() == 0.0
+print("ok")
