@@ -1,6 +1,8 @@
 // The table of groupings and what the keys made of frames share.
 #include "grouping.h"
 
+#include <utility>
+
 #include "report/trace/trace_error.h"
 
 namespace peakline::report {
@@ -11,6 +13,11 @@ constexpr Grouping kGroupings[] = {
     {"function", place_by_function},
     {"file", place_by_file},
     {"stack", place_by_stack},
+    {"op", place_by_op},
+    {"phase", place_by_phase},
+    {"thread", place_by_thread},
+    {"stream", place_by_stream, true},
+    {"device", place_by_device},
 };
 
 }  // namespace
@@ -26,16 +33,34 @@ const Grouping& find_grouping(const std::string& name) {
     throw TraceError("cannot group by '" + name + "'; --by takes one of: " + names);
 }
 
+Placement named_placement(std::string name) {
+    Placement placement;
+    placement.label.key = name;
+    placement.label.name = std::move(name);
+    return placement;
+}
+
+bool is_untraced(const StackLookup& stacks, const BlockGroup& block) {
+    return stacks.definitions().is_untraced(block.context);
+}
+
+bool is_unrecorded(const StackLookup& stacks, const BlockGroup& block) {
+    const Context& context = stacks.definitions().contexts[block.context];
+    const bool knows_nothing =
+        context.python_node == 0 && context.native_node == 0 && context.operator_name == 0;
+    return block.context == 0 || ((context.flags & format::kStackUnrecorded) != 0 && knows_nothing);
+}
+
 bool place_without_frame(const StackLookup& stacks, const BlockGroup& block, Placement* placement) {
     const Context& context = stacks.definitions().contexts[block.context];
     const OwnedStack stack = stacks.owned_stack(block.context);
     std::string name;
-    if ((context.flags & format::kUntraced) != 0) {
+    if (is_untraced(stacks, block)) {
         name = kUntracedName;
     } else if (stack.node != 0) {
         return false;
     } else if (block.context == 0 || (context.flags & format::kStackUnrecorded) != 0) {
-        name = "stack not recorded";
+        name = kUnrecordedName;
     } else {
         name = "no python frame";
         const std::string_view operator_name = stacks.definitions().text(context.operator_name);
@@ -43,8 +68,7 @@ bool place_without_frame(const StackLookup& stacks, const BlockGroup& block, Pla
             name += ": " + std::string(operator_name);
         }
     }
-    placement->label.key = name;
-    placement->label.name = name;
+    *placement = named_placement(std::move(name));
     return true;
 }
 

@@ -1,5 +1,5 @@
-// The keys that rows can be grouped by. A new key is one file with one function of type PlaceBlock
-// and one line in the table in grouping.cpp.
+// The keys that rows can be grouped by. A new key is one file with one function of type PlaceBlock,
+// one line in the table in grouping.cpp, and one word in the help of --by.
 #pragma once
 
 #include <string>
@@ -22,6 +22,7 @@ using PlaceBlock = Placement (*)(StackLookup& stacks, const BlockGroup& block);
 struct Grouping {
     const char* name;  // of the option --by
     PlaceBlock place;
+    bool needs_streams = false;  // which a summary does not know
 };
 
 // Throws TraceError that lists the names when there is no grouping of this name.
@@ -32,6 +33,17 @@ Placement place_by_line(StackLookup& stacks, const BlockGroup& block);
 Placement place_by_function(StackLookup& stacks, const BlockGroup& block);
 Placement place_by_file(StackLookup& stacks, const BlockGroup& block);
 Placement place_by_stack(StackLookup& stacks, const BlockGroup& block);
+Placement place_by_op(StackLookup& stacks, const BlockGroup& block);
+Placement place_by_phase(StackLookup& stacks, const BlockGroup& block);
+Placement place_by_thread(StackLookup& stacks, const BlockGroup& block);
+Placement place_by_stream(StackLookup& stacks, const BlockGroup& block);
+Placement place_by_device(StackLookup& stacks, const BlockGroup& block);
+
+// The row of this text, for keys that are not frames.
+Placement named_placement(std::string name);
+bool is_untraced(const StackLookup& stacks, const BlockGroup& block);
+// Nothing was recorded about where the block was made.
+bool is_unrecorded(const StackLookup& stacks, const BlockGroup& block);
 
 // For keys made of frames. True when the block has no frame to go by; then `placement` is the row
 // that says why: untraced, or no python frame.

@@ -24,5 +24,6 @@ struct Label {
 };
 
 inline constexpr const char* kUntracedName = "untraced";
+inline constexpr const char* kUnrecordedName = "stack not recorded";
 
 }  // namespace peakline::report

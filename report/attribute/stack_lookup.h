@@ -4,9 +4,11 @@
 
 #include <cstdint>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include "frame_policy.h"
+#include "report/symbols/native_symbols.h"
 #include "report/trace/definitions.h"
 
 namespace peakline::report {
@@ -21,9 +23,11 @@ class StackLookup {
 public:
     // `definitions` must outlive the lookup.
     StackLookup(const Definitions& definitions, FramePolicy policy)
-        : definitions_(definitions), policy_(std::move(policy)) {}
+        : definitions_(definitions), policy_(std::move(policy)), symbols_(definitions) {}
 
     const Definitions& definitions() const { return definitions_; }
+    // Names of native frames; what they cost is paid when they are asked for.
+    NativeSymbols& symbols() { return symbols_; }
     OwnedStack owned_stack(uint32_t context_id) const;
     // The python frame that stands for the stack: see FramePolicy. The leaf when all are hidden.
     uint32_t chosen_frame(uint32_t node);
@@ -35,6 +39,7 @@ private:
 
     const Definitions& definitions_;
     FramePolicy policy_;
+    NativeSymbols symbols_;
     enum class Seen : unsigned char { kNo, kHidden, kShown };
     std::vector<Seen> seen_files_;  // by string id
 };

@@ -10,16 +10,34 @@
 #include "table_report.h"
 
 namespace peakline::report {
+namespace {
+
+const Grouping& choose_grouping(const TraceReader& reader, const std::string& by) {
+    const Grouping& grouping = find_grouping(by);
+    if (grouping.needs_streams && !reader.has_events() && !reader.summary().views.empty()) {
+        throw TraceError(reader.name() + ": holds a summary only, which does not know " + by +
+                         "s; record with events");
+    }
+    return grouping;
+}
+
+}  // namespace
 
 std::string make_table(const TraceReader& reader,
                        const ReportOptions& options,
                        const Progress& progress) {
     const Selection selection = parse_selection(options.selection);
-    const Grouping& grouping = find_grouping(selection.by);
+    const Grouping& grouping = choose_grouping(reader, selection.by);
     const ReplayResult result = replay(reader, selection.request, progress);
     StackLookup stacks(reader.definitions(), selection.frames);
     const Table table = build_table(result.blocks, selection.request.measure, grouping, stacks);
-    const TableReport report = {reader, selection, result, table, options.top, options.paths};
+    const TableReport report = {reader,
+                                selection,
+                                result,
+                                table,
+                                options.top,
+                                options.paths,
+                                stacks.symbols().unmatched_module_count()};
     return options.form == OutputForm::kJson ? table_json(report) : table_text(report);
 }
 
@@ -28,11 +46,17 @@ std::string make_summary(const TraceReader& reader,
                          const Progress& progress) {
     Selection selection = parse_selection(options.selection);
     selection.request.with_other_measure = true;
+    const Grouping& grouping = choose_grouping(reader, selection.by);
     const ReplayResult result = replay(reader, selection.request, progress);
     StackLookup stacks(reader.definitions(), selection.frames);
-    const Table table =
-        build_table(result.blocks, selection.request.measure, find_grouping(selection.by), stacks);
-    const TableReport report = {reader, selection, result, table, options.top, options.paths};
+    const Table table = build_table(result.blocks, selection.request.measure, grouping, stacks);
+    const TableReport report = {reader,
+                                selection,
+                                result,
+                                table,
+                                options.top,
+                                options.paths,
+                                stacks.symbols().unmatched_module_count()};
     return options.form == OutputForm::kJson ? summary_json(report) : summary_text(report);
 }
 
@@ -48,7 +72,13 @@ std::string make_stats(const TraceReader& reader,
     const AllocationTotals totals = count_allocations(reader, progress);
     StackLookup stacks(reader.definitions(), selection.frames);
     const Stats stats = build_stats(reader, totals, selection.request.measure, grouping, stacks);
-    const StatsReport report = {reader, selection, totals, stats, options.top, options.paths};
+    const StatsReport report = {reader,
+                                selection,
+                                totals,
+                                stats,
+                                options.top,
+                                options.paths,
+                                stacks.symbols().unmatched_module_count()};
     return options.form == OutputForm::kJson ? stats_json(report) : stats_text(report);
 }
 

@@ -72,6 +72,7 @@ std::string stats_json(const StatsReport& report) {
     put_rows(json, report, report.stats.by_count);
     put_threads(json, report);
     json.field("phases", report.totals.phases);
+    json.field("unmatched_modules", report.unmatched_module_count);
     json.field("records_dropped", health.records_dropped);
     json.field("complete", health.complete()).field("problems", health.problems.texts());
     return json.end_object().take();

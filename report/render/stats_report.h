@@ -19,6 +19,7 @@ struct StatsReport {
     const Stats& stats;
     uint64_t top;  // rows of each list; 0: all
     PathDisplay paths;
+    uint64_t unmatched_module_count;
 };
 
 std::string stats_text(const StatsReport& report);

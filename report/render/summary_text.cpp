@@ -103,7 +103,8 @@ std::string summary_text(const TableReport& report) {
         text += device_line(report, device);
     }
     text += fact("Complete", health.complete() ? "yes" : "no, see below");
-    return text + top_rows_text(report) + health_text(health);
+    return text + top_rows_text(report) + unmatched_text(report.unmatched_module_count) +
+           health_text(health);
 }
 
 }  // namespace peakline::report

@@ -86,6 +86,7 @@ std::string table_json(const TableReport& report) {
         put_row(json, report, rows[i]);
     }
     json.end_array();
+    json.field("unmatched_modules", report.unmatched_module_count);
     put_devices(json, report);
     put_health(json, report);
     return json.end_object().take();

@@ -20,6 +20,7 @@ struct TableReport {
     const Table& table;
     uint64_t top;  // rows shown; 0: all
     PathDisplay paths;
+    uint64_t unmatched_module_count;  // whose functions have no names here
 };
 
 std::string table_text(const TableReport& report);
@@ -27,6 +28,8 @@ std::string table_json(const TableReport& report);
 
 // Lines after a text report that say what is missing; empty when nothing is.
 std::string health_text(const TraceHealth& health);
+// The line that tells of native functions without names; empty when all have one.
+std::string unmatched_text(uint64_t unmatched_module_count);
 // "Simulated device: NVIDIA H200 ..." with its line end; empty for a real device.
 std::string simulated_text(const TraceReader& reader);
 // Replay's choice in words: "0", or "all".

@@ -86,6 +86,17 @@ std::string health_text(const TraceHealth& health) {
     return text;
 }
 
+std::string unmatched_text(uint64_t unmatched_module_count) {
+    if (unmatched_module_count == 0) {
+        return {};
+    }
+    const bool one = unmatched_module_count == 1;
+    return format_count(unmatched_module_count) + (one ? " library" : " libraries") +
+           " of the program could not be matched with a file of this machine (missing, or another"
+           " build): functions in " +
+           (one ? "it" : "them") + " have no names; read the trace where it was recorded\n";
+}
+
 std::string table_text(const TableReport& report) {
     const DeviceTotals& chosen = report.result.chosen;
     std::string text = simulated_text(report.reader);
@@ -101,7 +112,8 @@ std::string table_text(const TableReport& report) {
     if (shown < rows.size()) {
         text += "...\n";
     }
-    return text + devices_text(report.result) + health_text(report.result.health);
+    return text + devices_text(report.result) + unmatched_text(report.unmatched_module_count) +
+           health_text(report.result.health);
 }
 
 }  // namespace peakline::report

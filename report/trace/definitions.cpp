@@ -119,7 +119,7 @@ bool DefinitionDecoder::begin_chunk(const format::ChunkHeader& header) {
     out_.native_frames.fill(before(DefType::kNativeFrame), {kLost, 0});
     out_.native_nodes.fill(before(DefType::kNativeNode), {0, kLost});
     out_.threads.fill(before(DefType::kThread), {0, kLost});
-    out_.streams.fill(before(DefType::kStream), UINT64_MAX);
+    out_.streams.fill(before(DefType::kStream), kLostStream);
     out_.contexts.fill(before(DefType::kContext), {kLost, kLost, kLost, 0, 0, 0});
     AllocationShape lost_shape;
     lost_shape.lost = true;

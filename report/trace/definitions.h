@@ -136,6 +136,7 @@ struct Definitions {
 };
 
 inline constexpr const char* kLostName = "lost definition";
+inline constexpr uint64_t kLostStream = UINT64_MAX;
 
 // Reads all DEFS chunks. What a chunk that cannot be read defined becomes an explicit lost
 // definition and a problem says so; the headers of later chunks tell the ids they begin with.

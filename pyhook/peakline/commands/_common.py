@@ -30,7 +30,10 @@ def add_trace_arguments(parser: argparse.ArgumentParser) -> None:
     """Add FILE and the options that every report takes."""
     parser.add_argument("files", nargs="+", metavar="FILE", help="trace file (.peak)")
     parser.add_argument(
-        "--by", default="line", help="group rows by line, function, file or stack (default: line)"
+        "--by",
+        default="line",
+        help="group rows by line, function, file, stack, op (operator of torch), phase (forward,"
+        " backward, ...), thread, stream or device (default: line)",
     )
     parser.add_argument(
         "--frame",

@@ -1,0 +1,104 @@
+#include "native_symbols.h"
+
+#include <cstdio>
+#include <cstdlib>
+#include <optional>
+#include <string_view>
+
+#include <cxxabi.h>
+
+#include "symbol_table.h"
+
+namespace peakline::report {
+namespace {
+
+// Longer names take the demangler long and nobody reads them; torch's longest are below.
+constexpr size_t kMaxMangledBytes = 16384;
+
+}  // namespace
+
+struct NativeSymbols::LoadedModule {
+    explicit LoadedModule(const std::string& path) : file(path), image(file.bytes()) {}
+
+    MappedFile file;
+    ElfImage image;
+    std::optional<SymbolTable> table;  // of a file that is the recorded one
+};
+
+NativeSymbols::NativeSymbols(const Definitions& definitions) : definitions_(definitions) {}
+NativeSymbols::NativeSymbols(NativeSymbols&&) noexcept = default;
+NativeSymbols::~NativeSymbols() = default;
+
+std::string demangle(std::string_view mangled) {
+    const std::string text(mangled);
+    if (text.compare(0, 2, "_Z") != 0 || text.size() > kMaxMangledBytes) {
+        return text;
+    }
+    int status = 0;
+    char* demangled = abi::__cxa_demangle(text.c_str(), nullptr, nullptr, &status);
+    const std::string result = status == 0 && demangled != nullptr ? demangled : text;
+    std::free(demangled);
+    return result;
+}
+
+const SymbolTable* NativeSymbols::table_of(uint32_t module_id) {
+    if (!definitions_.modules.has(module_id)) {
+        return nullptr;
+    }
+    if (module_id >= modules_.size()) {
+        modules_.resize(module_id + 1);
+    }
+    const Module& module = definitions_.modules[module_id];
+    const std::string& path = definitions_.strings[module.path];
+    std::unique_ptr<LoadedModule>& loaded = modules_[module_id];
+    if (path.empty() || path[0] != '/') {
+        return nullptr;
+    }
+    if (loaded == nullptr) {
+        loaded = std::make_unique<LoadedModule>(path);
+        // Without a build id nothing tells that the file is the one that was recorded.
+        if (!module.build_id.empty() && loaded->image.build_id() == module.build_id) {
+            loaded->table.emplace(loaded->image);
+        } else {
+            ++unmatched_module_count_;
+        }
+    }
+    return loaded->table.has_value() ? &*loaded->table : nullptr;
+}
+
+std::string NativeSymbols::make_name(const NativeFrame& frame) {
+    const SymbolTable* table = table_of(frame.module);
+    if (table != nullptr && frame.address != 0) {
+        const std::string_view found = table->find(frame.address - 1);
+        if (!found.empty()) {
+            return demangle(found);
+        }
+    }
+    const std::string& path = definitions_.strings[definitions_.modules[frame.module].path];
+    if (path == kLostName) {
+        return path;
+    }
+    char offset[32];
+    std::snprintf(
+        offset, sizeof(offset), "+0x%llx", static_cast<unsigned long long>(frame.address));
+    return (path.empty() ? "unknown module" : path.substr(path.rfind('/') + 1)) + offset;
+}
+
+bool NativeSymbols::is_recorder(uint32_t native_frame_id) const {
+    const NativeFrame& frame = definitions_.native_frames[native_frame_id];
+    const std::string& path = definitions_.strings[definitions_.modules[frame.module].path];
+    constexpr std::string_view kOwnLibraries = "/libpeakline";
+    const size_t slash = path.rfind('/');
+    return slash != std::string::npos &&
+           path.compare(slash, kOwnLibraries.size(), kOwnLibraries) == 0;
+}
+
+const std::string& NativeSymbols::name(uint32_t native_frame_id) {
+    const auto [at, is_new] = names_.try_emplace(native_frame_id);
+    if (is_new) {
+        at->second = make_name(definitions_.native_frames[native_frame_id]);
+    }
+    return at->second;
+}
+
+}  // namespace peakline::report

@@ -1,0 +1,50 @@
+// Names of the native frames of a trace, from the files of this machine. One object serves one
+// report and one thread; modules are loaded when first asked for.
+#pragma once
+
+#include <cstdint>
+#include <memory>
+#include <string>
+#include <unordered_map>
+#include <vector>
+
+#include "report/trace/definitions.h"
+
+namespace peakline::report {
+
+class SymbolTable;
+
+class NativeSymbols {
+public:
+    // `definitions` must outlive the object.
+    explicit NativeSymbols(const Definitions& definitions);
+    NativeSymbols(NativeSymbols&&) noexcept;
+    NativeSymbols& operator=(NativeSymbols&&) = delete;
+    ~NativeSymbols();
+
+    // The demangled function of a frame, "libtorch_cpu.so+0x1234" when it has no name here. Valid
+    // as long as the object.
+    const std::string& name(uint32_t native_frame_id);
+    // Whether the frame belongs to the recorder: such frames lie innermost on every stack and say
+    // nothing about the program.
+    bool is_recorder(uint32_t native_frame_id) const;
+    // Modules asked for whose file is not here, or is not the one that was recorded. Without those
+    // that have no file: the kernel's, and the executable, whose path is not recorded.
+    uint64_t unmatched_module_count() const { return unmatched_module_count_; }
+
+private:
+    struct LoadedModule;
+    // nullptr when the module has no file, or another one.
+    const SymbolTable* table_of(uint32_t module_id);
+    std::string make_name(const NativeFrame& frame);
+
+    const Definitions& definitions_;
+    std::vector<std::unique_ptr<LoadedModule>> modules_;  // by module id
+    std::unordered_map<uint32_t, std::string> names_;     // by frame id
+    uint64_t unmatched_module_count_ = 0;
+};
+
+// "at::empty(...)" of "_ZN2at5emptyE..."; the text itself when it is not a mangled name.
+std::string demangle(std::string_view mangled);
+
+}  // namespace peakline::report

@@ -1,0 +1,174 @@
+// The keys that are not frames: phases, threads, streams, devices, operators.
+#include <utility>
+
+#include <catch2/catch.hpp>
+
+#include "report/attribute/operator_names.h"
+#include "report_testing.h"
+
+namespace peakline::test {
+namespace {
+
+// The keys of the rows, in order of the table.
+std::vector<std::string> keys(const OpenTrace& trace,
+                              const std::string& by,
+                              const std::string& device = "") {
+    report::SelectionText selection;
+    selection.by = by;
+    selection.device = device;
+    std::vector<std::string> found;
+    std::istringstream lines(trace.rows(selection));
+    for (std::string line; std::getline(lines, line);) {
+        const size_t count_at = line.rfind("  ");
+        if (count_at != std::string::npos) {
+            found.push_back(line.substr(count_at + 2));
+        }
+    }
+    return found;
+}
+
+// The phase of one allocation with this stack.
+std::string phase_of(const std::string& words) {
+    return keys(OpenTrace("start\n alloc a 1 100 " + words + "\n stop\n end\n"), "phase").at(0);
+}
+
+constexpr const char* kModule = "/v/torch/nn/modules/module.py:1798:Module._call_impl";
+constexpr const char* kTrain = "/p/train.py:9:main";
+
+std::string stack(std::initializer_list<const char*> frames) {
+    std::string text = "stack=";
+    for (const char* frame : frames) {
+        text += std::string(text.back() == '=' ? "" : ";") + frame;
+    }
+    return text;
+}
+
+TEST_CASE("a module that is called is forward", "[report][phase]") {
+    CHECK(phase_of(stack({"/v/torch/nn/functional.py:3:relu", kModule, kTrain})) == "forward");
+    CHECK(phase_of(stack({"/p/a.py:3:f", "/v/torch/nn/modules/module.py:1:Module.__call__"})) ==
+          "forward");
+    CHECK(phase_of(stack({"/v/torch/nn/functional.py:3:relu", kTrain})) == "other");
+    CHECK(phase_of("thread=0") == "other");
+}
+
+TEST_CASE("what the autograd engine runs is backward", "[report][phase]") {
+    CHECK(phase_of("forward=/p/model.py:4:forward op=MmBackward0") == "backward");
+    CHECK(phase_of("op=AccumulateGrad") == "backward");
+    CHECK(phase_of(stack({"/p/function.py:7:Scale.backward"}) + " op=ScaleBackward") == "backward");
+    CHECK(phase_of(stack({"/v/torch/autograd/__init__.py:200:_make_grads", kTrain})) == "backward");
+}
+
+TEST_CASE("a forward pass run again for the backward is recomputation", "[report][phase]") {
+    const char* checkpoint = "/v/torch/utils/checkpoint.py:1100:unpack_hook";
+    CHECK(phase_of(stack({"/p/m.py:3:forward", kModule, checkpoint}) + " op=MmBackward0") ==
+          "recomputation");
+    CHECK(phase_of(stack({"/p/m.py:3:forward", kModule, checkpoint, kTrain})) == "forward");
+    // The engine called again from within the recomputation.
+    CHECK(phase_of(stack({"/v/torch/autograd/graph.py:800:_engine_run_backward", checkpoint}) +
+                   " op=CheckpointFunctionBackward") == "backward");
+}
+
+TEST_CASE("a step of any optimizer is optimizer", "[report][phase]") {
+    CHECK(phase_of(stack({"/v/torch/optim/adamw.py:1:AdamW._init_group", kTrain})) == "optimizer");
+    CHECK(phase_of(stack({"/p/lion.py:5:Lion.step",
+                          "/v/torch/optim/optimizer.py:516:Optimizer.profile_hook_step.wrapper",
+                          kTrain})) == "optimizer");
+    // A closure that step() calls runs the model.
+    CHECK(phase_of(stack({kModule, "/p/train.py:3:closure", "/v/torch/optim/lbfgs.py:3:step"})) ==
+          "forward");
+}
+
+TEST_CASE("loaders are data", "[report][phase]") {
+    CHECK(phase_of(stack({"/v/torch/utils/data/_utils/pin_memory.py:70:pin_memory", kTrain})) ==
+          "data");
+}
+
+TEST_CASE("making or moving a model is initialisation", "[report][phase]") {
+    CHECK(phase_of(stack({"/v/torch/nn/init.py:10:normal_", "/p/m.py:3:reset", kTrain})) ==
+          "initialisation");
+    CHECK(phase_of(stack({"/v/torch/nn/modules/linear.py:100:Linear.__init__", kTrain})) ==
+          "initialisation");
+    CHECK(phase_of(stack({"/v/torch/nn/modules/module.py:1300:Module.convert",
+                          "/v/torch/nn/modules/module.py:900:Module._apply",
+                          kTrain})) == "initialisation");
+    CHECK(phase_of(stack({"/p/model.py:5:Model.__init__", kTrain})) == "initialisation");
+    // A cache that a forward makes is the forward's.
+    CHECK(phase_of(stack({"/p/cache.py:5:Cache.__init__", kModule, kTrain})) == "forward");
+}
+
+TEST_CASE("blocks of which nothing is known keep saying so", "[report][phase]") {
+    CHECK(phase_of("untraced") == "untraced");
+    TraceBuilder builder;
+    builder.mark(format::MarkKind::kTracingStarted);
+    builder.alloc_inline(fields({0, 0, 0, 8, 0}), 0x1000);
+    builder.mark(format::MarkKind::kProcessEnd);
+    CHECK(keys(OpenTrace(builder.finish()), "phase").at(0) == "stack not recorded");
+}
+
+TEST_CASE("rows can be threads, streams and devices", "[report]") {
+    TraceBuilder builder;
+    const uint32_t thread =
+        builder.define(format::DefType::kThread, fields({4711, builder.define_string("pt_main")}));
+    builder.define(format::DefType::kStream, fields({0x5500}));
+    builder.define(format::DefType::kContext, fields({thread, 0, 0, 0, 0, 0}));
+    builder.define(format::DefType::kContext, fields({0, 0, 0, 0, 0, 0}));
+    builder.define(format::DefType::kContext, fields({0, 0, 0, 0, 0, format::kUntraced}));
+    builder.mark(format::MarkKind::kTracingStarted);
+    builder.alloc_inline(fields({1, 0, 0, 800, 0}), 0x1000);
+    builder.alloc_inline(fields({2, 0, 1, 400, 0}), 0x2000);
+    builder.alloc_inline(fields({3, 1, 0, 200, 0}), 0x3000);
+    builder.alloc_inline(fields({1, 1, 9, 100, 0}), 0x4000);
+    builder.mark(format::MarkKind::kProcessEnd);
+    const OpenTrace trace(builder.finish());
+    using Keys = std::vector<std::string>;
+    CHECK(keys(trace, "thread", "all") ==
+          Keys{"thread 4711 (pt_main)", "unknown thread", "untraced"});
+    CHECK(keys(trace, "stream", "all") == Keys{"device 0, default stream",
+                                               "device 0, stream 0x5500",
+                                               "device 1, default stream",
+                                               "device 1, unknown stream"});
+    CHECK(keys(trace, "device", "all") == Keys{"device 0", "device 1"});
+}
+
+TEST_CASE("a summary does not pretend to know streams", "[report]") {
+    TraceBuilder builder;
+    builder.define(format::DefType::kContext, fields({0, 0, 0, 0, 0, 0}));
+    builder.summary(format::SummaryType::kView, fields({0, 0, 700, 5, 200, 900, 4, 2}));
+    builder.summary(format::SummaryType::kPeakGroup, fields({1, 300, 350, 2}));
+    const OpenTrace trace(builder.finish());
+    CHECK_THROWS_WITH(keys(trace, "stream"), Catch::Contains("does not know streams"));
+    CHECK(keys(trace, "device") == std::vector<std::string>{"device 0"});
+}
+
+TEST_CASE("without an operator the node, the line or the reason is told", "[report][op]") {
+    const OpenTrace trace(
+        "start\n alloc a 1 800 op=AddmmBackward0\n alloc b 2 400 stack=m.py:5:f\n"
+        "alloc c 3 200 untraced\n alloc d 4 100\n stop\n end\n");
+    CHECK(keys(trace, "op") == std::vector<std::string>{"AddmmBackward0",
+                                                        "no operator: m.py:5 (f)",
+                                                        "untraced",
+                                                        "no operator: stack not recorded"});
+}
+
+TEST_CASE("operators have the names of torch's schemas", "[report][op]") {
+    using report::operator_of_symbol;
+    CHECK(operator_of_symbol("at::_ops::add__Tensor::call(at::Tensor&, at::Tensor const&)") ==
+          "aten::add_.Tensor");
+    CHECK(operator_of_symbol("at::_ops::empty_memory_format::redispatch(c10::DispatchKeySet)") ==
+          "aten::empty.memory_format");
+    CHECK(operator_of_symbol("at::_ops::mm::call(at::Tensor const&)") == "aten::mm");
+    CHECK(operator_of_symbol("at::_ops::_foreach_add_Scalar::call(x)") ==
+          "aten::_foreach_add.Scalar");
+    CHECK(operator_of_symbol("at::_ops::sum_dim_IntList::call(x)") == "aten::sum.dim_IntList");
+    CHECK(operator_of_symbol("at::_ops::sparse_dim::call(x)") == "aten::sparse_dim");
+    CHECK(operator_of_symbol("at::_ops::to_device::call(x)") == "aten::to.device");
+    CHECK(operator_of_symbol("at::_ops::add__Tensor::schema(x)").empty());
+    CHECK(operator_of_symbol("at::_ops::").empty());
+    CHECK(operator_of_symbol("at::_ops::::call(").empty());
+    CHECK(operator_of_symbol("at::native::empty_cuda(x)").empty());
+    CHECK(report::schema_name("") == "aten::");
+    CHECK(report::schema_name("_") == "aten::_");
+}
+
+}  // namespace
+}  // namespace peakline::test
