@@ -3,7 +3,7 @@
 import sys
 
 import torch
-from counters import finish, finish_holding, peaks_of_all_devices
+from counters import finish_holding, peaks_of_all_devices
 from torch import nn
 
 
@@ -36,11 +36,14 @@ def resnet50() -> None:
 
 
 def compiled() -> None:
+    from torch._inductor.async_compile import shutdown_compile_workers
+
     model = nn.Sequential(nn.Linear(64, 256), nn.GELU(), nn.LayerNorm(256), nn.Linear(256, 8))
     fast = torch.compile(model.cuda())
     for _ in range(3):
         fast(torch.randn(40, 64, device="cuda")).square().mean().backward()
         model.zero_grad()
+    shutdown_compile_workers()
 
 
 def two_devices() -> None:
@@ -53,6 +56,4 @@ def two_devices() -> None:
 
 if __name__ == "__main__":
     {f.__name__: f for f in (transformer, resnet50, compiled, two_devices)}[sys.argv[1]]()
-    # Inductor's compile workers end with an orderly exit only.
-    end = finish if sys.argv[1] == "compiled" else finish_holding
-    end(peaks=peaks_of_all_devices())
+    finish_holding(peaks=peaks_of_all_devices())
