@@ -73,8 +73,9 @@ format: ## put every file into the project's format
 	@git ls-files '*.cpp' '*.h' | xargs clang-format -i
 	@$(PYTHON) -m ruff format -q . && $(PYTHON) -m ruff check -q --fix .
 
-bench: build $(BUILD)/recorder_bench ## print the cost of recording and the speed of reading (tables, no verdict)
+bench: build $(BUILD)/recorder_bench $(BUILD)/native_bench ## print the cost of recording and the speed of reading (tables, no verdict)
 	@$(PYTHON) tests/bench/bench_events.py
+	@$(BUILD)/native_bench
 	@$(PYTHON) tests/bench/bench_reader.py
 
 test-gpu: build ## the same end-to-end tests on a real GPU
@@ -141,6 +142,11 @@ $(BUILD)/unit_tests: $(call object,$(UNIT_TEST_SOURCES)) $(RECORDER_OBJECTS) $(B
 	$(Q)$(CXX) -o $@ $^ -lunwind -ldl -lpthread
 
 $(BUILD)/recorder_bench: $(BUILD)/tests/bench/recorder_bench.o $(RECORDER_OBJECTS)
+	@echo '  LINK  $@'
+	$(Q)$(CXX) -o $@ $^ -lunwind -ldl -lpthread
+
+$(BUILD)/native_bench: $(BUILD)/tests/bench/native_bench.o \
+                       $(BUILD)/tests/unit/capture/call_shapes.o $(RECORDER_OBJECTS)
 	@echo '  LINK  $@'
 	$(Q)$(CXX) -o $@ $^ -lunwind -ldl -lpthread
 
