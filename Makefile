@@ -29,7 +29,7 @@ PYTHON_INCLUDE = $(shell $(PYTHON) -c 'import sysconfig; print(sysconfig.get_pat
 RECORDER_SOURCES := $(wildcard allocator/record/*.cpp allocator/capture/*.cpp) \
                     $(filter-out pyhook/module.cpp,$(wildcard pyhook/*.cpp)) \
                     $(filter-out preload/bootstrap.cpp,$(wildcard preload/*.cpp))
-REPORT_SOURCES := $(foreach room,trace replay attribute views render,$(wildcard report/$(room)/*.cpp))
+REPORT_SOURCES := $(foreach room,trace replay symbols attribute views render,$(wildcard report/$(room)/*.cpp))
 UNIT_TEST_SOURCES := $(wildcard tests/unit/*.cpp) \
     $(foreach room,record capture preload report,$(wildcard tests/unit/$(room)/*.cpp))
 
