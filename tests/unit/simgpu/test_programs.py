@@ -17,7 +17,7 @@ Runner = Callable[..., str]
     "names",
     [
         ("mlp.py", "transformer.py", "resnet.py", "grad_scaler.py", "recurrent.py"),
-        ("attention.py", "maths.py", "streams.py", "mem_pool.py", "pinned.py", "values.py"),
+        ("mem_pool.py", "attention.py", "maths.py", "streams.py", "pinned.py", "values.py"),
         ("graphs.py",),
         ("profiled.py", "compiled.py"),
     ],
