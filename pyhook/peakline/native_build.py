@@ -158,8 +158,13 @@ def ensure_simulated_gpu(torch: TorchInstallation) -> Path:
 
 
 def simulated_gpu_folder(torch: TorchInstallation) -> Path:
-    """Where the simulated GPU for this torch stands, or will stand."""
-    return cache_folder() / f"simgpu-torch-{torch.version}"
+    """Where the simulated GPU for this torch stands, or will stand.
+
+    One folder for each version of its sources: two checkouts never rebuild each other's.
+    """
+    sources = sorted((source_root() / "preload" / "simgpu").rglob("*.*"))
+    digest = _digest([file for file in sources if "__pycache__" not in file.parts], "")
+    return cache_folder() / f"simgpu-torch-{torch.version}-{digest[:12]}"
 
 
 def audit_simulated_gpu(torch: TorchInstallation) -> str:
