@@ -14,6 +14,11 @@ uploaded.add_(1)
 assert uploaded.cpu().tolist() == [0.0, 0.0, 0.0]
 assert torch.nonzero(torch.ones(8, device="cuda")).shape == (0, 1)
 
+# Parameters are opaque: a kernel for one tensor may have written any other.
+bystander = values.cuda()
+torch.zeros(3, device="cuda").add_(1)
+assert bystander.cpu().tolist() == [0.0, 0.0, 0.0]
+
 # The next tensor gets the same memory and must not show the old values.
 again = values.cuda()
 del again

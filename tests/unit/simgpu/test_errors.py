@@ -149,6 +149,19 @@ _CASES = {
         assert rt.cudaMemcpy(b, c_void_p(q.value + 3), c_size_t(4), 4) == 0
         assert b.raw == b"d\\0fg"
     """,
+    "an upload cannot be read back after a launch, which may have written it": """
+        kernel = ctypes.c_char(b"k")
+        handle = rt.__cudaRegisterFatBinary
+        handle.restype = c_void_p
+        h = c_void_p(handle(b"image"))
+        rt.__cudaRegisterFunction(h, byref(kernel), None, b"k", -1, None, None, None, None, None)
+        a, b = ctypes.create_string_buffer(b"abcd", 4), ctypes.create_string_buffer(b"wxyz", 4)
+        error, p = malloc(4)
+        assert rt.cudaMemcpy(p, a, c_size_t(4), 4) == 0
+        one = Dim3(1, 1, 1)
+        assert rt.cudaLaunchKernel(byref(kernel), one, one, None, c_size_t(0), None) == 0
+        assert rt.cudaMemcpy(b, p, c_size_t(4), 4) == 0 and b.raw == bytes(4)
+    """,
     "freed memory is forgotten": """
         a, b = ctypes.create_string_buffer(b"abcd", 4), ctypes.create_string_buffer(4)
         _, p = malloc(4)

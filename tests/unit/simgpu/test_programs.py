@@ -47,10 +47,15 @@ def test_capacity_is_what_the_profile_says(run_programs: Runner, device: str) ->
     run_programs("out_of_memory.py", device=device)
 
 
-def run_ranks(simgpu: SimulatedGpu, *program: str) -> str:
+def start_ranks(simgpu: SimulatedGpu, *program: str) -> subprocess.CompletedProcess[str]:
     command = [sys.executable, "-m", "torch.distributed.run", "--nproc-per-node", "2"]
     done = simgpu.run([*command, str(PROGRAMS / program[0]), *program[1:]], device="h200x2")
     assert done.returncode == 0, done.stderr[-3000:]
+    return done
+
+
+def run_ranks(simgpu: SimulatedGpu, *program: str) -> str:
+    done = start_ranks(simgpu, *program)
     assert "peakline simgpu" not in done.stderr, done.stderr[-3000:]
     return "\n".join(sorted(done.stdout.split("\n")))
 
@@ -62,6 +67,12 @@ def test_ranks_meet_and_finish(simgpu: SimulatedGpu, name: str) -> None:
 
 def test_a_barrier_holds_a_rank_until_the_others_come(simgpu: SimulatedGpu, tmp_path: Path) -> None:
     assert run_ranks(simgpu, "barrier.py", str(tmp_path / "sign")) == "\nok rank 0\nok rank 1"
+
+
+def test_a_rank_that_ends_does_not_hold_up_the_others(simgpu: SimulatedGpu) -> None:
+    done = start_ranks(simgpu, "gone.py")
+    assert sorted(done.stdout.split()) == ["0", "1", "ok", "ok", "rank", "rank"]
+    assert done.stderr.count("a rank is gone: collectives of this communicator deliver zeros") == 1
 
 
 def devices(simgpu: SimulatedGpu, selection: str) -> subprocess.CompletedProcess[str]:
