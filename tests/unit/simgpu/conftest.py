@@ -62,8 +62,12 @@ def run_programs(simgpu: SimulatedGpu) -> Callable[..., str]:
     """Run programs one after the other in one process: importing torch takes seconds."""
 
     def run(*names: str, device: str = "h200", **more: str) -> str:
+        # At the end torch's autograd thread needs the GIL once more: without a pause torch itself
+        # may abort the process (see the README's limits).
         code = (
-            "import runpy, sys\nfor path in sys.argv[1:]: runpy.run_path(path, run_name='__main__')"
+            "import runpy, sys, time\n"
+            "for path in sys.argv[1:]: runpy.run_path(path, run_name='__main__')\n"
+            "time.sleep(0.2)"
         )
         paths = [str(PROGRAMS / name) for name in names]
         done = simgpu.run([sys.executable, "-c", code, *paths], device, **more)
