@@ -13,9 +13,6 @@ struct ModuleHit {
     uint64_t load_bias;
 };
 
-// Up to this many addresses are looked up in one walk.
-inline constexpr size_t kModuleBatch = 512;
-
 // hits[i] tells the module of addresses[i].
 void find_modules_slow(record::StackTable& table,
                        void* const* addresses,

@@ -47,11 +47,6 @@ void set_capture_options(const CaptureOptions& options) {
     g_native.store(options.native, std::memory_order_relaxed);
 }
 
-CaptureOptions capture_options() {
-    return CaptureOptions{g_python.load(std::memory_order_relaxed),
-                          g_native.load(std::memory_order_relaxed)};
-}
-
 uint32_t capture_python(record::StackTable& table, uint32_t* flags) {
     if (!g_attached.load(std::memory_order_acquire) || !g_python.load(std::memory_order_relaxed)) {
         return 0;

@@ -36,7 +36,6 @@ const PythonSide& python_side();
 // Python stacks are taken only after a successful attach.
 bool attach_python(char* reason, size_t room);
 void set_capture_options(const CaptureOptions& options);
-CaptureOptions capture_options();
 
 // The Python stack of this thread, 0 when it has none or Python capture is off.
 uint32_t capture_python(record::StackTable& table, uint32_t* flags);

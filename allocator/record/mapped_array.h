@@ -49,7 +49,6 @@ public:
     }
 
     void clear() { size_ = 0; }
-    void pop() { --size_; }
     // Keeps the first `size` elements, or appends zeroed ones. False when over the capacity.
     bool resize(size_t size) {
         if (size > capacity_) {

@@ -250,6 +250,10 @@ void Recorder::start_tracing() {
     }
     tracing_.store(true, std::memory_order_relaxed);
     put_mark(MarkKind::kTracingStarted, 0, 0);
+    start_views();
+}
+
+void Recorder::start_views() {
     const uint64_t tick = clock_.now_tick();
     for (DeviceState& state : devices_) {
         if (state.used) {
@@ -274,17 +278,16 @@ void Recorder::stop_tracing() {
 
 void Recorder::reset_peaks() {
     const LockGuard guard(lock_);
-    const uint64_t tick = clock_.now_tick();
+    reset_views();
+    if (is_tracing()) {
+        start_views();
+    }
+}
+
+void Recorder::reset_views() {
     for (DeviceState& state : devices_) {
-        if (!state.used) {
-            continue;
-        }
-        for (PeakTracker* view : {&state.allocated, &state.requested}) {
-            view->reset();
-            if (is_tracing()) {
-                view->start(next_ordinal_ - 1, next_ordinal_ > 0, tick);
-            }
-        }
+        state.allocated.reset();
+        state.requested.reset();
     }
 }
 

@@ -132,7 +132,9 @@ private:
     void correct_baseline_slow(uint32_t device, uint64_t torch_total_bytes);
     void write_live_set_slow();
     void put_mark(format::MarkKind kind, uint32_t thread, uint32_t string);
-    uint64_t live_bytes() const { return live_bytes_; }
+    // Every view counts from this moment: its level is the first candidate for its peak.
+    void start_views();
+    void reset_views();
     void check_writer();
     void put_view_groups(TraceWriter& writer, uint32_t device, format::Measure measure);
     format::Superblock superblock(const unsigned char* run_uuid) const;

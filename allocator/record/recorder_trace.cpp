@@ -102,21 +102,10 @@ int Recorder::open_trace(const TraceOptions& options) {
     }
     had_trace_ = true;
     write_live_set_slow();
-    for (DeviceState& state : devices_) {
-        if (state.used) {
-            state.allocated.reset();
-            state.requested.reset();
-        }
-    }
+    reset_views();
     if (is_tracing()) {
         put_mark(MarkKind::kTracingStarted, 0, 0);
-        const uint64_t tick = clock_.now_tick();
-        for (DeviceState& state : devices_) {
-            if (state.used) {
-                state.allocated.start(next_ordinal_ - 1, next_ordinal_ > 0, tick);
-                state.requested.start(next_ordinal_ - 1, next_ordinal_ > 0, tick);
-            }
-        }
+        start_views();
     }
     return 0;
 }

@@ -76,10 +76,6 @@ public:
     template <class Write>
     void emit(format::DefType type, uint32_t* emitted, Write write);
 
-    uint32_t string_count() const { return static_cast<uint32_t>(strings_.size()); }
-    uint32_t context_count() const { return static_cast<uint32_t>(contexts_.size()); }
-    uint32_t python_node_count() const { return static_cast<uint32_t>(python_nodes_.size()); }
-    uint32_t native_node_count() const { return static_cast<uint32_t>(native_nodes_.size()); }
     uint64_t full_count() const { return full_count_; }
 
     void prepare_fork();

@@ -40,9 +40,6 @@ public:
 #include "delegate_forwards.inc"
 
 private:
-    template <class Call>
-    void* scoped(size_t bytes, void* stream, Call call);
-    c10::DataPtr scoped_data(size_t bytes, c10::DataPtr (*call)(Delegate&, size_t, void*), void* a);
     c10::DataPtr wrap_unreported(c10::DataPtr pointer);
 
     const Host& host_;

@@ -50,7 +50,6 @@ class Plan:
     environment: dict[str, str]
     run_id: str
     output: str
-    simulated: str = ""
     recorded: bool = True
     notes: list[str] = field(default_factory=list)
 
@@ -235,7 +234,6 @@ def _set_recording(plan: Plan, args: argparse.Namespace, torch: TorchInstallatio
 
 def _set_simulation(plan: Plan, device: str, torch: TorchInstallation) -> list[str]:
     folder = ensure_simulated_gpu(torch)
-    plan.simulated = device
     plan.environment.update(
         PEAKLINE_SIM_DEVICE=device,
         PEAKLINE_SIMULATED=device,
