@@ -21,24 +21,32 @@ const Grouping& choose_grouping(const TraceReader& reader, const std::string& by
     return grouping;
 }
 
+// The way of every report about one moment: replay, group, render.
+std::string replay_and_render(const TraceReader& reader,
+                              const ReportOptions& options,
+                              const Selection& selection,
+                              const Progress& progress,
+                              std::string (*render)(const TableReport&)) {
+    const Grouping& grouping = choose_grouping(reader, selection.by);
+    const ReplayResult result = replay(reader, selection.request, progress);
+    StackLookup stacks(reader.definitions(), selection.frames);
+    const Table table = build_table(result.blocks, selection.request.measure, grouping, stacks);
+    return render(TableReport{reader,
+                              selection,
+                              result,
+                              table,
+                              options.top,
+                              options.paths,
+                              stacks.symbols().unmatched_module_count()});
+}
+
 }  // namespace
 
 std::string make_table(const TraceReader& reader,
                        const ReportOptions& options,
                        const Progress& progress) {
-    const Selection selection = parse_selection(options.selection);
-    const Grouping& grouping = choose_grouping(reader, selection.by);
-    const ReplayResult result = replay(reader, selection.request, progress);
-    StackLookup stacks(reader.definitions(), selection.frames);
-    const Table table = build_table(result.blocks, selection.request.measure, grouping, stacks);
-    const TableReport report = {reader,
-                                selection,
-                                result,
-                                table,
-                                options.top,
-                                options.paths,
-                                stacks.symbols().unmatched_module_count()};
-    return options.form == OutputForm::kJson ? table_json(report) : table_text(report);
+    const auto render = options.form == OutputForm::kJson ? table_json : table_text;
+    return replay_and_render(reader, options, parse_selection(options.selection), progress, render);
 }
 
 std::string make_summary(const TraceReader& reader,
@@ -46,18 +54,8 @@ std::string make_summary(const TraceReader& reader,
                          const Progress& progress) {
     Selection selection = parse_selection(options.selection);
     selection.request.with_other_measure = true;
-    const Grouping& grouping = choose_grouping(reader, selection.by);
-    const ReplayResult result = replay(reader, selection.request, progress);
-    StackLookup stacks(reader.definitions(), selection.frames);
-    const Table table = build_table(result.blocks, selection.request.measure, grouping, stacks);
-    const TableReport report = {reader,
-                                selection,
-                                result,
-                                table,
-                                options.top,
-                                options.paths,
-                                stacks.symbols().unmatched_module_count()};
-    return options.form == OutputForm::kJson ? summary_json(report) : summary_text(report);
+    const auto render = options.form == OutputForm::kJson ? summary_json : summary_text;
+    return replay_and_render(reader, options, selection, progress, render);
 }
 
 std::string make_stats(const TraceReader& reader,
