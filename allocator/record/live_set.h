@@ -12,7 +12,9 @@ namespace peakline::record {
 enum LiveFlags : uint16_t {
     kFreeRequested = 1,  // given up by the program, another stream may still use it
     kUnreported = 2,     // recorded at the call: its free is told at the call, too
+    kTensorKind = 0xF0,  // the format::TensorKind that was told of it, 0: none
 };
+inline constexpr unsigned kTensorKindShift = 4;
 
 struct LiveBlock {
     uint64_t address;

@@ -1,5 +1,6 @@
 #include "recorder.h"
 
+#include <algorithm>
 #include <cerrno>
 #include <cstring>
 #include <new>
@@ -18,6 +19,7 @@ using format::MarkKind;
 using format::Measure;
 
 constexpr uint64_t kEventsPerClockSync = 1 << 14;
+constexpr size_t kTensorsAtOnce = 256;
 constexpr size_t kSideCapacity = size_t{1} << 24;
 
 // Addresses of baseline blocks: below every real one.
@@ -241,6 +243,49 @@ void Recorder::record_mark(MarkKind kind, uint32_t thread, uint32_t string) {
     if (usable_) {
         put_mark(kind, thread, string);
     }
+}
+
+void Recorder::record_scope(format::ScopeAction action, uint32_t thread, uint32_t string) {
+    const LockGuard guard(lock_);
+    const uint64_t values[] = {static_cast<uint64_t>(action), thread, string};
+    if (usable_ && is_tracing()) {
+        writer_.put_extended(ExtendedType::kScope, values, 3, clock_.now_tick());
+        check_writer();
+    }
+}
+
+size_t Recorder::tell_tensors(const ToldTensor* tensors, size_t count) {
+    size_t unknown_count = 0;
+    for (size_t done = 0; done < count; done += kTensorsAtOnce) {
+        const LockGuard guard(lock_);
+        unknown_count += tell_some_tensors(tensors + done, std::min(count - done, kTensorsAtOnce));
+    }
+    return unknown_count;
+}
+
+// A block keeps the first name of a kind: tied weights and views of one storage share it.
+size_t Recorder::tell_some_tensors(const ToldTensor* tensors, size_t count) {
+    if (!usable_ || !writer_.is_open()) {
+        return 0;
+    }
+    TensorBlock told[kTensorsAtOnce];
+    size_t told_count = 0;
+    size_t unknown_count = 0;
+    for (size_t i = 0; i < count; ++i) {
+        LiveBlock* const block = live_set_.find(tensors[i].address);
+        if (block == nullptr) {
+            ++unknown_count;
+            continue;
+        }
+        const auto kind = static_cast<unsigned>(tensors[i].kind) << kTensorKindShift;
+        if ((block->flags & kTensorKind) != kind) {
+            block->flags = static_cast<uint16_t>((block->flags & ~kTensorKind) | kind);
+            told[told_count++] = TensorBlock{next_ordinal_ - block->ordinal, tensors[i].tensor, 0};
+        }
+    }
+    writer_.put_tensor_blocks(told, told_count);
+    check_writer();
+    return unknown_count;
 }
 
 void Recorder::start_tracing() {

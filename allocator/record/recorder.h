@@ -71,6 +71,16 @@ public:
                               uint64_t requested_bytes,
                               uint64_t device_free_bytes);
     void record_mark(format::MarkKind kind, uint32_t thread, uint32_t string);
+    void record_scope(format::ScopeAction action, uint32_t thread, uint32_t string);
+
+    // Storages of tensors: live blocks at these addresses, each told once for its kind. Returns
+    // how many addresses are no block's.
+    struct ToldTensor {
+        uint64_t address;
+        uint32_t tensor;  // id of StackTable::intern_tensor
+        format::TensorKind kind;
+    };
+    size_t tell_tensors(const ToldTensor* tensors, size_t count);
 
     void start_tracing();
     void stop_tracing();
@@ -129,6 +139,7 @@ private:
     void add_block(const AllocEvent& event, uint16_t flags);
     void remove_block(LiveBlock* block, uint64_t tick);
     void drop_from_allocated(LiveBlock* block);
+    size_t tell_some_tensors(const ToldTensor* tensors, size_t count);
     void correct_baseline_slow(uint32_t device, uint64_t torch_total_bytes);
     void write_live_set_slow();
     void put_mark(format::MarkKind kind, uint32_t thread, uint32_t string);

@@ -124,7 +124,9 @@ void Recorder::write_live_set_slow() {
     const uint64_t tick = clock_.now_tick();
     uint64_t level = 0;
     for (const LiveBlock& block : blocks) {
-        live_set_.find(block.address)->ordinal = next_ordinal_++;
+        LiveBlock* const live = live_set_.find(block.address);
+        live->ordinal = next_ordinal_++;
+        live->flags = static_cast<uint16_t>(live->flags & ~kTensorKind);  // told anew
         level += block.block_bytes;
         writer_.put_alloc(AllocEvent{block.address,
                                      block.requested_bytes,

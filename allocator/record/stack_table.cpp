@@ -22,6 +22,7 @@ bool StackTable::init() {
            modules_.init(kRecordCapacity) && native_frames_.init(kRecordCapacity) &&
            native_nodes_.init(kRecordCapacity) && threads_.reserve(kRecordCapacity) &&
            streams_.init(kRecordCapacity) && contexts_.init(kRecordCapacity) &&
+           instances_.reserve(kRecordCapacity) && tensors_.init(kRecordCapacity) &&
            context_cache_.init(kContextCacheCapacity);
 }
 
@@ -69,11 +70,9 @@ uint32_t StackTable::intern_string(const char* bytes, size_t length) {
     return id;
 }
 
-uint32_t StackTable::intern_python_frame(uint32_t file,
-                                         uint32_t name,
-                                         uint32_t qualified_name,
-                                         uint32_t line) {
-    return intern(python_frames_, PythonFrame{file, name, qualified_name, line});
+uint32_t StackTable::intern_python_frame(
+    uint32_t file, uint32_t name, uint32_t qualified_name, uint32_t line, uint32_t instance) {
+    return intern(python_frames_, PythonFrame{file, name, qualified_name, line, instance});
 }
 
 uint32_t StackTable::intern_python_node(uint32_t parent, uint32_t frame) {
@@ -118,6 +117,17 @@ uint32_t StackTable::intern_context(const Context& context) {
     return id;
 }
 
+void StackTable::tell_instance(const Instance& instance) {
+    const LockGuard guard(lock_);
+    if (!instances_.push(instance)) {
+        ++full_count_;
+    }
+}
+
+uint32_t StackTable::intern_tensor(const Tensor& tensor) {
+    return intern(tensors_, tensor);
+}
+
 size_t StackTable::definition_count(format::DefType type) const {
     switch (type) {
         case format::DefType::kString:
@@ -138,8 +148,13 @@ size_t StackTable::definition_count(format::DefType type) const {
             return streams_.size();
         case format::DefType::kContext:
             return contexts_.size();
+        case format::DefType::kInstance:
+            return instances_.size();
+        case format::DefType::kTensor:
+            return tensors_.size();
         case format::DefType::kClass:
         case format::DefType::kMeta:
+        case format::DefType::kTensorBlocks:
             break;
     }
     return 0;
@@ -166,6 +181,9 @@ size_t StackTable::encode(format::DefType type,
         case format::DefType::kPythonFrame: {
             const PythonFrame& frame = python_frames_.records[i];
             put(frame.file, frame.name, frame.qualified_name, frame.line);
+            if (frame.instance != 0) {
+                put(frame.instance);
+            }
             break;
         }
         case format::DefType::kPythonNode:
@@ -196,8 +214,19 @@ size_t StackTable::encode(format::DefType type,
             put(c.thread, c.python_node, c.native_node, c.forward_node, c.operator_name, c.flags);
             break;
         }
+        case format::DefType::kInstance: {
+            const Instance& told = instances_[i];
+            put(told.instance, told.class_name, told.root, told.path);
+            break;
+        }
+        case format::DefType::kTensor: {
+            const Tensor& tensor = tensors_.records[i];
+            put(id, tensor.kind, tensor.name, tensor.detail, tensor.instance);
+            break;
+        }
         case format::DefType::kClass:
         case format::DefType::kMeta:
+        case format::DefType::kTensorBlocks:
             break;
     }
     return static_cast<size_t>(out - begin);

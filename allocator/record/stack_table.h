@@ -21,6 +21,7 @@ struct PythonFrame {
     uint32_t name;
     uint32_t qualified_name;
     uint32_t line;
+    uint32_t instance;  // of add_instance(); 0: none
 };
 struct StackNode {
     uint32_t parent;
@@ -42,6 +43,19 @@ struct Thread {
     uint32_t kernel_thread_id;
     uint32_t name;
 };
+// What is known of an object of the program whose methods stand in stacks.
+struct Instance {
+    uint32_t instance;
+    uint32_t class_name;
+    uint32_t root;
+    uint32_t path;
+};
+struct Tensor {
+    uint32_t kind;  // format::TensorKind
+    uint32_t name;
+    uint32_t detail;
+    uint32_t instance;
+};
 // Where and under what an allocation was made.
 struct Context {
     uint32_t thread;
@@ -61,7 +75,8 @@ public:
     uint32_t intern_python_frame(uint32_t file,
                                  uint32_t name,
                                  uint32_t qualified_name,
-                                 uint32_t line);
+                                 uint32_t line,
+                                 uint32_t instance = 0);
     uint32_t intern_python_node(uint32_t parent, uint32_t frame);
     uint32_t intern_module(const Module& module);
     uint32_t intern_native_frame(uint32_t module, uint64_t offset);
@@ -69,6 +84,9 @@ public:
     uint32_t add_thread(uint32_t kernel_thread_id, const char* name, size_t name_length);
     uint32_t intern_stream(uint64_t handle);  // handle 0, the default stream, has id 0
     uint32_t intern_context(const Context& context);
+    // Tells something about an instance; what was told before stands in the trace, too.
+    void tell_instance(const Instance& instance);
+    uint32_t intern_tensor(const Tensor& tensor);
 
     // Writes the bodies of all definitions of `type` with ids above `*emitted` through
     // `write(DefType, body, length)`, and moves `*emitted` on. For the trace writer; call in the
@@ -112,6 +130,8 @@ private:
     MappedArray<Thread> threads_;
     Kind<uint64_t> streams_;
     Kind<Context> contexts_;
+    MappedArray<Instance> instances_;
+    Kind<Tensor> tensors_;
     RawStackCache context_cache_;
     uint64_t full_count_ = 0;  // Guarded by lock_.
 };

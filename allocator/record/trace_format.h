@@ -116,7 +116,12 @@ enum class ExtendedType : uint32_t {
     kLoss = 7,             // uv records dropped | uv bytes of blocks dropped
     // The recorder could not go on writing here (uv errno: disk full, quota); the program went on.
     kStopped = 9,
+    // A range the program or torch names on one thread (torch.profiler.record_function,
+    // "Optimizer.step#AdamW.step"): uv ScopeAction | uv thread | uv string. They nest.
+    kScope = 11,
 };
+
+enum class ScopeAction : uint32_t { kBegin = 1, kEnd = 2 };
 
 enum class MarkKind : uint32_t {
     kTracingStarted = 1,
@@ -137,6 +142,7 @@ enum class SegmentAction : uint32_t { kAlloc = 1, kFree = 2, kMap = 3, kUnmap = 
 enum class DefType : uint32_t {
     kString = 1,       // str, UTF-8
     kPythonFrame = 2,  // uv file | uv name | uv qualified name | uv line (0: unknown)
+                       // | uv instance: the module whose method runs; may be absent, 0: none
     kPythonNode = 3,   // uv parent node (the caller; 0 at the root) | uv frame
     kModule = 4,       // uv start | uv end | uv load bias | uv path string | str: build id bytes
     kNativeFrame = 5,  // uv module (0: none) | uv address minus the module's load bias
@@ -147,7 +153,27 @@ enum class DefType : uint32_t {
                        // | uv operator string | uv ContextFlags
     kClass = 10,       // uv context | uv device | uv stream | uv requested | zz(block - requested)
     kMeta = 11,        // uv key length | key | str: value. Has no id; the last of a key counts
+    // These tell their ids themselves: a chunk's first_ids do not.
+    kInstance = 12,  // uv instance | uv class string | uv root string | uv path string. The last
+                     // one of an instance counts. Path: as named_modules() of the root tells it,
+                     // 0 for the root itself; root 0: not known (yet)
+    kTensor = 13,    // uv tensor | uv TensorKind | uv name string | uv detail string | uv instance
+    kTensorBlocks = 14,  // repeated: zz(ordinal - the one before, from 0) | uv tensor. The block
+                         // of this allocation is the storage of this tensor; the last one counts
 };
+
+inline constexpr uint32_t kLastDefType = 14;
+
+// What the objects of the program say a block is. Names are those of named_parameters() and
+// named_buffers(); gradient and state have the name of their parameter. The instance is the module
+// that owns it.
+enum class TensorKind : uint32_t {
+    kParameter = 1,
+    kBuffer = 2,
+    kGradient = 3,
+    kOptimizerState = 4,  // detail: "AdamW.exp_avg"
+};
+inline constexpr uint32_t kLastTensorKind = 4;
 
 enum ContextFlags : uint32_t {
     kUntraced = 1,         // allocated while tracing was off

@@ -26,7 +26,10 @@ constexpr DefType kTableTypes[] = {DefType::kString,
                                    DefType::kNativeNode,
                                    DefType::kThread,
                                    DefType::kStream,
-                                   DefType::kContext};
+                                   DefType::kContext,
+                                   DefType::kInstance,
+                                   DefType::kTensor};
+constexpr size_t kTensorBlocksBytes = 4096;
 
 }  // namespace
 
@@ -175,6 +178,28 @@ void TraceWriter::put_meta(const char* key, const char* value, size_t value_leng
     std::memcpy(out + key_length, value, value_length);
     put_definition(
         DefType::kMeta, body, static_cast<size_t>(out - body) + key_length + value_length);
+}
+
+void TraceWriter::put_tensor_blocks(const TensorBlock* blocks, size_t count) {
+    if (target_ == nullptr || count == 0) {
+        return;
+    }
+    define_new_slow();
+    unsigned char body[kTensorBlocksBytes];
+    unsigned char* out = body;
+    uint64_t previous = 0;
+    for (size_t i = 0; i < count; ++i) {
+        if (out + 2 * format::kMaxVarintBytes > body + sizeof body) {
+            put_definition(DefType::kTensorBlocks, body, static_cast<size_t>(out - body));
+            out = body;
+            previous = 0;
+        }
+        const uint64_t ordinal = ordinal_count_ - blocks[i].back;
+        out = format::put_uv(out, format::zigzag(static_cast<int64_t>(ordinal - previous)));
+        out = format::put_uv(out, blocks[i].tensor);
+        previous = ordinal;
+    }
+    put_definition(DefType::kTensorBlocks, body, static_cast<size_t>(out - body));
 }
 
 unsigned char* TraceWriter::begin_event(Op op, uint64_t tick, size_t max_body_bytes) {

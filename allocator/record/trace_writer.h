@@ -24,6 +24,13 @@ struct AllocEvent {
 };
 static_assert(sizeof(AllocEvent) == 40);
 
+// A live allocation that turned out to be the storage of a tensor.
+struct TensorBlock {
+    uint64_t back;    // next ordinal minus its ordinal, as in free records
+    uint32_t tensor;  // id of StackTable::intern_tensor
+    uint32_t unused;
+};
+
 class TraceWriter {
 public:
     // Starts writing to `target`, which stays the caller's. Defines everything in `table`.
@@ -37,6 +44,7 @@ public:
                       const uint64_t* values,
                       size_t value_count,
                       uint64_t tick);
+    void put_tensor_blocks(const TensorBlock* blocks, size_t count);
     void put_meta(const char* key, const char* value, size_t value_length);
     void put_summary(format::SummaryType type, const uint64_t* values, size_t value_count);
     // Writes what the table learnt since the last call: before an event names it.
@@ -95,7 +103,8 @@ private:
     uint64_t last_tick_ = 0;
     uint64_t last_address_ = 0;
     uint64_t live_bytes_ = 0;
-    uint32_t emitted_[format::kDefTypeCount] = {};  // definitions written, by DefType
+    // Definitions written, by DefType; the first kDefTypeCount types have ids.
+    uint32_t emitted_[format::kLastDefType + 1] = {};
     uint32_t writer_id_ = 0;
     MappedArray<ClassSlot> classes_;
 };

@@ -123,7 +123,8 @@ void LevelReplay::collect_live(const DeviceTrackers& trackers,
                    shape->stream,
                    shape->device,
                    shape->requested_bytes,
-                   shape->block_bytes);
+                   shape->block_bytes,
+                   reader_.definitions().tensor_of(ordinal));
     });
 }
 
@@ -155,7 +156,8 @@ LiveBlocks LevelReplay::peak_blocks(const DeviceTrackers& trackers, uint32_t slo
                    static_cast<uint32_t>(block.address),
                    block.device,
                    block.requested_bytes,
-                   block.block_bytes);
+                   block.block_bytes,
+                   reader_.definitions().tensor_of(block.ordinal - 1));
     }
     blocks.groups = groups.list();
     blocks.level_bytes = view->tracker.peak_bytes();

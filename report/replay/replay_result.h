@@ -41,6 +41,7 @@ struct BlockGroup {
     uint64_t requested_bytes = 0;
     uint64_t block_bytes = 0;
     uint64_t count = 0;
+    uint32_t tensor = 0;  // of Definitions::tensor(); 0: not told
 };
 
 // One device, or the sum of all, in one measure.

@@ -37,8 +37,13 @@ LiveBlocks blocks_of(const SummaryView& view,
     blocks.level_bytes = level_bytes;
     uint64_t sum = 0;
     for (const SummaryGroup& group : groups) {
-        blocks.groups.push_back(
-            {group.context, 0, view.device, group.requested_bytes, group.block_bytes, group.count});
+        blocks.groups.push_back({group.context,
+                                 0,
+                                 view.device,
+                                 group.requested_bytes,
+                                 group.block_bytes,
+                                 group.count,
+                                 0});
         sum += group.count * (view.measure == format::Measure::kAllocated ? group.block_bytes
                                                                           : group.requested_bytes);
     }

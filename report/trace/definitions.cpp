@@ -7,6 +7,7 @@
 // that does not exist becomes the id of an explicit lost definition of its kind.
 #include "definitions.h"
 
+#include <algorithm>
 #include <array>
 #include <span>
 
@@ -67,6 +68,12 @@ private:
     void decode_context(FieldCursor cursor);
     void decode_class(FieldCursor cursor);
     void decode_meta(FieldCursor cursor);
+    void decode_instance(FieldCursor cursor);
+    void decode_tensor(FieldCursor cursor);
+    void decode_tensor_blocks(FieldCursor cursor);
+    template <class T>
+    void keep_at(std::vector<T>& table, uint32_t id, const FieldCursor& cursor, const T& item);
+    void check_objects();
     void check_contexts();
     void check_classes();
 
@@ -113,7 +120,7 @@ bool DefinitionDecoder::begin_chunk(const format::ChunkHeader& header) {
     }
     const auto before = [first](DefType type) { return first[static_cast<size_t>(type)] - 1; };
     out_.strings.fill(before(DefType::kString), kLostName);
-    out_.python_frames.fill(before(DefType::kPythonFrame), {kLost, 0, 0, 0});
+    out_.python_frames.fill(before(DefType::kPythonFrame), {kLost, 0, 0, 0, 0});
     out_.python_nodes.fill(before(DefType::kPythonNode), {0, kLost});
     out_.modules.fill(before(DefType::kModule), {0, 0, 0, kLost, {}});
     out_.native_frames.fill(before(DefType::kNativeFrame), {kLost, 0});
@@ -160,6 +167,12 @@ void DefinitionDecoder::decode(const TypedRecord& record) {
             return decode_class(cursor);
         case DefType::kMeta:
             return decode_meta(cursor);
+        case DefType::kInstance:
+            return decode_instance(cursor);
+        case DefType::kTensor:
+            return decode_tensor(cursor);
+        case DefType::kTensorBlocks:
+            return decode_tensor_blocks(cursor);
     }
     // A type of a newer minor version: skipped by its length.
 }
@@ -178,6 +191,7 @@ void DefinitionDecoder::decode_python_frame(FieldCursor cursor) {
     frame.name = cursor.uv32();
     frame.qualified_name = cursor.uv32();
     frame.line = cursor.uv32();
+    frame.instance = cursor.at < cursor.end ? cursor.uv32() : 0;
     keep(out_.python_frames, cursor, frame);
 }
 
@@ -225,9 +239,87 @@ void DefinitionDecoder::decode_meta(FieldCursor cursor) {
     }
 }
 
+// For definitions that tell their id themselves.
+template <class T>
+void DefinitionDecoder::keep_at(std::vector<T>& table,
+                                uint32_t id,
+                                const FieldCursor& cursor,
+                                const T& item) {
+    if (!cursor.good || id == 0 || id > kMaxIds) {
+        ++faulty_count_;
+        return;
+    }
+    if (id > table.size()) {
+        table.resize(id);
+    }
+    table[id - 1] = item;
+}
+
+void DefinitionDecoder::decode_instance(FieldCursor cursor) {
+    const uint32_t id = cursor.uv32();
+    Instance instance;
+    instance.class_name = cursor.uv32();
+    instance.root = cursor.uv32();
+    instance.path = cursor.uv32();
+    keep_at(out_.instances, id, cursor, instance);
+}
+
+void DefinitionDecoder::decode_tensor(FieldCursor cursor) {
+    const uint32_t id = cursor.uv32();
+    TensorName tensor;
+    const uint32_t kind = cursor.uv32();
+    tensor.kind = static_cast<format::TensorKind>(kind);
+    tensor.name = cursor.uv32();
+    tensor.detail = cursor.uv32();
+    tensor.instance = cursor.uv32();
+    // A kind of a newer minor version is one this reader cannot name.
+    if (kind != 0 && kind <= format::kLastTensorKind) {
+        keep_at(out_.tensors, id, cursor, tensor);
+    }
+}
+
+void DefinitionDecoder::decode_tensor_blocks(FieldCursor cursor) {
+    uint64_t ordinal = 0;
+    while (cursor.at < cursor.end) {
+        ordinal += static_cast<uint64_t>(cursor.zz());
+        const uint32_t tensor = cursor.uv32();
+        if (!cursor.good) {
+            ++faulty_count_;
+            return;
+        }
+        out_.tensor_blocks.push_back({ordinal, tensor});
+    }
+}
+
+// Blocks by ordinal, each with what was told last.
+void DefinitionDecoder::check_objects() {
+    const auto known = [this](uint32_t* string) {
+        *string = out_.strings.has(*string) ? *string : out_.lost_string;
+    };
+    for (Instance& instance : out_.instances) {
+        known(&instance.class_name);
+        known(&instance.root);
+        known(&instance.path);
+    }
+    for (TensorName& tensor : out_.tensors) {
+        known(&tensor.name);
+        known(&tensor.detail);
+    }
+    std::vector<TensorBlock>& blocks = out_.tensor_blocks;
+    std::stable_sort(blocks.begin(), blocks.end(), [](const TensorBlock& a, const TensorBlock& b) {
+        return a.ordinal < b.ordinal;
+    });
+    size_t kept = 0;
+    for (const TensorBlock& block : blocks) {
+        kept -= kept != 0 && blocks[kept - 1].ordinal == block.ordinal ? 1 : 0;
+        blocks[kept++] = block;
+    }
+    blocks.resize(kept);
+}
+
 void DefinitionDecoder::add_lost_definitions() {
     out_.lost_string = out_.strings.add(kLostName);
-    lost_frame_ = out_.python_frames.add({out_.lost_string, 0, 0, 0});
+    lost_frame_ = out_.python_frames.add({out_.lost_string, 0, 0, 0, 0});
     out_.lost_node = out_.python_nodes.add({0, lost_frame_});
     lost_module_ = out_.modules.add({0, 0, 0, out_.lost_string, {}});
     lost_native_frame_ = out_.native_frames.add({lost_module_, 0});
@@ -294,6 +386,7 @@ void DefinitionDecoder::finish() {
     check_native();
     check_contexts();
     check_classes();
+    check_objects();
 }
 
 // Empty when every record of the payload was decoded.
@@ -345,6 +438,26 @@ bool set_shape(AllocationShape* shape, uint64_t device, uint64_t requested, int6
     shape->requested_bytes = requested;
     shape->block_bytes = requested + static_cast<uint64_t>(rounding);
     return true;
+}
+
+const Instance& Definitions::instance(uint32_t id) const {
+    static const Instance none;
+    return id - 1 < instances.size() ? instances[id - 1] : none;
+}
+
+const TensorName& Definitions::tensor(uint32_t id) const {
+    static const TensorName none;
+    return id - 1 < tensors.size() ? tensors[id - 1] : none;
+}
+
+uint32_t Definitions::tensor_of(uint64_t ordinal) const {
+    const auto found = std::lower_bound(
+        tensor_blocks.begin(),
+        tensor_blocks.end(),
+        ordinal,
+        [](const TensorBlock& block, uint64_t wanted) { return block.ordinal < wanted; });
+    const bool is_told = found != tensor_blocks.end() && found->ordinal == ordinal;
+    return is_told && tensor(found->tensor).kind != format::TensorKind{} ? found->tensor : 0;
 }
 
 std::string_view Definitions::meta_text(const std::string& key) const {

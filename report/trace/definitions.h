@@ -20,6 +20,7 @@ struct PythonFrame {
     uint32_t name = 0;
     uint32_t qualified_name = 0;
     uint32_t line = 0;
+    uint32_t instance = 0;  // whose method runs; 0: not told
 };
 
 // A frame and its caller. `parent` is always smaller than the node's own id: no cycles.
@@ -53,6 +54,26 @@ struct Context {
     uint32_t forward_node = 0;
     uint32_t operator_name = 0;
     uint32_t flags = 0;  // format::ContextFlags
+};
+
+// A module of the program. Strings; 0: not told.
+struct Instance {
+    uint32_t class_name = 0;
+    uint32_t root = 0;  // the class of the model it belongs to, "#2" and so on for more of them
+    uint32_t path = 0;  // in that model, as named_modules() has it; 0: it is the root
+};
+
+// What a block holds, as the objects of the program say.
+struct TensorName {
+    format::TensorKind kind = {};
+    uint32_t name = 0;
+    uint32_t detail = 0;
+    uint32_t instance = 0;  // the module that owns it
+};
+
+struct TensorBlock {
+    uint64_t ordinal = 0;  // of the allocation
+    uint32_t tensor = 0;
 };
 
 // What an allocation is, apart from its address and time.
@@ -112,6 +133,9 @@ struct Definitions {
     ById<uint64_t> streams;
     ById<Context> contexts;
     ById<AllocationShape> classes;
+    std::vector<Instance> instances;         // by id, see instance()
+    std::vector<TensorName> tensors;         // by id, see tensor()
+    std::vector<TensorBlock> tensor_blocks;  // by ordinal
     std::map<std::string, std::string> meta;
     // Stand for what a damaged chunk defined: 0 when nothing is lost.
     uint32_t lost_string = 0;
@@ -131,6 +155,10 @@ struct Definitions {
     bool is_untraced(uint32_t context_id) const {
         return (contexts[context_id].flags & format::kUntraced) != 0;
     }
+    const Instance& instance(uint32_t id) const;
+    const TensorName& tensor(uint32_t id) const;
+    // The tensor whose storage this allocation is; 0: none that was told.
+    uint32_t tensor_of(uint64_t ordinal) const;
     // Empty when the recorder did not write the key.
     std::string_view meta_text(const std::string& key) const;
 };

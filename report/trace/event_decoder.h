@@ -177,6 +177,8 @@ private:
                 return decode_rare(type, body, 2);
             case format::ExtendedType::kStopped:
                 return decode_rare(type, body, 1);
+            case format::ExtendedType::kScope:
+                return decode_rare(type, body, 3);
         }
         // A type of a newer minor version: told to the visitor, which only counts it.
         return decode_rare(type, body, 0);

@@ -4,6 +4,9 @@
 //         [dev=N] [stream=N] [req=BYTES] [thread=N] [untraced] [class]
 //   free NAME | defer NAME | complete NAME
 //   start | stop | phase NAME | endphase NAME | end
+//   instance N CLASS [root=CLASS] [path=PATH]        FUNCTION@N in a stack: a method of it
+//   tensor NAME KIND TENSOR [detail=TEXT] [instance=N]   what the block NAME holds
+//   scope THREAD TEXT | endscope THREAD TEXT
 //   wait TICKS | loss RECORDS BYTES | chunk | defchunk | meta KEY VALUE...
 //
 // `class` writes the shape as a definition, otherwise it lies in the event. Lines that begin with
@@ -45,6 +48,7 @@ private:
             const std::string text = get(name);
             return text.empty() ? fallback : std::stoull(text, nullptr, 0);
         }
+        bool has_named(const std::string& name) const { return named.count(name) != 0; }
         bool has(const std::string& word) const {
             for (const std::string& other : plain) {
                 if (other == word) {
@@ -80,6 +84,15 @@ private:
         } else if (verb == "meta") {
             const size_t value = line.find(words.plain[1]) + words.plain[1].size() + 1;
             builder_.define_meta(words.plain[1], line.substr(value));
+        } else if (verb == "instance") {
+            builder_.define_unnumbered(
+                format::DefType::kInstance,
+                fields({std::stoull(words.plain[1]),
+                        builder_.define_string(words.plain[2]),
+                        words.has_named("root") ? builder_.define_string(words.get("root")) : 0,
+                        words.has_named("path") ? builder_.define_string(words.get("path")) : 0}));
+        } else if (verb == "tensor") {
+            add_tensor(words);
         } else if (!add_free(words) && !add_mark(words) && !add_rare(words)) {
             throw std::invalid_argument("not a line of a text trace: " + line);
         }
@@ -125,6 +138,13 @@ private:
             builder_.next_event_chunk();
         } else if (verb == "defchunk") {
             builder_.next_definition_chunk();
+        } else if (verb == "scope" || verb == "endscope") {
+            const auto action =
+                verb == "scope" ? format::ScopeAction::kBegin : format::ScopeAction::kEnd;
+            builder_.extended(format::ExtendedType::kScope,
+                              fields({static_cast<uint64_t>(action),
+                                      std::stoull(words.plain[1]),
+                                      builder_.define_string(words.plain[2])}));
         } else if (verb == "loss") {
             builder_.extended(format::ExtendedType::kLoss,
                               fields({std::stoull(words.plain[1]), std::stoull(words.plain[2])}));
@@ -154,6 +174,24 @@ private:
         ordinals_[words.plain[1]] = builder_.alloc_class(at->second, address);
     }
 
+    void add_tensor(const Words& words) {
+        static const std::map<std::string, format::TensorKind> kKinds = {
+            {"parameter", format::TensorKind::kParameter},
+            {"buffer", format::TensorKind::kBuffer},
+            {"gradient", format::TensorKind::kGradient},
+            {"state", format::TensorKind::kOptimizerState}};
+        Bytes body = fields({++tensor_count_,
+                             static_cast<uint64_t>(kKinds.at(words.plain[2])),
+                             builder_.define_string(words.plain[3])});
+        put_uv(body, words.has_named("detail") ? builder_.define_string(words.get("detail")) : 0);
+        put_uv(body, words.number("instance", 0));
+        builder_.define_unnumbered(format::DefType::kTensor, body);
+        body.clear();
+        put_zz(body, static_cast<int64_t>(ordinals_.at(words.plain[1])));
+        put_uv(body, tensor_count_);
+        builder_.define_unnumbered(format::DefType::kTensorBlocks, body);
+    }
+
     uint32_t context_of(const Words& words) {
         const std::string operator_name = words.get("op");
         const Bytes body =
@@ -181,14 +219,21 @@ private:
     uint32_t frame_of(const std::string& text) {
         const size_t second = text.rfind(':');
         const size_t first = text.rfind(':', second - 1);
-        const std::string function = text.substr(second + 1);
+        std::string function = text.substr(second + 1);
+        const size_t at = function.find('@');
+        const uint64_t instance =
+            at == std::string::npos ? 0 : std::stoull(function.substr(at + 1));
+        function = function.substr(0, at);
         const size_t dot = function.rfind('.');
         const std::string name = dot == std::string::npos ? function : function.substr(dot + 1);
-        return define_once(format::DefType::kPythonFrame,
-                           fields({builder_.define_string(text.substr(0, first)),
-                                   builder_.define_string(name),
-                                   builder_.define_string(function),
-                                   std::stoull(text.substr(first + 1, second - first - 1))}));
+        Bytes body = fields({builder_.define_string(text.substr(0, first)),
+                             builder_.define_string(name),
+                             builder_.define_string(function),
+                             std::stoull(text.substr(first + 1, second - first - 1))});
+        if (instance != 0) {
+            put_uv(body, instance);
+        }
+        return define_once(format::DefType::kPythonFrame, body);
     }
 
     uint32_t define_once(format::DefType type, const Bytes& body) {
@@ -201,6 +246,7 @@ private:
 
     TraceBuilder builder_;
     std::map<std::string, uint64_t> ordinals_;
+    uint64_t tensor_count_ = 0;
     std::map<Bytes, uint32_t> classes_;
     std::map<std::pair<format::DefType, Bytes>, uint32_t> defined_;
 };

@@ -44,10 +44,15 @@ class TraceBuilder {
 public:
     TraceBuilder() { definitions_ = begin_chunk(format::ChunkType::kDefs); }
 
-    uint32_t define(format::DefType type, const Bytes& body) {
+    // A definition that tells its id itself, or has none.
+    void define_unnumbered(format::DefType type, const Bytes& body) {
         Bytes record = fields({static_cast<uint64_t>(type), body.size()});
         record.insert(record.end(), body.begin(), body.end());
         append(definitions_, format::ChunkType::kDefs, record);
+    }
+
+    uint32_t define(format::DefType type, const Bytes& body) {
+        define_unnumbered(type, body);
         return ++definition_counts_[static_cast<size_t>(type) % format::kDefTypeCount];
     }
 
