@@ -97,6 +97,8 @@ $(BUILD)/pyhook/%.o: CXXFLAGS += $(NO_EXCEPTIONS)
 $(BUILD)/preload/%.o: CXXFLAGS += $(NO_EXCEPTIONS)
 # peakline_malloc has no other way to tell torch that memory ran out.
 $(BUILD)/preload/pluggable.o: CXXFLAGS += -fexceptions
+# What a node throws passes through here.
+$(BUILD)/preload/engine_hook.o: CXXFLAGS += -fexceptions
 
 $(BUILD)/%.o: %.cpp
 	@mkdir -p $(@D)

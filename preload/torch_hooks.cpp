@@ -13,6 +13,7 @@
 #include "allocator/capture/stack_capture.h"
 #include "allocator/capture/thread_state.h"
 #include "allocator/record/recorder.h"
+#include "engine_hook.h"
 #include "got_patch.h"
 
 namespace peakline::preload {
@@ -234,6 +235,22 @@ void end_node() {
     }
 }
 
+void record_scope(format::ScopeAction action, const char* name) {
+    Recorder& recorder = Recorder::instance();
+    ThreadState* state = recorder.is_tracing() ? capture::thread_state(recorder.table()) : nullptr;
+    if (state != nullptr) {
+        recorder.record_scope(action, state->thread_id, intern_operator(recorder.table(), name));
+    }
+}
+
+void begin_scope(const char* name) {
+    record_scope(format::ScopeAction::kBegin, name);
+}
+
+void end_scope(const char* name) {
+    record_scope(format::ScopeAction::kEnd, name);
+}
+
 void* find_in(const char* library, const char* symbol) {
     void* handle = dlopen(library, RTLD_NOLOAD | RTLD_LAZY);
     return handle != nullptr ? dlsym(handle, symbol) : nullptr;
@@ -264,7 +281,9 @@ const torch_part::Host& torch_host() {
                                        segment,
                                        out_of_memory,
                                        begin_node,
-                                       end_node};
+                                       end_node,
+                                       begin_scope,
+                                       end_scope};
     return host;
 }
 
@@ -285,6 +304,7 @@ bool hook_torch_imports(const char** reason) {
         *reason = "libc10_cuda.so does not import c10::reportMemoryUsageToProfiler";
         return false;
     }
+    hook_engine(torch_host());
     if (g_real_sequence != nullptr && g_autograd_thread_id != nullptr) {
         redirect_imports(kSequenceSymbol, "", reinterpret_cast<void*>(sequence_hook));
     }

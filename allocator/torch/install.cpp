@@ -70,10 +70,24 @@ void on_node_end(const at::RecordFunction&, at::ObserverContext*) {
     g_installed_host.end_node();
 }
 
-void observe_backward() {
+std::unique_ptr<at::ObserverContext> on_scope_begin(const at::RecordFunction& function) {
+    g_installed_host.begin_scope(function.name());
+    return nullptr;
+}
+
+void on_scope_end(const at::RecordFunction& function, at::ObserverContext*) {
+    g_installed_host.end_scope(function.name());
+}
+
+// Nodes of the backward pass, and record_function regions: torch opens one around every step of
+// an optimizer, zero_grad, and every batch of a loader.
+void observe_functions() {
     at::addGlobalCallback(at::RecordFunctionCallback(&on_node_begin, &on_node_end)
                               .needsInputs(false)
                               .scopes({at::RecordScope::BACKWARD_FUNCTION}));
+    at::addGlobalCallback(at::RecordFunctionCallback(&on_scope_begin, &on_scope_end)
+                              .needsInputs(false)
+                              .scopes({at::RecordScope::USER_SCOPE}));
 }
 
 }  // namespace
@@ -115,7 +129,7 @@ peakline_torch_install(const peakline::torch_part::Host* host,
     g_installed_host = *host;
     g_native = cca::allocator.load();
     if (backend == Backend::kObserve) {
-        observe_backward();
+        observe_functions();
         return InstallResult::kInstalled;
     }
     const std::string name = g_native->name();
@@ -130,7 +144,7 @@ peakline_torch_install(const peakline::torch_part::Host* host,
     } else {
         g_ours = install_pluggable(g_installed_host, backend, g_native);
     }
-    observe_backward();
+    observe_functions();
     return is_torchs_own ? InstallResult::kInstalled : InstallResult::kOverProgramsAllocator;
 }
 

@@ -9,7 +9,7 @@
 namespace peakline::torch_part {
 
 // Raised with every change of this file; both sides compare it.
-inline constexpr uint32_t kInterfaceVersion = 1;
+inline constexpr uint32_t kInterfaceVersion = 2;
 
 // What the part calls. All functions are safe on any thread, never throw, never call torch.
 struct Host {
@@ -35,6 +35,9 @@ struct Host {
     // Around the execution of one autograd node on this thread.
     void (*begin_node)(const char* name, int64_t sequence, uint64_t forward_thread);
     void (*end_node)();
+    // Around a record_function region of this thread.
+    void (*begin_scope)(const char* name);
+    void (*end_scope)(const char* name);
 };
 
 enum class Backend : int32_t {
