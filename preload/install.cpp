@@ -110,6 +110,7 @@ void put_all_meta(const Installed& state, const ProcessNames& names) {
     put_meta("torch_version", state.torch_version);
     put_meta("backend", state.backend);
     put_meta("stacks", state.options.stacks);
+    put_meta("keep", state.options.keep);
     put_meta("simulated", state.options.simulated);
     put_meta("note", state.note);
     if (getcwd(folder, sizeof folder) != nullptr) {
@@ -133,6 +134,15 @@ bool set_up_recorder(const Options& options) {
         capture::CaptureOptions{all || strcmp(options.stacks, "python") == 0,
                                 all || strcmp(options.stacks, "native") == 0});
     return true;
+}
+
+void set_keep(Installed& state) {
+    if (!parse_keep(state.options.keep, &state.keep)) {
+        say("PEAKLINE_KEEP=%s is not known (all, peak, last:2GiB; at least last:16MiB): keeping "
+            "all",
+            state.options.keep);
+        snprintf(state.options.keep, sizeof state.options.keep, "all");
+    }
 }
 
 void attach_python_side(Installed& state) {
@@ -183,6 +193,7 @@ int open_trace_at(Installed& state, const char* path, bool replace) {
     Recorder::TraceOptions options{};
     options.path = path;
     options.exists = replace ? FileTarget::Exists::kReplace : FileTarget::Exists::kFail;
+    options.keep = state.keep;
     parse_run_id(state.options.run_id, options.run_uuid);
     error = Recorder::instance().open_trace(options);
     if (error == 0) {
@@ -219,6 +230,7 @@ int32_t enter(int32_t way_in, char* message, size_t room) {
         return kPeaklineAlreadyOn;
     }
     read_options(&state.options);
+    set_keep(state);
     if (!set_up_recorder(state.options)) {
         snprintf(message, room, "no memory for the recorder's tables");
         return kPeaklineFailed;

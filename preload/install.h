@@ -4,6 +4,7 @@
 #include <cstddef>
 #include <cstdint>
 
+#include "keep_option.h"
 #include "options.h"
 
 namespace peakline::preload {
@@ -26,6 +27,7 @@ struct Installed {
     bool (*allocator_is_ours)() = nullptr;
     NamedDevice devices[kMaxNamedDevices];
     size_t device_count = 0;
+    record::Keep keep;
     Options options;
 };
 

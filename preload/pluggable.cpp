@@ -150,8 +150,7 @@ extern "C" __attribute__((visibility("default"))) void peakline_free(void* addre
     if (address == nullptr || real_cuda().free == nullptr) {
         return;
     }
-    ready_recorder().record_unreported_free(reinterpret_cast<uint64_t>(address),
-                                            static_cast<uint32_t>(device));
+    ready_recorder().record_unreported_free(reinterpret_cast<uint64_t>(address));
     const DeviceScope scope(device);
     real_cuda().free(address);
 }

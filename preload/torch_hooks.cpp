@@ -156,10 +156,9 @@ bool end_alloc(void* address, int device, void* stream) {
     return false;
 }
 
-void block_freed(void* address, int device) {
+void block_freed(void* address, int) {
     if (address != nullptr) {
-        Recorder::instance().record_unreported_free(reinterpret_cast<uint64_t>(address),
-                                                    static_cast<uint32_t>(device < 0 ? 0 : device));
+        Recorder::instance().record_unreported_free(reinterpret_cast<uint64_t>(address));
     }
 }
 

@@ -98,6 +98,15 @@ void FileTarget::close_chunk(uint64_t, unsigned char* chunk) {
     munmap(chunk, format::kChunkBytes);
 }
 
+// The order of stores to a page and of writes to it is one order: who reads the file sees this
+// before anything written to the chunk later.
+void FileTarget::clear_chunk_slow(uint64_t index) {
+    const unsigned char zeros[sizeof(format::ChunkHeader)] = {};
+    while (pwrite(descriptor_, zeros, sizeof zeros, static_cast<off_t>(chunk_offset(index))) < 0 &&
+           errno == EINTR) {
+    }
+}
+
 void FileTarget::trim(uint64_t chunk_count) {
     const uint64_t end = chunk_offset(chunk_count);
     if (ftruncate(descriptor_, static_cast<off_t>(end)) == 0) {
@@ -124,11 +133,16 @@ bool MemoryTarget::create(const format::Superblock& superblock) {
 }
 
 unsigned char* MemoryTarget::open_chunk_slow(uint64_t index) {
-    if (!bytes_.resize_untouched(chunk_offset(index + 1))) {
+    const size_t end = std::max<size_t>(chunk_offset(index + 1), bytes_.size());
+    if (!bytes_.resize_untouched(end)) {
         error_ = ENOMEM;
         return nullptr;
     }
     return bytes_.data() + chunk_offset(index);
+}
+
+void MemoryTarget::clear_chunk_slow(uint64_t index) {
+    std::memset(bytes_.data() + chunk_offset(index), 0, sizeof(format::ChunkHeader));
 }
 
 }  // namespace peakline::record

@@ -12,9 +12,12 @@ namespace peakline::record {
 
 class ChunkTarget {
 public:
-    // Room for chunk `index` (zeroed, kChunkBytes, page aligned), or nullptr with error() set.
+    // Room for chunk `index` (kChunkBytes, page aligned; zeroed unless it was used before), or
+    // nullptr with error() set.
     virtual unsigned char* open_chunk_slow(uint64_t index) = 0;
     virtual void close_chunk(uint64_t index, unsigned char* chunk) = 0;
+    // Makes a closed chunk one that was never used: its header becomes zero.
+    virtual void clear_chunk_slow(uint64_t index) = 0;
     // Cuts what was preallocated and not used; later chunks may still be opened.
     virtual void trim(uint64_t chunk_count) = 0;
     // errno of the last failure, 0 when there was none.
@@ -37,6 +40,7 @@ public:
 
     unsigned char* open_chunk_slow(uint64_t index) override;
     void close_chunk(uint64_t index, unsigned char* chunk) override;
+    void clear_chunk_slow(uint64_t index) override;
     void trim(uint64_t chunk_count) override;
     int error() const override { return error_; }
 
@@ -56,6 +60,7 @@ public:
     bool create(const format::Superblock& superblock);
     unsigned char* open_chunk_slow(uint64_t index) override;
     void close_chunk(uint64_t, unsigned char*) override {}
+    void clear_chunk_slow(uint64_t index) override;
     void trim(uint64_t) override {}
     int error() const override { return error_; }
     const unsigned char* data() const { return bytes_.data(); }

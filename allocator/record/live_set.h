@@ -9,12 +9,14 @@
 
 namespace peakline::record {
 
-enum LiveFlags : uint16_t {
+enum LiveFlags : uint8_t {
     kFreeRequested = 1,  // given up by the program, another stream may still use it
     kUnreported = 2,     // recorded at the call: its free is told at the call, too
     kTensorKind = 0xF0,  // the format::TensorKind that was told of it, 0: none
 };
 inline constexpr unsigned kTensorKindShift = 4;
+
+inline constexpr uint16_t kManyStreams = UINT16_MAX;
 
 struct LiveBlock {
     uint64_t address;
@@ -22,8 +24,9 @@ struct LiveBlock {
     uint64_t requested_bytes;
     uint64_t block_bytes;
     uint32_t context;
-    uint16_t device;
-    uint16_t flags;  // LiveFlags
+    uint16_t stream;  // kManyStreams: any id from there on
+    uint8_t device;
+    uint8_t flags;  // LiveFlags
 };
 static_assert(sizeof(LiveBlock) == 40);
 

@@ -53,7 +53,7 @@ public:
     // `last_ordinal`: of the newest allocation; pass has_allocations = false when there is none.
     void start(uint64_t last_ordinal, bool has_allocations, uint64_t tick) {
         tracing_ = true;
-        if (has_allocations && (!has_peak_ || level_ > peak_)) {
+        if (has_allocations && (level_ > peak_ || (!has_peak_ && peak_ == 0))) {
             set_peak(last_ordinal, tick);
         }
     }
@@ -64,6 +64,19 @@ public:
         peak_ = total_allocated_bytes_ = 0;
         has_peak_ = false;
         side_.clear();
+    }
+
+    // Goes on from a peak found elsewhere, of which only the numbers are known: has_peak() is
+    // false, and peak_bytes() right, until there is a higher one.
+    void restore(uint64_t level_bytes,
+                 uint64_t peak_bytes,
+                 uint64_t peak_tick,
+                 uint64_t total_allocated_bytes) {
+        reset();
+        level_ = level_bytes;
+        peak_ = peak_bytes;
+        peak_tick_ = peak_tick;
+        total_allocated_bytes_ = total_allocated_bytes;
     }
 
     bool was_live_at_peak(const LiveBlock& live_block) const {

@@ -65,18 +65,20 @@ Recorder::DeviceState* Recorder::device_state(uint32_t device) {
             state.allocated.start(next_ordinal_, false, tick);
             state.requested.start(next_ordinal_, false, tick);
         }
+        update_phases();
     }
     return &state;
 }
 
-void Recorder::add_block(const AllocEvent& event, uint16_t flags) {
+void Recorder::add_block(const AllocEvent& event, uint8_t flags) {
     DeviceState* state = device_state(event.device);
     const LiveBlock block{event.address,
                           next_ordinal_,
                           event.requested_bytes,
                           event.block_bytes,
                           event.context,
-                          static_cast<uint16_t>(event.device),
+                          static_cast<uint16_t>(std::min<uint32_t>(event.stream, kManyStreams)),
+                          static_cast<uint8_t>(event.device),
                           flags};
     if (state == nullptr || !live_set_.insert(block)) {
         ++counters_.records_dropped;
@@ -97,6 +99,9 @@ void Recorder::add_block(const AllocEvent& event, uint16_t flags) {
         state->allocated.on_alloc(next_ordinal_, event.block_bytes, tick);
         state->requested.on_alloc(next_ordinal_, event.requested_bytes, tick);
     }
+    if (phases_.is_active()) {
+        phases_.on_alloc(block, tick, event.context != untraced_context_);
+    }
     ++next_ordinal_;
     writer_.put_alloc(event, tick, live_bytes_);
     check_writer();
@@ -107,6 +112,9 @@ void Recorder::drop_from_allocated(LiveBlock* block) {
     live_bytes_ -= block->block_bytes;
     ++state.frees;
     state.allocated.on_free(*block, block->block_bytes);
+    if (phases_.is_active()) {
+        phases_.on_free_allocated(*block);
+    }
 }
 
 void Recorder::remove_block(LiveBlock* block, uint64_t tick) {
@@ -118,6 +126,9 @@ void Recorder::remove_block(LiveBlock* block, uint64_t tick) {
         writer_.put_extended(ExtendedType::kFreeCompleted, &back, 1, tick);
     }
     devices_[block->device].requested.on_free(*block, block->requested_bytes);
+    if (phases_.is_active()) {
+        phases_.on_free_requested(*block);
+    }
     live_set_.erase(block);
     check_writer();
 }
@@ -171,7 +182,7 @@ void Recorder::record_free(uint64_t address,
     report_trouble_unlocked();
 }
 
-void Recorder::record_unreported_free(uint64_t address, uint32_t) {
+void Recorder::record_unreported_free(uint64_t address) {
     {
         const LockGuard guard(lock_);
         LiveBlock* block = usable_ ? live_set_.find(address) : nullptr;
@@ -240,9 +251,17 @@ void Recorder::put_mark(MarkKind kind, uint32_t thread, uint32_t string) {
 void Recorder::record_mark(MarkKind kind, uint32_t thread, uint32_t string) {
     open_if_waiting();
     const LockGuard guard(lock_);
-    if (usable_) {
-        put_mark(kind, thread, string);
+    if (!usable_) {
+        return;
     }
+    if (kind == MarkKind::kPhaseBegin) {
+        phases_.begin_phase(string);
+        update_phases();
+    } else if (kind == MarkKind::kPhaseEnd) {
+        phases_.end_phase(string);
+        update_phases();
+    }
+    put_mark(kind, thread, string);
 }
 
 void Recorder::record_scope(format::ScopeAction action, uint32_t thread, uint32_t string) {
@@ -279,7 +298,7 @@ size_t Recorder::tell_some_tensors(const ToldTensor* tensors, size_t count) {
         }
         const auto kind = static_cast<unsigned>(tensors[i].kind) << kTensorKindShift;
         if ((block->flags & kTensorKind) != kind) {
-            block->flags = static_cast<uint16_t>((block->flags & ~kTensorKind) | kind);
+            block->flags = static_cast<uint8_t>((block->flags & ~kTensorKind) | kind);
             told[told_count++] = TensorBlock{next_ordinal_ - block->ordinal, tensors[i].tensor, 0};
         }
     }
@@ -294,8 +313,8 @@ void Recorder::start_tracing() {
         return;
     }
     tracing_.store(true, std::memory_order_relaxed);
-    put_mark(MarkKind::kTracingStarted, 0, 0);
     start_views();
+    put_mark(MarkKind::kTracingStarted, 0, 0);
 }
 
 void Recorder::start_views() {
@@ -306,6 +325,7 @@ void Recorder::start_views() {
             state.requested.start(next_ordinal_ - 1, next_ordinal_ > 0, tick);
         }
     }
+    update_phases();
 }
 
 void Recorder::stop_tracing() {
@@ -318,6 +338,7 @@ void Recorder::stop_tracing() {
         state.allocated.stop();
         state.requested.stop();
     }
+    update_phases();
     put_mark(MarkKind::kTracingStopped, 0, 0);
 }
 
@@ -333,6 +354,8 @@ void Recorder::reset_views() {
     for (DeviceState& state : devices_) {
         state.allocated.reset();
         state.requested.reset();
+        state.allocated_groups.reset();
+        state.requested_groups.reset();
     }
 }
 
@@ -376,6 +399,8 @@ void Recorder::check_writer() {
             file_.abandon();
         }
         ++counters_.records_dropped;
+    } else if (writer_.checkpoint_is_due()) {
+        write_checkpoint_slow();
     }
 }
 

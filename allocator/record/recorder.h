@@ -10,7 +10,9 @@
 
 #include "leaf_lock.h"
 #include "live_set.h"
+#include "peak_groups.h"
 #include "peak_tracker.h"
+#include "phase_peaks.h"
 #include "stack_table.h"
 #include "tick_clock.h"
 #include "trace_writer.h"
@@ -59,7 +61,7 @@ public:
     void record_free_completed(uint64_t address);
     // A free told at the call, before it happens: counts only for a block recorded without the
     // allocator's report; for any other the report follows and is the one that counts.
-    void record_unreported_free(uint64_t address, uint32_t device);
+    void record_unreported_free(uint64_t address);
 
     void record_segment(format::SegmentAction action,
                         uint32_t device,
@@ -84,13 +86,14 @@ public:
 
     void start_tracing();
     void stop_tracing();
-    // Forgets peaks and totals; levels stay.
+    // Forgets peaks and totals; levels stay. So does the file, where it keeps peaks, not events.
     void reset_peaks();
 
     struct TraceOptions {
         const char* path;
         FileTarget::Exists exists;
         unsigned char run_uuid[16];
+        Keep keep;
     };
     // A file only for processes that record something: `opener` is called once, before the first
     // block or mark, and opens the trace. It may take its time and must not record.
@@ -128,6 +131,8 @@ private:
     struct DeviceState {
         PeakTracker allocated;
         PeakTracker requested;
+        KeptGroups allocated_groups;  // for checkpoints
+        KeptGroups requested_groups;
         uint64_t allocs = 0;
         uint64_t frees = 0;
         uint64_t baseline_bytes = 0;
@@ -136,7 +141,7 @@ private:
 
     // All of these are called with lock_ held.
     DeviceState* device_state(uint32_t device);
-    void add_block(const AllocEvent& event, uint16_t flags);
+    void add_block(const AllocEvent& event, uint8_t flags);
     void remove_block(LiveBlock* block, uint64_t tick);
     void drop_from_allocated(LiveBlock* block);
     size_t tell_some_tensors(const ToldTensor* tensors, size_t count);
@@ -148,7 +153,13 @@ private:
     void reset_views();
     void check_writer();
     void put_view_groups(TraceWriter& writer, uint32_t device, format::Measure measure);
-    format::Superblock superblock(const unsigned char* run_uuid) const;
+    void put_trouble(TraceWriter& writer) const;
+    void write_checkpoint_slow();
+    void put_phases();
+    void put_baseline();
+    // After a phase mark, a device's first block, and when tracing is switched.
+    void update_phases();
+    format::Superblock superblock(const unsigned char* run_uuid, Keep keep) const;
     // One load when the trace is open, or none is wanted.
     void open_if_waiting() {
         if (opener_.load(std::memory_order_acquire) != nullptr) {
@@ -177,6 +188,7 @@ private:
     TickClock clock_;
     LiveSet live_set_;
     DeviceState devices_[kMaxDevices];
+    PhasePeaks phases_;
     TraceWriter writer_;
     FileTarget file_;
     RecorderCounters counters_{};

@@ -17,6 +17,9 @@
 //     begins with, so a lost one costs its own definitions only.
 //   * payload_xxh3 is set when a chunk is sealed (full, or at a clean end), with kChunkSealed.
 //   * A chunk whose magic is 0 was preallocated and never used: the trace ends before it.
+//   * In a file with kChunksRecycled chunks are used again when what they held is no longer kept.
+//     EVENTS chunks then stand in the order of first_event, and the stream begins at the oldest
+//     whole checkpoint; see Note [Checkpoints].
 //   * Readers accept their own major and every minor: unknown definition and extended record
 //     types are skipped by length; an unknown incompat flag is refused.
 //
@@ -35,7 +38,10 @@ inline constexpr uint32_t kEndianMark = 0x01020304;
 inline constexpr uint32_t kSuperblockBytes = 4096;
 inline constexpr uint32_t kChunkBytes = 256 * 1024;
 inline constexpr uint32_t kTickNs = 128;  // unit of every recorded time
-inline constexpr uint64_t kKnownIncompatFlags = 0;
+
+// Superblock::incompat_flags.
+inline constexpr uint64_t kChunksRecycled = 1;
+inline constexpr uint64_t kKnownIncompatFlags = kChunksRecycled;
 
 struct Superblock {
     unsigned char magic[8];
@@ -185,15 +191,34 @@ enum ContextFlags : uint32_t {
 
 // ---- SUMMARY payload --------------------------------------------------------------------------
 //
-// record = uv SummaryType | uv length | body. A trace without EVENTS (peak-only, report_stats())
-// answers from here. Groups belong to the View record before them.
+// record = uv SummaryType | uv length | body. A trace without EVENTS (report_stats()) answers from
+// here. Groups belong to the View record before them.
 enum class SummaryType : uint32_t {
     kView = 1,       // uv device | uv Measure | uv peak bytes | uv peak tick | uv level now
                      // | uv total allocated bytes in traced ranges | uv allocs | uv frees
     kPeakGroup = 2,  // uv context | uv requested | uv block | uv count: blocks live at the peak
+                     // | uv stream
     kLiveGroup = 3,  // the same, live now
     kTrouble = 4,    // uv records dropped | uv bytes dropped
+    // Note [Checkpoints]
+    // A recording with a bounded file (keep the peak, keep the last bytes) writes from time to
+    // time everything a reader needs to go on from there: peaks so far, phases, the live set. A
+    // checkpoint is a run of SUMMARY chunks of its own; each begins with kCheckpoint, the last
+    // one ends with kCheckpointEnd. A checkpoint without all of its parts does not count. Events
+    // from its first event on follow in EVENTS chunks. Only when a checkpoint is whole are the
+    // chunks of older ones, and of the events before it, given up.
+    kCheckpoint = 5,  // uv generation | uv part, from 0 | uv first event | uv next ordinal
+                      // | uv tick | uv 1 while tracing
+    // A block live at the checkpoint. Addresses count from the block before, at first from 0.
+    kBaselineBlock = 6,  // uv next ordinal - ordinal | uv context | uv device | uv stream
+                         // | uv requested | zz(block - requested) | address | uv BaselineFlags
+    // The views after it are of this phase; depth: how often it is open now.
+    kPhase = 7,          // uv string | uv depth
+    kCheckpointEnd = 8,  // uv generation
+    kLimits = 9,         // uv times a phase found no room among those kept
 };
+
+enum BaselineFlags : uint32_t { kBlockDeferred = 1 };  // given up: no longer in `allocated`
 
 enum class Measure : uint32_t { kAllocated = 0, kRequested = 1 };
 

@@ -1,7 +1,9 @@
 #include "trace_writer.h"
 
 #define XXH_INLINE_ALL
+#include <algorithm>
 #include <atomic>
+#include <bit>
 #include <cerrno>
 #include <cstring>
 
@@ -16,6 +18,8 @@ using format::Op;
 
 constexpr size_t kClassSlots = size_t{1} << 16;
 constexpr uint32_t kMaxClasses = 1U << 22;
+// Definitions are never given up: where the file is bounded they must be few.
+constexpr uint32_t kMaxClassesOfBounded = 1U << 16;
 constexpr size_t kMaxTagBytes = 1 + format::kMaxVarintBytes;
 constexpr size_t kMaxAllocBody = 6 * format::kMaxVarintBytes;
 constexpr DefType kTableTypes[] = {DefType::kString,
@@ -31,15 +35,37 @@ constexpr DefType kTableTypes[] = {DefType::kString,
                                    DefType::kTensor};
 constexpr size_t kTensorBlocksBytes = 4096;
 
+// Frees name allocations only: whatever else an event names must be defined before it.
+bool may_name_definitions(format::ExtendedType type) {
+    return type != format::ExtendedType::kFreeDeferred &&
+           type != format::ExtendedType::kFreeCompleted;
+}
+
+// As many chunks as the ring may ever remember; the file never holds more than that.
+size_t ring_capacity(const Keep& keep) {
+    return std::bit_ceil(std::max<uint64_t>(2 * keep.bytes / format::kChunkBytes, 1U << 16));
+}
+
+// Eight segments, so that giving up the oldest one leaves seven eighths of what was asked for.
+uint64_t least_segment_chunks(const Keep& keep) {
+    return std::max<uint64_t>(keep.bytes / format::kChunkBytes / 8, 1);
+}
+
 }  // namespace
 
-void TraceWriter::open(ChunkTarget* target, StackTable* table) {
+void TraceWriter::open(ChunkTarget* target, StackTable* table, Keep keep) {
+    keep_ = keep;
     // Class slots of an earlier trace stay in memory and count as never seen: see writer_id.
-    if (classes_.capacity() == 0 &&
-        (!classes_.reserve(kClassSlots) || !classes_.resize_untouched(kClassSlots))) {
+    if ((classes_.capacity() == 0 &&
+         (!classes_.reserve(kClassSlots) || !classes_.resize_untouched(kClassSlots))) ||
+        (recycles() && !ring_.init(ring_capacity(keep)))) {
         error_ = ENOMEM;
         return;
     }
+    checkpoint_generation_ = events_chunks_ = 0;
+    segment_chunks_ = least_segment_chunks(keep);
+    in_checkpoint_ = false;
+    checkpoint_at_ = kNeverDue;
     target_ = target;
     table_ = table;
     error_ = 0;
@@ -74,14 +100,15 @@ bool TraceWriter::make_room_slow(OpenChunk& chunk, ChunkType type, size_t bytes)
     if (target_ == nullptr || bytes + kLastWordsBytes > format::kPayloadBytes) {
         return false;
     }
-    unsigned char* base = target_->open_chunk_slow(next_chunk_);
+    uint64_t index = 0;
+    unsigned char* base = next_chunk_slow(type, &index);
     if (base == nullptr) {
         fail(target_->error());
         return false;
     }
     seal_chunk(chunk);
     chunk.base = base;
-    chunk.index = next_chunk_++;
+    chunk.index = index;
     chunk.at = base + sizeof(format::ChunkHeader);
     format::ChunkHeader* header = chunk.header();
     header->type = static_cast<uint16_t>(type);
@@ -93,6 +120,9 @@ bool TraceWriter::make_room_slow(OpenChunk& chunk, ChunkType type, size_t bytes)
         header->base_address = last_address_;
         header->live_bytes = live_bytes_;
         header->max_live_bytes = live_bytes_;
+        // Room for what one call of the recorder may still write before it looks.
+        const bool is_last = recycles() && ++events_chunks_ >= segment_chunks_;
+        checkpoint_at_ = is_last ? base + format::kChunkBytes - 1024 : kNeverDue;
     } else if (type == ChunkType::kDefs) {
         for (size_t i = 0; i < format::kDefTypeCount; ++i) {
             header->first_ids[i] = emitted_[i] + 1;
@@ -101,6 +131,34 @@ bool TraceWriter::make_room_slow(OpenChunk& chunk, ChunkType type, size_t bytes)
     // release: a reader that sees the magic sees the header.
     std::atomic_ref<uint32_t>(header->magic).store(format::kChunkMagic, std::memory_order_release);
     return true;
+}
+
+// Definitions are read in the order of the file and never given up: their chunks are always new.
+unsigned char* TraceWriter::next_chunk_slow(ChunkType type, uint64_t* index) {
+    const bool from_ring = recycles() && type != ChunkType::kDefs;
+    const uint64_t limit = keep_.bytes / format::kChunkBytes;
+    if (from_ring && keep_.kind == Keep::Kind::kLast && ring_.free_count() == 0 &&
+        next_chunk_ >= limit && ring_.segment_count() > 2) {
+        release_oldest_slow();
+    }
+    const bool is_used_one = from_ring && ring_.take_free(index);
+    if (!is_used_one) {
+        *index = next_chunk_;
+    }
+    unsigned char* base = target_->open_chunk_slow(*index);
+    if (base == nullptr || (from_ring && !ring_.add(*index))) {
+        return nullptr;
+    }
+    if (is_used_one) {
+        std::memset(base, 0, sizeof(format::ChunkHeader));
+    } else {
+        ++next_chunk_;
+    }
+    return base;
+}
+
+void TraceWriter::release_oldest_slow() {
+    ring_.release_oldest([this](uint64_t index) { target_->clear_chunk_slow(index); });
 }
 
 void TraceWriter::commit(OpenChunk& chunk, unsigned char* end) {
@@ -125,7 +183,7 @@ void TraceWriter::seal_chunk(OpenChunk& chunk) {
         XXH3_64bits_withSeed(chunk.base + sizeof *header, header->committed, seed);
     std::atomic_ref<uint16_t>(header->flags).store(format::kChunkSealed, std::memory_order_release);
     target_->close_chunk(chunk.index, chunk.base);
-    chunk.base = nullptr;
+    chunk = OpenChunk{};
 }
 
 void TraceWriter::seal() {
@@ -181,7 +239,8 @@ void TraceWriter::put_meta(const char* key, const char* value, size_t value_leng
 }
 
 void TraceWriter::put_tensor_blocks(const TensorBlock* blocks, size_t count) {
-    if (target_ == nullptr || count == 0) {
+    // Every step has new gradients, and definitions are never given up: a bounded file has none.
+    if (target_ == nullptr || count == 0 || recycles()) {
         return;
     }
     define_new_slow();
@@ -232,7 +291,7 @@ uint32_t TraceWriter::class_of(const AllocEvent& event) {
         return 0;
     }
     uint32_t& class_count = emitted_[static_cast<size_t>(DefType::kClass)];
-    if (slot.class_id == 0 && class_count < kMaxClasses) {
+    if (slot.class_id == 0 && class_count < (recycles() ? kMaxClassesOfBounded : kMaxClasses)) {
         unsigned char body[5 * format::kMaxVarintBytes];
         unsigned char* out = format::put_uv(body, event.context);
         out = format::put_uv(out, event.device);
@@ -304,7 +363,9 @@ void TraceWriter::put_extended(format::ExtendedType type,
     for (size_t i = 0; i < value_count && i < 8; ++i) {
         body_end = format::put_uv(body_end, values[i]);
     }
-    define_new_slow();
+    if (may_name_definitions(type)) {
+        define_new_slow();
+    }
     const auto length = static_cast<size_t>(body_end - body);
     unsigned char* out = begin_event(Op::kExtended, tick, 2 * format::kMaxVarintBytes + length);
     if (out == nullptr) {
@@ -324,15 +385,91 @@ void TraceWriter::put_summary(format::SummaryType type,
     for (size_t i = 0; i < value_count && i < 12; ++i) {
         body_end = format::put_uv(body_end, values[i]);
     }
-    const auto length = static_cast<size_t>(body_end - body);
+    put_summary_record(type, body, static_cast<size_t>(body_end - body));
+}
+
+void TraceWriter::put_summary_record(format::SummaryType type,
+                                     const unsigned char* body,
+                                     size_t length) {
+    const uint64_t chunk_before = summary_.index;
+    const bool had_chunk = summary_.base != nullptr;
     if (target_ == nullptr ||
         !has_room(summary_, ChunkType::kSummary, 2 * format::kMaxVarintBytes + length)) {
         return;
+    }
+    if (in_checkpoint_ && (!had_chunk || summary_.index != chunk_before)) {
+        put_checkpoint_part();
     }
     unsigned char* out = format::put_uv(summary_.at, static_cast<uint64_t>(type));
     out = format::put_uv(out, length);
     std::memcpy(out, body, length);
     commit(summary_, out + length);
+}
+
+void TraceWriter::put_checkpoint_part() {
+    in_checkpoint_ = false;
+    const uint64_t part[] = {checkpoint_generation_,
+                             checkpoint_parts_++,
+                             event_count_,
+                             checkpoint_.next_ordinal,
+                             checkpoint_.tick,
+                             checkpoint_.is_tracing ? uint64_t{1} : 0};
+    put_summary(format::SummaryType::kCheckpoint, part, 6);
+    in_checkpoint_ = true;
+}
+
+void TraceWriter::begin_checkpoint(const CheckpointState& state) {
+    if (target_ == nullptr || !recycles()) {
+        return;
+    }
+    // What it names must be defined, and its events begin in a chunk of their own.
+    define_new_slow();
+    if (target_ == nullptr) {
+        return;
+    }
+    seal_chunk(events_);
+    checkpoint_at_ = kNeverDue;
+    ring_.begin_segment();
+    checkpoint_ = state;
+    ordinal_count_ = state.next_ordinal;
+    last_tick_ = std::max(last_tick_, state.tick);
+    ++checkpoint_generation_;
+    checkpoint_parts_ = 0;
+    baseline_address_ = 0;
+    in_checkpoint_ = true;
+}
+
+void TraceWriter::put_baseline_block(const AllocEvent& event, uint64_t back, uint32_t flags) {
+    unsigned char body[8 * format::kMaxVarintBytes];
+    unsigned char* out = format::put_uv(body, back);
+    out = format::put_uv(out, event.context);
+    out = format::put_uv(out, event.device);
+    out = format::put_uv(out, event.stream);
+    out = format::put_uv(out, event.requested_bytes);
+    out = format::put_uv(
+        out, format::zigzag(static_cast<int64_t>(event.block_bytes - event.requested_bytes)));
+    out = format::put_address(out, event.address, baseline_address_);
+    baseline_address_ = event.address;
+    out = format::put_uv(out, flags);
+    put_summary_record(format::SummaryType::kBaselineBlock, body, static_cast<size_t>(out - body));
+}
+
+void TraceWriter::end_checkpoint() {
+    if (!in_checkpoint_ || target_ == nullptr) {
+        return;
+    }
+    put_summary(format::SummaryType::kCheckpointEnd, &checkpoint_generation_, 1);
+    in_checkpoint_ = false;
+    if (target_ == nullptr) {
+        return;
+    }
+    seal_chunk(summary_);
+    // Writing checkpoints may not cost more than a quarter of writing events.
+    segment_chunks_ = std::max(least_segment_chunks(keep_), 4 * checkpoint_parts_);
+    events_chunks_ = 0;
+    while (keep_.kind == Keep::Kind::kPeak && ring_.segment_count() > 1) {
+        release_oldest_slow();
+    }
 }
 
 }  // namespace peakline::record

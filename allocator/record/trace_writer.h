@@ -6,6 +6,7 @@
 #include <cstddef>
 #include <cstdint>
 
+#include "chunk_ring.h"
 #include "chunk_target.h"
 #include "stack_table.h"
 #include "trace_format.h"
@@ -31,10 +32,28 @@ struct TensorBlock {
     uint32_t unused;
 };
 
+// What of a recording stays in its file.
+struct Keep {
+    enum class Kind : uint32_t {
+        kAll,   // every event
+        kLast,  // the newest events, as many as lie in `bytes`
+        kPeak,  // peaks; of events only what is newer than the last checkpoint
+    };
+    Kind kind = Kind::kAll;
+    uint64_t bytes = 0;
+};
+
+// Where a recording stands when a checkpoint of it is written.
+struct CheckpointState {
+    uint64_t next_ordinal;
+    uint64_t tick;
+    bool is_tracing;
+};
+
 class TraceWriter {
 public:
     // Starts writing to `target`, which stays the caller's. Defines everything in `table`.
-    void open(ChunkTarget* target, StackTable* table);
+    void open(ChunkTarget* target, StackTable* table, Keep keep = Keep{});
     bool is_open() const { return target_ != nullptr; }
     int error() const { return error_; }
 
@@ -47,6 +66,16 @@ public:
     void put_tensor_blocks(const TensorBlock* blocks, size_t count);
     void put_meta(const char* key, const char* value, size_t value_length);
     void put_summary(format::SummaryType type, const uint64_t* values, size_t value_count);
+
+    // See Note [Checkpoints] in trace_format.h. The caller writes one when it is due, between two
+    // events: begin, put_summary and put_baseline_block, end.
+    bool checkpoint_is_due() const { return events_.at >= checkpoint_at_; }
+    void begin_checkpoint(const CheckpointState& state);
+    // `back`: next ordinal minus the block's.
+    void put_baseline_block(const AllocEvent& event, uint64_t back, uint32_t flags);
+    // Gives up what is no longer to be kept.
+    void end_checkpoint();
+
     // Writes what the table learnt since the last call: before an event names it.
     void define_new_slow();
 
@@ -62,6 +91,7 @@ public:
 
 private:
     static constexpr size_t kLastWordsBytes = 32;
+    static inline const auto kNeverDue = reinterpret_cast<const unsigned char*>(UINTPTR_MAX);
     struct OpenChunk {
         unsigned char* base = nullptr;
         unsigned char* at = nullptr;
@@ -77,6 +107,11 @@ private:
     };
 
     bool make_room_slow(OpenChunk& chunk, format::ChunkType type, size_t bytes);
+    unsigned char* next_chunk_slow(format::ChunkType type, uint64_t* index);
+    void release_oldest_slow();
+    bool recycles() const { return keep_.kind != Keep::Kind::kAll; }
+    void put_checkpoint_part();
+    void put_summary_record(format::SummaryType type, const unsigned char* body, size_t length);
     // Keeps kLastWordsBytes free, so that a failure can still be told in the trace.
     bool has_room(OpenChunk& chunk, format::ChunkType type, size_t bytes) {
         return (chunk.base != nullptr && chunk.at + bytes + kLastWordsBytes <= chunk.end()) ||
@@ -107,6 +142,19 @@ private:
     uint32_t emitted_[format::kLastDefType + 1] = {};
     uint32_t writer_id_ = 0;
     MappedArray<ClassSlot> classes_;
+
+    // Of recordings with a bounded file.
+    Keep keep_;
+    ChunkRing ring_;
+    CheckpointState checkpoint_ = {};
+    uint64_t checkpoint_generation_ = 0;
+    uint64_t checkpoint_parts_ = 0;
+    uint64_t segment_chunks_ = 1;  // EVENTS chunks between two checkpoints
+    uint64_t events_chunks_ = 0;   // since the last checkpoint
+    uint64_t baseline_address_ = 0;
+    bool in_checkpoint_ = false;
+    // Past this byte of the open EVENTS chunk a checkpoint is due; the end of memory: never.
+    const unsigned char* checkpoint_at_ = kNeverDue;
 };
 
 }  // namespace peakline::record

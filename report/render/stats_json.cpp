@@ -1,6 +1,7 @@
 // `stats` for programs; JSON.md describes every field.
 #include <algorithm>
 
+#include "coverage.h"
 #include "json_writer.h"
 #include "stats_report.h"
 #include "table_report.h"
@@ -73,6 +74,10 @@ std::string stats_json(const StatsReport& report) {
     put_threads(json, report);
     json.field("phases", report.totals.phases);
     json.field("unmatched_modules", report.unmatched_module_count);
+    put_coverage(json, report.reader);
+    json.key("whole_run").begin_object();
+    json.field("alloc_count", report.totals.whole_run_allocs);
+    json.field("free_count", report.totals.whole_run_frees).end_object();
     json.field("records_dropped", health.records_dropped);
     json.field("complete", health.complete()).field("problems", health.problems.texts());
     return json.end_object().take();

@@ -2,6 +2,7 @@
 #include <algorithm>
 #include <cstdio>
 
+#include "coverage.h"
 #include "format_bytes.h"
 #include "stats_report.h"
 #include "table_report.h"
@@ -107,10 +108,22 @@ std::string phases_text(const StatsReport& report) {
     return text.empty() ? text : "Phases:\n" + text;
 }
 
+// Counts below are of the kept events only; the recorder counted all of them.
+std::string whole_run_text(const StatsReport& report) {
+    if (report.reader.checkpoint() == nullptr) {
+        return {};
+    }
+    const AllocationTotals& totals = report.totals;
+    return "The whole run: " + format_count(totals.whole_run_allocs) + " allocations, " +
+           format_count(totals.whole_run_frees) +
+           " frees. The counts below are of the kept events:\n";
+}
+
 }  // namespace
 
 std::string stats_text(const StatsReport& report) {
-    std::string text = simulated_text(report.reader) + records_text(report);
+    std::string text = simulated_text(report.reader) + coverage_text(report.reader) +
+                       whole_run_text(report) + records_text(report);
     text += "Allocated over the whole trace: " + format_bytes(report.stats.allocated_bytes) +
             " in " + format_count(report.stats.alloc_count) + " allocations\n";
     text += histogram_text(histogram_of(report));

@@ -1,4 +1,5 @@
 // `summary` for programs: the facts of the run around the table's own JSON.
+#include "coverage.h"
 #include "json_writer.h"
 #include "run_facts.h"
 #include "summary_report.h"
@@ -47,6 +48,7 @@ std::string summary_json(const TableReport& report) {
         put_device(json, report, device);
     }
     json.end_array();
+    put_coverage(json, report.reader);
     json.key("table").embed(table_json(report));
     json.field("complete", health.complete()).field("problems", health.problems.texts());
     return json.end_object().take();

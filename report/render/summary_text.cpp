@@ -2,6 +2,7 @@
 #include <algorithm>
 #include <string_view>
 
+#include "coverage.h"
 #include "format_bytes.h"
 #include "run_facts.h"
 #include "summary_report.h"
@@ -103,8 +104,8 @@ std::string summary_text(const TableReport& report) {
         text += device_line(report, device);
     }
     text += fact("Complete", health.complete() ? "yes" : "no, see below");
-    return text + top_rows_text(report) + unmatched_text(report.unmatched_module_count) +
-           health_text(health);
+    return text + top_rows_text(report) + coverage_text(report.reader) +
+           unmatched_text(report.unmatched_module_count) + health_text(health);
 }
 
 }  // namespace peakline::report

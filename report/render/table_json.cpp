@@ -1,6 +1,7 @@
 // The table as JSON; JSON.md describes every field.
 #include <algorithm>
 
+#include "coverage.h"
 #include "json_writer.h"
 #include "table_report.h"
 
@@ -89,6 +90,7 @@ std::string table_json(const TableReport& report) {
     json.field("unmatched_modules", report.unmatched_module_count);
     put_devices(json, report);
     put_health(json, report);
+    put_coverage(json, report.reader);
     return json.end_object().take();
 }
 

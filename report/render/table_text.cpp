@@ -2,6 +2,7 @@
 #include <algorithm>
 #include <cstdio>
 
+#include "coverage.h"
 #include "format_bytes.h"
 #include "table_report.h"
 
@@ -112,8 +113,8 @@ std::string table_text(const TableReport& report) {
     if (shown < rows.size()) {
         text += "...\n";
     }
-    return text + devices_text(report.result) + unmatched_text(report.unmatched_module_count) +
-           health_text(report.result.health);
+    return text + devices_text(report.result) + coverage_text(report.reader) +
+           unmatched_text(report.unmatched_module_count) + health_text(report.result.health);
 }
 
 }  // namespace peakline::report

@@ -30,7 +30,13 @@ public:
     explicit CountingVisitor(const TraceReader& reader)
         : reader_(reader),
           classes_(reader.definitions().classes.items()),
-          class_counts_(classes_.size()) {}
+          class_counts_(classes_.size()) {
+        if (reader.checkpoint() != nullptr) {
+            for (const PhaseSummary& phase : reader.checkpoint()->phases) {
+                add_phase_name(phase.name);
+            }
+        }
+    }
 
     void on_alloc_class(uint64_t, uint64_t, uint32_t class_id, uint64_t) {
         ++records_.alloc_class;
@@ -74,6 +80,8 @@ private:
     }
 
     void add_phase(const RareEvent& event);
+    void add_phase_name(uint64_t string);
+    void count_whole_run(AllocationTotals& result) const;
 
     const TraceReader& reader_;
     RecordCounts records_;
@@ -105,15 +113,35 @@ void CountingVisitor::on_rare(uint64_t, const RareEvent& event) {
 }
 
 void CountingVisitor::add_phase(const RareEvent& event) {
-    if (event.fields[0] != static_cast<uint64_t>(format::MarkKind::kPhaseBegin) ||
-        event.fields[2] > UINT32_MAX) {
+    if (event.fields[0] == static_cast<uint64_t>(format::MarkKind::kPhaseBegin)) {
+        add_phase_name(event.fields[2]);
+    }
+}
+
+void CountingVisitor::add_phase_name(uint64_t string) {
+    if (string > UINT32_MAX) {
         return;
     }
-    const std::string name(reader_.definitions().text(static_cast<uint32_t>(event.fields[2])));
+    const std::string name(reader_.definitions().text(static_cast<uint32_t>(string)));
     constexpr size_t kPhasesListed = 1000;
     if (phases_.size() < kPhasesListed &&
         std::find(phases_.begin(), phases_.end(), name) == phases_.end()) {
         phases_.push_back(name);
+    }
+}
+
+// A block given up for later is freed twice in the stream, once in the sum.
+void CountingVisitor::count_whole_run(AllocationTotals& result) const {
+    result.whole_run_allocs = records_.alloc_class + records_.alloc_inline;
+    result.whole_run_frees = records_.free + records_.free_deferred;
+    if (reader_.checkpoint() == nullptr) {
+        return;
+    }
+    for (const SummaryView& view : reader_.checkpoint()->views) {
+        if (view.measure == format::Measure::kAllocated) {
+            result.whole_run_allocs += view.alloc_count;
+            result.whole_run_frees += view.free_count;
+        }
     }
 }
 
@@ -134,6 +162,7 @@ AllocationTotals CountingVisitor::finish(EventTotals totals) {
     result.requested_sizes = requested_sizes_;
     result.block_sizes = block_sizes_;
     result.phases = std::move(phases_);
+    count_whole_run(result);
     result.health = health_.finish(reader_, totals);
     result.events = std::move(totals);
     return result;

@@ -48,6 +48,9 @@ struct AllocationTotals {
     SizeHistogram block_sizes = {};
     // The phases of the trace in the order they first began.
     std::vector<std::string> phases;
+    // Also of what a bounded trace no longer holds.
+    uint64_t whole_run_allocs = 0;
+    uint64_t whole_run_frees = 0;
     EventTotals events;
     TraceHealth health;
 };

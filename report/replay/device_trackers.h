@@ -57,19 +57,20 @@ public:
         block.requested_bytes = shape.requested_bytes;
         block.block_bytes = shape.block_bytes;
         block.context = shape.context;
-        block.device = static_cast<uint16_t>(shape.device);
+        block.device = static_cast<uint8_t>(shape.device);
         view.tracker.on_free(block, bytes_of(shape, measure_));
         ++view.free_count;
     }
 
     void start(uint64_t tick);
     void stop();
+    // Of a replay that begins at a checkpoint.
+    void set_newest_ordinal(uint64_t block_count) { newest_ordinal_ = block_count; }
 
     uint32_t slot_of(uint32_t device) const { return sum_ == DeviceSum::kAll ? 0 : device; }
     // By slot; nullptr where nothing happened.
     const std::vector<std::unique_ptr<DeviceView>>& views() const { return views_; }
 
-private:
     DeviceView& view_of(uint32_t device) {
         const uint32_t slot = slot_of(device);
         if (slot < views_.size() && views_[slot] != nullptr) {
@@ -77,6 +78,8 @@ private:
         }
         return add_view(slot);
     }
+
+private:
     DeviceView& add_view(uint32_t slot);
 
     format::Measure measure_;

@@ -66,6 +66,9 @@ LevelReplay::LevelReplay(const TraceReader& reader, const ReplayRequest& request
         moment_tick_ =
             static_cast<uint64_t>(request.moment.seconds * 1e9 / reader.superblock().tick_ns);
     }
+    if (reader.checkpoint() != nullptr) {
+        restore_checkpoint(*reader.checkpoint());
+    }
 }
 
 void LevelReplay::on_rare(uint64_t tick, const RareEvent& event) {
@@ -141,11 +144,13 @@ LiveBlocks LevelReplay::live_blocks(const DeviceTrackers& trackers, uint32_t slo
     return blocks;
 }
 
-LiveBlocks LevelReplay::peak_blocks(const DeviceTrackers& trackers, uint32_t slot) const {
+LiveBlocks LevelReplay::peak_blocks(size_t index, uint32_t slot) const {
+    const DeviceTrackers& trackers = trackers_[index];
     LiveBlocks blocks;
     const DeviceView* view = view_at(trackers, slot);
     if (view == nullptr || !view->tracker.has_peak()) {
-        return blocks;
+        return view == nullptr || reader_.checkpoint() == nullptr ? blocks
+                                                                  : restored_blocks(index, slot);
     }
     BlockGroups groups;
     // Ordinals of the tracker count from 1: the peak's own allocation is the last one below.
@@ -175,9 +180,9 @@ void LevelReplay::keep_moment() {
 LiveBlocks LevelReplay::asked_blocks(uint32_t slot) const {
     switch (request_.moment.kind) {
         case MomentKind::kPeak:
-            return peak_blocks(trackers_[asked_index_], slot);
+            return peak_blocks(asked_index_, slot);
         case MomentKind::kPhase:
-            return peak_blocks(trackers_[*phase_index_], slot);
+            return peak_blocks(*phase_index_, slot);
         case MomentKind::kTime:
             if (at_moment_) {
                 return slot < moment_blocks_.size() ? moment_blocks_[slot] : LiveBlocks();
@@ -210,6 +215,11 @@ ReplayResult LevelReplay::finish(const EventTotals& totals) {
         result.health.problems.add(reader_.name() +
                                    ": tracing was never started in this trace, so it has no peak;"
                                    " --at end shows what was live at its end");
+    }
+    if (sum_is_cut_) {
+        result.health.problems.add(reader_.name() +
+                                   ": the peak of all devices together is known from the kept"
+                                   " events only; use --device N, or record with --keep all");
     }
     return result;
 }

@@ -91,6 +91,10 @@ private:
         }
     }
 
+    void restore_checkpoint(const Checkpoint& checkpoint);
+    void restore_trackers(size_t index, const Checkpoint& checkpoint);
+    const SummaryView* restored_view(size_t index, uint32_t device, format::Measure measure) const;
+    LiveBlocks restored_blocks(size_t index, uint32_t slot) const;
     void keep_moment();
     void on_mark(uint64_t tick, const RareEvent& event);
     void update_tracking(uint64_t tick);
@@ -99,7 +103,7 @@ private:
                       uint64_t end,
                       BlockGroups& groups) const;
     LiveBlocks live_blocks(const DeviceTrackers& trackers, uint32_t slot) const;
-    LiveBlocks peak_blocks(const DeviceTrackers& trackers, uint32_t slot) const;
+    LiveBlocks peak_blocks(size_t index, uint32_t slot) const;
     LiveBlocks asked_blocks(uint32_t slot) const;
 
     const TraceReader& reader_;
@@ -119,6 +123,7 @@ private:
     uint64_t phase_depth_ = 0;
     bool phase_seen_ = false;
     bool phase_tracked_ = false;
+    bool sum_is_cut_ = false;  // the sum of devices is known from the checkpoint on only
     EventHealth health_;
 };
 

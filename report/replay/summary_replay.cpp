@@ -5,6 +5,7 @@
 
 #include "choose_device.h"
 #include "report/trace/trace_error.h"
+#include "summary_blocks.h"
 
 namespace peakline::report {
 namespace {
@@ -21,15 +22,8 @@ DeviceTotals totals_of(const SummaryView& view) {
     return totals;
 }
 
-const SummaryView* find_view(const Summary& summary, uint32_t device, format::Measure measure) {
-    const auto found =
-        std::find_if(summary.views.begin(), summary.views.end(), [&](const SummaryView& view) {
-            return view.device == device && view.measure == measure;
-        });
-    return found == summary.views.end() ? nullptr : &*found;
-}
+}  // namespace
 
-// What the level has beyond the groups was counted by torch and recorded by nobody.
 LiveBlocks blocks_of(const SummaryView& view,
                      const std::vector<SummaryGroup>& groups,
                      uint64_t level_bytes) {
@@ -38,7 +32,7 @@ LiveBlocks blocks_of(const SummaryView& view,
     uint64_t sum = 0;
     for (const SummaryGroup& group : groups) {
         blocks.groups.push_back({group.context,
-                                 0,
+                                 group.stream,
                                  view.device,
                                  group.requested_bytes,
                                  group.block_bytes,
@@ -50,6 +44,8 @@ LiveBlocks blocks_of(const SummaryView& view,
     blocks.unknown_bytes = static_cast<int64_t>(level_bytes - sum);
     return blocks;
 }
+
+namespace {
 
 void check_answerable(const TraceReader& reader, const ReplayRequest& request, size_t devices) {
     const bool needs_events =
@@ -78,7 +74,7 @@ ReplayResult replay_summary(const TraceReader& reader, const ReplayRequest& requ
     check_answerable(reader, request, result.devices.size());
     result.is_sum = request.device.kind == DeviceChoiceKind::kAll;
     result.chosen = choose_device(result.devices, request.device, reader.name());
-    const SummaryView* view = find_view(summary, result.chosen.device, request.measure);
+    const SummaryView* view = find_view(summary.views, result.chosen.device, request.measure);
     if (view != nullptr) {
         result.blocks = request.moment.kind == MomentKind::kPeak
                             ? blocks_of(*view, view->at_peak, view->peak_bytes)

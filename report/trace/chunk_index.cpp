@@ -59,10 +59,17 @@ std::string header_fault(const ChunkHeader& header, uint64_t number) {
 ChunkPlace place_of(const ByteSource& source,
                     const ChunkHeader& header,
                     uint64_t number,
+                    BlankChunks blank_chunks,
                     Problems& problems) {
     const uint64_t payload_start = kSuperblockBytes + number * kChunkBytes + sizeof(ChunkHeader);
     const uint64_t available = source.size_bytes() - payload_start;
-    ChunkPlace place = {header, 0, true};
+    ChunkPlace place = {header, number, 0, true};
+    if (header.magic == 0 && blank_chunks == BlankChunks::kNormal) {
+        place.readable = false;
+        // Definitions are never given up: none was here.
+        place.header.type = static_cast<uint16_t>(format::ChunkType::kSummary);
+        return place;
+    }
     const std::string fault = header_fault(header, number);
     if (!fault.empty()) {
         problems.add(chunk_text(source, number) + fault);
@@ -80,7 +87,9 @@ ChunkPlace place_of(const ByteSource& source,
 
 }  // namespace
 
-std::vector<ChunkPlace> index_chunks(const ByteSource& source, Problems& problems) {
+std::vector<ChunkPlace> index_chunks(const ByteSource& source,
+                                     BlankChunks blank_chunks,
+                                     Problems& problems) {
     std::vector<ChunkHeader> headers;
     std::vector<unsigned char> scratch;
     size_t used_count = 0;
@@ -108,7 +117,7 @@ std::vector<ChunkPlace> index_chunks(const ByteSource& source, Problems& problem
     std::vector<ChunkPlace> places;
     places.reserve(used_count);
     for (uint64_t number = 0; number < used_count; ++number) {
-        places.push_back(place_of(source, headers[number], number, problems));
+        places.push_back(place_of(source, headers[number], number, blank_chunks, problems));
     }
     return places;
 }

@@ -13,6 +13,7 @@ namespace peakline::report {
 struct ChunkPlace {
     // The header as it was when the trace was opened; a recording may go on meanwhile.
     format::ChunkHeader header;
+    uint64_t number;  // its place in the file
     // Bytes of payload to read: `committed`, or fewer when the file ends before.
     uint32_t payload_bytes;
     // False: nothing in the chunk can be trusted, the chunk is passed over.
@@ -25,8 +26,12 @@ struct ChunkPlace {
     }
 };
 
-// One entry for every chunk up to the last used one, in file order.
-std::vector<ChunkPlace> index_chunks(const ByteSource& source, Problems& problems);
+// One entry for every chunk up to the last used one, in file order. In a file whose chunks are
+// recycled a blank one among the others is nothing to tell of.
+enum class BlankChunks { kDamage, kNormal };
+std::vector<ChunkPlace> index_chunks(const ByteSource& source,
+                                     BlankChunks blank_chunks,
+                                     Problems& problems);
 
 enum class ChunkState { kWhole, kChecksumDiffers };
 

@@ -9,7 +9,9 @@
 //   on_rare(tick, RareEvent)        everything that is neither
 #pragma once
 
+#include <algorithm>
 #include <cstdint>
+#include <functional>
 #include <span>
 
 #include "allocator/record/trace_format.h"
@@ -38,6 +40,9 @@ struct StreamPosition {
     uint64_t next_ordinal = 0;
     uint64_t tick = 0;
     uint64_t address = 0;
+    // Of a stream that begins at a checkpoint: how far before it each block that was live there
+    // was allocated, falling. These blocks are the first allocations of the stream.
+    std::span<const uint64_t> baseline_backs;
 };
 
 template <class Visitor>
@@ -133,12 +138,23 @@ private:
         if (at == nullptr || back == 0) {
             return fail("free names no allocation");
         }
-        if (back > position_.next_ordinal) {
-            visitor_.on_unmatched_free(position_.tick);
+        if (back > position_.next_ordinal - position_.baseline_backs.size()) {
+            free_from_before(back, kind);
         } else {
             visitor_.on_free(position_.next_ordinal - back, position_.tick, kind);
         }
         return at;
+    }
+
+    void free_from_before(uint64_t back, FreeKind kind) {
+        const auto& backs = position_.baseline_backs;
+        const uint64_t wanted = back - (position_.next_ordinal - backs.size());
+        const auto found = std::lower_bound(backs.begin(), backs.end(), wanted, std::greater<>());
+        if (found == backs.end() || *found != wanted) {
+            visitor_.on_unmatched_free(position_.tick);
+        } else {
+            visitor_.on_free(static_cast<uint64_t>(found - backs.begin()), position_.tick, kind);
+        }
     }
 
     const unsigned char* decode_extended(const unsigned char* at) {

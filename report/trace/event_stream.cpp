@@ -14,8 +14,20 @@ bool may_hold_events(const ChunkPlace& place) {
 
 }  // namespace
 
+EventStream::EventStream(const ByteSource& source,
+                         const std::vector<ChunkPlace>& places,
+                         const Checkpoint* checkpoint)
+    : source_(source), places_(places) {
+    if (checkpoint != nullptr) {
+        next_event_ = checkpoint->first_event;
+        position_.next_ordinal = checkpoint->blocks.size();
+        position_.tick = checkpoint->tick;
+        position_.baseline_backs = checkpoint->backs;
+    }
+}
+
 std::string EventStream::chunk_text() const {
-    return source_.name() + ": chunk " + std::to_string(number_);
+    return source_.name() + ": chunk " + std::to_string(places_[number_].number);
 }
 
 double EventStream::fraction_done() const {
@@ -35,7 +47,7 @@ bool EventStream::next_chunk() {
         if (!place.is(format::ChunkType::kEvents)) {
             continue;
         }
-        if (read_payload(source_, place, number_, scratch_, &payload_) ==
+        if (read_payload(source_, place, place.number, scratch_, &payload_) ==
             ChunkState::kChecksumDiffers) {
             skip_chunk(" checksum differs: chunk skipped");
             continue;
@@ -73,8 +85,9 @@ bool EventStream::last_of_its_type() const {
 // What was skipped had allocations too: the header tells how many came before this chunk.
 void EventStream::resume_after_gap(const format::ChunkHeader& header) {
     after_gap_ = false;
-    const bool plausible = header.first_ordinal >= position_.next_ordinal &&
-                           header.first_ordinal <= (number_ + 1) * kMaxAllocsInChunk;
+    const bool plausible =
+        header.first_ordinal >= position_.next_ordinal &&
+        header.first_ordinal - position_.baseline_backs.size() <= (number_ + 1) * kMaxAllocsInChunk;
     if (plausible) {
         position_.next_ordinal = header.first_ordinal;
         next_event_ = header.first_event;

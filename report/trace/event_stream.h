@@ -8,6 +8,7 @@
 #include <string>
 #include <vector>
 
+#include "checkpoint.h"
 #include "event_decoder.h"
 
 namespace peakline::report {
@@ -31,8 +32,10 @@ struct EventTotals {
 
 class EventStream {
 public:
-    EventStream(const ByteSource& source, const std::vector<ChunkPlace>& places)
-        : source_(source), places_(places) {}
+    // `checkpoint`: where the stream begins, or nullptr.
+    EventStream(const ByteSource& source,
+                const std::vector<ChunkPlace>& places,
+                const Checkpoint* checkpoint = nullptr);
 
     // Moves to the next chunk that can be decoded; false at the end of the trace.
     bool next_chunk();
@@ -57,7 +60,7 @@ private:
     const std::vector<ChunkPlace>& places_;
     std::vector<unsigned char> scratch_;
     std::span<const unsigned char> payload_;
-    uint64_t number_ = 0;       // of the chunk being decoded
+    uint64_t number_ = 0;       // in places_, of the chunk being decoded
     uint64_t next_number_ = 0;  // to look at next
     bool after_gap_ = false;
     uint64_t next_event_ = 0;  // as chunk headers count events

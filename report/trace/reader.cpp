@@ -11,9 +11,20 @@ namespace peakline::report {
 TraceReader::TraceReader(ByteSource source)
     : source_(std::move(source)),
       superblock_(read_superblock(source_, problems_)),
-      chunks_(index_chunks(source_, problems_)),
-      definitions_(read_definitions(source_, chunks_, problems_)),
-      summary_(read_summary(source_, chunks_, definitions_, problems_)) {}
+      chunks_(index_chunks(
+          source_, is_bounded() ? BlankChunks::kNormal : BlankChunks::kDamage, problems_)),
+      definitions_(read_definitions(source_, chunks_, problems_)) {
+    if (!is_bounded()) {
+        summary_ = read_summary(source_, chunks_, definitions_, problems_);
+        return;
+    }
+    checkpoint_ = read_checkpoint(source_, chunks_, definitions_, problems_);
+    if (checkpoint_.has_value()) {
+        order_from(*checkpoint_, chunks_);
+    } else {
+        chunks_.clear();
+    }
+}
 
 TraceReader TraceReader::open_file(const std::string& path) {
     return TraceReader(ByteSource::open_file(path));
@@ -30,7 +41,8 @@ bool TraceReader::has_events() const {
 }
 
 uint64_t TraceReader::max_alloc_count() const {
-    return chunks_.size() * kMaxAllocsInChunk;
+    const uint64_t baseline = checkpoint_.has_value() ? checkpoint_->blocks.size() : 0;
+    return chunks_.size() * kMaxAllocsInChunk + baseline;
 }
 
 }  // namespace peakline::report

@@ -3,10 +3,12 @@
 // reader is constant: several threads may use it at once. Never prints, never repairs silently.
 #pragma once
 
+#include <optional>
 #include <span>
 #include <string>
 #include <vector>
 
+#include "checkpoint.h"
 #include "chunk_index.h"
 #include "definitions.h"
 #include "event_stream.h"
@@ -28,6 +30,10 @@ public:
     const std::vector<ChunkPlace>& chunks() const { return chunks_; }
     const Definitions& definitions() const { return definitions_; }
     const Summary& summary() const { return summary_; }
+    // Where the events begin in a trace that keeps less than all of them; else nullptr.
+    const Checkpoint* checkpoint() const { return checkpoint_ ? &*checkpoint_ : nullptr; }
+    // Chunks are used again: the file keeps less than every event.
+    bool is_bounded() const { return (superblock_.incompat_flags & format::kChunksRecycled) != 0; }
     // Found while opening; a pass over the events finds its own, see EventTotals.
     const Problems& problems() const { return problems_; }
 
@@ -41,7 +47,7 @@ public:
     // Decodes all events into `visitor`, see event_decoder.h.
     template <class Visitor>
     EventTotals read_events(Visitor& visitor, const Progress& progress = {}) const {
-        EventStream stream(source_, chunks_);
+        EventStream stream(source_, chunks_, checkpoint());
         return visit_events(stream, visitor, progress);
     }
 
@@ -54,6 +60,7 @@ private:
     std::vector<ChunkPlace> chunks_;
     Definitions definitions_;
     Summary summary_;
+    std::optional<Checkpoint> checkpoint_;
 };
 
 }  // namespace peakline::report

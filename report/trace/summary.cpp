@@ -21,36 +21,29 @@ public:
         FieldCursor cursor(record.body);
         switch (static_cast<SummaryType>(record.type)) {
             case SummaryType::kView:
-                return decode_view(cursor);
+                return add_view(cursor);
             case SummaryType::kPeakGroup:
-                return current_ != SIZE_MAX && decode_group(cursor, out_.views[current_].at_peak);
+                return current_ != SIZE_MAX &&
+                       decode_group(cursor, definitions_, out_.views[current_].at_peak);
             case SummaryType::kLiveGroup:
-                return current_ != SIZE_MAX && decode_group(cursor, out_.views[current_].live);
+                return current_ != SIZE_MAX &&
+                       decode_group(cursor, definitions_, out_.views[current_].live);
             case SummaryType::kTrouble:
                 out_.records_dropped = cursor.uv();
                 out_.bytes_dropped = cursor.uv();
                 return cursor.good;
+            default:
+                return true;  // of checkpoints, or of a newer minor version
         }
-        return true;
     }
 
 private:
-    bool decode_view(FieldCursor cursor) {
+    bool add_view(FieldCursor cursor) {
         SummaryView view;
-        view.device = cursor.uv32();
-        const uint32_t measure = cursor.uv32();
-        view.peak_bytes = cursor.uv();
-        view.peak_tick = cursor.uv();
-        view.level_bytes = cursor.uv();
-        view.total_allocated_bytes = cursor.uv();
-        view.alloc_count = cursor.uv();
-        view.free_count = cursor.uv();
         current_ = SIZE_MAX;
-        if (!cursor.good || view.device >= kMaxDevices ||
-            measure > static_cast<uint32_t>(format::Measure::kRequested)) {
+        if (!decode_view(cursor, &view)) {
             return false;
         }
-        view.measure = static_cast<format::Measure>(measure);
         const auto same =
             std::find_if(out_.views.begin(), out_.views.end(), [&view](const SummaryView& other) {
                 return other.device == view.device && other.measure == view.measure;
@@ -61,20 +54,6 @@ private:
         } else {
             *same = std::move(view);
         }
-        return true;
-    }
-
-    bool decode_group(FieldCursor cursor, std::vector<SummaryGroup>& groups) {
-        SummaryGroup group;
-        group.context = cursor.uv32();
-        group.requested_bytes = cursor.uv();
-        group.block_bytes = cursor.uv();
-        group.count = cursor.uv();
-        if (!cursor.good || !definitions_.contexts.has(group.context) ||
-            group.requested_bytes > kMaxBlockBytes || group.block_bytes > kMaxBlockBytes) {
-            return false;
-        }
-        groups.push_back(group);
         return true;
     }
 
@@ -98,6 +77,38 @@ std::string decode_payload(std::span<const unsigned char> payload, SummaryDecode
 }
 
 }  // namespace
+
+bool decode_view(FieldCursor cursor, SummaryView* view) {
+    view->device = cursor.uv32();
+    const uint32_t measure = cursor.uv32();
+    view->measure = static_cast<format::Measure>(measure);
+    view->peak_bytes = cursor.uv();
+    view->peak_tick = cursor.uv();
+    view->level_bytes = cursor.uv();
+    view->total_allocated_bytes = cursor.uv();
+    view->alloc_count = cursor.uv();
+    view->free_count = cursor.uv();
+    return cursor.good && view->device < kMaxDevices &&
+           measure <= static_cast<uint32_t>(format::Measure::kRequested);
+}
+
+bool decode_group(FieldCursor cursor,
+                  const Definitions& definitions,
+                  std::vector<SummaryGroup>& groups) {
+    SummaryGroup group;
+    group.context = cursor.uv32();
+    group.requested_bytes = cursor.uv();
+    group.block_bytes = cursor.uv();
+    group.count = cursor.uv();
+    // Older traces do not tell the stream.
+    group.stream = cursor.at < cursor.end ? cursor.uv32() : 0;
+    if (!cursor.good || !definitions.contexts.has(group.context) ||
+        group.requested_bytes > kMaxBlockBytes || group.block_bytes > kMaxBlockBytes) {
+        return false;
+    }
+    groups.push_back(group);
+    return true;
+}
 
 Summary read_summary(const ByteSource& source,
                      const std::vector<ChunkPlace>& places,

@@ -8,6 +8,7 @@
 #include "byte_source.h"
 #include "chunk_index.h"
 #include "definitions.h"
+#include "field_cursor.h"
 #include "problems.h"
 
 namespace peakline::report {
@@ -18,6 +19,7 @@ struct SummaryGroup {
     uint64_t requested_bytes = 0;
     uint64_t block_bytes = 0;
     uint64_t count = 0;
+    uint32_t stream = 0;
 };
 
 struct SummaryView {
@@ -38,6 +40,12 @@ struct Summary {
     uint64_t records_dropped = 0;
     uint64_t bytes_dropped = 0;
 };
+
+// False when a record is shorter than its fields or out of bounds.
+bool decode_view(FieldCursor cursor, SummaryView* view);
+bool decode_group(FieldCursor cursor,
+                  const Definitions& definitions,
+                  std::vector<SummaryGroup>& groups);
 
 // All SUMMARY chunks in file order; a view written again replaces the earlier one.
 Summary read_summary(const ByteSource& source,

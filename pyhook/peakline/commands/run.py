@@ -39,6 +39,7 @@ BACKENDS = (
     "pluggable:async",
     "pluggable:malloc",
 )
+_LEAST_KEPT_BYTES = 16 << 20
 _FORWARDED_SIGNALS = (signal.SIGTERM, signal.SIGHUP, signal.SIGUSR1, signal.SIGUSR2)
 
 
@@ -81,6 +82,13 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         choices=("all", "python", "native", "none"),
         default="all",
         help="which stacks to record (default: all)",
+    )
+    parser.add_argument(
+        "--keep",
+        default="all",
+        metavar="WHAT",
+        help="what stays in the file: all (every event), last:SIZE (the newest events, "
+        "last:2GiB), peak (peaks of devices and phases, a few MB however long the run)",
     )
     parser.add_argument("-q", "--quiet", action="store_true", help="print no table at the end")
     parser.add_argument("--top", type=int, default=10, help="rows of the table (0: all)")
@@ -146,6 +154,11 @@ def check_arguments(args: argparse.Namespace) -> str:
     fixed_name = args.output and "%" not in args.output
     if fixed_name and Path(args.output).exists() and not args.force and not args.no_record:
         return f"{args.output} exists: name another file with -o, or add --force to replace it"
+    if not is_keep(args.keep):
+        return (
+            f"--keep {args.keep} is not known: all, peak, or last:SIZE "
+            "with at least 16 MiB (last:2GiB, last:500MB)"
+        )
     if args.no_record and not args.simulate:
         return "--no-record needs --simulate: without both there is nothing to do"
     if args.simulate and not is_device_name(args.simulate, simulated_devices()):
@@ -161,6 +174,18 @@ def is_device_name(text: str, names: Sequence[str]) -> bool:
     """Whether ``text`` is NAME, NAMExCOUNT, NAME:SIZE or NAMExCOUNT:SIZE of a known profile."""
     suffix = r"(x[1-9][0-9]*)?(:[0-9.]+ *[KMGT]?i?B?)?"
     return any(re.fullmatch(re.escape(name) + suffix, text, re.IGNORECASE) for name in names)
+
+
+def is_keep(text: str) -> bool:
+    """Whether ``text`` is all, peak or last:SIZE, as the recorder understands it."""
+    if text in ("all", "peak"):
+        return True
+    found = re.fullmatch(r"last:([0-9.]+) *(?:([KMGT])(i?B)?|B)?", text, re.IGNORECASE)
+    if found is None or found[1].count(".") > 1 or found[1] == ".":
+        return False
+    unit = 1000 if (found[3] or "").lower() == "b" else 1024
+    power = " kmgt".index((found[2] or " ").lower())
+    return float(found[1]) * unit**power >= _LEAST_KEPT_BYTES
 
 
 def make_plan(args: argparse.Namespace) -> Plan:
@@ -223,6 +248,7 @@ def _set_recording(plan: Plan, args: argparse.Namespace, torch: TorchInstallatio
         PEAKLINE_RUN_ID=plan.run_id,
         PEAKLINE_BACKEND=args.backend,
         PEAKLINE_STACKS=args.stacks,
+        PEAKLINE_KEEP=args.keep,
     )
     if torch is None or args.backend == "observe":
         return

@@ -12,7 +12,7 @@ using peakline::record::LiveSet;
 namespace {
 
 LiveBlock block_at(uint64_t address, uint64_t ordinal) {
-    return LiveBlock{address, ordinal, ordinal * 3, ordinal * 5, 7, 1, 0};
+    return LiveBlock{address, ordinal, ordinal * 3, ordinal * 5, 7, 0, 1, 0};
 }
 
 }  // namespace

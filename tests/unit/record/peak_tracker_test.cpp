@@ -62,7 +62,7 @@ TEST_CASE("peak and peak set equal a copy of the live map at every new maximum",
                 }
             } else if (choice < 55 || brute.live.empty()) {
                 const uint64_t bytes = (random() % 5) * 512;  // ties and empty blocks on purpose
-                const LiveBlock block{(next + 1) * 512, next, bytes, bytes, 1, 0, 0};
+                const LiveBlock block{(next + 1) * 512, next, bytes, bytes, 1, 0, 0, 0};
                 brute.live[next] = block;
                 brute.level += bytes;
                 tracker.on_alloc(next, bytes, 0);
@@ -93,8 +93,8 @@ TEST_CASE("two blocks made and freed in turn peak together", "[record]") {
     PeakTracker tracker;
     REQUIRE(tracker.init(16));
     tracker.start(0, false, 0);
-    const LiveBlock a{512, 0, 1000, 1000, 1, 0, 0};
-    const LiveBlock b{1024, 1, 1000, 1000, 2, 0, 0};
+    const LiveBlock a{512, 0, 1000, 1000, 1, 0, 0, 0};
+    const LiveBlock b{1024, 1, 1000, 1000, 2, 0, 0, 0};
     tracker.on_alloc(0, 1000, 1);
     tracker.on_alloc(1, 1000, 2);
     tracker.on_free(b, 1000);

@@ -1,0 +1,148 @@
+// What the recorder tells in SUMMARY records: the peaks in memory for reports without a file, and
+// the checkpoints of files that keep less than every event.
+#include "recorder.h"
+
+namespace peakline::record {
+namespace {
+
+using format::Measure;
+using format::SummaryType;
+
+void put_groups(TraceWriter& writer, SummaryType type, const MappedArray<BlockGroup>& groups) {
+    for (const BlockGroup& group : groups) {
+        const uint64_t values[] = {
+            group.context, group.requested_bytes, group.block_bytes, group.count, group.stream};
+        writer.put_summary(type, values, 5);
+    }
+}
+
+struct Counts {
+    uint64_t allocs;
+    uint64_t frees;
+};
+
+void put_view(TraceWriter& writer, ViewOf view, const PeakTracker& tracker, Counts counts) {
+    const uint64_t values[] = {view.device,
+                               static_cast<uint64_t>(view.measure),
+                               tracker.peak_bytes(),
+                               tracker.peak_tick(),
+                               tracker.level_bytes(),
+                               tracker.total_allocated_bytes(),
+                               counts.allocs,
+                               counts.frees};
+    writer.put_summary(SummaryType::kView, values, 8);
+}
+
+}  // namespace
+
+void Recorder::put_view_groups(TraceWriter& writer, uint32_t device, Measure measure) {
+    const DeviceState& state = devices_[device];
+    const ViewOf view{device, measure};
+    const PeakTracker& tracker = measure == Measure::kAllocated ? state.allocated : state.requested;
+    put_view(writer, view, tracker, {state.allocs, state.frees});
+    MappedArray<BlockGroup> groups;
+    if (gather_peak_groups(tracker, live_set_, view, groups)) {
+        put_groups(writer, SummaryType::kPeakGroup, groups);
+    }
+    if (gather_live_groups(live_set_, view, groups)) {
+        put_groups(writer, SummaryType::kLiveGroup, groups);
+    }
+}
+
+void Recorder::put_trouble(TraceWriter& writer) const {
+    const uint64_t trouble[] = {counters_.records_dropped, counters_.bytes_dropped};
+    writer.put_summary(SummaryType::kTrouble, trouble, 2);
+}
+
+bool Recorder::write_summary(MemoryTarget* target) {
+    const LockGuard guard(lock_);
+    if (!usable_ || !target->create(superblock(nullptr, Keep{}))) {
+        return false;
+    }
+    TraceWriter writer;
+    writer.open(target, &table_);
+    for (uint32_t device = 0; device < kMaxDevices; ++device) {
+        if (devices_[device].used) {
+            put_view_groups(writer, device, Measure::kAllocated);
+            put_view_groups(writer, device, Measure::kRequested);
+        }
+    }
+    put_trouble(writer);
+    writer.close();
+    return writer.error() == 0;
+}
+
+// ---- checkpoints ------------------------------------------------------------------------------
+
+void Recorder::write_checkpoint_slow() {
+    writer_.begin_checkpoint({next_ordinal_, clock_.now_tick(), is_tracing()});
+    for (uint32_t device = 0; device < kMaxDevices; ++device) {
+        DeviceState& state = devices_[device];
+        if (!state.used) {
+            continue;
+        }
+        const ViewOf allocated{device, Measure::kAllocated};
+        const ViewOf requested{device, Measure::kRequested};
+        state.allocated_groups.update(state.allocated, live_set_, allocated);
+        state.requested_groups.update(state.requested, live_set_, requested);
+        put_view(writer_, allocated, state.allocated, {state.allocs, state.frees});
+        put_groups(writer_, SummaryType::kPeakGroup, state.allocated_groups.groups);
+        put_view(writer_, requested, state.requested, {state.allocs, state.frees});
+        put_groups(writer_, SummaryType::kPeakGroup, state.requested_groups.groups);
+    }
+    put_phases();
+    put_baseline();
+    put_trouble(writer_);
+    const uint64_t dropped_phases = phases_.dropped_count();
+    writer_.put_summary(SummaryType::kLimits, &dropped_phases, 1);
+    writer_.end_checkpoint();
+}
+
+void Recorder::put_phases() {
+    phases_.gather(live_set_);
+    for (uint32_t i = 0; i < phases_.view_count(); ++i) {
+        const PhasePeaks::View& view = phases_.views()[i];
+        const uint64_t values[] = {view.phase, phases_.depth_of(view.phase)};
+        writer_.put_summary(SummaryType::kPhase, values, 2);
+        put_view(writer_, {view.device, Measure::kAllocated}, view.allocated, {0, 0});
+        put_groups(writer_, SummaryType::kPeakGroup, view.allocated_groups.groups);
+        put_view(writer_, {view.device, Measure::kRequested}, view.requested, {0, 0});
+        put_groups(writer_, SummaryType::kPeakGroup, view.requested_groups.groups);
+    }
+    for (uint32_t i = 0; i < phases_.open_count(); ++i) {
+        const PhasePeaks::OpenPhase& open = phases_.open_phases()[i];
+        const uint64_t values[] = {open.phase, open.depth};
+        writer_.put_summary(SummaryType::kPhase, values, 2);
+    }
+}
+
+void Recorder::put_baseline() {
+    live_set_.for_each([this](const LiveBlock& block) {
+        const bool is_deferred = (block.flags & kFreeRequested) != 0;
+        writer_.put_baseline_block(AllocEvent{block.address,
+                                              block.requested_bytes,
+                                              block.block_bytes,
+                                              block.context,
+                                              block.stream,
+                                              block.device},
+                                   next_ordinal_ - block.ordinal,
+                                   is_deferred ? uint32_t{format::kBlockDeferred} : 0);
+    });
+}
+
+void Recorder::update_phases() {
+    PhasePeaks::DeviceLevel levels[kMaxDevices];
+    uint32_t count = 0;
+    for (uint32_t device = 0; device < kMaxDevices; ++device) {
+        const DeviceState& state = devices_[device];
+        if (state.used) {
+            levels[count++] = PhasePeaks::DeviceLevel{
+                device, state.allocated.level_bytes(), state.requested.level_bytes()};
+        }
+    }
+    phases_.update(
+        {levels, count, next_ordinal_ - 1, clock_.now_tick(), next_ordinal_ > 0, is_tracing()},
+        live_set_);
+}
+
+}  // namespace peakline::record

@@ -1,0 +1,112 @@
+// Replay that begins at a checkpoint: what the recorder knew there is put in place.
+#include <algorithm>
+
+#include "level_replay.h"
+#include "summary_blocks.h"
+
+namespace peakline::report {
+namespace {
+
+using format::Measure;
+
+void restore(DeviceView& view, uint64_t level_bytes, const SummaryView* peak) {
+    if (peak == nullptr) {
+        view.tracker.restore(level_bytes, 0, 0, 0);
+        return;
+    }
+    view.tracker.restore(
+        level_bytes, peak->peak_bytes, peak->peak_tick, peak->total_allocated_bytes);
+    view.alloc_count = peak->alloc_count;
+    view.free_count = peak->free_count;
+}
+
+}  // namespace
+
+void LevelReplay::restore_checkpoint(const Checkpoint& checkpoint) {
+    if (moment_tick_ < checkpoint.tick) {
+        throw TraceError(reader_.name() + ": --at " + std::to_string(request_.moment.seconds) +
+                         " lies before what this trace keeps, which begins at t=" +
+                         std::to_string(reader_.seconds(checkpoint.tick)) +
+                         " s; record with --keep all");
+    }
+    for (uint64_t ordinal = 0; ordinal < checkpoint.blocks.size(); ++ordinal) {
+        const BaselineBlock& block = checkpoint.blocks[ordinal];
+        table_.add_inline(ordinal, block.shape);
+        if (block.is_deferred) {
+            table_.set_deferred(ordinal);
+        }
+    }
+    next_ordinal_ = checkpoint.blocks.size();
+    for (size_t i = 0; i < trackers_.size(); ++i) {
+        restore_trackers(i, checkpoint);
+    }
+    tracing_ = checkpoint.tracing;
+    health_.tracing_seen = checkpoint.tracing;
+    health_.records_dropped = checkpoint.records_dropped;
+    health_.bytes_dropped = checkpoint.bytes_dropped;
+    for (const SummaryView& view : checkpoint.views) {
+        health_.tracing_seen = health_.tracing_seen || view.peak_bytes != 0;
+    }
+    for (const PhaseSummary& phase : checkpoint.phases) {
+        if (phase_index_.has_value() &&
+            reader_.definitions().text(phase.name) == request_.moment.phase) {
+            phase_seen_ = true;
+            phase_tracked_ = phase_tracked_ || !phase.views.empty();
+            phase_depth_ = std::max(phase_depth_, phase.depth);
+        }
+    }
+    update_tracking(checkpoint.tick);
+}
+
+// The sum of several devices has no peak of its own in a checkpoint: it counts from there.
+void LevelReplay::restore_trackers(size_t index, const Checkpoint& checkpoint) {
+    DeviceTrackers& trackers = trackers_[index];
+    trackers.set_newest_ordinal(checkpoint.blocks.size());
+    const auto is_ours = [&trackers](const SummaryView& view) {
+        return view.measure == trackers.measure();
+    };
+    const auto& views = checkpoint.views;
+    const bool sums = trackers.slot_of(1) == 0;
+    const bool adds_up = sums && std::count_if(views.begin(), views.end(), is_ours) > 1;
+    sum_is_cut_ = sum_is_cut_ || adds_up;
+    uint64_t level_bytes = 0;
+    for (const SummaryView& view : views) {
+        if (!is_ours(view)) {
+            continue;
+        }
+        level_bytes = (sums ? level_bytes : 0) + view.level_bytes;
+        const SummaryView* peak =
+            adds_up ? nullptr : restored_view(index, view.device, trackers.measure());
+        restore(trackers.view_of(view.device), level_bytes, peak);
+    }
+}
+
+// The view whose peak the tracker had at the checkpoint; nullptr when it had none.
+const SummaryView* LevelReplay::restored_view(size_t index,
+                                              uint32_t device,
+                                              Measure measure) const {
+    const Checkpoint* checkpoint = reader_.checkpoint();
+    if (phase_index_ != index) {
+        return checkpoint->view(device, measure);
+    }
+    for (const PhaseSummary& phase : checkpoint->phases) {
+        const SummaryView* view = find_view(phase.views, device, measure);
+        if (view != nullptr && reader_.definitions().text(phase.name) == request_.moment.phase) {
+            return view;
+        }
+    }
+    return nullptr;
+}
+
+// The blocks of a peak that lies before the kept events.
+LiveBlocks LevelReplay::restored_blocks(size_t index, uint32_t slot) const {
+    const DeviceTrackers& trackers = trackers_[index];
+    uint32_t device = slot;
+    if (trackers.slot_of(1) == 0 && !reader_.checkpoint()->views.empty()) {
+        device = reader_.checkpoint()->views.front().device;
+    }
+    const SummaryView* view = restored_view(index, device, trackers.measure());
+    return view == nullptr ? LiveBlocks() : blocks_of(*view, view->at_peak, view->peak_bytes);
+}
+
+}  // namespace peakline::report

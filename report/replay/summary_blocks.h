@@ -1,0 +1,16 @@
+// Live blocks from the groups of a summary view.
+#pragma once
+
+#include <vector>
+
+#include "replay_result.h"
+#include "report/trace/summary.h"
+
+namespace peakline::report {
+
+// What the level has beyond the groups was counted by torch and recorded by nobody.
+LiveBlocks blocks_of(const SummaryView& view,
+                     const std::vector<SummaryGroup>& groups,
+                     uint64_t level_bytes);
+
+}  // namespace peakline::report
