@@ -16,6 +16,7 @@ struct Request {
     const char* symbol;
     const char* library_filter;
     void* replacement;
+    void** previous;
     int changed;
 };
 
@@ -73,6 +74,19 @@ bool write_slot(void** slot, void* value, bool read_only) {
     return true;
 }
 
+// A slot that was never called may lead back into its own library, to the loader's stub.
+bool is_bound(const dl_phdr_info* info, const void* target) {
+    const auto at = reinterpret_cast<uintptr_t>(target);
+    for (int i = 0; i < info->dlpi_phnum; ++i) {
+        const ElfW(Phdr)& segment = info->dlpi_phdr[i];
+        const uintptr_t start = info->dlpi_addr + segment.p_vaddr;
+        if (segment.p_type == PT_LOAD && at >= start && at < start + segment.p_memsz) {
+            return false;
+        }
+    }
+    return target != nullptr;
+}
+
 bool is_relro(const dl_phdr_info* info, const void* address) {
     for (int i = 0; i < info->dlpi_phnum; ++i) {
         const ElfW(Phdr)& segment = info->dlpi_phdr[i];
@@ -100,9 +114,13 @@ void patch_table(const dl_phdr_info* info,
             continue;
         }
         auto** slot = reinterpret_cast<void**>(info->dlpi_addr + table[i].r_offset);
-        if (*slot != request->replacement &&
+        void* const target = *slot;
+        if (target != request->replacement &&
             write_slot(slot, request->replacement, is_relro(info, slot))) {
             ++request->changed;
+            if (request->previous != nullptr && is_bound(info, target)) {
+                *request->previous = target;
+            }
         }
     }
 }
@@ -132,8 +150,11 @@ int visit(dl_phdr_info* info, size_t, void* data) {
 
 }  // namespace
 
-int redirect_imports(const char* symbol, const char* library_filter, void* replacement) {
-    Request request{symbol, library_filter, replacement, 0};
+int redirect_imports(const char* symbol,
+                     const char* library_filter,
+                     void* replacement,
+                     void** previous) {
+    Request request{symbol, library_filter, replacement, previous, 0};
     dl_iterate_phdr(visit, &request);
     return request.changed;
 }

@@ -7,7 +7,11 @@ namespace peakline::preload {
 
 // Redirects every import of `symbol` in loaded libraries whose file name contains
 // `library_filter` (empty: all) to `replacement`. Returns the number of slots changed now; slots
-// already redirected do not count. libpeakline.so itself is left alone.
-int redirect_imports(const char* symbol, const char* library_filter, void* replacement);
+// already redirected do not count. libpeakline.so itself is left alone. `previous` (may be null)
+// becomes what a changed slot led to, unless it was not bound yet.
+int redirect_imports(const char* symbol,
+                     const char* library_filter,
+                     void* replacement,
+                     void** previous = nullptr);
 
 }  // namespace peakline::preload

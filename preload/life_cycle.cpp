@@ -8,6 +8,7 @@
 #include "allocator/capture/stack_capture.h"
 #include "allocator/capture/thread_state.h"
 #include "allocator/record/recorder.h"
+#include "segment_hooks.h"
 
 namespace peakline::preload {
 namespace {
@@ -20,15 +21,18 @@ namespace {
 void prepare_fork() {
     capture::python_side().prepare_fork();
     capture::prepare_fork_threads();
+    prepare_fork_segments();
     record::Recorder::instance().prepare_fork();
 }
 void parent_after_fork() {
     record::Recorder::instance().parent_after_fork();
+    parent_after_fork_segments();
     capture::parent_after_fork_threads();
     capture::python_side().parent_after_fork();
 }
 void child_after_fork() {
     record::Recorder::instance().child_after_fork();
+    child_after_fork_segments();
     capture::child_after_fork_threads();
     capture::python_side().child_after_fork();
 }

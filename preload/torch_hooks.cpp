@@ -15,6 +15,7 @@
 #include "allocator/record/recorder.h"
 #include "engine_hook.h"
 #include "got_patch.h"
+#include "segment_hooks.h"
 
 namespace peakline::preload {
 namespace {
@@ -43,12 +44,22 @@ ReportFunction g_real_report = nullptr;
 SequenceFunction g_real_sequence = nullptr;
 ThreadIdFunction g_autograd_thread_id = nullptr;
 record::RawStackCache* g_operator_names = nullptr;
-// relaxed: the first block comes through the tracker before any free of it.
-std::atomic<bool> g_tracker_seen{false};
+torch_part::Part g_part;
+// relaxed: a block that may be freed deferred exists only after it was set.
+std::atomic<bool> g_has_tracker{false};
 
 uint32_t context_now(Recorder& recorder, ThreadState& state) {
     return recorder.is_tracing() ? capture::capture_context(recorder.table(), state)
                                  : recorder.untraced_context();
+}
+
+// Id of a stream handle, or of the stream that is current on this thread.
+uint32_t stream_of(Recorder& recorder, uint64_t handle, uint32_t device) {
+    if (handle == torch_part::kCurrentStream) {
+        handle =
+            g_part.current_stream == nullptr ? 0 : g_part.current_stream(static_cast<int>(device));
+    }
+    return recorder.table().intern_stream(handle);
 }
 
 void record_reported_block(void* address, uint64_t bytes, uint64_t total, uint32_t device) {
@@ -61,10 +72,12 @@ void record_reported_block(void* address, uint64_t bytes, uint64_t total, uint32
     if (state->pending.active) {
         event.context = state->pending.context;
         event.requested_bytes = state->pending.requested_bytes;
+        event.stream = stream_of(recorder, state->pending.stream, device);
         state->pending.recorded = true;
     } else {
         // Observed only, or made inside the allocator (a graph pool being restored).
         event.context = context_now(recorder, *state);
+        event.stream = stream_of(recorder, torch_part::kCurrentStream, device);
     }
     if (state->traced.address == event.address) {
         event.requested_bytes = state->traced.requested_bytes;
@@ -81,7 +94,7 @@ void record_reported_free(void* address, uint64_t total, uint32_t device) {
     const auto freed = reinterpret_cast<uint64_t>(address);
     // With a tracker, the completion of an ordinary free was told just before; when it was not,
     // the block still waits for another stream.
-    const bool completed = state == nullptr || !g_tracker_seen.load(std::memory_order_relaxed) ||
+    const bool completed = state == nullptr || !g_has_tracker.load(std::memory_order_relaxed) ||
                            state->completed_address == freed;
     recorder.record_free(freed,
                          device,
@@ -95,6 +108,7 @@ void record_reported_free(void* address, uint64_t total, uint32_t device) {
 void report_hook(void* address, int64_t bytes, size_t total, size_t reserved, uint16_t device) {
     if ((device & 0xFF) == kCudaDeviceType && address != nullptr) {
         const auto index = static_cast<uint32_t>(device >> 8);
+        check_reserved(index, reserved);
         if (bytes > 0) {
             record_reported_block(address, static_cast<uint64_t>(bytes), total, index);
         } else if (bytes < 0) {
@@ -122,7 +136,10 @@ uint64_t sequence_hook() {
     return sequence;
 }
 
-void begin_alloc(size_t requested_bytes) {
+void begin_alloc(size_t requested_bytes, uint64_t stream) {
+    if (wants_tracker() && g_part.attach_tracker != nullptr) {
+        g_part.attach_tracker();
+    }
     Recorder& recorder = Recorder::instance();
     ThreadState* state = capture::thread_state(recorder.table());
     if (state == nullptr || requested_bytes == 0) {
@@ -130,6 +147,7 @@ void begin_alloc(size_t requested_bytes) {
     }
     state->pending.context = context_now(recorder, *state);
     state->pending.requested_bytes = requested_bytes;
+    state->pending.stream = stream;
     state->pending.recorded = false;
     state->pending.active = true;
 }
@@ -162,10 +180,14 @@ void block_freed(void* address, int) {
     }
 }
 
+void tracker_attached() {
+    tracker_is_attached();
+    g_has_tracker.store(true, std::memory_order_relaxed);
+}
+
 void traced_alloc(uint64_t address, uint64_t requested_bytes, void* stream) {
     ThreadState* state = capture::thread_state(Recorder::instance().table());
     if (state != nullptr) {
-        g_tracker_seen.store(true, std::memory_order_relaxed);
         state->traced =
             capture::TracedAlloc{address, requested_bytes, reinterpret_cast<uint64_t>(stream)};
     }
@@ -183,7 +205,11 @@ void free_completed(uint64_t address) {
 
 void segment(uint32_t action, int device, void* stream, uint64_t address, uint64_t bytes) {
     Recorder& recorder = Recorder::instance();
-    recorder.record_segment(static_cast<format::SegmentAction>(action),
+    const auto what = static_cast<format::SegmentAction>(action);
+    const auto change = static_cast<int64_t>(bytes);
+    count_mapped(static_cast<uint32_t>(device),
+                 what == format::SegmentAction::kMap ? change : -change);
+    recorder.record_segment(what,
                             static_cast<uint32_t>(device),
                             recorder.table().intern_stream(reinterpret_cast<uint64_t>(stream)),
                             address,
@@ -275,6 +301,7 @@ const torch_part::Host& torch_host() {
                                        begin_alloc,
                                        end_alloc,
                                        block_freed,
+                                       tracker_attached,
                                        traced_alloc,
                                        free_completed,
                                        segment,
@@ -284,6 +311,10 @@ const torch_part::Host& torch_host() {
                                        begin_scope,
                                        end_scope};
     return host;
+}
+
+torch_part::Part& torch_part_slot() {
+    return g_part;
 }
 
 bool hook_torch_imports(const char** reason) {
@@ -304,6 +335,7 @@ bool hook_torch_imports(const char** reason) {
         return false;
     }
     hook_engine(torch_host());
+    hook_segment_imports(g_part);
     if (g_real_sequence != nullptr && g_autograd_thread_id != nullptr) {
         redirect_imports(kSequenceSymbol, "", reinterpret_cast<void*>(sequence_hook));
     }

@@ -10,6 +10,9 @@ namespace peakline::preload {
 // The table the torch part calls. Valid for the life of the process.
 const torch_part::Host& torch_host();
 
+// Where the part puts what it offers in return.
+torch_part::Part& torch_part_slot();
+
 // Redirects torch's two functions to the hooks in every loaded library. Call again after
 // libraries were loaded. False when torch's libraries do not have them; `reason` then says which.
 bool hook_torch_imports(const char** reason);

@@ -148,7 +148,7 @@ bool install_torch_part(Installed& state, bool* too_late, char* message, size_t 
     const torch_part::InstallFunction install = load_part(state);
     Backend used = wanted;
     if (install != nullptr) {
-        const InstallResult result = install(&torch_host(), wanted, nullptr);
+        const InstallResult result = install(&torch_host(), wanted, &torch_part_slot());
         if (result == InstallResult::kAlreadyInitialised) {
             *too_late = true;
             return false;

@@ -28,6 +28,7 @@ struct PendingAlloc {
     bool recorded = false;
     uint32_t context = 0;
     uint64_t requested_bytes = 0;
+    uint64_t stream = 0;  // a handle, or torch_part::kCurrentStream
 };
 
 // What the allocator's own trace said about the block it is about to report.

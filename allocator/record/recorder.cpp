@@ -222,6 +222,7 @@ void Recorder::record_segment(format::SegmentAction action,
                               uint32_t stream,
                               uint64_t address,
                               uint64_t bytes) {
+    open_if_waiting();
     const LockGuard guard(lock_);
     const uint64_t values[] = {static_cast<uint64_t>(action), device, stream, address, bytes};
     if (usable_) {

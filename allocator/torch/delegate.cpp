@@ -23,7 +23,9 @@ void delete_unreported(void* address) {
 // Closes the scope on every way out: a failed allocation throws through it.
 class AllocScope {
 public:
-    AllocScope(const Host& host, size_t bytes) : host_(host) { host_.begin_alloc(bytes); }
+    AllocScope(const Host& host, size_t bytes, uint64_t stream = kCurrentStream) : host_(host) {
+        host_.begin_alloc(bytes, stream);
+    }
     ~AllocScope() {
         if (!ended_) {
             host_.end_alloc(nullptr, -1, nullptr);
@@ -79,7 +81,7 @@ void* Delegate::raw_alloc(size_t bytes) {
 }
 
 void* Delegate::raw_alloc_with_stream(size_t bytes, cudaStream_t stream) {
-    AllocScope scope(host_, bytes);
+    AllocScope scope(host_, bytes, reinterpret_cast<uint64_t>(stream));
     void* address = native_->raw_alloc_with_stream(bytes, stream);
     scope.end(address, c10::cuda::current_device(), stream);
     return address;
@@ -91,6 +93,7 @@ void Delegate::raw_delete(void* address) {
 }
 
 void Delegate::recordStream(const c10::DataPtr& pointer, c10::cuda::CUDAStream stream) {
+    attach_tracker_once();
     if (pointer.get() == nullptr || pointer.get_deleter() != &delete_unreported) {
         native_->recordStream(pointer, stream);
         return;

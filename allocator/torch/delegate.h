@@ -21,6 +21,11 @@ namespace peakline::torch_part {
 
 namespace cca = c10::cuda::CUDACachingAllocator;
 
+// See Note [A tracker only where needed] in install.cpp.
+void attach_tracker_once();
+// Attaches what every backend over the native allocator needs. Call once, after its init().
+void observe_native_allocator();
+
 class Delegate final : public cca::CUDAAllocator {
 public:
     Delegate(const Host& host, cca::CUDAAllocator* native) : host_(host), native_(native) {}

@@ -1,11 +1,15 @@
 // Entry of the part compiled against torch: puts the chosen backend in place and attaches the
 // observers. Called once by libpeakline.so, before CUDA is initialised, with the GIL held.
 #include <atomic>
+#include <cstdlib>
+#include <cstring>
 #include <exception>
+#include <mutex>
 #include <string>
 
 #include <ATen/record_function.h>
 #include <c10/core/Allocator.h>
+#include <c10/cuda/CUDAStream.h>
 #include <c10/util/Exception.h>
 #include <torch/csrc/cuda/CUDAPluggableAllocator.h>
 
@@ -16,11 +20,22 @@
 namespace peakline::torch_part {
 namespace {
 
+// Note [A tracker only where needed]
+// A trace tracker makes torch build three records for every pair of allocation and free: half of
+// what recording costs. Requested size, stream and ordinary frees are known without it, segments
+// from cudaMalloc, out-of-memory from its observer. What only a tracker tells:
+//   - when a block given up while another stream uses it (record_stream) is free: attached before
+//     the first record_stream;
+//   - requested sizes and streams of blocks that a graph pool restores: attached before that;
+//   - expandable segments: attached at once when they are configured, and when the total that
+//     torch reports as reserved is not that of the segments seen.
+// Attaching takes the lock of one device after the other, so each free is told wholly or not.
+
 // relaxed: both are set once, before the first allocation.
 Host g_installed_host{};
 cca::CUDAAllocator* g_native = nullptr;
 cca::CUDAAllocator* g_ours = nullptr;
-std::atomic<bool> g_tracker_attached{false};
+std::once_flag g_tracker_attached;
 
 void on_trace_entry(const cca::TraceEntry& entry) {
     using Entry = cca::TraceEntry;
@@ -40,20 +55,11 @@ void on_trace_entry(const cca::TraceEntry& entry) {
         case Entry::FREE_COMPLETED:
             host.free_completed(address);
             break;
-        case Entry::SEGMENT_ALLOC:
-            segment(format::SegmentAction::kAlloc);
-            break;
-        case Entry::SEGMENT_FREE:
-            segment(format::SegmentAction::kFree);
-            break;
         case Entry::SEGMENT_MAP:
             segment(format::SegmentAction::kMap);
             break;
         case Entry::SEGMENT_UNMAP:
             segment(format::SegmentAction::kUnmap);
-            break;
-        case Entry::OOM:
-            host.out_of_memory(entry.device_, entry.size_, address);
             break;
         default:
             break;
@@ -93,21 +99,55 @@ void observe_functions() {
 }  // namespace
 
 void attach_tracker_once() {
-    if (g_tracker_attached.exchange(true)) {
-        return;
+    std::call_once(g_tracker_attached, [] {
+        try {
+            g_native->attachAllocatorTraceTracker(on_trace_entry);
+            g_installed_host.tracker_attached();
+        } catch (const std::exception&) {
+            // backend:cudaMallocAsync has no tracker; its blocks are seen all the same.
+        }
+    });
+}
+
+namespace {
+
+bool expandable_segments_are_configured() {
+    for (const char* name : {"PYTORCH_ALLOC_CONF", "PYTORCH_CUDA_ALLOC_CONF"}) {
+        const char* value = getenv(name);
+        if (value != nullptr && strstr(value, "expandable_segments") != nullptr) {
+            return true;
+        }
     }
+    return false;
+}
+
+uint64_t current_stream(int device) {
+    const auto stream = c10::cuda::getCurrentCUDAStream(static_cast<c10::DeviceIndex>(device));
+    return stream.id() == 0 ? 0 : reinterpret_cast<uint64_t>(stream.stream());
+}
+
+}  // namespace
+
+// Observers can be attached once the native allocator is initialised.
+void observe_native_allocator() {
     try {
-        g_native->attachAllocatorTraceTracker(on_trace_entry);
+        g_native->attachOutOfMemoryObserver(
+            [](int64_t device, size_t requested_bytes, size_t, size_t device_free_bytes) {
+                g_installed_host.out_of_memory(
+                    static_cast<int>(device), requested_bytes, device_free_bytes);
+            });
     } catch (const std::exception&) {
-        // backend:cudaMallocAsync has no tracker: segments stay unknown, blocks are seen all the
-        // same.
+        // backend:cudaMallocAsync has no observers.
+    }
+    if (expandable_segments_are_configured()) {
+        attach_tracker_once();
     }
 }
 
-// The native allocator must be initialised before a tracker can be attached.
 void Delegate::init(int device_count) {
     native_->init(device_count);
-    attach_tracker_once();
+    static std::once_flag observed;
+    std::call_once(observed, observe_native_allocator);
 }
 
 // Also for c10::GetAllocator(kCUDA), which torch.accelerator uses.
@@ -121,13 +161,14 @@ void make_current(cca::CUDAAllocator* allocator) {
 extern "C" __attribute__((visibility("default"))) peakline::torch_part::InstallResult
 peakline_torch_install(const peakline::torch_part::Host* host,
                        peakline::torch_part::Backend backend,
-                       const void*) {
+                       peakline::torch_part::Part* part) {
     using namespace peakline::torch_part;
     if (host->interface_version != kInterfaceVersion) {
         return InstallResult::kWrongInterface;
     }
     g_installed_host = *host;
     g_native = cca::allocator.load();
+    part->current_stream = current_stream;
     if (backend == Backend::kObserve) {
         observe_functions();
         return InstallResult::kInstalled;
@@ -144,6 +185,7 @@ peakline_torch_install(const peakline::torch_part::Host* host,
     } else {
         g_ours = install_pluggable(g_installed_host, backend, g_native);
     }
+    part->attach_tracker = attach_tracker_once;
     observe_functions();
     return is_torchs_own ? InstallResult::kInstalled : InstallResult::kOverProgramsAllocator;
 }

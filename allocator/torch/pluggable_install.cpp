@@ -8,6 +8,8 @@
 
 #include <cuda_runtime_api.h>
 
+#include "delegate.h"
+
 namespace peakline::torch_part {
 namespace {
 
@@ -35,7 +37,7 @@ void* recorded(ssize_t bytes, int device, cudaStream_t stream, Call call) {
     if (bytes <= 0) {
         return nullptr;
     }
-    g_host->begin_alloc(static_cast<size_t>(bytes));
+    g_host->begin_alloc(static_cast<size_t>(bytes), reinterpret_cast<uint64_t>(stream));
     void* address = nullptr;
     try {
         address = call();
@@ -92,10 +94,11 @@ void free_plain(void* address, size_t, int device, cudaStream_t) {
 
 void init_native(int device_count) {
     g_native->init(device_count);
-    attach_tracker_once();
+    observe_native_allocator();
 }
 
 void record_stream_native(void* address, cudaStream_t stream) {
+    attach_tracker_once();
     // The native allocator ignores pointers whose deleter is not its own.
     const auto device = c10::Device(c10::kCUDA, c10::cuda::current_device());
     c10::DataPtr pointer(address, address, g_native->raw_deleter(), device);

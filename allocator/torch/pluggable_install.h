@@ -13,7 +13,4 @@ namespace peakline::torch_part {
 c10::cuda::CUDACachingAllocator::CUDAAllocator* install_pluggable(
     const Host& host, Backend backend, c10::cuda::CUDACachingAllocator::CUDAAllocator* native);
 
-// Attaches the tracker to the native allocator once it is initialised.
-void attach_tracker_once();
-
 }  // namespace peakline::torch_part

@@ -9,7 +9,10 @@
 namespace peakline::torch_part {
 
 // Raised with every change of this file; both sides compare it.
-inline constexpr uint32_t kInterfaceVersion = 2;
+inline constexpr uint32_t kInterfaceVersion = 3;
+
+// begin_alloc: on the stream that is current on the device the allocator chooses.
+inline constexpr uint64_t kCurrentStream = ~uint64_t{0};
 
 // What the part calls. All functions are safe on any thread, never throw, never call torch.
 struct Host {
@@ -18,18 +21,20 @@ struct Host {
     // Around one call of the allocator. end_alloc returns whether the allocator reported the
     // block itself (c10::reportMemoryUsageToProfiler); if not, it was recorded with its requested
     // size, and the part must announce its free through block_freed. address null: it failed.
-    void (*begin_alloc)(size_t requested_bytes);
+    void (*begin_alloc)(size_t requested_bytes, uint64_t stream);
     bool (*end_alloc)(void* address, int device, void* stream);
     void (*block_freed)(void* address, int device);  // before the real free
 
-    // From the allocator's trace tracker, under its lock.
+    // From the allocator's trace tracker, under its lock. See Note [A tracker only where needed].
+    void (*tracker_attached)();  // from now on every completed free is told before it is reported
     void (*traced_alloc)(uint64_t address, uint64_t requested_bytes, void* stream);
     void (*free_completed)(uint64_t address);
-    void (*segment)(uint32_t action,  // format::SegmentAction
+    void (*segment)(uint32_t action,  // format::SegmentAction: kMap, kUnmap
                     int device,
                     void* stream,
                     uint64_t address,
                     uint64_t bytes);
+    // From the allocator's out-of-memory observer.
     void (*out_of_memory)(int device, uint64_t requested_bytes, uint64_t device_free_bytes);
 
     // Around the execution of one autograd node on this thread.
@@ -38,6 +43,14 @@ struct Host {
     // Around a record_function region of this thread.
     void (*begin_scope)(const char* name);
     void (*end_scope)(const char* name);
+};
+
+// What the part offers in return. Empty where it is not installed.
+struct Part {
+    // The handle of the stream that is current on this thread; safe under the allocator's lock.
+    uint64_t (*current_stream)(int device) = nullptr;
+    // Safe on any thread that does not hold the allocator's lock; the first call counts.
+    void (*attach_tracker)() = nullptr;
 };
 
 enum class Backend : int32_t {
@@ -57,7 +70,7 @@ enum class InstallResult : int32_t {
     kOverProgramsAllocator = 3,
 };
 
-using InstallFunction = InstallResult (*)(const Host* host, Backend backend, const void* reserved);
+using InstallFunction = InstallResult (*)(const Host* host, Backend backend, Part* part);
 inline constexpr char kInstallSymbol[] = "peakline_torch_install";
 // Whether our allocator is still the current one: a program may replace it later.
 using IsCurrentFunction = bool (*)();

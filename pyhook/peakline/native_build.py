@@ -21,7 +21,7 @@ from pathlib import Path
 PACKAGE_FOLDER = Path(__file__).resolve().parent
 NATIVE_FOLDER = PACKAGE_FOLDER / "_native"
 # Of torch_part.h: both sides of the border must agree.
-INTERFACE_VERSION = 2
+INTERFACE_VERSION = 3
 
 # Names that some torch versions have and others lack; each becomes PEAKLINE_HAS_<name>.
 _OPTIONAL_NAMES = (

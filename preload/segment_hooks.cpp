@@ -1,0 +1,201 @@
+#include "segment_hooks.h"
+
+#include <atomic>
+#include <new>
+
+#include <dlfcn.h>
+
+#include "allocator/capture/thread_state.h"
+#include "allocator/record/live_set.h"
+#include "allocator/record/recorder.h"
+#include "got_patch.h"
+
+namespace peakline::preload {
+namespace {
+
+using record::LiveBlock;
+using record::Recorder;
+
+using MallocFunction = int (*)(void**, size_t);
+using FreeFunction = int (*)(void*);
+// c10::cuda::current_device()
+constexpr char kCurrentDeviceSymbol[] = "_ZN3c104cuda14current_deviceEv";
+using CurrentDeviceFunction = int8_t (*)();
+constexpr char kLibrary[] = "libc10_cuda";
+
+// Set before the imports are redirected.
+MallocFunction g_real_malloc = nullptr;
+FreeFunction g_real_free = nullptr;
+CurrentDeviceFunction g_current_device = nullptr;
+const torch_part::Part* g_part = nullptr;
+
+// What a segment was, for the record of its end.
+struct Segments {
+    record::LeafLock lock;
+    record::LiveSet live;  // Guarded by lock.
+};
+Segments* g_segments = nullptr;
+
+// relaxed: written and compared under torch's lock of the device, or by a hint that may be wrong.
+std::atomic<uint64_t> g_reserved_bytes[record::kMaxDevices];
+std::atomic<bool> g_wants_tracker{false};
+std::atomic<bool> g_has_tracker{false};
+
+uint64_t stream_of(uint32_t device) {
+    const capture::ThreadState* state = capture::g_thread_state;
+    if (state != nullptr && state->pending.active &&
+        state->pending.stream != torch_part::kCurrentStream) {
+        return state->pending.stream;
+    }
+    return g_part->current_stream != nullptr ? g_part->current_stream(static_cast<int>(device)) : 0;
+}
+
+void record_segment(format::SegmentAction action, const LiveBlock& segment) {
+    Recorder::instance().record_segment(
+        action, segment.device, segment.context, segment.address, segment.block_bytes);
+}
+
+int malloc_hook(void** address, size_t bytes) {
+    const int error = g_real_malloc(address, bytes);
+    if (error != 0) {
+        return error;
+    }
+    const auto device = static_cast<uint32_t>(g_current_device());
+    if (device >= record::kMaxDevices) {
+        return error;
+    }
+    LiveBlock segment{};
+    segment.address = reinterpret_cast<uint64_t>(*address);
+    segment.block_bytes = bytes;
+    segment.device = static_cast<uint16_t>(device);
+    segment.context = Recorder::instance().table().intern_stream(stream_of(device));
+    g_reserved_bytes[device].fetch_add(bytes, std::memory_order_relaxed);
+    {
+        const record::LockGuard guard(g_segments->lock);
+        if (LiveBlock* stale = g_segments->live.find(segment.address)) {
+            g_segments->live.erase(stale);
+        }
+        g_segments->live.insert(segment);
+    }
+    record_segment(format::SegmentAction::kAlloc, segment);
+    return error;
+}
+
+// The record comes first: another thread may get the address as soon as it is free.
+int free_hook(void* address) {
+    LiveBlock segment{};
+    if (address != nullptr) {
+        const record::LockGuard guard(g_segments->lock);
+        if (LiveBlock* found = g_segments->live.find(reinterpret_cast<uint64_t>(address))) {
+            segment = *found;
+            g_segments->live.erase(found);
+        }
+    }
+    if (segment.address != 0) {
+        g_reserved_bytes[segment.device].fetch_sub(segment.block_bytes, std::memory_order_relaxed);
+        record_segment(format::SegmentAction::kFree, segment);
+    }
+    return g_real_free(address);
+}
+
+void want_tracker() {
+    // relaxed: the next allocation of any thread acts on it, sooner or later.
+    g_wants_tracker.store(!g_has_tracker.load(std::memory_order_relaxed),
+                          std::memory_order_relaxed);
+}
+
+void* find_symbol(const char* library, const char* symbol) {
+    void* handle = dlopen(library, RTLD_NOLOAD | RTLD_LAZY);
+    return handle != nullptr ? dlsym(handle, symbol) : nullptr;
+}
+
+// By the handle of libc10_cuda: the runtime it is linked to answers. Somebody else may stand
+// before that one: see redirect().
+bool find_real_functions() {
+    g_real_malloc = reinterpret_cast<MallocFunction>(find_symbol("libc10_cuda.so", "cudaMalloc"));
+    g_real_free = reinterpret_cast<FreeFunction>(find_symbol("libc10_cuda.so", "cudaFree"));
+    g_current_device = reinterpret_cast<CurrentDeviceFunction>(
+        find_symbol("libc10_cuda.so", kCurrentDeviceSymbol));
+    return g_real_malloc != nullptr && g_real_free != nullptr && g_current_device != nullptr;
+}
+
+template <class Function>
+bool redirect(const char* symbol, Function hook, Function* real) {
+    void* previous = nullptr;
+    const int slots = redirect_imports(symbol, kLibrary, reinterpret_cast<void*>(hook), &previous);
+    if (previous != nullptr) {
+        *real = reinterpret_cast<Function>(previous);
+    }
+    return slots > 0;
+}
+
+bool set_up(const torch_part::Part& part) {
+    if (g_segments != nullptr) {
+        return true;
+    }
+    alignas(Segments) static unsigned char storage[sizeof(Segments)];
+    auto* segments = new (storage) Segments;
+    if (!segments->live.init(size_t{1} << 10) || !find_real_functions()) {
+        return false;
+    }
+    g_part = &part;
+    g_segments = segments;
+    return true;
+}
+
+}  // namespace
+
+void hook_segment_imports(const torch_part::Part& part) {
+    static bool hooked = false;
+    if (!set_up(part)) {
+        want_tracker();
+        return;
+    }
+    const bool sees_frees = redirect("cudaFree", free_hook, &g_real_free);
+    hooked = (redirect("cudaMalloc", malloc_hook, &g_real_malloc) && sees_frees) || hooked;
+    if (!hooked) {
+        want_tracker();
+    }
+}
+
+void count_mapped(uint32_t device, int64_t bytes) {
+    if (device < record::kMaxDevices) {
+        g_reserved_bytes[device].fetch_add(static_cast<uint64_t>(bytes), std::memory_order_relaxed);
+    }
+}
+
+void check_reserved(uint32_t device, uint64_t reserved_bytes) {
+    if (device < record::kMaxDevices &&
+        __builtin_expect(g_reserved_bytes[device].load(std::memory_order_relaxed) != reserved_bytes,
+                         0)) {
+        g_reserved_bytes[device].store(reserved_bytes, std::memory_order_relaxed);
+        want_tracker();
+    }
+}
+
+bool wants_tracker() {
+    return __builtin_expect(g_wants_tracker.load(std::memory_order_relaxed), 0);
+}
+
+void tracker_is_attached() {
+    g_has_tracker.store(true, std::memory_order_relaxed);
+    g_wants_tracker.store(false, std::memory_order_relaxed);
+}
+
+void prepare_fork_segments() {
+    if (g_segments != nullptr) {
+        g_segments->lock.lock();
+    }
+}
+void parent_after_fork_segments() {
+    if (g_segments != nullptr) {
+        g_segments->lock.unlock();
+    }
+}
+void child_after_fork_segments() {
+    if (g_segments != nullptr) {
+        g_segments->lock.reset_after_fork();
+    }
+}
+
+}  // namespace peakline::preload

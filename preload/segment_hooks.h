@@ -1,0 +1,29 @@
+// Segments that the native allocator obtains from cudaMalloc and gives back to cudaFree, seen
+// through the import table of libc10_cuda: without a trace tracker, which costs at every block.
+// See Note [A tracker only where needed] in allocator/torch/install.cpp.
+#pragma once
+
+#include <cstdint>
+
+#include "allocator/torch/torch_part.h"
+
+namespace peakline::preload {
+
+// Redirects the two imports. Where there are none (a static runtime), a tracker is wanted.
+void hook_segment_imports(const torch_part::Part& part);
+
+// A segment that the tracker told: expandable segments grow and shrink in place.
+void count_mapped(uint32_t device, int64_t bytes);
+
+// `reserved_bytes`: torch's own total, at a block. Where it is not that of the segments seen, some
+// come from elsewhere and a tracker is wanted. A few nanoseconds; any lock may be held.
+void check_reserved(uint32_t device, uint64_t reserved_bytes);
+// True at most until the tracker was attached.
+bool wants_tracker();
+void tracker_is_attached();
+
+void prepare_fork_segments();
+void parent_after_fork_segments();
+void child_after_fork_segments();
+
+}  // namespace peakline::preload
