@@ -67,7 +67,7 @@ int malloc_hook(void** address, size_t bytes) {
     LiveBlock segment{};
     segment.address = reinterpret_cast<uint64_t>(*address);
     segment.block_bytes = bytes;
-    segment.device = static_cast<uint16_t>(device);
+    segment.device = static_cast<uint8_t>(device);
     segment.context = Recorder::instance().table().intern_stream(stream_of(device));
     g_reserved_bytes[device].fetch_add(bytes, std::memory_order_relaxed);
     {
