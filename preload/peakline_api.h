@@ -68,6 +68,29 @@ struct PeaklineStatus {
     char note[256];  // why something is not recorded, "" when all is
 };
 void peakline_status(PeaklineStatus* status);
+// What the objects of the program tell: see pyhook/instances.h and pyhook/safe_point.h. Call all
+// of these with the GIL held.
+void peakline_watch_methods(uint64_t first_code, uint64_t second_code);
+uint64_t peakline_own_instance();
+// Names the object at this address; null: not known. Returns its id, 0 when there is no room.
+uint32_t peakline_name_instance(uint64_t address,
+                                const char* class_name,
+                                const char* root,
+                                const char* path);
+void peakline_instance_died(uint64_t address);
+// kind: peakline::format::TensorKind. Returns the id of this tensor.
+uint32_t peakline_define_tensor(uint32_t kind,
+                                const char* name,
+                                const char* detail,
+                                uint32_t instance);
+struct PeaklineToldTensor {
+    uint64_t address;  // of its storage
+    uint32_t tensor;
+};
+// Returns how many addresses belong to no block.
+size_t peakline_tell_tensors(uint32_t kind, const PeaklineToldTensor* tensors, size_t count);
+void peakline_safe_point(uint32_t reason);
+
 // Peak or present level of a device in bytes; measure: 0 allocated, 1 requested.
 uint64_t peakline_device_bytes(uint32_t device, uint32_t measure, int32_t peak);
 

@@ -5,6 +5,7 @@
 #include <new>
 
 #include <dlfcn.h>
+#include <unistd.h>
 
 #define XXH_INLINE_ALL
 #include <xxhash.h>
@@ -38,6 +39,9 @@ using SequenceFunction = uint64_t (*)();
 // at::RecordFunction::currentThreadId(): the thread number the backward side will tell.
 constexpr char kThreadIdSymbol[] = "_ZN2at14RecordFunction15currentThreadIdEv";
 using ThreadIdFunction = uint64_t (*)();
+
+constexpr uint32_t kAfterOptimizerStep = 2;  // SafePoint of pyhook/safe_point.h
+constexpr uint32_t kAfterOutOfMemory = 8;
 
 // Set once before the imports are redirected.
 ReportFunction g_real_report = nullptr;
@@ -226,6 +230,7 @@ void out_of_memory(int device, uint64_t requested_bytes, uint64_t device_free_by
             requested_bytes,
             device_free_bytes);
     }
+    capture::object_side().request_safe_point(kAfterOutOfMemory);
 }
 
 // The name is torch's for the duration of the call only.
@@ -272,8 +277,14 @@ void begin_scope(const char* name) {
     record_scope(format::ScopeAction::kBegin, name);
 }
 
+// After a step gradients and optimizer state are all there, and may be looked at on the thread
+// that made the step.
 void end_scope(const char* name) {
+    constexpr char kStep[] = "Optimizer.step#";
     record_scope(format::ScopeAction::kEnd, name);
+    if (strncmp(name, kStep, sizeof kStep - 1) == 0 && gettid() == getpid()) {
+        capture::object_side().request_safe_point(kAfterOptimizerStep);
+    }
 }
 
 void* find_in(const char* library, const char* symbol) {

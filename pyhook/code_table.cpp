@@ -4,6 +4,7 @@
 
 #include <sys/mman.h>
 
+#include "instances.h"
 #include "thread_scratch.h"
 
 namespace peakline::pyhook {
@@ -12,6 +13,8 @@ namespace {
 constexpr unsigned kCapacityBits = 16;
 constexpr size_t kCapacity = size_t{1} << kCapacityBits;
 constexpr size_t kMaxUsed = kCapacity / 4 * 3;
+constexpr uint32_t kMaxKeySerial = 1U << 26;
+constexpr uint64_t kMaxKeyOffset = uint64_t{1} << 20;
 constexpr size_t kFrameCapacity = size_t{1} << 16;
 
 struct FrameKey {
@@ -19,8 +22,11 @@ struct FrameKey {
     uint64_t high;  // the key itself: equality is exact
 };
 
-FrameKey key_of(uint32_t serial, int64_t byte_offset) {
-    const uint64_t key = uint64_t{serial} << 32 | static_cast<uint32_t>(byte_offset);
+// Code objects are smaller than 2^20 bytes and there are fewer serials than 2^26, or the frame is
+// not cached: see intern_frame_slow.
+FrameKey key_of(uint32_t serial, int64_t byte_offset, uint32_t instance) {
+    const uint64_t key =
+        uint64_t{serial} << 38 | static_cast<uint64_t>(byte_offset) << 18 | instance;
     const uint64_t mixed = key * 0x9E3779B97F4A7C15U;
     return {mixed ^ mixed >> 32, key};
 }
@@ -94,6 +100,7 @@ void CodeTable::remove(Entry* entry) {
 
 uint32_t CodeTable::intern_frame_slow(const CodeReader& reader,
                                       const RawFrame& frame,
+                                      uint32_t instance,
                                       record::StackTable& table,
                                       char* text) {
     Entry entry{};
@@ -104,12 +111,15 @@ uint32_t CodeTable::intern_frame_slow(const CodeReader& reader,
     if (entry.file == 0 && !name_code_slow(reader, frame, table, text, &entry)) {
         return 0;
     }
-    const FrameKey key = key_of(entry.serial, reader.byte_offset(frame));
-    uint32_t id = entry.serial == 0 ? 0 : frames_->find(key.low, key.high);
+    const int64_t offset = reader.byte_offset(frame);
+    const bool fits = entry.serial != 0 && entry.serial < kMaxKeySerial &&
+                      static_cast<uint64_t>(offset) < kMaxKeyOffset && instance <= kMaxInstances;
+    const FrameKey key = key_of(entry.serial, offset, instance);
+    uint32_t id = fits ? frames_->find(key.low, key.high) : 0;
     if (id == 0) {
         id = table.intern_python_frame(
-            entry.file, entry.name, entry.qualified_name, reader.line(frame));
-        if (id != 0 && entry.serial != 0) {
+            entry.file, entry.name, entry.qualified_name, reader.line(frame), instance);
+        if (id != 0 && fits) {
             frames_->insert(key.low, key.high, id);
         }
     }

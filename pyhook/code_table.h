@@ -31,11 +31,17 @@ public:
     uint64_t epoch() const { return epoch_.load(std::memory_order_relaxed); }
 
     // The id of this frame in `table`, 0 when one of the two tables is full. The frame is visible
-    // (CodeReader::is_visible) and runs on this thread. `text` has room for kMaxTextBytes.
+    // (CodeReader::is_visible) and runs on this thread, a method of `instance`. `text` has room for
+    // kMaxTextBytes.
     uint32_t intern_frame_slow(const CodeReader& reader,
                                const RawFrame& frame,
+                               uint32_t instance,
                                record::StackTable& table,
                                char* text);
+
+    // Cached raw stacks may have become wrong for another reason than the death of code.
+    // relaxed: see Note [Code epoch].
+    void bump_epoch() { epoch_.fetch_add(1, std::memory_order_relaxed); }
 
     // Registers a code object without names.
     void watch(uint64_t code);

@@ -29,6 +29,11 @@ RawFrame read_frame(const void* frame) {
 }
 
 template <const PythonLayout& kLayout>
+uint64_t read_first_local(const void* frame) {
+    return read_at<uint64_t>(frame, kLayout.frame_locals) & kLayout.code_mask;
+}
+
+template <const PythonLayout& kLayout>
 bool is_shim(const void* frame) {
     if constexpr (kLayout.frame_owner != 0) {
         return read_at<uint8_t>(frame, kLayout.frame_owner) >= kFirstShimOwner;
@@ -43,22 +48,30 @@ size_t walk(ThreadStateGetter getter, RawFrame* out, size_t capacity, bool* trun
     if (thread == nullptr) {
         return 0;
     }
+    const uint64_t first = g_watched_methods.codes[0].load(std::memory_order_relaxed);
+    const uint64_t second = g_watched_methods.codes[1].load(std::memory_order_relaxed);
     size_t count = 0;
     for (const void* frame = top_frame<kLayout>(thread); frame != nullptr;
          frame = read_at<const void*>(frame, kLayout.frame_previous)) {
         if (is_shim<kLayout>(frame)) {
             continue;
         }
-        if (count == capacity) {
+        if (count >= capacity) {
             *truncated = true;
             break;
         }
-        out[count++] = read_frame<kLayout>(frame);
+        const RawFrame raw = read_frame<kLayout>(frame);
+        out[count++] = raw;
+        if (__builtin_expect(raw.code == first || raw.code == second, 0)) {
+            out[count++] = {kInstanceMark, read_first_local<kLayout>(frame)};
+        }
     }
     return count;
 }
 
 }  // namespace
+
+constinit WatchedMethods g_watched_methods{kNoMethod, kNoMethod};
 
 Walker walker_for(const PythonLayout& layout) {
     switch (layout.minor) {

@@ -3,6 +3,7 @@
 // Callers: python_stack.cpp and the self-test.
 #pragma once
 
+#include <atomic>
 #include <cstddef>
 #include <cstdint>
 
@@ -17,6 +18,24 @@ struct RawFrame {
 };
 static_assert(sizeof(RawFrame) == 16);
 
+// Note [Instances in stacks]
+// All layers of a model run the same lines: which module runs is told by the first local variable
+// of Module._wrapped_call_impl, `self`. So after a frame of a watched method the walk writes one
+// more entry: code kInstanceMark (no code object has this address), position the object's address.
+// It is hashed like a frame. The frame owns the object, so it lives as long as the frame runs.
+inline constexpr uint64_t kInstanceMark = 1;
+// Entries that may stand beyond the capacity given to a walk.
+inline constexpr size_t kWalkSlack = 1;
+
+// The methods whose first local variable is part of a stack. kNoMethod is no address of code, and
+// not 0, which a frame without code would match.
+inline constexpr uint64_t kNoMethod = ~uint64_t{0};
+struct WatchedMethods {
+    // relaxed: set under the GIL before the methods run with anything to tell.
+    std::atomic<uint64_t> codes[2];
+};
+extern WatchedMethods g_watched_methods;
+
 // Note [Walking without the GIL]
 // A thread pushes and pops its own frames, and it is here now, so its chain cannot change while
 // we follow it. The running frames own their code objects, so those live at least as long. No
@@ -28,6 +47,7 @@ static_assert(sizeof(RawFrame) == 16);
 // getters return whoever holds the GIL (3.10, 3.11) or nothing when this thread released it
 // (3.12+), and a thread of C++ gets a new state at each PyGILState_Ensure, so none may be kept.
 using ThreadStateGetter = void* (*)();
+// `out` has room for `capacity` and kWalkSlack more entries.
 using Walker = size_t (*)(ThreadStateGetter getter,
                           RawFrame* out,
                           size_t capacity,

@@ -160,6 +160,95 @@ PyObject* device_bytes(PyObject*, PyObject* arguments) {
     return PyLong_FromUnsignedLongLong(peakline_device_bytes(device, measure, peak));
 }
 
+// ---- objects of the program: for torch_objects.py ---------------------------------------------
+
+uint64_t address_of(PyObject* object) {
+    return reinterpret_cast<uint64_t>(object);
+}
+
+PyObject* watch_methods(PyObject*, PyObject* arguments) {
+    PyObject* first = nullptr;
+    PyObject* second = nullptr;
+    if (!PyArg_ParseTuple(arguments, "OO", &first, &second)) {
+        return nullptr;
+    }
+    peakline_watch_methods(first == Py_None ? 0 : address_of(first),
+                           second == Py_None ? 0 : address_of(second));
+    Py_RETURN_NONE;
+}
+
+PyObject* own_instance(PyObject*, PyObject*) {
+    return PyLong_FromUnsignedLongLong(peakline_own_instance());
+}
+
+PyObject* name_instance(PyObject*, PyObject* arguments) {
+    PyObject* object = nullptr;
+    const char* class_name = nullptr;
+    const char* root = nullptr;
+    const char* path = nullptr;
+    if (!PyArg_ParseTuple(arguments, "Oszz", &object, &class_name, &root, &path)) {
+        return nullptr;
+    }
+    return PyLong_FromUnsignedLong(
+        peakline_name_instance(address_of(object), class_name, root, path));
+}
+
+PyObject* instance_died(PyObject*, PyObject* address) {
+    const uint64_t value = PyLong_AsUnsignedLongLong(address);
+    if (PyErr_Occurred() != nullptr) {
+        return nullptr;
+    }
+    peakline_instance_died(value);
+    Py_RETURN_NONE;
+}
+
+PyObject* define_tensor(PyObject*, PyObject* arguments) {
+    unsigned kind = 0;
+    const char* name = nullptr;
+    const char* detail = nullptr;
+    unsigned instance = 0;
+    if (!PyArg_ParseTuple(arguments, "IszI", &kind, &name, &detail, &instance)) {
+        return nullptr;
+    }
+    return PyLong_FromUnsignedLong(peakline_define_tensor(kind, name, detail, instance));
+}
+
+// (kind, [address, tensor, address, tensor, ...])
+PyObject* tell_tensors(PyObject*, PyObject* arguments) {
+    unsigned kind = 0;
+    PyObject* list = nullptr;
+    if (!PyArg_ParseTuple(arguments, "IO!", &kind, &PyList_Type, &list)) {
+        return nullptr;
+    }
+    constexpr size_t kAtOnce = 128;
+    PeaklineToldTensor told[kAtOnce];
+    size_t count = 0;
+    size_t unknown_count = 0;
+    for (Py_ssize_t i = 0; i + 1 < PyList_Size(list); i += 2) {
+        told[count].address = PyLong_AsUnsignedLongLong(PyList_GetItem(list, i));
+        told[count].tensor =
+            static_cast<uint32_t>(PyLong_AsUnsignedLong(PyList_GetItem(list, i + 1)));
+        if (PyErr_Occurred() != nullptr) {
+            return nullptr;
+        }
+        if (++count == kAtOnce) {
+            unknown_count += peakline_tell_tensors(kind, told, count);
+            count = 0;
+        }
+    }
+    unknown_count += peakline_tell_tensors(kind, told, count);
+    return PyLong_FromSize_t(unknown_count);
+}
+
+PyObject* safe_point(PyObject*, PyObject* reason) {
+    const unsigned long value = PyLong_AsUnsignedLong(reason);
+    if (PyErr_Occurred() != nullptr) {
+        return nullptr;
+    }
+    peakline_safe_point(static_cast<uint32_t>(value));
+    Py_RETURN_NONE;
+}
+
 PyMethodDef kMethods[] = {
     {"switch_allocator", switch_allocator, METH_NOARGS, "Put the recorder in place."},
     {"attach_python", attach_python, METH_NOARGS, "Find and verify the interpreter."},
@@ -174,6 +263,13 @@ PyMethodDef kMethods[] = {
     {"summary_trace", summary_trace, METH_NOARGS, "A trace with the live sets at peak and now."},
     {"status", status, METH_NOARGS, "Counters and state of the recorder."},
     {"device_bytes", device_bytes, METH_VARARGS, "Bytes of a device (device, measure, peak)."},
+    {"watch_methods", watch_methods, METH_VARARGS, "Stacks tell `self` of two code objects."},
+    {"own_instance", own_instance, METH_NOARGS, "Address of the innermost watched `self`."},
+    {"name_instance", name_instance, METH_VARARGS, "Name an object (object, class, root, path)."},
+    {"instance_died", instance_died, METH_O, "The object at this address is gone."},
+    {"define_tensor", define_tensor, METH_VARARGS, "Id of (kind, name, detail, instance)."},
+    {"tell_tensors", tell_tensors, METH_VARARGS, "Storages (kind, [address, tensor, ...])."},
+    {"safe_point", safe_point, METH_O, "Look at the program's objects now."},
     {nullptr, nullptr, 0, nullptr},
 };
 

@@ -58,6 +58,8 @@ const char* load_python_api(PythonApi* api) {
         PEAKLINE_SYMBOL(PyCode_Type, kRequired),
         PEAKLINE_SYMBOL(PyThreadState_EnterTracing, kOptional),
         PEAKLINE_SYMBOL(PyThreadState_LeaveTracing, kOptional),
+        PEAKLINE_SYMBOL(Py_AddPendingCall, kOptional),
+        PEAKLINE_SYMBOL(PyDict_GetItemString, kOptional),
         PEAKLINE_SYMBOL(_PyRuntime, kOptional),
     };
 #undef PEAKLINE_SYMBOL

@@ -58,6 +58,10 @@ struct PythonApi {
     Object* (*PyFrame_GetCode)(Object* frame);
     int (*PyFrame_GetLineNumber)(Object* frame);
 
+    // For safe points only.
+    int (*Py_AddPendingCall)(int (*function)(void*), void* argument);
+    Object* (*PyDict_GetItemString)(Object* dict, const char* key);
+
     // May be absent in some versions.
     void (*PyThreadState_EnterTracing)(Object* thread);  // 3.11+
     void (*PyThreadState_LeaveTracing)(Object* thread);

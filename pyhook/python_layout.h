@@ -31,6 +31,7 @@ struct PythonLayout {
     uint16_t frame_previous;
     uint16_t frame_position;
     uint16_t frame_owner;    // 0: every frame is a Python frame
+    uint16_t frame_locals;   // the first local variable
     bool position_is_index;  // 3.10: f_lasti, a signed count of 2-byte code units
     uint64_t code_mask;      // clears the tags of a _PyStackRef
 
@@ -54,35 +55,35 @@ inline constexpr uint64_t kTaggedPointer = ~uint64_t{3};
 // clang-format off
 inline constexpr PythonLayout kLayout310 = {
     .minor = 10, .thread_frame = 24, .thread_frame_is_cframe = false, .cframe_frame = 0,
-    .frame_code = 32, .frame_previous = 24, .frame_position = 96, .frame_owner = 0,
+    .frame_code = 32, .frame_previous = 24, .frame_position = 96, .frame_owner = 0, .frame_locals = 352,
     .position_is_index = true, .code_mask = kPlainPointer,
     .code_first_line = 40, .code_file = 104, .code_name = 112, .code_qualified_name = 112,
     .code_line_table = 120, .code_first_traceable = 0, .code_bytecode = 0,
     .ascii_bytes = 48, .compact_bytes = 72};
 inline constexpr PythonLayout kLayout311 = {
     .minor = 11, .thread_frame = 56, .thread_frame_is_cframe = true, .cframe_frame = 8,
-    .frame_code = 32, .frame_previous = 48, .frame_position = 56, .frame_owner = 0,
+    .frame_code = 32, .frame_previous = 48, .frame_position = 56, .frame_owner = 0, .frame_locals = 72,
     .position_is_index = false, .code_mask = kPlainPointer,
     .code_first_line = 72, .code_file = 112, .code_name = 120, .code_qualified_name = 128,
     .code_line_table = 136, .code_first_traceable = 168, .code_bytecode = 184,
     .ascii_bytes = 48, .compact_bytes = 72};
 inline constexpr PythonLayout kLayout312 = {
     .minor = 12, .thread_frame = 56, .thread_frame_is_cframe = true, .cframe_frame = 0,
-    .frame_code = 0, .frame_previous = 8, .frame_position = 56, .frame_owner = 70,
+    .frame_code = 0, .frame_previous = 8, .frame_position = 56, .frame_owner = 70, .frame_locals = 72,
     .position_is_index = false, .code_mask = kPlainPointer,
     .code_first_line = 68, .code_file = 112, .code_name = 120, .code_qualified_name = 128,
     .code_line_table = 136, .code_first_traceable = 176, .code_bytecode = 192,
     .ascii_bytes = 40, .compact_bytes = 56};
 inline constexpr PythonLayout kLayout313 = {
     .minor = 13, .thread_frame = 72, .thread_frame_is_cframe = false, .cframe_frame = 0,
-    .frame_code = 0, .frame_previous = 8, .frame_position = 56, .frame_owner = 70,
+    .frame_code = 0, .frame_previous = 8, .frame_position = 56, .frame_owner = 70, .frame_locals = 72,
     .position_is_index = false, .code_mask = kPlainPointer,
     .code_first_line = 68, .code_file = 112, .code_name = 120, .code_qualified_name = 128,
     .code_line_table = 136, .code_first_traceable = 184, .code_bytecode = 200,
     .ascii_bytes = 40, .compact_bytes = 56};
 inline constexpr PythonLayout kLayout314 = {
     .minor = 14, .thread_frame = 72, .thread_frame_is_cframe = false, .cframe_frame = 0,
-    .frame_code = 0, .frame_previous = 8, .frame_position = 56, .frame_owner = 74,
+    .frame_code = 0, .frame_previous = 8, .frame_position = 56, .frame_owner = 74, .frame_locals = 80,
     .position_is_index = false, .code_mask = kTaggedPointer,
     .code_first_line = 68, .code_file = 112, .code_name = 120, .code_qualified_name = 128,
     .code_line_table = 136, .code_first_traceable = 192, .code_bytecode = 208,
@@ -96,6 +97,7 @@ inline constexpr std::array<const PythonLayout*, 5> kLayouts = {
 inline constexpr uint16_t kObjectType = 8;
 inline constexpr uint16_t kVarObjectSize = 16;
 inline constexpr uint16_t kBytesData = 32;
+inline constexpr uint16_t kTypeName = 24;
 inline constexpr uint16_t kTypeDealloc = 48;
 inline constexpr uint16_t kUnicodeLength = 16;
 inline constexpr uint16_t kUnicodeState = 32;

@@ -8,6 +8,7 @@
 #include "code_table.h"
 #include "python_api.h"
 #include "python_stack.h"
+#include "safe_point.h"
 #include "self_test.h"
 #include "walk_gate.h"
 
@@ -74,6 +75,8 @@ bool sees_code_deaths() {
 }
 
 Object* hook_exit(Object*, Object*) {
+    run_safe_point(SafePoint::kLastLook);
+    forget_safe_points();
     close_gate_to_others_slow();
     return g_api.PyLong_FromLong(0);
 }
@@ -148,6 +151,7 @@ AttachResult attach_once() {
         return off(version, "its end cannot be watched");
     }
     open_gate(*layout, g_api.PyGILState_GetThisThreadState);
+    load_safe_points(g_api);
     return {PythonSupport::kOn, ""};
 }
 

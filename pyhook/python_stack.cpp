@@ -6,7 +6,9 @@
 #include "allocator/record/trace_format.h"
 #include "code_reader.h"
 #include "code_table.h"
+#include "instances.h"
 #include "python_runtime.h"
+#include "safe_point.h"
 #include "stack_hash.h"
 #include "thread_scratch.h"
 #include "walk_gate.h"
@@ -54,16 +56,30 @@ private:
     bool entered_;
 };
 
+// Names are asked of the program when a stack shows a module for the first time.
+void ask_for_names() {
+    if (g_instances.take_news()) {
+        request_safe_point(SafePoint::kNewInstance);
+    }
+}
+
 // Root first, so that stacks share their callers. 0 when a table is full.
 uint32_t intern_stack_slow(record::StackTable& table, ThreadScratch& scratch, size_t count) {
     const CodeReader& reader = code_reader();
     uint32_t node = 0;
+    uint32_t instance = 0;
     for (size_t i = count; i > 0; --i) {
         const RawFrame& raw = scratch.frames[i - 1];
+        if (raw.code == kInstanceMark) {
+            instance = g_instances.intern_slow(raw.position, table);
+            continue;
+        }
         if (!reader.is_visible(raw)) {
             continue;
         }
-        const uint32_t frame = g_code_table.intern_frame_slow(reader, raw, table, scratch.text);
+        const uint32_t frame =
+            g_code_table.intern_frame_slow(reader, raw, instance, table, scratch.text);
+        instance = 0;
         node = frame == 0 ? 0 : table.intern_python_node(node, frame);
         if (node == 0) {
             return 0;
@@ -74,7 +90,8 @@ uint32_t intern_stack_slow(record::StackTable& table, ThreadScratch& scratch, si
 
 bool has_visible_frame(const ThreadScratch& scratch, size_t count) {
     for (size_t i = 0; i < count; ++i) {
-        if (code_reader().is_visible(scratch.frames[i])) {
+        if (scratch.frames[i].code != kInstanceMark &&
+            code_reader().is_visible(scratch.frames[i])) {
             return true;
         }
     }
@@ -100,6 +117,7 @@ uint32_t capture(record::StackTable& table, ThreadScratch& scratch, uint32_t* fl
     const uint32_t node = intern_stack_slow(table, scratch, count);
     if (node != 0) {
         g_stacks->insert(hash.low, hash.high, node);
+        ask_for_names();
     } else if (has_visible_frame(scratch, count)) {
         *flags |= format::kStackUnrecorded;
     }
@@ -115,7 +133,7 @@ bool init_python_stacks() {
     g_hash_stack = best_stack_hasher();
     g_stacks = new (std::nothrow) record::RawStackCache;
     return g_stacks != nullptr && g_stacks->init(kStackCacheCapacity) && g_code_table.init() &&
-           init_thread_scratch();
+           g_instances.init() && init_thread_scratch();
 }
 
 uint32_t capture_python_stack(record::StackTable& table, uint32_t* flags) {
@@ -135,11 +153,34 @@ uint32_t capture_python_stack(record::StackTable& table, uint32_t* flags) {
     return capture(table, *scratch, flags);
 }
 
+void watch_methods(uint64_t first, uint64_t second) {
+    g_watched_methods.codes[0].store(first == 0 ? kNoMethod : first, std::memory_order_relaxed);
+    g_watched_methods.codes[1].store(second == 0 ? kNoMethod : second, std::memory_order_relaxed);
+}
+
+uint64_t own_instance() {
+    ThreadScratch* const scratch = may_walk() ? thread_scratch() : nullptr;
+    if (scratch == nullptr) {
+        return 0;
+    }
+    const CaptureScope scope(*scratch);
+    bool truncated = false;
+    const size_t count = scope.entered() ? walk_frames(scratch->frames, kMaxFrames, &truncated) : 0;
+    for (size_t i = 0; i < count; ++i) {
+        if (scratch->frames[i].code == kInstanceMark) {
+            return scratch->frames[i].position;
+        }
+    }
+    return 0;
+}
+
 void forget_python_stacks() {
+    g_instances.forget();
     g_code_table.forget();
 }
 
 void prepare_fork() {
+    g_instances.prepare_fork();
     g_code_table.prepare_fork();
     if (g_stacks != nullptr) {
         g_stacks->prepare_fork();
@@ -151,6 +192,7 @@ void parent_after_fork() {
         g_stacks->parent_after_fork();
     }
     g_code_table.parent_after_fork();
+    g_instances.parent_after_fork();
 }
 
 void child_after_fork() {
@@ -158,6 +200,8 @@ void child_after_fork() {
         g_stacks->child_after_fork();
     }
     g_code_table.child_after_fork();
+    g_instances.child_after_fork();
+    forget_safe_points();
     free_scratch_of_lost_threads();
 }
 

@@ -5,8 +5,10 @@
 #include <dlfcn.h>
 
 #include "allocator/capture/stack_capture.h"
+#include "instances.h"
 #include "python_runtime.h"
 #include "python_stack.h"
+#include "safe_point.h"
 
 namespace peakline::pyhook {
 namespace {
@@ -40,6 +42,15 @@ __attribute__((constructor)) void register_python_side() {
                                                  prepare_fork,
                                                  parent_after_fork,
                                                  child_after_fork});
+    capture::set_object_side(capture::ObjectSide{
+        watch_methods,
+        own_instance,
+        [](record::StackTable& table, uint64_t address) {
+            return g_instances.intern_slow(address, table);
+        },
+        [](uint64_t address) { g_instances.died(address); },
+        [](uint32_t reason) { request_safe_point(static_cast<SafePoint>(reason)); },
+        [](uint32_t reason) { run_safe_point(static_cast<SafePoint>(reason)); }});
 }
 
 }  // namespace

@@ -23,7 +23,7 @@ struct ThreadScratch {  // NOLINT(clang-analyzer-optin.performance.Padding): see
     // Hashed together with the frames after it, see python_stack.cpp; 16-byte loads that cross a
     // cache line would cost a third of the hash.
     alignas(64) RawFrame header;
-    RawFrame frames[kMaxFrames];
+    RawFrame frames[kMaxFrames + kWalkSlack];
     char text[kMaxTextBytes];
 };
 

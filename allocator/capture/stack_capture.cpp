@@ -25,7 +25,23 @@ PythonSide g_side{[](char* reason, size_t room) {
                   [] {},
                   [] {}};
 
+// The same.
+ObjectSide g_objects{[](uint64_t, uint64_t) {},
+                     [] { return uint64_t{0}; },
+                     [](record::StackTable&, uint64_t) { return uint32_t{0}; },
+                     [](uint64_t) {},
+                     [](uint32_t) {},
+                     [](uint32_t) {}};
+
 }  // namespace
+
+void set_object_side(const ObjectSide& side) {
+    g_objects = side;
+}
+
+const ObjectSide& object_side() {
+    return g_objects;
+}
 
 void set_python_side(const PythonSide& side) {
     g_side = side;

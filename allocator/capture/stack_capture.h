@@ -26,6 +26,19 @@ struct PythonSide {
     void (*child_after_fork)();
 };
 
+// Objects of the program in stacks, and moments at which it may be asked about them: see
+// pyhook/instances.h and pyhook/safe_point.h.
+struct ObjectSide {
+    // Stacks tell the first local variable of these code objects.
+    void (*watch_methods)(uint64_t first, uint64_t second);
+    // What the innermost watched method of this thread's stack tells; 0: nothing.
+    uint64_t (*own_instance)();
+    uint32_t (*instance_id)(record::StackTable& table, uint64_t address);
+    void (*instance_died)(uint64_t address);
+    void (*request_safe_point)(uint32_t reason);
+    void (*run_safe_point)(uint32_t reason);
+};
+
 struct CaptureOptions {
     bool python = true;
     bool native = true;
@@ -33,6 +46,8 @@ struct CaptureOptions {
 
 void set_python_side(const PythonSide& side);
 const PythonSide& python_side();
+void set_object_side(const ObjectSide& side);
+const ObjectSide& object_side();
 // Python stacks are taken only after a successful attach.
 bool attach_python(char* reason, size_t room);
 void set_capture_options(const CaptureOptions& options);

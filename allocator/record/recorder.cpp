@@ -292,7 +292,9 @@ size_t Recorder::tell_some_tensors(const ToldTensor* tensors, size_t count) {
     size_t told_count = 0;
     size_t unknown_count = 0;
     for (size_t i = 0; i < count; ++i) {
-        LiveBlock* const block = live_set_.find(tensors[i].address);
+        // Address 0, as tensors without storage have, would find a free slot.
+        LiveBlock* const block =
+            tensors[i].address == 0 ? nullptr : live_set_.find(tensors[i].address);
         if (block == nullptr) {
             ++unknown_count;
             continue;

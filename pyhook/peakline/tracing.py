@@ -22,6 +22,9 @@ if TYPE_CHECKING:
 _PHASE_BEGIN = 3
 _PHASE_END = 4
 _STEP = 5
+# Of SafePoint in pyhook/safe_point.h: names of modules and tensors are told now.
+_LAST_LOOK = 4
+_LOOK = 16
 _NOTE = 6
 
 _told: set[str] = set()
@@ -123,12 +126,15 @@ def start_tracing() -> None:
     """Begin a traced range: levels and peaks count from here. May be repeated."""
     recorder = _recorder_that_is_on("start_tracing")
     recorder.start_tracing()
+    recorder.safe_point(_LOOK)
     _tell_if_replaced()
 
 
 def stop_tracing() -> None:
     """End the traced range. Blocks made from here on are ``untraced``."""
-    _recorder_that_is_on("stop_tracing").stop_tracing()
+    recorder = _recorder_that_is_on("stop_tracing")
+    recorder.safe_point(_LOOK)
+    recorder.stop_tracing()
 
 
 def reset() -> None:
@@ -168,6 +174,7 @@ def trace(path: str | os.PathLike[str], *, overwrite: bool = False) -> Iterator[
     try:
         yield TraceFile(target)
     finally:
+        recorder.safe_point(_LAST_LOOK)
         if not was_tracing:
             recorder.stop_tracing()
         recorder.close_trace()

@@ -14,6 +14,7 @@
 
 #include "allocator/record/stack_table.h"
 #include "pyhook/code_table.h"
+#include "pyhook/instances.h"
 #include "pyhook/line_table.h"
 #include "pyhook/python_runtime.h"
 #include "pyhook/python_stack.h"
@@ -135,6 +136,16 @@ PEAKLINE_TEST_EXPORT int peakline_test_capture_qualified(char* out, size_t size)
 PEAKLINE_TEST_EXPORT uint32_t peakline_test_capture_id() {
     uint32_t flags = 0;
     return pyhook::capture_python_stack(table(), &flags);
+}
+
+PEAKLINE_TEST_EXPORT void peakline_test_watch_methods(void* first, void* second) {
+    pyhook::watch_methods(reinterpret_cast<uint64_t>(first), reinterpret_cast<uint64_t>(second));
+}
+PEAKLINE_TEST_EXPORT uint64_t peakline_test_own_instance() {
+    return pyhook::own_instance();
+}
+PEAKLINE_TEST_EXPORT void peakline_test_instance_died(uint64_t address) {
+    pyhook::g_instances.died(address);
 }
 
 PEAKLINE_TEST_EXPORT void peakline_test_capture_for_ns(uint64_t duration_ns) {

@@ -41,6 +41,17 @@ def test_more_code_objects_than_the_table_holds_are_still_named_right(run_json):
     assert run_json("many_codes.py")["wrong"] == 0
 
 
+def test_stacks_of_one_line_tell_whose_method_runs(run_json):
+    assert run_json("instances.py") == {
+        "unwatched_distinct": 2,  # one layer calls another
+        "distinct": 3,
+        "same_again": True,
+        "new_after_death": [True, False, False],
+        "owners_right": True,
+        "in_generator": True,
+    }
+
+
 def test_a_thread_capturing_while_the_interpreter_exits_does_not_crash(run_program):
     for _ in range(20):
         done = run_program("exit_while_capturing.py", timeout=60)

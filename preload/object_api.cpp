@@ -1,0 +1,78 @@
+// The functions of peakline_api.h about objects of the program: from the extension module to the
+// recorder and to pyhook.
+#include <cstring>
+
+#include "allocator/capture/stack_capture.h"
+#include "allocator/record/recorder.h"
+#include "peakline_api.h"
+
+#define PEAKLINE_EXPORT __attribute__((visibility("default")))
+
+using peakline::capture::object_side;
+using peakline::format::TensorKind;
+using peakline::record::Recorder;
+
+namespace {
+
+uint32_t intern(const char* text) {
+    return text == nullptr ? 0 : Recorder::instance().table().intern_string(text, strlen(text));
+}
+
+}  // namespace
+
+extern "C" {
+
+PEAKLINE_EXPORT void peakline_watch_methods(uint64_t first_code, uint64_t second_code) {
+    object_side().watch_methods(first_code, second_code);
+}
+
+PEAKLINE_EXPORT uint64_t peakline_own_instance() {
+    return object_side().own_instance();
+}
+
+PEAKLINE_EXPORT uint32_t peakline_name_instance(uint64_t address,
+                                                const char* class_name,
+                                                const char* root,
+                                                const char* path) {
+    peakline::record::StackTable& table = Recorder::instance().table();
+    const uint32_t id = object_side().instance_id(table, address);
+    if (id != 0) {
+        table.tell_instance({id, intern(class_name), intern(root), intern(path)});
+    }
+    return id;
+}
+
+PEAKLINE_EXPORT void peakline_instance_died(uint64_t address) {
+    object_side().instance_died(address);
+}
+
+PEAKLINE_EXPORT uint32_t peakline_define_tensor(uint32_t kind,
+                                                const char* name,
+                                                const char* detail,
+                                                uint32_t instance) {
+    return Recorder::instance().table().intern_tensor(
+        {kind, intern(name), intern(detail), instance});
+}
+
+PEAKLINE_EXPORT size_t peakline_tell_tensors(uint32_t kind,
+                                             const PeaklineToldTensor* tensors,
+                                             size_t count) {
+    constexpr size_t kAtOnce = 128;
+    Recorder::ToldTensor told[kAtOnce];
+    size_t unknown_count = 0;
+    for (size_t done = 0; done < count;) {
+        size_t some = 0;
+        for (; some < kAtOnce && done < count; ++some, ++done) {
+            told[some] = {
+                tensors[done].address, tensors[done].tensor, static_cast<TensorKind>(kind)};
+        }
+        unknown_count += Recorder::instance().tell_tensors(told, some);
+    }
+    return unknown_count;
+}
+
+PEAKLINE_EXPORT void peakline_safe_point(uint32_t reason) {
+    object_side().run_safe_point(reason);
+}
+
+}  // extern "C"

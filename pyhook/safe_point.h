@@ -1,0 +1,39 @@
+// Moments at which Python code of ours may run in the program: on its main thread, between two of
+// its instructions, with the GIL. There torch_objects.py looks at the program's modules and
+// optimizers and tells their names.
+//
+// Note [Safe points]
+// A capture or a hook may not run Python. It asks for a safe point; Py_AddPendingCall, which needs
+// neither the GIL nor a thread state, makes the interpreter call us soon, like a signal handler.
+// Nothing inside torch is patched for this, so torch.compile sees nothing of it.
+#pragma once
+
+#include <cstdint>
+
+#include "python_api.h"
+
+namespace peakline::pyhook {
+
+// Why; the numbers are known to torch_objects.py.
+enum class SafePoint : uint32_t {
+    kNewInstance = 1,    // a module was seen in a stack for the first time
+    kOptimizerStep = 2,  // an optimizer has just made a step on this thread
+    kLastLook = 4,       // a trace or the program ends
+    kOutOfMemory = 8,
+    kLook = 16,  // the program starts or stops tracing
+};
+
+// With the GIL: loads torch_objects.py from the folder above our own library. False: there is
+// none, or no torch in the process. `api` outlives the process.
+bool load_safe_points(const PythonApi& api);
+
+// Any thread, with or without the GIL. At most one request waits.
+void request_safe_point(SafePoint reason);
+
+// Now, on this thread; does nothing when it does not hold the GIL.
+void run_safe_point(SafePoint reason);
+
+// In the child of fork: nothing is recorded there.
+void forget_safe_points();
+
+}  // namespace peakline::pyhook
