@@ -149,8 +149,18 @@ bool set_texts(PyObject* value, std::vector<std::string>* option) {
 }
 
 bool parse_options(PyObject* args, PyObject* kwargs, ReportOptions* options) {
-    static const char* names[] = {
-        "by", "frame", "at", "device", "measure", "top", "hide", "full_paths", "cwd", nullptr};
+    static const char* names[] = {"by",
+                                  "frame",
+                                  "at",
+                                  "device",
+                                  "measure",
+                                  "top",
+                                  "hide",
+                                  "full_paths",
+                                  "cwd",
+                                  "depth",
+                                  "fold",
+                                  nullptr};
     PyObject* by = nullptr;
     PyObject* frame = nullptr;
     PyObject* at = nullptr;
@@ -160,9 +170,11 @@ bool parse_options(PyObject* args, PyObject* kwargs, ReportOptions* options) {
     PyObject* hide = nullptr;
     int full_paths = 0;
     PyObject* cwd = nullptr;
+    unsigned long long depth = 0;
+    int fold = 0;
     if (PyArg_ParseTupleAndKeywords(args,
                                     kwargs,
-                                    "|$OOOOOKOpO",
+                                    "|$OOOOOKOpOKp",
                                     const_cast<char**>(names),
                                     &by,
                                     &frame,
@@ -172,12 +184,16 @@ bool parse_options(PyObject* args, PyObject* kwargs, ReportOptions* options) {
                                     &top,
                                     &hide,
                                     &full_paths,
-                                    &cwd) == 0) {
+                                    &cwd,
+                                    &depth,
+                                    &fold) == 0) {
         return false;
     }
     options->top = top;
     options->paths.full_paths = full_paths != 0;
     auto& selection = options->selection;
+    selection.depth = depth;
+    selection.fold = fold != 0;
     return set_text(by, &selection.by) && set_text(frame, &selection.frame) &&
            set_text(at, &selection.at) && set_text(device, &selection.device) &&
            set_text(measure, &selection.measure) && set_texts(hide, &selection.hide) &&

@@ -18,6 +18,8 @@ class Options(TypedDict, total=False):
     hide: Sequence[str] | None
     full_paths: bool
     cwd: str | None
+    depth: int
+    fold: bool
 
 class TraceError(Exception):
     """A trace or an option that allows no answer; the text says what to do now."""

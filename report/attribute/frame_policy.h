@@ -5,6 +5,8 @@
 #include <string>
 #include <vector>
 
+#include "module_names.h"
+
 namespace peakline::report {
 
 enum class FrameChoice { kLeaf, kUser };
@@ -13,6 +15,8 @@ struct FramePolicy {
     FrameChoice choice = FrameChoice::kLeaf;
     // More files to pass over, with either choice: globs for the whole path or its last part.
     std::vector<std::string> hidden_globs;
+    // For rows of modules.
+    ModuleFolding modules;
 };
 
 // Whether frames of this file are passed over.

@@ -13,6 +13,8 @@ constexpr Grouping kGroupings[] = {
     {"function", place_by_function},
     {"file", place_by_file},
     {"stack", place_by_stack},
+    {"module", place_by_module},
+    {"tensor", place_by_tensor, false, true},
     {"op", place_by_op},
     {"phase", place_by_phase},
     {"thread", place_by_thread},

@@ -11,7 +11,7 @@
 
 namespace peakline::report {
 
-// Where a block belongs. Depends on the group's context, stream and device only.
+// Where a block belongs. Depends on the group's context, stream, device and tensor only.
 struct Placement {
     Label label;
     bool through_forward = false;
@@ -23,6 +23,7 @@ struct Grouping {
     const char* name;  // of the option --by
     PlaceBlock place;
     bool needs_streams = false;  // which a summary does not know
+    bool needs_tensors = false;  // the same
 };
 
 // Throws TraceError that lists the names when there is no grouping of this name.
@@ -33,6 +34,8 @@ Placement place_by_line(StackLookup& stacks, const BlockGroup& block);
 Placement place_by_function(StackLookup& stacks, const BlockGroup& block);
 Placement place_by_file(StackLookup& stacks, const BlockGroup& block);
 Placement place_by_stack(StackLookup& stacks, const BlockGroup& block);
+Placement place_by_module(StackLookup& stacks, const BlockGroup& block);
+Placement place_by_tensor(StackLookup& stacks, const BlockGroup& block);
 Placement place_by_op(StackLookup& stacks, const BlockGroup& block);
 Placement place_by_phase(StackLookup& stacks, const BlockGroup& block);
 Placement place_by_thread(StackLookup& stacks, const BlockGroup& block);

@@ -23,9 +23,14 @@ class StackLookup {
 public:
     // `definitions` must outlive the lookup.
     StackLookup(const Definitions& definitions, FramePolicy policy)
-        : definitions_(definitions), policy_(std::move(policy)), symbols_(definitions) {}
+        : definitions_(definitions),
+          policy_(std::move(policy)),
+          symbols_(definitions),
+          has_several_models_(report::has_several_models(definitions)) {}
 
     const Definitions& definitions() const { return definitions_; }
+    const ModuleFolding& modules() const { return policy_.modules; }
+    bool has_several_models() const { return has_several_models_; }
     // Names of native frames; what they cost is paid when they are asked for.
     NativeSymbols& symbols() { return symbols_; }
     OwnedStack owned_stack(uint32_t context_id) const;
@@ -40,6 +45,7 @@ private:
     const Definitions& definitions_;
     FramePolicy policy_;
     NativeSymbols symbols_;
+    bool has_several_models_;
     enum class Seen : unsigned char { kNo, kHidden, kShown };
     std::vector<Seen> seen_files_;  // by string id
 };

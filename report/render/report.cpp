@@ -18,6 +18,10 @@ const Grouping& choose_grouping(const TraceReader& reader, const std::string& by
         throw TraceError(reader.name() + ": holds a summary only, which does not know " + by +
                          "s; record with events");
     }
+    if (grouping.needs_tensors && reader.definitions().tensor_blocks.empty()) {
+        throw TraceError(reader.name() + ": nothing in it tells which block is which tensor: " +
+                         "record with events, and Python with torch");
+    }
     return grouping;
 }
 

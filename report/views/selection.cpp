@@ -1,5 +1,6 @@
 #include "selection.h"
 
+#include <algorithm>
 #include <cctype>
 #include <charconv>
 
@@ -95,6 +96,9 @@ Selection parse_selection(const SelectionText& text) {
     selection.by = text.by;
     selection.frames.choice = parse_frame(text.frame);
     selection.frames.hidden_globs = text.hide;
+    selection.frames.modules.depth =
+        static_cast<uint32_t>(std::min<uint64_t>(text.depth, UINT32_MAX));
+    selection.frames.modules.repeated = text.fold;
     selection.request.moment = parse_moment(text.at);
     selection.request.device = parse_device(text.device);
     selection.request.measure = parse_measure(text.measure);

@@ -32,8 +32,21 @@ def add_trace_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument(
         "--by",
         default="line",
-        help="group rows by line, function, file, stack, op (operator of torch), phase (forward,"
-        " backward, ...), thread, stream or device (default: line)",
+        help="group rows by line, function, file, stack, module (instance, as in"
+        " named_modules()), tensor (parameter, gradient, ... by name), op (operator of torch),"
+        " phase (forward, backward, ...), thread, stream or device (default: line)",
+    )
+    parser.add_argument(
+        "--depth",
+        type=_row_count,
+        default=0,
+        metavar="N",
+        help="with --by module: keep N parts of a path, so 2 makes h.3.mlp one with h.3",
+    )
+    parser.add_argument(
+        "--fold",
+        action="store_true",
+        help="with --by module: repeated layers are one, so h.0.mlp and h.1.mlp are h.*.mlp",
     )
     parser.add_argument(
         "--frame",
@@ -85,6 +98,8 @@ def report_options(args: argparse.Namespace, *, default_top: int = _DEFAULT_TOP)
         "top": top,
         "hide": args.hide,
         "full_paths": args.full_paths,
+        "depth": args.depth,
+        "fold": args.fold,
         "cwd": str(Path.cwd()),
     }
 

@@ -1,0 +1,62 @@
+// --by module: the instance whose work the block is. The module that owns the tensor, where the
+// program's objects told one; else the innermost module that was running; for what the autograd
+// engine makes the module that ran when the graph node was made.
+#include "grouping.h"
+#include "module_names.h"
+
+namespace peakline::report {
+namespace {
+
+constexpr const char* kOutside = "outside of modules";
+
+uint32_t innermost_instance(const Definitions& definitions, uint32_t node) {
+    for (; node != 0; node = definitions.python_nodes[node].parent) {
+        const PythonFrame& frame = definitions.python_frames[definitions.python_nodes[node].frame];
+        if (frame.instance != 0) {
+            return frame.instance;
+        }
+    }
+    return 0;
+}
+
+struct Owner {
+    uint32_t instance = 0;
+    bool through_forward = false;
+};
+
+Owner owner_of(const Definitions& definitions, const BlockGroup& block) {
+    const uint32_t told = definitions.tensor(block.tensor).instance;
+    if (told != 0) {
+        return {told, false};
+    }
+    const Context& context = definitions.contexts[block.context];
+    // A module that runs during the backward pass is one that is computed again.
+    const uint32_t running = innermost_instance(definitions, context.python_node);
+    if (running != 0) {
+        return {running, false};
+    }
+    const uint32_t forward = innermost_instance(definitions, context.forward_node);
+    return {forward, forward != 0};
+}
+
+}  // namespace
+
+Placement place_by_module(StackLookup& stacks, const BlockGroup& block) {
+    const Definitions& definitions = stacks.definitions();
+    const Owner owner = owner_of(definitions, block);
+    if (owner.instance != 0) {
+        Placement placement = named_placement(module_name(
+            definitions, owner.instance, stacks.modules(), stacks.has_several_models()));
+        placement.through_forward = owner.through_forward;
+        return placement;
+    }
+    if (is_untraced(stacks, block)) {
+        return named_placement(kUntracedName);
+    }
+    if (is_unrecorded(stacks, block)) {
+        return named_placement(kUnrecordedName);
+    }
+    return named_placement(definitions.is_lost(block.context) ? kLostName : kOutside);
+}
+
+}  // namespace peakline::report
