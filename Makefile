@@ -37,10 +37,14 @@ object = $(patsubst %.cpp,$(BUILD)/%.o,$(1))
 RECORDER_OBJECTS := $(call object,$(RECORDER_SOURCES))
 REPORT_OBJECTS := $(call object,$(REPORT_SOURCES))
 
+TORTURE := $(addprefix $(BUILD)/,kill_test soak_test storm_test replay_corpus)
+
+comma := ,
+
 LIBRARIES := $(NATIVE)/libpeakline.so $(NATIVE)/libpeakline_preload.so $(NATIVE)/libunwind.so.8 \
              $(PACKAGE)/_recorder.abi3.so $(PACKAGE)/_report.abi3.so
 
-.PHONY: help setup build native demo test unit check format bench test-gpu bench-gpu wheel clean
+.PHONY: help setup build native demo test unit soak fuzz sanitize check format bench test-gpu bench-gpu wheel clean
 
 help: ## list the commands
 	@awk -F':.*## ' '/^[a-z-]+:.*## /{printf "  make %-10s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
@@ -62,9 +66,36 @@ unit: native $(BUILD)/unit_tests ## the quick C++ tests
 	@$(BUILD)/unit_tests
 
 test: build ## build and run everything that passes or fails
-	@$(MAKE) --no-print-directory -j2 $(BUILD)/unit_tests
+	@$(MAKE) --no-print-directory -j2 $(BUILD)/unit_tests $(TORTURE)
 	@$(BUILD)/unit_tests
+	@$(BUILD)/kill_test 300
+	@$(BUILD)/soak_test 10000000
+	@$(BUILD)/storm_test 5
+	@$(BUILD)/replay_corpus tests/fuzz/corpus
 	@$(PYTHON) -m pytest -q tests
+
+soak: $(TORTURE) ## thousands of kills, and a thousand million events (minutes)
+	@$(BUILD)/kill_test 5000 1000
+	@$(BUILD)/soak_test 1000000000
+	@$(BUILD)/storm_test 120
+
+# The unit tests and the storm under each sanitizer, each in a build of its own.
+SANITIZED = $(MAKE) --no-print-directory -j2 BUILD=$(BUILD)/$(1) $(BUILD)/$(1)/unit_tests \
+    $(BUILD)/$(1)/storm_test EXTRA_LDFLAGS='$(2)' \
+    EXTRA_CXXFLAGS='$(2) -O1 -fno-omit-frame-pointer -Wno-error=maybe-uninitialized'
+sanitize: ## the C++ tests under AddressSanitizer, UBSan and ThreadSanitizer
+	@$(call SANITIZED,asan,-fsanitize=address$(comma)undefined -fno-sanitize-recover=undefined)
+	@ASAN_OPTIONS=detect_leaks=0 $(BUILD)/asan/unit_tests
+	@ASAN_OPTIONS=detect_leaks=0 $(BUILD)/asan/storm_test 10
+	@$(call SANITIZED,tsan,-fsanitize=thread)
+	@TSAN_OPTIONS=suppressions=tests/torture/tsan.supp:halt_on_error=1 $(BUILD)/tsan/unit_tests
+	@TSAN_OPTIONS=suppressions=tests/torture/tsan.supp:halt_on_error=1 $(BUILD)/tsan/storm_test 10
+
+fuzz: $(BUILD)/fuzz_reports ## attack the reader with damaged traces for FUZZ_SECONDS (600); new finds in build/
+	@mkdir -p $(BUILD)/fuzz_found
+	@$(BUILD)/fuzz_reports -max_total_time=$(or $(FUZZ_SECONDS),600) -max_len=16384 -timeout=20 \
+	    -rss_limit_mb=4096 -artifact_prefix=$(BUILD)/fuzz_found/ -print_final_stats=1 \
+	    $(BUILD)/fuzz_found tests/fuzz/corpus
 
 check: ## formatting, linters, types, header independence, include directions
 	@.ci/check
@@ -141,16 +172,36 @@ $(PACKAGE)/_report.abi3.so: $(BUILD)/report/module.o $(BUILD)/libreport.a
 
 $(BUILD)/unit_tests: $(call object,$(UNIT_TEST_SOURCES)) $(RECORDER_OBJECTS) $(BUILD)/libreport.a
 	@echo '  LINK  $@'
-	$(Q)$(CXX) -o $@ $^ -lunwind -ldl -lpthread
+	$(Q)$(CXX) $(EXTRA_LDFLAGS) -o $@ $^ -lunwind -ldl -lpthread
 
 $(BUILD)/recorder_bench: $(BUILD)/tests/bench/recorder_bench.o $(RECORDER_OBJECTS)
 	@echo '  LINK  $@'
-	$(Q)$(CXX) -o $@ $^ -lunwind -ldl -lpthread
+	$(Q)$(CXX) $(EXTRA_LDFLAGS) -o $@ $^ -lunwind -ldl -lpthread
 
 $(BUILD)/native_bench: $(BUILD)/tests/bench/native_bench.o \
                        $(BUILD)/tests/unit/capture/call_shapes.o $(RECORDER_OBJECTS)
 	@echo '  LINK  $@'
-	$(Q)$(CXX) -o $@ $^ -lunwind -ldl -lpthread
+	$(Q)$(CXX) $(EXTRA_LDFLAGS) -o $@ $^ -lunwind -ldl -lpthread
+
+.SECONDARY:
+# Programs of tests/torture and tests/fuzz: the recorder and the reader, no torch.
+$(BUILD)/%_test: $(BUILD)/tests/torture/%_test.o $(RECORDER_OBJECTS) $(BUILD)/libreport.a
+	@echo '  LINK  $@'
+	$(Q)$(CXX) $(EXTRA_LDFLAGS) -o $@ $^ -lunwind -ldl -lpthread
+
+$(BUILD)/replay_corpus: $(BUILD)/tests/fuzz/fuzz_reports.o $(BUILD)/tests/fuzz/replay_corpus.o $(BUILD)/libreport.a
+	@echo '  LINK  $@'
+	$(Q)$(CXX) -o $@ $^
+
+# libFuzzer comes with clang; the report is built a second time, with its instrumentation.
+FUZZ_FLAGS := -std=c++20 -O1 -g -I. -fsanitize=fuzzer,address,undefined -fno-sanitize-recover=all
+FUZZ_OBJECTS := $(patsubst %.cpp,$(BUILD)/fuzz/%.o,$(REPORT_SOURCES) tests/fuzz/fuzz_reports.cpp)
+$(BUILD)/fuzz/%.o: %.cpp
+	@mkdir -p $(@D)
+	@echo '  FUZZ  $<'
+	$(Q)clang++ $(FUZZ_FLAGS) -MMD -MP -c $< -o $@
+$(BUILD)/fuzz_reports: $(FUZZ_OBJECTS)
+	$(Q)clang++ $(FUZZ_FLAGS) -o $@ $^
 
 # Catch2's own header is not ours to warn about.
 $(BUILD)/tests/%.o: CXXFLAGS := $(filter-out -Wpedantic -Wconversion -Wshadow,$(CXXFLAGS))

@@ -34,6 +34,8 @@ void child_after_fork() {
     record::Recorder::instance().child_after_fork();
     child_after_fork_segments();
     capture::child_after_fork_threads();
+    // A thread that is gone may hold the loader's lock, and unwinding asks the loader.
+    capture::set_capture_options({false, false});
     capture::python_side().child_after_fork();
 }
 

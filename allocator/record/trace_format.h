@@ -274,7 +274,8 @@ inline unsigned char* put_address(unsigned char* out, uint64_t address, uint64_t
 
 constexpr uint64_t apply_address(uint64_t coded, uint64_t previous) {
     const int64_t value = unzigzag(coded >> 1);
-    return previous + static_cast<uint64_t>((coded & 1) != 0 ? value : value * 512);
+    // Unsigned: a damaged delta wraps around instead of being undefined.
+    return previous + static_cast<uint64_t>(value) * ((coded & 1) != 0 ? 1 : 512);
 }
 
 }  // namespace peakline::format

@@ -17,7 +17,9 @@ std::string coverage_text(const TraceReader& reader) {
                              " single events from t=" +
                                  from
                            : "Kept (--keep " + printable(keep) + "): events from t=" + from;
-    text += ", " + format_count(checkpoint->first_event) + " older ones were dropped as asked";
+    if (checkpoint->first_event != 0) {
+        text += ", " + format_count(checkpoint->first_event) + " older ones were dropped as asked";
+    }
     text += keep == "peak" ? "\n" : "; the peak is that of the whole run\n";
     text += "Which tensor a block was is not kept: categories come from stacks alone\n";
     if (checkpoint->dropped_phase_count != 0) {

@@ -1,0 +1,166 @@
+// Threads that start, allocate with native stacks, and end, all the time; a timer's signals that
+// interrupt them, with a handler that unwinds the stack it interrupted as profilers do; forks in
+// the middle. storm_test [SECONDS]; exit code 1 when the counts do not add up. Also run under the
+// sanitizers.
+#include <atomic>
+#include <cerrno>
+#include <csignal>
+#include <cstdint>
+#include <cstdio>
+#include <cstdlib>
+#include <ctime>
+#include <string>
+#include <thread>
+#include <vector>
+
+#include <sys/time.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include "allocator/capture/native_stack.h"
+#include "allocator/capture/stack_capture.h"
+#include "allocator/capture/thread_state.h"
+#include "allocator/record/recorder.h"
+#include "preload/life_cycle.h"
+#include "report/replay/replay.h"
+
+#define UNW_LOCAL_ONLY
+#include <libunwind.h>
+
+using namespace peakline;
+using record::AllocEvent;
+using record::Recorder;
+
+namespace {
+
+constexpr unsigned kThreads = 6;
+constexpr unsigned kBlocksAThread = 400;
+
+std::atomic<uint64_t> g_signals{0};
+
+void on_signal(int) {
+    const int error = errno;
+    void* frames[64];
+    if (unw_backtrace(frames, 64) > 0) {
+        g_signals.fetch_add(1, std::memory_order_relaxed);
+    }
+    errno = error;
+}
+
+[[gnu::noinline]] void allocate(Recorder& recorder, uint64_t address, unsigned depth) {
+    if (depth > 0) {
+        allocate(recorder, address, depth - 1);
+        asm volatile("");  // no tail call: the frame counts
+        return;
+    }
+    capture::ThreadState* state = capture::thread_state(recorder.table());
+    const uint32_t context = capture::capture_context(recorder.table(), *state);
+    recorder.record_alloc(AllocEvent{address, 500, 512, context, 0, 0}, record::kUnknownTotal);
+}
+
+// One short life: half of its blocks are freed by itself, the others by the next of its row.
+void live(Recorder& recorder, uint64_t row, uint64_t generation) {
+    const uint64_t base = (row + 1) << 32;
+    for (uint64_t i = 0; i < kBlocksAThread; ++i) {
+        if (generation > 0 && i % 2 == 0) {
+            recorder.record_free(base + ((generation - 1) * kBlocksAThread + i) * 512,
+                                 0,
+                                 Recorder::FreeKind::kCompleted,
+                                 record::kUnknownTotal);
+        }
+        const uint64_t address = base + (generation * kBlocksAThread + i) * 512;
+        allocate(recorder, address, static_cast<unsigned>(i % 9));
+        if (i % 2 == 1) {
+            recorder.record_free(address, 0, Recorder::FreeKind::kCompleted, record::kUnknownTotal);
+        }
+    }
+}
+
+void fork_once(Recorder& recorder) {
+    const pid_t child = fork();
+    if (child == 0) {
+        // The child's recorder is off; every call must come back.
+        recorder.record_alloc(AllocEvent{1 << 20, 1, 1, 1, 0, 0}, record::kUnknownTotal);
+        capture::ThreadState* state = capture::thread_state(recorder.table());
+        capture::capture_context(recorder.table(), *state);
+        _exit(recorder.has_trace() ? 1 : 0);
+    }
+    int status = 0;
+    while (waitpid(child, &status, 0) < 0 && errno == EINTR) {
+    }
+    if (status != 0) {
+        std::printf("storm_test: a forked child ended with %d\n", status);
+        std::exit(1);
+    }
+}
+
+void start_signals() {
+    struct sigaction action = {};
+    action.sa_handler = on_signal;
+    action.sa_flags = SA_RESTART;
+    sigaction(SIGPROF, &action, nullptr);
+    const itimerval every{{0, 1000}, {0, 1000}};
+    setitimer(ITIMER_PROF, &every, nullptr);
+}
+
+uint64_t run_storm(Recorder& recorder, double seconds) {
+    const auto end = time(nullptr) + static_cast<time_t>(seconds) + 1;
+    uint64_t generation = 0;
+    for (; time(nullptr) < end; ++generation) {
+        std::vector<std::thread> threads;
+        for (uint64_t row = 0; row < kThreads; ++row) {
+            threads.emplace_back(live, std::ref(recorder), row, generation);
+        }
+        if (generation % 16 == 0) {
+            fork_once(recorder);
+        }
+        for (std::thread& thread : threads) {
+            thread.join();
+        }
+    }
+    return generation;
+}
+
+}  // namespace
+
+int main(int argc, char** argv) {
+    const double seconds = argc > 1 ? std::strtod(argv[1], nullptr) : 5;
+    const char* folder = std::getenv("TMPDIR");
+    const std::string path = std::string(folder != nullptr ? folder : "/tmp") + "/peakline-storm-" +
+                             std::to_string(getpid()) + ".peak";
+    Recorder& recorder = Recorder::instance();
+    Recorder::TraceOptions options{};
+    options.path = path.c_str();
+    options.exists = record::FileTarget::Exists::kReplace;
+    if (!recorder.init(nullptr) || !capture::init_native_stacks() ||
+        recorder.open_trace(options) != 0) {
+        std::fprintf(stderr, "storm_test: cannot record to %s\n", path.c_str());
+        return 1;
+    }
+    capture::set_capture_options({false, true});
+    preload::watch_life_cycle();
+    recorder.start_tracing();
+    start_signals();
+    const uint64_t generations = run_storm(recorder, seconds);
+    const itimerval never{};
+    setitimer(ITIMER_PROF, &never, nullptr);
+    const record::RecorderCounters counters = recorder.counters();
+    const uint64_t level = recorder.level_bytes(0, format::Measure::kAllocated);
+    const uint64_t peak = recorder.peak_bytes(0, format::Measure::kAllocated);
+    recorder.close_trace();
+    const auto reader = report::TraceReader::open_file(path);
+    const auto result = report::replay(reader, {});
+    unlink(path.c_str());
+    const uint64_t allocs = generations * kThreads * kBlocksAThread;
+    const bool is_good = counters.allocs == allocs && counters.unknown_frees == 0 &&
+                         counters.records_dropped == 0 &&
+                         level == uint64_t{kThreads} * kBlocksAThread / 2 * 512 &&
+                         result.chosen.level_bytes == level && result.chosen.peak_bytes == peak &&
+                         result.health.problems.empty() && g_signals.load() > 0;
+    std::printf("storm_test: %llu threads, %llu allocations, %llu signals: %s\n",
+                static_cast<unsigned long long>(generations * kThreads),
+                static_cast<unsigned long long>(counters.allocs),
+                static_cast<unsigned long long>(g_signals.load()),
+                is_good ? "all counts add up" : "COUNTS DO NOT ADD UP");
+    return is_good ? 0 : 1;
+}
