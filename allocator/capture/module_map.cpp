@@ -6,6 +6,8 @@
 #include <elf.h>
 #include <link.h>
 
+#include "loader_walk.h"
+
 namespace peakline::capture {
 namespace {
 
@@ -94,7 +96,7 @@ void find_modules_slow(record::StackTable& table,
                        ModuleHit* hits) {
     std::fill(hits, hits + count, ModuleHit{});
     Walk walk{&table, addresses, count, hits};
-    dl_iterate_phdr(visit, &walk);
+    walk_loaded_objects_slow(visit, &walk);
 }
 
 }  // namespace peakline::capture

@@ -2,6 +2,8 @@
 
 #include <link.h>
 
+#include "loader_walk.h"
+
 namespace peakline::capture {
 namespace {
 
@@ -77,7 +79,7 @@ void keep_rule(uint64_t return_address, uint64_t epoch, UnwindRule rule) {
 
 uint64_t refresh_code_epoch_slow() {
     LoaderAnswer answer{};
-    dl_iterate_phdr(read_unload_count, &answer);
+    walk_loaded_objects_slow(read_unload_count, &answer);
     return advance_epoch(answer.unload_count);
 }
 
@@ -93,7 +95,7 @@ UnwindRule find_rule_slow(uint64_t return_address, uint64_t epoch) {
     // The call ends at the return address: its last byte belongs to the caller even where the
     // caller's code ends with the call.
     LoaderAnswer answer{return_address - 1, 0, false};
-    dl_iterate_phdr(find_address, &answer);
+    walk_loaded_objects_slow(find_address, &answer);
     if (advance_epoch(answer.unload_count) != epoch) {
         return {RuleKind::kCodeChanged, 0, 0, 0};
     }

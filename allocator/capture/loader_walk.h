@@ -1,0 +1,21 @@
+// dl_iterate_phdr with signals held back. Its lock is recursive, and a recursive lock that is
+// being taken or given back cannot be taken again: the handler of a sampling profiler that
+// unwinds the thread it interrupted would wait for ever.
+#pragma once
+
+#include <csignal>
+
+#include <link.h>
+
+namespace peakline::capture {
+
+inline void walk_loaded_objects_slow(int (*visit)(dl_phdr_info*, size_t, void*), void* data) {
+    sigset_t all;
+    sigset_t before;
+    sigfillset(&all);
+    pthread_sigmask(SIG_SETMASK, &all, &before);
+    dl_iterate_phdr(visit, data);
+    pthread_sigmask(SIG_SETMASK, &before, nullptr);
+}
+
+}  // namespace peakline::capture
