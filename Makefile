@@ -37,7 +37,7 @@ object = $(patsubst %.cpp,$(BUILD)/%.o,$(1))
 RECORDER_OBJECTS := $(call object,$(RECORDER_SOURCES))
 REPORT_OBJECTS := $(call object,$(REPORT_SOURCES))
 
-TORTURE := $(addprefix $(BUILD)/,kill_test soak_test storm_test replay_corpus)
+TORTURE := $(addprefix $(BUILD)/,kill_test soak_test steady_test storm_test replay_corpus)
 
 comma := ,
 
@@ -71,6 +71,7 @@ test: build ## build and run everything that passes or fails
 	@$(BUILD)/kill_test 300
 	@$(BUILD)/soak_test 10000000
 	@$(BUILD)/storm_test 5
+	@$(BUILD)/steady_test
 	@$(BUILD)/replay_corpus tests/fuzz/corpus
 	@$(PYTHON) -m pytest -q tests
 

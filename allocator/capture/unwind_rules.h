@@ -5,7 +5,8 @@
 // A rule, a memoised stack and the module of a frame hold as long as the code stays loaded. When
 // a library is unloaded and another is mapped at the same place, all three may be wrong. Whether
 // anything was unloaded is known from dl_iterate_phdr (dlpi_subs), which takes the loader's list
-// lock: 15 ns alone, 150 ns when two threads ask. So it is asked before every walk, which costs
+// lock: 15 ns alone, 150 ns when two threads ask, besides two system calls that hold signals back
+// (loader_walk.h). So it is asked before every walk, which costs
 // far more, and every kCapturesPerLoaderCheck captures of a thread that the memo answers.
 // The count (code_epoch) is part of every rule's key, of every memo entry and of the stack's
 // hash, so a change empties all three at once. The code on this thread's own stack cannot be
@@ -25,7 +26,7 @@
 
 namespace peakline::capture {
 
-inline constexpr uint32_t kCapturesPerLoaderCheck = 16;
+inline constexpr uint32_t kCapturesPerLoaderCheck = 1024;
 
 // Raised by refresh_code_epoch_slow. relaxed: a thread that reads an old value is in the window
 // of Note [Code that changes]; the values it selects are ordered by the table's own keys.
