@@ -107,7 +107,7 @@ RunningNode owning_node(const ThreadState& state, bool has_python_frames) {
         const uint32_t top = state.node_depth <= kMaxNodeDepth ? state.node_depth : kMaxNodeDepth;
         return state.nodes[top - 1];
     }
-    return has_python_frames ? RunningNode{} : state.last_node;
+    return has_python_frames && !state.is_engine_thread ? RunningNode{} : state.last_node;
 }
 
 }  // namespace peakline::capture

@@ -29,8 +29,9 @@ void begin_node(ThreadState& state,
                 uint64_t sequence);
 void end_node(ThreadState& state);
 
-// The node that owns what this thread allocates now: the running one, or, on a thread without
-// Python frames, the one that ended last (the engine sums its outputs after it).
+// The node that owns what this thread allocates now: the running one, or, on a thread of the engine
+// or one without Python frames, the one that ended last: the engine sums its outputs after it, and
+// hooks of tensors run between two nodes.
 RunningNode owning_node(const ThreadState& state, bool has_python_frames);
 
 }  // namespace peakline::capture

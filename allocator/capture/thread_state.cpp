@@ -66,6 +66,7 @@ ThreadState* thread_state_slow(record::StackTable& table) {
     prctl(PR_GET_NAME, name);
     state->thread_id = table.add_thread(
         static_cast<uint32_t>(syscall(SYS_gettid)), name, strnlen(name, sizeof name));
+    state->is_engine_thread = strncmp(name, "pt_autograd", strlen("pt_autograd")) == 0;
     g_thread_state = state;
     pthread_setspecific(g_exit_key, state);
     return state;

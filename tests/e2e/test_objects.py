@@ -81,3 +81,11 @@ def test_backward_and_recomputation_belong_to_the_module_of_their_forward(lab):
     peak = held_by_module(lab, run, "peak")
     assert set(peak) <= {*run.said["gained"], "Model", "outside of modules"}
     assert peak["outside of modules"] / sum(peak.values()) < 0.01
+
+
+def test_gradients_of_inputs_belong_to_the_module_of_their_forward(lab):
+    run = lab.once("backward_owners.py")
+    options = ("--by", "module", "--at", "end", "--measure", "requested")
+    rows = lab.table(run.trace, *options)["rows"]
+    found = {row["key"]: row["bytes"] for row in rows if row["key"] != "outside of modules"}
+    assert found == run.said["owners"]

@@ -44,7 +44,7 @@ print(
             "unwatched_distinct": len(set(unwatched)),
             "distinct": len(set(before)),
             "same_again": before == again,
-            "new_after_death": [a != b for a, b in zip(before, after_death)],
+            "new_after_death": [a != b for a, b in zip(before, after_death, strict=True)],
             "owners_right": owners == [id(layers[0]), id(layers[1]), id(layers[2].inner)],
             "in_generator": in_generator not in before,
         }
