@@ -1,22 +1,51 @@
-// --by op: the operator of torch that asked for the block. The innermost one on the native stack;
-// for memory of the autograd engine outside every operator the node that ran.
+// --by op: the operator that asked for the block, see operator_search.h; then the autograd node
+// that ran; then what the python stack tells: generated code, a custom operator, a part of torch's
+// own Python; then the allocation itself, if it was called by the program. --by raw-op: the
+// innermost operator, whatever it is.
+#include <fnmatch.h>
+
 #include "grouping.h"
-#include "operator_names.h"
+#include "operator_search.h"
 
 namespace peakline::report {
 namespace {
 
-std::string innermost_operator(StackLookup& stacks, uint32_t native_node) {
-    const Definitions& definitions = stacks.definitions();
-    for (uint32_t node = native_node; node != 0; node = definitions.native_nodes[node].parent) {
-        const uint32_t frame = definitions.native_nodes[node].frame;
-        if (stacks.symbols().is_recorder(frame)) {
-            continue;
+// What the python stack tells of a block that no operator asked for. `inner` names the frame that
+// was called by the one that meets the rule, instead of the rule's text.
+struct PythonRule {
+    const char* file;
+    const char* function;
+    const char* text;
+    bool inner;
+};
+
+constexpr PythonRule kPythonRules[] = {
+    {"*/torch/distributed/fsdp/*", "*reduce*", "FSDP reduce-scatter", false},
+    {"*/torch/distributed/fsdp/*", "*", "FSDP all-gather", false},
+    {"*/torch/nn/parallel/distributed.py", "*", "DDP", false},
+    {"*/torch/_library/custom_ops.py", "*", "custom operator ", true},
+};
+
+std::string short_place(const Location& location) {
+    return location.file.substr(location.file.rfind('/') + 1) + ":" +
+           std::to_string(location.line) + " (" + location.function + ")";
+}
+
+std::string name_from_python(const Definitions& definitions, uint32_t node) {
+    Location inner;
+    for (bool is_leaf = true; node != 0; node = definitions.python_nodes[node].parent) {
+        const Location at = location_of(definitions, definitions.python_nodes[node].frame);
+        if (is_leaf && fnmatch("*torchinductor_*", at.file.c_str(), 0) == 0) {
+            return "inductor buffer: " + short_place(at);
         }
-        std::string name = operator_of_symbol(stacks.symbols().name(frame));
-        if (!name.empty()) {
-            return name;
+        for (const PythonRule& rule : kPythonRules) {
+            if (fnmatch(rule.file, at.file.c_str(), 0) == 0 &&
+                fnmatch(rule.function, at.function.c_str(), 0) == 0 && !(rule.inner && is_leaf)) {
+                return rule.text + (rule.inner ? inner.qualified_name : std::string());
+            }
         }
+        inner = at;
+        is_leaf = false;
     }
     return {};
 }
@@ -37,21 +66,46 @@ std::string innermost_place(StackLookup& stacks, const Context& context) {
     return kUnrecordedName;
 }
 
+std::string reason(StackLookup& stacks, const Context& context) {
+    return "no operator: " + innermost_place(stacks, context);
+}
+
 }  // namespace
 
 Placement place_by_op(StackLookup& stacks, const BlockGroup& block) {
     if (is_untraced(stacks, block)) {
         return named_placement(kUntracedName);
     }
+    const Definitions& definitions = stacks.definitions();
+    const Context& context = definitions.contexts[block.context];
+    FoundOperators found = find_operators(stacks, context);
+    if (!found.asking.empty()) {
+        return named_placement(std::move(found.asking));
+    }
+    // A hook or a function of the user runs below its node: its own Python tells more.
+    std::string name = name_from_python(definitions, context.python_node);
+    if (name.empty() && context.python_node == 0) {
+        name = definitions.text(context.operator_name);
+    }
+    if (name.empty()) {
+        name = found.innermost;
+    }
+    if (name.empty()) {
+        name = definitions.text(context.operator_name);
+    }
+    return named_placement(name.empty() ? reason(stacks, context) : name);
+}
+
+Placement place_by_raw_op(StackLookup& stacks, const BlockGroup& block) {
+    if (is_untraced(stacks, block)) {
+        return named_placement(kUntracedName);
+    }
     const Context& context = stacks.definitions().contexts[block.context];
-    std::string name = innermost_operator(stacks, context.native_node);
+    std::string name = find_operators(stacks, context).innermost;
     if (name.empty()) {
         name = stacks.definitions().text(context.operator_name);
     }
-    if (name.empty()) {
-        name = "no operator: " + innermost_place(stacks, context);
-    }
-    return named_placement(std::move(name));
+    return named_placement(name.empty() ? reason(stacks, context) : name);
 }
 
 }  // namespace peakline::report

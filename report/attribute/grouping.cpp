@@ -16,6 +16,7 @@ constexpr Grouping kGroupings[] = {
     {"module", place_by_module},
     {"tensor", place_by_tensor, false, true},
     {"op", place_by_op},
+    {"raw-op", place_by_raw_op},
     {"phase", place_by_phase},
     {"thread", place_by_thread},
     {"stream", place_by_stream, true},

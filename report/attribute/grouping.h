@@ -37,6 +37,7 @@ Placement place_by_stack(StackLookup& stacks, const BlockGroup& block);
 Placement place_by_module(StackLookup& stacks, const BlockGroup& block);
 Placement place_by_tensor(StackLookup& stacks, const BlockGroup& block);
 Placement place_by_op(StackLookup& stacks, const BlockGroup& block);
+Placement place_by_raw_op(StackLookup& stacks, const BlockGroup& block);
 Placement place_by_phase(StackLookup& stacks, const BlockGroup& block);
 Placement place_by_thread(StackLookup& stacks, const BlockGroup& block);
 Placement place_by_stream(StackLookup& stacks, const BlockGroup& block);

@@ -3,7 +3,9 @@
 
 #include <catch2/catch.hpp>
 
+#include "report/attribute/module_names.h"
 #include "report/attribute/operator_names.h"
+#include "report/attribute/operator_search.h"
 #include "report_testing.h"
 
 namespace peakline::test {
@@ -148,6 +150,73 @@ TEST_CASE("without an operator the node, the line or the reason is told", "[repo
                                                         "no operator: m.py:5 (f)",
                                                         "untraced",
                                                         "no operator: stack not recorded"});
+}
+
+TEST_CASE("memory that a part of torch makes in Python has that part's name", "[report][op]") {
+    const OpenTrace trace(
+        "start\n alloc a 1 1600 stack=/v/torch/distributed/fsdp/_flat_param.py:5:unshard;m.py:1:f\n"
+        "alloc b 2 800 stack=/v/torch/distributed/fsdp/x.py:5:_reduce_grad\n"
+        "alloc c 3 400 stack=/t/torchinductor_me/ab/cab.py:57:call;m.py:1:f\n"
+        "alloc d 4 200 stack=m.py:9:twice;/v/torch/_library/custom_ops.py:4:backend_impl\n"
+        "alloc e 5 100 stack=/v/torch/nn/utils/x.py:9:hook op=AccumulateGrad\n"
+        "stop\n end\n");
+    CHECK(keys(trace, "op") == std::vector<std::string>{"FSDP all-gather",
+                                                        "FSDP reduce-scatter",
+                                                        "inductor buffer: cab.py:57 (call)",
+                                                        "custom operator twice",
+                                                        "AccumulateGrad"});
+}
+
+TEST_CASE("mere allocations are told from operators that compute", "[report][op]") {
+    using report::is_mere_allocation;
+    for (const char* name : {"aten::empty.memory_format", "aten::empty_strided", "aten::resize_"}) {
+        CHECK(is_mere_allocation(name));
+    }
+    for (const char* name : {"aten::mm", "aten::zeros", "aten::clone", "aten::", ""}) {
+        CHECK(!is_mere_allocation(name));
+    }
+}
+
+// Two models of one class, a wrapped layer list, and what the objects told of blocks.
+constexpr const char* kModels =
+    "instance 1 Model root=Model\n instance 2 Layer root=Model path=h.0\n"
+    "instance 3 Layer root=Model path=h.1\n instance 4 Linear root=Model path=h.1.up\n"
+    "instance 5 Late\n start\n"
+    "alloc a 1 12800 "
+    "stack=f.py:1:linear;l.py:3:L.forward;m.py:1:M.call@4;l.py:2:f;m.py:1:M.call@3\n"
+    "alloc b 2 6400 stack=f.py:1:linear;m.py:1:M.call@2;m.py:1:M.call@1\n"
+    "alloc c 3 3200 forward=f.py:1:linear;m.py:1:M.call@2 op=MmBackward0\n"
+    "alloc d 4 1600 stack=m.py:1:M.call@5\n"
+    "alloc e 5 800 stack=train.py:1:main\n"
+    "alloc f 6 400 untraced\n tensor f parameter h.1.up.weight instance=4\n"
+    "alloc g 7 200 stack=train.py:1:main\n tensor g state h.0.w detail=SGD.momentum instance=2\n"
+    "alloc h 8 100 stack=m.py:1:M.call@1\n stop\n end\n";
+
+TEST_CASE("rows can be module instances", "[report][module]") {
+    CHECK(
+        keys(OpenTrace(kModels), "module") ==
+        std::vector<std::string>{"h.1.up", "h.0", "Late (unnamed)", "outside of modules", "Model"});
+    CHECK(keys(OpenTrace("instance 6 Other root=Other#2 path=x\n" + std::string(kModels)),
+               "module") ==
+          std::vector<std::string>{
+              "Model.h.1.up", "Model.h.0", "Late (unnamed)", "outside of modules", "Model"});
+}
+
+TEST_CASE("paths of modules fold", "[report][module]") {
+    using report::fold_path;
+    CHECK(fold_path("a.h.3.mlp.c_fc", {}) == "a.h.3.mlp.c_fc");
+    CHECK(fold_path("a.h.3.mlp.c_fc", {0, true}) == "a.h.*.mlp.c_fc");
+    CHECK(fold_path("a.h.3.mlp.c_fc", {3, true}) == "a.h.*");
+    CHECK(fold_path("a.h.3.mlp.c_fc", {9, false}) == "a.h.3.mlp.c_fc");
+    CHECK(fold_path("layer3.0", {0, true}) == "layer3.*");
+    CHECK(fold_path("", {2, true}).empty());
+}
+
+TEST_CASE("rows can be tensors", "[report][module]") {
+    CHECK(keys(OpenTrace(kModels), "tensor") ==
+          std::vector<std::string>{"no parameter, buffer, gradient or optimizer state",
+                                   "parameter h.1.up.weight",
+                                   "SGD.momentum of h.0.w"});
 }
 
 TEST_CASE("operators have the names of torch's schemas", "[report][op]") {

@@ -1,0 +1,23 @@
+// Which operator asked for a block: a walk over its native stack, outward from the allocator.
+#pragma once
+
+#include <string>
+
+#include "stack_lookup.h"
+
+namespace peakline::report {
+
+struct FoundOperators {
+    std::string innermost;  // of torch's schemas, as called; empty: none
+    // Who asked: the innermost that is not a mere allocation such as aten::empty_strided; also the
+    // function of an extension, or a part of torch's communication, by its own name. Empty: nobody
+    // but the program's own line.
+    std::string asking;
+};
+
+FoundOperators find_operators(StackLookup& stacks, const Context& context);
+
+// "aten::empty.memory_format" and its like: they give memory to whoever calls them.
+bool is_mere_allocation(const std::string& operator_name);
+
+}  // namespace peakline::report
