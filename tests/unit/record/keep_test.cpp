@@ -58,7 +58,7 @@ void check_reports(const report::TraceReader& reader, const char* kept) {
     }
 }
 
-TEST_CASE("a peak-only recording knows the peaks of devices and phases", "[record]") {
+TEST_CASE("a peak-only recording knows the peaks of devices and phases", "[record][keep]") {
     for (uint32_t seed = 1; seed <= 2; ++seed) {
         INFO("seed " << seed);
         const TemporaryFile file;
@@ -87,7 +87,7 @@ TEST_CASE("a peak-only recording knows the peaks of devices and phases", "[recor
     }
 }
 
-TEST_CASE("a recording of the last bytes keeps them and the peak of the whole run", "[record]") {
+TEST_CASE("a recording of the last bytes keeps them and the peak of the whole run", "[record][keep]") {
     for (uint32_t seed = 11; seed <= 12; ++seed) {
         INFO("seed " << seed);
         const TemporaryFile file;
@@ -111,7 +111,7 @@ TEST_CASE("a recording of the last bytes keeps them and the peak of the whole ru
     }
 }
 
-TEST_CASE("a moment before what is kept is refused with the moment it begins", "[record]") {
+TEST_CASE("a moment before what is kept is refused with the moment it begins", "[record][keep]") {
     const TemporaryFile file;
     RandomProgram program(5);
     program.open(file.path(), {Keep::Kind::kPeak, 0});
@@ -123,7 +123,7 @@ TEST_CASE("a moment before what is kept is refused with the moment it begins", "
                       Catch::Contains("lies before what this trace keeps"));
 }
 
-TEST_CASE("a bounded recording of many live blocks writes checkpoints in parts", "[record]") {
+TEST_CASE("a bounded recording of many live blocks writes checkpoints in parts", "[record][keep]") {
     const TemporaryFile file;
     auto recorder = std::make_unique<Recorder>();
     REQUIRE(recorder->init(nullptr));
@@ -159,7 +159,7 @@ TEST_CASE("a bounded recording of many live blocks writes checkpoints in parts",
     CHECK(file_bytes(file.path()) < 120 * kMebibyte);
 }
 
-TEST_CASE("a checkpoint cut by a kill leaves the one before it", "[record]") {
+TEST_CASE("a checkpoint cut by a kill leaves the one before it", "[record][keep]") {
     const TemporaryFile file;
     RandomProgram program(21);
     program.open(file.path(), {Keep::Kind::kLast, 4 * kMebibyte});
@@ -186,7 +186,7 @@ TEST_CASE("a checkpoint cut by a kill leaves the one before it", "[record]") {
     CHECK(groups_of(found.blocks) == groups_of(expected.blocks));
 }
 
-TEST_CASE("a bounded trace without any whole checkpoint says so", "[record]") {
+TEST_CASE("a bounded trace without any whole checkpoint says so", "[record][keep]") {
     const TemporaryFile file;
     RandomProgram program(22);
     program.open(file.path(), {Keep::Kind::kPeak, 0});

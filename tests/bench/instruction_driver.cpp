@@ -1,0 +1,82 @@
+// One kind of event, many times, between two markers that a counting tool looks for:
+// instruction_driver KIND COUNT. Run under valgrind by tests/bench/test_instructions.py, which
+// takes the difference of two counts: start-up and warm-up cancel out.
+#include <cstdint>
+#include <cstdio>
+#include <cstdlib>
+#include <cstring>
+#include <string>
+
+#include <unistd.h>
+
+#include "allocator/capture/native_stack.h"
+#include "allocator/capture/stack_capture.h"
+#include "allocator/capture/thread_state.h"
+#include "allocator/record/recorder.h"
+
+using namespace peakline;
+using record::AllocEvent;
+using record::Recorder;
+
+namespace {
+
+// A pair is an allocation and its free.
+[[gnu::noinline]] void pair_at(Recorder& recorder, uint64_t number, int depth, bool captures) {
+    if (depth > 0) {
+        pair_at(recorder, number, depth - 1, captures);
+        asm volatile("");  // no tail call: the frame counts
+        return;
+    }
+    const uint64_t address = (number % 64 + 1) * 4096;
+    uint32_t context = 1;
+    if (captures) {
+        capture::ThreadState* state = capture::thread_state(recorder.table());
+        context = capture::capture_context(recorder.table(), *state);
+    }
+    recorder.record_alloc(AllocEvent{address, 500, 512, context, 0, 0}, record::kUnknownTotal);
+    recorder.record_free(address, 0, Recorder::FreeKind::kCompleted, record::kUnknownTotal);
+}
+
+struct Kind {
+    const char* name;
+    int depth;
+    bool captures;
+};
+constexpr Kind kKinds[] = {
+    {"plain", 0, false},
+    {"native5", 3, true},
+    {"native20", 18, true},
+    {"native60", 58, true},
+};
+
+}  // namespace
+
+int main(int argc, char** argv) {
+    const Kind* kind = nullptr;
+    for (const Kind& known : kKinds) {
+        if (argc == 3 && std::strcmp(argv[1], known.name) == 0) {
+            kind = &known;
+        }
+    }
+    if (kind == nullptr) {
+        std::fprintf(stderr, "usage: instruction_driver plain|native5|native20|native60 COUNT\n");
+        return 2;
+    }
+    const std::string path = "/tmp/peakline-instructions-" + std::to_string(getpid()) + ".peak";
+    Recorder& recorder = Recorder::instance();
+    Recorder::TraceOptions options{};
+    options.path = path.c_str();
+    options.exists = record::FileTarget::Exists::kReplace;
+    if (!recorder.init(nullptr) || !capture::init_native_stacks() ||
+        recorder.open_trace(options) != 0) {
+        return 1;
+    }
+    unlink(path.c_str());
+    capture::set_capture_options({false, true});
+    recorder.start_tracing();
+    const uint64_t count = std::strtoull(argv[2], nullptr, 10);
+    for (uint64_t i = 0; i < count; ++i) {
+        pair_at(recorder, i, kind->depth, kind->captures);
+    }
+    _exit(0);
+}
