@@ -162,8 +162,9 @@ def simulated_gpu_folder(torch: TorchInstallation) -> Path:
 
     One folder for each version of its sources: two checkouts never rebuild each other's.
     """
-    sources = sorted((source_root() / "preload" / "simgpu").rglob("*.*"))
-    digest = _digest([file for file in sources if "__pycache__" not in file.parts], "")
+    folder = source_root() / "preload" / "simgpu"
+    patterns = ("*/*.cpp", "*/*.h", "generate/*.py", "build.py", "*.json")
+    digest = _digest(sorted(file for pattern in patterns for file in folder.glob(pattern)), "")
     return cache_folder() / f"simgpu-torch-{torch.version}-{digest[:12]}"
 
 

@@ -130,10 +130,13 @@ bool attribute_of_every_device(CUdevice_attribute attribute, int* value) {
         case CU_DEVICE_ATTRIBUTE_MEMORY_POOLS_SUPPORTED:
         case CU_DEVICE_ATTRIBUTE_HOST_REGISTER_SUPPORTED:
         case CU_DEVICE_ATTRIBUTE_CAN_USE_HOST_POINTER_FOR_REGISTERED_MEM:
+        case CU_DEVICE_ATTRIBUTE_HANDLE_TYPE_POSIX_FILE_DESCRIPTOR_SUPPORTED:
+#if CUDA_VERSION >= 12000
+        case CU_DEVICE_ATTRIBUTE_IPC_EVENT_SUPPORTED:
+#endif
             *value = 1;
             return true;
-        // Sharing memory between processes, multicast and host page tables are not modelled.
-        case CU_DEVICE_ATTRIBUTE_HANDLE_TYPE_POSIX_FILE_DESCRIPTOR_SUPPORTED:
+        // Multicast, fabric handles and host page tables are not modelled.
         default:
             *value = 0;
             return false;

@@ -201,8 +201,11 @@ SIMGPU_API CUresult cuStreamAddCallback(CUstream handle,
 
 SIMGPU_API CUresult cuEventCreate(CUevent* event, unsigned flags) {
     SIMGPU_SESSION(session)
-    SIMGPU_REQUIRE(event != nullptr);
-    *event = reinterpret_cast<CUevent>(Streams::instance().create_event(flags));
+    // Documented: an event between processes keeps no times.
+    SIMGPU_REQUIRE(event != nullptr && ((flags & CU_EVENT_INTERPROCESS) == 0 ||
+                                        (flags & CU_EVENT_DISABLE_TIMING) != 0));
+    *event =
+        reinterpret_cast<CUevent>(Streams::instance().create_event(session.context->device, flags));
     return CUDA_SUCCESS;
 }
 
@@ -216,6 +219,10 @@ SIMGPU_API CUresult cuEventRecord(CUevent event, CUstream handle) {
     Stream* const stream = session.stream(handle);
     SIMGPU_REQUIRE_STREAM(stream)
     SIMGPU_REQUIRE_EVENT(to_event(event))
+    // Documented: the event and the stream must be of the same context.
+    if (to_event(event)->device != stream->context->device) {
+        return CUDA_ERROR_INVALID_HANDLE;
+    }
     return Streams::instance().record_event(to_event(event), stream);
 }
 
@@ -263,6 +270,10 @@ SIMGPU_API CUresult cuEventElapsedTime_v2(float* elapsed_ms, CUevent start, CUev
     SIMGPU_REQUIRE(elapsed_ms != nullptr);
     SIMGPU_REQUIRE_EVENT(to_event(start))
     SIMGPU_REQUIRE_EVENT(to_event(end))
+    // Documented: events of one context only.
+    if (to_event(start)->device != to_event(end)->device) {
+        return CUDA_ERROR_INVALID_HANDLE;
+    }
     for (const Event* event : {to_event(start), to_event(end)}) {
         if (!event->was_recorded || (event->flags & CU_EVENT_DISABLE_TIMING) != 0) {
             return CUDA_ERROR_INVALID_HANDLE;

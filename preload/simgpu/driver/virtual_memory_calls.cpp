@@ -1,5 +1,5 @@
 // The virtual memory management calls, which PyTorch's expandable segments are made of.
-// Sharing blocks between processes is not modelled.
+// How other processes get at a block: ipc.cpp.
 
 #include "driver/driver_state.h"
 #include "model/log.h"

@@ -38,7 +38,9 @@ def build_all(sources: Path, work: Path, out: Path, wheels: Wheels) -> None:
     """Fill `out` with the libraries, the preload list and the manifest of symbols."""
     work.mkdir(parents=True)
     shop = Workshop(sources, work, out, wheels, Compiler((*wheels.include_dirs, sources, work)))
-    (work / "device_profiles.inc").write_text(profile_table(sources / "profiles.json"))
+    (work / "device_profiles.inc").write_text(
+        profile_table(sources / "profiles.json", sources / "calibration.json")
+    )
     present = [lib for lib in LIBRARIES if wheels.real_library(lib.file_pattern) is not None]
     runtime_declarations = parse(preprocess(list(RUNTIME.headers), wheels, RUNTIME.flags))
     (work / "runtime_error_names.inc").write_text(

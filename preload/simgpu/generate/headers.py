@@ -46,6 +46,8 @@ class Declarations:
     typedefs: dict[str, Any] = field(default_factory=dict)
     constants: dict[str, int] = field(default_factory=dict)
     enums: dict[str, dict[str, int]] = field(default_factory=dict)
+    # Defined in the header itself, over a symbol of another name.
+    inline_functions: set[str] = field(default_factory=set)
 
     def resolve(self, node: Any) -> Any:
         """Follow typedefs down to a pointer, struct, enum or basic type."""
@@ -100,7 +102,7 @@ def _declarations_only(text: str) -> str:
         pieces.append(text[end : match.start() + 1] + ";")
         end = position
     text = "".join(pieces) + text[end:]
-    text = re.sub(r"\bstatic\s+(?:inline|const)?\b", "", text)
+    text = re.sub(r"\bstatic\s+(?:inline|const)?\b", "static ", text)
     return re.sub(r"\binline\b", "", text)
 
 
@@ -111,7 +113,10 @@ def parse(text: str) -> Declarations:
         if isinstance(node, c_ast.Typedef):
             found.typedefs[node.name] = node.type
         elif isinstance(node, c_ast.Decl) and isinstance(node.type, c_ast.FuncDecl):
-            found.functions[node.name] = node.type
+            if "static" in node.storage:
+                found.inline_functions.add(node.name)
+            else:
+                found.functions[node.name] = node.type
         _collect_enum(node, found)
     return found
 

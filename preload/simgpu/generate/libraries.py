@@ -70,6 +70,7 @@ LIBRARIES = (
         policy=Policy.COMPUTE,
         not_supported="CUDNN_STATUS_NOT_SUPPORTED",
         status_types=("cudnnStatus_t",),
+        needs=("cudart",),
     ),
     Library(
         name="nccl",

@@ -1,4 +1,4 @@
-"""Turns profiles.json into the table that the libraries are compiled with."""
+"""Turns profiles.json and calibration.json into the table that the libraries are compiled with."""
 
 from __future__ import annotations
 
@@ -12,6 +12,10 @@ from .wheels import BuildError
 _FIELDS = (
     "capacity_bytes",
     "context_bytes",
+    "first_launch_bytes",
+    "cublas_handle_bytes",
+    "cudnn_handle_bytes",
+    "nccl_communicator_bytes",
     "compute_major",
     "compute_minor",
     "multiprocessors",
@@ -26,10 +30,14 @@ _FIELDS = (
 )
 
 
-def profile_table(path: Path) -> str:
+def profile_table(path: Path, calibration_path: Path) -> str:
     """The C++ text of kDeviceProfiles."""
     profiles: dict[str, dict[str, Any]] = json.loads(path.read_text())["profiles"]
-    rows = [_row(key, profile, path) for key, profile in profiles.items()]
+    constants = json.loads(calibration_path.read_text())
+    rows = []
+    for key, profile in profiles.items():
+        own = constants["devices"].get(key, {})
+        rows.append(_row(key, {**profile, **constants["default"], **own}, path))
     return "\n".join(
         [
             "namespace simgpu {",

@@ -41,7 +41,11 @@ def write_stubs(
     library: Library, names: list[str], modelled: set[str], declarations: Declarations
 ) -> Stubs:
     """Stubs for every exported name without a hand-written function."""
-    lines = [f"#include <{header}>" for header in library.headers]
+    # The library still exports what its header defines inline, for programs built before.
+    inline = sorted(declarations.inline_functions.intersection(names))
+    lines = [f"#define {name} peakline_inline_{name}" for name in inline]
+    lines += [f"#include <{header}>" for header in library.headers]
+    lines += [f"#undef {name}" for name in inline]
     lines.append(_SUPPORT)
     generated: list[str] = []
     for name in names:

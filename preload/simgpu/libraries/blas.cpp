@@ -6,12 +6,10 @@
 
 #include <cuda_runtime_api.h>
 
+#include "libraries/own_memory.h"
 #include "model/support.h"
 
 namespace {
-
-// Assumed, not documented: what a handle allocates for itself.
-constexpr size_t kOwnMemoryBytes = 8u << 20;
 
 struct BlasHandle {
     unsigned char library_part[64];  // belongs to peakline_sim_new_handle
@@ -41,7 +39,7 @@ BlasHandle* settings(cublasHandle_t handle) {
 SIMGPU_API cublasStatus_t cublasCreate_v2(cublasHandle_t* handle) {
     SIMGPU_REQUIRE_OUTPUT(handle)
     auto* const made = static_cast<BlasHandle*>(peakline_sim_new_handle(sizeof(BlasHandle)));
-    if (cudaMalloc(&made->own_memory, kOwnMemoryBytes) != cudaSuccess) {
+    if (!take_own_memory(SIMGPU_CUBLAS_HANDLE, &made->own_memory)) {
         peakline_sim_free_handle(made);
         return CUBLAS_STATUS_ALLOC_FAILED;
     }

@@ -1,6 +1,7 @@
 // NCCL's collectives and messages. What the host wrote, if it is small, arrives at the other ranks;
 // everything else only waits for them.
 
+#include <utility>
 #include <vector>
 
 #include <nccl.h>
@@ -94,6 +95,38 @@ ncclResult_t start(ncclComm_t handle,
     return ncclSuccess;
 }
 
+// The broadcasts of a rank alone, held back until their group ends: torch gathers from all ranks
+// by a group of broadcasts, one from each, and there too the others have what this rank has.
+struct AloneBroadcast {
+    const void* from;
+    void* to;
+    size_t bytes;
+    int root;
+    ncclComm_t handle;
+    cudaStream_t stream;
+};
+// Never freed: thread-local data has no destructor.
+thread_local std::vector<AloneBroadcast>* t_alone_broadcasts = nullptr;
+
+// A root that does not exist gives what this rank gives in the same group, else what it has.
+ncclResult_t start_alone_broadcasts() {
+    if (t_alone_broadcasts == nullptr) {
+        return ncclSuccess;
+    }
+    const std::vector<AloneBroadcast> group = std::exchange(*t_alone_broadcasts, {});
+    for (const AloneBroadcast& one : group) {
+        const void* given = one.root == to_communicator(one.handle)->rank ? one.from : one.to;
+        for (const AloneBroadcast& own : group) {
+            if (own.handle == one.handle && own.bytes == one.bytes &&
+                own.root == to_communicator(own.handle)->rank) {
+                given = own.from;
+            }
+        }
+        start(one.handle, one.stream, {given, one.bytes}, {{one.to, one.root, 0, one.bytes}});
+    }
+    return ncclSuccess;
+}
+
 void* advance(void* start, int rank, size_t bytes) {
     return static_cast<char*>(start) + static_cast<size_t>(rank) * bytes;
 }
@@ -127,8 +160,7 @@ SIMGPU_API ncclResult_t ncclGroupEnd() {
     if (t_group_depth == 0) {
         return ncclInvalidUsage;
     }
-    --t_group_depth;
-    return ncclSuccess;
+    return --t_group_depth == 0 ? start_alone_broadcasts() : ncclSuccess;
 }
 
 SIMGPU_API ncclResult_t ncclAllReduce(const void* from,
@@ -155,6 +187,13 @@ SIMGPU_API ncclResult_t ncclBroadcast(const void* from,
                                       cudaStream_t stream) {
     REQUIRE_COMMUNICATOR(handle)
     const size_t bytes = count * element_bytes(type);
+    if (peakline_sim_is_alone(communicator.ranks) != 0) {
+        if (t_alone_broadcasts == nullptr) {
+            t_alone_broadcasts = new std::vector<AloneBroadcast>;
+        }
+        t_alone_broadcasts->push_back({from, to, bytes, root, handle, stream});
+        return t_group_depth == 0 ? start_alone_broadcasts() : ncclSuccess;
+    }
     const bool is_root = communicator.rank == root;
     return start(handle, stream, {from, is_root ? bytes : 0}, {{to, root, 0, bytes}});
 }

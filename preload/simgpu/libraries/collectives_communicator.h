@@ -9,6 +9,7 @@
 struct Communicator {
     unsigned char library_part[64];  // belongs to peakline_sim_new_handle
     void* ranks;                     // of peakline_sim_join
+    void* own_memory;
     int rank;
     int rank_count;
     int device;

@@ -10,6 +10,7 @@
 #include <cuda_runtime_api.h>
 
 #include "libraries/collectives_communicator.h"
+#include "libraries/own_memory.h"
 #include "model/support.h"
 
 thread_local int t_group_depth = 0;
@@ -35,6 +36,10 @@ ncclResult_t create(ncclComm_t* handle, const ncclUniqueId& id, const Place& pla
         return ncclInvalidArgument;
     }
     auto* const made = static_cast<Communicator*>(peakline_sim_new_handle(sizeof(Communicator)));
+    if (!take_own_memory(SIMGPU_NCCL_COMMUNICATOR, &made->own_memory)) {
+        peakline_sim_free_handle(made);
+        return ncclUnhandledCudaError;
+    }
     made->rank = place.rank;
     made->rank_count = place.rank_count;
     made->device = place.device;
@@ -49,6 +54,7 @@ ncclResult_t destroy(ncclComm_t handle) {
         return ncclInvalidArgument;
     }
     peakline_sim_leave(to_communicator(handle)->ranks);
+    cudaFree(to_communicator(handle)->own_memory);
     peakline_sim_free_handle(handle);
     return ncclSuccess;
 }
@@ -125,6 +131,11 @@ ncclCommSplit(ncclComm_t parent, int color, int key, ncclComm_t* made, ncclConfi
         return ncclInvalidArgument;
     }
     const Communicator* const from = to_communicator(parent);
+    if (peakline_sim_is_alone(from->ranks) != 0) {
+        // Who shares this colour only the missing ranks know.
+        peakline_sim_not_modelled("ncclCommSplit by a rank alone", "ncclInvalidUsage");
+        return ncclInvalidUsage;
+    }
     SplitOffer own{};
     own.color = color;
     own.key = key;

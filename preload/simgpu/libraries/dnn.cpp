@@ -8,11 +8,17 @@
 #include <cudnn.h>
 
 #include "libraries/dnn_descriptors.h"
+#include "libraries/own_memory.h"
 #include "model/support.h"
 
 namespace {
 
 using simgpu::TensorShape;
+
+struct DnnHandle {
+    unsigned char library_part[64];  // belongs to peakline_sim_new_handle
+    void* own_memory;
+};
 
 template <typename Handle>
 TensorShape* to_shape(Handle descriptor) {
@@ -112,6 +118,28 @@ SIMGPU_API cudnnStatus_t cudnnGetProperty(libraryPropertyType property, int* val
             return CUDNN_STATUS_SUCCESS;
     }
     return CUDNN_STATUS_BAD_PARAM;
+}
+
+SIMGPU_API cudnnStatus_t cudnnCreate(cudnnHandle_t* handle) {
+    if (handle == nullptr) {
+        return CUDNN_STATUS_BAD_PARAM;
+    }
+    auto* const made = static_cast<DnnHandle*>(peakline_sim_new_handle(sizeof(DnnHandle)));
+    if (!take_own_memory(SIMGPU_CUDNN_HANDLE, &made->own_memory)) {
+        peakline_sim_free_handle(made);
+        return CUDNN_STATUS_ALLOC_FAILED;
+    }
+    *handle = reinterpret_cast<cudnnHandle_t>(made);
+    return CUDNN_STATUS_SUCCESS;
+}
+
+SIMGPU_API cudnnStatus_t cudnnDestroy(cudnnHandle_t handle) {
+    if (handle == nullptr) {
+        return CUDNN_STATUS_BAD_PARAM;
+    }
+    cudaFree(reinterpret_cast<DnnHandle*>(handle)->own_memory);
+    peakline_sim_free_handle(handle);
+    return CUDNN_STATUS_SUCCESS;
 }
 
 SIMGPU_API cudnnStatus_t cudnnCreateTensorDescriptor(cudnnTensorDescriptor_t* descriptor) {

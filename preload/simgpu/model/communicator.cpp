@@ -79,6 +79,11 @@ Communicator::~Communicator() {
     communicators().erase(this);
 }
 
+bool Communicator::is_alone() const {
+    const auto lock = World::instance().lock();
+    return meeting_ != nullptr && meeting_->is_alone();
+}
+
 template <typename Condition>
 bool Communicator::wait_until(Condition condition) {
     if (meeting_ == nullptr) {

@@ -25,6 +25,8 @@ public:
     Communicator(const Communicator&) = delete;
     Communicator& operator=(const Communicator&) = delete;
 
+    bool is_alone() const;
+
     // All below are called without the world's lock.
     // False when a rank did not come.
     bool wait_for_all_to_join();

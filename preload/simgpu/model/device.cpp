@@ -123,7 +123,7 @@ void Device::give_addresses(uintptr_t start, size_t bytes) {
 
 bool Device::create_primary_context() {
     if (!has_primary_context_) {
-        has_primary_context_ = charge(profile_.context_bytes);
+        has_primary_context_ = charge(constant(Constant::kContext, profile_));
     }
     return has_primary_context_;
 }
@@ -131,8 +131,19 @@ bool Device::create_primary_context() {
 void Device::destroy_primary_context() {
     if (has_primary_context_) {
         has_primary_context_ = false;
-        discharge(profile_.context_bytes);
+        discharge(constant(Constant::kContext, profile_));
     }
+    if (has_loaded_module_) {
+        has_loaded_module_ = false;
+        discharge(constant(Constant::kFirstLaunch, profile_));
+    }
+}
+
+bool Device::load_first_module() {
+    if (!has_loaded_module_) {
+        has_loaded_module_ = charge(constant(Constant::kFirstLaunch, profile_));
+    }
+    return has_loaded_module_;
 }
 
 }  // namespace simgpu

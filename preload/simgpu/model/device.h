@@ -62,6 +62,8 @@ public:
     // The first use of a device creates its context, which takes memory of its own.
     bool create_primary_context();
     void destroy_primary_context();
+    // The first launch loads code and takes local memory. False when memory ran out.
+    bool load_first_module();
 
     int ordinal() const { return ordinal_; }
     const DeviceProfile& profile() const { return profile_; }
@@ -84,6 +86,7 @@ private:
     std::map<uintptr_t, FreeRanges> shared_granules_;  // by start
     Context primary_context_;
     bool has_primary_context_ = false;
+    bool has_loaded_module_ = false;
 };
 
 }  // namespace simgpu

@@ -7,6 +7,11 @@
 //   ...           kBoardSlots slots per rank
 //   ...           kMailSlots slots per pair of ranks
 
+// Note [A rank alone]
+// One process may be one rank of a job whose other ranks do not exist. Its meeting has room for
+// one rank; what any rank contributed to a collective is what this one contributed, and messages
+// go nowhere and arrive with nothing in them. Nothing waits.
+
 #include "model/meeting.h"
 
 #include <atomic>
@@ -95,14 +100,25 @@ std::unique_ptr<Meeting> Meeting::open(const MeetingId& id, int rank, int rank_c
     if (memory == MAP_FAILED) {
         return nullptr;
     }
-    return std::unique_ptr<Meeting>(new Meeting(memory, bytes, rank, rank_count));
+    return std::unique_ptr<Meeting>(new Meeting(memory, bytes, rank, {rank_count, rank_count}));
 }
 
-Meeting::Meeting(void* memory, size_t bytes, int rank, int rank_count)
+std::unique_ptr<Meeting> Meeting::alone(int rank, int rank_count) {
+    const size_t bytes = Layout(1).bytes;
+    void* const memory = mmap(
+        nullptr, bytes, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
+    if (memory == MAP_FAILED) {
+        return nullptr;
+    }
+    return std::unique_ptr<Meeting>(new Meeting(memory, bytes, rank, {rank_count, 1}));
+}
+
+Meeting::Meeting(void* memory, size_t bytes, int rank, Size size)
     : memory_(static_cast<unsigned char*>(memory)),
       bytes_(bytes),
       rank_(rank),
-      rank_count_(rank_count) {
+      rank_count_(size.rank_count),
+      present_count_(size.present_count) {
     member(rank).process.store(getpid(), std::memory_order_release);
 }
 
@@ -110,13 +126,17 @@ Meeting::~Meeting() {
     munmap(memory_, bytes_);
 }
 
+size_t Meeting::place_of(int rank) const {
+    return is_alone() ? 0 : to_size(rank);
+}
+
 Meeting::Member& Meeting::member(int rank) const {
-    return reinterpret_cast<Member*>(memory_ + Layout(rank_count_).members)[rank];
+    return reinterpret_cast<Member*>(memory_ + Layout(present_count_).members)[place_of(rank)];
 }
 
 Meeting::Mailbox& Meeting::mailbox(int from_rank, int to_rank) const {
-    auto* const first = reinterpret_cast<Mailbox*>(memory_ + Layout(rank_count_).mailboxes);
-    return first[from_rank * rank_count_ + to_rank];
+    auto* const first = reinterpret_cast<Mailbox*>(memory_ + Layout(present_count_).mailboxes);
+    return first[place_of(from_rank) * to_size(present_count_) + place_of(to_rank)];
 }
 
 bool Meeting::have_all_joined() const {
@@ -157,8 +177,8 @@ Slot& Meeting::own_slot(uint64_t number) {
 }
 
 const Slot& Meeting::posted_slot(int rank, uint64_t number) const {
-    const size_t index = to_size(rank) * kBoardSlots + number % kBoardSlots;
-    return *reinterpret_cast<const Slot*>(memory_ + Layout(rank_count_).boards +
+    const size_t index = place_of(rank) * kBoardSlots + number % kBoardSlots;
+    return *reinterpret_cast<const Slot*>(memory_ + Layout(present_count_).boards +
                                           index * Layout::slot_bytes());
 }
 
@@ -180,15 +200,21 @@ void Meeting::note_read(uint64_t number) {
 }
 
 bool Meeting::has_room_to_send(int to_rank, uint64_t number) const {
-    return mailbox(rank_, to_rank).received_count.load(std::memory_order_acquire) + kMailSlots >
-           number;
+    return is_alone() ||
+           mailbox(rank_, to_rank).received_count.load(std::memory_order_acquire) + kMailSlots >
+               number;
 }
 
 Slot& Meeting::mail_slot(int from_rank, int to_rank, uint64_t number) const {
+    const Layout layout(present_count_);
+    if (is_alone()) {
+        // The first slot is where messages go, the second, which nobody fills, is what arrives.
+        const size_t index = from_rank == rank_ ? 0 : 1;
+        return *reinterpret_cast<Slot*>(memory_ + layout.mail + index * Layout::slot_bytes());
+    }
     const size_t pair = to_size(from_rank) * to_size(rank_count_) + to_size(to_rank);
-    return *reinterpret_cast<Slot*>(memory_ + Layout(rank_count_).mail +
-                                    (pair * kMailSlots + number % kMailSlots) *
-                                        Layout::slot_bytes());
+    return *reinterpret_cast<Slot*>(
+        memory_ + layout.mail + (pair * kMailSlots + number % kMailSlots) * Layout::slot_bytes());
 }
 
 void Meeting::send(int to_rank, uint64_t number) {
@@ -196,7 +222,8 @@ void Meeting::send(int to_rank, uint64_t number) {
 }
 
 bool Meeting::has_arrived(int from_rank, uint64_t number) const {
-    return mailbox(from_rank, rank_).sent_count.load(std::memory_order_acquire) > number;
+    return is_alone() ||
+           mailbox(from_rank, rank_).sent_count.load(std::memory_order_acquire) > number;
 }
 
 void Meeting::note_received(int from_rank, uint64_t number) {

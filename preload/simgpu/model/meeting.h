@@ -34,12 +34,15 @@ class Meeting {
 public:
     // Null when the memory cannot be reached.
     static std::unique_ptr<Meeting> open(const MeetingId& id, int rank, int rank_count);
+    // One rank of a large job, see Note [A rank alone]. Null when there is no memory.
+    static std::unique_ptr<Meeting> alone(int rank, int rank_count);
     ~Meeting();
     Meeting(const Meeting&) = delete;
     Meeting& operator=(const Meeting&) = delete;
 
     int rank() const { return rank_; }
     int rank_count() const { return rank_count_; }
+    bool is_alone() const { return present_count_ < rank_count_; }
     bool have_all_joined() const;
     // A rank ended or left, so what it did not post will never come.
     bool is_anybody_gone() const;
@@ -64,7 +67,13 @@ private:
     struct Layout;
     struct Member;
     struct Mailbox;
-    Meeting(void* memory, size_t bytes, int rank, int rank_count);
+    struct Size {
+        int rank_count;
+        int present_count;
+    };
+    Meeting(void* memory, size_t bytes, int rank, Size size);
+    // Where a rank's part of the memory is.
+    size_t place_of(int rank) const;
     Member& member(int rank) const;
     Mailbox& mailbox(int from_rank, int to_rank) const;
 
@@ -72,6 +81,7 @@ private:
     const size_t bytes_;
     const int rank_;
     const int rank_count_;
+    const int present_count_;
 };
 
 }  // namespace simgpu

@@ -79,7 +79,47 @@ int take_device_count(std::string* name) {
     return std::atoi(digits.c_str());
 }
 
+struct ConstantName {
+    Constant which;
+    const char* name;
+    size_t DeviceProfile::*member;
+};
+constexpr ConstantName kConstants[] = {
+    {Constant::kContext, "context_bytes", &DeviceProfile::context_bytes},
+    {Constant::kFirstLaunch, "first_launch_bytes", &DeviceProfile::first_launch_bytes},
+    {Constant::kCublasHandle, "cublas_handle_bytes", &DeviceProfile::cublas_handle_bytes},
+    {Constant::kCudnnHandle, "cudnn_handle_bytes", &DeviceProfile::cudnn_handle_bytes},
+    {Constant::kNcclCommunicator,
+     "nccl_communicator_bytes",
+     &DeviceProfile::nccl_communicator_bytes},
+};
+
+// The number behind "NAME=" in the environment's list; false when it has none.
+bool find_in_environment(const char* name, size_t* bytes) {
+    static const char* const text = std::getenv("PEAKLINE_SIM_CONSTANTS");
+    const size_t length = std::strlen(name);
+    for (const char* item = text; item != nullptr; item = std::strchr(item, ',')) {
+        item += *item == ',' ? 1 : 0;
+        if (std::strncmp(item, name, length) == 0 && item[length] == '=') {
+            *bytes = std::strtoull(item + length + 1, nullptr, 10);
+            return true;
+        }
+    }
+    return false;
+}
+
 }  // namespace
+
+size_t constant(Constant which, const DeviceProfile& profile) {
+    for (const ConstantName& known : kConstants) {
+        if (known.which == which) {
+            size_t bytes = profile.*known.member;
+            find_in_environment(known.name, &bytes);
+            return bytes;
+        }
+    }
+    return 0;
+}
 
 DeviceSelection select_devices(const char* text) {
     std::string name = text == nullptr || *text == '\0' ? "h200" : text;

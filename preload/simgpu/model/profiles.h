@@ -1,6 +1,6 @@
-// The table of device profiles (compiled in from profiles.json) and the choice among them that
-// PEAKLINE_SIM_DEVICE makes: NAME[xCOUNT][:CAPACITY], for example h200, h200x8, h200x2:24GiB.
-// Read once, by the world when it is made.
+// The table of device profiles (compiled in from profiles.json and calibration.json) and the choice
+// among them that PEAKLINE_SIM_DEVICE makes: NAME[xCOUNT][:CAPACITY], for example h200, h200x8,
+// h200x2:24GiB. Read once, by the world when it is made.
 #pragma once
 
 #include <cstddef>
@@ -12,6 +12,10 @@ struct DeviceProfile {
     const char* name;  // what the driver reports
     size_t capacity_bytes;
     size_t context_bytes;
+    size_t first_launch_bytes;
+    size_t cublas_handle_bytes;
+    size_t cudnn_handle_bytes;
+    size_t nccl_communicator_bytes;
     int compute_major;
     int compute_minor;
     int multiprocessors;
@@ -24,6 +28,11 @@ struct DeviceProfile {
     int memory_clock_khz;
     int clock_khz;
 };
+
+// What a real device holds besides what a program asks for: calibration.json. The environment may
+// set others, PEAKLINE_SIM_CONSTANTS="context_bytes=1048576,cublas_handle_bytes=0".
+enum class Constant { kContext, kFirstLaunch, kCublasHandle, kCudnnHandle, kNcclCommunicator };
+size_t constant(Constant which, const DeviceProfile& profile);
 
 struct DeviceSelection {
     const DeviceProfile* profile = nullptr;  // null: the choice was not understood

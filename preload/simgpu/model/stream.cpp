@@ -73,6 +73,21 @@ CUresult Streams::destroy(Stream* stream) {
     return CUDA_SUCCESS;
 }
 
+void Streams::destroy_all_of(const Context* context) {
+    const std::vector<Stream*> streams(streams_.begin(), streams_.end());
+    for (Stream* const stream : streams) {
+        if (stream->context == context) {
+            destroy(stream);
+        }
+    }
+    const std::vector<Event*> events(events_.begin(), events_.end());
+    for (Event* const event : events) {
+        if (event->device == context->device) {
+            destroy_event(event);
+        }
+    }
+}
+
 Stream* Streams::resolve(CUstream handle, Context* context) {
     const bool is_legacy = handle == nullptr || handle == CU_STREAM_LEGACY;
     if (!is_legacy && handle != CU_STREAM_PER_THREAD) {
@@ -92,8 +107,9 @@ Stream* Streams::resolve(CUstream handle, Context* context) {
     return default_streams_.back().get();
 }
 
-Event* Streams::create_event(unsigned flags) {
+Event* Streams::create_event(int device, unsigned flags) {
     auto* const event = new Event;
+    event->device = device;
     event->flags = flags;
     events_.insert(event);
     return event;

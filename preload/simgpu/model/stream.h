@@ -44,6 +44,7 @@ struct Capture {
 };
 
 struct Event {
+    int device = 0;
     unsigned flags = 0;
     bool was_recorded = false;
     double time_ms = 0;
@@ -58,12 +59,16 @@ public:
 
     Stream* create(Context* context, unsigned flags, int priority);
     CUresult destroy(Stream* stream);
+    // What a reset destroys.
+    void destroy_all_of(const Context* context);
     // The object behind a handle, with the default streams of this context; null when unknown.
     Stream* resolve(CUstream handle, Context* context);
 
-    Event* create_event(unsigned flags);
+    Event* create_event(int device, unsigned flags);
     CUresult destroy_event(Event* event);
-    bool is_event(Event* event) const { return events_.count(event) != 0; }
+    bool is_event(const Event* event) const {
+        return events_.count(const_cast<Event*>(event)) != 0;
+    }
     CUresult record_event(Event* event, Stream* stream);
     CUresult wait_event(Stream* stream, Event* event);
     CUresult query_event(const Event* event) const;

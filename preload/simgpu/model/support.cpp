@@ -32,6 +32,12 @@ LibraryHandle* library_handle(void* handle) {
     return candidate != nullptr && candidate->mark == kHandleMark ? candidate : nullptr;
 }
 
+// Whether this process is one rank of a job that has no other, see Note [A rank alone].
+bool is_rank_alone() {
+    static const char* const text = std::getenv("PEAKLINE_SIM_RANK_ALONE");
+    return text != nullptr && std::strcmp(text, "1") == 0;
+}
+
 // Null when the stream is being captured: then the collective is a node, and meets nobody.
 simgpu::Stream* announce_collective(void* stream) {
     const auto lock = simgpu::World::instance().lock();
@@ -109,6 +115,9 @@ SIMGPU_API int peakline_sim_create_meeting(void* id) {
 }
 
 SIMGPU_API void* peakline_sim_join(const void* id, int rank, int rank_count, int may_wait) {
+    if (may_wait != 0 && rank_count > 1 && is_rank_alone()) {
+        return new simgpu::Communicator(simgpu::Meeting::alone(rank, rank_count), rank_count);
+    }
     simgpu::MeetingId meeting_id;
     std::memcpy(&meeting_id, id, sizeof meeting_id);
     auto meeting = simgpu::Meeting::open(meeting_id, rank, rank_count);
@@ -121,6 +130,10 @@ SIMGPU_API void* peakline_sim_join(const void* id, int rank, int rank_count, int
         close(meeting_id.file);
     }
     return communicator;
+}
+
+SIMGPU_API int peakline_sim_is_alone(void* communicator) {
+    return static_cast<simgpu::Communicator*>(communicator)->is_alone() ? 1 : 0;
 }
 
 SIMGPU_API void peakline_sim_leave(void* communicator) {
@@ -182,4 +195,15 @@ SIMGPU_API int peakline_sim_device_memory(int device, size_t* used_bytes, size_t
     *used_bytes = world.device(device).used_bytes();
     *capacity_bytes = world.device(device).capacity_bytes();
     return CUDA_SUCCESS;
+}
+
+SIMGPU_API size_t peakline_sim_handle_bytes(int kind) {
+    simgpu::Session session;
+    if (session.context == nullptr) {
+        return 0;
+    }
+    constexpr simgpu::Constant kConstants[] = {simgpu::Constant::kCublasHandle,
+                                               simgpu::Constant::kCudnnHandle,
+                                               simgpu::Constant::kNcclCommunicator};
+    return simgpu::constant(kConstants[kind], session.device().profile());
 }

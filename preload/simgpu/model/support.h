@@ -27,6 +27,8 @@ SIMGPU_API void peakline_sim_work_on_stream(void* stream);
 SIMGPU_API int peakline_sim_create_meeting(void* id);
 // may_wait: the other ranks join from other threads or processes, so this call waits for them.
 SIMGPU_API void* peakline_sim_join(const void* id, int rank, int rank_count, int may_wait);
+// The other ranks of this communicator do not exist; see Note [A rank alone] in model/meeting.cpp.
+SIMGPU_API int peakline_sim_is_alone(void* communicator);
 SIMGPU_API void peakline_sim_leave(void* communicator);
 SIMGPU_API int peakline_sim_gather_on_host(void* communicator,
                                            const void* from,
@@ -77,6 +79,10 @@ SIMGPU_API void peakline_sim_send_on_stream(
     void* communicator, int to_rank, const void* from, size_t bytes, void* stream);
 SIMGPU_API void peakline_sim_receive_on_stream(
     void* communicator, int from_rank, void* to, size_t bytes, void* stream);
+
+// How many bytes of the current device a library's handle takes.
+enum { SIMGPU_CUBLAS_HANDLE, SIMGPU_CUDNN_HANDLE, SIMGPU_NCCL_COMMUNICATOR };
+SIMGPU_API size_t peakline_sim_handle_bytes(int kind);
 
 // Gives a host output a defined value; device addresses and null are left alone.
 SIMGPU_API void peakline_sim_zero_output(void* output, size_t bytes);

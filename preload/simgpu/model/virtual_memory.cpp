@@ -62,11 +62,22 @@ CUresult VirtualMemory::create(size_t bytes,
     return CUDA_SUCCESS;
 }
 
+CUresult VirtualMemory::adopt(size_t bytes,
+                              const CUmemAllocationProp& properties,
+                              PhysicalBlock** block) {
+    if (!World::instance().has_device(properties.location.id)) {
+        return CUDA_ERROR_INVALID_DEVICE;
+    }
+    *block = new PhysicalBlock{bytes, properties, 1, 0, true};
+    blocks_.insert(*block);
+    return CUDA_SUCCESS;
+}
+
 void VirtualMemory::drop_if_unused(PhysicalBlock* block) {
     if (block->handle_count > 0 || block->mapping_count > 0) {
         return;
     }
-    if (block->is_on_device()) {
+    if (block->is_on_device() && !block->is_imported) {
         World::instance().device(block->properties.location.id).discharge(block->bytes);
     }
     blocks_.erase(block);

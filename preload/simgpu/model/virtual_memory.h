@@ -19,6 +19,7 @@ struct PhysicalBlock {
     CUmemAllocationProp properties{};
     int handle_count = 1;
     int mapping_count = 0;
+    bool is_imported = false;  // charged in the process that created it
 
     bool is_on_device() const { return properties.location.type == CU_MEM_LOCATION_TYPE_DEVICE; }
 };
@@ -30,6 +31,8 @@ public:
     CUresult reserve(size_t bytes, size_t alignment, uintptr_t* start);
     CUresult unreserve(uintptr_t start, size_t bytes);
     CUresult create(size_t bytes, const CUmemAllocationProp& properties, PhysicalBlock** block);
+    // A block of another process.
+    CUresult adopt(size_t bytes, const CUmemAllocationProp& properties, PhysicalBlock** block);
     CUresult release_handle(PhysicalBlock* block);
     CUresult map(uintptr_t start, size_t bytes, size_t offset_bytes, PhysicalBlock* block);
     CUresult unmap(uintptr_t start, size_t bytes);

@@ -91,12 +91,13 @@ thread_local int t_pushed_count = 0;
 
 bool is_valid(dim3 grid, dim3 block) {
     constexpr unsigned kMaxYZ = 65535;
+    constexpr unsigned kMaxX = 0x7fffffff;
     constexpr size_t kMaxThreads = 1024;
     const bool is_empty =
         grid.x == 0 || grid.y == 0 || grid.z == 0 || block.x == 0 || block.y == 0 || block.z == 0;
     const size_t threads = size_t{block.x} * block.y * block.z;
     return !is_empty && threads <= kMaxThreads && block.z <= 64 && grid.y <= kMaxYZ &&
-           grid.z <= kMaxYZ;
+           grid.z <= kMaxYZ && grid.x <= kMaxX;
 }
 
 cudaError_t launch(CUfunction kernel, const LaunchConfiguration& shape) {
@@ -107,17 +108,21 @@ cudaError_t launch(CUfunction kernel, const LaunchConfiguration& shape) {
     if (!is_valid(shape.grid, shape.block)) {
         return finish(cudaErrorInvalidConfiguration);
     }
-    return finish(cuLaunchKernel(kernel,
-                                 shape.grid.x,
-                                 shape.grid.y,
-                                 shape.grid.z,
-                                 shape.block.x,
-                                 shape.block.y,
-                                 shape.block.z,
-                                 static_cast<unsigned>(shape.dynamic_shared_bytes),
-                                 shape.stream,
-                                 shape.parameters,
-                                 nullptr));
+    const char* name = nullptr;
+    const CUresult result = cuLaunchKernel(kernel,
+                                           shape.grid.x,
+                                           shape.grid.y,
+                                           shape.grid.z,
+                                           shape.block.x,
+                                           shape.block.y,
+                                           shape.block.z,
+                                           static_cast<unsigned>(shape.dynamic_shared_bytes),
+                                           shape.stream,
+                                           shape.parameters,
+                                           nullptr);
+    const bool is_unknown =
+        result == CUDA_ERROR_INVALID_HANDLE && cuFuncGetName(&name, kernel) != CUDA_SUCCESS;
+    return is_unknown ? finish(cudaErrorInvalidDeviceFunction) : finish(result);
 }
 
 cudaError_t copy_from_symbol(

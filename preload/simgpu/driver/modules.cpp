@@ -1,0 +1,296 @@
+// Modules, libraries and their kernels. Images are neither read nor run: a kernel is a name, its
+// attributes are typical ones. Launches are in launches.cpp.
+
+#include <map>
+#include <memory>
+#include <mutex>
+#include <string>
+#include <unordered_set>
+
+#include "driver/driver_state.h"
+#include "driver/kernels.h"
+#include "model/log.h"
+
+using simgpu::is_kernel;
+using simgpu::Kernel;
+using simgpu::Module;
+using simgpu::to_kernel;
+using simgpu::to_module;
+
+namespace {
+
+constexpr size_t kAssumedGlobalBytes = 4096;
+
+// Guarded by the world's lock.
+std::unordered_set<const void*>& known_kernels() {
+    static auto* const known = new std::unordered_set<const void*>;
+    return *known;
+}
+
+template <typename Handle>
+CUresult load(Handle* handle, const char* origin, const void* image) {
+    SIMGPU_REQUIRE(handle != nullptr && image != nullptr);
+    const auto lock = simgpu::World::instance().lock();
+    auto* const module = new Module;
+    module->origin = origin;
+    const simgpu::Context* const context = simgpu::current_context();
+    module->device = context == nullptr ? 0 : context->device;
+    *handle = reinterpret_cast<Handle>(module);
+    return CUDA_SUCCESS;
+}
+
+// Globals lose their memory with their module.
+CUresult unload(const void* handle) {
+    SIMGPU_REQUIRE(handle != nullptr);
+    simgpu::World& world = simgpu::World::instance();
+    const auto lock = world.lock();
+    Module* const module = to_module(handle);
+    for (const auto& [name, start] : module->globals) {
+        world.free(start, {simgpu::MemoryKind::kDevice});
+    }
+    for (const auto& [name, kernel] : module->kernels) {
+        known_kernels().erase(kernel.get());
+    }
+    delete module;
+    return CUDA_SUCCESS;
+}
+
+template <typename Handle>
+CUresult get_kernel(Handle* handle, const void* module_handle, const char* name) {
+    SIMGPU_REQUIRE(handle != nullptr && module_handle != nullptr && name != nullptr);
+    const auto lock = simgpu::World::instance().lock();
+    Module* const module = to_module(module_handle);
+    std::unique_ptr<Kernel>& kernel = module->kernels[name];
+    if (kernel == nullptr) {
+        kernel = std::make_unique<Kernel>();
+        kernel->name = name;
+        kernel->module = module;
+        known_kernels().insert(kernel.get());
+    }
+    *handle = reinterpret_cast<Handle>(kernel.get());
+    return CUDA_SUCCESS;
+}
+
+// The size of a global is in the image, which is not read: one small size for all of them.
+CUresult get_global(CUdeviceptr* address,
+                    size_t* bytes,
+                    const void* module_handle,
+                    const char* name) {
+    SIMGPU_REQUIRE(module_handle != nullptr && name != nullptr);
+    simgpu::World& world = simgpu::World::instance();
+    const auto lock = world.lock();
+    uintptr_t& start = to_module(module_handle)->globals[name];
+    if (start == 0) {
+        const int device = to_module(module_handle)->device;
+        const CUresult result = world.allocate_device(device, kAssumedGlobalBytes, &start);
+        if (result != CUDA_SUCCESS) {
+            return result;
+        }
+    }
+    if (address != nullptr) {
+        *address = start;
+    }
+    if (bytes != nullptr) {
+        *bytes = kAssumedGlobalBytes;
+    }
+    return CUDA_SUCCESS;
+}
+
+int compute_capability(const simgpu::DeviceProfile& profile) {
+    return profile.compute_major * 10 + profile.compute_minor;
+}
+
+CUresult get_attribute(int* value, CUfunction_attribute attribute, const void* kernel) {
+    SIMGPU_SESSION(session)
+    SIMGPU_REQUIRE(value != nullptr && kernel != nullptr);
+    switch (attribute) {
+        case CU_FUNC_ATTRIBUTE_MAX_THREADS_PER_BLOCK:
+            *value = simgpu::kMaxThreadsPerBlock;
+            return CUDA_SUCCESS;
+        case CU_FUNC_ATTRIBUTE_NUM_REGS:
+            *value = simgpu::kAssumedRegisters;
+            return CUDA_SUCCESS;
+        case CU_FUNC_ATTRIBUTE_PTX_VERSION:
+        case CU_FUNC_ATTRIBUTE_BINARY_VERSION:
+            *value = compute_capability(session.device().profile());
+            return CUDA_SUCCESS;
+        case CU_FUNC_ATTRIBUTE_MAX_DYNAMIC_SHARED_SIZE_BYTES:
+            *value = to_kernel(kernel)->max_dynamic_shared_bytes;
+            return CUDA_SUCCESS;
+        case CU_FUNC_ATTRIBUTE_PREFERRED_SHARED_MEMORY_CARVEOUT:
+            *value = -1;
+            return CUDA_SUCCESS;
+        default:
+            *value = 0;
+            return CUDA_SUCCESS;
+    }
+}
+
+CUresult set_attribute(CUfunction_attribute attribute, int value, const void* kernel) {
+    SIMGPU_SESSION(session)
+    SIMGPU_REQUIRE(kernel != nullptr);
+    if (attribute == CU_FUNC_ATTRIBUTE_MAX_DYNAMIC_SHARED_SIZE_BYTES) {
+        const size_t limit_bytes = session.device().profile().shared_per_block_optin_bytes;
+        SIMGPU_REQUIRE(value >= 0 && static_cast<size_t>(value) <= limit_bytes);
+        to_kernel(kernel)->max_dynamic_shared_bytes = value;
+    }
+    return CUDA_SUCCESS;
+}
+
+}  // namespace
+
+bool simgpu::is_kernel(const void* handle) {
+    const auto lock = World::instance().lock();
+    return known_kernels().count(handle) != 0;
+}
+
+SIMGPU_API CUresult cuModuleGetLoadingMode(CUmoduleLoadingMode* mode) {
+    SIMGPU_REQUIRE(mode != nullptr);
+    *mode = CU_MODULE_LAZY_LOADING;
+    return CUDA_SUCCESS;
+}
+
+SIMGPU_API CUresult cuModuleLoad(CUmodule* module, const char* file_name) {
+    return load(module, "file", file_name);
+}
+
+SIMGPU_API CUresult cuModuleLoadData(CUmodule* module, const void* image) {
+    return load(module, "image", image);
+}
+
+SIMGPU_API CUresult
+cuModuleLoadDataEx(CUmodule* module, const void* image, unsigned, CUjit_option*, void**) {
+    return load(module, "image", image);
+}
+
+SIMGPU_API CUresult cuModuleLoadFatBinary(CUmodule* module, const void* image) {
+    return load(module, "fat binary", image);
+}
+
+SIMGPU_API CUresult cuModuleUnload(CUmodule module) {
+    return unload(module);
+}
+
+SIMGPU_API CUresult cuModuleGetFunction(CUfunction* function, CUmodule module, const char* name) {
+    return get_kernel(function, module, name);
+}
+
+SIMGPU_API CUresult cuModuleGetGlobal_v2(CUdeviceptr* address,
+                                         size_t* bytes,
+                                         CUmodule module,
+                                         const char* name) {
+    return get_global(address, bytes, module, name);
+}
+
+SIMGPU_API CUresult cuLibraryLoadData(CUlibrary* library,
+                                      const void* code,
+                                      CUjit_option*,
+                                      void**,
+                                      unsigned,
+                                      CUlibraryOption*,
+                                      void**,
+                                      unsigned) {
+    return load(library, "image", code);
+}
+
+SIMGPU_API CUresult cuLibraryLoadFromFile(CUlibrary* library,
+                                          const char* file_name,
+                                          CUjit_option*,
+                                          void**,
+                                          unsigned,
+                                          CUlibraryOption*,
+                                          void**,
+                                          unsigned) {
+    return load(library, "file", file_name);
+}
+
+SIMGPU_API CUresult cuLibraryUnload(CUlibrary library) {
+    return unload(library);
+}
+
+SIMGPU_API CUresult cuLibraryGetKernel(CUkernel* kernel, CUlibrary library, const char* name) {
+    return get_kernel(kernel, library, name);
+}
+
+SIMGPU_API CUresult cuLibraryGetModule(CUmodule* module, CUlibrary library) {
+    SIMGPU_REQUIRE(module != nullptr && library != nullptr);
+    *module = reinterpret_cast<CUmodule>(library);
+    return CUDA_SUCCESS;
+}
+
+SIMGPU_API CUresult cuLibraryGetGlobal(CUdeviceptr* address,
+                                       size_t* bytes,
+                                       CUlibrary library,
+                                       const char* name) {
+    return get_global(address, bytes, library, name);
+}
+
+SIMGPU_API CUresult cuKernelGetFunction(CUfunction* function, CUkernel kernel) {
+    SIMGPU_REQUIRE(function != nullptr && kernel != nullptr);
+    *function = reinterpret_cast<CUfunction>(kernel);
+    return CUDA_SUCCESS;
+}
+
+SIMGPU_API CUresult cuKernelGetName(const char** name, CUkernel kernel) {
+    SIMGPU_REQUIRE(name != nullptr && kernel != nullptr);
+    if (!is_kernel(kernel)) {
+        return CUDA_ERROR_INVALID_HANDLE;
+    }
+    *name = to_kernel(kernel)->name.c_str();
+    return CUDA_SUCCESS;
+}
+
+SIMGPU_API CUresult cuFuncGetName(const char** name, CUfunction function) {
+    SIMGPU_REQUIRE(name != nullptr && function != nullptr);
+    if (!is_kernel(function)) {
+        return CUDA_ERROR_INVALID_HANDLE;
+    }
+    *name = to_kernel(function)->name.c_str();
+    return CUDA_SUCCESS;
+}
+
+SIMGPU_API CUresult cuFuncGetModule(CUmodule* module, CUfunction function) {
+    SIMGPU_REQUIRE(module != nullptr && function != nullptr);
+    *module = reinterpret_cast<CUmodule>(to_kernel(function)->module);
+    return CUDA_SUCCESS;
+}
+
+SIMGPU_API CUresult cuFuncGetAttribute(int* value,
+                                       CUfunction_attribute attribute,
+                                       CUfunction function) {
+    return get_attribute(value, attribute, function);
+}
+
+SIMGPU_API CUresult cuFuncSetAttribute(CUfunction function,
+                                       CUfunction_attribute attribute,
+                                       int value) {
+    return set_attribute(attribute, value, function);
+}
+
+SIMGPU_API CUresult cuKernelGetAttribute(int* value,
+                                         CUfunction_attribute attribute,
+                                         CUkernel kernel,
+                                         CUdevice) {
+    return get_attribute(value, attribute, kernel);
+}
+
+SIMGPU_API CUresult cuKernelSetAttribute(CUfunction_attribute attribute,
+                                         int value,
+                                         CUkernel kernel,
+                                         CUdevice) {
+    return set_attribute(attribute, value, kernel);
+}
+
+SIMGPU_API CUresult cuFuncSetCacheConfig(CUfunction, CUfunc_cache) {
+    return CUDA_SUCCESS;
+}
+
+SIMGPU_API CUresult cuFuncLoad(CUfunction) {
+    return CUDA_SUCCESS;
+}
+
+SIMGPU_API CUresult cuFuncIsLoaded(CUfunctionLoadingState* state, CUfunction) {
+    SIMGPU_REQUIRE(state != nullptr);
+    *state = CU_FUNCTION_LOADING_STATE_LOADED;
+    return CUDA_SUCCESS;
+}

@@ -1,0 +1,14 @@
+// The device memory that a library takes for a handle, as its real one does.
+#pragma once
+
+#include <cuda_runtime_api.h>
+
+#include "model/support.h"
+
+// False when the device has not enough. memory is null where the constant is zero.
+inline bool take_own_memory(int kind, void** memory) {
+    cudaFree(nullptr);  // a handle needs the device's context
+    const size_t bytes = peakline_sim_handle_bytes(kind);
+    *memory = nullptr;
+    return bytes == 0 || cudaMalloc(memory, bytes) == cudaSuccess;
+}

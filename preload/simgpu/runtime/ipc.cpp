@@ -1,0 +1,47 @@
+// Sharing memory and events between processes; the handles are the driver's.
+
+#include <cstring>
+
+#include "runtime/runtime_state.h"
+
+using simgpu::address_of;
+using simgpu::finish;
+
+static_assert(sizeof(cudaIpcMemHandle_t) == sizeof(CUipcMemHandle));
+static_assert(sizeof(cudaIpcEventHandle_t) == sizeof(CUipcEventHandle));
+
+SIMGPU_API cudaError_t cudaIpcGetMemHandle(cudaIpcMemHandle_t* handle, void* pointer) {
+    SIMGPU_CONTEXT()
+    return finish(
+        cuIpcGetMemHandle(reinterpret_cast<CUipcMemHandle*>(handle), address_of(pointer)));
+}
+
+SIMGPU_API cudaError_t cudaIpcOpenMemHandle(void** pointer,
+                                            cudaIpcMemHandle_t handle,
+                                            unsigned flags) {
+    SIMGPU_CONTEXT()
+    SIMGPU_REQUIRE_VALUE(pointer != nullptr)
+    CUipcMemHandle drivers;
+    std::memcpy(&drivers, &handle, sizeof drivers);
+    CUdeviceptr start = 0;
+    const CUresult result = cuIpcOpenMemHandle_v2(&start, drivers, flags);
+    *pointer = reinterpret_cast<void*>(start);
+    return finish(result);
+}
+
+SIMGPU_API cudaError_t cudaIpcCloseMemHandle(void* pointer) {
+    SIMGPU_CONTEXT()
+    return finish(cuIpcCloseMemHandle(address_of(pointer)));
+}
+
+SIMGPU_API cudaError_t cudaIpcGetEventHandle(cudaIpcEventHandle_t* handle, cudaEvent_t event) {
+    SIMGPU_CONTEXT()
+    return finish(cuIpcGetEventHandle(reinterpret_cast<CUipcEventHandle*>(handle), event));
+}
+
+SIMGPU_API cudaError_t cudaIpcOpenEventHandle(cudaEvent_t* event, cudaIpcEventHandle_t handle) {
+    SIMGPU_CONTEXT()
+    CUipcEventHandle drivers;
+    std::memcpy(&drivers, &handle, sizeof drivers);
+    return finish(cuIpcOpenEventHandle(event, drivers));
+}
