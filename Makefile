@@ -44,7 +44,7 @@ comma := ,
 LIBRARIES := $(NATIVE)/libpeakline.so $(NATIVE)/libpeakline_preload.so $(NATIVE)/libunwind.so.8 \
              $(PACKAGE)/_recorder.abi3.so $(PACKAGE)/_report.abi3.so
 
-.PHONY: help setup build native demo test unit soak fuzz sanitize check format bench test-gpu bench-gpu wheel clean
+.PHONY: help setup build native demo test unit soak fuzz sanitize check format bench test-gpu bench-gpu fidelity calibrate wheel clean
 
 help: ## list the commands
 	@awk -F':.*## ' '/^[a-z-]+:.*## /{printf "  make %-10s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
@@ -118,6 +118,12 @@ test-gpu: build ## the same end-to-end tests on a real GPU
 
 bench-gpu: build ## the cost of recording on a real GPU
 	@PEAKLINE_TEST_DEVICE=gpu $(PYTHON) tests/bench/bench_events.py
+
+fidelity: build ## peaks on the simulated GPU against those on the real one of this machine
+	@$(PYTHON) tests/fidelity/fidelity.py
+
+calibrate: build ## measure, on a real GPU, what the simulated one needs to know
+	@$(PYTHON) preload/simgpu/calibrate.py
 
 wheel: ## build a wheel into dist/
 	@$(PYTHON) -m pip wheel -q --no-build-isolation --no-deps -w dist .
