@@ -18,8 +18,10 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
+from peakline.commands._ranks import Job, Ranks, device_count, parse_ranks
 from peakline.native_build import (
     NATIVE_FOLDER,
+    PACKAGE_FOLDER,
     BuildError,
     TorchInstallation,
     ensure_simulated_gpu,
@@ -52,6 +54,7 @@ class Plan:
     run_id: str
     output: str
     recorded: bool = True
+    ranks: Ranks | None = None
     notes: list[str] = field(default_factory=list)
 
 
@@ -75,6 +78,14 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         default="",
         help="run on a simulated GPU: h200, a100-80, h200x8, h100:40GiB ...",
     )
+    parser.add_argument(
+        "--world",
+        type=int,
+        metavar="N",
+        help="with --simulate: the program is one rank of a job of N ranks",
+    )
+    parser.add_argument("--rank", metavar="R", help="which rank (default: 0)")
+    parser.add_argument("--ranks", metavar="LIST", help="several ranks, one trace each: 0,7,56-63")
     parser.add_argument("--no-record", action="store_true", help="simulate only, write no trace")
     parser.add_argument("--backend", choices=BACKENDS, default="delegate", help="how to intercept")
     parser.add_argument(
@@ -167,7 +178,35 @@ def check_arguments(args: argparse.Namespace) -> str:
             f"no device profile is called '{args.simulate}'; known are: {known}; "
             "also several of one (h200x8) and another size (h200:80GiB)"
         )
+    return _check_ranks(args)
+
+
+def _check_ranks(args: argparse.Namespace) -> str:
+    if args.world is None:
+        chosen = "--rank" if args.rank is not None else "--ranks"
+        is_wrong = args.rank is not None or args.ranks is not None
+        return f"{chosen} needs --world N, the number of ranks of the job" if is_wrong else ""
+    if not args.simulate:
+        return "--world needs --simulate: ranks that do not exist need a simulated GPU"
+    if args.world < 1:
+        return f"--world {args.world}: a job has at least one rank"
+    if args.rank is not None and args.ranks is not None:
+        return "--rank and --ranks say the same: give one of them"
+    words = [word for word in args.program if word != "--"]
+    if words and Path(words[0]).name in ("torchrun", "accelerate", "deepspeed", "mpirun"):
+        return (
+            f"--world runs one rank by itself: give the script, not {Path(words[0]).name} "
+            "(to run all ranks on this machine, leave --world away)"
+        )
+    try:
+        parse_ranks(_rank_list(args), args.world)
+    except ValueError as error:
+        return str(error)
     return ""
+
+
+def _rank_list(args: argparse.Namespace) -> str:
+    return str(args.ranks if args.ranks is not None else args.rank or "0")
 
 
 def is_device_name(text: str, names: Sequence[str]) -> bool:
@@ -211,6 +250,9 @@ def make_plan(args: argparse.Namespace) -> Plan:
         if torch is None:
             raise BuildError(f"--simulate needs torch, and {python} has none")
         preload += _set_simulation(plan, args.simulate, torch)
+    if args.world is not None:
+        chosen = parse_ranks(_rank_list(args), args.world)
+        plan.ranks = Ranks(chosen, args.world, device_count(args.simulate))
     if previous := plan.environment.get("LD_PRELOAD"):
         preload.append(previous)
     plan.environment["LD_PRELOAD"] = ":".join(preload)
@@ -264,19 +306,28 @@ def _set_simulation(plan: Plan, device: str, torch: TorchInstallation) -> list[s
         PEAKLINE_SIM_DEVICE=device,
         PEAKLINE_SIMULATED=device,
         TRITON_LIBCUDA_PATH=str(folder),
+        PYTHONPATH=_joined(str(PACKAGE_FOLDER / "startup"), plan.environment.get("PYTHONPATH")),
     )
     plan.notes.append(f"simulated GPU {device}: kernels compute nothing, values read back are zero")
     return [str(folder / name) for name in (folder / "preload.txt").read_text().split()]
 
 
+def _joined(first: str, rest: str | None) -> str:
+    return f"{first}{os.pathsep}{rest}" if rest else first
+
+
 def execute(plan: Plan) -> int:
     """Run the command and return its status; negative: minus the signal that ended it."""
+    if plan.ranks is not None:
+        job = Job(plan.command, plan.environment, plan.ranks)
+        with _signals_to(job):
+            return job.run()
     with subprocess.Popen(plan.command, env=plan.environment) as process, _signals_to(process):
         return process.wait()
 
 
 @contextmanager
-def _signals_to(process: subprocess.Popen[bytes]) -> Iterator[None]:
+def _signals_to(process: subprocess.Popen[bytes] | Job) -> Iterator[None]:
     # Ctrl-C reaches the program from the terminal itself: we only must not die before it.
     previous = {signal.SIGINT: signal.signal(signal.SIGINT, signal.SIG_IGN)}
     for number in _FORWARDED_SIGNALS:

@@ -1,0 +1,37 @@
+"""Loaded by the interpreter of a simulated program before anything else.
+
+`peakline run --simulate` puts this folder first in PYTHONPATH. It prepares what a simulated run
+needs in Python (_peakline_simulated/), and then loads the sitecustomize that it hides, if there is
+one. It imports nothing heavy and must never fail: the program comes first.
+"""
+
+import importlib.util
+import os
+import sys
+from pathlib import Path
+
+_HERE = Path(__file__).resolve().parent
+
+
+def _load_hidden() -> None:
+    own = sys.modules.pop("sitecustomize")
+    # Last, so that we hide nothing more.
+    sys.path[:] = [entry for entry in sys.path if not entry or Path(entry).resolve() != _HERE]
+    spec = importlib.util.find_spec("sitecustomize")
+    sys.path.append(str(_HERE))
+    if spec is None or spec.loader is None:
+        sys.modules["sitecustomize"] = own
+        return
+    module = importlib.util.module_from_spec(spec)
+    sys.modules["sitecustomize"] = module
+    spec.loader.exec_module(module)
+
+
+try:
+    if os.environ.get("PEAKLINE_SIMULATED"):
+        from _peakline_simulated import distributed
+
+        distributed.prepare()
+except Exception as error:
+    print(f"peakline: the simulated run lacks its Python part: {error!r}", file=sys.stderr)
+_load_hidden()
