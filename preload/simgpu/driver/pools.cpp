@@ -18,25 +18,19 @@ CUmemoryPool to_handle(MemoryPool* pool) {
     return reinterpret_cast<CUmemoryPool>(pool);
 }
 
-// Success when the stream may take part in an allocation now.
-CUresult check_stream(Session& session, CUstream handle) {
-    const simgpu::Stream* const stream = session.stream(handle);
-    if (stream == nullptr) {
-        return CUDA_ERROR_INVALID_HANDLE;
-    }
-    if (stream->capture != nullptr) {
-        simgpu::report_not_modelled("allocating from a pool while a graph is captured",
-                                    "CUDA_ERROR_NOT_SUPPORTED");
-        return CUDA_ERROR_NOT_SUPPORTED;
-    }
-    return CUDA_SUCCESS;
+// While the stream is captured, an allocation is a node of the graph. Its memory is taken from the
+// pool now rather than when the graph is launched, and is the pool's again when the capture frees
+// it: what a replay needs beyond what is held then is not counted.
+CUresult note_on_stream(Session& session, CUstream stream, CUgraphNodeType type) {
+    return simgpu::enqueue_work(session, stream, type);
 }
 
 CUresult allocate(
     Session& session, MemoryPool* pool, size_t bytes, CUstream stream, CUdeviceptr* address) {
     SIMGPU_REQUIRE(address != nullptr);
     *address = 0;
-    if (const CUresult result = check_stream(session, stream); result != CUDA_SUCCESS) {
+    if (const CUresult result = note_on_stream(session, stream, CU_GRAPH_NODE_TYPE_MEM_ALLOC);
+        result != CUDA_SUCCESS) {
         return result;
     }
     uintptr_t start = 0;
@@ -205,7 +199,8 @@ SIMGPU_API CUresult cuMemAllocAsync(CUdeviceptr* address, size_t bytes, CUstream
 
 SIMGPU_API CUresult cuMemFreeAsync(CUdeviceptr address, CUstream stream) {
     SIMGPU_SESSION(session)
-    if (const CUresult result = check_stream(session, stream); result != CUDA_SUCCESS) {
+    if (const CUresult result = note_on_stream(session, stream, CU_GRAPH_NODE_TYPE_MEM_FREE);
+        result != CUDA_SUCCESS) {
         return result;
     }
     return session.world.free(address, {MemoryKind::kPool});

@@ -97,7 +97,11 @@ SIMGPU_API cudaError_t cudaGetDeviceCount(int* count) {
     return finish(cuDeviceGetCount(count));
 }
 
-// In CUDA 12 a macro of the header turns this name into cudaGetDeviceProperties_v2.
+// In CUDA 12 the name without a version is that of CUDA 11's shorter structure, not modelled.
+#if CUDART_VERSION < 13000
+#    undef cudaGetDeviceProperties
+#    define cudaGetDeviceProperties cudaGetDeviceProperties_v2
+#endif
 SIMGPU_API cudaError_t cudaGetDeviceProperties(cudaDeviceProp* properties, int device) {
     SIMGPU_REQUIRE_VALUE(properties != nullptr)
     if (const cudaError_t error = simgpu::check_device(device); error != cudaSuccess) {
