@@ -106,7 +106,7 @@ def test_a_rank_of_a_large_job_believes_in_all_of_it(lab: Lab, tmp_path: Path) -
     code = (
         "import torch, torch.distributed as dist, os\n"
         "torch.cuda.set_device(int(os.environ['LOCAL_RANK']))\n"
-        "dist.init_process_group()\n"
+        "dist.init_process_group('cpu:gloo,cuda:nccl')\n"
         "parts = [torch.empty(2, device='cuda') for _ in range(dist.get_world_size())]\n"
         "dist.all_gather(parts, torch.tensor([1.0, 2.0], device='cuda'))\n"
         "on_host = torch.tensor([dist.get_rank()])\n"
