@@ -87,7 +87,8 @@ TEST_CASE("a peak-only recording knows the peaks of devices and phases", "[recor
     }
 }
 
-TEST_CASE("a recording of the last bytes keeps them and the peak of the whole run", "[record][keep]") {
+TEST_CASE("a recording of the last bytes keeps them and the peak of the whole run",
+          "[record][keep]") {
     for (uint32_t seed = 11; seed <= 12; ++seed) {
         INFO("seed " << seed);
         const TemporaryFile file;
