@@ -33,6 +33,27 @@ ObjectSide g_objects{[](uint64_t, uint64_t) {},
                      [](uint32_t) {},
                      [](uint32_t) {}};
 
+// A context of this thread. A full or colliding slot only costs the table's own look-up.
+uint32_t context_id(record::StackTable& table, ThreadState& state, const record::Context& context) {
+    const uint64_t stacks = context.python_node | uint64_t{context.native_node} << 32U;
+    const uint64_t node = context.forward_node | uint64_t{context.operator_name} << 32U;
+    const uint64_t mixed = (stacks * 0x9E3779B97F4A7C15ULL ^ node) * 0xD6E8FEB86659FD93ULL;
+    KnownContext& known = state.contexts[mixed >> 32U & (kKnownContexts - 1)];
+    if (known.id != 0 && known.python_node == context.python_node &&
+        known.native_node == context.native_node && known.forward_node == context.forward_node &&
+        known.operator_name == context.operator_name && known.flags == context.flags) {
+        return known.id;
+    }
+    const uint32_t id = table.intern_context(context);
+    known = KnownContext{context.python_node,
+                         context.native_node,
+                         context.forward_node,
+                         context.operator_name,
+                         context.flags,
+                         id};
+    return id;
+}
+
 }  // namespace
 
 void set_object_side(const ObjectSide& side) {
@@ -80,7 +101,7 @@ uint32_t capture_context(record::StackTable& table, ThreadState& state) {
     const RunningNode node = owning_node(state, context.python_node != 0);
     context.forward_node = node.forward_node;
     context.operator_name = node.operator_name;
-    return table.intern_context(context);
+    return context_id(table, state, context);
 }
 
 }  // namespace peakline::capture

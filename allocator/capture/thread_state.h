@@ -38,6 +38,17 @@ struct TracedAlloc {
     uint64_t stream = 0;
 };
 
+// Contexts this thread met last, found again by a look at one slot.
+struct KnownContext {
+    uint32_t python_node = 0;
+    uint32_t native_node = 0;
+    uint32_t forward_node = 0;
+    uint32_t operator_name = 0;
+    uint32_t flags = 0;
+    uint32_t id = 0;  // 0: free
+};
+inline constexpr size_t kKnownContexts = 512;
+
 struct ThreadState {
     uint32_t thread_id = 0;  // StackTable id
     PendingAlloc pending;
@@ -50,6 +61,7 @@ struct ThreadState {
     uint64_t autograd_thread_id = 0;
     SequenceRing* sequences = nullptr;
     void* native_frames[kMaxNativeFrames] = {};
+    KnownContext contexts[kKnownContexts] = {};
     ThreadState* next_free = nullptr;
 };
 

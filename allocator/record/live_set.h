@@ -47,19 +47,29 @@ public:
         }
     }
 
-    // Adds a block whose address (never 0) is not in the set. False when the table cannot grow.
-    bool insert(const LiveBlock& block) {
+    // Adds a block whose address (never 0) is not in the set; the caller fills in the rest of it.
+    // nullptr when the table cannot grow. Valid until the next add or erase.
+    LiveBlock* add(uint64_t address) {
         if ((size_ + 1) * 2 > slots_.size() && !rehash(slots_.size() * 2)) {
             if (size_ + 1 == slots_.size()) {
-                return false;
+                return nullptr;
             }
         }
-        size_t i = home(block.address);
+        size_t i = home(address);
         while (slots_[i].address != 0) {
             i = next(i);
         }
-        slots_[i] = block;
+        slots_[i].address = address;
         ++size_;
+        return &slots_[i];
+    }
+    // The same with a whole block. False when the table cannot grow.
+    bool insert(const LiveBlock& block) {
+        LiveBlock* slot = add(block.address);
+        if (slot == nullptr) {
+            return false;
+        }
+        *slot = block;
         return true;
     }
 

@@ -72,24 +72,24 @@ Recorder::DeviceState* Recorder::device_state(uint32_t device) {
 
 void Recorder::add_block(const AllocEvent& event, uint8_t flags) {
     DeviceState* state = device_state(event.device);
-    const LiveBlock block{event.address,
-                          next_ordinal_,
-                          event.requested_bytes,
-                          event.block_bytes,
-                          event.context,
-                          static_cast<uint16_t>(std::min<uint32_t>(event.stream, kManyStreams)),
-                          static_cast<uint8_t>(event.device),
-                          flags};
-    if (state == nullptr || !live_set_.insert(block)) {
+    LiveBlock* block = state != nullptr ? live_set_.add(event.address) : nullptr;
+    if (block == nullptr) {
         ++counters_.records_dropped;
         counters_.bytes_dropped += event.block_bytes;
         return;
     }
+    block->ordinal = next_ordinal_;
+    block->requested_bytes = event.requested_bytes;
+    block->block_bytes = event.block_bytes;
+    block->context = event.context;
+    block->stream = static_cast<uint16_t>(std::min<uint32_t>(event.stream, kManyStreams));
+    block->device = static_cast<uint8_t>(event.device);
+    block->flags = flags;
     if (events_until_clock_sync_-- == 0) {
         events_until_clock_sync_ = kEventsPerClockSync;
         clock_.synchronise();
     }
-    const uint64_t tick = clock_.now_tick();
+    const uint64_t tick = clock_.event_tick();
     live_bytes_ += event.block_bytes;
     ++state->allocs;
     if (event.context == untraced_context_) {
@@ -100,7 +100,7 @@ void Recorder::add_block(const AllocEvent& event, uint8_t flags) {
         state->requested.on_alloc(next_ordinal_, event.requested_bytes, tick);
     }
     if (phases_.is_active()) {
-        phases_.on_alloc(block, tick, event.context != untraced_context_);
+        phases_.on_alloc(*block, tick, event.context != untraced_context_);
     }
     ++next_ordinal_;
     writer_.put_alloc(event, tick, live_bytes_);
@@ -142,7 +142,7 @@ void Recorder::record_alloc(const AllocEvent& event, uint64_t torch_total_bytes)
         }
         // An address that is still live was freed behind our back.
         if (LiveBlock* stale = live_set_.find(event.address)) {
-            remove_block(stale, clock_.now_tick());
+            remove_block(stale, clock_.event_tick());
         }
         add_block(event, torch_total_bytes == kUnknownTotal ? kUnreported : 0);
         if (torch_total_bytes != kUnknownTotal && event.device < kMaxDevices &&
@@ -166,12 +166,12 @@ void Recorder::record_free(uint64_t address,
         if (block == nullptr) {
             ++counters_.unknown_frees;
         } else if (kind == FreeKind::kCompleted) {
-            remove_block(block, clock_.now_tick());
+            remove_block(block, clock_.event_tick());
         } else if ((block->flags & kFreeRequested) == 0) {
             const uint64_t back = next_ordinal_ - block->ordinal;
             drop_from_allocated(block);
             block->flags |= kFreeRequested;
-            writer_.put_extended(ExtendedType::kFreeDeferred, &back, 1, clock_.now_tick());
+            writer_.put_extended(ExtendedType::kFreeDeferred, &back, 1, clock_.event_tick());
             check_writer();
         }
         if (torch_total_bytes != kUnknownTotal && device < kMaxDevices && devices_[device].used &&
@@ -187,7 +187,7 @@ void Recorder::record_unreported_free(uint64_t address) {
         const LockGuard guard(lock_);
         LiveBlock* block = usable_ ? live_set_.find(address) : nullptr;
         if (block != nullptr && (block->flags & kUnreported) != 0) {
-            remove_block(block, clock_.now_tick());
+            remove_block(block, clock_.event_tick());
         }
     }
     report_trouble_unlocked();
@@ -198,7 +198,7 @@ void Recorder::record_free_completed(uint64_t address) {
         const LockGuard guard(lock_);
         LiveBlock* block = usable_ ? live_set_.find(address) : nullptr;
         if (block != nullptr && (block->flags & kFreeRequested) != 0) {
-            remove_block(block, clock_.now_tick());
+            remove_block(block, clock_.event_tick());
         }
     }
     report_trouble_unlocked();
@@ -208,7 +208,7 @@ void Recorder::correct_baseline_slow(uint32_t device, uint64_t torch_total_bytes
     DeviceState& state = devices_[device];
     ++counters_.baseline_corrections;
     if (LiveBlock* baseline = live_set_.find(baseline_address(device))) {
-        remove_block(baseline, clock_.now_tick());
+        remove_block(baseline, clock_.event_tick());
     }
     if (torch_total_bytes > state.allocated.level_bytes()) {
         const uint64_t bytes = torch_total_bytes - state.allocated.level_bytes();

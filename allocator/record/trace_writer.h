@@ -101,7 +101,7 @@ private:
     };
     // A class is a repeated (context, device, stream, sizes); defined on its second sighting.
     struct ClassSlot {
-        AllocEvent shape;        // address 0
+        AllocEvent shape;        // its address means nothing
         uint32_t class_id = 0;   // 0: seen once
         uint32_t writer_id = 0;  // which open() this belongs to
     };
