@@ -9,6 +9,8 @@ namespace {
 // (FRAME_OWNED_BY_CSTACK, _INTERPRETER, _THREAD_STATE): it has no line of its own.
 constexpr uint8_t kFirstShimOwner = 3;
 
+__extension__ using Uint128 = unsigned __int128;
+
 template <const PythonLayout& kLayout>
 const void* top_frame(const void* thread) {
     const void* holder = read_at<const void*>(thread, kLayout.thread_frame);
@@ -41,52 +43,100 @@ bool is_shim(const void* frame) {
     return false;
 }
 
-template <const PythonLayout& kLayout>
-size_t walk(ThreadStateGetter getter, RawFrame* out, size_t capacity, bool* truncated) {
-    *truncated = false;
+// Follows the frames of this thread and gives each entry to `sink`, at most `capacity` frames.
+// Returns whether there were more.
+template <const PythonLayout& kLayout, class Sink>
+inline bool follow(ThreadStateGetter getter, size_t capacity, Sink& sink) {
     const void* thread = getter();
     if (thread == nullptr) {
-        return 0;
+        return false;
     }
     const uint64_t first = g_watched_methods.codes[0].load(std::memory_order_relaxed);
     const uint64_t second = g_watched_methods.codes[1].load(std::memory_order_relaxed);
-    size_t count = 0;
     for (const void* frame = top_frame<kLayout>(thread); frame != nullptr;
          frame = read_at<const void*>(frame, kLayout.frame_previous)) {
         if (is_shim<kLayout>(frame)) {
             continue;
         }
-        if (count >= capacity) {
-            *truncated = true;
-            break;
+        if (sink.count >= capacity) {
+            return true;
         }
         const RawFrame raw = read_frame<kLayout>(frame);
-        out[count++] = raw;
+        sink.put(raw);
         if (__builtin_expect(raw.code == first || raw.code == second, 0)) {
-            out[count++] = {kInstanceMark, read_first_local<kLayout>(frame)};
+            sink.put({kInstanceMark, read_first_local<kLayout>(frame)});
         }
     }
-    return count;
+    return false;
 }
+
+struct Writer {
+    RawFrame* out;
+    size_t count = 0;
+    void put(const RawFrame& raw) { out[count++] = raw; }
+};
+
+template <const PythonLayout& kLayout>
+size_t walk(ThreadStateGetter getter, RawFrame* out, size_t capacity, bool* truncated) {
+    Writer writer{out};
+    *truncated = follow<kLayout>(getter, capacity, writer);
+    return writer.count;
+}
+
+// Random enough: they need only be unlike the addresses they are added to.
+uint64_t g_hash_keys[2 * (kMaxFrames + kWalkSlack)];
+
+struct Hasher {
+    Uint128 sum = 0;
+    size_t count = 0;
+    void put(const RawFrame& raw) {
+        const uint64_t* keys = &g_hash_keys[2 * count++];
+        sum += static_cast<Uint128>(raw.code + keys[0]) * (raw.position + keys[1]);
+    }
+};
+
+template <const PythonLayout& kLayout>
+HashedWalk hash_walk(ThreadStateGetter getter, size_t capacity) {
+    Hasher hasher;
+    const bool truncated = follow<kLayout>(getter, capacity, hasher);
+    return {static_cast<uint64_t>(hasher.sum),
+            static_cast<uint64_t>(hasher.sum >> 64),
+            static_cast<uint32_t>(hasher.count),
+            truncated};
+}
+
+template <const PythonLayout& kLayout>
+constexpr Walkers kWalkers{walk<kLayout>, hash_walk<kLayout>};
 
 }  // namespace
 
+// SplitMix64 (Steele, Lea and Flood, "Fast splittable pseudorandom number generators").
+void init_hash_keys() {
+    uint64_t state = 0x5EED0F5EA4C1E5ULL;
+    for (uint64_t& key : g_hash_keys) {
+        state += 0x9E3779B97F4A7C15ULL;
+        uint64_t mixed = (state ^ state >> 30U) * 0xBF58476D1CE4E5B9ULL;
+        mixed = (mixed ^ mixed >> 27U) * 0x94D049BB133111EBULL;
+        key = mixed ^ mixed >> 31U;
+    }
+}
+
 constinit WatchedMethods g_watched_methods{kNoMethod, kNoMethod};
 
-Walker walker_for(const PythonLayout& layout) {
+Walkers walkers_for(const PythonLayout& layout) {
     switch (layout.minor) {
         case 10:
-            return walk<kLayout310>;
+            return kWalkers<kLayout310>;
         case 11:
-            return walk<kLayout311>;
+            return kWalkers<kLayout311>;
         case 12:
-            return walk<kLayout312>;
+            return kWalkers<kLayout312>;
         case 13:
-            return walk<kLayout313>;
+            return kWalkers<kLayout313>;
         case 14:
-            return walk<kLayout314>;
+            return kWalkers<kLayout314>;
         default:
-            return nullptr;
+            return {};
     }
 }
 

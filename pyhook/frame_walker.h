@@ -24,6 +24,8 @@ static_assert(sizeof(RawFrame) == 16);
 // more entry: code kInstanceMark (no code object has this address), position the object's address.
 // It is hashed like a frame. The frame owns the object, so it lives as long as the frame runs.
 inline constexpr uint64_t kInstanceMark = 1;
+// The outermost frames of deeper stacks are cut off.
+inline constexpr size_t kMaxFrames = 1024;
 // Entries that may stand beyond the capacity given to a walk.
 inline constexpr size_t kWalkSlack = 1;
 
@@ -53,7 +55,27 @@ using Walker = size_t (*)(ThreadStateGetter getter,
                           size_t capacity,
                           bool* truncated);
 
-// The walker made for this layout's version.
-Walker walker_for(const PythonLayout& layout);
+// The same walk without writing anything down: what a stack met before needs.
+// Note [Hash of a stack]
+// NH, the universal hash of UMAC (RFC 4418, section 5.1), on 64-bit words: the 128-bit sum of
+// (code + key) * (position + key'), with random keys for every place. Two different stacks collide
+// with probability 2^-64. The products do not depend on each other, so they cost nothing beside
+// following the frames, and no frame goes through memory.
+struct HashedWalk {
+    uint64_t low;
+    uint64_t high;
+    uint32_t entry_count;  // frames and instance marks; 0: no Python frames
+    bool truncated;
+};
+using HashWalker = HashedWalk (*)(ThreadStateGetter getter, size_t capacity);
+// Once, before the first hashed walk.
+void init_hash_keys();
+
+struct Walkers {
+    Walker frames;
+    HashWalker hash;
+};
+// Made for this layout's version; null for a version that is not known.
+Walkers walkers_for(const PythonLayout& layout);
 
 }  // namespace peakline::pyhook

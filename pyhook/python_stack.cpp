@@ -9,7 +9,6 @@
 #include "instances.h"
 #include "python_runtime.h"
 #include "safe_point.h"
-#include "stack_hash.h"
 #include "thread_scratch.h"
 #include "walk_gate.h"
 
@@ -20,8 +19,6 @@ constexpr size_t kStackCacheCapacity = size_t{1} << 17;
 
 // Raw stack -> leaf node. Allocated once, never destroyed.
 record::RawStackCache* g_stacks = nullptr;
-// Both are set before the gate opens and never again.
-StackHasher g_hash_stack = nullptr;
 
 // Marks this thread as reading Python frames. See Note [End of the interpreter].
 class CaptureScope {
@@ -98,25 +95,38 @@ bool has_visible_frame(const ThreadScratch& scratch, size_t count) {
     return false;
 }
 
+struct StackKey {
+    uint64_t low;
+    uint64_t high;
+};
+
+// The sum's low bits are poor, and the cache looks at them: one more multiplication spreads it. It
+// loses nothing: with `high` known, `low` can be computed back.
+StackKey stack_key(const HashedWalk& walk, uint64_t epoch) {
+    const uint64_t high = walk.high ^ (epoch << 32U) ^ walk.entry_count;
+    uint64_t low = (walk.low ^ (high << 32U | high >> 32U)) * 0x9E3779B97F4A7C15ULL;
+    low ^= low >> 32U;
+    return {low, high};
+}
+
 uint32_t capture(record::StackTable& table, ThreadScratch& scratch, uint32_t* flags) {
-    // The epoch is hashed as one more frame: as XXH3's seed it would cost a new secret per call.
-    // Stored before the walk: stored right before the hash reads it, it would stall the hash until
-    // the walk has retired.
-    scratch.header = {.code = g_code_table.epoch(), .position = 0};
-    bool truncated = false;
-    const size_t count = walk_frames(scratch.frames, kMaxFrames, &truncated);
-    if (count == 0) {
+    const uint64_t epoch = g_code_table.epoch();
+    const HashedWalk walk = hash_frames(kMaxFrames);
+    if (walk.entry_count == 0) {
         return 0;
     }
-    *flags |= truncated ? format::kStackTruncated : 0U;
-    const StackHash hash = g_hash_stack(&scratch.header, (count + 1) * sizeof(RawFrame));
-    const uint32_t known = g_stacks->find(hash.low, hash.high);
+    *flags |= walk.truncated ? format::kStackTruncated : 0U;
+    const StackKey key = stack_key(walk, epoch);
+    const uint32_t known = g_stacks->find(key.low, key.high);
     if (__builtin_expect(known != 0, 1)) {
         return known;
     }
+    // The frames cannot have changed since: this thread runs them, and it is here.
+    bool truncated = false;
+    const size_t count = walk_frames(scratch.frames, kMaxFrames, &truncated);
     const uint32_t node = intern_stack_slow(table, scratch, count);
     if (node != 0) {
-        g_stacks->insert(hash.low, hash.high, node);
+        g_stacks->insert(key.low, key.high, node);
         ask_for_names();
     } else if (has_visible_frame(scratch, count)) {
         *flags |= format::kStackUnrecorded;
@@ -126,11 +136,8 @@ uint32_t capture(record::StackTable& table, ThreadScratch& scratch, uint32_t* fl
 
 }  // namespace
 
-static_assert(offsetof(ThreadScratch, frames) ==
-              offsetof(ThreadScratch, header) + sizeof(RawFrame));
-
 bool init_python_stacks() {
-    g_hash_stack = best_stack_hasher();
+    init_hash_keys();
     g_stacks = new (std::nothrow) record::RawStackCache;
     return g_stacks != nullptr && g_stacks->init(kStackCacheCapacity) && g_code_table.init() &&
            g_instances.init() && init_thread_scratch();

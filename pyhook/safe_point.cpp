@@ -157,8 +157,7 @@ void request_safe_point(SafePoint reason) {
 }
 
 void run_safe_point(SafePoint reason) {
-    if (g_safe_point.load(std::memory_order_acquire) == nullptr ||
-        g_api->PyGILState_Check() == 0) {
+    if (g_safe_point.load(std::memory_order_acquire) == nullptr || g_api->PyGILState_Check() == 0) {
         return;
     }
     call(g_reasons.exchange(0, std::memory_order_relaxed) | static_cast<uint32_t>(reason));

@@ -150,8 +150,9 @@ bool same_stack(const Run& run) {
     const PythonApi& api = *run.api;
     RawFrame ours[kMaxComparedFrames + kWalkSlack];
     bool truncated = false;
-    const size_t count = walker_for(*run.reader->layout)(
-        api.PyGILState_GetThisThreadState, ours, kMaxComparedFrames, &truncated);
+    const size_t count =
+        walkers_for(*run.reader->layout)
+            .frames(api.PyGILState_GetThisThreadState, ours, kMaxComparedFrames, &truncated);
     Reference theirs(api, api.PyThreadState_GetFrame(api.PyThreadState_Get()));
     size_t depth = 0;
     for (size_t i = 0; i < count; ++i) {

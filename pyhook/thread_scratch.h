@@ -11,18 +11,13 @@
 
 namespace peakline::pyhook {
 
-inline constexpr size_t kMaxFrames = 1024;
 inline constexpr size_t kMaxTextBytes = 4096;
 
-// The mark and the frames begin cache lines of their own.
-struct ThreadScratch {  // NOLINT(clang-analyzer-optin.performance.Padding): see above
+struct ThreadScratch {
     // Written by the owning thread only; read by the thread that ends the interpreter.
     std::atomic<uint32_t> is_capturing;
     ThreadScratch* next_block;  // all blocks ever mapped; set once, before it is published
     std::atomic<ThreadScratch*> next_free;
-    // Hashed together with the frames after it, see python_stack.cpp; 16-byte loads that cross a
-    // cache line would cost a third of the hash.
-    alignas(64) RawFrame header;
     RawFrame frames[kMaxFrames + kWalkSlack];
     char text[kMaxTextBytes];
 };

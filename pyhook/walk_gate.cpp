@@ -15,7 +15,9 @@ std::atomic<pthread_t> g_exiting_thread{};
 
 void open_gate(const PythonLayout& layout, ThreadStateGetter getter) {
     g_walk_gate.getter.store(getter, std::memory_order_relaxed);
-    g_walk_gate.walker.store(walker_for(layout), std::memory_order_relaxed);
+    const Walkers walkers = walkers_for(layout);
+    g_walk_gate.walker.store(walkers.frames, std::memory_order_relaxed);
+    g_walk_gate.hash_walker.store(walkers.hash, std::memory_order_relaxed);
     // release: a thread that sees the gate open through any chain of locks sees the pointers.
     g_walk_gate.state.store(GateState::kOpen, std::memory_order_release);
 }

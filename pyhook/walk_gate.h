@@ -22,10 +22,11 @@ enum class GateState : uint32_t { kClosed, kOpen, kExiting };
 
 struct WalkGate {
     // relaxed everywhere: the order against is_capturing comes from the barrier on all threads,
-    // and the two pointers are set before the gate opens, under the GIL that a thread with
+    // and the pointers are set before the gate opens, under the GIL that a thread with
     // Python frames has held since.
     std::atomic<GateState> state{GateState::kClosed};
     std::atomic<Walker> walker{nullptr};
+    std::atomic<HashWalker> hash_walker{nullptr};
     std::atomic<ThreadStateGetter> getter{nullptr};
 };
 extern WalkGate g_walk_gate;
@@ -54,6 +55,15 @@ inline size_t walk_frames(RawFrame* out, size_t capacity, bool* truncated) {
     }
     const Walker walker = g_walk_gate.walker.load(std::memory_order_relaxed);
     return walker(g_walk_gate.getter.load(std::memory_order_relaxed), out, capacity, truncated);
+}
+
+// The hash of what walk_frames would write.
+inline HashedWalk hash_frames(size_t capacity) {
+    if (!may_walk()) {
+        return {};
+    }
+    const HashWalker walker = g_walk_gate.hash_walker.load(std::memory_order_relaxed);
+    return walker(g_walk_gate.getter.load(std::memory_order_relaxed), capacity);
 }
 
 }  // namespace peakline::pyhook
