@@ -147,7 +147,8 @@ $(BUILD)/%.o: %.cpp
 	$(Q)$(CXX) $(CXXFLAGS) -MMD -MP -c $< -o $@
 
 # Extension modules: the limited C API, any Python 3.10+. Python.h does not pass -Wpedantic.
-$(BUILD)/%/module.o: %/module.cpp
+REPORT_PYTHON_OBJECTS := $(call object,$(wildcard report/python/*.cpp))
+$(BUILD)/pyhook/module.o $(REPORT_PYTHON_OBJECTS): $(BUILD)/%.o: %.cpp
 	@mkdir -p $(@D)
 	@echo '  C++   $<'
 	$(Q)$(CXX) $(filter-out -Wpedantic,$(CXXFLAGS)) -isystem $(PYTHON_INCLUDE) -MMD -MP -c $< -o $@
@@ -176,7 +177,7 @@ $(BUILD)/libreport.a: $(REPORT_OBJECTS)
 	@rm -f $@
 	$(Q)ar rcs $@ $^
 
-$(PACKAGE)/_report.abi3.so: $(BUILD)/report/module.o $(BUILD)/libreport.a
+$(PACKAGE)/_report.abi3.so: $(REPORT_PYTHON_OBJECTS) $(BUILD)/libreport.a
 	@echo '  LINK  $@'
 	$(Q)$(CXX) -shared -o $@ $^
 

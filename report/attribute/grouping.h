@@ -5,13 +5,14 @@
 #include <string>
 #include <vector>
 
+#include "facets.h"
 #include "label.h"
 #include "report/replay/replay_result.h"
 #include "stack_lookup.h"
 
 namespace peakline::report {
 
-// Where a block belongs. Depends on the group's context, stream, device and tensor only.
+// Where a block belongs. Depends on the group's context, stream, device, tensor and facet only.
 struct Placement {
     Label label;
     bool through_forward = false;
@@ -24,6 +25,9 @@ struct Grouping {
     PlaceBlock place;
     bool needs_streams = false;  // which a summary does not know
     bool needs_tensors = false;  // the same
+    // For keys that look at the life of a block: then place() sees its facet.
+    FacetOfBlock facet = nullptr;
+    bool needs_events = false;  // without them the key has no meaning
 };
 
 // Throws TraceError that lists the names when there is no grouping of this name.
@@ -39,6 +43,10 @@ Placement place_by_tensor(StackLookup& stacks, const BlockGroup& block);
 Placement place_by_op(StackLookup& stacks, const BlockGroup& block);
 Placement place_by_raw_op(StackLookup& stacks, const BlockGroup& block);
 Placement place_by_phase(StackLookup& stacks, const BlockGroup& block);
+Placement place_by_step(StackLookup& stacks, const BlockGroup& block);
+Placement place_by_category(StackLookup& stacks, const BlockGroup& block);
+Placement place_by_lifetime(StackLookup& stacks, const BlockGroup& block);
+Placement place_by_freed(StackLookup& stacks, const BlockGroup& block);
 Placement place_by_thread(StackLookup& stacks, const BlockGroup& block);
 Placement place_by_stream(StackLookup& stacks, const BlockGroup& block);
 Placement place_by_device(StackLookup& stacks, const BlockGroup& block);

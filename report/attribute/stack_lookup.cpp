@@ -1,6 +1,15 @@
 #include "stack_lookup.h"
 
+#include "phase_rules.h"
+
 namespace peakline::report {
+
+const PhaseRules& StackLookup::phase_rules() {
+    if (!phase_rules_.has_value()) {
+        phase_rules_ = make_phase_rules(definitions_);
+    }
+    return *phase_rules_;
+}
 
 OwnedStack StackLookup::owned_stack(uint32_t context_id) const {
     const Context& context = definitions_.contexts[context_id];

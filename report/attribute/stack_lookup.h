@@ -3,11 +3,13 @@
 #pragma once
 
 #include <cstdint>
+#include <optional>
 #include <string>
 #include <utility>
 #include <vector>
 
 #include "frame_policy.h"
+#include "report/replay/phase.h"
 #include "report/symbols/native_symbols.h"
 #include "report/trace/definitions.h"
 
@@ -33,6 +35,8 @@ public:
     bool has_several_models() const { return has_several_models_; }
     // Names of native frames; what they cost is paid when they are asked for.
     NativeSymbols& symbols() { return symbols_; }
+    // Worked out when first asked for.
+    const PhaseRules& phase_rules();
     OwnedStack owned_stack(uint32_t context_id) const;
     // The python frame that stands for the stack: see FramePolicy. The leaf when all are hidden.
     uint32_t chosen_frame(uint32_t node);
@@ -46,6 +50,7 @@ private:
     FramePolicy policy_;
     NativeSymbols symbols_;
     bool has_several_models_;
+    std::optional<PhaseRules> phase_rules_;
     enum class Seen : unsigned char { kNo, kHidden, kShown };
     std::vector<Seen> seen_files_;  // by string id
 };

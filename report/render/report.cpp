@@ -1,7 +1,13 @@
 // Puts the stages together: replay, attribute, view, render.
 #include "report.h"
 
+#include <utility>
+
+#include "phases_report.h"
 #include "report/attribute/grouping.h"
+#include "report/attribute/phase_rules.h"
+#include "report/replay/choose_device.h"
+#include "report/replay/phase_replay.h"
 #include "report/replay/replay.h"
 #include "report/trace/trace_error.h"
 #include "report/views/table.h"
@@ -22,7 +28,37 @@ const Grouping& choose_grouping(const TraceReader& reader, const std::string& by
         throw TraceError(reader.name() + ": nothing in it tells which block is which tensor: " +
                          "record with events, and Python with torch");
     }
+    if (grouping.needs_events && !reader.has_events() && !reader.summary().views.empty()) {
+        throw TraceError(reader.name() + ": --by " + by +
+                         " follows single blocks and this trace holds a summary only; record with"
+                         " events");
+    }
     return grouping;
+}
+
+void need_events(const TraceReader& reader, const char* command) {
+    if (!reader.has_events() && !reader.summary().views.empty()) {
+        throw TraceError(reader.name() + ": holds a summary only, " + command +
+                         " counts events; use peakline summary");
+    }
+}
+
+// Asks replay for what the grouping needs.
+ReplayResult replay_for(const TraceReader& reader,
+                        ReplayRequest request,
+                        const Grouping& grouping,
+                        StackLookup& stacks,
+                        const Progress& progress) {
+    const bool follows_blocks = grouping.facet != nullptr && reader.has_events();
+    request.detail = follows_blocks ? Detail::kBlocks : Detail::kGroups;
+    if (follows_blocks || request.moment.kind == MomentKind::kPhase) {
+        request.phase_rules = &stacks.phase_rules();
+    }
+    ReplayResult result = replay(reader, request, progress);
+    if (follows_blocks) {
+        group_by_facet(grouping.facet, stacks, result.phases, &result.blocks);
+    }
+    return result;
 }
 
 // The way of every report about one moment: replay, group, render.
@@ -32,8 +68,8 @@ std::string replay_and_render(const TraceReader& reader,
                               const Progress& progress,
                               std::string (*render)(const TableReport&)) {
     const Grouping& grouping = choose_grouping(reader, selection.by);
-    const ReplayResult result = replay(reader, selection.request, progress);
     StackLookup stacks(reader.definitions(), selection.frames);
+    const ReplayResult result = replay_for(reader, selection.request, grouping, stacks, progress);
     const Table table = build_table(result.blocks, selection.request.measure, grouping, stacks);
     return render(TableReport{reader,
                               selection,
@@ -62,14 +98,33 @@ std::string make_summary(const TraceReader& reader,
     return replay_and_render(reader, options, selection, progress, render);
 }
 
+std::string make_phases(const TraceReader& reader,
+                        const ReportOptions& options,
+                        const Progress& progress) {
+    const Selection selection = parse_selection(options.selection);
+    need_events(reader, "phases");
+    PhaseRequest request;
+    request.measure = selection.request.measure;
+    request.sum_devices = selection.request.device.kind == DeviceChoiceKind::kAll;
+    const PhaseResult result =
+        replay_phases(reader, make_phase_rules(reader.definitions()), std::move(request), progress);
+    const DeviceChoice choice = selection.request.device.kind == DeviceChoiceKind::kAll
+                                    ? DeviceChoice()
+                                    : selection.request.device;
+    const DeviceTotals chosen = choose_device(result.devices, choice, reader.name());
+    const PhasesReport report = {reader, selection, result, chosen, options.top};
+    return options.form == OutputForm::kJson ? phases_json(report) : phases_text(report);
+}
+
 std::string make_stats(const TraceReader& reader,
                        const ReportOptions& options,
                        const Progress& progress) {
     const Selection selection = parse_selection(options.selection);
     const Grouping& grouping = find_grouping(selection.by);
-    if (!reader.has_events() && !reader.summary().views.empty()) {
-        throw TraceError(reader.name() +
-                         ": holds a summary only, stats counts events; use peakline summary");
+    need_events(reader, "stats");
+    if (grouping.needs_events) {
+        throw TraceError("stats counts the whole trace and does not know --by " + selection.by +
+                         "; peakline table does");
     }
     const AllocationTotals totals = count_allocations(reader, progress);
     StackLookup stacks(reader.definitions(), selection.frames);
@@ -82,6 +137,26 @@ std::string make_stats(const TraceReader& reader,
                                 options.paths,
                                 stacks.symbols().unmatched_module_count()};
     return options.form == OutputForm::kJson ? stats_json(report) : stats_text(report);
+}
+
+MakeReport find_report(const std::string& name) {
+    static constexpr struct {
+        const char* name;
+        MakeReport make;
+    } kReports[] = {
+        {"table", make_table},
+        {"summary", make_summary},
+        {"stats", make_stats},
+        {"phases", make_phases},
+    };
+    std::string names;
+    for (const auto& report : kReports) {
+        if (name == report.name) {
+            return report.make;
+        }
+        names += std::string(names.empty() ? "" : ", ") + report.name;
+    }
+    throw TraceError("there is no report '" + name + "'; there are: " + names);
 }
 
 }  // namespace peakline::report

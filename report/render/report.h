@@ -28,9 +28,18 @@ std::string make_table(const TraceReader& reader,
 std::string make_summary(const TraceReader& reader,
                          const ReportOptions& options,
                          const Progress& progress = {});
+std::string make_phases(const TraceReader& reader,
+                        const ReportOptions& options,
+                        const Progress& progress = {});
 std::string make_stats(const TraceReader& reader,
                        const ReportOptions& options,
                        const Progress& progress = {});
+
+using MakeReport = std::string (*)(const TraceReader&, const ReportOptions&, const Progress&);
+
+// The report of this name: "table", "phases", ... Throws TraceError that lists the names when there
+// is none.
+MakeReport find_report(const std::string& name);
 
 // What the trace says about itself, without reading events. JSON; schema: JSON.md.
 std::string make_info(const TraceReader& reader);

@@ -2,21 +2,10 @@
 #include <algorithm>
 
 #include "coverage.h"
-#include "json_writer.h"
 #include "table_report.h"
 
 namespace peakline::report {
 namespace {
-
-void put_location(JsonWriter& json, const Location& location) {
-    json.begin_object().field("file", location.file).key("line");
-    location.line != 0 ? json.value(location.line) : json.null();
-    json.key("function");
-    location.function.empty() ? json.null() : json.value(location.function);
-    json.key("qualified_name");
-    location.qualified_name.empty() ? json.null() : json.value(location.qualified_name);
-    json.end_object();
-}
 
 void put_row(JsonWriter& json, const TableReport& report, const TableRow& row) {
     json.begin_object();
@@ -51,17 +40,30 @@ void put_devices(JsonWriter& json, const TableReport& report) {
     json.end_array();
 }
 
-void put_health(JsonWriter& json, const TableReport& report) {
-    const TraceHealth& health = report.result.health;
+}  // namespace
+
+const char* measure_text(format::Measure measure) {
+    return measure == format::Measure::kAllocated ? "allocated" : "requested";
+}
+
+void put_location(JsonWriter& json, const Location& location) {
+    json.begin_object().field("file", location.file).key("line");
+    location.line != 0 ? json.value(location.line) : json.null();
+    json.key("function");
+    location.function.empty() ? json.null() : json.value(location.function);
+    json.key("qualified_name");
+    location.qualified_name.empty() ? json.null() : json.value(location.qualified_name);
+    json.end_object();
+}
+
+void put_health(JsonWriter& json, const TraceReader& reader, const TraceHealth& health) {
     json.field("records_dropped", health.records_dropped);
     json.field("bytes_dropped", health.bytes_dropped);
     json.field("complete", health.complete()).field("problems", health.problems.texts());
-    const std::string_view simulated = report.reader.definitions().meta_text("simulated");
+    const std::string_view simulated = reader.definitions().meta_text("simulated");
     json.key("simulated");
     simulated.empty() ? json.null() : json.value(simulated);
 }
-
-}  // namespace
 
 std::string table_json(const TableReport& report) {
     const Selection& selection = report.selection;
@@ -73,8 +75,7 @@ std::string table_json(const TableReport& report) {
     json.field("total_allocated_bytes", chosen.total_allocated_bytes);
     json.key("device");
     report.result.is_sum ? json.value("all") : json.value(chosen.device);
-    const bool allocated = selection.request.measure == format::Measure::kAllocated;
-    json.field("measure", allocated ? "allocated" : "requested");
+    json.field("measure", measure_text(selection.request.measure));
     json.field("at", moment_text(selection.request.moment)).field("by", selection.by);
     json.field("frame", selection.frames.choice == FrameChoice::kUser ? "user" : "leaf");
     json.field("total_bytes", report.table.total_bytes);
@@ -89,7 +90,7 @@ std::string table_json(const TableReport& report) {
     json.end_array();
     json.field("unmatched_modules", report.unmatched_module_count);
     put_devices(json, report);
-    put_health(json, report);
+    put_health(json, report.reader, report.result.health);
     put_coverage(json, report.reader);
     return json.end_object().take();
 }

@@ -4,6 +4,7 @@
 #include <cstdint>
 #include <string>
 
+#include "json_writer.h"
 #include "path_display.h"
 #include "report/replay/replay_result.h"
 #include "report/trace/reader.h"
@@ -26,6 +27,12 @@ struct TableReport {
 std::string table_text(const TableReport& report);
 std::string table_json(const TableReport& report);
 
+// "allocated" or "requested".
+const char* measure_text(format::Measure measure);
+// Fields of an open object: what is missing from the trace, and whether its device is simulated.
+void put_health(JsonWriter& json, const TraceReader& reader, const TraceHealth& health);
+// Fields of an open object: what `location` describes; null where unknown.
+void put_location(JsonWriter& json, const Location& location);
 // Lines after a text report that say what is missing; empty when nothing is.
 std::string health_text(const TraceHealth& health);
 // The line that tells of native functions without names; empty when all have one.

@@ -55,7 +55,7 @@ public:
         add(counted, 1);
     }
 
-    void on_free(uint64_t, uint64_t, FreeKind kind) {
+    void on_free(uint64_t, uint64_t, FreeKind kind, uint32_t) {
         ++(kind == FreeKind::kPlain      ? records_.free
            : kind == FreeKind::kDeferred ? records_.free_deferred
                                          : records_.free_completed);

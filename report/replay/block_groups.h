@@ -1,9 +1,11 @@
-// Collects live blocks; equal ones become one group. Order of the groups: by context.
+// Collects live blocks; equal ones become one group, unless each is wanted by itself. Order of the
+// groups: by context.
 #pragma once
 
 #include <cstdint>
 #include <map>
 #include <tuple>
+#include <utility>
 #include <vector>
 
 #include "replay_result.h"
@@ -12,29 +14,44 @@ namespace peakline::report {
 
 class BlockGroups {
 public:
-    void add(uint32_t context,
-             uint32_t stream,
-             uint32_t device,
-             uint64_t requested_bytes,
-             uint64_t block_bytes,
-             uint32_t tensor) {
-        ++counts_[{context, stream, device, requested_bytes, block_bytes, tensor}];
+    explicit BlockGroups(Detail detail = Detail::kGroups) : detail_(detail) {}
+
+    // `block.count` is not looked at.
+    void add(uint64_t ordinal, const BlockGroup& block) {
+        if (detail_ == Detail::kBlocks) {
+            blocks_.push_back({ordinal, block});
+            blocks_.back().block.count = 1;
+            return;
+        }
+        ++counts_[{block.context,
+                   block.stream,
+                   block.device,
+                   block.requested_bytes,
+                   block.block_bytes,
+                   block.tensor,
+                   block.facet}];
     }
 
     std::vector<BlockGroup> list() const {
         std::vector<BlockGroup> groups;
         groups.reserve(counts_.size());
         for (const auto& [key, count] : counts_) {
-            const auto& [context, stream, device, requested_bytes, block_bytes, tensor] = key;
+            const auto& [context, stream, device, requested_bytes, block_bytes, tensor, facet] =
+                key;
             groups.push_back(
-                {context, stream, device, requested_bytes, block_bytes, count, tensor});
+                {context, stream, device, requested_bytes, block_bytes, count, tensor, facet});
         }
         return groups;
     }
 
+    std::vector<TrackedBlock> take_blocks() { return std::move(blocks_); }
+
 private:
-    std::map<std::tuple<uint32_t, uint32_t, uint32_t, uint64_t, uint64_t, uint32_t>, uint64_t>
-        counts_;
+    using Key = std::tuple<uint32_t, uint32_t, uint32_t, uint64_t, uint64_t, uint32_t, uint32_t>;
+
+    Detail detail_;
+    std::map<Key, uint64_t> counts_;
+    std::vector<TrackedBlock> blocks_;
 };
 
 }  // namespace peakline::report

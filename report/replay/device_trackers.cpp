@@ -4,6 +4,31 @@
 #include <algorithm>
 
 namespace peakline::report {
+namespace {
+
+DeviceTotals totals_of(const DeviceView& view, uint32_t device) {
+    DeviceTotals totals;
+    totals.device = device;
+    totals.peak_bytes = view.tracker.peak_bytes();
+    totals.peak_tick = view.tracker.peak_tick();
+    totals.level_bytes = view.tracker.level_bytes();
+    totals.total_allocated_bytes = view.tracker.total_allocated_bytes();
+    totals.alloc_count = view.alloc_count;
+    totals.free_count = view.free_count;
+    return totals;
+}
+
+}  // namespace
+
+std::vector<DeviceTotals> all_totals(const DeviceTrackers& trackers) {
+    std::vector<DeviceTotals> all;
+    for (uint32_t slot = 0; slot < trackers.views().size(); ++slot) {
+        if (trackers.views()[slot] != nullptr) {
+            all.push_back(totals_of(*trackers.views()[slot], slot));
+        }
+    }
+    return all;
+}
 
 DeviceView& DeviceTrackers::add_view(uint32_t slot) {
     if (slot >= views_.size()) {

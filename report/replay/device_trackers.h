@@ -7,6 +7,7 @@
 #include <vector>
 
 #include "allocator/record/peak_tracker.h"
+#include "replay_result.h"
 #include "report/trace/definitions.h"
 #include "report/trace/trace_error.h"
 
@@ -90,5 +91,8 @@ private:
     bool was_tracking_ = false;
     std::vector<std::unique_ptr<DeviceView>> views_;
 };
+
+// Of every slot in which something happened.
+std::vector<DeviceTotals> all_totals(const DeviceTrackers& trackers);
 
 }  // namespace peakline::report

@@ -14,28 +14,6 @@ Measure other(Measure measure) {
     return measure == Measure::kAllocated ? Measure::kRequested : Measure::kAllocated;
 }
 
-DeviceTotals totals_of(const DeviceView& view, uint32_t device) {
-    DeviceTotals totals;
-    totals.device = device;
-    totals.peak_bytes = view.tracker.peak_bytes();
-    totals.peak_tick = view.tracker.peak_tick();
-    totals.level_bytes = view.tracker.level_bytes();
-    totals.total_allocated_bytes = view.tracker.total_allocated_bytes();
-    totals.alloc_count = view.alloc_count;
-    totals.free_count = view.free_count;
-    return totals;
-}
-
-std::vector<DeviceTotals> all_totals(const DeviceTrackers& trackers) {
-    std::vector<DeviceTotals> all;
-    for (uint32_t slot = 0; slot < trackers.views().size(); ++slot) {
-        if (trackers.views()[slot] != nullptr) {
-            all.push_back(totals_of(*trackers.views()[slot], slot));
-        }
-    }
-    return all;
-}
-
 const DeviceView* view_at(const DeviceTrackers& trackers, uint32_t slot) {
     return slot < trackers.views().size() ? trackers.views()[slot].get() : nullptr;
 }
@@ -57,6 +35,9 @@ LevelReplay::LevelReplay(const TraceReader& reader, const ReplayRequest& request
     if (request.moment.kind == MomentKind::kPhase) {
         phase_index_ = trackers_.size();
         trackers_.emplace_back(request.measure, asked, max_allocs);
+        if (!request.moment.phase_ranges.empty()) {
+            next_boundary_ = request.moment.phase_ranges.front().begin;
+        }
     }
     if (request.with_other_measure) {
         other_measure_index_ = trackers_.size();
@@ -72,7 +53,7 @@ LevelReplay::LevelReplay(const TraceReader& reader, const ReplayRequest& request
 }
 
 void LevelReplay::on_rare(uint64_t tick, const RareEvent& event) {
-    pass_moment(tick);
+    pass_event(tick);
     health_.on_rare(event);
     if (event.type == format::ExtendedType::kMark) {
         on_mark(tick, event);
@@ -81,27 +62,31 @@ void LevelReplay::on_rare(uint64_t tick, const RareEvent& event) {
 
 void LevelReplay::on_mark(uint64_t tick, const RareEvent& event) {
     const auto kind = static_cast<format::MarkKind>(event.fields[0]);
-    const bool is_our_phase =
-        phase_index_.has_value() && event.fields[2] <= UINT32_MAX &&
-        reader_.definitions().text(static_cast<uint32_t>(event.fields[2])) == request_.moment.phase;
     if (kind == format::MarkKind::kTracingStarted) {
         tracing_ = true;
     } else if (kind == format::MarkKind::kTracingStopped) {
         tracing_ = false;
-    } else if (kind == format::MarkKind::kPhaseBegin && is_our_phase) {
-        phase_seen_ = true;
-        ++phase_depth_;
-    } else if (kind == format::MarkKind::kPhaseEnd && is_our_phase && phase_depth_ > 0) {
-        --phase_depth_;
     } else {
         return;
     }
     update_tracking(tick);
 }
 
+void LevelReplay::pass_boundary(uint64_t tick) {
+    const std::vector<EventRange>& ranges = request_.moment.phase_ranges;
+    in_phase_ = !in_phase_;
+    if (in_phase_) {
+        next_boundary_ = ranges[next_range_].end;
+    } else {
+        ++next_range_;
+        next_boundary_ = next_range_ < ranges.size() ? ranges[next_range_].begin : UINT64_MAX;
+    }
+    update_tracking(tick);
+}
+
 void LevelReplay::update_tracking(uint64_t tick) {
     for (size_t i = 0; i < trackers_.size(); ++i) {
-        const bool in_phase = phase_index_ != i || phase_depth_ > 0;
+        const bool in_phase = phase_index_ != i || in_phase_;
         if (tracing_ && in_phase) {
             trackers_[i].start(tick);
             phase_tracked_ = phase_tracked_ || phase_index_ == i;
@@ -122,12 +107,14 @@ void LevelReplay::collect_live(const DeviceTrackers& trackers,
         if (shape == nullptr || ended || trackers.slot_of(shape->device) != slot) {
             return;
         }
-        groups.add(shape->context,
-                   shape->stream,
-                   shape->device,
-                   shape->requested_bytes,
-                   shape->block_bytes,
-                   reader_.definitions().tensor_of(ordinal));
+        groups.add(ordinal,
+                   {shape->context,
+                    shape->stream,
+                    shape->device,
+                    shape->requested_bytes,
+                    shape->block_bytes,
+                    1,
+                    reader_.definitions().tensor_of(ordinal)});
     });
 }
 
@@ -137,9 +124,10 @@ LiveBlocks LevelReplay::live_blocks(const DeviceTrackers& trackers, uint32_t slo
     if (view == nullptr) {
         return blocks;
     }
-    BlockGroups groups;
+    BlockGroups groups(request_.detail);
     collect_live(trackers, slot, next_ordinal_, groups);
     blocks.groups = groups.list();
+    blocks.blocks = groups.take_blocks();
     blocks.level_bytes = view->tracker.level_bytes();
     return blocks;
 }
@@ -152,19 +140,22 @@ LiveBlocks LevelReplay::peak_blocks(size_t index, uint32_t slot) const {
         return view == nullptr || reader_.checkpoint() == nullptr ? blocks
                                                                   : restored_blocks(index, slot);
     }
-    BlockGroups groups;
+    BlockGroups groups(request_.detail);
     // Ordinals of the tracker count from 1: the peak's own allocation is the last one below.
     const uint64_t end = std::min(view->tracker.peak_ordinal(), next_ordinal_);
     collect_live(trackers, slot, end, groups);
     for (const record::LiveBlock& block : view->tracker.freed_since_peak()) {
-        groups.add(block.context,
-                   static_cast<uint32_t>(block.address),
-                   block.device,
-                   block.requested_bytes,
-                   block.block_bytes,
-                   reader_.definitions().tensor_of(block.ordinal - 1));
+        groups.add(block.ordinal - 1,
+                   {block.context,
+                    static_cast<uint32_t>(block.address),
+                    block.device,
+                    block.requested_bytes,
+                    block.block_bytes,
+                    1,
+                    reader_.definitions().tensor_of(block.ordinal - 1)});
     }
     blocks.groups = groups.list();
+    blocks.blocks = groups.take_blocks();
     blocks.level_bytes = view->tracker.peak_bytes();
     return blocks;
 }
@@ -196,9 +187,8 @@ LiveBlocks LevelReplay::asked_blocks(uint32_t slot) const {
 
 ReplayResult LevelReplay::finish(const EventTotals& totals) {
     if (phase_index_.has_value() && !phase_tracked_) {
-        throw TraceError(reader_.name() + ": phase '" + request_.moment.phase + "' " +
-                         (phase_seen_ ? "lies outside the traced ranges; start tracing before it"
-                                      : "is not in this trace; peakline stats lists its phases"));
+        throw TraceError(reader_.name() + ": phase '" + request_.moment.phase +
+                         "' lies outside the traced ranges; start tracing before it");
     }
     ReplayResult result;
     result.devices = all_totals(trackers_[0]);

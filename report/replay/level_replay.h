@@ -18,7 +18,7 @@ public:
     LevelReplay(const TraceReader& reader, const ReplayRequest& request);
 
     void on_alloc_class(uint64_t ordinal, uint64_t tick, uint32_t class_id, uint64_t) {
-        pass_moment(tick);
+        pass_event(tick);
         const AllocationShape* shape = table_.add_class(ordinal, class_id);
         next_ordinal_ = ordinal + 1;
         if (shape == nullptr) {
@@ -31,7 +31,7 @@ public:
     }
 
     void on_alloc_inline(uint64_t ordinal, uint64_t tick, const AllocationShape& shape, uint64_t) {
-        pass_moment(tick);
+        pass_event(tick);
         AllocationShape known = shape;
         known.context = reader_.definitions().known_context(shape.context);
         health_.unknown_context_count += reader_.definitions().is_lost(shape.context) ? 1 : 0;
@@ -43,8 +43,8 @@ public:
         }
     }
 
-    void on_free(uint64_t ordinal, uint64_t tick, FreeKind kind) {
-        pass_moment(tick);
+    void on_free(uint64_t ordinal, uint64_t tick, FreeKind kind, uint32_t) {
+        pass_event(tick);
         const bool was_deferred = table_.is_deferred(ordinal);
         if (!table_.is_live(ordinal) || (was_deferred && kind == FreeKind::kDeferred)) {
             ++health_.unmatched_free_count;
@@ -61,7 +61,10 @@ public:
         }
     }
 
-    void on_unmatched_free(uint64_t) { ++health_.unmatched_free_count; }
+    void on_unmatched_free(uint64_t tick) {
+        pass_event(tick);
+        ++health_.unmatched_free_count;
+    }
 
     void on_rare(uint64_t tick, const RareEvent& event);
 
@@ -84,10 +87,14 @@ private:
         }
     }
 
-    // Called before each event: keeps the live blocks of the moment asked for.
-    void pass_moment(uint64_t tick) {
+    // Called before each event: keeps the live blocks of the moment asked for, and follows the
+    // phases asked for.
+    void pass_event(uint64_t tick) {
         if (tick > moment_tick_ && !at_moment_) {
             keep_moment();
+        }
+        if (event_++ == next_boundary_) {
+            pass_boundary(tick);
         }
     }
 
@@ -96,6 +103,7 @@ private:
     const SummaryView* restored_view(size_t index, uint32_t device, format::Measure measure) const;
     LiveBlocks restored_blocks(size_t index, uint32_t slot) const;
     void keep_moment();
+    void pass_boundary(uint64_t tick);
     void on_mark(uint64_t tick, const RareEvent& event);
     void update_tracking(uint64_t tick);
     void collect_live(const DeviceTrackers& trackers,
@@ -120,8 +128,10 @@ private:
     bool at_moment_ = false;
     std::vector<LiveBlocks> moment_blocks_;  // by slot of the asked trackers
     bool tracing_ = false;
-    uint64_t phase_depth_ = 0;
-    bool phase_seen_ = false;
+    uint64_t event_ = 0;
+    size_t next_range_ = 0;
+    uint64_t next_boundary_ = UINT64_MAX;
+    bool in_phase_ = false;
     bool phase_tracked_ = false;
     bool sum_is_cut_ = false;  // the sum of devices is known from the checkpoint on only
     EventHealth health_;

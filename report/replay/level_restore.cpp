@@ -50,9 +50,7 @@ void LevelReplay::restore_checkpoint(const Checkpoint& checkpoint) {
     for (const PhaseSummary& phase : checkpoint.phases) {
         if (phase_index_.has_value() &&
             reader_.definitions().text(phase.name) == request_.moment.phase) {
-            phase_seen_ = true;
             phase_tracked_ = phase_tracked_ || !phase.views.empty();
-            phase_depth_ = std::max(phase_depth_, phase.depth);
         }
     }
     update_tracking(checkpoint.tick);

@@ -6,6 +6,8 @@
 #include <vector>
 
 #include "allocator/record/trace_format.h"
+#include "block_facts.h"
+#include "phase_table.h"
 #include "report/trace/problems.h"
 
 namespace peakline::report {
@@ -17,6 +19,8 @@ struct Moment {
     MomentKind kind = MomentKind::kPeak;
     double seconds = 0;  // kTime: since the start of the trace
     std::string phase;   // kPhase: the peak within the phases of this name
+    // kPhase: where these are; in order, apart from one another. See find_phase().
+    std::vector<EventRange> phase_ranges;
 };
 
 enum class DeviceChoiceKind { kHighestPeak, kNumber, kAll };
@@ -26,11 +30,17 @@ struct DeviceChoice {
     uint32_t number = 0;
 };
 
+// Live blocks as groups of equal ones, or each by itself with what happened to it.
+enum class Detail { kGroups, kBlocks };
+
 struct ReplayRequest {
     Moment moment;
     format::Measure measure = format::Measure::kAllocated;
     DeviceChoice device;
     bool with_other_measure = false;  // fills ReplayResult::other_measure
+    Detail detail = Detail::kGroups;
+    // Needed for phases and for Detail::kBlocks; must outlive the replay.
+    const PhaseRules* phase_rules = nullptr;
 };
 
 // Equal live blocks of one context.
@@ -42,6 +52,16 @@ struct BlockGroup {
     uint64_t block_bytes = 0;
     uint64_t count = 0;
     uint32_t tensor = 0;  // of Definitions::tensor(); 0: not told
+    // What happened to the blocks beyond where they were made, as the grouping asks for it (see
+    // attribute/grouping.h); 0: not asked.
+    uint32_t facet = 0;
+};
+
+// A live block that is followed by itself.
+struct TrackedBlock {
+    uint64_t ordinal = 0;
+    BlockGroup block;  // of one
+    BlockFacts facts = {};
 };
 
 // One device, or the sum of all, in one measure.
@@ -56,7 +76,8 @@ struct DeviceTotals {
 };
 
 struct LiveBlocks {
-    std::vector<BlockGroup> groups;
+    std::vector<BlockGroup> groups;         // Detail::kGroups
+    std::vector<TrackedBlock> blocks = {};  // Detail::kBlocks, by ordinal
     // What a summary's level has beyond its groups, or less (negative).
     int64_t unknown_bytes = 0;
     // The level at this moment: groups and unknown_bytes sum to it.
@@ -81,6 +102,7 @@ struct ReplayResult {
     DeviceTotals chosen;                      // the device (or sum) the blocks are about
     bool is_sum = false;
     LiveBlocks blocks;
+    PhaseTable phases;  // with Detail::kBlocks
     TraceHealth health;
 };
 

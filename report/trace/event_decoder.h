@@ -4,7 +4,7 @@
 // A visitor has
 //   on_alloc_class(ordinal, tick, class_id, address)
 //   on_alloc_inline(ordinal, tick, shape, address)
-//   on_free(ordinal, tick, FreeKind)
+//   on_free(ordinal, tick, FreeKind, context)   context 0: not recorded
 //   on_unmatched_free(tick)         of an allocation before the first of the file
 //   on_rare(tick, RareEvent)        everything that is neither
 #pragma once
@@ -135,25 +135,43 @@ private:
     const unsigned char* decode_free(const unsigned char* at, FreeKind kind) {
         uint64_t back = 0;
         at = format::get_uv(at, end_, &back);
+        return end_free(at, back, kind, 0);
+    }
+
+    bool decode_free_with_context(const unsigned char* at) {
+        FieldCursor cursor({at, end_});
+        const uint64_t back = cursor.uv();
+        const uint32_t context = cursor.uv32();
+        if (!cursor.good) {
+            return fail("free is cut") != nullptr;
+        }
+        return end_free(cursor.at, back, FreeKind::kPlain, context) != nullptr;
+    }
+
+    const unsigned char* end_free(const unsigned char* at,
+                                  uint64_t back,
+                                  FreeKind kind,
+                                  uint32_t context) {
         if (at == nullptr || back == 0) {
             return fail("free names no allocation");
         }
         if (back > position_.next_ordinal - position_.baseline_backs.size()) {
-            free_from_before(back, kind);
+            free_from_before(back, kind, context);
         } else {
-            visitor_.on_free(position_.next_ordinal - back, position_.tick, kind);
+            visitor_.on_free(position_.next_ordinal - back, position_.tick, kind, context);
         }
         return at;
     }
 
-    void free_from_before(uint64_t back, FreeKind kind) {
+    void free_from_before(uint64_t back, FreeKind kind, uint32_t context) {
         const auto& backs = position_.baseline_backs;
         const uint64_t wanted = back - (position_.next_ordinal - backs.size());
         const auto found = std::lower_bound(backs.begin(), backs.end(), wanted, std::greater<>());
         if (found == backs.end() || *found != wanted) {
             visitor_.on_unmatched_free(position_.tick);
         } else {
-            visitor_.on_free(static_cast<uint64_t>(found - backs.begin()), position_.tick, kind);
+            const auto ordinal = static_cast<uint64_t>(found - backs.begin());
+            visitor_.on_free(ordinal, position_.tick, kind, context);
         }
     }
 
@@ -182,7 +200,7 @@ private:
             case format::ExtendedType::kFreeCompleted:
                 return decode_free(body.data(), FreeKind::kCompleted) != nullptr;
             case format::ExtendedType::kFreeWithContext:
-                return decode_free(body.data(), FreeKind::kPlain) != nullptr;
+                return decode_free_with_context(body.data());
             case format::ExtendedType::kMark:
                 return decode_rare(type, body, 3);
             case format::ExtendedType::kSegment:

@@ -62,7 +62,8 @@ private:
     };
 
     Place place_of(const BlockGroup& group) {
-        const std::tuple place_key{group.context, group.stream, group.device, group.tensor};
+        const std::tuple place_key{
+            group.context, group.stream, group.device, group.tensor, group.facet};
         const auto known = places_.find(place_key);
         if (known != places_.end()) {
             return known->second;
@@ -78,7 +79,7 @@ private:
     format::Measure measure_;
     const Grouping& grouping_;
     StackLookup& stacks_;
-    std::map<std::tuple<uint32_t, uint32_t, uint32_t, uint32_t>, Place> places_;
+    std::map<std::tuple<uint32_t, uint32_t, uint32_t, uint32_t, uint32_t>, Place> places_;
     std::unordered_map<std::string, size_t> row_of_key_;
     std::vector<OpenRow> rows_;
 };

@@ -27,7 +27,10 @@ FORBIDDEN_HEADERS = {
     "preload": ("Python.h", "torch", "c10", "iostream", "ATen"),
     "report": ("Python.h", "torch", "c10", "libunwind.h"),
 }
-MODULE_FILES = {"pyhook/module.cpp", "report/module.cpp"}
+MODULE_FILES = {
+    "pyhook/module.cpp",
+    *(f"report/python/{path.name}" for path in (ROOT / "report" / "python").iterdir()),
+}
 INCLUDE = re.compile(r'^\s*#\s*include\s+([<"])([^>"]+)[>"]', re.MULTILINE)
 
 

@@ -21,6 +21,7 @@ _COMMANDS = (
     "run",
     "table",
     "summary",
+    "phases",
     "tree",
     "flamegraph",
     "timeline",

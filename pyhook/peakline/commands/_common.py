@@ -27,14 +27,29 @@ def _row_count(text: str) -> int:
 
 
 def add_trace_arguments(parser: argparse.ArgumentParser) -> None:
-    """Add FILE and the options that every report takes."""
+    """Add FILE and the options that every report about a moment takes."""
+    add_file_arguments(parser)
+    add_grouping_arguments(parser)
+    add_moment_argument(parser)
+    add_device_arguments(parser)
+    add_output_arguments(parser)
+
+
+def add_file_arguments(parser: argparse.ArgumentParser) -> None:
+    """Add FILE."""
     parser.add_argument("files", nargs="+", metavar="FILE", help="trace file (.peak)")
+
+
+def add_grouping_arguments(parser: argparse.ArgumentParser) -> None:
+    """Add what decides which rows there are."""
     parser.add_argument(
         "--by",
         default="line",
         help="group rows by line, function, file, stack, module (instance, as in"
         " named_modules()), tensor (parameter, gradient, ... by name), op (operator of torch),"
-        " phase (forward, backward, ...), thread, stream or device (default: line)",
+        " phase (forward, backward, ...), step, category (parameter, activation, ...), lifetime"
+        " (how long blocks are held), freed-by (who freed them), thread, stream or device"
+        " (default: line)",
     )
     parser.add_argument(
         "--depth",
@@ -56,12 +71,29 @@ def add_trace_arguments(parser: argparse.ArgumentParser) -> None:
         " outside torch, site-packages and the standard library (user)",
     )
     parser.add_argument(
+        "--hide",
+        action="append",
+        metavar="GLOB",
+        help="pass over frames of these files; may be given several times",
+    )
+    parser.add_argument("--full-paths", action="store_true", help="print absolute paths")
+
+
+def add_moment_argument(parser: argparse.ArgumentParser) -> None:
+    """Add --at."""
+    parser.add_argument(
         "--at",
         default="peak",
         metavar="WHEN",
-        help="peak, end, a time in seconds since the trace began, or the name of a phase"
+        help="peak, end, a time in seconds since the trace began, or a phase, for its peak:"
+        " forward, backward, optimizer, ..., a name of yours, step; backward@3 is the one of step"
+        " 3"
         " (default: peak)",
     )
+
+
+def add_device_arguments(parser: argparse.ArgumentParser) -> None:
+    """Add what decides which bytes count."""
     parser.add_argument(
         "--device", metavar="N", help="device number, or all (default: the highest peak)"
     )
@@ -71,17 +103,16 @@ def add_trace_arguments(parser: argparse.ArgumentParser) -> None:
         choices=("allocated", "requested"),
         help="bytes of blocks, or bytes asked for (default: allocated)",
     )
+
+
+def add_output_arguments(
+    parser: argparse.ArgumentParser, *, what: str = "rows", default_top: int = _DEFAULT_TOP
+) -> None:
+    """Add how much is shown, and in which form."""
     parser.add_argument(
-        "--top", type=_row_count, metavar="N", help=f"rows shown, 0: all (default: {_DEFAULT_TOP})"
+        "--top", type=_row_count, metavar="N", help=f"{what} shown, 0: all (default: {default_top})"
     )
     parser.add_argument("--json", action="store_true", help="print JSON, by default all rows")
-    parser.add_argument(
-        "--hide",
-        action="append",
-        metavar="GLOB",
-        help="pass over frames of these files; may be given several times",
-    )
-    parser.add_argument("--full-paths", action="store_true", help="print absolute paths")
 
 
 def report_options(args: argparse.Namespace, *, default_top: int = _DEFAULT_TOP) -> Options:
@@ -89,19 +120,11 @@ def report_options(args: argparse.Namespace, *, default_top: int = _DEFAULT_TOP)
     top = args.top
     if top is None:
         top = 0 if args.json else default_top
-    return {
-        "by": args.by,
-        "frame": args.frame,
-        "at": args.at,
-        "device": args.device,
-        "measure": args.measure,
-        "top": top,
-        "hide": args.hide,
-        "full_paths": args.full_paths,
-        "depth": args.depth,
-        "fold": args.fold,
-        "cwd": str(Path.cwd()),
-    }
+    options: Options = {"top": top, "cwd": str(Path.cwd())}
+    for name in ("by", "frame", "at", "device", "measure", "hide", "full_paths", "depth", "fold"):
+        if hasattr(args, name):
+            options[name] = getattr(args, name)
+    return options
 
 
 @contextmanager
@@ -145,6 +168,11 @@ def print_reports(args: argparse.Namespace, make: Callable[[Trace], str]) -> Non
         if len(files) > 1:
             print(("\n" if index else "") + f"{path}:")
         print(report, end="")
+
+
+def print_named_reports(args: argparse.Namespace, name: str, options: Options) -> None:
+    """Print the engine's report of this name for every file."""
+    print_reports(args, lambda trace: trace.report(name, json=args.json, **options))
 
 
 def suggest(args: argparse.Namespace, command: str) -> None:

@@ -15,6 +15,7 @@
 #include <unistd.h>
 
 #include "allocator/record/recorder.h"
+#include "report/attribute/phase_rules.h"
 #include "report/replay/replay.h"
 #include "report/views/selection.h"
 #include "tests/unit/report/trace_builder.h"
@@ -271,8 +272,11 @@ inline report::ReplayResult ask(const report::TraceReader& reader,
                                 uint32_t device,
                                 Measure measure,
                                 const char* at = "peak") {
-    return report::replay(reader,
-                          report::parse_selection(selection_of(device, measure, at)).request);
+    const report::PhaseRules rules = report::make_phase_rules(reader.definitions());
+    report::ReplayRequest request =
+        report::parse_selection(selection_of(device, measure, at)).request;
+    request.phase_rules = &rules;
+    return report::replay(reader, request);
 }
 
 inline Groups groups_of(const report::LiveBlocks& blocks) {

@@ -28,7 +28,7 @@ struct KeepingVisitor {
         allocs.emplace_back(
             ordinal, tick, shape.context, shape.requested_bytes, shape.block_bytes, address);
     }
-    void on_free(uint64_t ordinal, uint64_t tick, FreeKind kind) {
+    void on_free(uint64_t ordinal, uint64_t tick, FreeKind kind, uint32_t) {
         frees.emplace_back(ordinal, tick, kind);
     }
     void on_unmatched_free(uint64_t) { ++unmatched; }

@@ -4,6 +4,7 @@
 #include <string>
 
 #include "report/attribute/grouping.h"
+#include "report/attribute/phase_rules.h"
 #include "report/render/report.h"
 #include "report/replay/replay.h"
 #include "report/views/table.h"
@@ -24,7 +25,10 @@ struct OpenTrace {
         selection.at = at;
         selection.device = device;
         selection.measure = measure;
-        return report::replay(reader, report::parse_selection(selection).request);
+        const report::PhaseRules rules = report::make_phase_rules(reader.definitions());
+        report::ReplayRequest request = report::parse_selection(selection).request;
+        request.phase_rules = &rules;
+        return report::replay(reader, request);
     }
 
     // The table as text, without its first lines.

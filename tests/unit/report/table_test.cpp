@@ -97,7 +97,8 @@ TEST_CASE("the peak of a phase counts every range of its name", "[report]") {
     const auto result = trace.replay("load");
     CHECK(result.chosen.peak_bytes == 1010);
     CHECK(result.blocks.level_bytes == 140);
-    CHECK_THROWS_WITH(trace.replay("other"), Catch::Contains("phase 'other' is not in this trace"));
+    CHECK_THROWS_WITH(trace.replay("nowhere"),
+                      Catch::Contains("phase 'nowhere' is not in this trace"));
 }
 
 TEST_CASE("the default device is the one with the highest peak", "[report]") {

@@ -192,10 +192,20 @@ private:
         builder_.define_unnumbered(format::DefType::kTensorBlocks, body);
     }
 
+    // Threads are numbered from 1; their kernel ids are 100 times that.
+    uint64_t thread_of(const Words& words) {
+        const uint64_t thread = words.number("thread", 0);
+        while (thread_count_ < thread) {
+            ++thread_count_;
+            builder_.define(format::DefType::kThread, fields({100 * thread_count_, 0}));
+        }
+        return thread;
+    }
+
     uint32_t context_of(const Words& words) {
         const std::string operator_name = words.get("op");
         const Bytes body =
-            fields({words.number("thread", 0),
+            fields({thread_of(words),
                     node_of(words.get("stack")),
                     0,
                     node_of(words.get("forward")),
@@ -247,6 +257,7 @@ private:
     TraceBuilder builder_;
     std::map<std::string, uint64_t> ordinals_;
     uint64_t tensor_count_ = 0;
+    uint64_t thread_count_ = 0;
     std::map<Bytes, uint32_t> classes_;
     std::map<std::pair<format::DefType, Bytes>, uint32_t> defined_;
 };

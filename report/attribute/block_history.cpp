@@ -1,0 +1,60 @@
+#include "block_history.h"
+
+namespace peakline::report {
+
+BlockHistories::BlockHistories(const PhaseTable& table, const PhaseRules& rules)
+    : table_(table), rules_(rules), phases_(table.phases), steps_(table.steps) {
+    has_backward_.resize(table.steps.size());
+    for (const PhaseInterval& interval : table.phases) {
+        if (interval.phase == Phase::kBackward) {
+            any_backward_ = true;
+            if (interval.step.has_value()) {
+                has_backward_[*interval.step] = true;
+            }
+        }
+    }
+}
+
+// A free tells no thread: it is looked for where the block was made, then where training runs.
+uint32_t BlockHistories::interval_at(uint32_t thread, uint64_t event) const {
+    const uint32_t own = phases_.find(thread, event);
+    return own != kNoInterval ? own : phases_.find(table_.main_thread, event);
+}
+
+std::optional<uint32_t> BlockHistories::step_at(uint64_t event) const {
+    const uint32_t step = steps_.find(table_.main_thread, event);
+    return step != kNoInterval ? std::optional(step) : std::nullopt;
+}
+
+BlockHistory BlockHistories::of(const TrackedBlock& block) const {
+    const BlockFacts& facts = block.facts;
+    BlockHistory history;
+    const uint32_t made = interval_at(facts.track_thread, facts.alloc_event);
+    history.made_in = rules_.contexts[block.block.context].phase;
+    if (history.made_in == Phase::kOther && made != kNoInterval) {
+        history.made_in = table_.phases[made].phase;
+    }
+    history.made_step = step_at(facts.alloc_event);
+    history.is_trained =
+        history.made_step.has_value() ? has_backward_[*history.made_step] : any_backward_;
+    history.is_freed = facts.free_event != kNeverFreed;
+    if (!history.is_freed) {
+        const bool in_step = history.made_step.has_value() && !table_.steps.empty();
+        history.steps_outlived =
+            in_step ? static_cast<uint32_t>(table_.steps.size() - 1) - *history.made_step : 0;
+        return history;
+    }
+    const uint32_t freed = interval_at(facts.track_thread, facts.free_event);
+    history.freed_in = freed != kNoInterval ? table_.phases[freed].phase : Phase::kOther;
+    history.freed_step = step_at(facts.free_event);
+    history.after_work =
+        freed == kNoInterval || facts.free_event > table_.phases[freed].last_alloc_event;
+    history.within_phase = made != kNoInterval && freed == made;
+    history.within_operator = facts.within_operator && history.within_phase;
+    if (history.made_step.has_value() && history.freed_step.has_value()) {
+        history.steps_outlived = *history.freed_step - *history.made_step;
+    }
+    return history;
+}
+
+}  // namespace peakline::report

@@ -1,0 +1,46 @@
+// The life of a block in the words of a training run: in which phase of which step it was made and
+// given up. For the keys that need more than the place of an allocation.
+#pragma once
+
+#include <cstdint>
+#include <optional>
+
+#include "report/replay/replay_result.h"
+
+namespace peakline::report {
+
+struct BlockHistory {
+    Phase made_in = Phase::kNone;
+    std::optional<uint32_t> made_step;
+    bool is_freed = false;
+    Phase freed_in = Phase::kNone;  // kOther between the phases
+    std::optional<uint32_t> freed_step;
+    bool within_operator = false;
+    bool within_phase = false;  // freed before the phase ended in which it was made
+    // Freed when its phase had nothing more to allocate: with a result that is let go.
+    bool after_work = false;
+    uint32_t steps_outlived = 0;
+    bool is_trained = false;  // made in a step with a backward pass
+};
+
+// Looks them up; one object serves one trace.
+class BlockHistories {
+public:
+    // Both must outlive this.
+    BlockHistories(const PhaseTable& table, const PhaseRules& rules);
+    BlockHistory of(const TrackedBlock& block) const;
+    StepSource step_source() const { return table_.step_source; }
+
+private:
+    uint32_t interval_at(uint32_t thread, uint64_t event) const;
+    std::optional<uint32_t> step_at(uint64_t event) const;
+
+    const PhaseTable& table_;
+    const PhaseRules& rules_;
+    IntervalIndex phases_;
+    IntervalIndex steps_;
+    std::vector<bool> has_backward_;  // by step
+    bool any_backward_ = false;
+};
+
+}  // namespace peakline::report

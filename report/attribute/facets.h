@@ -1,0 +1,35 @@
+// What the keys that look at the life of a block share: a facet is a number that equal blocks have
+// in common beyond the place where they were made. 0 is left to "not asked".
+#pragma once
+
+#include <cstdint>
+#include <map>
+#include <set>
+
+#include "block_history.h"
+#include "stack_lookup.h"
+
+namespace peakline::report {
+
+// What a facet may ask beside the block itself.
+struct FacetHelp {
+    StackLookup& stacks;
+    const BlockHistories& histories;
+    std::map<uint32_t, uint32_t> native_kinds = {};  // by native node, see by_category.cpp
+};
+
+using FacetOfBlock = uint32_t (*)(const TrackedBlock&, const BlockHistory&, FacetHelp&);
+
+uint32_t phase_facet(const TrackedBlock& block, const BlockHistory& history, FacetHelp& help);
+uint32_t step_facet(const TrackedBlock& block, const BlockHistory& history, FacetHelp& help);
+uint32_t category_facet(const TrackedBlock& block, const BlockHistory& history, FacetHelp& help);
+uint32_t lifetime_facet(const TrackedBlock& block, const BlockHistory& history, FacetHelp& help);
+uint32_t freed_facet(const TrackedBlock& block, const BlockHistory& history, FacetHelp& help);
+
+// Fills blocks.groups from blocks.blocks.
+void group_by_facet(FacetOfBlock facet_of,
+                    StackLookup& stacks,
+                    const PhaseTable& phases,
+                    LiveBlocks* blocks);
+
+}  // namespace peakline::report

@@ -1,0 +1,177 @@
+#include "phase_rules.h"
+
+#include <iterator>
+#include <string>
+#include <vector>
+
+#include <fnmatch.h>
+
+namespace peakline::report {
+namespace {
+
+// When a rule holds: while the autograd engine runs a node, outside of it, or at both times.
+enum class When { kInAutograd, kOutsideAutograd, kAlways };
+
+struct FrameRule {
+    const char* file;      // glob for the whole path; `*` matches `/` too
+    const char* function;  // glob for the name
+    When when;
+    Phase phase;
+};
+
+// The innermost frame that meets a rule decides.
+constexpr FrameRule kFrameRules[] = {
+    // The engine runs on: what it calls in here is its backward pass, not the recomputation.
+    {"*/torch/autograd/__init__.py", "*", When::kAlways, Phase::kBackward},
+    {"*/torch/autograd/graph.py", "_engine_run_backward", When::kAlways, Phase::kBackward},
+    {"*/torch/utils/checkpoint.py", "*", When::kInAutograd, Phase::kRecomputation},
+    // Also what a user's own optimizer allocates: torch wraps every step in profile_hook_step,
+    // whose wrapper is a frame of optimizer.py.
+    {"*/torch/optim/*.py", "*", When::kOutsideAutograd, Phase::kOptimizer},
+    {"*/torch/utils/data/*", "*", When::kOutsideAutograd, Phase::kData},
+    {"*/torch/nn/init.py", "*", When::kOutsideAutograd, Phase::kInitialisation},
+    {"*/torch/nn/modules/*.py", "__init__", When::kOutsideAutograd, Phase::kInitialisation},
+    {"*/torch/nn/modules/module.py", "_apply", When::kOutsideAutograd, Phase::kInitialisation},
+    {"*/torch/nn/modules/module.py", "*_call_impl", When::kOutsideAutograd, Phase::kForward},
+    {"*/torch/nn/modules/module.py", "__call__", When::kOutsideAutograd, Phase::kForward},
+};
+
+struct ScopeRule {
+    const char* name;  // glob
+    Phase phase;
+};
+
+constexpr ScopeRule kScopeRules[] = {
+    {"Optimizer.step#*", Phase::kOptimizer},
+    {"Optimizer.zero_grad#*", Phase::kZeroGrad},
+    {"enumerate(DataLoader)#*", Phase::kData},
+    {"torch::autograd::Engine::execute", Phase::kBackward},
+};
+
+// A constructor of whatever class, met only when no rule decided: a stack does not tell which
+// classes are modules.
+constexpr const char* kConstructor = "__init__";
+
+// Phases of the frames of one trace; what a rule asks of a file or a name is asked once.
+class FramePhases {
+public:
+    explicit FramePhases(const Definitions& definitions)
+        : definitions_(definitions), files_(definitions.strings.count() + 1) {}
+
+    Phase phase_of(const PythonFrame& frame, When other) {
+        const uint32_t files = rules_of_file(frame.file);
+        for (size_t i = 0; files != 0 && i < std::size(kFrameRules); ++i) {
+            const bool meets =
+                (files >> i & 1) != 0 && kFrameRules[i].when != other &&
+                fnmatch(kFrameRules[i].function, definitions_.strings[frame.name].c_str(), 0) == 0;
+            if (meets) {
+                return kFrameRules[i].phase;
+            }
+        }
+        return Phase::kNone;
+    }
+
+    bool constructs(const PythonFrame& frame) const {
+        return definitions_.text(frame.name) == kConstructor;
+    }
+
+private:
+    static constexpr uint32_t kSeen = uint32_t{1} << 31;
+
+    uint32_t rules_of_file(uint32_t file) {
+        if (file >= files_.size()) {
+            return 0;
+        }
+        if (files_[file] == 0) {
+            files_[file] = kSeen;
+            for (size_t i = 0; i < std::size(kFrameRules); ++i) {
+                const bool is_it =
+                    fnmatch(kFrameRules[i].file, definitions_.strings[file].c_str(), 0) == 0;
+                files_[file] |= is_it ? uint32_t{1} << i : 0;
+            }
+        }
+        return files_[file] & ~kSeen;
+    }
+
+    const Definitions& definitions_;
+    std::vector<uint32_t> files_;  // by string id: bits of the rules it meets
+};
+
+struct NodePhase {
+    Phase in_autograd = Phase::kNone;
+    Phase outside = Phase::kNone;
+    bool constructs = false;
+};
+
+// A node's parent has a smaller id: one pass from the roots to the leaves.
+std::vector<NodePhase> node_phases(const Definitions& definitions) {
+    FramePhases frames(definitions);
+    std::vector<NodePhase> nodes(definitions.python_nodes.count() + 1);
+    for (uint32_t id = 1; id < nodes.size(); ++id) {
+        const StackNode& node = definitions.python_nodes[id];
+        const PythonFrame& frame = definitions.python_frames[node.frame];
+        nodes[id] = node.parent < id ? nodes[node.parent] : NodePhase();
+        const Phase in_autograd = frames.phase_of(frame, When::kOutsideAutograd);
+        const Phase outside = frames.phase_of(frame, When::kInAutograd);
+        nodes[id].in_autograd = in_autograd != Phase::kNone ? in_autograd : nodes[id].in_autograd;
+        nodes[id].outside = outside != Phase::kNone ? outside : nodes[id].outside;
+        nodes[id].constructs = nodes[id].constructs || frames.constructs(frame);
+    }
+    return nodes;
+}
+
+ContextPhase context_phase(const Definitions& definitions,
+                           const std::vector<NodePhase>& nodes,
+                           uint32_t id) {
+    const Context& context = definitions.contexts[id];
+    ContextPhase said;
+    said.thread = context.thread;
+    said.in_autograd = context.forward_node != 0 || context.operator_name != 0;
+    said.operator_key = (context.python_node * 0x9E3779B1U) ^ (context.forward_node * 0x85EBCA77U) ^
+                        context.operator_name;
+    const bool knows_nothing = (context.flags & format::kStackUnrecorded) != 0 &&
+                               context.python_node == 0 && context.native_node == 0 &&
+                               context.operator_name == 0;
+    if (definitions.is_untraced(id) || definitions.is_lost(id) || knows_nothing) {
+        return said;
+    }
+    const NodePhase node =
+        context.python_node < nodes.size() ? nodes[context.python_node] : NodePhase();
+    const Phase decided = said.in_autograd ? node.in_autograd : node.outside;
+    if (decided != Phase::kNone) {
+        said.phase = decided;
+    } else if (said.in_autograd) {
+        said.phase = Phase::kBackward;
+    } else {
+        said.phase = node.constructs ? Phase::kInitialisation : Phase::kOther;
+    }
+    return said;
+}
+
+}  // namespace
+
+Phase scope_phase(std::string_view name) {
+    const std::string text(name);
+    for (const ScopeRule& rule : kScopeRules) {
+        if (fnmatch(rule.name, text.c_str(), 0) == 0) {
+            return rule.phase;
+        }
+    }
+    return Phase::kNamed;
+}
+
+PhaseRules make_phase_rules(const Definitions& definitions) {
+    PhaseRules rules;
+    const std::vector<NodePhase> nodes = node_phases(definitions);
+    rules.contexts.resize(definitions.contexts.count() + 1);
+    for (uint32_t id = 1; id < rules.contexts.size(); ++id) {
+        rules.contexts[id] = context_phase(definitions, nodes, id);
+    }
+    rules.scopes.resize(definitions.strings.count() + 1, Phase::kNamed);
+    for (uint32_t id = 1; id < rules.scopes.size(); ++id) {
+        rules.scopes[id] = scope_phase(definitions.text(id));
+    }
+    return rules;
+}
+
+}  // namespace peakline::report

@@ -1,0 +1,104 @@
+#include "arguments.h"
+
+#include <vector>
+
+namespace peakline::report::python {
+namespace {
+
+bool set_text(PyObject* value, std::string* option) {
+    if (value == nullptr || value == Py_None) {
+        return true;
+    }
+    const std::optional<std::string> text = text_of(value);
+    if (text.has_value()) {
+        *option = *text;
+    }
+    return text.has_value();
+}
+
+bool set_texts(PyObject* value, std::vector<std::string>* option) {
+    if (value == nullptr || value == Py_None) {
+        return true;
+    }
+    PyObject* items = PySequence_List(value);
+    for (Py_ssize_t i = 0; items != nullptr && i < PyList_Size(items); ++i) {
+        if (!set_text(PyList_GetItem(items, i), &option->emplace_back())) {
+            Py_DECREF(items);
+            return false;
+        }
+    }
+    Py_XDECREF(items);
+    return items != nullptr;
+}
+
+}  // namespace
+
+// Empty when `object` is not text that UTF-8 can hold; then an exception is set.
+std::optional<std::string> text_of(PyObject* object) {
+    PyObject* text = PyObject_Str(object);
+    if (text == nullptr) {
+        return std::nullopt;
+    }
+    PyObject* bytes = PyUnicode_EncodeFSDefault(text);
+    Py_DECREF(text);
+    if (bytes == nullptr) {
+        return std::nullopt;
+    }
+    std::string result(PyBytes_AsString(bytes), static_cast<size_t>(PyBytes_Size(bytes)));
+    Py_DECREF(bytes);
+    return result;
+}
+
+bool parse_options(PyObject* args, PyObject* kwargs, ReportOptions* options) {
+    static const char* names[] = {"by",
+                                  "frame",
+                                  "at",
+                                  "device",
+                                  "measure",
+                                  "top",
+                                  "hide",
+                                  "full_paths",
+                                  "cwd",
+                                  "depth",
+                                  "fold",
+                                  nullptr};
+    PyObject* by = nullptr;
+    PyObject* frame = nullptr;
+    PyObject* at = nullptr;
+    PyObject* device = nullptr;
+    PyObject* measure = nullptr;
+    unsigned long long top = 0;
+    PyObject* hide = nullptr;
+    int full_paths = 0;
+    PyObject* cwd = nullptr;
+    unsigned long long depth = 0;
+    int fold = 0;
+    if (PyArg_ParseTupleAndKeywords(args,
+                                    kwargs,
+                                    "|$OOOOOKOpOKp",
+                                    const_cast<char**>(names),
+                                    &by,
+                                    &frame,
+                                    &at,
+                                    &device,
+                                    &measure,
+                                    &top,
+                                    &hide,
+                                    &full_paths,
+                                    &cwd,
+                                    &depth,
+                                    &fold) == 0) {
+        return false;
+    }
+    options->top = top;
+    options->paths.full_paths = full_paths != 0;
+    auto& selection = options->selection;
+    selection.depth = depth;
+    selection.fold = fold != 0;
+    return set_text(by, &selection.by) && set_text(frame, &selection.frame) &&
+           set_text(at, &selection.at) && set_text(device, &selection.device) &&
+           set_text(measure, &selection.measure) && set_texts(hide, &selection.hide) &&
+           set_text(cwd, &options->paths.working_directory);
+}
+
+}  // namespace peakline::report::python

@@ -1,0 +1,240 @@
+#include "trace_type.h"
+
+#include <optional>
+#include <string>
+
+#include "arguments.h"
+#include "engine_call.h"
+#include "report/render/report.h"
+
+namespace peakline::report::python {
+namespace {
+
+struct TraceObject {
+    PyObject ob_base;
+    TraceReader* reader;
+    PyObject* bytes;     // keeps the memory of a trace in memory alive
+    PyObject* progress;  // callable(fraction), or nullptr
+};
+
+TraceObject* as_trace(PyObject* object) {
+    return reinterpret_cast<TraceObject*>(object);
+}
+
+// ---- methods ----------------------------------------------------------------------------------
+
+bool is_open(TraceObject* self) {
+    if (self->reader == nullptr) {
+        PyErr_SetString(PyExc_ValueError, "this Trace was not initialised");
+    }
+    return self->reader != nullptr;
+}
+
+PyObject* run_report(
+    PyObject* object, PyObject* args, PyObject* kwargs, MakeReport make, OutputForm form) {
+    TraceObject* self = as_trace(object);
+    ReportOptions options;
+    options.form = form;
+    if (!is_open(self) || !parse_options(args, kwargs, &options)) {
+        return nullptr;
+    }
+    std::string text;
+    try {
+        GilReleased gil;
+        text = make(*self->reader, options, make_progress(self->progress, gil));
+    } catch (...) {
+        return translate_exception();
+    }
+    return PyUnicode_DecodeUTF8(text.data(), static_cast<Py_ssize_t>(text.size()), "replace");
+}
+
+template <MakeReport kMake, OutputForm kForm>
+PyObject* report_method(PyObject* object, PyObject* args, PyObject* kwargs) {
+    return run_report(object, args, kwargs, kMake, kForm);
+}
+
+// report(name, json=False, **options)
+PyObject* trace_report(PyObject* object, PyObject* args, PyObject* kwargs) {
+    const char* name = nullptr;
+    if (PyArg_ParseTuple(args, "s:report", &name) == 0) {
+        return nullptr;
+    }
+    PyObject* no_args = PyTuple_New(0);
+    PyObject* options = kwargs != nullptr ? PyDict_Copy(kwargs) : PyDict_New();
+    PyObject* text = nullptr;
+    if (no_args != nullptr && options != nullptr) {
+        PyObject* json = PyDict_GetItemString(options, "json");
+        const bool wants_json = json != nullptr && PyObject_IsTrue(json) == 1;
+        if (json != nullptr) {
+            PyDict_DelItemString(options, "json");
+        }
+        try {
+            const auto make = find_report(name);
+            const OutputForm form = wants_json ? OutputForm::kJson : OutputForm::kText;
+            text = run_report(object, no_args, options, make, form);
+        } catch (...) {
+            translate_exception();
+        }
+    }
+    Py_XDECREF(no_args);
+    Py_XDECREF(options);
+    return text;
+}
+
+// Takes the reference to `text`; nullptr passes through.
+PyObject* parse_json(PyObject* text) {
+    PyObject* json = text != nullptr ? PyImport_ImportModule("json") : nullptr;
+    PyObject* data = json != nullptr ? PyObject_CallMethod(json, "loads", "O", text) : nullptr;
+    Py_XDECREF(json);
+    Py_XDECREF(text);
+    return data;
+}
+
+PyObject* trace_info(PyObject* object, PyObject*) {
+    TraceObject* self = as_trace(object);
+    if (!is_open(self)) {
+        return nullptr;
+    }
+    try {
+        return parse_json(PyUnicode_FromString(make_info(*self->reader).c_str()));
+    } catch (...) {
+        return translate_exception();
+    }
+}
+
+PyObject* trace_summary_data(PyObject* object, PyObject* args, PyObject* kwargs) {
+    return parse_json(run_report(object, args, kwargs, make_summary, OutputForm::kJson));
+}
+
+// ---- the type ---------------------------------------------------------------------------------
+
+// Text and os.PathLike are paths; everything else is the trace itself.
+bool open_reader(TraceObject* self, PyObject* source) {
+    const bool is_path =
+        PyUnicode_Check(source) != 0 || PyObject_HasAttrString(source, "__fspath__") != 0;
+    std::optional<std::string> path;
+    if (is_path) {
+        path = text_of(source);
+        if (!path.has_value()) {
+            return false;
+        }
+    } else {
+        self->bytes = PyBytes_FromObject(source);
+        if (self->bytes == nullptr) {
+            return false;
+        }
+    }
+    try {
+        GilReleased gil;
+        if (is_path) {
+            self->reader = new TraceReader(TraceReader::open_file(*path));
+        } else {
+            const auto* data =
+                reinterpret_cast<const unsigned char*>(PyBytes_AsString(self->bytes));
+            const auto size = static_cast<size_t>(PyBytes_Size(self->bytes));
+            self->reader =
+                new TraceReader(TraceReader::from_memory("trace in memory", {data, size}));
+        }
+    } catch (...) {
+        translate_exception();
+        return false;
+    }
+    return true;
+}
+
+int trace_init(PyObject* object, PyObject* args, PyObject* kwargs) {
+    static const char* names[] = {"source", "progress", nullptr};
+    PyObject* source = nullptr;
+    PyObject* progress = Py_None;
+    if (PyArg_ParseTupleAndKeywords(
+            args, kwargs, "O|O:Trace", const_cast<char**>(names), &source, &progress) == 0) {
+        return -1;
+    }
+    TraceObject* self = as_trace(object);
+    if (self->reader != nullptr) {
+        PyErr_SetString(PyExc_ValueError, "this Trace is open already");
+        return -1;
+    }
+    if (progress != Py_None) {
+        Py_INCREF(progress);
+        Py_XDECREF(self->progress);
+        self->progress = progress;
+    }
+    return open_reader(self, source) ? 0 : -1;
+}
+
+void trace_dealloc(PyObject* object) {
+    TraceObject* self = as_trace(object);
+    PyTypeObject* type = Py_TYPE(object);
+    delete self->reader;
+    Py_XDECREF(self->bytes);
+    Py_XDECREF(self->progress);
+    auto free_object = reinterpret_cast<freefunc>(PyType_GetSlot(type, Py_tp_free));
+    free_object(object);
+    Py_DECREF(type);
+}
+
+template <class Function>
+PyCFunction as_method(Function function) {
+    return reinterpret_cast<PyCFunction>(reinterpret_cast<void (*)()>(function));
+}
+
+constexpr int kKeywords = METH_VARARGS | METH_KEYWORDS;
+
+PyMethodDef g_trace_methods[] = {
+    {"info", trace_info, METH_NOARGS, "What the trace says about itself."},
+    {"table",
+     as_method(report_method<make_table, OutputForm::kText>),
+     kKeywords,
+     "The table as text."},
+    {"table_json",
+     as_method(report_method<make_table, OutputForm::kJson>),
+     kKeywords,
+     "The table as JSON."},
+    {"summary",
+     as_method(report_method<make_summary, OutputForm::kText>),
+     kKeywords,
+     "The summary as text."},
+    {"summary_json",
+     as_method(report_method<make_summary, OutputForm::kJson>),
+     kKeywords,
+     "The summary as JSON."},
+    {"summary_data",
+     as_method(trace_summary_data),
+     kKeywords,
+     "The summary as a dictionary, as in summary_json."},
+    {"report", as_method(trace_report), kKeywords, "Any report by its name, as text or as JSON."},
+    {"stats",
+     as_method(report_method<make_stats, OutputForm::kText>),
+     kKeywords,
+     "Counts over the whole trace as text."},
+    {"stats_json",
+     as_method(report_method<make_stats, OutputForm::kJson>),
+     kKeywords,
+     "Counts over the whole trace as JSON."},
+    {nullptr, nullptr, 0, nullptr},
+};
+
+PyType_Slot g_trace_slots[] = {
+    {Py_tp_doc, const_cast<char*>("A trace: Trace(path or bytes, progress=None).")},
+    {Py_tp_init, reinterpret_cast<void*>(trace_init)},
+    {Py_tp_dealloc, reinterpret_cast<void*>(trace_dealloc)},
+    {Py_tp_methods, g_trace_methods},
+    {0, nullptr},
+};
+
+PyType_Spec g_trace_spec = {
+    "peakline._report.Trace",
+    static_cast<int>(sizeof(TraceObject)),
+    0,
+    Py_TPFLAGS_DEFAULT,
+    g_trace_slots,
+};
+
+}  // namespace
+
+PyObject* make_trace_type() {
+    return PyType_FromSpec(&g_trace_spec);
+}
+
+}  // namespace peakline::report::python

@@ -1,0 +1,11 @@
+// The type peakline._report.Trace: a trace and the reports that can be made of it.
+#pragma once
+
+#include <Python.h>
+
+namespace peakline::report::python {
+
+// A new reference, or nullptr with an exception set.
+PyObject* make_trace_type();
+
+}  // namespace peakline::report::python

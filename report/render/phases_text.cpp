@@ -1,0 +1,94 @@
+// `phases` for people.
+#include <algorithm>
+
+#include "format_bytes.h"
+#include "path_display.h"
+#include "phases_report.h"
+#include "table_report.h"
+#include "text_columns.h"
+
+namespace peakline::report {
+namespace {
+
+std::string step_text(const std::optional<uint32_t>& step) {
+    return step.has_value() ? std::to_string(*step) : "-";
+}
+
+std::string steps_line(const PhaseTable& table) {
+    const std::string count = std::to_string(table.steps.size());
+    switch (table.step_source) {
+        case StepSource::kMarks:
+            return "Steps: " + count + ", as the program marked them\n";
+        case StepSource::kOptimizer:
+            return "Steps: " + count + ", each up to the end of a step of the optimizer" +
+                   (table.last_step_ended ? "" : "; the last one did not end") + "\n";
+        case StepSource::kForward:
+            return "Steps: " + count + ", one for each outermost forward pass\n";
+        case StepSource::kNone:
+            break;
+    }
+    return "Steps: none found; peakline.step() marks them\n";
+}
+
+std::string totals_text(const PhasesReport& report) {
+    using enum Align;
+    TextColumns columns({kLeft, kRight, kRight, kRight, kRight, kRight, kRight},
+                        {"Phase", "Count", "Peak", "At step", "Allocated", "Freed", "Time"});
+    for (const PhaseTotal& total : total_phases(report.result.table.phases, report.chosen.device)) {
+        columns.add({total.name,
+                     format_count(total.count),
+                     format_bytes(total.peak_bytes),
+                     step_text(total.peak_step),
+                     format_bytes(total.allocated_bytes),
+                     format_bytes(total.freed_bytes),
+                     format_seconds(report.reader.seconds(total.ticks))});
+    }
+    return columns.text("  ");
+}
+
+// Phases of the same name that follow one another within another one are told once.
+std::string intervals_text(const PhasesReport& report,
+                           const std::vector<PhaseInterval>& intervals,
+                           uint64_t step_end) {
+    using enum Align;
+    TextColumns columns({kRight, kLeft, kRight, kRight, kRight, kRight, kRight, kRight},
+                        {"Step", "Phase", "Peak", "Start", "End", "Allocated", "Freed", "Time"});
+    for (const PhaseInterval& interval : intervals) {
+        if (interval.step.value_or(0) >= step_end) {
+            continue;
+        }
+        const LevelUse use = use_of(interval, report.chosen.device);
+        columns.add(
+            {step_text(interval.step),
+             std::string(size_t{2} * interval.depth, ' ') + printable(interval.name),
+             format_bytes(use.peak_bytes),
+             format_bytes(use.begin_bytes),
+             format_bytes(use.end_bytes),
+             format_bytes(use.allocated_bytes),
+             format_bytes(use.freed_bytes),
+             format_seconds(report.reader.seconds(interval.end_tick - interval.begin_tick))});
+    }
+    return columns.text("  ");
+}
+
+}  // namespace
+
+std::string phases_text(const PhasesReport& report) {
+    const PhaseTable& table = report.result.table;
+    const uint64_t step_count = table.steps.size();
+    const uint64_t shown = report.top == 0 ? step_count : std::min(report.top, step_count);
+    const uint64_t step_end = shown == step_count ? UINT64_MAX : shown;
+    std::string text = simulated_text(report.reader);
+    text += "Max mem: " + format_bytes(report.chosen.peak_bytes) + "\n" + steps_line(table);
+    text += "Over all steps:\n" + totals_text(report);
+    text += "Phase by phase:\n" + intervals_text(report, table.phases, step_end);
+    if (shown < step_count) {
+        text += "  ... " + std::to_string(step_count - shown) + " more steps (--top 0)\n";
+    }
+    if (!table.named.empty()) {
+        text += "Named by the program:\n" + intervals_text(report, table.named, step_end);
+    }
+    return text + health_text(report.result.health);
+}
+
+}  // namespace peakline::report

@@ -1,0 +1,23 @@
+// What happened to single blocks: when they were made and freed, and by whom. Plain data.
+#pragma once
+
+#include <cstdint>
+#include <vector>
+
+namespace peakline::report {
+
+inline constexpr uint64_t kNeverFreed = UINT64_MAX;
+
+struct BlockFacts {
+    uint64_t alloc_event = 0;
+    uint64_t alloc_tick = 0;
+    uint64_t address = 0;
+    uint32_t track_thread = 0;  // the thread whose phases the allocation belongs to
+    uint64_t free_event = kNeverFreed;
+    uint64_t free_tick = 0;
+    uint32_t free_context = 0;  // 0: not recorded
+    // No other operator of its track allocated between its allocation and its free.
+    bool within_operator = false;
+};
+
+}  // namespace peakline::report

@@ -1,0 +1,64 @@
+// The phases of a program and what replay is told about contexts and scopes, so that it need not
+// know stacks. Plain data; report/attribute fills it.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <vector>
+
+namespace peakline::report {
+
+enum class Phase : uint8_t {
+    kNone,  // untraced, unrecorded or lost: says nothing
+    kOther,
+    kForward,
+    kBackward,
+    kRecomputation,
+    kOptimizer,
+    kZeroGrad,
+    kData,
+    kInitialisation,
+    kNamed,  // a region the program named: peakline.phase(), record_function()
+};
+
+inline constexpr const char* kPhaseNames[] = {"unknown",
+                                              "other",
+                                              "forward",
+                                              "backward",
+                                              "recomputation",
+                                              "optimizer",
+                                              "zero_grad",
+                                              "data",
+                                              "initialisation",
+                                              "named"};
+
+inline const char* phase_name(Phase phase) {
+    return kPhaseNames[static_cast<size_t>(phase)];
+}
+
+// What the stack of a context says.
+struct ContextPhase {
+    Phase phase = Phase::kNone;
+    bool in_autograd = false;   // made while the autograd engine ran a node
+    uint32_t thread = 0;        // id in the definitions
+    uint32_t operator_key = 0;  // equal for the allocations of one operator call, python side
+};
+
+// A place in the stream of events.
+struct EventTime {
+    uint64_t event = 0;
+    uint64_t tick = 0;
+};
+
+// Events of a trace, counted from 0.
+struct EventRange {
+    uint64_t begin = 0;
+    uint64_t end = 0;  // the first one after it
+};
+
+struct PhaseRules {
+    std::vector<ContextPhase> contexts;  // by context id
+    std::vector<Phase> scopes;           // by string id: what a scope of this name is
+};
+
+}  // namespace peakline::report

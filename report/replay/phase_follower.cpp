@@ -1,0 +1,316 @@
+#include "phase_follower.h"
+
+#include <algorithm>
+#include <utility>
+
+#include "phase_steps.h"
+
+namespace peakline::report {
+namespace {
+
+using format::MarkKind;
+
+bool is_training(Phase phase) {
+    return phase == Phase::kForward || phase == Phase::kBackward || phase == Phase::kOptimizer;
+}
+
+}  // namespace
+
+PhaseFollower::Track& PhaseFollower::track_at(uint32_t thread) {
+    Track& track = tracks_[thread];
+    track.thread = thread;
+    return track;
+}
+
+PhaseFollower::Track& PhaseFollower::track_of(const ContextPhase& said) {
+    if (said.in_autograd) {
+        return engine_track(said.thread);
+    }
+    if (current_ == nullptr || current_->thread != said.thread) {
+        current_ = &track_at(said.thread);
+        current_->runs_python = true;
+    }
+    return *current_;
+}
+
+// A thread of the engine works for the thread that called it.
+PhaseFollower::Track& PhaseFollower::engine_track(uint32_t thread) {
+    const auto own = std::find_if(engines_.begin(), engines_.end(), [thread](const Track* track) {
+        return track->thread == thread;
+    });
+    if (own != engines_.end()) {
+        return **own;
+    }
+    if (!engines_.empty()) {
+        return *engines_.back();
+    }
+    return current_ != nullptr ? *current_ : track_at(thread);
+}
+
+void PhaseFollower::open_phase(Track& track, Open open, EventTime at) {
+    const bool is_outermost = track.open.empty();
+    if (is_outermost) {
+        if (open.phase == Phase::kBackward) {
+            make_forward(track);
+        }
+        track.before_engine.clear();
+        steps_.on_phase(open.phase, at);
+    }
+    PhaseInterval& interval = phases_.emplace_back();
+    interval.phase = open.phase;
+    interval.name = phase_name(open.phase);
+    interval.thread = track.thread;
+    interval.parent = is_outermost ? kNoInterval : track.open.back().interval;
+    interval.depth = static_cast<uint32_t>(track.open.size());
+    interval.begin_event = at.event;
+    interval.begin_tick = at.tick;
+    open.interval = static_cast<uint32_t>(phases_.size() - 1);
+    open.window = meter_.open(at.tick);
+    track.open.push_back(open);
+    track.top_phase = open.phase;
+    track.training_phase_count += is_training(open.phase) ? 1 : 0;
+}
+
+void PhaseFollower::close_top(Track& track, EventTime at) {
+    const Open closed = track.open.back();
+    track.open.pop_back();
+    PhaseInterval& interval = phases_[closed.interval];
+    interval.end_event = at.event;
+    interval.end_tick = at.tick;
+    interval.uses = meter_.close(closed.window);
+    track.top_phase = track.open.empty() ? Phase::kNone : track.open.back().phase;
+    if (!track.open.empty()) {
+        return;
+    }
+    if (closed.phase == Phase::kForward || closed.phase == Phase::kOther) {
+        track.run.push_back(closed.interval);
+    } else {
+        track.run.clear();
+    }
+    if (closed.phase == Phase::kOptimizer) {
+        steps_.on_optimizer_end(at);
+    }
+}
+
+void PhaseFollower::close_stack_derived(Track& track, EventTime at) {
+    while (!track.open.empty() && track.open.back().source == Source::kStack) {
+        close_top(track, at);
+    }
+}
+
+// From the first forward of the run on, all of it is one forward phase.
+void PhaseFollower::make_forward(Track& track) {
+    auto first = std::find_if(track.run.begin(), track.run.end(), [this](uint32_t interval) {
+        return phases_[interval].phase == Phase::kForward;
+    });
+    if (first == track.run.end() && !track.run.empty()) {
+        first = track.run.end() - 1;
+    }
+    for (auto next = first; next != track.run.end(); ++next) {
+        PhaseInterval& forward = phases_[*first];
+        PhaseInterval& part = phases_[*next];
+        if (next == first) {
+            forward.phase = Phase::kForward;
+            forward.name = phase_name(Phase::kForward);
+        } else {
+            forward.end_event = part.end_event;
+            forward.end_tick = part.end_tick;
+            forward.last_alloc_event = part.last_alloc_event;
+            forward.uses = joined(forward.uses, part.uses);
+            part.phase = Phase::kNone;  // removed by finish
+        }
+    }
+    track.run.clear();
+}
+
+void PhaseFollower::enter_by_stack(Track& track, Phase phase, EventTime at) {
+    while (!track.open.empty()) {
+        const Open& top = track.open.back();
+        const bool is_inside = top.source == Source::kScope ||
+                               (phase == Phase::kRecomputation && top.phase == Phase::kBackward);
+        if (top.phase == phase || (phase == Phase::kOther && top.source == Source::kScope)) {
+            return;
+        }
+        if (is_inside) {
+            break;
+        }
+        close_top(track, at);
+    }
+    Open open;
+    open.phase = phase;
+    open_phase(track, open, at);
+}
+
+void PhaseFollower::begin_scope(Track& track, Phase phase, uint32_t name, EventTime at) {
+    if (!track.open.empty() && track.open.back().source == Source::kStack &&
+        track.open.back().phase == phase) {
+        // The gradient of the loss is made just before the engine runs.
+        track.open.back().source = Source::kScope;
+        track.open.back().scope_name = name;
+    } else {
+        close_stack_derived(track, at);
+        Open open;
+        open.phase = phase;
+        open.source = Source::kScope;
+        open.scope_name = name;
+        open_phase(track, open, at);
+    }
+    if (phase == Phase::kBackward) {
+        engines_.push_back(&track);
+    }
+}
+
+void PhaseFollower::end_scope(Track& track, uint32_t name, EventTime at) {
+    const auto is_it = [name](const Open& open) {
+        return open.source == Source::kScope && open.scope_name == name;
+    };
+    const auto found = std::find_if(track.open.rbegin(), track.open.rend(), is_it);
+    if (found == track.open.rend()) {
+        return;  // began before the traced range
+    }
+    const auto keep = static_cast<size_t>(track.open.rend() - found) - 1;
+    const bool was_engine = found->phase == Phase::kBackward;
+    while (track.open.size() > keep + 1) {
+        close_top(track, at);
+    }
+    if (was_engine && !track.before_engine.empty() && lingering_ == nullptr) {
+        lingering_ = &track;
+    } else {
+        close_top(track, at);
+    }
+    const auto engine = std::find(engines_.rbegin(), engines_.rend(), &track);
+    if (was_engine && engine != engines_.rend()) {
+        engines_.erase(engine.base() - 1);
+    }
+}
+
+// The gradient of the loss is let go when the engine has returned: the pass ends with it, or with
+// whatever else happens first.
+void PhaseFollower::settle(uint64_t freed_ordinal, EventTime at) {
+    Track& track = *lingering_;
+    const auto found =
+        std::find(track.before_engine.begin(), track.before_engine.end(), freed_ordinal);
+    if (found != track.before_engine.end()) {
+        track.before_engine.erase(found);
+        return;
+    }
+    lingering_ = nullptr;
+    track.before_engine.clear();
+    if (!track.open.empty()) {
+        close_top(track, at);
+    }
+}
+
+void PhaseFollower::begin_named(Track& track, uint32_t name, EventTime at) {
+    PhaseInterval& interval = named_.emplace_back();
+    interval.phase = Phase::kNamed;
+    interval.name = definitions_.text(name);
+    interval.thread = track.thread;
+    interval.parent = track.named.empty() ? kNoInterval : track.named.back().interval;
+    interval.depth = static_cast<uint32_t>(track.named.size());
+    interval.begin_event = at.event;
+    interval.begin_tick = at.tick;
+    Open open;
+    open.interval = static_cast<uint32_t>(named_.size() - 1);
+    open.scope_name = name;
+    open.window = meter_.open(at.tick);
+    track.named.push_back(open);
+}
+
+void PhaseFollower::close_named(Track& track, size_t place, EventTime at) {
+    PhaseInterval& interval = named_[track.named[place].interval];
+    interval.end_event = at.event;
+    interval.end_tick = at.tick;
+    interval.uses = meter_.close(track.named[place].window);
+    track.named.erase(track.named.begin() + static_cast<ptrdiff_t>(place));
+}
+
+// Regions of one thread may overlap: only the latest one of this name ends.
+bool PhaseFollower::end_named(Track& track, uint32_t name, EventTime at) {
+    for (size_t place = track.named.size(); place-- > 0;) {
+        if (track.named[place].scope_name == name) {
+            close_named(track, place, at);
+            return true;
+        }
+    }
+    // It may have been open where the trace begins.
+    return track.thread != 0 && end_named(track_at(0), name, at);
+}
+
+void PhaseFollower::on_rare(const RareEvent& event, EventTime at) {
+    settle_at(at);
+    const bool is_scope = event.type == format::ExtendedType::kScope;
+    if ((!is_scope && event.type != format::ExtendedType::kMark) || event.fields[1] > UINT32_MAX ||
+        event.fields[2] > UINT32_MAX) {
+        return;
+    }
+    const auto thread = static_cast<uint32_t>(event.fields[1]);
+    const auto name = static_cast<uint32_t>(event.fields[2]);
+    if (is_scope) {
+        on_scope(static_cast<format::ScopeAction>(event.fields[0]), thread, name, at);
+    } else {
+        on_mark(static_cast<MarkKind>(event.fields[0]), thread, name, at);
+    }
+}
+
+void PhaseFollower::on_mark(MarkKind kind, uint32_t thread, uint32_t name, EventTime at) {
+    if (kind == MarkKind::kStep) {
+        steps_.on_mark(std::string(definitions_.text(name)), at);
+    } else if (kind == MarkKind::kTracingStopped) {
+        close_all(at);
+    } else if (kind == MarkKind::kPhaseBegin) {
+        begin_named(track_at(thread), name, at);
+    } else if (kind == MarkKind::kPhaseEnd) {
+        end_named(track_at(thread), name, at);
+    }
+}
+
+void PhaseFollower::on_scope(format::ScopeAction action,
+                             uint32_t thread,
+                             uint32_t name,
+                             EventTime at) {
+    const bool begins = action == format::ScopeAction::kBegin;
+    const Phase phase = name < rules_.scopes.size() ? rules_.scopes[name] : Phase::kNamed;
+    Track* track = &track_at(thread);
+    if (phase == Phase::kBackward && !track->runs_python) {
+        track = &engine_track(thread);  // the engine called from one of its own threads
+    }
+    if (phase == Phase::kNamed) {
+        begins ? begin_named(*track, name, at) : void(end_named(*track, name, at));
+    } else {
+        begins ? begin_scope(*track, phase, name, at) : end_scope(*track, name, at);
+    }
+}
+
+void PhaseFollower::close_all(EventTime at) {
+    for (auto& [thread, track] : tracks_) {
+        while (!track.open.empty()) {
+            close_top(track, at);
+        }
+        track.run.clear();
+    }
+    engines_.clear();
+}
+
+PhaseTable PhaseFollower::finish(EventTime end) {
+    settle_at(end);
+    close_all(end);
+    PhaseTable table;
+    uint64_t most = 0;
+    for (auto& [thread, track] : tracks_) {
+        while (!track.named.empty()) {
+            close_named(track, track.named.size() - 1, end);
+        }
+        if (track.training_phase_count > most) {
+            most = track.training_phase_count;
+            table.main_thread = thread;
+        }
+    }
+    table.phases = without_removed(std::move(phases_));
+    table.named = std::move(named_);
+    steps_.finish(end, &table);
+    number_steps(&table);
+    return table;
+}
+
+}  // namespace peakline::report

@@ -1,0 +1,121 @@
+// From the order of allocations and marks to the phases of a program, event by event.
+//
+// Each thread has a track: nested phases, opened by torch's scopes (a step of the optimizer, a run
+// of the autograd engine, a batch of a loader) or, where there is no scope, by the first
+// allocation whose stack says so. What the autograd engine's threads allocate belongs to the track
+// of the thread that runs the engine. Regions that the program names are followed beside them.
+#pragma once
+
+#include <cstdint>
+#include <map>
+#include <vector>
+
+#include "level_meter.h"
+#include "phase_table.h"
+#include "report/trace/definitions.h"
+#include "report/trace/event_decoder.h"
+#include "step_follower.h"
+
+namespace peakline::report {
+
+class PhaseFollower {
+public:
+    // All must outlive the follower.
+    PhaseFollower(const Definitions& definitions, const PhaseRules& rules, LevelMeter& meter)
+        : definitions_(definitions), rules_(rules), meter_(meter), steps_(meter) {}
+
+    // Call before the allocation is metered. The thread whose track it belongs to.
+    uint32_t on_alloc(uint32_t context, uint64_t ordinal, EventTime at) {
+        settle_at(at);
+        if (context >= rules_.contexts.size()) {
+            return 0;
+        }
+        const ContextPhase& said = rules_.contexts[context];
+        Track& track = track_of(said);
+        if (said.phase != Phase::kNone && said.phase != track.top_phase) {
+            enter_by_stack(track, said.phase, at);
+        }
+        if (!track.open.empty()) {
+            const Open& top = track.open.back();
+            if (top.phase == Phase::kBackward && top.source == Source::kStack &&
+                !said.in_autograd) {
+                track.before_engine.push_back(ordinal);
+            }
+            phases_[track.open.back().interval].last_alloc_event = at.event;
+        }
+        return track.thread;
+    }
+    // Call before each free is metered.
+    void on_free(uint64_t ordinal, EventTime at) {
+        if (lingering_ != nullptr) {
+            settle(ordinal, at);
+        }
+    }
+    void on_rare(const RareEvent& event, EventTime at);
+    // A region that was open where the trace begins; of which thread is not known.
+    void restore_named(uint32_t name, EventTime at) { begin_named(track_at(0), name, at); }
+
+    PhaseTable finish(EventTime end);
+
+private:
+    static constexpr uint64_t kNoOrdinal = UINT64_MAX;
+    enum class Source { kStack, kScope };
+    struct Open {
+        uint32_t interval = 0;
+        Phase phase = Phase::kNone;
+        Source source = Source::kStack;
+        uint32_t scope_name = 0;  // string id
+        LevelMeter::WindowId window = 0;
+    };
+    struct Track {
+        uint32_t thread = 0;
+        bool runs_python = false;  // allocates outside of the engine: no thread of the engine's
+        Phase top_phase = Phase::kNone;
+        std::vector<Open> open;
+        std::vector<Open> named;
+        // Forward and other intervals closed one after another, part of no other: a loss computed
+        // outside of every module turns out to be forward when the backward pass begins.
+        std::vector<uint32_t> run;
+        // Made by backward() before it called the engine: the gradient of the loss.
+        std::vector<uint64_t> before_engine;
+        uint64_t training_phase_count = 0;
+    };
+
+    void on_mark(format::MarkKind kind, uint32_t thread, uint32_t name, EventTime at);
+    void on_scope(format::ScopeAction action, uint32_t thread, uint32_t name, EventTime at);
+    Track& track_at(uint32_t thread);
+    Track& track_of(const ContextPhase& said);
+    Track& engine_track(uint32_t thread);
+
+    void enter_by_stack(Track& track, Phase phase, EventTime at);
+    void begin_scope(Track& track, Phase phase, uint32_t name, EventTime at);
+    void end_scope(Track& track, uint32_t name, EventTime at);
+    void open_phase(Track& track, Open open, EventTime at);
+    void close_top(Track& track, EventTime at);
+    void close_stack_derived(Track& track, EventTime at);
+    void close_all(EventTime at);
+    void end_run(Track& track, Phase closed, uint32_t interval);
+    void make_forward(Track& track);
+    void begin_named(Track& track, uint32_t name, EventTime at);
+    bool end_named(Track& track, uint32_t name, EventTime at);
+    void close_named(Track& track, size_t place, EventTime at);
+    void settle(uint64_t freed_ordinal, EventTime at);
+    void settle_at(EventTime at) {
+        if (lingering_ != nullptr) {
+            settle(kNoOrdinal, at);
+        }
+    }
+
+    const Definitions& definitions_;
+    const PhaseRules& rules_;
+    LevelMeter& meter_;
+    StepFollower steps_;
+    std::map<uint32_t, Track> tracks_;
+    Track* current_ = nullptr;     // of the last allocation outside of the engine
+    Track* lingering_ = nullptr;   // whose engine has returned, not yet backward()
+    std::vector<Track*> engines_;  // of the threads that run the engine, the latest last
+    std::vector<PhaseInterval> phases_;
+    std::vector<PhaseInterval> named_;
+};
+
+}  // namespace peakline::report

@@ -1,0 +1,268 @@
+#include "phase_replay.h"
+
+#include <algorithm>
+#include <utility>
+
+#include "allocation_table.h"
+#include "device_trackers.h"
+#include "event_health.h"
+#include "phase_follower.h"
+
+namespace peakline::report {
+namespace {
+
+// Follows the blocks asked for. Also tells when an operator call gives way to another: each
+// allocation of a track belongs to the call before it unless its stack is another one, or
+// the very same context comes again.
+class FactKeeper {
+public:
+    FactKeeper(const TraceReader& reader, const PhaseRules& rules, std::vector<uint64_t> ordinals)
+        : rules_(rules), ordinals_(std::move(ordinals)), facts_(ordinals_.size()) {
+        calls_of_.resize(ordinals_.size());
+        if (!ordinals_.empty()) {
+            is_wanted_.resize(reader.max_alloc_count() + 1);
+        }
+        for (const uint64_t ordinal : ordinals_) {
+            is_wanted_[ordinal] = true;
+        }
+    }
+
+    bool is_used() const { return !ordinals_.empty(); }
+
+    void on_alloc(
+        uint64_t ordinal, uint32_t context, uint64_t address, uint32_t track, EventTime at) {
+        Call& call = call_of(context, track);
+        if (!is_wanted_[ordinal]) {
+            return;
+        }
+        const size_t place = place_of(ordinal);
+        facts_[place].alloc_event = at.event;
+        facts_[place].alloc_tick = at.tick;
+        facts_[place].address = address;
+        facts_[place].track_thread = track;
+        calls_of_[place] = {&call, call.number};
+    }
+
+    void on_free(uint64_t ordinal, uint32_t context, EventTime at) {
+        if (!is_wanted_[ordinal]) {
+            return;
+        }
+        const size_t place = place_of(ordinal);
+        BlockFacts& facts = facts_[place];
+        facts.free_event = at.event;
+        facts.free_tick = at.tick;
+        facts.free_context = context;
+        const auto& [call, number] = calls_of_[place];
+        facts.within_operator = call != nullptr && call->number == number;
+    }
+
+    std::vector<BlockFacts> take() { return std::move(facts_); }
+
+private:
+    struct Call {
+        uint64_t number = 0;
+        uint32_t operator_key = 0;
+        std::vector<uint32_t> contexts;  // that allocated in this call
+    };
+
+    size_t place_of(uint64_t ordinal) const {
+        return static_cast<size_t>(std::lower_bound(ordinals_.begin(), ordinals_.end(), ordinal) -
+                                   ordinals_.begin());
+    }
+
+    Call& call_of(uint32_t context, uint32_t track) {
+        const ContextPhase said =
+            context < rules_.contexts.size() ? rules_.contexts[context] : ContextPhase();
+        Call& call = calls_[track];
+        const bool again =
+            std::find(call.contexts.begin(), call.contexts.end(), context) != call.contexts.end();
+        if (call.number == 0 || again || call.operator_key != said.operator_key) {
+            ++call.number;
+            call.operator_key = said.operator_key;
+            call.contexts.clear();
+        }
+        call.contexts.push_back(context);
+        return call;
+    }
+
+    const PhaseRules& rules_;
+    std::vector<uint64_t> ordinals_;
+    std::vector<bool> is_wanted_;
+    std::vector<BlockFacts> facts_;
+    std::map<uint32_t, Call> calls_;  // by the thread of the track
+    std::vector<std::pair<const Call*, uint64_t>> calls_of_;
+};
+
+class PhaseVisitor {
+public:
+    PhaseVisitor(const TraceReader& reader, const PhaseRules& rules, PhaseRequest request)
+        : reader_(reader),
+          request_(std::move(request)),
+          table_(reader.definitions().classes.items(), reader.max_alloc_count()),
+          totals_(request_.measure,
+                  request_.sum_devices ? DeviceSum::kAll : DeviceSum::kEach,
+                  reader.max_alloc_count()),
+          follower_(reader.definitions(), rules, meter_),
+          facts_(reader, rules, request_.ordinals) {
+        if (reader.checkpoint() != nullptr) {
+            restore_checkpoint(*reader.checkpoint());
+        }
+    }
+
+    void on_alloc_class(uint64_t ordinal, uint64_t tick, uint32_t class_id, uint64_t address) {
+        const AllocationShape* shape = table_.add_class(ordinal, class_id);
+        health_.lost_definition_alloc_count += shape == nullptr ? 1 : 0;
+        add(ordinal, tick, shape, address);
+    }
+
+    void on_alloc_inline(uint64_t ordinal,
+                         uint64_t tick,
+                         const AllocationShape& shape,
+                         uint64_t address) {
+        AllocationShape known = shape;
+        known.context = reader_.definitions().known_context(shape.context);
+        known.untraced = reader_.definitions().is_untraced(known.context);
+        health_.unknown_context_count += reader_.definitions().is_lost(shape.context) ? 1 : 0;
+        table_.add_inline(ordinal, known);
+        add(ordinal, tick, &known, address);
+    }
+
+    void on_free(uint64_t ordinal, uint64_t tick, FreeKind kind, uint32_t context) {
+        const EventTime at{event_++, tick};
+        follower_.on_free(ordinal, at);
+        const bool was_deferred = table_.is_deferred(ordinal);
+        if (!table_.is_live(ordinal) || (was_deferred && kind == FreeKind::kDeferred)) {
+            ++health_.unmatched_free_count;
+            return;
+        }
+        const bool ends = request_.measure == format::Measure::kAllocated
+                              ? !was_deferred
+                              : kind != FreeKind::kDeferred;
+        const AllocationShape* shape = table_.shape(ordinal);
+        if (shape != nullptr && ends) {
+            meter_.on_free(totals_.slot_of(shape->device), bytes_of(*shape, request_.measure));
+            totals_.on_free(ordinal, *shape);
+            if (facts_.is_used()) {
+                facts_.on_free(ordinal, context, at);
+            }
+        }
+        if (kind == FreeKind::kDeferred) {
+            table_.set_deferred(ordinal);
+        } else {
+            table_.remove(ordinal);
+        }
+    }
+
+    void on_unmatched_free(uint64_t) {
+        ++event_;
+        ++health_.unmatched_free_count;
+    }
+
+    void on_rare(uint64_t tick, const RareEvent& event) {
+        const EventTime at{event_++, tick};
+        health_.on_rare(event);
+        const bool is_mark = event.type == format::ExtendedType::kMark;
+        const auto kind = static_cast<format::MarkKind>(is_mark ? event.fields[0] : 0);
+        if (kind == format::MarkKind::kTracingStarted) {
+            meter_.start_tracing(tick);
+            totals_.start(tick);
+        }
+        follower_.on_rare(event, at);
+        if (kind == format::MarkKind::kTracingStopped) {
+            meter_.stop_tracing();
+            totals_.stop();
+        }
+    }
+
+    PhaseResult finish(const EventTotals& totals) {
+        PhaseResult result;
+        result.table = follower_.finish({event_, totals.last_tick});
+        result.facts = facts_.take();
+        result.devices = all_totals(totals_);
+        result.health = health_.finish(reader_, totals);
+        return result;
+    }
+
+private:
+    // What was live at the checkpoint counts as made there, in no phase.
+    void restore_checkpoint(const Checkpoint& checkpoint) {
+        for (uint64_t ordinal = 0; ordinal < checkpoint.blocks.size(); ++ordinal) {
+            const BaselineBlock& block = checkpoint.blocks[ordinal];
+            table_.add_inline(ordinal, block.shape);
+            if (block.is_deferred) {
+                table_.set_deferred(ordinal);
+            }
+            const bool counts =
+                request_.measure == format::Measure::kRequested || !block.is_deferred;
+            if (counts) {
+                meter_.on_alloc(totals_.slot_of(block.shape.device),
+                                bytes_of(block.shape, request_.measure),
+                                checkpoint.tick);
+            }
+        }
+        totals_.set_newest_ordinal(checkpoint.blocks.size());
+        for (const SummaryView& view : checkpoint.views) {
+            if (view.measure == request_.measure) {
+                restore_totals(totals_.view_of(view.device), view);
+            }
+        }
+        if (checkpoint.tracing) {
+            meter_.start_tracing(checkpoint.tick);
+            totals_.start(checkpoint.tick);
+        }
+        for (const PhaseSummary& phase : checkpoint.phases) {
+            for (uint64_t depth = 0; depth < phase.depth && depth < kMaxRestoredDepth; ++depth) {
+                follower_.restore_named(phase.name, {0, checkpoint.tick});
+            }
+        }
+    }
+    // Several devices have levels that add up, and no peak together.
+    void restore_totals(DeviceView& totals, const SummaryView& view) const {
+        const uint64_t level_bytes = totals.tracker.level_bytes() + view.level_bytes;
+        const bool adds_up = request_.sum_devices && level_bytes != view.level_bytes;
+        totals.tracker.restore(level_bytes,
+                               adds_up ? 0 : view.peak_bytes,
+                               adds_up ? 0 : view.peak_tick,
+                               adds_up ? 0 : view.total_allocated_bytes);
+        totals.alloc_count += view.alloc_count;
+        totals.free_count += view.free_count;
+    }
+    // More is damage.
+    static constexpr uint64_t kMaxRestoredDepth = 1000;
+
+    void add(uint64_t ordinal, uint64_t tick, const AllocationShape* shape, uint64_t address) {
+        const EventTime at{event_++, tick};
+        if (shape == nullptr) {
+            return;
+        }
+        const uint32_t track = follower_.on_alloc(shape->context, ordinal, at);
+        meter_.on_alloc(totals_.slot_of(shape->device), bytes_of(*shape, request_.measure), tick);
+        totals_.on_alloc(ordinal, *shape, tick);
+        if (facts_.is_used()) {
+            facts_.on_alloc(ordinal, shape->context, address, track, at);
+        }
+    }
+
+    const TraceReader& reader_;
+    PhaseRequest request_;
+    AllocationTable table_;
+    DeviceTrackers totals_;
+    LevelMeter meter_;
+    PhaseFollower follower_;
+    FactKeeper facts_;
+    EventHealth health_;
+    uint64_t event_ = 0;
+};
+
+}  // namespace
+
+PhaseResult replay_phases(const TraceReader& reader,
+                          const PhaseRules& rules,
+                          PhaseRequest request,
+                          const Progress& progress) {
+    PhaseVisitor visitor(reader, rules, std::move(request));
+    const EventTotals totals = reader.read_events(visitor, progress);
+    return visitor.finish(totals);
+}
+
+}  // namespace peakline::report

@@ -1,0 +1,62 @@
+// The phases of a trace as intervals of its events. Plain data: phase_replay fills it, views and
+// render show it.
+#pragma once
+
+#include <cstdint>
+#include <map>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "level_meter.h"
+#include "phase.h"
+
+namespace peakline::report {
+
+inline constexpr uint32_t kNoInterval = UINT32_MAX;
+
+struct PhaseInterval {
+    Phase phase = Phase::kNone;
+    std::string name;               // "forward", or what the program called it
+    uint32_t thread = 0;            // id in the definitions; 0: unknown
+    uint32_t parent = kNoInterval;  // index of the interval around it, of the same list
+    uint32_t depth = 0;
+    std::optional<uint32_t> step;
+    uint64_t begin_event = 0;  // events are counted from 0
+    uint64_t end_event = 0;    // the first one after it
+    uint64_t last_alloc_event = 0;
+    uint64_t begin_tick = 0;
+    uint64_t end_tick = 0;
+    LevelUses uses;
+};
+
+// Where the steps of a trace come from.
+enum class StepSource { kNone, kMarks, kOptimizer, kForward };
+
+struct PhaseTable {
+    std::vector<PhaseInterval> phases;  // found from stacks and torch's scopes, in order
+    std::vector<PhaseInterval> named;   // of the program's own making
+    std::vector<PhaseInterval> steps;   // in order; step N is steps[N]
+    StepSource step_source = StepSource::kNone;
+    bool last_step_ended = true;
+    uint32_t main_thread = 0;  // of the phases of training
+};
+
+// Finds intervals by the event that lies in them.
+class IntervalIndex {
+public:
+    // `intervals` are in order of their begin and must outlive the index.
+    explicit IntervalIndex(const std::vector<PhaseInterval>& intervals);
+    // The innermost one of this thread; kNoInterval when there is none.
+    uint32_t find(uint32_t thread, uint64_t event) const;
+
+private:
+    const std::vector<PhaseInterval>& intervals_;
+    std::map<uint32_t, std::vector<uint32_t>> of_thread_;
+};
+
+// Where a phase is: its name, "step", or either with "@N" for the one of step N. Empty when there
+// is none.
+std::vector<EventRange> find_phase(const PhaseTable& table, const std::string& text);
+
+}  // namespace peakline::report

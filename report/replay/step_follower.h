@@ -1,0 +1,51 @@
+// Training steps: what lies between the end of one step of the optimizer and the end of the next.
+// Optimizers that step directly after another belong to one step. Marks of the program
+// (peakline.step()) are followed beside them and win when there are any.
+#pragma once
+
+#include <cstdint>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "level_meter.h"
+#include "phase_table.h"
+
+namespace peakline::report {
+
+class StepFollower {
+public:
+    explicit StepFollower(LevelMeter& meter) : meter_(meter) {}
+
+    // A phase that is part of no other begins.
+    void on_phase(Phase phase, EventTime at);
+    void on_optimizer_end(EventTime at);
+    void on_mark(std::string name, EventTime at);
+
+    // Fills steps, step_source and last_step_ended.
+    void finish(EventTime end, PhaseTable* table);
+
+private:
+    struct Running {
+        PhaseInterval step;
+        LevelMeter::WindowId window = 0;
+    };
+
+    Running begin(EventTime at);
+    PhaseInterval end(Running& running, EventTime at);
+
+    LevelMeter& meter_;
+    std::optional<Running> running_;
+    // Only input was made so far: what follows may turn out to be the making of the model.
+    bool provisional_ = false;
+    // A forward or backward pass was seen since the last step of the optimizer.
+    bool is_step_ = false;
+    // The step whose optimizer has ended; another optimizer directly after it goes on with it.
+    std::optional<PhaseInterval> pending_;
+    std::optional<PhaseInterval> resumed_;
+    std::vector<PhaseInterval> steps_;
+    std::optional<Running> running_mark_;
+    std::vector<PhaseInterval> marked_steps_;
+};
+
+}  // namespace peakline::report

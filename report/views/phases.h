@@ -1,0 +1,32 @@
+// The phase table: every phase of every step on one device, and what each kind of phase came to
+// over the whole trace. Pure aggregation.
+#pragma once
+
+#include <cstdint>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "report/replay/phase_table.h"
+
+namespace peakline::report {
+
+// One kind of phase over all steps.
+struct PhaseTotal {
+    std::string name;
+    uint64_t count = 0;
+    uint64_t peak_bytes = 0;
+    uint64_t peak_tick = 0;
+    std::optional<uint32_t> peak_step;
+    uint64_t allocated_bytes = 0;
+    uint64_t freed_bytes = 0;
+    uint64_t ticks = 0;
+};
+
+// What an interval did on one device; zeros when nothing was there.
+LevelUse use_of(const PhaseInterval& interval, uint32_t slot);
+
+// In the order in which the kinds first came. Nested phases of the same name count once.
+std::vector<PhaseTotal> total_phases(const std::vector<PhaseInterval>& intervals, uint32_t slot);
+
+}  // namespace peakline::report

@@ -1,0 +1,135 @@
+// The keys that look at the life of a block: category, lifetime, step, who freed it.
+#include <set>
+#include <sstream>
+#include <string>
+
+#include <catch2/catch.hpp>
+
+#include "report_testing.h"
+
+namespace peakline::test {
+namespace {
+
+const std::string kForward = "thread=1 stack=m.py:1:f;/v/torch/nn/modules/module.py:9:M._call_impl";
+const std::string kInit = "thread=1 stack=/v/torch/nn/init.py:3:normal_;m.py:2:build";
+const std::string kOptimizer = "thread=1 stack=/v/torch/optim/adam.py:100:step";
+const std::string kBackward = "thread=2 forward=m.py:1:f op=MmBackward0";
+const std::string kOther = "thread=1 stack=train.py:5:main";
+const std::string kEngine = " 1 torch::autograd::Engine::execute\n";
+const std::string kStep = " 1 Optimizer.step#SGD.step\n";
+
+std::string alloc(const std::string& block, const std::string& how) {
+    return "alloc " + block + " " + how + "\n";
+}
+
+using Rows = std::set<std::string>;
+
+// "parameter 1": key and bytes of each row.
+Rows rows(const std::string& text, const std::string& by, const std::string& at = "peak") {
+    const OpenTrace trace(text);
+    report::ReportOptions options;
+    options.selection.by = by;
+    options.selection.at = at;
+    const std::string lines = trace.rows(options.selection);
+    Rows found;
+    std::istringstream in(lines);
+    for (std::string line; std::getline(in, line);) {
+        const size_t key = line.rfind("  ");
+        if (key != std::string::npos) {
+            found.insert(line.substr(key + 2) + " " + std::to_string(std::stoll(line)));
+        }
+    }
+    return found;
+}
+
+// One step of training; the peak is its last allocation of the backward pass.
+const std::string kTraining =
+    "start\n" + alloc("w 1 1", kInit) + alloc("x 2 2", kOther) + alloc("h 3 4", kForward) +
+    "scope" + kEngine + alloc("d 4 8", kBackward) + alloc("g 5 16", kBackward) +
+    "free d\n free h\n endscope" + kEngine + "scope" + kStep + alloc("s 6 32", kOptimizer) +
+    alloc("t 7 64", kOptimizer) + alloc("u 8 1", kOptimizer) + "free t\n free u\n endscope" +
+    kStep + "free g\n free x\n" + alloc("x2 9 2", kOther) + "stop\n end\n";
+
+TEST_CASE("a category follows from the stack and the life of a block", "[report][lives]") {
+    CHECK(rows(kTraining, "category", "backward") ==
+          Rows{"parameter 1", "input 2", "activation 4", "temporary 8", "gradient 16"});
+    CHECK(rows(kTraining, "category", "optimizer") ==
+          Rows{"parameter 1", "input 2", "optimizer state 32", "temporary 65", "gradient 16"});
+}
+
+TEST_CASE("what the objects told comes before the stack", "[report][lives]") {
+    const std::string told = "start\n" + alloc("a 1 1", kForward) + alloc("b 2 2", kOther) +
+                             alloc("c 3 4", kOther) + "alloc d 4 8 untraced\n" +
+                             "tensor a parameter w\n tensor b buffer mean\n tensor d gradient w\n"
+                             "stop\n end\n";
+    CHECK(rows(told, "category") == Rows{"parameter 1", "buffer 2", "gradient 8", "input 4"});
+}
+
+TEST_CASE("what lies outside of all steps and phases is unknown", "[report][lives]") {
+    CHECK(rows("start\n" + alloc("a 1 1", kOther) + "stop\n end\n", "category") ==
+          Rows{"unknown 1"});
+}
+
+TEST_CASE("a cache outlives the steps of inference", "[report][lives]") {
+    const std::string text = "start\n" + alloc("k1 1 100", kForward) + alloc("o1 2 10", kForward) +
+                             alloc("t1 3 1", kOther) + alloc("k2 4 200", kForward) + "free k1\n" +
+                             alloc("o2 5 10", kForward) + "free o1\n" + alloc("t2 6 1", kOther) +
+                             "stop\n end\n";
+    CHECK(rows(text, "category", "step@0") == Rows{"cache 100", "temporary 10", "input 1"});
+}
+
+TEST_CASE("a lifetime tells what a block was held to", "[report][lives]") {
+    CHECK(rows(kTraining, "lifetime", "backward") == Rows{"held to the end 1",
+                                                          "held beyond the phase 18",
+                                                          "held to backward 4",
+                                                          "freed within the phase 8"});
+    const std::string zeroed = "start\n" + alloc("h 1 4", kForward) + alloc("g 2 8", kBackward) +
+                               "scope" + kStep + "endscope" + kStep +
+                               "scope 1 Optimizer.zero_grad#SGD\n free g\n"
+                               "endscope 1 Optimizer.zero_grad#SGD\n" +
+                               alloc("i 3 1", kForward) + "free h\n stop\n end\n";
+    CHECK(rows(zeroed, "lifetime", "backward") ==
+          Rows{"held to the optimizer 8", "held to a later step 4"});
+}
+
+TEST_CASE("a block that no other operator saw was freed within its own", "[report][lives]") {
+    const std::string text = "start\n" + alloc("a 1 1", kForward) + "wait 1000\n free a\n" +
+                             alloc("b 2 2", kForward) + alloc("c 3 4", kForward) + "free b\n" +
+                             alloc("d 4 8", kOther) + "stop\n end\n";
+    CHECK(rows(text, "lifetime", "0") == Rows{"freed within the operator 1"});
+    CHECK(rows(text, "lifetime", "forward") ==
+          Rows{"freed within the phase 2", "held to the end 4"});
+}
+
+TEST_CASE("the step of a row is the one that made its blocks", "[report][lives]") {
+    CHECK(rows(kTraining, "step", "optimizer") == Rows{"step 0 115", "outside of all steps 1"});
+}
+
+TEST_CASE("without recorded frees the phase of the free is told", "[report][lives]") {
+    const Rows found = rows(kTraining, "freed-by", "backward");
+    CHECK(found.count("still live at the end 1") == 1);
+    CHECK(found.count("in backward (stack not recorded) 12") == 1);
+}
+
+TEST_CASE("a recorded free names its line", "[report][lives]") {
+    TraceBuilder builder;
+    const auto node = [&](const char* file) {
+        const uint32_t frame =
+            builder.define(format::DefType::kPythonFrame,
+                           fields({builder.define_string(file), builder.define_string("f"), 0, 7}));
+        return builder.define(format::DefType::kPythonNode, fields({0, frame}));
+    };
+    builder.define(format::DefType::kContext, fields({0, node("made.py"), 0, 0, 0, 0}));
+    builder.define(format::DefType::kContext, fields({0, node("freed.py"), 0, 0, 0, 0}));
+    builder.mark(format::MarkKind::kTracingStarted);
+    builder.alloc_inline(fields({1, 0, 0, 8, 0}), 0x1000);
+    builder.extended(format::ExtendedType::kFreeWithContext, fields({1, 2}));
+    builder.mark(format::MarkKind::kProcessEnd);
+    const OpenTrace trace(builder.finish());
+    report::SelectionText selection;
+    selection.by = "freed-by";
+    CHECK(trace.rows(selection) == "8 B  8 B  8 B  1  freed.py:7 (f)\n");
+}
+
+}  // namespace
+}  // namespace peakline::test

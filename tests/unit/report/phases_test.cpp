@@ -1,0 +1,219 @@
+// Phases and steps: from scopes, from stacks alone, and the windows that measure them against
+// brute force.
+#include <random>
+#include <sstream>
+
+#include <catch2/catch.hpp>
+
+#include "report/replay/phase_replay.h"
+#include "report_testing.h"
+
+namespace peakline::test {
+namespace {
+
+constexpr const char* kModule = "/v/torch/nn/modules/module.py:1798:Module._call_impl";
+constexpr const char* kOptimizer = "/v/torch/optim/adam.py:100:step";
+
+report::PhaseResult phases_of(const std::string& text, report::PhaseRequest request = {}) {
+    const OpenTrace trace(text);
+    return report::replay_phases(
+        trace.reader, report::make_phase_rules(trace.reader.definitions()), std::move(request));
+}
+
+// "0 forward 100>300 peak 400 +350 -150", one line for each phase of device 0.
+std::vector<std::string> lines(const std::vector<report::PhaseInterval>& intervals) {
+    std::vector<std::string> found;
+    for (const report::PhaseInterval& interval : intervals) {
+        const report::LevelUse use =
+            interval.uses.empty() ? report::LevelUse() : interval.uses.at(0);
+        std::ostringstream line;
+        line << (interval.step.has_value() ? std::to_string(*interval.step) : "-") << " "
+             << std::string(interval.depth, '>') << interval.name << " " << use.begin_bytes << ">"
+             << use.end_bytes << " peak " << use.peak_bytes << " +" << use.allocated_bytes << " -"
+             << use.freed_bytes;
+        found.push_back(line.str());
+    }
+    return found;
+}
+
+std::string forward(const std::string& words) {
+    return "alloc " + words + " thread=1 stack=m.py:1:f;" + kModule + "\n";
+}
+std::string backward(const std::string& words) {
+    return "alloc " + words + " thread=2 forward=m.py:1:f op=MulBackward0\n";
+}
+std::string other(const std::string& words) {
+    return "alloc " + words + " thread=1 stack=train.py:5:main\n";
+}
+std::string optimizer(const std::string& words) {
+    return "alloc " + words + " thread=1 stack=" + kOptimizer + "\n";
+}
+
+using Lines = std::vector<std::string>;
+const std::string kEngine = " 1 torch::autograd::Engine::execute\n";
+const std::string kStep = " 1 Optimizer.step#SGD.step\n";
+
+TEST_CASE("scopes of torch bound phases and steps", "[report][phases]") {
+    const std::string step = other("x 1 10") + forward("h 2 100") + forward("t 3 50") + "free t\n" +
+                             other("loss 4 5") + "scope" + kEngine + backward("g 5 70") +
+                             "free h\n endscope" + kEngine + "free x\n" + "scope" + kStep +
+                             "endscope" + kStep + "free loss\n free g\n";
+    const auto result = phases_of("start\n" + step + step + "stop\n end\n");
+    CHECK(result.table.step_source == report::StepSource::kOptimizer);
+    CHECK(result.table.last_step_ended);
+    // The loss is made outside of every module and belongs to the forward pass all the same.
+    CHECK(lines(result.table.phases) == Lines{"0 other 0>10 peak 10 +10 -0",
+                                              "0 forward 10>115 peak 160 +155 -50",
+                                              "0 backward 115>85 peak 185 +70 -100",
+                                              "0 optimizer 75>75 peak 75 +0 -0",
+                                              "1 other 0>10 peak 10 +10 -0",
+                                              "1 forward 10>115 peak 160 +155 -50",
+                                              "1 backward 115>85 peak 185 +70 -100",
+                                              "1 optimizer 75>75 peak 75 +0 -0"});
+    CHECK(lines(result.table.steps) ==
+          Lines{"0  0>75 peak 185 +235 -160", "1  75>75 peak 185 +235 -235"});
+}
+
+TEST_CASE("without scopes the stacks decide", "[report][phases]") {
+    const std::string step = forward("h 1 100") + backward("g 2 30") + "free h\n" +
+                             optimizer("s 3 7") + other("x 4 1") + "free g\n free s\n free x\n";
+    const auto result = phases_of("start\n" + step + step + "stop\n end\n");
+    CHECK(lines(result.table.phases) == Lines{"0 forward 0>100 peak 100 +100 -0",
+                                              "0 backward 100>30 peak 130 +30 -100",
+                                              "0 optimizer 30>37 peak 37 +7 -0",
+                                              "1 other 37>0 peak 38 +1 -38",
+                                              "1 forward 0>100 peak 100 +100 -0",
+                                              "1 backward 100>30 peak 130 +30 -100",
+                                              "1 optimizer 30>37 peak 37 +7 -0",
+                                              "- other 37>0 peak 38 +1 -38"});
+}
+
+TEST_CASE("optimizers that step one after another make one step", "[report][phases]") {
+    const std::string steps = "scope" + kStep + optimizer("s 3 7") + "endscope" + kStep + "scope" +
+                              kStep + optimizer("t 4 5") + "endscope" + kStep;
+    const auto result =
+        phases_of("start\n" + forward("h 1 100") + steps + forward("i 2 100") + steps + "end\n");
+    CHECK(lines(result.table.steps) ==
+          Lines{"0  0>112 peak 112 +112 -0", "1  112>224 peak 224 +112 -0"});
+}
+
+TEST_CASE("recomputation lies within the backward pass", "[report][phases]") {
+    const std::string again =
+        "alloc r 6 40 thread=2 op=CheckpointBackward stack=m.py:1:f;/v/torch/utils/"
+        "checkpoint.py:9:unpack\n";
+    const auto result =
+        phases_of("start\n" + forward("h 1 100") + "scope" + kEngine + backward("g 2 30") + again +
+                  backward("k 7 1") + "endscope" + kEngine + "stop\n end\n");
+    CHECK(lines(result.table.phases) == Lines{"0 forward 0>100 peak 100 +100 -0",
+                                              "0 backward 100>171 peak 171 +71 -0",
+                                              "0 >recomputation 130>170 peak 170 +40 -0"});
+}
+
+TEST_CASE("a backward pass ends when the gradient of the loss is let go", "[report][phases]") {
+    const std::string ones =
+        "alloc o 2 5 thread=1 stack=/v/torch/autograd/__init__.py:200:_make_grads\n";
+    const auto result =
+        phases_of("start\n" + forward("h 1 100") + ones + "scope" + kEngine + backward("g 3 30") +
+                  "endscope" + kEngine + "free o\n free h\n" + other("x 4 1") + "stop\n end\n");
+    CHECK(lines(result.table.phases) == Lines{"0 forward 0>100 peak 100 +100 -0",
+                                              "0 backward 100>130 peak 135 +35 -5",
+                                              "0 other 30>31 peak 31 +1 -0"});
+}
+
+TEST_CASE("a forward pass is a step where nothing is trained", "[report][phases]") {
+    const std::string token = forward("h 1 100") + "free h\n" + other("t 2 4");
+    const auto result = phases_of("start\n" + token + token + token + "stop\n end\n");
+    CHECK(result.table.step_source == report::StepSource::kForward);
+    CHECK(lines(result.table.steps) == Lines{"0  0>4 peak 100 +104 -100",
+                                             "1  4>8 peak 104 +104 -100",
+                                             "2  8>12 peak 108 +104 -100"});
+}
+
+TEST_CASE("regions that the program names nest beside the phases", "[report][phases]") {
+    const auto result = phases_of("start\n phase outer\n" + forward("h 1 100") + "scope 0 mine\n" +
+                                  forward("i 2 10") + "free h\n endscope 0 mine\n" +
+                                  "endphase outer\n stop\n end\n");
+    CHECK(lines(result.table.named) ==
+          Lines{"- outer 0>10 peak 110 +110 -100", "0 >mine 100>10 peak 110 +10 -100"});
+    CHECK(lines(result.table.phases) == Lines{"0 forward 0>10 peak 110 +110 -100"});
+}
+
+TEST_CASE("the peak of a phase of one step is the one its row tells", "[report][phases]") {
+    const std::string text = "start\n" + forward("h 1 100") + backward("g 2 30") + "free h\n" +
+                             optimizer("s 3 7") + forward("i 4 200") + backward("k 5 30") +
+                             "free i\n" + optimizer("u 6 7") + "stop\n end\n";
+    const OpenTrace trace(text);
+    CHECK(trace.replay("backward@0").blocks.level_bytes == 130);
+    CHECK(trace.replay("backward@1").blocks.level_bytes == 267);
+    CHECK(trace.replay("backward").blocks.level_bytes == 267);
+    CHECK(trace.replay("step@0").blocks.level_bytes == 130);
+    CHECK_THROWS_WITH(trace.replay("backward@2"), Catch::Contains("'backward@2' is not in"));
+}
+
+// ---- windows against brute force ---------------------------------------------------------------
+
+struct BruteWindow {
+    report::LevelMeter::WindowId id;
+    report::LevelUse use;
+};
+
+TEST_CASE("windows that open and close in any order measure what brute force does",
+          "[report][phases]") {
+    for (uint32_t seed = 0; seed < 300; ++seed) {
+        std::mt19937 random(seed);
+        report::LevelMeter meter;
+        meter.start_tracing(0);
+        std::vector<BruteWindow> windows;
+        std::vector<uint64_t> blocks;
+        uint64_t level = 0;
+        for (uint64_t tick = 1; tick < 200; ++tick) {
+            const uint32_t dice = random() % 10;
+            if (dice < 4) {
+                const uint64_t bytes = random() % 100;
+                blocks.push_back(bytes);
+                level += bytes;
+                meter.on_alloc(0, bytes, tick);
+                for (BruteWindow& window : windows) {
+                    window.use.allocated_bytes += bytes;
+                    ++window.use.alloc_count;
+                    if (level > window.use.peak_bytes) {
+                        window.use.peak_bytes = level;
+                        window.use.peak_tick = tick;
+                    }
+                }
+            } else if (dice < 7 && !blocks.empty()) {
+                const uint64_t bytes = blocks.back();
+                blocks.pop_back();
+                level -= bytes;
+                meter.on_free(0, bytes);
+                for (BruteWindow& window : windows) {
+                    window.use.freed_bytes += bytes;
+                    ++window.use.free_count;
+                }
+            } else if (dice < 9) {
+                BruteWindow window{meter.open(tick), {}};
+                window.use.begin_bytes = window.use.peak_bytes = level;
+                window.use.peak_tick = level != 0 ? tick : 0;
+                windows.push_back(window);
+            } else if (!windows.empty()) {
+                const size_t place = random() % windows.size();
+                BruteWindow closing = windows[place];
+                windows.erase(windows.begin() + static_cast<ptrdiff_t>(place));
+                closing.use.end_bytes = level;
+                const report::LevelUses uses = meter.close(closing.id);
+                const report::LevelUse found = uses.empty() ? report::LevelUse() : uses[0];
+                CHECK(found.begin_bytes == closing.use.begin_bytes);
+                CHECK(found.end_bytes == closing.use.end_bytes);
+                CHECK(found.peak_bytes == closing.use.peak_bytes);
+                CHECK(found.peak_tick == closing.use.peak_tick);
+                CHECK(found.allocated_bytes == closing.use.allocated_bytes);
+                CHECK(found.freed_bytes == closing.use.freed_bytes);
+                CHECK(found.alloc_count == closing.use.alloc_count);
+                CHECK(found.free_count == closing.use.free_count);
+            }
+        }
+    }
+}
+
+}  // namespace
+}  // namespace peakline::test
