@@ -73,7 +73,7 @@ test: build ## build and run everything that passes or fails
 	@$(BUILD)/storm_test 5
 	@$(BUILD)/steady_test
 	@$(BUILD)/replay_corpus tests/fuzz/corpus
-	@$(PYTHON) -m pytest -q tests
+	@$(PYTHON) -m pytest -q -n 2 --dist loadfile tests
 
 soak: $(TORTURE) ## thousands of kills, and a thousand million events (minutes)
 	@$(BUILD)/kill_test 5000 1000

@@ -197,7 +197,7 @@ public:
                          uint64_t address) {
         add(ordinal, shape.block_bytes, address);
     }
-    void on_free(uint64_t ordinal, uint64_t, report::FreeKind) {
+    void on_free(uint64_t ordinal, uint64_t, report::FreeKind, uint32_t) {
         events_.push_back(Logged{ordinal < live_.size() ? live_[ordinal] : 0, 0});
         // A block of before the checkpoint has no address there: any free fits it.
         is_known_.push_back(ordinal >= live_.size() || reader_.checkpoint() == nullptr ||
