@@ -18,6 +18,7 @@
 #include "torch_hooks.h"
 #include "torch_library.h"
 #include "trace_name.h"
+#include "value_reads.h"
 
 #ifndef PEAKLINE_VERSION
 #    define PEAKLINE_VERSION "unknown"
@@ -252,6 +253,7 @@ int32_t enter(int32_t way_in, char* message, size_t room) {
     }
     attach_python_side(state);
     read_devices(state);
+    set_up_value_reads(state);
     watch_life_cycle();
     state.is_on = true;
     if (way_in == kPeaklinePreload) {

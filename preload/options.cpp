@@ -39,6 +39,8 @@ void read_options(Options* options) {
         {"PEAKLINE_TORCH_PART", options->torch_part, sizeof options->torch_part},
         {"PEAKLINE_CACHE_DIR", options->cache_dir, sizeof options->cache_dir},
         {"PEAKLINE_SIMULATED", options->simulated, sizeof options->simulated},
+        {"PEAKLINE_ASSUME", options->assume, sizeof options->assume},
+        {"PEAKLINE_MAX_VALUE_READS", options->max_value_reads, sizeof options->max_value_reads},
     };
     for (const auto& row : table) {
         read_one(row.name, row.value, row.room);

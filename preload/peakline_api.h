@@ -94,6 +94,22 @@ void peakline_safe_point(uint32_t reason);
 // Peak or present level of a device in bytes; measure: 0 allocated, 1 requested.
 uint64_t peakline_device_bytes(uint32_t device, uint32_t measure, int32_t peak);
 
+// Simulated devices only: the program read values that do not exist.
+struct PeaklineValueRead {
+    const char* operators;  // those that run on this thread, outermost first, joined by '>'
+    uint64_t bytes;
+    int32_t is_size;  // how much an operator found
+    // The answer.
+    int32_t is_assumed;   // the user said what it is
+    int32_t is_fraction;  // of the elements that were searched; sizes only
+    double value;
+};
+void peakline_value_read(PeaklineValueRead* read);
+// "WHERE=VALUE", as --assume takes it. False: it does not parse, or there are too many.
+int32_t peakline_assume(const char* rule);
+// Takes the last rule back, if it is this one.
+void peakline_assume_no_more(const char* rule);
+
 // Marks the clean end of the process; the interposed _exit calls it.
 void peakline_end_of_process();
 

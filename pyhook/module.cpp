@@ -249,7 +249,26 @@ PyObject* safe_point(PyObject*, PyObject* reason) {
     Py_RETURN_NONE;
 }
 
+PyObject* assume(PyObject*, PyObject* arguments) {
+    const char* rule = nullptr;
+    if (!PyArg_ParseTuple(arguments, "s", &rule)) {
+        return nullptr;
+    }
+    return PyBool_FromLong(peakline_assume(rule));
+}
+
+PyObject* assume_no_more(PyObject*, PyObject* arguments) {
+    const char* rule = nullptr;
+    if (!PyArg_ParseTuple(arguments, "s", &rule)) {
+        return nullptr;
+    }
+    peakline_assume_no_more(rule);
+    Py_RETURN_NONE;
+}
+
 PyMethodDef kMethods[] = {
+    {"assume", assume, METH_VARARGS, "Say what is read on a simulated device (WHERE=VALUE)."},
+    {"assume_no_more", assume_no_more, METH_VARARGS, "Take a rule back."},
     {"switch_allocator", switch_allocator, METH_NOARGS, "Put the recorder in place."},
     {"attach_python", attach_python, METH_NOARGS, "Find and verify the interpreter."},
     {"use_plain_allocator", use_plain_allocator, METH_NOARGS, "Record peakline_malloc's blocks."},

@@ -1,5 +1,6 @@
 // Makes the Python side known to capture while libpeakline.so is being loaded: capture stays free
 // of Python, and nothing happens before attach.
+#include <cstdint>
 #include <cstdio>
 
 #include <dlfcn.h>
@@ -35,10 +36,33 @@ const char* version_text() {
     return text;
 }
 
+// Runs in the main thread, with the GIL.
+int raise_exit(void* status) {
+    const auto long_from =
+        reinterpret_cast<void* (*)(long)>(dlsym(RTLD_DEFAULT, "PyLong_FromLong"));
+    const auto set_error =
+        reinterpret_cast<void (*)(void*, void*)>(dlsym(RTLD_DEFAULT, "PyErr_SetObject"));
+    auto* const system_exit = reinterpret_cast<void**>(dlsym(RTLD_DEFAULT, "PyExc_SystemExit"));
+    if (long_from == nullptr || set_error == nullptr || system_exit == nullptr) {
+        return 0;
+    }
+    // The number is small, which CPython keeps for ever: nothing to release.
+    set_error(*system_exit, long_from(reinterpret_cast<intptr_t>(status)));
+    return -1;
+}
+
+bool request_exit(int status) {
+    const auto add_pending_call =
+        reinterpret_cast<int (*)(int (*)(void*), void*)>(dlsym(RTLD_DEFAULT, "Py_AddPendingCall"));
+    return add_pending_call != nullptr &&
+           add_pending_call(raise_exit, reinterpret_cast<void*>(intptr_t{status})) == 0;
+}
+
 __attribute__((constructor)) void register_python_side() {
     capture::set_python_side(capture::PythonSide{attach_side,
                                                  capture_python_stack,
                                                  version_text,
+                                                 request_exit,
                                                  prepare_fork,
                                                  parent_after_fork,
                                                  child_after_fork});

@@ -21,6 +21,7 @@ PythonSide g_side{[](char* reason, size_t room) {
                   },
                   [](record::StackTable&, uint32_t*) { return uint32_t{0}; },
                   [] { return ""; },
+                  [](int) { return false; },
                   [] {},
                   [] {},
                   [] {}};

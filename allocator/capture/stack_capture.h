@@ -21,6 +21,9 @@ struct PythonSide {
     uint32_t (*capture_stack)(record::StackTable& table, uint32_t* flags);
     // "3.11.7", or "" before attach.
     const char* (*version)();
+    // Makes the program's main thread raise SystemExit(status) soon; any thread may call it.
+    // False: there is no Python to do it.
+    bool (*request_exit)(int status);
     void (*prepare_fork)();
     void (*parent_after_fork)();
     void (*child_after_fork)();

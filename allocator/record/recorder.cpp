@@ -243,6 +243,18 @@ void Recorder::record_out_of_memory(uint32_t context,
     }
 }
 
+void Recorder::record_value_read(uint32_t context,
+                                 uint64_t bytes,
+                                 uint32_t operators,
+                                 uint32_t flags) {
+    const LockGuard guard(lock_);
+    const uint64_t values[] = {context, bytes, operators, flags};
+    if (usable_) {
+        writer_.put_extended(ExtendedType::kValueRead, values, 4, clock_.now_tick());
+        check_writer();
+    }
+}
+
 void Recorder::put_mark(MarkKind kind, uint32_t thread, uint32_t string) {
     const uint64_t values[] = {static_cast<uint64_t>(kind), thread, string};
     writer_.put_extended(ExtendedType::kMark, values, 3, clock_.now_tick());

@@ -72,6 +72,8 @@ public:
                               uint32_t device,
                               uint64_t requested_bytes,
                               uint64_t device_free_bytes);
+    // flags: format::ValueReadFlags.
+    void record_value_read(uint32_t context, uint64_t bytes, uint32_t operators, uint32_t flags);
     void record_mark(format::MarkKind kind, uint32_t thread, uint32_t string);
     void record_scope(format::ScopeAction action, uint32_t thread, uint32_t string);
 

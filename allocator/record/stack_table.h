@@ -88,6 +88,11 @@ public:
     void tell_instance(const Instance& instance);
     uint32_t intern_tensor(const Tensor& tensor);
 
+    // Calls `visit(file, file_length, name, name_length, line)` for each frame from leaf to root
+    // until it returns false. It runs under the lock: it must call nothing of the table.
+    template <class Visit>
+    void visit_python_stack(uint32_t node, Visit visit);
+
     // Writes the bodies of all definitions of `type` with ids above `*emitted` through
     // `write(DefType, body, length)`, and moves `*emitted` on. For the trace writer; call in the
     // order of DefType, so that what a body names is defined before it.
@@ -135,6 +140,30 @@ private:
     RawStackCache context_cache_;
     uint64_t full_count_ = 0;  // Guarded by lock_.
 };
+
+template <class Visit>
+void StackTable::visit_python_stack(uint32_t node, Visit visit) {
+    const LockGuard guard(lock_);
+    const auto text = [this](uint32_t id) {
+        return id != 0 ? string_bytes_.data() + strings_.records[id - 1].offset : "";
+    };
+    const auto length = [this](uint32_t id) {
+        return id != 0 ? strings_.records[id - 1].length : uint32_t{0};
+    };
+    bool goes_on = true;
+    while (node != 0 && goes_on) {
+        const StackNode& at = python_nodes_.records[node - 1];
+        if (at.frame != 0) {
+            const PythonFrame& frame = python_frames_.records[at.frame - 1];
+            goes_on = visit(text(frame.file),
+                            length(frame.file),
+                            text(frame.name),
+                            length(frame.name),
+                            frame.line);
+        }
+        node = at.parent;
+    }
+}
 
 inline constexpr size_t kMaxDefinitionBytes = 8192;
 

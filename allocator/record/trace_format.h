@@ -122,9 +122,17 @@ enum class ExtendedType : uint32_t {
     kLoss = 7,             // uv records dropped | uv bytes of blocks dropped
     // The recorder could not go on writing here (uv errno: disk full, quota); the program went on.
     kStopped = 9,
+    // Simulated devices only: the program read values that do not exist.
+    kValueRead = 10,  // uv context | uv bytes | uv string: the operators that run, outermost first,
+                      // joined by '>' | uv ValueReadFlags
     // A range the program or torch names on one thread (torch.profiler.record_function,
     // "Optimizer.step#AdamW.step"): uv ScopeAction | uv thread | uv string. They nest.
     kScope = 11,
+};
+
+enum ValueReadFlags : uint32_t {
+    kReadsSize = 1,    // how much an operator found: tensors are made of this size
+    kReadAssumed = 2,  // the user said what it is
 };
 
 enum class ScopeAction : uint32_t { kBegin = 1, kEnd = 2 };

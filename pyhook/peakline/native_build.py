@@ -142,6 +142,23 @@ def ensure_torch_part(torch: TorchInstallation) -> Path:
     return target
 
 
+def ensure_values_companion(torch: TorchInstallation) -> Path:
+    """Build what keeps small values true on the simulated GPU, unless it is there."""
+    target = torch_part_path(torch).with_name("libpeakline_values.so")
+    folder = source_root() / "preload" / "simulated"
+    sources = [*sorted(folder.iterdir()), source_root() / "preload" / "peakline_api.h"]
+    stamp = _digest(sources, torch.version)
+    stamp_file = target.with_suffix(".stamp")
+    if target.exists() and stamp_file.exists() and stamp_file.read_text() == stamp:
+        return target
+    _say(f"compiling the values of the simulated GPU for torch {torch.version} (once, about 30 s)")
+    target.parent.mkdir(parents=True, exist_ok=True)
+    with tempfile.TemporaryDirectory(dir=target.parent) as scratch:
+        _compile_companion(torch, folder, Path(scratch)).replace(target)
+        stamp_file.write_text(stamp)
+    return target
+
+
 def simulated_devices() -> list[str]:
     """Return the names of the device profiles of the simulated GPU."""
     profiles = json.loads((source_root() / "preload" / "simgpu" / "profiles.json").read_text())
@@ -265,6 +282,28 @@ def _compile_torch_part(torch: TorchInstallation, scratch: Path) -> Path:
     built = scratch / "libpeakline_torch.so"
     link = [compiler, "-shared", "-o", str(built), *map(str, objects), f"-L{torch.folder / 'lib'}"]
     _run([*link, "-lc10", "-lc10_cuda", "-ltorch_cpu", "-ltorch_cuda"], torch)
+    return built
+
+
+def _compile_companion(torch: TorchInstallation, folder: Path, scratch: Path) -> Path:
+    compiler = os.environ.get("CXX", "g++")
+    # NDEBUG as torch's own build: its headers check otherwise what only a debug build has set.
+    flags = ["-std=c++20", "-O2", "-fPIC", "-fvisibility=hidden", "-DNDEBUG"]
+    flags += [f"-I{source_root()}", *_include_folders(torch), f"-I{folder}"]
+    sources = [
+        folder / f"{name}.cpp"
+        for name in ("companion", "guessed_reads", "operator_info", "small_operators")
+    ]
+    objects = [scratch / f"{source.stem}.o" for source in sources]
+    commands = [
+        [compiler, *flags, "-c", str(source), "-o", str(made)]
+        for source, made in zip(sources, objects, strict=True)
+    ]
+    with ThreadPoolExecutor(max_workers=2) as pool:
+        list(pool.map(lambda command: _run(command, torch), commands))
+    built = scratch / "libpeakline_values.so"
+    link = [compiler, "-shared", "-o", str(built), *map(str, objects), f"-L{torch.folder / 'lib'}"]
+    _run([*link, "-lc10", "-ltorch_cpu", "-ldl"], torch)
     return built
 
 

@@ -4,6 +4,7 @@
 #include <vector>
 
 #include "driver/driver_state.h"
+#include "model/values.h"
 
 namespace simgpu {
 namespace {
@@ -90,6 +91,7 @@ using simgpu::Context;
 using simgpu::World;
 
 SIMGPU_API CUresult cuDevicePrimaryCtxRetain(CUcontext* context, CUdevice device) {
+    simgpu::load_companion();
     World& world = World::instance();
     const auto lock = world.lock();
     SIMGPU_REQUIRE(context != nullptr);

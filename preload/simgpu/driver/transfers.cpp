@@ -5,6 +5,7 @@
 #include "model/contents.h"
 #include "model/operation.h"
 #include "model/transfer.h"
+#include "model/values.h"
 
 using simgpu::Session;
 
@@ -35,8 +36,7 @@ void wait_for_deliveries(uintptr_t to, uintptr_t from, size_t bytes) {
     simgpu::wait_for(operations);
 }
 
-CUresult copy(uintptr_t to, uintptr_t from, size_t bytes, CUstream stream) {
-    wait_for_deliveries(to, from, bytes);
+CUresult copy_locked(uintptr_t to, uintptr_t from, size_t bytes, CUstream stream) {
     SIMGPU_SESSION(session)
     bool is_captured = false;
     const CUresult result = announce(session, stream, CU_GRAPH_NODE_TYPE_MEMCPY, &is_captured);
@@ -44,6 +44,13 @@ CUresult copy(uintptr_t to, uintptr_t from, size_t bytes, CUstream stream) {
         return result;
     }
     return simgpu::copy_bytes(session.world, to, from, bytes);
+}
+
+CUresult copy(uintptr_t to, uintptr_t from, size_t bytes, CUstream stream) {
+    wait_for_deliveries(to, from, bytes);
+    const CUresult result = copy_locked(to, from, bytes, stream);
+    simgpu::tell_guessed_reads();
+    return result;
 }
 
 CUresult fill(
@@ -93,7 +100,7 @@ simgpu::PitchedSide side(CUmemorytype type,
     return {start + offset_bytes, pitch_bytes};
 }
 
-CUresult copy_2d(const CUDA_MEMCPY2D* shape, CUstream stream) {
+CUresult copy_2d_locked(const CUDA_MEMCPY2D* shape, CUstream stream) {
     SIMGPU_SESSION(session)
     SIMGPU_REQUIRE(shape != nullptr);
     if (!is_linear(shape->srcMemoryType) || !is_linear(shape->dstMemoryType)) {
@@ -118,7 +125,7 @@ CUresult copy_2d(const CUDA_MEMCPY2D* shape, CUstream stream) {
     return simgpu::copy_rows(session.world, to, from, shape->WidthInBytes, shape->Height);
 }
 
-CUresult copy_3d(const CUDA_MEMCPY3D* shape, CUstream stream) {
+CUresult copy_3d_locked(const CUDA_MEMCPY3D* shape, CUstream stream) {
     SIMGPU_SESSION(session)
     SIMGPU_REQUIRE(shape != nullptr);
     if (!is_linear(shape->srcMemoryType) || !is_linear(shape->dstMemoryType)) {
@@ -143,6 +150,18 @@ CUresult copy_3d(const CUDA_MEMCPY3D* shape, CUstream stream) {
                                from_row * shape->srcPitch + shape->srcXInBytes);
         result = simgpu::copy_rows(session.world, to, from, shape->WidthInBytes, shape->Height);
     }
+    return result;
+}
+
+CUresult copy_2d(const CUDA_MEMCPY2D* shape, CUstream stream) {
+    const CUresult result = copy_2d_locked(shape, stream);
+    simgpu::tell_guessed_reads();
+    return result;
+}
+
+CUresult copy_3d(const CUDA_MEMCPY3D* shape, CUstream stream) {
+    const CUresult result = copy_3d_locked(shape, stream);
+    simgpu::tell_guessed_reads();
     return result;
 }
 

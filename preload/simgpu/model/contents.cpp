@@ -14,19 +14,20 @@ namespace {
 
 constexpr size_t kMaxPieceBytes = 64u << 20;  // all pieces together
 
-bool is_readable(const Content& content, uint64_t launch_count) {
-    if (content.bytes.empty()) {
-        return false;
-    }
-    return content.operation != nullptr ? content.operation->is_done
-                                        : content.launch_count == launch_count;
-}
-
 }  // namespace
 
 Contents& Contents::instance() {
     static auto* const contents = new Contents;
     return *contents;
+}
+
+bool Contents::is_readable(const Content& content) const {
+    if (content.bytes.empty()) {
+        return false;
+    }
+    return content.operation != nullptr
+               ? content.operation->is_done
+               : uploads_are_trusted_ || content.launch_count == launch_count_;
 }
 
 std::vector<Contents::Overlap> Contents::overlaps(uintptr_t start, size_t bytes) const {
@@ -84,7 +85,7 @@ void Contents::forget(uintptr_t start, size_t bytes) {
     }
 }
 
-void Contents::note_upload(uintptr_t to, const void* from, size_t bytes) {
+void Contents::note(uintptr_t to, const void* from, size_t bytes, bool is_exact) {
     forget(to, bytes);
     if (bytes > kMaxKnownBytes) {
         return;
@@ -96,6 +97,7 @@ void Contents::note_upload(uintptr_t to, const void* from, size_t bytes) {
     auto content = std::make_shared<Content>();
     content->bytes.assign(start, start + bytes);
     content->launch_count = launch_count_;
+    content->is_exact = is_exact;
     add(to, {std::move(content), 0, bytes});
 }
 
@@ -124,15 +126,19 @@ void Contents::forget_all() {
     piece_bytes_ = 0;
 }
 
-void Contents::read(void* to, uintptr_t from, size_t bytes) const {
+Contents::Known Contents::read(void* to, uintptr_t from, size_t bytes) const {
+    Known known;
     for (const Overlap& overlap : overlaps(from, bytes)) {
         const Content& content = *overlap.piece->content;
-        if (is_readable(content, launch_count_)) {
+        if (is_readable(content)) {
             std::memcpy(static_cast<char*>(to) + (overlap.start - from),
                         content.bytes.data() + overlap.offset_bytes,
                         overlap.bytes);
+            known.bytes += overlap.bytes;
+            known.exact_bytes += content.is_exact ? overlap.bytes : 0;
         }
     }
+    return known;
 }
 
 bool Contents::collect(uintptr_t from, size_t bytes, unsigned char* to) const {

@@ -1,6 +1,7 @@
 // What device memory is known to hold. Kernels compute nothing, so device memory reads as zero,
-// with two exceptions: what the host uploaded, until a kernel may have written it, and what a
-// collective delivered. Frameworks exchange shapes, sizes and objects that way.
+// with three exceptions: what the host uploaded, until a kernel may have written it, what a
+// collective delivered, and what the values companion computed (values.h). Frameworks exchange
+// shapes, sizes and objects that way.
 // See Note [Known contents] in contents_launch.cpp. The world's lock guards every call.
 #pragma once
 
@@ -21,13 +22,16 @@ struct Content {
     std::vector<unsigned char> bytes;      // empty: not known after all
     std::shared_ptr<Operation> operation;  // the collective that delivers it, if one does
     uint64_t launch_count = 0;             // of all launches, when the host uploaded it
+    bool is_exact = true;                  // false: computed from values that were taken as zero
 };
 
 class Contents {
 public:
     static Contents& instance();
 
-    void note_upload(uintptr_t to, const void* from, size_t bytes);
+    void note_upload(uintptr_t to, const void* from, size_t bytes) { note(to, from, bytes, true); }
+    // As an upload; is_exact as in Content.
+    void note(uintptr_t to, const void* from, size_t bytes, bool is_exact);
     void note_copy(uintptr_t to, uintptr_t from, size_t bytes);
     // A collective will deliver this content here.
     void promise(uintptr_t to, size_t bytes, std::shared_ptr<Content> content);
@@ -40,8 +44,15 @@ public:
     void note_launch(const char* kernel_name, void* const* parameters);
     void forget_all();
 
+    // From now on someone tells what every operator writes, so uploads outlive launches.
+    void trust_uploads() { uploads_are_trusted_ = true; }
+
+    struct Known {
+        size_t bytes = 0;        // of the range; the others are taken as zero
+        size_t exact_bytes = 0;  // of these
+    };
     // Fills in what the host may see; the rest of `to` is left alone.
-    void read(void* to, uintptr_t from, size_t bytes) const;
+    Known read(void* to, uintptr_t from, size_t bytes) const;
     // What a collective sends. False when a byte of the range is not known.
     bool collect(uintptr_t from, size_t bytes, unsigned char* to) const;
     // The unfinished collectives that deliver into this range.
@@ -59,6 +70,7 @@ private:
         const Piece* piece;
         size_t offset_bytes;  // in the content
     };
+    bool is_readable(const Content& content) const;
     std::vector<Overlap> overlaps(uintptr_t start, size_t bytes) const;
     void add(uintptr_t start, Piece piece);
     // The pieces that follow this address without a gap; empty when one is not known.
@@ -72,6 +84,7 @@ private:
     std::map<uintptr_t, Piece> pieces_;  // by device address, never overlapping
     size_t piece_bytes_ = 0;
     uint64_t launch_count_ = 0;
+    bool uploads_are_trusted_ = false;
 };
 
 }  // namespace simgpu

@@ -2,7 +2,8 @@
 //
 // Note [Known contents]
 // An upload can be read back until the next launch of any kernel: parameters are opaque, so any of
-// them may have written it. A collective still carries it then, because programs launch kernels
+// them may have written it. With a companion (values.h), which tells what every operator writes, it
+// outlives launches whose parameters do not point at it. A collective still carries it then, because programs launch kernels
 // between filling a tensor with sizes and gathering it. What a collective delivered can be read
 // until something overwrites it, or until the parameters of a launch seem to point at it: torch
 // hands the memory of a freed tensor to the next one, which must not read old sizes. The search

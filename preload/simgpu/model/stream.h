@@ -78,6 +78,7 @@ public:
                            Graph* into,
                            std::vector<GraphNode*> dependencies);
     CUresult end_capture(Stream* stream, Graph** graph);
+    bool is_capturing() const { return !captures_.empty(); }
     CUstreamCaptureStatus capture_status(const Stream* stream) const;
 
     // Announces one piece of work. The node is null when nothing is being captured.

@@ -3,9 +3,11 @@
 #include "model/transfer.h"
 
 #include <cstring>
+#include <vector>
 
 #include "model/contents.h"
 #include "model/log.h"
+#include "model/values.h"
 
 namespace simgpu {
 namespace {
@@ -17,6 +19,19 @@ Side side_of(const World& world, uintptr_t address) {
         return Side::kHost;
     }
     return world.find(address) != nullptr ? Side::kDevice : Side::kUnknown;
+}
+
+void note_fill(uintptr_t start, unsigned value, size_t element_bytes, size_t element_count) {
+    const size_t bytes = element_bytes * element_count;
+    if (bytes > kMaxKnownBytes) {
+        Contents::instance().forget(start, bytes);
+        return;
+    }
+    std::vector<unsigned char> filled(bytes);
+    for (size_t index = 0; index < element_count; ++index) {
+        std::memcpy(filled.data() + index * element_bytes, &value, element_bytes);
+    }
+    Contents::instance().note_upload(start, filled.data(), bytes);
 }
 
 }  // namespace
@@ -37,8 +52,12 @@ CUresult copy_bytes(World& world, uintptr_t to, uintptr_t from, size_t bytes) {
     } else if (to_side == Side::kDevice) {
         contents.note_upload(to, reinterpret_cast<const void*>(from), bytes);
     } else if (from_side == Side::kDevice) {
-        std::memset(reinterpret_cast<void*>(to), 0, bytes);
-        contents.read(reinterpret_cast<void*>(to), from, bytes);
+        auto* const host = reinterpret_cast<unsigned char*>(to);
+        std::memset(host, 0, bytes);
+        const Contents::Known known = contents.read(host, from, bytes);
+        if (known.exact_bytes < bytes) {
+            note_guessed_read(host, bytes);
+        }
     } else {
         std::memmove(reinterpret_cast<void*>(to), reinterpret_cast<const void*>(from), bytes);
     }
@@ -69,7 +88,7 @@ CUresult fill_elements(
         return CUDA_ERROR_INVALID_VALUE;
     }
     if (side == Side::kDevice) {
-        Contents::instance().forget(start, element_bytes * element_count);
+        note_fill(start, value, element_bytes, element_count);
     }
     if (side == Side::kHost) {
         auto* bytes = reinterpret_cast<unsigned char*>(start);

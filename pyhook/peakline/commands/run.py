@@ -26,6 +26,7 @@ from peakline.native_build import (
     TorchInstallation,
     ensure_simulated_gpu,
     ensure_torch_part,
+    ensure_values_companion,
     find_torch,
     simulated_devices,
 )
@@ -307,6 +308,7 @@ def _set_simulation(plan: Plan, device: str, torch: TorchInstallation) -> list[s
         PEAKLINE_SIMULATED=device,
         TRITON_LIBCUDA_PATH=str(folder),
         PYTHONPATH=_joined(str(PACKAGE_FOLDER / "startup"), plan.environment.get("PYTHONPATH")),
+        PEAKLINE_SIM_COMPANION=_values_companion(plan, torch),
     )
     plan.notes.append(f"simulated GPU {device}: kernels compute nothing, values read back are zero")
     return [str(folder / name) for name in (folder / "preload.txt").read_text().split()]
@@ -314,6 +316,14 @@ def _set_simulation(plan: Plan, device: str, torch: TorchInstallation) -> list[s
 
 def _joined(first: str, rest: str | None) -> str:
     return f"{first}{os.pathsep}{rest}" if rest else first
+
+
+def _values_companion(plan: Plan, torch: TorchInstallation) -> str:
+    try:
+        return str(ensure_values_companion(torch))
+    except BuildError as error:
+        plan.notes.append(f"{error}\nSmall values are not computed, reads are not listed.")
+        return ""
 
 
 def execute(plan: Plan) -> int:

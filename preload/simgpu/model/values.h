@@ -1,0 +1,44 @@
+// Where a companion plugs in that knows the program's operators: it is told of every read of values
+// that do not exist, may say what they are, and computes small operators so that flags, counters
+// and lengths stay true. The simulated GPU works without one; nothing of the companion is known
+// here but these functions, all plain C, exported by libcuda.so.1.
+//
+// PEAKLINE_SIM_COMPANION names a library. The first context loads it; its constructor registers.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+
+#include "model/support.h"
+
+extern "C" {
+
+// A copy to the host whose bytes are not all true: `host` holds them, zero or computed from zeros,
+// and may be changed. Called on the copying thread, without any lock of the model.
+typedef void (*peakline_sim_read_handler)(void* host, size_t bytes);
+}
+
+SIMGPU_API void peakline_sim_set_read_handler(peakline_sim_read_handler handler);
+
+// What device memory holds: 2 all of it true, 1 some of it known or computed from zeros, 0 nothing
+// known, -1 not device memory in use. Unknown bytes are zero.
+SIMGPU_API int peakline_sim_read_values(const void* device, size_t bytes, void* host);
+SIMGPU_API void peakline_sim_write_values(void* device,
+                                          size_t bytes,
+                                          const void* host,
+                                          int is_exact);
+SIMGPU_API void peakline_sim_forget_values(void* device, size_t bytes);
+// Whether anything is being captured: then operators run later, with other values.
+SIMGPU_API int peakline_sim_is_capturing(void);
+
+namespace simgpu {
+
+// Loads the companion once. Must be called without the world's lock.
+void load_companion();
+
+// Remembers a guessed read of this thread; the world's lock is held. tell_guessed_reads() hands
+// them over once it is not.
+void note_guessed_read(unsigned char* host, size_t bytes);
+void tell_guessed_reads();
+
+}  // namespace simgpu

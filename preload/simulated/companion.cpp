@@ -1,0 +1,90 @@
+// Entry of the companion of the simulated GPU: loaded by it when the first context is made (see
+// preload/simgpu/model/values.h), compiled against the installed torch. Watches torch's operators,
+// keeps small values true, and tells the recorder of values that do not exist.
+#include <exception>
+
+#include <ATen/record_function.h>
+#include <dlfcn.h>
+
+#include "device_values.h"
+#include "operator_info.h"
+#include "running_operators.h"
+#include "small_operators.h"
+
+namespace peakline::simulated {
+namespace {
+
+thread_local RunningOperators t_running;
+
+// The tensor that a copy to the host or item() reads.
+void describe(c10::ArrayRef<const c10::IValue> inputs, RunningOperator* running) {
+    for (const c10::IValue& input : inputs) {
+        if (input.isTensor() && input.toTensor().defined()) {
+            const at::Tensor& tensor = input.toTensor();
+            running->element_count = tensor.numel();
+            running->scalar_type = static_cast<int>(tensor.scalar_type());
+            return;
+        }
+    }
+}
+
+std::unique_ptr<at::ObserverContext> on_begin(const at::RecordFunction& function) {
+    const OperatorInfo& info = operator_info(function);
+    ++t_running.depth;
+    RunningOperator* const running = t_running.top();
+    if (running != nullptr) {
+        *running = RunningOperator{&info};
+        describe(function.inputs(), running);
+    }
+    return begin_operator(info, function.inputs(), running);
+}
+
+void on_end(const at::RecordFunction& function, at::ObserverContext* context) {
+    const OperatorInfo& info = operator_info(function);
+    --t_running.depth;
+    if (info.is_leaf) {
+        end_operator(info, static_cast<OperatorCall*>(context), function.outputs());
+    }
+}
+
+void watch() {
+    if (device_values() == nullptr) {
+        return;
+    }
+    at::addGlobalCallback(at::RecordFunctionCallback(&on_begin, &on_end)
+                              .needsInputs(true)
+                              .needsOutputs(true)
+                              .scopes({at::RecordScope::FUNCTION}));
+    device_values()->set_read_handler(on_guessed_read);
+}
+
+__attribute__((constructor)) void start() {
+    watch();
+}
+
+}  // namespace
+
+RunningOperators& running_operators() {
+    return t_running;
+}
+
+const DeviceValues* device_values() {
+    static const DeviceValues functions = [] {
+        DeviceValues found{};
+        const auto find = [](const char* name) { return dlsym(RTLD_DEFAULT, name); };
+        found.set_read_handler = reinterpret_cast<decltype(found.set_read_handler)>(
+            find("peakline_sim_set_read_handler"));
+        found.read = reinterpret_cast<decltype(found.read)>(find("peakline_sim_read_values"));
+        found.write = reinterpret_cast<decltype(found.write)>(find("peakline_sim_write_values"));
+        found.forget = reinterpret_cast<decltype(found.forget)>(find("peakline_sim_forget_values"));
+        found.is_capturing =
+            reinterpret_cast<decltype(found.is_capturing)>(find("peakline_sim_is_capturing"));
+        return found;
+    }();
+    const bool is_whole = functions.set_read_handler != nullptr && functions.read != nullptr &&
+                          functions.write != nullptr && functions.forget != nullptr &&
+                          functions.is_capturing != nullptr;
+    return is_whole ? &functions : nullptr;
+}
+
+}  // namespace peakline::simulated

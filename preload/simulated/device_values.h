@@ -1,0 +1,20 @@
+// The simulated GPU's functions about values (preload/simgpu/model/values.h), found by name: this
+// library also loads where they are missing, and then does nothing.
+#pragma once
+
+#include <cstddef>
+
+namespace peakline::simulated {
+
+struct DeviceValues {
+    void (*set_read_handler)(void (*handler)(void* host, size_t bytes));
+    int (*read)(const void* device, size_t bytes, void* host);
+    void (*write)(void* device, size_t bytes, const void* host, int is_exact);
+    void (*forget)(void* device, size_t bytes);
+    int (*is_capturing)();
+};
+
+// nullptr: this is no simulated GPU.
+const DeviceValues* device_values();
+
+}  // namespace peakline::simulated

@@ -1,0 +1,123 @@
+// What happens when the program reads a value that does not exist: a size that is known after all
+// is put in, else the recorder is told (libpeakline.so, when there is one) and may know an
+// assumption.
+#include <algorithm>
+#include <cmath>
+#include <cstdint>
+#include <cstdio>
+#include <cstring>
+
+#include <c10/core/ScalarType.h>
+#include <dlfcn.h>
+
+#include "operator_info.h"
+#include "preload/peakline_api.h"
+#include "running_operators.h"
+
+namespace peakline::simulated {
+namespace {
+
+using TellFunction = void (*)(PeaklineValueRead*);
+
+TellFunction recorder() {
+    static const TellFunction tell = [] {
+        void* const library = dlopen("libpeakline.so", RTLD_NOLOAD | RTLD_LAZY);
+        return library == nullptr
+                   ? nullptr
+                   : reinterpret_cast<TellFunction>(dlsym(library, "peakline_value_read"));
+    }();
+    return tell;
+}
+
+// "aten::index>aten::nonzero", outermost first; as much of it as has room.
+void write_chain(RunningOperators& running, char* text, size_t room) {
+    text[0] = '\0';
+    size_t length = 0;
+    for (int i = 0; i < running.kept(); ++i) {
+        const int wanted = snprintf(text + length,
+                                    room - length,
+                                    "%s%s",
+                                    i > 0 ? ">" : "",
+                                    running.items[i].info->name.c_str());
+        length = std::min(room - 1, length + static_cast<size_t>(std::max(wanted, 0)));
+    }
+}
+
+RunningOperator* size_operator(RunningOperators& running) {
+    for (int i = running.kept() - 1; i >= 0; --i) {
+        if (running.items[i].info->finds_size) {
+            return &running.items[i];
+        }
+    }
+    return nullptr;
+}
+
+void put_count(void* host, size_t bytes, int64_t count) {
+    if (bytes == sizeof(int32_t)) {
+        const auto narrow = static_cast<int32_t>(count);
+        std::memcpy(host, &narrow, sizeof narrow);
+    } else if (bytes == sizeof count) {
+        std::memcpy(host, &count, sizeof count);
+    }
+}
+
+int64_t assumed_count(const PeaklineValueRead& read, const RunningOperator& finder) {
+    const double all = static_cast<double>(finder.element_count);
+    const double wanted = read.is_fraction != 0 ? std::round(read.value * all) : read.value;
+    const bool may_be_more =
+        finder.info->name == "aten::repeat_interleave" || finder.info->name == "aten::bincount";
+    return static_cast<int64_t>(may_be_more ? wanted : std::min(wanted, all));
+}
+
+template <class Scalar>
+void fill(void* host, size_t bytes, double value) {
+    const Scalar scalar = static_cast<Scalar>(value);
+    for (size_t at = 0; at + sizeof scalar <= bytes; at += sizeof scalar) {
+        std::memcpy(static_cast<char*>(host) + at, &scalar, sizeof scalar);
+    }
+}
+
+void fill_as(int scalar_type, void* host, size_t bytes, double value) {
+    switch (static_cast<c10::ScalarType>(scalar_type)) {
+#define PEAKLINE_FILL(type, name)       \
+    case c10::ScalarType::name:         \
+        fill<type>(host, bytes, value); \
+        break;
+        AT_FORALL_SCALAR_TYPES_AND3(Bool, Half, BFloat16, PEAKLINE_FILL)
+#undef PEAKLINE_FILL
+        default:
+            break;
+    }
+}
+
+}  // namespace
+
+void on_guessed_read(void* host, size_t bytes) {
+    RunningOperators& running = running_operators();
+    const RunningOperator* const finder = size_operator(running);
+    if (finder != nullptr && finder->exact_count != kUnknownCount) {
+        put_count(host, bytes, finder->exact_count);
+        return;
+    }
+    if (recorder() == nullptr) {
+        return;
+    }
+    char chain[256];
+    write_chain(running, chain, sizeof chain);
+    PeaklineValueRead read{};
+    read.operators = chain;
+    read.bytes = bytes;
+    read.is_size = finder != nullptr ? 1 : 0;
+    recorder()(&read);
+    if (read.is_assumed == 0) {
+        return;
+    }
+    const RunningOperator* const reader = running.top();
+    if (finder != nullptr) {
+        put_count(host, bytes, assumed_count(read, *finder));
+    } else if (reader != nullptr) {
+        fill_as(reader->scalar_type, host, bytes, read.value);
+    }
+}
+
+}  // namespace peakline::simulated

@@ -1,0 +1,119 @@
+#include "operator_info.h"
+
+#include <algorithm>
+#include <array>
+#include <memory>
+#include <mutex>
+#include <shared_mutex>
+#include <string_view>
+#include <unordered_map>
+
+#include <ATen/core/enum_tag.h>
+
+namespace peakline::simulated {
+namespace {
+
+constexpr std::array kFindsSize = {"aten::nonzero",
+                                   "aten::masked_select",
+                                   "aten::_unique2",
+                                   "aten::_unique",
+                                   "aten::unique_dim",
+                                   "aten::unique_consecutive",
+                                   "aten::unique_dim_consecutive",
+                                   "aten::repeat_interleave",
+                                   "aten::bincount"};
+
+// Their values on the host cost much and decide nothing, or they are about storage, not values.
+constexpr std::array kNotComputed = {"aten::mm",
+                                     "aten::addmm",
+                                     "aten::bmm",
+                                     "aten::baddbmm",
+                                     "aten::addmv",
+                                     "aten::dot",
+                                     "aten::vdot",
+                                     "aten::mv",
+                                     "aten::_unsafe_view",
+                                     "aten::set_",
+                                     "aten::resize_",
+                                     "aten::resize_as_",
+                                     "aten::empty",
+                                     "aten::empty_like",
+                                     "aten::new_empty",
+                                     "aten::record_stream"};
+constexpr std::array kNotComputedParts = {
+    "conv", "fft", "linalg", "attention", "_cudnn", "lstm", "empty_strided", "_pack", "native_"};
+
+constexpr std::array kOverwrites = {
+    "aten::copy_", "aten::fill_", "aten::zero_", "aten::_foreach_copy_", "aten::_foreach_zero_"};
+
+template <size_t kCount>
+bool is_one_of(const std::array<const char*, kCount>& names, std::string_view name) {
+    return std::find(names.begin(), names.end(), name) != names.end();
+}
+
+bool may_compute(const OperatorInfo& info) {
+    const std::string_view name = info.name;
+    if (!info.is_leaf || name.substr(0, 6) != "aten::" || is_one_of(kNotComputed, name) ||
+        info.handle->hasTag(at::Tag::nondeterministic_seeded)) {
+        return false;
+    }
+    const auto contains = [name](const char* part) { return name.find(part) != name.npos; };
+    return std::none_of(kNotComputedParts.begin(), kNotComputedParts.end(), contains);
+}
+
+void read_schema(OperatorInfo* info) {
+    const c10::OperatorHandle& handle = *info->handle;
+    bool returns_view = info->name == "aten::_unsafe_view";
+    for (const c10::Argument& argument : handle.schema().arguments()) {
+        const c10::AliasInfo* const alias = argument.alias_info();
+        const bool is_written = alias != nullptr && alias->isWrite();
+        info->writes.push_back(is_written);
+        info->only_writes.push_back(is_written &&
+                                    (argument.kwarg_only() || is_one_of(kOverwrites, info->name)));
+    }
+    for (const c10::Argument& result : handle.schema().returns()) {
+        const c10::AliasInfo* const alias = result.alias_info();
+        returns_view = returns_view || (alias != nullptr && !alias->isWrite());
+    }
+    const bool has_kernel =
+        handle.hasKernelForDispatchKey(c10::DispatchKey::CUDA) ||
+        handle.hasKernelForDispatchKey(c10::DispatchKey::CompositeExplicitAutograd) ||
+        handle.hasKernelForDispatchKey(c10::DispatchKey::CompositeExplicitAutogradNonFunctional);
+    info->is_leaf = has_kernel && !returns_view;
+}
+
+std::unique_ptr<OperatorInfo> make_info(const at::RecordFunction& function) {
+    auto info = std::make_unique<OperatorInfo>();
+    info->name = function.name();
+    const std::optional<c10::OperatorName> name = function.operator_name();
+    if (name.has_value()) {
+        info->handle = c10::Dispatcher::singleton().findSchema(*name);
+    }
+    if (info->handle.has_value()) {
+        read_schema(info.get());
+        info->may_compute = may_compute(*info);
+        info->finds_size = is_one_of(kFindsSize, info->name);
+    }
+    return info;
+}
+
+}  // namespace
+
+// The name's address belongs to the schema of one overload, which stays.
+const OperatorInfo& operator_info(const at::RecordFunction& function) {
+    static auto* const mutex = new std::shared_mutex;
+    static auto* const known = new std::unordered_map<const void*, std::unique_ptr<OperatorInfo>>;
+    const void* const key = function.name();
+    {
+        const std::shared_lock lock(*mutex);
+        const auto found = known->find(key);
+        if (found != known->end()) {
+            return *found->second;
+        }
+    }
+    auto info = make_info(function);
+    const std::unique_lock lock(*mutex);
+    return *known->try_emplace(key, std::move(info)).first->second;
+}
+
+}  // namespace peakline::simulated

@@ -1,0 +1,28 @@
+// What must be known of a torch operator, looked up once for each overload.
+#pragma once
+
+#include <optional>
+#include <string>
+#include <vector>
+
+#include <ATen/core/dispatch/Dispatcher.h>
+#include <ATen/record_function.h>
+
+namespace peakline::simulated {
+
+struct OperatorInfo {
+    std::string name;  // "aten::nonzero"
+    std::optional<c10::OperatorHandle> handle;
+    // Has a kernel of its own: what it writes is new. Others are made of such.
+    bool is_leaf = false;
+    bool may_compute = false;  // its result on the host is its result on a device
+    bool finds_size = false;   // reads from the device how much it found
+    // By argument.
+    std::vector<bool> writes;
+    std::vector<bool> only_writes;  // whatever it held before
+    mutable int failure_count = 0;
+};
+
+const OperatorInfo& operator_info(const at::RecordFunction& function);
+
+}  // namespace peakline::simulated

@@ -1,0 +1,38 @@
+// The torch operators that run on this thread, outermost first: who asks when a value is read.
+// Plain thread-local data; only the owning thread touches it.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+
+namespace peakline::simulated {
+
+struct OperatorInfo;
+
+inline constexpr int64_t kUnknownCount = -1;
+
+struct RunningOperator {
+    const OperatorInfo* info = nullptr;
+    int64_t element_count = 0;            // of the first tensor
+    int64_t exact_count = kUnknownCount;  // how much a size operator finds, when that is known
+    int scalar_type = -1;                 // at::ScalarType of the tensor that is read
+};
+
+inline constexpr int kMaxRunning = 64;
+
+struct RunningOperators {
+    RunningOperator items[kMaxRunning];
+    int depth = 0;  // may be larger than kMaxRunning: the innermost are then not kept
+
+    RunningOperator* top() {
+        return depth > 0 && depth <= kMaxRunning ? &items[depth - 1] : nullptr;
+    }
+    int kept() const { return depth < kMaxRunning ? depth : kMaxRunning; }
+};
+
+RunningOperators& running_operators();
+
+// Told by the device: `host` was filled with values that do not exist.
+void on_guessed_read(void* host, size_t bytes);
+
+}  // namespace peakline::simulated
