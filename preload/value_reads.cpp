@@ -11,6 +11,7 @@
 #include <cstring>
 #include <new>
 
+#include <dlfcn.h>
 #include <unistd.h>
 
 #include "allocator/capture/stack_capture.h"
@@ -163,9 +164,22 @@ void on_value_read(PeaklineValueRead* read) {
     }
 }
 
+// A simulated GPU that was preloaded by hand says so, too.
+void name_simulated_device(Options& options) {
+    if (options.simulated[0] == '\0' &&
+        dlsym(RTLD_DEFAULT, "peakline_sim_device_memory") != nullptr) {
+        const char* const device = getenv("PEAKLINE_SIM_DEVICE");
+        snprintf(options.simulated,
+                 sizeof options.simulated,
+                 "%s",
+                 device != nullptr && device[0] != '\0' ? device : "default device");
+    }
+}
+
 }  // namespace
 
 void set_up_value_reads(Installed& state) {
+    name_simulated_device(state.options);
     if (state.options.simulated[0] == '\0') {
         return;
     }

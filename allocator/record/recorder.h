@@ -117,7 +117,8 @@ public:
 
     // A trace without events: definitions and the live sets at peak and now. For reports that
     // need no file.
-    bool write_summary(MemoryTarget* target);
+    // simulated: the name of the simulated device, or "".
+    bool write_summary(MemoryTarget* target, const char* simulated);
 
     RecorderCounters counters();
     // Levels now and peak of one device, or 0 for an unknown device.

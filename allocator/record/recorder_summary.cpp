@@ -2,6 +2,8 @@
 // the checkpoints of files that keep less than every event.
 #include "recorder.h"
 
+#include <cstring>
+
 namespace peakline::record {
 namespace {
 
@@ -54,13 +56,16 @@ void Recorder::put_trouble(TraceWriter& writer) const {
     writer.put_summary(SummaryType::kTrouble, trouble, 2);
 }
 
-bool Recorder::write_summary(MemoryTarget* target) {
+bool Recorder::write_summary(MemoryTarget* target, const char* simulated) {
     const LockGuard guard(lock_);
     if (!usable_ || !target->create(superblock(nullptr, Keep{}))) {
         return false;
     }
     TraceWriter writer;
     writer.open(target, &table_);
+    if (simulated[0] != '\0') {
+        writer.put_meta("simulated", simulated, std::strlen(simulated));
+    }
     for (uint32_t device = 0; device < kMaxDevices; ++device) {
         if (devices_[device].used) {
             put_view_groups(writer, device, Measure::kAllocated);

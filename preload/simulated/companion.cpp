@@ -28,6 +28,18 @@ void describe(c10::ArrayRef<const c10::IValue> inputs, RunningOperator* running)
     }
 }
 
+// Operators that copy a tensor; every other one with a kernel copies what it keeps for itself.
+void tell_device() {
+    bool launches_are_told = false;
+    bool reads_are_guessed = false;
+    for (int i = 0; i < t_running.kept(); ++i) {
+        const RunningOperator& running = t_running.items[i];
+        launches_are_told = launches_are_told || running.is_told;
+        reads_are_guessed = reads_are_guessed || (running.info->is_leaf && !running.info->copies);
+    }
+    device_values()->set_operator(launches_are_told ? 1 : 0, reads_are_guessed ? 1 : 0);
+}
+
 std::unique_ptr<at::ObserverContext> on_begin(const at::RecordFunction& function) {
     const OperatorInfo& info = operator_info(function);
     ++t_running.depth;
@@ -36,12 +48,18 @@ std::unique_ptr<at::ObserverContext> on_begin(const at::RecordFunction& function
         *running = RunningOperator{&info};
         describe(function.inputs(), running);
     }
-    return begin_operator(info, function.inputs(), running);
+    auto call = begin_operator(info, function.inputs(), running);
+    if (running != nullptr) {
+        running->is_told = info.is_leaf && (call == nullptr || !call->is_left_alone);
+    }
+    tell_device();
+    return call;
 }
 
 void on_end(const at::RecordFunction& function, at::ObserverContext* context) {
     const OperatorInfo& info = operator_info(function);
     --t_running.depth;
+    tell_device();
     if (info.is_leaf) {
         end_operator(info, static_cast<OperatorCall*>(context), function.outputs());
     }
@@ -74,6 +92,8 @@ const DeviceValues* device_values() {
         const auto find = [](const char* name) { return dlsym(RTLD_DEFAULT, name); };
         found.set_read_handler = reinterpret_cast<decltype(found.set_read_handler)>(
             find("peakline_sim_set_read_handler"));
+        found.set_operator =
+            reinterpret_cast<decltype(found.set_operator)>(find("peakline_sim_set_operator"));
         found.read = reinterpret_cast<decltype(found.read)>(find("peakline_sim_read_values"));
         found.write = reinterpret_cast<decltype(found.write)>(find("peakline_sim_write_values"));
         found.forget = reinterpret_cast<decltype(found.forget)>(find("peakline_sim_forget_values"));
@@ -81,7 +101,8 @@ const DeviceValues* device_values() {
             reinterpret_cast<decltype(found.is_capturing)>(find("peakline_sim_is_capturing"));
         return found;
     }();
-    const bool is_whole = functions.set_read_handler != nullptr && functions.read != nullptr &&
+    const bool is_whole = functions.set_read_handler != nullptr &&
+                          functions.set_operator != nullptr && functions.read != nullptr &&
                           functions.write != nullptr && functions.forget != nullptr &&
                           functions.is_capturing != nullptr;
     return is_whole ? &functions : nullptr;

@@ -8,6 +8,7 @@ namespace peakline::simulated {
 
 struct DeviceValues {
     void (*set_read_handler)(void (*handler)(void* host, size_t bytes));
+    void (*set_operator)(int launches_are_told, int reads_are_guessed);
     int (*read)(const void* device, size_t bytes, void* host);
     void (*write)(void* device, size_t bytes, const void* host, int is_exact);
     void (*forget)(void* device, size_t bytes);

@@ -43,17 +43,20 @@ void write_chain(RunningOperators& running, char* text, size_t room) {
     }
 }
 
-RunningOperator* size_operator(RunningOperators& running) {
+// The innermost operator that reads its own result.
+RunningOperator* result_reader(RunningOperators& running) {
     for (int i = running.kept() - 1; i >= 0; --i) {
-        if (running.items[i].info->finds_size) {
+        if (running.items[i].info->reads_result) {
             return &running.items[i];
         }
     }
     return nullptr;
 }
 
-void put_count(void* host, size_t bytes, int64_t count) {
-    if (bytes == sizeof(int32_t)) {
+void put_integer(void* host, size_t bytes, int64_t count) {
+    if (bytes == 1) {
+        *static_cast<unsigned char*>(host) = static_cast<unsigned char>(count);
+    } else if (bytes == sizeof(int32_t)) {
         const auto narrow = static_cast<int32_t>(count);
         std::memcpy(host, &narrow, sizeof narrow);
     } else if (bytes == sizeof count) {
@@ -94,14 +97,16 @@ void fill_as(int scalar_type, void* host, size_t bytes, double value) {
 
 void on_guessed_read(void* host, size_t bytes) {
     RunningOperators& running = running_operators();
-    const RunningOperator* const finder = size_operator(running);
-    if (finder != nullptr && finder->exact_count != kUnknownCount) {
-        put_count(host, bytes, finder->exact_count);
+    const RunningOperator* const result = result_reader(running);
+    if (result != nullptr && result->exact_result != kUnknownResult) {
+        put_integer(host, bytes, result->exact_result);
         return;
     }
     if (recorder() == nullptr) {
         return;
     }
+    const RunningOperator* const finder =
+        result != nullptr && result->info->finds_size ? result : nullptr;
     char chain[256];
     write_chain(running, chain, sizeof chain);
     PeaklineValueRead read{};
@@ -114,7 +119,7 @@ void on_guessed_read(void* host, size_t bytes) {
     }
     const RunningOperator* const reader = running.top();
     if (finder != nullptr) {
-        put_count(host, bytes, assumed_count(read, *finder));
+        put_integer(host, bytes, assumed_count(read, *finder));
     } else if (reader != nullptr) {
         fill_as(reader->scalar_type, host, bytes, read.value);
     }

@@ -43,6 +43,12 @@ constexpr std::array kNotComputed = {"aten::mm",
 constexpr std::array kNotComputedParts = {
     "conv", "fft", "linalg", "attention", "_cudnn", "lstm", "empty_strided", "_pack", "native_"};
 
+constexpr std::array kCopies = {"aten::copy_",
+                                "aten::_to_copy",
+                                "aten::_local_scalar_dense",
+                                "aten::clone",
+                                "aten::_pin_memory",
+                                "aten::pin_memory"};
 constexpr std::array kOverwrites = {
     "aten::copy_", "aten::fill_", "aten::zero_", "aten::_foreach_copy_", "aten::_foreach_zero_"};
 
@@ -92,7 +98,9 @@ std::unique_ptr<OperatorInfo> make_info(const at::RecordFunction& function) {
     if (info->handle.has_value()) {
         read_schema(info.get());
         info->may_compute = may_compute(*info);
+        info->copies = is_one_of(kCopies, info->name);
         info->finds_size = is_one_of(kFindsSize, info->name);
+        info->reads_result = info->finds_size || info->name == "aten::equal";
     }
     return info;
 }

@@ -9,13 +9,14 @@ namespace peakline::simulated {
 
 struct OperatorInfo;
 
-inline constexpr int64_t kUnknownCount = -1;
+inline constexpr int64_t kUnknownResult = -1;
 
 struct RunningOperator {
     const OperatorInfo* info = nullptr;
-    int64_t element_count = 0;            // of the first tensor
-    int64_t exact_count = kUnknownCount;  // how much a size operator finds, when that is known
-    int scalar_type = -1;                 // at::ScalarType of the tensor that is read
+    int64_t element_count = 0;              // of the first tensor
+    int64_t exact_result = kUnknownResult;  // what it will read from the device, when known
+    bool is_told = false;                   // the device learns what it writes when it ends
+    int scalar_type = -1;                   // at::ScalarType of the tensor that is read
 };
 
 inline constexpr int kMaxRunning = 64;

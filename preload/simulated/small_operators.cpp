@@ -25,6 +25,7 @@ namespace {
 constexpr int64_t kMaxElements = 32768;        // one thread's work
 constexpr int64_t kMaxUnknownElements = 1024;  // of operators that know none of their inputs
 constexpr int kMaxFailures = 3;
+constexpr int kBeingDelivered = -2;  // of DeviceValues::read
 
 bool is_device_tensor(const at::Tensor& tensor) {
     constexpr c10::DispatchKeySet kOther({c10::DispatchKey::Python,
@@ -128,6 +129,9 @@ private:
         const size_t bytes = span_bytes(tensor);
         if (tensor.numel() > kMaxElements || bytes > kMaxElements * 8) {
             may_compute = false;
+            if (access.writes) {
+                device_values()->forget(tensor.data_ptr(), bytes);
+            }
             return tensor;
         }
         element_count = std::max(element_count, tensor.numel());
@@ -137,6 +141,7 @@ private:
             const int known =
                 device_values()->read(snapshot.device, bytes, snapshot.on_host.data_ptr());
             may_compute = may_compute && known >= 0;
+            call_->is_left_alone = call_->is_left_alone || known == kBeingDelivered;
             snapshot.is_known = known > 0;
             snapshot.is_exact = known == 2;
         } else {
@@ -164,10 +169,14 @@ void compute(const OperatorInfo& info, OperatorCall* call) {
     call->arguments.clear();
 }
 
-int64_t found_count(const torch::jit::Stack& results) {
+// How much was found, or the bool that comes out.
+int64_t read_result(const torch::jit::Stack& results) {
+    if (!results.empty() && results.front().isBool()) {
+        return results.front().toBool() ? 1 : 0;
+    }
     const bool has_tensor = !results.empty() && results.front().isTensor();
     return has_tensor && results.front().toTensor().dim() > 0 ? results.front().toTensor().size(0)
-                                                              : kUnknownCount;
+                                                              : kUnknownResult;
 }
 
 void write_values(const at::Tensor& device, const at::Tensor& host, bool is_exact) {
@@ -263,10 +272,10 @@ std::unique_ptr<OperatorCall> begin_operator(const OperatorInfo& info,
     }
     if (!is_worth_computing(info, host, *call)) {
         call->arguments.clear();
-    } else if (info.finds_size) {
+    } else if (info.reads_result) {
         compute(info, call.get());
         if (running != nullptr && call->is_computed && call->is_exact) {
-            running->exact_count = found_count(call->results);
+            running->exact_result = read_result(call->results);
         }
     }
     return call;
@@ -279,6 +288,9 @@ void end_operator(const OperatorInfo& info,
         return !output.isTensor() || !output.toTensor().defined() ||
                output.toTensor().numel() <= kMaxElements;
     };
+    if (call != nullptr && call->is_left_alone) {
+        return;
+    }
     const bool computes = call != nullptr && !call->arguments.empty() &&
                           std::all_of(outputs.begin(), outputs.end(), is_small);
     if (computes) {

@@ -31,6 +31,8 @@ struct OperatorCall : at::ObserverContext {
     torch::jit::Stack results;
     bool is_exact = true;
     bool is_computed = false;
+    // Other ranks are still to deliver an input: the device finds out what is written.
+    bool is_left_alone = false;
 };
 
 // Call before the operator runs. nullptr: nothing to remember.

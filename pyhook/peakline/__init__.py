@@ -16,9 +16,11 @@ Importing this package starts nothing and imports neither torch nor the native l
 """
 
 from peakline.tracing import (
+    Assumption,
     RecorderError,
     Status,
     TraceFile,
+    assume,
     library_path,
     mark,
     phase,
@@ -35,9 +37,11 @@ from peakline.tracing import (
 __version__ = "0.1.0"
 
 __all__ = [
+    "Assumption",
     "RecorderError",
     "Status",
     "TraceFile",
+    "assume",
     "library_path",
     "mark",
     "phase",

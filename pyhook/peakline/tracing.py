@@ -15,6 +15,8 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, TextIO, cast
 
+from peakline import assumptions
+
 if TYPE_CHECKING:
     from types import ModuleType
 
@@ -66,6 +68,22 @@ class TraceFile:
     """A trace being written by :func:`trace`."""
 
     path: Path
+
+
+@dataclass(frozen=True)
+class Assumption:
+    """A rule made by :func:`assume`; leaving its ``with`` block takes it back."""
+
+    rule: str
+
+    def __enter__(self) -> Assumption:
+        """Return the rule."""
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        """Take the rule back."""
+        with contextlib.suppress(RecorderError):
+            _recorder().assume_no_more(self.rule)
 
 
 def library_path() -> str:
@@ -198,6 +216,33 @@ def step(name: str | None = None) -> None:
 def mark(text: str) -> None:
     """Write a note into the trace at this moment."""
     _mark(_NOTE, text)
+
+
+def assume(where: str, value: float | bool | str) -> Assumption:
+    """Say what is read from a simulated GPU, whose kernels compute nothing.
+
+    Args:
+        where: ``"train.py:57"``, any line of the stack that reads, or an operator: ``"nonzero"``,
+            ``"masked_select"``, ``"unique"``, ``"repeat_interleave"``, ``"item"``.
+        value: the number that is read. For sizes (``nonzero``, boolean masks, ``unique`` ...) a
+            whole number is the count, and a float up to 1.0 or ``"25%"`` the fraction of the
+            elements searched.
+
+    It holds from now on, or with ``with`` for the block::
+
+        with peakline.assume("nonzero", 0.25):
+            hidden = tokens[mask]
+
+    A line wins over an operator, a later call over an earlier. Without a simulated GPU nothing
+    happens. ``peakline run --assume WHERE=VALUE`` is the same from outside.
+    """
+    rule = f"{where}={value}"
+    if problem := assumptions.problem_of(rule):
+        raise ValueError(problem)
+    with contextlib.suppress(RecorderError):
+        if not _recorder().assume(rule):
+            raise ValueError(f"'{rule}' is one rule too many: take earlier ones back with `with`")
+    return Assumption(rule)
 
 
 def status() -> Status:

@@ -77,7 +77,8 @@ std::string replay_and_render(const TraceReader& reader,
                               table,
                               options.top,
                               options.paths,
-                              stacks.symbols().unmatched_module_count()});
+                              stacks.symbols().unmatched_module_count(),
+                              build_value_reads(result.value_reads, reader.definitions())});
 }
 
 }  // namespace

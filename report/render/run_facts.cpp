@@ -30,6 +30,12 @@ std::string start_text(const TraceReader& reader) {
     return text;
 }
 
+void put_simulated(JsonWriter& json, const TraceReader& reader) {
+    const std::string_view device = reader.definitions().meta_text("simulated");
+    json.key("simulated");
+    device.empty() ? json.null() : json.value(device);
+}
+
 void put_run_facts(JsonWriter& json, const TraceReader& reader) {
     const format::Superblock& block = reader.superblock();
     json.field("file", reader.name()).field("file_bytes", reader.size_bytes());

@@ -9,6 +9,9 @@ namespace peakline::report {
 // Fields of an open object: file, process, times, and every meta key the recorder wrote.
 void put_run_facts(JsonWriter& json, const TraceReader& reader);
 
+// Field `simulated` of an open object: the simulated device, or null.
+void put_simulated(JsonWriter& json, const TraceReader& reader);
+
 // The start in UTC, "2030-01-31 12:34:56"; empty when the trace does not know it.
 std::string start_text(const TraceReader& reader);
 

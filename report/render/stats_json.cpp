@@ -3,6 +3,7 @@
 
 #include "coverage.h"
 #include "json_writer.h"
+#include "run_facts.h"
 #include "stats_report.h"
 #include "table_report.h"
 
@@ -80,6 +81,7 @@ std::string stats_json(const StatsReport& report) {
     json.field("free_count", report.totals.whole_run_frees).end_object();
     json.field("records_dropped", health.records_dropped);
     json.field("complete", health.complete()).field("problems", health.problems.texts());
+    put_simulated(json, report.reader);
     return json.end_object().take();
 }
 

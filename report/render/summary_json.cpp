@@ -41,6 +41,7 @@ std::string summary_json(const TableReport& report) {
     JsonWriter json;
     json.begin_object().field("schema_version", 1);
     put_run_facts(json, report.reader);
+    put_simulated(json, report.reader);
     json.field("duration_seconds", report.reader.seconds(health.last_tick));
     json.field("event_count", health.event_count);
     json.key("devices").begin_array();

@@ -6,6 +6,7 @@
 #include "format_bytes.h"
 #include "run_facts.h"
 #include "summary_report.h"
+#include "value_reads.h"
 
 namespace peakline::report {
 namespace {
@@ -105,7 +106,8 @@ std::string summary_text(const TableReport& report) {
     }
     text += fact("Complete", health.complete() ? "yes" : "no, see below");
     return text + top_rows_text(report) + coverage_text(report.reader) +
-           unmatched_text(report.unmatched_module_count) + health_text(health);
+           unmatched_text(report.unmatched_module_count) + health_text(health) + stopped_text(report.reader) +
+           value_reads_text(report.value_reads, report.paths);
 }
 
 }  // namespace peakline::report

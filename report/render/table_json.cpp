@@ -2,7 +2,10 @@
 #include <algorithm>
 
 #include "coverage.h"
+#include "json_writer.h"
+#include "run_facts.h"
 #include "table_report.h"
+#include "value_reads.h"
 
 namespace peakline::report {
 namespace {
@@ -60,9 +63,7 @@ void put_health(JsonWriter& json, const TraceReader& reader, const TraceHealth& 
     json.field("records_dropped", health.records_dropped);
     json.field("bytes_dropped", health.bytes_dropped);
     json.field("complete", health.complete()).field("problems", health.problems.texts());
-    const std::string_view simulated = reader.definitions().meta_text("simulated");
-    json.key("simulated");
-    simulated.empty() ? json.null() : json.value(simulated);
+    put_simulated(json, reader);
 }
 
 std::string table_json(const TableReport& report) {
@@ -91,6 +92,11 @@ std::string table_json(const TableReport& report) {
     json.field("unmatched_modules", report.unmatched_module_count);
     put_devices(json, report);
     put_health(json, report.reader, report.result.health);
+    const std::string_view stopped = report.reader.definitions().meta_text("stopped_waiting_at");
+    json.key("stopped_waiting_at");
+    stopped.empty() ? json.null() : json.value(stopped);
+    json.key("value_reads");
+    put_value_reads(json, report.value_reads, report.paths);
     put_coverage(json, report.reader);
     return json.end_object().take();
 }

@@ -10,6 +10,7 @@
 #include "report/trace/reader.h"
 #include "report/views/selection.h"
 #include "report/views/table.h"
+#include "report/views/value_reads.h"
 
 namespace peakline::report {
 
@@ -22,6 +23,7 @@ struct TableReport {
     uint64_t top;  // rows shown; 0: all
     PathDisplay paths;
     uint64_t unmatched_module_count;  // whose functions have no names here
+    std::vector<ValueReadRow> value_reads;
 };
 
 std::string table_text(const TableReport& report);
@@ -39,6 +41,8 @@ std::string health_text(const TraceHealth& health);
 std::string unmatched_text(uint64_t unmatched_module_count);
 // "Simulated device: NVIDIA H200 ..." with its line end; empty for a real device.
 std::string simulated_text(const TraceReader& reader);
+// The line about a simulated run that was ended because it waited for a value; else empty.
+std::string stopped_text(const TraceReader& reader);
 // Replay's choice in words: "0", or "all".
 std::string device_text(const ReplayResult& result);
 // The moment in words, as --at takes it.

@@ -5,6 +5,7 @@
 #include "coverage.h"
 #include "format_bytes.h"
 #include "table_report.h"
+#include "value_reads.h"
 
 namespace peakline::report {
 namespace {
@@ -75,6 +76,13 @@ std::string simulated_text(const TraceReader& reader) {
                                 " (kernels compute nothing; see README)\n";
 }
 
+std::string stopped_text(const TraceReader& reader) {
+    const std::string_view place = reader.definitions().meta_text("stopped_waiting_at");
+    return place.empty() ? std::string()
+                         : "The program was ended at " + printable(place) +
+                               ", where it seemed to wait for a value: this is not its whole run\n";
+}
+
 std::string health_text(const TraceHealth& health) {
     std::string text;
     if (health.records_dropped != 0) {
@@ -114,7 +122,8 @@ std::string table_text(const TableReport& report) {
         text += "...\n";
     }
     return text + devices_text(report.result) + coverage_text(report.reader) +
-           unmatched_text(report.unmatched_module_count) + health_text(report.result.health);
+           unmatched_text(report.unmatched_module_count) + health_text(report.result.health) + stopped_text(report.reader) +
+           value_reads_text(report.value_reads, report.paths);
 }
 
 }  // namespace peakline::report

@@ -55,6 +55,7 @@ LevelReplay::LevelReplay(const TraceReader& reader, const ReplayRequest& request
 void LevelReplay::on_rare(uint64_t tick, const RareEvent& event) {
     pass_event(tick);
     health_.on_rare(event);
+    value_reads_.on_rare(event);
     if (event.type == format::ExtendedType::kMark) {
         on_mark(tick, event);
     }
@@ -200,6 +201,7 @@ ReplayResult LevelReplay::finish(const EventTotals& totals) {
                         ? choose_device(all_totals(trackers_[asked_index_]), {}, reader_.name())
                         : choose_device(result.devices, request_.device, reader_.name());
     result.blocks = asked_blocks(result.chosen.device);
+    result.value_reads = value_reads_.take();
     result.health = health_.finish(reader_, totals);
     if (!health_.tracing_seen) {
         result.health.problems.add(reader_.name() +

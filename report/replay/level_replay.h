@@ -135,6 +135,7 @@ private:
     bool phase_tracked_ = false;
     bool sum_is_cut_ = false;  // the sum of devices is known from the checkpoint on only
     EventHealth health_;
+    ValueReadCounter value_reads_;
 };
 
 }  // namespace peakline::report

@@ -9,6 +9,7 @@
 #include "block_facts.h"
 #include "phase_table.h"
 #include "report/trace/problems.h"
+#include "value_reads.h"
 
 namespace peakline::report {
 
@@ -103,6 +104,7 @@ struct ReplayResult {
     bool is_sum = false;
     LiveBlocks blocks;
     PhaseTable phases;  // with Detail::kBlocks
+    std::vector<ValueRead> value_reads;  // of a simulated run
     TraceHealth health;
 };
 

@@ -211,13 +211,10 @@ private:
                 return decode_rare(type, body, 2);
             case format::ExtendedType::kStopped:
                 return decode_rare(type, body, 1);
-<<<<<<< HEAD
             case format::ExtendedType::kScope:
                 return decode_rare(type, body, 3);
-=======
             case format::ExtendedType::kValueRead:
                 return decode_rare(type, body, 4);
->>>>>>> 12a3d55 (Simulated GPU: keep small values true, record reads of values that do not exist)
         }
         // A type of a newer minor version: told to the visitor, which only counts it.
         return decode_rare(type, body, 0);

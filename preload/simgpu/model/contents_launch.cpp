@@ -3,16 +3,17 @@
 // Note [Known contents]
 // An upload can be read back until the next launch of any kernel: parameters are opaque, so any of
 // them may have written it. With a companion (values.h), which tells what every operator writes, it
-// outlives launches whose parameters do not point at it. A collective still carries it then, because programs launch kernels
-// between filling a tensor with sizes and gathering it. What a collective delivered can be read
-// until something overwrites it, or until the parameters of a launch seem to point at it: torch
-// hands the memory of a freed tensor to the next one, which must not read old sizes. The search
-// for pointers reads the words near the parameters, all of them on the launching thread's stack;
-// it may forget too much, and then the program reads zero. Of torch's element-wise kernels only the
-// output is forgotten, which comes first in its row of pointers: programs compare the sizes they
-// received before they read them. For the same reason two kernels are computed: torch's sum and
-// maximum of the 64-bit integers that a collective delivered, by which it learns the size of the
-// objects that follow. Source and destination are neighbours in the parameters of that kernel.
+// outlives launches: those of operators forget nothing, others what their parameters point at. A
+// collective still carries it then, because programs launch kernels between filling a tensor with
+// sizes and gathering it. What a collective delivered can be read until something overwrites it, or
+// until the parameters of a launch seem to point at it: torch hands the memory of a freed tensor to
+// the next one, which must not read old sizes. The search for pointers reads the words near the
+// parameters, all of them on the launching thread's stack; it may forget too much, and then the
+// program reads zero. Of torch's element-wise kernels only the output is forgotten, which comes
+// first in its row of pointers: programs compare the sizes they received before they read them. For
+// the same reason two kernels are computed: torch's sum and maximum of the 64-bit integers that a
+// collective delivered, by which it learns the size of the objects that follow. Source and
+// destination are neighbours in the parameters of that kernel.
 
 #include <algorithm>
 #include <cstring>
@@ -21,6 +22,7 @@
 #include <pthread.h>
 
 #include "model/contents.h"
+#include "model/values.h"
 #include "model/world.h"
 
 namespace simgpu {
@@ -58,7 +60,7 @@ bool is_maximum(const char* kernel_name) {
 
 void Contents::note_launch(const char* kernel_name, void* const* parameters) {
     ++launch_count_;
-    if (pieces_.empty() || parameters == nullptr) {
+    if (pieces_.empty() || parameters == nullptr || launches_are_told()) {
         return;
     }
     const bool is_elementwise = std::strstr(kernel_name, "elementwise_kernel") != nullptr;

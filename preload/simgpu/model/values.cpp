@@ -27,6 +27,8 @@ struct GuessedRead {
 };
 thread_local GuessedRead t_waiting[kMaxWaitingReads];
 thread_local int t_waiting_count = 0;
+thread_local bool t_launches_are_told = false;
+thread_local bool t_reads_are_guessed = false;
 
 }  // namespace
 
@@ -42,6 +44,14 @@ void load_companion() {
             log_message(2, "no companion: %s", dlerror());
         }
     });
+}
+
+bool launches_are_told() {
+    return t_launches_are_told;
+}
+
+bool reads_are_guessed() {
+    return t_reads_are_guessed;
 }
 
 void note_guessed_read(unsigned char* host, size_t bytes) {
@@ -73,12 +83,20 @@ SIMGPU_API void peakline_sim_set_read_handler(peakline_sim_read_handler handler)
     simgpu::g_read_handler.store(handler, std::memory_order_relaxed);
 }
 
+SIMGPU_API void peakline_sim_set_operator(int launches_are_told, int reads_are_guessed) {
+    simgpu::t_launches_are_told = launches_are_told != 0;
+    simgpu::t_reads_are_guessed = reads_are_guessed != 0;
+}
+
 SIMGPU_API int peakline_sim_read_values(const void* device, size_t bytes, void* host) {
     World& world = World::instance();
     const auto lock = world.lock();
     const auto start = reinterpret_cast<uintptr_t>(device);
     if (!world.is_device_address(start) || world.find(start) == nullptr) {
         return -1;
+    }
+    if (!Contents::instance().operations_into(start, bytes).empty()) {
+        return -2;
     }
     const Contents::Known known = Contents::instance().read(host, start, bytes);
     return known.exact_bytes == bytes ? 2 : known.bytes != 0 ? 1 : 0;

@@ -20,8 +20,14 @@ typedef void (*peakline_sim_read_handler)(void* host, size_t bytes);
 
 SIMGPU_API void peakline_sim_set_read_handler(peakline_sim_read_handler handler);
 
+// What the calling thread does from now on. launches_are_told: the companion says what its launches
+// write, so they forget nothing. reads_are_guessed: it copies what an operator keeps for itself, so
+// what is known of these addresses belongs to memory that was given back.
+SIMGPU_API void peakline_sim_set_operator(int launches_are_told, int reads_are_guessed);
+
 // What device memory holds: 2 all of it true, 1 some of it known or computed from zeros, 0 nothing
-// known, -1 not device memory in use. Unknown bytes are zero.
+// known, -1 not device memory in use, -2 another rank is still to deliver it. Unknown bytes are
+// left alone.
 SIMGPU_API int peakline_sim_read_values(const void* device, size_t bytes, void* host);
 SIMGPU_API void peakline_sim_write_values(void* device,
                                           size_t bytes,
@@ -35,6 +41,10 @@ namespace simgpu {
 
 // Loads the companion once. Must be called without the world's lock.
 void load_companion();
+
+// Of this thread; see peakline_sim_set_operator.
+bool launches_are_told();
+bool reads_are_guessed();
 
 // Remembers a guessed read of this thread; the world's lock is held. tell_guessed_reads() hands
 // them over once it is not.

@@ -18,6 +18,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
+from peakline import assumptions
 from peakline.commands._ranks import Job, Ranks, device_count, parse_ranks
 from peakline.native_build import (
     NATIVE_FOLDER,
@@ -87,6 +88,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     )
     parser.add_argument("--rank", metavar="R", help="which rank (default: 0)")
     parser.add_argument("--ranks", metavar="LIST", help="several ranks, one trace each: 0,7,56-63")
+    add_simulation_arguments(parser)
     parser.add_argument("--no-record", action="store_true", help="simulate only, write no trace")
     parser.add_argument("--backend", choices=BACKENDS, default="delegate", help="how to intercept")
     parser.add_argument(
@@ -111,6 +113,31 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("-m", dest="module", **remainder)
     parser.add_argument("-c", dest="code", **remainder)
     parser.add_argument("program", nargs=argparse.REMAINDER, help=argparse.SUPPRESS)
+
+
+def add_simulation_arguments(parser: argparse.ArgumentParser) -> None:
+    """Add what a simulated run may be told, for every command that runs one."""
+    parser.add_argument(
+        "--assume",
+        action="append",
+        default=[],
+        metavar="WHERE=VALUE",
+        help="simulated GPU: what is read at FILE:LINE or by an OPERATOR (nonzero, masked_select,"
+        " unique, item ...): a number, or for sizes a fraction (0.25, 25%%) of what is searched",
+    )
+    parser.add_argument(
+        "--max-value-reads",
+        type=int,
+        metavar="N",
+        help="simulated GPU: end a program that reads a value that does not exist N times at one"
+        " place, with status 3 (default: 10000; 0: never)",
+    )
+    parser.add_argument(
+        "--allow-writes",
+        action="store_true",
+        help="simulated GPU: let the program overwrite and keep checkpoints (their values are not"
+        " real)",
+    )
 
 
 def run(args: argparse.Namespace) -> int:
@@ -173,6 +200,9 @@ def check_arguments(args: argparse.Namespace) -> str:
         )
     if args.no_record and not args.simulate:
         return "--no-record needs --simulate: without both there is nothing to do"
+    simulation_problem = check_simulation(args)
+    if simulation_problem:
+        return simulation_problem
     if args.simulate and not is_device_name(args.simulate, simulated_devices()):
         known = ", ".join(simulated_devices())
         return (
@@ -208,6 +238,18 @@ def _check_ranks(args: argparse.Namespace) -> str:
 
 def _rank_list(args: argparse.Namespace) -> str:
     return str(args.ranks if args.ranks is not None else args.rank or "0")
+
+
+def check_simulation(args: argparse.Namespace) -> str:
+    """Return what is wrong with the options of the simulated GPU, or ''."""
+    given = [*args.assume, *(["--max-value-reads"] if args.max_value_reads is not None else [])]
+    if given and (not args.simulate or args.no_record):
+        return "--assume and --max-value-reads need --simulate and a recording (no --no-record)"
+    for rule in args.assume:
+        problem = assumptions.problem_of(rule)
+        if problem:
+            return problem
+    return ""
 
 
 def is_device_name(text: str, names: Sequence[str]) -> bool:
@@ -250,7 +292,7 @@ def make_plan(args: argparse.Namespace) -> Plan:
     if args.simulate:
         if torch is None:
             raise BuildError(f"--simulate needs torch, and {python} has none")
-        preload += _set_simulation(plan, args.simulate, torch)
+        preload += _set_simulation(plan, args, torch)
     if args.world is not None:
         chosen = parse_ranks(_rank_list(args), args.world)
         plan.ranks = Ranks(chosen, args.world, device_count(args.simulate))
@@ -301,7 +343,8 @@ def _set_recording(plan: Plan, args: argparse.Namespace, torch: TorchInstallatio
         plan.notes.append(f"{error}\nRecording with the 'observe' backend.")
 
 
-def _set_simulation(plan: Plan, device: str, torch: TorchInstallation) -> list[str]:
+def _set_simulation(plan: Plan, args: argparse.Namespace, torch: TorchInstallation) -> list[str]:
+    device = args.simulate
     folder = ensure_simulated_gpu(torch)
     plan.environment.update(
         PEAKLINE_SIM_DEVICE=device,
@@ -310,6 +353,11 @@ def _set_simulation(plan: Plan, device: str, torch: TorchInstallation) -> list[s
         PYTHONPATH=_joined(str(PACKAGE_FOLDER / "startup"), plan.environment.get("PYTHONPATH")),
         PEAKLINE_SIM_COMPANION=_values_companion(plan, torch),
     )
+    if args.assume:
+        given = plan.environment.get("PEAKLINE_ASSUME", "")
+        plan.environment["PEAKLINE_ASSUME"] = "\n".join(filter(None, [given, *args.assume]))
+    if args.max_value_reads is not None:
+        plan.environment["PEAKLINE_MAX_VALUE_READS"] = str(args.max_value_reads)
     plan.notes.append(f"simulated GPU {device}: kernels compute nothing, values read back are zero")
     return [str(folder / name) for name in (folder / "preload.txt").read_text().split()]
 

@@ -21,7 +21,7 @@ std::string table_of(const report::TraceReader& reader,
 void check_everything(const std::string& path, RandomProgram& program, bool has_summary) {
     const auto reader = report::TraceReader::open_file(path);
     record::MemoryTarget image;
-    REQUIRE(program.recorder().write_summary(&image));
+    REQUIRE(program.recorder().write_summary(&image, ""));
     const auto summary = report::TraceReader::from_memory("summary", {image.data(), image.size()});
     const auto devices = report::replay(reader, {}).devices;
     for (const report::DeviceTotals& totals : devices) {

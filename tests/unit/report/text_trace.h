@@ -6,6 +6,7 @@
 //   start | stop | phase NAME | endphase NAME | end
 //   instance N CLASS [root=CLASS] [path=PATH]        FUNCTION@N in a stack: a method of it
 //   tensor NAME KIND TENSOR [detail=TEXT] [instance=N]   what the block NAME holds
+//   read BYTES [stack=...] [op=OUTERMOST>...] [flags=N]   a value that does not exist is read
 //   scope THREAD TEXT | endscope THREAD TEXT
 //   wait TICKS | loss RECORDS BYTES | chunk | defchunk | meta KEY VALUE...
 //
@@ -145,6 +146,12 @@ private:
                               fields({static_cast<uint64_t>(action),
                                       std::stoull(words.plain[1]),
                                       builder_.define_string(words.plain[2])}));
+        } else if (verb == "read") {
+            builder_.extended(format::ExtendedType::kValueRead,
+                              fields({context_of(words),
+                                      std::stoull(words.plain[1]),
+                                      builder_.define_string(words.get("op")),
+                                      words.number("flags", 0)}));
         } else if (verb == "loss") {
             builder_.extended(format::ExtendedType::kLoss,
                               fields({std::stoull(words.plain[1]), std::stoull(words.plain[2])}));

@@ -1,0 +1,19 @@
+// The section about values that a simulated device does not have, in its two forms.
+#pragma once
+
+#include <string>
+
+#include "json_writer.h"
+#include "path_display.h"
+#include "report/views/value_reads.h"
+
+namespace peakline::report {
+
+// Empty when nothing was read. rows: how many are shown.
+std::string value_reads_text(const std::vector<ValueReadRow>& reads, const PathDisplay& paths);
+// The array of field `value_reads`; JSON.md describes it.
+void put_value_reads(JsonWriter& json,
+                     const std::vector<ValueReadRow>& reads,
+                     const PathDisplay& paths);
+
+}  // namespace peakline::report

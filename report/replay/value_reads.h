@@ -1,0 +1,35 @@
+// Counts the reads of values that a simulated device does not have. Fed by the visitors.
+#pragma once
+
+#include <cstdint>
+#include <map>
+#include <tuple>
+#include <vector>
+
+#include "report/trace/event_decoder.h"
+
+namespace peakline::report {
+
+// Equal reads of one context.
+struct ValueRead {
+    uint32_t context = 0;
+    uint32_t operators = 0;  // string: outermost first, joined by '>'
+    uint32_t flags = 0;      // format::ValueReadFlags
+    uint64_t count = 0;
+    uint64_t bytes = 0;
+};
+
+class ValueReadCounter {
+public:
+    void on_rare(const RareEvent& event);
+    std::vector<ValueRead> take() const;
+
+private:
+    struct Sum {
+        uint64_t count = 0;
+        uint64_t bytes = 0;
+    };
+    std::map<std::tuple<uint32_t, uint32_t, uint32_t>, Sum> sums_;
+};
+
+}  // namespace peakline::report

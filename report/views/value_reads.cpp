@@ -1,0 +1,94 @@
+#include "value_reads.h"
+
+#include <algorithm>
+#include <map>
+#include <string_view>
+#include <tuple>
+
+#include "report/attribute/grouping.h"
+
+namespace peakline::report {
+namespace {
+
+// "aten::nonzero" of "aten::index>aten::nonzero". Of item() its own name, not its kernel's.
+std::string innermost_operator(std::string_view chain) {
+    constexpr std::string_view kItem = "aten::_local_scalar_dense";
+    std::string_view name = chain.substr(chain.rfind('>') + 1);
+    if (name == kItem) {
+        name = "aten::item";
+    }
+    return std::string(name);
+}
+
+// The operator that finds a size reads it with item(), or outermost in another.
+std::string size_operator(std::string_view chain) {
+    constexpr std::string_view kReaders[] = {"aten::item", "aten::_local_scalar_dense"};
+    while (chain.find('>') != chain.npos) {
+        const std::string_view last = chain.substr(chain.rfind('>') + 1);
+        if (std::find(std::begin(kReaders), std::end(kReaders), last) == std::end(kReaders)) {
+            break;
+        }
+        chain.remove_suffix(last.size() + 1);
+    }
+    return innermost_operator(chain);
+}
+
+bool is_printing(const Definitions& definitions, uint32_t node) {
+    constexpr std::string_view kPrinter = "torch/_tensor_str.py";
+    for (; node != 0; node = definitions.python_nodes[node].parent) {
+        const std::string_view file =
+            definitions.text(definitions.python_frames[definitions.python_nodes[node].frame].file);
+        if (file.ends_with(kPrinter)) {
+            return true;
+        }
+    }
+    return false;
+}
+
+ValueEffect effect_of(const ValueRead& read, const Definitions& definitions, uint32_t node) {
+    if (is_printing(definitions, node)) {
+        return ValueEffect::kPrinted;
+    }
+    if ((read.flags & format::kReadsSize) != 0) {
+        return ValueEffect::kSize;
+    }
+    const std::string name = innermost_operator(definitions.text(read.operators));
+    return name == "aten::copy_" || name.empty() ? ValueEffect::kCopy : ValueEffect::kNumber;
+}
+
+}  // namespace
+
+std::vector<ValueReadRow> build_value_reads(const std::vector<ValueRead>& reads,
+                                            const Definitions& definitions) {
+    StackLookup stacks(definitions, FramePolicy{FrameChoice::kUser, {}});
+    std::map<std::tuple<std::string, std::string, ValueEffect, bool>, ValueReadRow> rows;
+    for (const ValueRead& read : reads) {
+        BlockGroup place;
+        place.context = definitions.known_context(read.context);
+        const Placement placement = place_by_line(stacks, place);
+        const uint32_t node = stacks.owned_stack(place.context).node;
+        const ValueEffect effect = effect_of(read, definitions, node);
+        const std::string_view chain = definitions.text(read.operators);
+        std::string operation =
+            effect == ValueEffect::kSize ? size_operator(chain) : innermost_operator(chain);
+        const bool is_assumed = (read.flags & format::kReadAssumed) != 0;
+        ValueReadRow& row = rows[{placement.label.key, operation, effect, is_assumed}];
+        row.label = placement.label;
+        row.operation = std::move(operation);
+        row.effect = effect;
+        row.is_assumed = is_assumed;
+        row.count += read.count;
+        row.bytes += read.bytes;
+    }
+    std::vector<ValueReadRow> list;
+    for (auto& [key, row] : rows) {
+        list.push_back(std::move(row));
+    }
+    std::stable_sort(list.begin(), list.end(), [](const ValueReadRow& a, const ValueReadRow& b) {
+        return std::tie(a.is_assumed, a.effect, b.count) <
+               std::tie(b.is_assumed, b.effect, a.count);
+    });
+    return list;
+}
+
+}  // namespace peakline::report

@@ -1,0 +1,35 @@
+// Where a simulated run read values that do not exist, and what follows from it. Pure aggregation.
+#pragma once
+
+#include <cstdint>
+#include <string>
+#include <vector>
+
+#include "report/attribute/label.h"
+#include "report/attribute/stack_lookup.h"
+#include "report/replay/value_reads.h"
+
+namespace peakline::report {
+
+// What a wrong value does; the most harmful first.
+enum class ValueEffect {
+    kSize,     // tensors are made of it: their memory is wrong
+    kNumber,   // the program may decide by it
+    kCopy,     // it went to the host
+    kPrinted,  // it was only shown
+};
+
+struct ValueReadRow {
+    Label label;            // the innermost line outside libraries
+    std::string operation;  // the innermost operator, "aten::nonzero"; empty: none ran
+    ValueEffect effect = ValueEffect::kNumber;
+    bool is_assumed = false;  // the user said what it is
+    uint64_t count = 0;
+    uint64_t bytes = 0;
+};
+
+// Most harmful first, then most frequent.
+std::vector<ValueReadRow> build_value_reads(const std::vector<ValueRead>& reads,
+                                            const Definitions& definitions);
+
+}  // namespace peakline::report

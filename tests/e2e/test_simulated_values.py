@@ -1,0 +1,153 @@
+"""Values on the simulated GPU: what is true stays true, what is guessed is listed and answered."""
+
+from __future__ import annotations
+
+import re
+import sys
+from pathlib import Path
+from typing import Any
+
+import pytest
+from launching import ON_GPU, PROGRAMS, recorded
+
+pytestmark = pytest.mark.skipif(ON_GPU, reason="about the simulated GPU")
+PROGRAM = "simulated_values.py"
+
+
+def line_of(program: str, name: str) -> int:
+    lines = (PROGRAMS / program).read_text().splitlines()
+    return next(n for n, text in enumerate(lines, 1) if text.endswith(f"# read {name}"))
+
+
+@pytest.fixture(scope="module")
+def run(each_lab: Any) -> Any:
+    assumed = f"{PROGRAM}:{line_of(PROGRAM, 'assumed')}=2.5"
+    return each_lab.run(PROGRAM, options=["--assume", assumed])
+
+
+@pytest.fixture(scope="module")
+def reads(each_lab: Any, run: Any) -> dict[int, dict[str, Any]]:
+    rows = each_lab.table(run.trace)["value_reads"]
+    return {row["location"]["line"]: row for row in rows}
+
+
+def test_values_that_came_from_the_host_are_exact(run: Any) -> None:
+    assert run.said["exact"] == {
+        "nonzero": [0, 2, 4],
+        "masked": [5, 7, 9],
+        "unique": [1, 3],
+        "repeat": [2, 2, 3, 3, 3],
+        "sum": 3,
+        "half": [0.0, 0.5, 1.0, 1.5, 2.0, 2.5, 3.0, 3.5],
+        "flag": True,
+        "again": [5, 0, 7, 0, 9],
+        "equal": True,
+    }
+
+
+def test_exact_values_are_not_listed(reads: dict[int, Any]) -> None:
+    text = (PROGRAMS / PROGRAM).read_text().splitlines()
+    first_guess = text.index("def guessed() -> dict:")
+    assert min(reads) > first_guess
+
+
+@pytest.mark.parametrize(
+    ("name", "operator", "effect", "count"),
+    [
+        ("size", "aten::nonzero", "size", 1),
+        ("masked", "aten::nonzero", "size", 1),
+        ("unique", "aten::_unique2", "size", 1),
+        ("number", "aten::item", "number", 3),
+        ("copy", "aten::copy_", "copy", 1),
+    ],
+)
+def test_guessed_values_are_listed_by_line_with_their_effect(
+    reads: dict[int, Any], name: str, operator: str, effect: str, count: int
+) -> None:
+    row = reads[line_of(PROGRAM, name)]
+    assert (row["operator"], row["effect"], row["count"]) == (operator, effect, count)
+    assert row["assumed"] is False
+    assert row["location"]["file"].endswith(PROGRAM)
+    assert row["location"]["function"] in ("guessed", "<listcomp>")
+
+
+def test_what_is_only_printed_is_told_apart(reads: dict[int, Any]) -> None:
+    assert reads[line_of(PROGRAM, "printed")]["effect"] == "printed"
+
+
+def test_assumptions_give_sizes_and_numbers(run: Any, reads: dict[int, Any]) -> None:
+    guessed = run.said["guessed"]
+    assert guessed["size"] == [0, 1]
+    assert guessed["masked"] == [0, 64]
+    assert guessed["half"] == [500, 64]
+    assert guessed["seven"] == [7, 64]
+    assert guessed["all"] == [1000, 1]
+    assert guessed["twelve"] == [12]
+    assert guessed["number_of_line"] == 2.5
+    assert reads[line_of(PROGRAM, "assumed")]["assumed"] is True
+    assert reads[line_of(PROGRAM, "half")]["assumed"] is True
+
+
+def test_reports_begin_with_the_simulated_device(each_lab: Any, run: Any) -> None:
+    for command in ("table", "summary", "stats"):
+        report = each_lab.report(command, run.trace)
+        assert report.splitlines()[0].startswith("Simulated device: h200")
+        assert '"simulated": "h200"' in each_lab.report(command, run.trace, "--json")
+    assert "Values read that do not exist" in each_lab.report("summary", run.trace)
+
+
+def test_a_program_that_waits_for_a_value_ends_with_a_message(lab: Any, tmp_path: Path) -> None:
+    words = [str(PROGRAMS / "waits_for_value.py")]
+    options = ["-q", "-o", "run.peak", "--max-value-reads", "500"]
+    done = recorded(lab, tmp_path, *words, options=options)
+    place = f"waits_for_value.py:{line_of('waits_for_value.py', 'waiting')}"
+    assert done.status == 3, done.stderr
+    assert "cleaned up" in done.stdout
+    said = [note for note in done.notes if "seems to wait" in note]
+    assert len(said) == 1
+    assert re.search(rf"{place} \(wait\) has read a value 500 times", said[0])
+    assert f"--assume {place}=VALUE" in said[0]
+    table = lab.table(tmp_path / "run.peak")
+    assert table["complete"], table["problems"]
+    assert table["stopped_waiting_at"] == f"{place} (wait)"
+
+
+def test_the_assumption_that_the_message_names_ends_the_wait(lab: Any, tmp_path: Path) -> None:
+    place = f"waits_for_value.py:{line_of('waits_for_value.py', 'waiting')}"
+    words = [str(PROGRAMS / "waits_for_value.py")]
+    options = ["-q", "-o", "run.peak", "--assume", f"{place}=1"]
+    done = recorded(lab, tmp_path, *words, options=options)
+    assert (done.status, done.stdout) == (0, "cleaned up\n"), done.stderr
+    assert lab.table(tmp_path / "run.peak")["stopped_waiting_at"] is None
+
+
+def test_generate_makes_the_tokens_it_was_asked_for(each_lab: Any) -> None:
+    if "t211" in each_lab.python:
+        pytest.importorskip("transformers")
+    run = each_lab.run("generates.py")
+    assert run.said == {"shape": [2, 25]}
+
+
+@pytest.mark.parametrize(
+    ("rule", "said"),
+    [
+        ("train.py:57", "says no value"),
+        ("train.py=3", "neither FILE:LINE nor"),
+        ("nonzero=some", "not a number"),
+        ("nonzero=150%", "more than everything"),
+    ],
+)
+def test_a_wrong_assumption_is_refused_before_the_program_runs(
+    lab: Any, rule: str, said: str
+) -> None:
+    words = ["--simulate", "h200", "--assume", rule, "-c", "print('ran')"]
+    done = lab.peakline("run", *words)
+    assert done.returncode == 2
+    assert said in done.stderr
+    assert "ran" not in done.stdout
+
+
+def test_assumptions_need_a_simulated_recording(lab: Any) -> None:
+    done = lab.peakline("run", "--assume", "nonzero=1", "--python", sys.executable, "-c", "0")
+    assert done.returncode == 2
+    assert "need --simulate" in done.stderr

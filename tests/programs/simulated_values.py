@@ -1,0 +1,61 @@
+"""Values on a simulated GPU: those that came from the host stay true, the others are guessed.
+
+Prints one JSON document. Lines that the tests name end with a comment `# read NAME`.
+"""
+
+import json
+import os
+
+import peakline
+import torch
+
+
+def exact() -> dict:
+    """Everything here follows from what the host uploaded."""
+    ids = torch.tensor([5, 0, 7, 0, 9], device="cuda")
+    mask = ids != 0
+    counts = torch.tensor([2, 3], device="cuda")
+    half = torch.arange(8, device="cuda", dtype=torch.bfloat16) / 2
+    flag = torch.zeros(1, device="cuda")
+    flag += 1
+    torch.randn(64, 64, device="cuda") @ torch.randn(64, 64, device="cuda")
+    return {
+        "nonzero": mask.nonzero().flatten().tolist(),
+        "masked": ids[mask].tolist(),
+        "unique": torch.unique(torch.tensor([3, 1, 3], device="cuda")).tolist(),
+        "repeat": torch.repeat_interleave(counts, counts).tolist(),
+        "sum": mask.sum().item(),
+        "half": half.tolist(),
+        "flag": bool(flag),
+        "again": ids.tolist(),
+        "equal": torch.equal(ids, ids.clone()),
+    }
+
+
+def guessed() -> dict:
+    """Nothing here is known."""
+    scores = torch.randn(1000, device="cuda")
+    mask = scores > 0
+    rows = torch.randn(1000, 64, device="cuda")
+    found = {
+        "size": list(mask.nonzero().shape),  # read size
+        "masked": list(rows[mask].shape),  # read masked
+        "unique": list(torch.unique((scores * 100).long()).shape),  # read unique
+        "number": [scores.sum().item() for _ in range(3)],  # read number
+        "number_of_line": scores.max().item(),  # read assumed
+        "copy": scores.cpu().sum().item(),  # read copy
+    }
+    repr(scores)  # read printed
+    with peakline.assume("nonzero", 0.5):
+        found["half"] = list(rows[mask].shape)  # read half
+    with peakline.assume("nonzero", 7):
+        found["seven"] = list(rows[mask].shape)
+    with peakline.assume("nonzero", "100%"):
+        found["all"] = list(mask.nonzero().shape)
+    with peakline.assume("unique", 12):
+        found["twelve"] = list(torch.unique((scores * 100).long()).shape)
+    return found
+
+
+print(json.dumps({"exact": exact(), "guessed": guessed()}), flush=True)
+os._exit(0)
