@@ -42,6 +42,7 @@ TORTURE := $(addprefix $(BUILD)/,kill_test soak_test steady_test storm_test repl
 comma := ,
 
 LIBRARIES := $(NATIVE)/libpeakline.so $(NATIVE)/libpeakline_preload.so $(NATIVE)/libunwind.so.8 \
+             $(NATIVE)/libpeakline_guard.so \
              $(PACKAGE)/_recorder.abi3.so $(PACKAGE)/_report.abi3.so
 
 .PHONY: help setup build native demo test unit soak fuzz sanitize check format bench test-gpu bench-gpu fidelity calibrate wheel clean
@@ -163,6 +164,11 @@ $(NATIVE)/libpeakline_preload.so: $(BUILD)/preload/bootstrap.o
 	@mkdir -p $(@D)
 	@echo '  LINK  $@'
 	$(Q)$(CC) -shared -Wl,-soname,libpeakline_preload.so -Wl,-z,defs -o $@ $< -ldl
+
+$(NATIVE)/libpeakline_guard.so: preload/simulated/file_guard.cpp
+	@mkdir -p $(@D)
+	@echo '  LINK  $@'
+	$(Q)$(CXX) $(CXXFLAGS) $(NO_EXCEPTIONS) -shared -Wl,-soname,libpeakline_guard.so -Wl,-z,defs -o $@ $< -ldl
 
 # Shipped beside the recorder: the program's machine need not have it.
 $(NATIVE)/libunwind.so.8:

@@ -9,6 +9,7 @@
 #include "allocator/capture/thread_state.h"
 #include "allocator/record/recorder.h"
 #include "segment_hooks.h"
+#include "value_reads.h"
 
 namespace peakline::preload {
 namespace {
@@ -56,6 +57,7 @@ void watch_life_cycle() {
 void end_of_process() {
     // relaxed: only a second call matters, and that comes from the same exiting thread.
     if (!g_ended.exchange(true, std::memory_order_relaxed)) {
+        put_device_use();
         record::Recorder::instance().seal_at_exit();
     }
 }

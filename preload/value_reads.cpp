@@ -198,6 +198,18 @@ void set_up_value_reads(Installed& state) {
     }
 }
 
+void put_device_use() {
+    const auto most_used =
+        reinterpret_cast<size_t (*)(int)>(dlsym(RTLD_DEFAULT, "peakline_sim_most_used"));
+    for (size_t i = 0; most_used != nullptr && i < installed().device_count; ++i) {
+        char key[48];
+        char value[32];
+        snprintf(key, sizeof key, "device.%zu.most_used_bytes", i);
+        snprintf(value, sizeof value, "%zu", most_used(static_cast<int>(i)));
+        Recorder::instance().put_meta(key, value, strlen(value));
+    }
+}
+
 }  // namespace peakline::preload
 
 #define PEAKLINE_EXPORT __attribute__((visibility("default")))

@@ -9,4 +9,7 @@ struct Installed;
 // Reads the options; says on stderr which rule does not parse.
 void set_up_value_reads(Installed& state);
 
+// Writes into the trace how much of each simulated device was ever in use. At the end of the process.
+void put_device_use();
+
 }  // namespace peakline::preload

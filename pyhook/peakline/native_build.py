@@ -146,7 +146,8 @@ def ensure_values_companion(torch: TorchInstallation) -> Path:
     """Build what keeps small values true on the simulated GPU, unless it is there."""
     target = torch_part_path(torch).with_name("libpeakline_values.so")
     folder = source_root() / "preload" / "simulated"
-    sources = [*sorted(folder.iterdir()), source_root() / "preload" / "peakline_api.h"]
+    sources = [file for file in sorted(folder.iterdir()) if file.stem != "file_guard"]
+    sources.append(source_root() / "preload" / "peakline_api.h")
     stamp = _digest(sources, torch.version)
     stamp_file = target.with_suffix(".stamp")
     if target.exists() and stamp_file.exists() and stamp_file.read_text() == stamp:

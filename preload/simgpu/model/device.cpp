@@ -2,6 +2,8 @@
 
 #include "model/device.h"
 
+#include <algorithm>
+
 #include <sys/mman.h>
 
 namespace simgpu {
@@ -106,6 +108,7 @@ bool Device::charge(size_t bytes) {
         return false;
     }
     used_bytes_ += bytes;
+    most_used_bytes_ = std::max(most_used_bytes_, used_bytes_);
     return true;
 }
 

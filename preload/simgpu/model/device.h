@@ -69,6 +69,7 @@ public:
     const DeviceProfile& profile() const { return profile_; }
     size_t capacity_bytes() const { return capacity_bytes_; }
     size_t used_bytes() const { return used_bytes_; }
+    size_t most_used_bytes() const { return most_used_bytes_; }
     const AddressArena& arena() const { return arena_; }
     bool has_primary_context() const { return has_primary_context_; }
     Context* primary_context() { return &primary_context_; }
@@ -81,6 +82,7 @@ private:
     const DeviceProfile& profile_;
     const size_t capacity_bytes_;
     size_t used_bytes_ = 0;
+    size_t most_used_bytes_ = 0;  // so far
     AddressArena arena_;
     FreeRanges free_addresses_;
     std::map<uintptr_t, FreeRanges> shared_granules_;  // by start

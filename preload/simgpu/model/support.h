@@ -90,5 +90,8 @@ SIMGPU_API void peakline_sim_zero_output(void* output, size_t bytes);
 // Memory in use and capacity of a device, without making a context on it.
 SIMGPU_API int peakline_sim_device_memory(int device, size_t* used_bytes, size_t* capacity_bytes);
 
+// The most that was ever in use on a device, everything included. 0: no such device.
+SIMGPU_API size_t peakline_sim_most_used(int device);
+
 // The documented text of an error number (the driver and the runtime share their numbers).
 SIMGPU_API const char* peakline_sim_error_text(int error);

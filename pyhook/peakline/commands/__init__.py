@@ -19,6 +19,7 @@ from peakline.commands._common import CommandError
 
 _COMMANDS = (
     "run",
+    "fit",
     "table",
     "summary",
     "phases",
@@ -80,7 +81,14 @@ def _discard_output() -> None:
 
 def main(argv: Sequence[str] | None = None) -> int:
     """Run one command; the result is the exit code of the process."""
-    args = _make_parser().parse_args(argv)
+    words = list(sys.argv[1:] if argv is None else argv)
+    program_arguments: list[str] = []
+    if words[:1] == ["fit"] and "--" in words:
+        # What follows belongs to the program; the options of fit may stand after the script.
+        border = words.index("--")
+        words, program_arguments = words[:border], words[border + 1 :]
+    args = _make_parser().parse_args(words)
+    args.program_arguments = program_arguments
     try:
         status = cast(int, args.run_command(args))
         sys.stdout.flush()

@@ -10,6 +10,7 @@ import shutil
 import signal
 import subprocess
 import sys
+import tempfile
 import time
 import uuid
 from collections.abc import Iterator, Sequence
@@ -57,6 +58,7 @@ class Plan:
     output: str
     recorded: bool = True
     ranks: Ranks | None = None
+    guards_checkpoints: bool = False
     notes: list[str] = field(default_factory=list)
 
 
@@ -161,7 +163,8 @@ def run(args: argparse.Namespace) -> int:
         Path(args.output).unlink(missing_ok=True)
     started = time.time()
     try:
-        status = execute(plan)
+        with checkpoint_guard(plan):
+            status = execute(plan)
     except OSError as error:
         print(f"peakline: error: cannot run {plan.command[0]}: {error.strerror}", file=sys.stderr)
         return 127 if isinstance(error, FileNotFoundError) else 126
@@ -172,6 +175,36 @@ def run(args: argparse.Namespace) -> int:
     if status < 0:
         end_by_signal(-status)
     return status
+
+
+@contextmanager
+def checkpoint_guard(plan: Plan, quiet: bool = False) -> Iterator[None]:
+    """Note which checkpoints a simulated run makes, and remove them when it has ended."""
+    if not plan.guards_checkpoints:
+        yield
+        return
+    with tempfile.TemporaryDirectory(prefix="peakline-") as folder:
+        notes = Path(folder) / "writes"
+        plan.environment["PEAKLINE_SIM_WRITES"] = str(notes)
+        try:
+            yield
+        finally:
+            _remove_noted(notes, quiet)
+
+
+def _remove_noted(notes: Path, quiet: bool) -> None:
+    paths = notes.read_text(errors="surrogateescape").splitlines() if notes.exists() else []
+    made = [path for path in map(Path, dict.fromkeys(paths)) if path.is_file()]
+    for path in made:
+        path.unlink(missing_ok=True)
+    shown = [path for path in made if not path.name.endswith(".peakline-simulated")]
+    if shown and not quiet:
+        names = ", ".join(path.name for path in shown[:3]) + (", ..." if len(shown) > 3 else "")
+        print(
+            f"peakline: removed {len(shown)} new checkpoint file{'s' * (len(shown) > 1)} without "
+            f"real values: {names}",
+            file=sys.stderr,
+        )
 
 
 def end_by_signal(number: int) -> None:
@@ -359,7 +392,10 @@ def _set_simulation(plan: Plan, args: argparse.Namespace, torch: TorchInstallati
     if args.max_value_reads is not None:
         plan.environment["PEAKLINE_MAX_VALUE_READS"] = str(args.max_value_reads)
     plan.notes.append(f"simulated GPU {device}: kernels compute nothing, values read back are zero")
-    return [str(folder / name) for name in (folder / "preload.txt").read_text().split()]
+    simulated = [str(folder / name) for name in (folder / "preload.txt").read_text().split()]
+    guard = NATIVE_FOLDER / "libpeakline_guard.so"
+    plan.guards_checkpoints = not args.allow_writes
+    return [str(guard), *simulated] if plan.guards_checkpoints else simulated
 
 
 def _joined(first: str, rest: str | None) -> str:

@@ -29,9 +29,10 @@ def _load_hidden() -> None:
 
 try:
     if os.environ.get("PEAKLINE_SIMULATED"):
-        from _peakline_simulated import distributed
+        from _peakline_simulated import checkpoints, distributed
 
         distributed.prepare()
+        checkpoints.prepare()
 except Exception as error:
     print(f"peakline: the simulated run lacks its Python part: {error!r}", file=sys.stderr)
 _load_hidden()

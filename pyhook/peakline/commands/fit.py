@@ -1,0 +1,231 @@
+"""``peakline fit``: on which devices does a program fit, and how large may it be."""
+
+from __future__ import annotations
+
+import argparse
+import contextlib
+import json
+import re
+import sys
+import tempfile
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import asdict
+from pathlib import Path
+
+from peakline import assumptions
+from peakline.commands import run as run_command
+from peakline.commands._common import CommandError
+from peakline.fitting import Attempt, Outcome, try_program
+from peakline.native_build import BuildError, simulated_devices
+
+NAME = "fit"
+HELP = "try a program on simulated devices: does it fit, how much is left, which lines weigh most"
+
+_DEFAULT_DEVICES = "a100-40,h100,h200"
+
+
+def add_arguments(parser: argparse.ArgumentParser) -> None:
+    """Add the options of ``peakline fit``."""
+    parser.usage = (
+        "peakline fit [options] (SCRIPT.py | -m MODULE | -c CODE) [options] [-- ARGUMENTS ...]"
+    )
+    parser.add_argument("script", nargs="?", default="", help=argparse.SUPPRESS)
+    parser.add_argument("-m", dest="module", default="", metavar="MODULE", help="run a module")
+    parser.add_argument("-c", dest="code", default="", metavar="CODE", help="run code")
+    parser.add_argument(
+        "--device",
+        default=_DEFAULT_DEVICES,
+        metavar="NAME,...",
+        help=f"devices to try, as --simulate takes them (default: {_DEFAULT_DEVICES})",
+    )
+    parser.add_argument(
+        "--sweep",
+        default="",
+        metavar="NAME=1,2,4",
+        help="try these values for {NAME} in the program's arguments, and find the largest that"
+        " fits: --sweep batch=1,2,4 -- --batch {batch}",
+    )
+    parser.add_argument(
+        "--frame",
+        choices=("leaf", "user"),
+        default="leaf",
+        help="lines as in peakline table (default: leaf)",
+    )
+    run_command.add_simulation_arguments(parser)
+    parser.add_argument(
+        "--python", metavar="PATH", default="", help="the Python that has torch (default: this one)"
+    )
+    parser.add_argument("--json", action="store_true", help="print one JSON document")
+
+
+def run(args: argparse.Namespace) -> int:
+    """Try them all. 0: it fits somewhere; 1: nowhere; 2: it cannot be run as asked."""
+    attempts = plan_attempts(args)
+    try:
+        with tempfile.TemporaryDirectory(prefix="peakline-fit-") as folder, _progress() as tell:
+            outcomes = list(_try_all(attempts, args, Path(folder), tell))
+    except BuildError as error:
+        raise CommandError(str(error)) from None
+    if args.json:
+        print(json.dumps(_document(args, outcomes), indent=2))
+    else:
+        print("\n".join(_report(args, outcomes)))
+    if any(outcome.verdict == "failed" for outcome in outcomes):
+        return 2
+    return 0 if any(outcome.verdict == "fits" for outcome in outcomes) else 1
+
+
+def plan_attempts(args: argparse.Namespace) -> list[Attempt]:
+    """Every device with every value, in the order to try them."""
+    program = _program(args)
+    known = simulated_devices()
+    devices = [name for name in args.device.split(",") if name]
+    for name in devices:
+        if not run_command.is_device_name(name, known):
+            raise CommandError(
+                f"no device profile is called '{name}'; known are: {', '.join(known)}"
+            )
+    if not devices:
+        raise CommandError("--device names no device: --device h100,h200")
+    for rule_problem in map(assumptions.problem_of, args.assume):
+        if rule_problem:
+            raise CommandError(rule_problem)
+    name, values = _sweep(args.sweep)
+    if not name:
+        return [Attempt(device, "", [*program, *args.program_arguments]) for device in devices]
+    place = "{" + name + "}"
+    if not any(place in word for word in args.program_arguments):
+        raise CommandError(f"--sweep {name}: the program's arguments (after --) have no {place}")
+    return [
+        Attempt(
+            device,
+            value,
+            [*program, *(word.replace(place, value) for word in args.program_arguments)],
+        )
+        for device in devices
+        for value in values
+    ]
+
+
+def _program(args: argparse.Namespace) -> list[str]:
+    given = [
+        words
+        for words in (
+            [args.script] if args.script else [],
+            ["-m", args.module] if args.module else [],
+            ["-c", args.code] if args.code else [],
+        )
+        if words
+    ]
+    if len(given) != 1:
+        raise CommandError("name one program: peakline fit SCRIPT.py, -m MODULE or -c CODE")
+    if args.script and not Path(args.script).exists():
+        raise CommandError(f"{args.script} does not exist")
+    return given[0]
+
+
+def _sweep(text: str) -> tuple[str, list[str]]:
+    if not text:
+        return "", []
+    match = re.fullmatch(r"([A-Za-z_]\w*)=([^=]+)", text)
+    values = [value.strip() for value in match[2].split(",")] if match else []
+    if match is None or not all(values):
+        raise CommandError(f"--sweep {text}: write NAME=VALUE,VALUE,... such as batch=1,2,4,8")
+    return match[1], values
+
+
+def _is_number(text: str) -> bool:
+    return re.fullmatch(r"[0-9]+(\.[0-9]+)?", text) is not None
+
+
+def _try_all(
+    attempts: Sequence[Attempt],
+    args: argparse.Namespace,
+    folder: Path,
+    tell: Callable[[str], None],
+) -> Iterator[Outcome]:
+    too_much: dict[str, float] = {}  # by device, the smallest number that did not fit
+    for number, attempt in enumerate(attempts, 1):
+        value = float(attempt.value) if _is_number(attempt.value) else None
+        limit = too_much.get(attempt.device)
+        if value is not None and limit is not None and value >= limit:
+            yield Outcome(attempt.device, attempt.value, "skipped")
+            continue
+        tell(f"{number}/{len(attempts)}  {attempt.device} {attempt.value}".rstrip())
+        outcome = try_program(attempt, args, folder / str(number))
+        if outcome.verdict == "too small" and value is not None:
+            too_much[attempt.device] = value
+        yield outcome
+
+
+@contextlib.contextmanager
+def _progress() -> Iterator[Callable[[str], None]]:
+    if not sys.stderr.isatty():
+        yield lambda _text: None
+        return
+    from rich.console import Console
+
+    with Console(stderr=True).status("trying") as status:
+        yield lambda text: status.update(f"trying {text}")
+
+
+def _size(count: int | None) -> str:
+    if count is None:
+        return "?"
+    sign, count = ("-", -count) if count < 0 else ("", count)
+    for unit, power in (("GB", 30), ("MB", 20), ("KB", 10)):
+        if count >= 1 << power:
+            return f"{sign}{count / (1 << power):.2f} {unit}"
+    return f"{sign}{count} B"
+
+
+_WORDS = {"fits": "yes", "too small": "no", "failed": "failed", "skipped": "no (not tried)"}
+
+
+def _report(args: argparse.Namespace, outcomes: Sequence[Outcome]) -> Iterator[str]:
+    name, _ = _sweep(args.sweep)
+    header = ["Device", *([name] if name else []), "Fits", "Peak", "Headroom", "Heaviest lines"]
+    rows = [header]
+    for one in outcomes:
+        lines = "; ".join(f"{line.location} {_size(line.bytes)}" for line in one.lines)
+        if one.verdict == "skipped":
+            cells = ["", "", ""]
+        else:
+            cells = [_size(one.peak_bytes), _size(one.headroom_bytes), lines]
+        rows.append([one.device, *([one.value] if name else []), _WORDS[one.verdict], *cells])
+    widths = [max(len(row[i]) for row in rows) for i in range(len(header) - 1)]
+    yield "Simulated devices: kernels compute nothing, memory is real; no GPU was used"
+    for row in rows:
+        padded = [cell.ljust(width) for cell, width in zip(row[:-1], widths, strict=True)]
+        yield "  ".join([*padded, row[-1]]).rstrip()
+    if name:
+        yield ""
+        yield from _largest(name, outcomes)
+    for one in outcomes:
+        if one.verdict == "failed":
+            yield f"\n{one.device} {one.value}".rstrip() + f": the program ended with {one.status}:"
+            yield from (f"  {line}" for line in one.last_words)
+    guesses = max((one.guessed_places for one in outcomes), default=0)
+    if guesses:
+        places = "place reads" if guesses == 1 else "places read"
+        yield f"\n{guesses} {places} values that do not exist: the figures may be too low."
+    best = next((one.device for one in outcomes if one.verdict == "fits"), outcomes[-1].device)
+    yield f"\nNext:  peakline run --simulate {best} ...   every line, and values that were guessed"
+
+
+def _largest(name: str, outcomes: Sequence[Outcome]) -> Iterator[str]:
+    for device in dict.fromkeys(one.device for one in outcomes):
+        fitting = [one.value for one in outcomes if (one.device, one.verdict) == (device, "fits")]
+        if fitting and all(map(_is_number, fitting)):
+            fitting.sort(key=float)
+        yield f"{device}: " + (f"largest {name} is {fitting[-1]}" if fitting else "none fits")
+
+
+def _document(args: argparse.Namespace, outcomes: Sequence[Outcome]) -> dict[str, object]:
+    name, _ = _sweep(args.sweep)
+    return {
+        "schema_version": 1,
+        "simulated": True,
+        "sweep": name or None,
+        "results": [asdict(outcome) for outcome in outcomes],
+    }
