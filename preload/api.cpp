@@ -75,7 +75,8 @@ PEAKLINE_EXPORT const char* peakline_trace_path() {
 
 PEAKLINE_EXPORT int32_t peakline_write_summary(PeaklineSummary* summary) {
     auto* target = new (std::nothrow) MemoryTarget;
-    if (target == nullptr || !Recorder::instance().write_summary(target, installed().options.simulated)) {
+    if (target == nullptr ||
+        !Recorder::instance().write_summary(target, installed().options.simulated)) {
         delete target;
         return -1;
     }

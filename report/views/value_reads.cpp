@@ -60,7 +60,9 @@ ValueEffect effect_of(const ValueRead& read, const Definitions& definitions, uin
 
 std::vector<ValueReadRow> build_value_reads(const std::vector<ValueRead>& reads,
                                             const Definitions& definitions) {
-    StackLookup stacks(definitions, FramePolicy{FrameChoice::kUser, {}});
+    FramePolicy policy;
+    policy.choice = FrameChoice::kUser;
+    StackLookup stacks(definitions, policy);
     std::map<std::tuple<std::string, std::string, ValueEffect, bool>, ValueReadRow> rows;
     for (const ValueRead& read : reads) {
         BlockGroup place;

@@ -13,6 +13,7 @@ ALLOWED = {
     "pyhook": {"allocator/record", "allocator/capture", "preload/peakline_api.h"},
     "preload": {"allocator/record", "allocator/capture", "allocator/torch/torch_part.h"},
     "preload/simgpu": set(),
+    "preload/simulated": {"preload/peakline_api.h"},
     "report": {
         "allocator/record/trace_format.h",
         "allocator/record/live_set.h",

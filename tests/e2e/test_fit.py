@@ -1,0 +1,88 @@
+"""`peakline fit`: which devices hold a program, what is left, the largest value that fits."""
+
+from __future__ import annotations
+
+import json
+import shutil
+from typing import Any
+
+import pytest
+from launching import ON_GPU, PROGRAMS
+
+pytestmark = pytest.mark.skipif(ON_GPU, reason="about the simulated GPU")
+
+GIB = 1 << 30
+
+
+@pytest.fixture(scope="module")
+def swept(lab: Any) -> dict[str, Any]:
+    shutil.copy(PROGRAMS / "fits.py", lab.folder / "fits.py")
+    options = ["--device", "a100-40,h200", "--sweep", "batch=1,2,4", "--json"]
+    done = lab.peakline("fit", "fits.py", *options, "--", "--batch", "{batch}")
+    assert done.returncode == 0, done.stderr
+    return json.loads(done.stdout)
+
+
+def result(document: dict[str, Any], device: str, value: str) -> dict[str, Any]:
+    return next(r for r in document["results"] if (r["device"], r["value"]) == (device, value))
+
+
+def test_a_sweep_finds_what_fits_on_each_device(swept: dict[str, Any]) -> None:
+    assert swept["simulated"] is True
+    verdicts = {(r["device"], r["value"]): r["verdict"] for r in swept["results"]}
+    assert verdicts == {
+        ("a100-40", "1"): "fits",
+        ("a100-40", "2"): "too small",
+        ("a100-40", "4"): "skipped",
+        ("h200", "1"): "fits",
+        ("h200", "2"): "fits",
+        ("h200", "4"): "fits",
+    }
+
+
+def test_peaks_are_those_of_the_program_also_where_it_does_not_fit(swept: dict[str, Any]) -> None:
+    for device, value in (("a100-40", "1"), ("a100-40", "2"), ("h200", "4")):
+        assert result(swept, device, value)["peak_bytes"] == int(value) * 20 * GIB
+    one = result(swept, "h200", "1")
+    assert one["headroom_bytes"] == one["capacity_bytes"] - one["most_used_bytes"]
+    assert one["most_used_bytes"] > one["peak_bytes"]
+    two = result(swept, "a100-40", "2")
+    assert two["headroom_bytes"] == two["capacity_bytes"] - two["most_used_bytes"] < 0
+
+
+def test_the_heaviest_line_is_named(swept: dict[str, Any]) -> None:
+    text = (PROGRAMS / "fits.py").read_text().splitlines()
+    line = next(n for n, word in enumerate(text, 1) if word.endswith("# heaviest"))
+    heaviest = result(swept, "h200", "1")["lines"][0]
+    assert heaviest == {"location": f"fits.py:{line} (grow)", "bytes": 16 * GIB}
+
+
+def test_a_program_that_fits_nowhere_fails_the_gate(lab: Any) -> None:
+    code = "import torch; torch.empty(1 << 40, device='cuda')"
+    done = lab.peakline("fit", "-c", code, "--device", "l4")
+    assert done.returncode == 1, done.stderr
+    lines = done.stdout.splitlines()
+    assert lines[0].startswith("Simulated devices")
+    assert lines[2].split()[:2] == ["l4", "no"]
+
+
+def test_a_program_that_fails_otherwise_shows_its_last_words(lab: Any) -> None:
+    done = lab.peakline("fit", "-c", "raise ValueError('broken')", "--device", "l4")
+    assert done.returncode == 2
+    assert "ValueError: broken" in done.stdout
+
+
+@pytest.mark.parametrize(
+    ("words", "said"),
+    [
+        (["missing.py"], "does not exist"),
+        ([], "name one program"),
+        (["-c", "0", "--device", "banana"], "no device profile"),
+        (["-c", "0", "--sweep", "batch=1,2"], "have no {batch}"),
+        (["-c", "0", "--sweep", "batch"], "NAME=VALUE"),
+    ],
+)
+def test_bad_use_is_refused(lab: Any, words: list[str], said: str) -> None:
+    done = lab.peakline("fit", *words)
+    assert done.returncode == 2
+    assert said in done.stderr
