@@ -119,6 +119,7 @@ def _run(attempt: Attempt, device: str, args: argparse.Namespace, folder: Path) 
         no_record=False,
         backend="delegate",
         stacks="python",
+        keep="all",
         python=args.python,
         assume=args.assume,
         max_value_reads=args.max_value_reads,

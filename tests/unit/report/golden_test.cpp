@@ -129,7 +129,7 @@ TEST_CASE("write the golden traces", "[.]") {
     REQUIRE(recorder->init(nullptr));
     record_some(*recorder);
     record::MemoryTarget image;
-    REQUIRE(recorder->write_summary(&image));
+    REQUIRE(recorder->write_summary(&image, ""));
     write_golden("v1.0-summary", pack({image.data(), image.size()}));
 }
 
