@@ -235,6 +235,7 @@ void Recorder::record_out_of_memory(uint32_t context,
                                     uint32_t device,
                                     uint64_t requested_bytes,
                                     uint64_t device_free_bytes) {
+    open_if_waiting();
     const LockGuard guard(lock_);
     const uint64_t values[] = {context, device, requested_bytes, device_free_bytes};
     if (usable_) {

@@ -58,12 +58,12 @@ def test_the_heaviest_line_is_named(swept: dict[str, Any]) -> None:
 
 
 def test_a_program_that_fits_nowhere_fails_the_gate(lab: Any) -> None:
-    code = "import torch; torch.empty(1 << 40, device='cuda')"
+    code = "import torch; torch.empty(1 << 33, device='cuda')"
     done = lab.peakline("fit", "-c", code, "--device", "l4")
     assert done.returncode == 1, done.stderr
     lines = done.stdout.splitlines()
     assert lines[0].startswith("Simulated devices")
-    assert lines[2].split()[:2] == ["l4", "no"]
+    assert lines[2].split()[:4] == ["l4", "no", "32.00", "GB"]
 
 
 def test_a_program_that_fails_otherwise_shows_its_last_words(lab: Any) -> None:

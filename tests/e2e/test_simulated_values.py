@@ -103,7 +103,7 @@ def test_a_program_that_waits_for_a_value_ends_with_a_message(lab: Any, tmp_path
     place = f"waits_for_value.py:{line_of('waits_for_value.py', 'waiting')}"
     assert done.status == 3, done.stderr
     assert "cleaned up" in done.stdout
-    said = [note for note in done.notes if "seems to wait" in note]
+    said = [line for line in done.stderr.splitlines() if "seems to wait" in line]
     assert len(said) == 1
     assert re.search(rf"{place} \(wait\) has read a value 500 times", said[0])
     assert f"--assume {place}=VALUE" in said[0]
