@@ -59,7 +59,7 @@ bool is_one_of(const std::array<const char*, kCount>& names, std::string_view na
 
 bool may_compute(const OperatorInfo& info) {
     const std::string_view name = info.name;
-    if (!info.is_leaf || name.substr(0, 6) != "aten::" || is_one_of(kNotComputed, name) ||
+    if (!info.is_leaf || is_one_of(kNotComputed, name) ||
         info.handle->hasTag(at::Tag::nondeterministic_seeded)) {
         return false;
     }
@@ -85,7 +85,10 @@ void read_schema(OperatorInfo* info) {
         handle.hasKernelForDispatchKey(c10::DispatchKey::CUDA) ||
         handle.hasKernelForDispatchKey(c10::DispatchKey::CompositeExplicitAutograd) ||
         handle.hasKernelForDispatchKey(c10::DispatchKey::CompositeExplicitAutogradNonFunctional);
-    info->is_leaf = has_kernel && !returns_view;
+    // Operators of others (collectives, extensions) are the device's business: it looks at what
+    // their launches point at, and knows what a collective delivers.
+    const bool is_torchs_own = info->name.compare(0, 6, "aten::") == 0;
+    info->is_leaf = is_torchs_own && has_kernel && !returns_view;
 }
 
 std::unique_ptr<OperatorInfo> make_info(const at::RecordFunction& function) {

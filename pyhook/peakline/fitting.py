@@ -112,19 +112,13 @@ def _outcome(attempt: Attempt, verdict: str, own: _Measured, needs: _Measured) -
 
 def _run(attempt: Attempt, device: str, args: argparse.Namespace, folder: Path) -> _Measured:
     folder.mkdir(parents=True)
-    options = argparse.Namespace(
-        program=attempt.command,
-        output=str(folder / "%p.peak"),
-        simulate=device,
-        no_record=False,
-        backend="delegate",
-        stacks="python",
-        keep="all",
-        python=args.python,
-        assume=args.assume,
-        max_value_reads=args.max_value_reads,
-        allow_writes=args.allow_writes,
-    )
+    parser = argparse.ArgumentParser()
+    run_command.add_arguments(parser)
+    words = ["--simulate", device, "--stacks", "python", "-o", str(folder / "%p.peak")]
+    options = parser.parse_args(words)
+    options.program = attempt.command
+    for name in ("python", "assume", "max_value_reads", "allow_writes"):
+        setattr(options, name, getattr(args, name))
     plan = run_command.make_plan(options)
     log = folder / "log"
     started = time.time()

@@ -288,6 +288,8 @@ def _compile_torch_part(torch: TorchInstallation, scratch: Path) -> Path:
 
 def _compile_companion(torch: TorchInstallation, folder: Path, scratch: Path) -> Path:
     compiler = os.environ.get("CXX", "g++")
+    if shutil.which(compiler) is None:
+        raise BuildError(f"no C++ compiler ({compiler}): apt-get install g++, or set CXX")
     # NDEBUG as torch's own build: its headers check otherwise what only a debug build has set.
     flags = ["-std=c++20", "-O2", "-fPIC", "-fvisibility=hidden", "-DNDEBUG"]
     flags += [f"-I{source_root()}", *_include_folders(torch), f"-I{folder}"]
