@@ -1,0 +1,33 @@
+"""A model far larger than this machine costs the process little memory of its own."""
+
+from __future__ import annotations
+
+import json
+import os
+import subprocess
+from typing import Any
+
+import pytest
+from launching import ON_GPU, PROGRAMS, recording_command
+
+pytestmark = pytest.mark.skipif(ON_GPU, reason="about the simulated GPU")
+
+
+@pytest.mark.parametrize("way", ["context", "meta"])
+def test_seventy_billion_parameters_live_on_the_device_only(
+    lab: Any, tmp_path: Any, way: str
+) -> None:
+    pytest.importorskip("transformers")
+    words = [str(PROGRAMS / "builds_large.py"), way]
+    command = recording_command(lab, *words, device="h200x8", options=["-q", "-o", "run.peak"])
+    process = subprocess.Popen(
+        command, cwd=tmp_path, env=lab.environment(None), stdout=subprocess.PIPE
+    )
+    out = process.stdout.read() if process.stdout else b""
+    # Of the process and of the program it waited for, as the kernel counts them.
+    _, status, usage = os.wait4(process.pid, 0)
+    process.returncode = os.waitstatus_to_exitcode(status)
+    said = json.loads(out)
+    assert said["count"] > 70e9
+    assert said["bytes"] >= 2 * said["count"]
+    assert usage.ru_maxrss < 4 << 20  # KiB

@@ -1,0 +1,25 @@
+"""Builds a 70B-parameter Llama in bf16 on the device, in the way it is told, and says its bytes."""
+
+import json
+import os
+import sys
+
+import torch
+from transformers import LlamaConfig, LlamaForCausalLM
+
+config = LlamaConfig(
+    hidden_size=8192,
+    intermediate_size=28672,
+    num_hidden_layers=80,
+    num_attention_heads=64,
+    num_key_value_heads=8,
+    vocab_size=128256,
+)
+torch.set_default_dtype(torch.bfloat16)
+with torch.device("meta" if sys.argv[1] == "meta" else "cuda"):
+    model = LlamaForCausalLM(config)
+if sys.argv[1] == "meta":
+    model.to_empty(device="cuda")
+count = sum(parameter.numel() for parameter in model.parameters())
+print(json.dumps({"count": count, "bytes": torch.cuda.memory_allocated()}), flush=True)
+os._exit(0)
