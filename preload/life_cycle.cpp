@@ -14,6 +14,8 @@
 namespace peakline::preload {
 namespace {
 
+std::atomic<bool> g_ended{false};
+
 // Note [Fork]
 // A child made while another thread held one of our locks would wait for ever: prepare takes them
 // all, in the order the code takes them. The child leaves its parent's file alone and records
@@ -32,6 +34,8 @@ void parent_after_fork() {
     capture::python_side().parent_after_fork();
 }
 void child_after_fork() {
+    // Its end has nothing to tell, and the device's locks may be held by threads it does not have.
+    g_ended.store(true, std::memory_order_relaxed);
     record::Recorder::instance().child_after_fork();
     child_after_fork_segments();
     capture::child_after_fork_threads();
@@ -39,8 +43,6 @@ void child_after_fork() {
     capture::set_capture_options({false, false});
     capture::python_side().child_after_fork();
 }
-
-std::atomic<bool> g_ended{false};
 
 }  // namespace
 

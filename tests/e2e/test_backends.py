@@ -6,7 +6,7 @@ import subprocess
 from pathlib import Path
 
 import pytest
-from checks import check_peak, check_whole
+from checks import check_peak, check_whole, without_device
 from conftest import Lab
 
 OWN_ALLOCATOR = r"""
@@ -65,7 +65,7 @@ def test_without_python_stacks_the_peak_is_as_exact(lab: Lab, stacks: str) -> No
 @pytest.mark.parametrize("recorded", [False, True])
 def test_the_plain_allocator_loaded_by_hand_records_lines(lab: Lab, recorded: bool) -> None:
     run = lab.run("own_allocator.py", recorded=recorded)
-    lines = run.stdout.splitlines()
+    lines = without_device(run.stdout).splitlines()
     assert lines[0] == "Max mem: 4.769 MB"
     assert run.said["peak"] == 5_001_077
     assert [line.rsplit(" ", 1)[1] for line in lines[3:-1]] == ["(<module>)", "(<listcomp>)"]

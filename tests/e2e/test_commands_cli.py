@@ -97,7 +97,7 @@ def test_the_table_has_its_literal_form(lab: Any, trace: Path) -> None:
 def test_top_limits_the_rows_and_shows_that_more_are_left_out(lab: Any, trace: Path) -> None:
     text = lab.report("table", trace, "--top", "2")
     assert len(table_rows(text)) == 2
-    assert text.splitlines()[-1] == "...", text
+    assert "..." in text.splitlines(), text
 
 
 @pytest.mark.parametrize("by", ["line", "function", "file", "stack"])

@@ -125,7 +125,7 @@ def add_simulation_arguments(parser: argparse.ArgumentParser) -> None:
         default=[],
         metavar="WHERE=VALUE",
         help="simulated GPU: what is read at FILE:LINE or by an OPERATOR (nonzero, masked_select,"
-        " unique, item ...): a number, or for sizes a fraction (0.25, 25%%) of what is searched",
+        " unique, item ...): a number, or for sizes a fraction (0.25) of what is searched",
     )
     parser.add_argument(
         "--max-value-reads",
@@ -298,7 +298,7 @@ def is_keep(text: str) -> bool:
     found = re.fullmatch(r"last:([0-9.]+) *(?:([KMGT])(i?B)?|B)?", text, re.IGNORECASE)
     if found is None or found[1].count(".") > 1 or found[1] == ".":
         return False
-    unit = 1000 if (found[3] or "").lower() == "b" else 1024
+    unit = 1000.0 if (found[3] or "").lower() == "b" else 1024.0
     power = " kmgt".index((found[2] or " ").lower())
     return float(found[1]) * unit**power >= _LEAST_KEPT_BYTES
 
