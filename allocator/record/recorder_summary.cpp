@@ -1,8 +1,8 @@
 // What the recorder tells in SUMMARY records: the peaks in memory for reports without a file, and
 // the checkpoints of files that keep less than every event.
-#include "recorder.h"
-
 #include <cstring>
+
+#include "recorder.h"
 
 namespace peakline::record {
 namespace {
