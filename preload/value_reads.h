@@ -9,7 +9,7 @@ struct Installed;
 // Reads the options; says on stderr which rule does not parse.
 void set_up_value_reads(Installed& state);
 
-// Writes into the trace how much of each simulated device was ever in use. At the end of the process.
+// Writes into the trace how much of each simulated device was ever in use, at the process's end.
 void put_device_use();
 
 }  // namespace peakline::preload
