@@ -106,8 +106,8 @@ std::string summary_text(const TableReport& report) {
     }
     text += fact("Complete", health.complete() ? "yes" : "no, see below");
     return text + top_rows_text(report) + coverage_text(report.reader) +
-           unmatched_text(report.unmatched_module_count) + health_text(health) + stopped_text(report.reader) +
-           value_reads_text(report.value_reads, report.paths);
+           unmatched_text(report.unmatched_module_count) + health_text(health) +
+           stopped_text(report.reader) + value_reads_text(report.value_reads, report.paths);
 }
 
 }  // namespace peakline::report

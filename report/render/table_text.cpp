@@ -122,8 +122,8 @@ std::string table_text(const TableReport& report) {
         text += "...\n";
     }
     return text + devices_text(report.result) + coverage_text(report.reader) +
-           unmatched_text(report.unmatched_module_count) + health_text(report.result.health) + stopped_text(report.reader) +
-           value_reads_text(report.value_reads, report.paths);
+           unmatched_text(report.unmatched_module_count) + health_text(report.result.health) +
+           stopped_text(report.reader) + value_reads_text(report.value_reads, report.paths);
 }
 
 }  // namespace peakline::report

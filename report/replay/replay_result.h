@@ -103,7 +103,7 @@ struct ReplayResult {
     DeviceTotals chosen;                      // the device (or sum) the blocks are about
     bool is_sum = false;
     LiveBlocks blocks;
-    PhaseTable phases;  // with Detail::kBlocks
+    PhaseTable phases;                   // with Detail::kBlocks
     std::vector<ValueRead> value_reads;  // of a simulated run
     TraceHealth health;
 };

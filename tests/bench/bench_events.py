@@ -44,7 +44,11 @@ def command_for(mode: str, trace: Path) -> list[str]:
 
 
 def run_mode(mode: str, trace: Path) -> dict:
-    result = subprocess.run(command_for(mode, trace), capture_output=True, text=True, check=False)
+    # The simulated GPU's watch over values observes every operator: its cost is not recording's.
+    environment = {**os.environ, "PEAKLINE_SIM_COMPANION": ""}
+    result = subprocess.run(
+        command_for(mode, trace), env=environment, capture_output=True, text=True, check=False
+    )
     if result.returncode != 0:
         sys.exit(f"{mode} failed:\n{result.stderr[-2000:]}")
     return json.loads(result.stdout.strip().splitlines()[-1])

@@ -403,6 +403,9 @@ def _joined(first: str, rest: str | None) -> str:
 
 
 def _values_companion(plan: Plan, torch: TorchInstallation) -> str:
+    # Set and empty: without it operators are not watched, which benchmarks need.
+    if "PEAKLINE_SIM_COMPANION" in plan.environment:
+        return plan.environment["PEAKLINE_SIM_COMPANION"]
     try:
         return str(ensure_values_companion(torch))
     except BuildError as error:
