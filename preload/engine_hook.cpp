@@ -1,7 +1,5 @@
 #include "engine_hook.h"
 
-#include <dlfcn.h>
-
 #include "got_patch.h"
 
 namespace peakline::preload {
@@ -46,8 +44,7 @@ void* execute_hook(void* result,
 
 void hook_engine(const torch_part::Host& host) {
     if (g_real_execute == nullptr) {
-        void* library = dlopen("libtorch_cpu.so", RTLD_NOLOAD | RTLD_LAZY);
-        void* found = library != nullptr ? dlsym(library, kExecuteSymbol) : nullptr;
+        void* found = find_in_loaded("libtorch_cpu.so", kExecuteSymbol);
         if (found == nullptr) {
             return;
         }

@@ -4,6 +4,7 @@
 #include <cstdint>
 #include <cstring>
 
+#include <dlfcn.h>
 #include <elf.h>
 #include <link.h>
 #include <sys/mman.h>
@@ -157,6 +158,11 @@ int redirect_imports(const char* symbol,
     Request request{symbol, library_filter, replacement, previous, 0};
     dl_iterate_phdr(visit, &request);
     return request.changed;
+}
+
+void* find_in_loaded(const char* library, const char* symbol) {
+    void* handle = dlopen(library, RTLD_NOLOAD | RTLD_LAZY);
+    return handle != nullptr ? dlsym(handle, symbol) : nullptr;
 }
 
 }  // namespace peakline::preload

@@ -14,4 +14,8 @@ int redirect_imports(const char* symbol,
                      void* replacement,
                      void** previous = nullptr);
 
+// The address of `symbol` as `library` (its file name) sees it, or nullptr when that library is not
+// loaded or does not have it. Loads nothing.
+void* find_in_loaded(const char* library, const char* symbol);
+
 }  // namespace peakline::preload

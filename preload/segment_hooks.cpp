@@ -3,8 +3,6 @@
 #include <atomic>
 #include <new>
 
-#include <dlfcn.h>
-
 #include "allocator/capture/thread_state.h"
 #include "allocator/record/live_set.h"
 #include "allocator/record/recorder.h"
@@ -39,15 +37,14 @@ Segments* g_segments = nullptr;
 // relaxed: written and compared under torch's lock of the device, or by a hint that may be wrong.
 std::atomic<uint64_t> g_reserved_bytes[record::kMaxDevices];
 std::atomic<bool> g_wants_tracker{false};
+// The same; and a block that may be freed deferred exists only after it was set.
 std::atomic<bool> g_has_tracker{false};
 
-uint64_t stream_of(uint32_t device) {
+uint32_t stream_of_segment(uint32_t device) {
     const capture::ThreadState* state = capture::g_thread_state;
-    if (state != nullptr && state->pending.active &&
-        state->pending.stream != torch_part::kCurrentStream) {
-        return state->pending.stream;
-    }
-    return g_part->current_stream != nullptr ? g_part->current_stream(static_cast<int>(device)) : 0;
+    const bool is_for_block = state != nullptr && state->pending.active;
+    return stream_of(
+        *g_part, is_for_block ? state->pending.stream : torch_part::kCurrentStream, device);
 }
 
 void record_segment(format::SegmentAction action, const LiveBlock& segment) {
@@ -68,7 +65,7 @@ int malloc_hook(void** address, size_t bytes) {
     segment.address = reinterpret_cast<uint64_t>(*address);
     segment.block_bytes = bytes;
     segment.device = static_cast<uint8_t>(device);
-    segment.context = Recorder::instance().table().intern_stream(stream_of(device));
+    segment.context = stream_of_segment(device);
     g_reserved_bytes[device].fetch_add(bytes, std::memory_order_relaxed);
     {
         const record::LockGuard guard(g_segments->lock);
@@ -104,18 +101,14 @@ void want_tracker() {
                           std::memory_order_relaxed);
 }
 
-void* find_symbol(const char* library, const char* symbol) {
-    void* handle = dlopen(library, RTLD_NOLOAD | RTLD_LAZY);
-    return handle != nullptr ? dlsym(handle, symbol) : nullptr;
-}
-
 // By the handle of libc10_cuda: the runtime it is linked to answers. Somebody else may stand
 // before that one: see redirect().
 bool find_real_functions() {
-    g_real_malloc = reinterpret_cast<MallocFunction>(find_symbol("libc10_cuda.so", "cudaMalloc"));
-    g_real_free = reinterpret_cast<FreeFunction>(find_symbol("libc10_cuda.so", "cudaFree"));
+    g_real_malloc =
+        reinterpret_cast<MallocFunction>(find_in_loaded("libc10_cuda.so", "cudaMalloc"));
+    g_real_free = reinterpret_cast<FreeFunction>(find_in_loaded("libc10_cuda.so", "cudaFree"));
     g_current_device = reinterpret_cast<CurrentDeviceFunction>(
-        find_symbol("libc10_cuda.so", kCurrentDeviceSymbol));
+        find_in_loaded("libc10_cuda.so", kCurrentDeviceSymbol));
     return g_real_malloc != nullptr && g_real_free != nullptr && g_current_device != nullptr;
 }
 
@@ -158,10 +151,27 @@ void hook_segment_imports(const torch_part::Part& part) {
     }
 }
 
-void count_mapped(uint32_t device, int64_t bytes) {
-    if (device < record::kMaxDevices) {
-        g_reserved_bytes[device].fetch_add(static_cast<uint64_t>(bytes), std::memory_order_relaxed);
+uint32_t stream_of(const torch_part::Part& part, uint64_t handle, uint32_t device) {
+    if (handle == torch_part::kCurrentStream) {
+        handle = part.current_stream != nullptr ? part.current_stream(static_cast<int>(device)) : 0;
     }
+    return Recorder::instance().table().intern_stream(handle);
+}
+
+void record_mapped_segment(
+    uint32_t action, int device, void* stream, uint64_t address, uint64_t bytes) {
+    const auto what = static_cast<format::SegmentAction>(action);
+    const auto index = static_cast<uint32_t>(device);
+    if (index < record::kMaxDevices) {
+        g_reserved_bytes[index].fetch_add(what == format::SegmentAction::kMap ? bytes : -bytes,
+                                          std::memory_order_relaxed);
+    }
+    Recorder& recorder = Recorder::instance();
+    recorder.record_segment(what,
+                            index,
+                            recorder.table().intern_stream(reinterpret_cast<uint64_t>(stream)),
+                            address,
+                            bytes);
 }
 
 void check_reserved(uint32_t device, uint64_t reserved_bytes) {
@@ -180,6 +190,10 @@ bool wants_tracker() {
 void tracker_is_attached() {
     g_has_tracker.store(true, std::memory_order_relaxed);
     g_wants_tracker.store(false, std::memory_order_relaxed);
+}
+
+bool has_tracker() {
+    return g_has_tracker.load(std::memory_order_relaxed);
 }
 
 void prepare_fork_segments() {

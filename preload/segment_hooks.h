@@ -12,8 +12,12 @@ namespace peakline::preload {
 // Redirects the two imports. Where there are none (a static runtime), a tracker is wanted.
 void hook_segment_imports(const torch_part::Part& part);
 
-// A segment that the tracker told: expandable segments grow and shrink in place.
-void count_mapped(uint32_t device, int64_t bytes);
+// Id of a stream handle, or of the stream that is current on this thread (kCurrentStream).
+uint32_t stream_of(const torch_part::Part& part, uint64_t handle, uint32_t device);
+
+// A segment that the tracker told (kMap, kUnmap): expandable segments grow and shrink in place.
+void record_mapped_segment(
+    uint32_t action, int device, void* stream, uint64_t address, uint64_t bytes);
 
 // `reserved_bytes`: torch's own total, at a block. Where it is not that of the segments seen, some
 // come from elsewhere and a tracker is wanted. A few nanoseconds; any lock may be held.
@@ -21,6 +25,7 @@ void check_reserved(uint32_t device, uint64_t reserved_bytes);
 // True at most until the tracker was attached.
 bool wants_tracker();
 void tracker_is_attached();
+bool has_tracker();
 
 void prepare_fork_segments();
 void parent_after_fork_segments();

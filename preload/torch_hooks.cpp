@@ -4,7 +4,6 @@
 #include <cstring>
 #include <new>
 
-#include <dlfcn.h>
 #include <unistd.h>
 
 #define XXH_INLINE_ALL
@@ -49,21 +48,10 @@ SequenceFunction g_real_sequence = nullptr;
 ThreadIdFunction g_autograd_thread_id = nullptr;
 record::RawStackCache* g_operator_names = nullptr;
 torch_part::Part g_part;
-// relaxed: a block that may be freed deferred exists only after it was set.
-std::atomic<bool> g_has_tracker{false};
 
 uint32_t context_now(Recorder& recorder, ThreadState& state) {
     return recorder.is_tracing() ? capture::capture_context(recorder.table(), state)
                                  : recorder.untraced_context();
-}
-
-// Id of a stream handle, or of the stream that is current on this thread.
-uint32_t stream_of(Recorder& recorder, uint64_t handle, uint32_t device) {
-    if (handle == torch_part::kCurrentStream) {
-        handle =
-            g_part.current_stream == nullptr ? 0 : g_part.current_stream(static_cast<int>(device));
-    }
-    return recorder.table().intern_stream(handle);
 }
 
 void record_reported_block(void* address, uint64_t bytes, uint64_t total, uint32_t device) {
@@ -76,12 +64,12 @@ void record_reported_block(void* address, uint64_t bytes, uint64_t total, uint32
     if (state->pending.active) {
         event.context = state->pending.context;
         event.requested_bytes = state->pending.requested_bytes;
-        event.stream = stream_of(recorder, state->pending.stream, device);
+        event.stream = stream_of(g_part, state->pending.stream, device);
         state->pending.recorded = true;
     } else {
         // Observed only, or made inside the allocator (a graph pool being restored).
         event.context = context_now(recorder, *state);
-        event.stream = stream_of(recorder, torch_part::kCurrentStream, device);
+        event.stream = stream_of(g_part, torch_part::kCurrentStream, device);
     }
     if (state->traced.address == event.address) {
         event.requested_bytes = state->traced.requested_bytes;
@@ -98,8 +86,7 @@ void record_reported_free(void* address, uint64_t total, uint32_t device) {
     const auto freed = reinterpret_cast<uint64_t>(address);
     // With a tracker, the completion of an ordinary free was told just before; when it was not,
     // the block still waits for another stream.
-    const bool completed = state == nullptr || !g_has_tracker.load(std::memory_order_relaxed) ||
-                           state->completed_address == freed;
+    const bool completed = state == nullptr || !has_tracker() || state->completed_address == freed;
     recorder.record_free(freed,
                          device,
                          completed ? Recorder::FreeKind::kCompleted : Recorder::FreeKind::kDeferred,
@@ -184,11 +171,6 @@ void block_freed(void* address, int) {
     }
 }
 
-void tracker_attached() {
-    tracker_is_attached();
-    g_has_tracker.store(true, std::memory_order_relaxed);
-}
-
 void traced_alloc(uint64_t address, uint64_t requested_bytes, void* stream) {
     ThreadState* state = capture::thread_state(Recorder::instance().table());
     if (state != nullptr) {
@@ -205,19 +187,6 @@ void free_completed(uint64_t address) {
     }
     // Only a block given up earlier is waiting for this.
     recorder.record_free_completed(address);
-}
-
-void segment(uint32_t action, int device, void* stream, uint64_t address, uint64_t bytes) {
-    Recorder& recorder = Recorder::instance();
-    const auto what = static_cast<format::SegmentAction>(action);
-    const auto change = static_cast<int64_t>(bytes);
-    count_mapped(static_cast<uint32_t>(device),
-                 what == format::SegmentAction::kMap ? change : -change);
-    recorder.record_segment(what,
-                            static_cast<uint32_t>(device),
-                            recorder.table().intern_stream(reinterpret_cast<uint64_t>(stream)),
-                            address,
-                            bytes);
 }
 
 void out_of_memory(int device, uint64_t requested_bytes, uint64_t device_free_bytes) {
@@ -287,17 +256,12 @@ void end_scope(const char* name) {
     }
 }
 
-void* find_in(const char* library, const char* symbol) {
-    void* handle = dlopen(library, RTLD_NOLOAD | RTLD_LAZY);
-    return handle != nullptr ? dlsym(handle, symbol) : nullptr;
-}
-
 bool find_real_functions(const char** reason) {
-    g_real_report = reinterpret_cast<ReportFunction>(find_in("libc10.so", kReportSymbol));
+    g_real_report = reinterpret_cast<ReportFunction>(find_in_loaded("libc10.so", kReportSymbol));
     g_real_sequence =
-        reinterpret_cast<SequenceFunction>(find_in("libtorch_cpu.so", kSequenceSymbol));
+        reinterpret_cast<SequenceFunction>(find_in_loaded("libtorch_cpu.so", kSequenceSymbol));
     g_autograd_thread_id =
-        reinterpret_cast<ThreadIdFunction>(find_in("libtorch_cpu.so", kThreadIdSymbol));
+        reinterpret_cast<ThreadIdFunction>(find_in_loaded("libtorch_cpu.so", kThreadIdSymbol));
     if (g_real_report == nullptr) {
         *reason = "c10::reportMemoryUsageToProfiler is not in libc10.so";
         return false;
@@ -312,10 +276,10 @@ const torch_part::Host& torch_host() {
                                        begin_alloc,
                                        end_alloc,
                                        block_freed,
-                                       tracker_attached,
+                                       tracker_is_attached,
                                        traced_alloc,
                                        free_completed,
-                                       segment,
+                                       record_mapped_segment,
                                        out_of_memory,
                                        begin_node,
                                        end_node,

@@ -7,6 +7,7 @@
 #include <dlfcn.h>
 #include <unistd.h>
 
+#include "got_patch.h"
 #include "torch_hooks.h"
 
 namespace peakline::preload {
@@ -119,8 +120,7 @@ Backend backend_of(Installed& state) {
 }  // namespace
 
 bool find_torch_version(char* version, size_t room) {
-    void* library = dlopen("libc10_cuda.so", RTLD_NOLOAD | RTLD_LAZY);
-    void* allocator = library != nullptr ? dlsym(library, kAllocatorSymbol) : nullptr;
+    void* allocator = find_in_loaded("libc10_cuda.so", kAllocatorSymbol);
     Dl_info info{};
     if (allocator == nullptr || dladdr(allocator, &info) == 0) {
         return false;
