@@ -61,6 +61,16 @@ uint64_t shape_hash(const AllocEvent& event) {
     return mixed >> 40U;
 }
 
+// What an inline allocation, a class and a block of a checkpoint have in common.
+unsigned char* put_shape(unsigned char* out, const AllocEvent& event) {
+    out = format::put_uv(out, event.context);
+    out = format::put_uv(out, event.device);
+    out = format::put_uv(out, event.stream);
+    out = format::put_uv(out, event.requested_bytes);
+    return format::put_uv(
+        out, format::zigzag(static_cast<int64_t>(event.block_bytes - event.requested_bytes)));
+}
+
 bool is_same_shape(const AllocEvent& one, const AllocEvent& other) {
     return one.requested_bytes == other.requested_bytes && one.block_bytes == other.block_bytes &&
            one.context == other.context && one.stream == other.stream && one.device == other.device;
@@ -306,12 +316,7 @@ uint32_t TraceWriter::class_of(const AllocEvent& event) {
     uint32_t& class_count = emitted_[static_cast<size_t>(DefType::kClass)];
     if (slot.class_id == 0 && class_count < (recycles() ? kMaxClassesOfBounded : kMaxClasses)) {
         unsigned char body[5 * format::kMaxVarintBytes];
-        unsigned char* out = format::put_uv(body, event.context);
-        out = format::put_uv(out, event.device);
-        out = format::put_uv(out, event.stream);
-        out = format::put_uv(out, event.requested_bytes);
-        out = format::put_uv(
-            out, format::zigzag(static_cast<int64_t>(event.block_bytes - event.requested_bytes)));
+        const unsigned char* const out = put_shape(body, event);
         if (put_definition(DefType::kClass, body, static_cast<size_t>(out - body))) {
             slot.class_id = ++class_count;
         }
@@ -336,12 +341,7 @@ void TraceWriter::put_alloc(const AllocEvent& event, uint64_t tick, uint64_t liv
     if (class_id != 0) {
         out = format::put_uv(out, class_id);
     } else {
-        out = format::put_uv(out, event.context);
-        out = format::put_uv(out, event.device);
-        out = format::put_uv(out, event.stream);
-        out = format::put_uv(out, event.requested_bytes);
-        out = format::put_uv(
-            out, format::zigzag(static_cast<int64_t>(event.block_bytes - event.requested_bytes)));
+        out = put_shape(out, event);
     }
     out = format::put_address(out, event.address, last_address_);
     last_address_ = event.address;
@@ -455,12 +455,7 @@ void TraceWriter::begin_checkpoint(const CheckpointState& state) {
 void TraceWriter::put_baseline_block(const AllocEvent& event, uint64_t back, uint32_t flags) {
     unsigned char body[8 * format::kMaxVarintBytes];
     unsigned char* out = format::put_uv(body, back);
-    out = format::put_uv(out, event.context);
-    out = format::put_uv(out, event.device);
-    out = format::put_uv(out, event.stream);
-    out = format::put_uv(out, event.requested_bytes);
-    out = format::put_uv(
-        out, format::zigzag(static_cast<int64_t>(event.block_bytes - event.requested_bytes)));
+    out = put_shape(out, event);
     out = format::put_address(out, event.address, baseline_address_);
     baseline_address_ = event.address;
     out = format::put_uv(out, flags);
