@@ -14,6 +14,7 @@ import shutil
 import subprocess
 import sys
 import tempfile
+from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
 from pathlib import Path
@@ -125,21 +126,10 @@ def torch_part_path(torch: TorchInstallation) -> Path:
 
 def ensure_torch_part(torch: TorchInstallation) -> Path:
     """Build the delegating allocator for this torch unless it is there; return its path."""
-    target = torch_part_path(torch)
     sources = sorted((source_root() / "allocator" / "torch").iterdir())
     sources.append(source_root() / "allocator" / "record" / "trace_format.h")
-    stamp = _digest(sources, torch.version)
-    stamp_file = target.with_suffix(".stamp")
-    if target.exists() and stamp_file.exists() and stamp_file.read_text() == stamp:
-        return target
-    _say(f"compiling the allocator part for torch {torch.version} (once, about 10 s)")
-    target.parent.mkdir(parents=True, exist_ok=True)
-    with tempfile.TemporaryDirectory(dir=target.parent) as scratch:
-        built = _compile_torch_part(torch, Path(scratch))
-        # Two processes may build at once: the rename is atomic, and both built the same.
-        built.replace(target)
-        stamp_file.write_text(stamp)
-    return target
+    what = f"the allocator part for torch {torch.version} (once, about 10 s)"
+    return _ensure_built(torch_part_path(torch), sources, torch, what, _compile_torch_part)
 
 
 def ensure_values_companion(torch: TorchInstallation) -> Path:
@@ -148,14 +138,27 @@ def ensure_values_companion(torch: TorchInstallation) -> Path:
     folder = source_root() / "preload" / "simulated"
     sources = [file for file in sorted(folder.iterdir()) if file.stem != "file_guard"]
     sources.append(source_root() / "preload" / "peakline_api.h")
+    what = f"the values of the simulated GPU for torch {torch.version} (once, about 30 s)"
+    return _ensure_built(target, sources, torch, what, _compile_companion)
+
+
+def _ensure_built(
+    target: Path,
+    sources: list[Path],
+    torch: TorchInstallation,
+    what: str,
+    compile_into: Callable[[TorchInstallation, Path], Path],
+) -> Path:
+    """Compile ``what`` into ``target`` unless it stands there, made of these very sources."""
     stamp = _digest(sources, torch.version)
     stamp_file = target.with_suffix(".stamp")
     if target.exists() and stamp_file.exists() and stamp_file.read_text() == stamp:
         return target
-    _say(f"compiling the values of the simulated GPU for torch {torch.version} (once, about 30 s)")
+    _say(f"compiling {what}")
     target.parent.mkdir(parents=True, exist_ok=True)
     with tempfile.TemporaryDirectory(dir=target.parent) as scratch:
-        _compile_companion(torch, folder, Path(scratch)).replace(target)
+        # Two processes may build at once: the rename is atomic, and both built the same.
+        compile_into(torch, Path(scratch)).replace(target)
         stamp_file.write_text(stamp)
     return target
 
@@ -261,53 +264,57 @@ def _feature_macros(torch: TorchInstallation) -> list[str]:
 
 
 def _compile_torch_part(torch: TorchInstallation, scratch: Path) -> Path:
-    compiler = os.environ.get("CXX", "g++")
-    if shutil.which(compiler) is None:
-        raise BuildError(f"no C++ compiler ({compiler}): apt-get install g++, or set CXX")
-    flags = ["-std=c++20", "-O2", "-g", "-fPIC", "-fvisibility=hidden", f"-I{source_root()}"]
-    flags += _include_folders(torch) + _feature_macros(torch)
+    flags = ["-g", *_feature_macros(torch)]
     folder = source_root() / "allocator" / "torch"
     sources = [folder / f"{name}.cpp" for name in ("delegate", "install", "pluggable_install")]
-    objects = [scratch / f"{source.stem}.o" for source in sources]
-    classes = scratch / "delegate.class"
-    commands = [
-        [compiler, *flags, "-c", str(source), "-o", str(made)]
-        for source, made in zip(sources, objects, strict=True)
-    ]
-    commands.append(
-        [compiler, *flags, "-fsyntax-only", f"-fdump-lang-class={classes}", str(sources[0])]
-    )
-    with ThreadPoolExecutor(max_workers=2) as pool:
-        list(pool.map(lambda command: _run(command, torch), commands))
-    _check_every_slot_is_ours(classes, torch)
+    libraries = ["-lc10", "-lc10_cuda", "-ltorch_cpu", "-ltorch_cuda"]
     built = scratch / "libpeakline_torch.so"
-    link = [compiler, "-shared", "-o", str(built), *map(str, objects), f"-L{torch.folder / 'lib'}"]
-    _run([*link, "-lc10", "-lc10_cuda", "-ltorch_cpu", "-ltorch_cuda"], torch)
+    _compile_library(torch, sources, flags, built, libraries)
+    classes = scratch / "delegate.class"
+    dump = ["-fsyntax-only", f"-fdump-lang-class={classes}", str(sources[0])]
+    _run([*_compiler(torch), *flags, *dump], torch)
+    _check_every_slot_is_ours(classes, torch)
     return built
 
 
-def _compile_companion(torch: TorchInstallation, folder: Path, scratch: Path) -> Path:
+def _compile_companion(torch: TorchInstallation, scratch: Path) -> Path:
+    folder = source_root() / "preload" / "simulated"
+    names = ("companion", "guessed_reads", "operator_info", "small_operators")
+    sources = [folder / f"{name}.cpp" for name in names]
+    built = scratch / "libpeakline_values.so"
+    # NDEBUG as torch's own build: its headers check otherwise what only a debug build has set.
+    flags = ["-DNDEBUG", f"-I{folder}"]
+    _compile_library(torch, sources, flags, built, ["-lc10", "-ltorch_cpu", "-ldl"])
+    return built
+
+
+def _compiler(torch: TorchInstallation) -> list[str]:
+    """The compiler and the flags of every source that includes headers of torch."""
     compiler = os.environ.get("CXX", "g++")
     if shutil.which(compiler) is None:
         raise BuildError(f"no C++ compiler ({compiler}): apt-get install g++, or set CXX")
-    # NDEBUG as torch's own build: its headers check otherwise what only a debug build has set.
-    flags = ["-std=c++20", "-O2", "-fPIC", "-fvisibility=hidden", "-DNDEBUG"]
-    flags += [f"-I{source_root()}", *_include_folders(torch), f"-I{folder}"]
-    sources = [
-        folder / f"{name}.cpp"
-        for name in ("companion", "guessed_reads", "operator_info", "small_operators")
-    ]
-    objects = [scratch / f"{source.stem}.o" for source in sources]
+    flags = ["-std=c++20", "-O2", "-fPIC", "-fvisibility=hidden", f"-I{source_root()}"]
+    return [compiler, *flags, *_include_folders(torch)]
+
+
+def _compile_library(
+    torch: TorchInstallation,
+    sources: list[Path],
+    flags: list[str],
+    built: Path,
+    libraries: list[str],
+) -> None:
+    """Make the shared library ``built`` of ``sources``, with objects beside it."""
+    objects = [built.parent / f"{source.stem}.o" for source in sources]
+    command = [*_compiler(torch), *flags]
     commands = [
-        [compiler, *flags, "-c", str(source), "-o", str(made)]
+        [*command, "-c", str(source), "-o", str(made)]
         for source, made in zip(sources, objects, strict=True)
     ]
     with ThreadPoolExecutor(max_workers=2) as pool:
         list(pool.map(lambda command: _run(command, torch), commands))
-    built = scratch / "libpeakline_values.so"
-    link = [compiler, "-shared", "-o", str(built), *map(str, objects), f"-L{torch.folder / 'lib'}"]
-    _run([*link, "-lc10", "-ltorch_cpu", "-ldl"], torch)
-    return built
+    folder = f"-L{torch.folder / 'lib'}"
+    _run([command[0], "-shared", "-o", str(built), *map(str, objects), folder, *libraries], torch)
 
 
 def _run(command: list[str], torch: TorchInstallation) -> None:
