@@ -242,14 +242,25 @@ void record_scope(format::ScopeAction action, const char* name) {
     }
 }
 
+// The engine is followed while nothing is traced, too: its end must find its begin.
+void follow_engine(const char* name, void (*follow)(ThreadState&)) {
+    ThreadState* state =
+        name == kEngineScope ? capture::thread_state(Recorder::instance().table()) : nullptr;
+    if (state != nullptr) {
+        follow(*state);
+    }
+}
+
 void begin_scope(const char* name) {
     record_scope(format::ScopeAction::kBegin, name);
+    follow_engine(name, capture::begin_engine);
 }
 
 // After a step gradients and optimizer state are all there, and may be looked at on the thread
 // that made the step.
 void end_scope(const char* name) {
     constexpr char kStep[] = "Optimizer.step#";
+    follow_engine(name, capture::end_engine);
     record_scope(format::ScopeAction::kEnd, name);
     if (strncmp(name, kStep, sizeof kStep - 1) == 0 && gettid() == getpid()) {
         capture::object_side().request_safe_point(kAfterOptimizerStep);

@@ -97,8 +97,32 @@ void end_node(ThreadState& state) {
         return;
     }
     --state.node_depth;
+    if (state.node_depth >= kMaxNodeDepth) {
+        return;
+    }
+    state.last_node = state.nodes[state.node_depth];
+    if (state.node_depth > 0 && state.nodes[state.node_depth - 1].is_engine) {
+        RunningNode& engine = state.nodes[state.node_depth - 1];
+        engine = state.last_node;
+        engine.is_engine = true;
+    }
+}
+
+void begin_engine(ThreadState& state) {
+    if (state.node_depth == 0) {
+        return;
+    }
     if (state.node_depth < kMaxNodeDepth) {
-        state.last_node = state.nodes[state.node_depth];
+        state.nodes[state.node_depth] = state.nodes[state.node_depth - 1];
+        state.nodes[state.node_depth].is_engine = true;
+    }
+    ++state.node_depth;
+}
+
+// Nodes and engines nest: above a running node this one is on top.
+void end_engine(ThreadState& state) {
+    if (state.node_depth > 0) {
+        --state.node_depth;
     }
 }
 

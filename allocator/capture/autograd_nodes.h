@@ -29,6 +29,10 @@ void begin_node(ThreadState& state,
                 uint64_t sequence);
 void end_node(ThreadState& state);
 
+// The engine starts or ends on this thread; within a node its sums are not that node's.
+void begin_engine(ThreadState& state);
+void end_engine(ThreadState& state);
+
 // The node that owns what this thread allocates now: the running one, or, on a thread of the engine
 // or one without Python frames, the one that ended last: the engine sums its outputs after it, and
 // hooks of tensors run between two nodes.

@@ -12,7 +12,8 @@
 namespace peakline::capture {
 
 inline constexpr size_t kMaxNativeFrames = 512;
-inline constexpr size_t kMaxNodeDepth = 64;
+// Two for each engine within another; torch itself leaves a thread at 60 of them.
+inline constexpr size_t kMaxNodeDepth = 128;
 
 struct SequenceRing;
 
@@ -20,6 +21,9 @@ struct SequenceRing;
 struct RunningNode {
     uint32_t forward_node = 0;
     uint32_t operator_name = 0;
+    // A run of the engine within a node (reentrant checkpointing), not a node: stands for the node
+    // that ended last in it.
+    bool is_engine = false;
 };
 
 // What is known before the allocator takes its lock, used when it reports the block.

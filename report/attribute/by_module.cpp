@@ -24,18 +24,20 @@ struct Owner {
     bool through_forward = false;
 };
 
-Owner owner_of(const Definitions& definitions, const BlockGroup& block) {
+Owner owner_of(const StackLookup& stacks, const BlockGroup& block) {
+    const Definitions& definitions = stacks.definitions();
     const uint32_t told = definitions.tensor(block.tensor).instance;
     if (told != 0) {
         return {told, false};
     }
-    const Context& context = definitions.contexts[block.context];
+    const OwnedStack stack = stacks.owned_stack(block.context);
     // A module that runs during the backward pass is one that is computed again.
-    const uint32_t running = innermost_instance(definitions, context.python_node);
+    const uint32_t running = innermost_instance(definitions, stack.node);
     if (running != 0) {
-        return {running, false};
+        return {running, stack.through_forward};
     }
-    const uint32_t forward = innermost_instance(definitions, context.forward_node);
+    const uint32_t forward =
+        innermost_instance(definitions, definitions.contexts[block.context].forward_node);
     return {forward, forward != 0};
 }
 
@@ -43,7 +45,7 @@ Owner owner_of(const Definitions& definitions, const BlockGroup& block) {
 
 Placement place_by_module(StackLookup& stacks, const BlockGroup& block) {
     const Definitions& definitions = stacks.definitions();
-    const Owner owner = owner_of(definitions, block);
+    const Owner owner = owner_of(stacks, block);
     if (owner.instance != 0) {
         Placement placement = named_placement(module_name(
             definitions, owner.instance, stacks.modules(), stacks.has_several_models()));

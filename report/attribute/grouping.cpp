@@ -17,6 +17,8 @@ constexpr Grouping kGroupings[] = {
     {"tensor", place_by_tensor, false, true},
     {"op", place_by_op},
     {"raw-op", place_by_raw_op},
+    {"node", place_by_node},
+    {"node-stack", place_by_node_stack},
     {"phase", place_by_phase, false, false, phase_facet},
     {"step", place_by_step, false, false, step_facet, true},
     {"category", place_by_category, false, false, category_facet, true},

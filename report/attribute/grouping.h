@@ -42,6 +42,8 @@ Placement place_by_module(StackLookup& stacks, const BlockGroup& block);
 Placement place_by_tensor(StackLookup& stacks, const BlockGroup& block);
 Placement place_by_op(StackLookup& stacks, const BlockGroup& block);
 Placement place_by_raw_op(StackLookup& stacks, const BlockGroup& block);
+Placement place_by_node(StackLookup& stacks, const BlockGroup& block);
+Placement place_by_node_stack(StackLookup& stacks, const BlockGroup& block);
 Placement place_by_phase(StackLookup& stacks, const BlockGroup& block);
 Placement place_by_step(StackLookup& stacks, const BlockGroup& block);
 Placement place_by_category(StackLookup& stacks, const BlockGroup& block);

@@ -19,7 +19,7 @@ struct Label {
     std::string key;
     // Rows of code: the frame, or the frames from leaf to root. Otherwise empty.
     std::vector<Location> frames;
-    // Other rows: the text, such as "untraced".
+    // Other rows: the text, such as "untraced". With frames: what stands before them.
     std::string name;
 };
 

@@ -1,5 +1,7 @@
 #include "stack_lookup.h"
 
+#include <string_view>
+
 #include "phase_rules.h"
 
 namespace peakline::report {
@@ -11,9 +13,24 @@ const PhaseRules& StackLookup::phase_rules() {
     return *phase_rules_;
 }
 
+namespace {
+
+// The frame beneath which torch's engine works without Python: reentrant checkpointing calls it on
+// an engine's thread, and what belongs to no device runs on the thread of backward().
+constexpr std::string_view kEngineCall = "_engine_run_backward";
+
+bool is_engine_call(const Definitions& definitions, uint32_t python_node) {
+    const PythonFrame& leaf =
+        definitions.python_frames[definitions.python_nodes[python_node].frame];
+    return definitions.text(leaf.name) == kEngineCall;
+}
+
+}  // namespace
+
 OwnedStack StackLookup::owned_stack(uint32_t context_id) const {
     const Context& context = definitions_.contexts[context_id];
-    if (context.python_node == 0 && context.forward_node != 0) {
+    if (context.forward_node != 0 &&
+        (context.python_node == 0 || is_engine_call(definitions_, context.python_node))) {
         return {context.forward_node, true};
     }
     return {context.python_node, false};

@@ -19,10 +19,7 @@ std::string display_path(const PathDisplay& display, const std::string& path) {
 }
 
 std::string label_text(const PathDisplay& display, const Label& label) {
-    if (label.frames.empty()) {
-        return label.name;
-    }
-    std::string text;
+    std::string text = label.name;
     for (const Location& location : label.frames) {
         text += text.empty() ? "" : " <- ";
         text += display_path(display, location.file);

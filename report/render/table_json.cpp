@@ -22,7 +22,7 @@ void put_row(JsonWriter& json, const TableReport& report, const TableRow& row) {
     } else {
         put_location(json, row.label.frames.front());
     }
-    if (report.selection.by == "stack") {
+    if (report.selection.by == "stack" || report.selection.by == "node-stack") {
         json.key("stack").begin_array();
         for (const Location& location : row.label.frames) {
             put_location(json, location);

@@ -47,7 +47,8 @@ def add_grouping_arguments(parser: argparse.ArgumentParser) -> None:
         default="line",
         help="group rows by line, function, file, stack, module (instance, as in"
         " named_modules()), tensor (parameter, gradient, ... by name), op (operator of torch),"
-        " phase (forward, backward, ...), step, category (parameter, activation, ...), lifetime"
+        " node (of the backward pass, with its forward line), phase (forward, backward, ...),"
+        " step, category (parameter, activation, ...), lifetime"
         " (how long blocks are held), freed-by (who freed them), thread, stream or device"
         " (default: line)",
     )

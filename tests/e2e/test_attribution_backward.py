@@ -1,0 +1,78 @@
+"""The forward line behind every byte of the backward pass.
+
+The oracles are anomaly mode, which keeps the forward stack of each node, with torch's counters
+around each node, and programs whose forward lines have gradients of a size of their own.
+"""
+
+from __future__ import annotations
+
+import json
+from typing import Any
+
+import pytest
+from conftest import Lab, Run
+from test_attribution_models import MODELS
+
+NOT_BACKWARD = "not made in the backward pass"
+
+
+def bytes_by_node(lab: Lab, run: Run, by: str) -> dict[str, tuple[int, int]]:
+    """Bytes and number of all allocations of the backward pass, by the key of their rows."""
+    stats = json.loads(lab.report("stats", run.trace, "--json", "--by", by, "--full-paths"))
+    rows = {row["key"]: (row["bytes"], row["count"]) for row in stats["by_bytes"]}
+    assert rows.pop(NOT_BACKWARD)[0] > 0
+    return rows
+
+
+def test_every_node_has_the_stack_that_anomaly_mode_records(lab: Lab) -> None:
+    pytest.importorskip("transformers")
+    pytest.importorskip("torchvision")
+    run = lab.once("anomaly_nodes.py")
+    said = run.said
+    texts = [
+        "".join(f" <- {file}:{line} ({name})" for file, line, name in stack)
+        for stack in said["stacks"]
+    ]
+    expected = {name + texts[stack]: (size, n) for name, stack, size, n in said["nodes"]}
+    assert len(expected) > 250
+    assert bytes_by_node(lab, run, "node-stack") == expected
+
+
+@pytest.mark.parametrize("model", MODELS)
+def test_of_1000_bytes_of_a_backward_pass_999_have_a_forward_line(lab: Lab, model: str) -> None:
+    rows = bytes_by_node(lab, lab.once(*MODELS[model]), "node")
+    with_line = sum(size for key, (size, _) in rows.items() if " <- " in key)
+    assert with_line >= 0.999 * sum(size for size, _ in rows.values()) > 0
+
+
+def backward_bytes_by_line(lab: Lab, run: Run, by: str) -> dict[int, int]:
+    options = ("--by", by, "--device", "all", "--frame", "user", "--at", "end")
+    table: dict[str, Any] = lab.table(run.trace, *options, "--measure", "requested")
+    rows = [row for row in table["rows"] if row["backward_bytes"]]
+    assert [row["bytes"] for row in rows if by == "node"] == [
+        row["backward_bytes"] for row in rows if by == "node"
+    ]
+    found: dict[int, int] = {}
+    for row in rows:
+        line = row["location"]["line"]
+        found[line] = found.get(line, 0) + row["backward_bytes"]
+    return found
+
+
+@pytest.mark.parametrize("device", ["h200", "h200x2"])
+def test_gradients_belong_to_the_node_of_their_forward_line(lab: Lab, device: str) -> None:
+    run = lab.once("awkward_lines.py", device=device)
+    if run.said["devices"] != int(device[5:] or 1):
+        pytest.skip("another number of devices")
+    expected = {int(line): size for line, size in run.said["gradients"].items()}
+    assert len(expected) == 11
+    assert backward_bytes_by_line(lab, run, "node") == expected
+
+
+def test_what_the_engine_makes_has_its_forward_line_and_a_hook_its_own(lab: Lab) -> None:
+    run = lab.once("awkward_lines.py", device="h200")
+    expected = {int(line): size for line, size in run.said["gradients"].items()}
+    for line, size in run.said["of_python"].items():
+        expected[int(line)] -= size
+    expected = {line: size for line, size in expected.items() if size}
+    assert backward_bytes_by_line(lab, run, "line") == expected

@@ -1,0 +1,97 @@
+// Which node owns what a thread allocates: nested nodes, sums between them, engines within nodes.
+#include "allocator/capture/autograd_nodes.h"
+
+#include <memory>
+
+#include <catch2/catch.hpp>
+
+using namespace peakline::capture;
+
+namespace {
+
+constexpr uint64_t kThread = 7;
+
+// Runs on a thread of the engine; node n has name n and was made by stack 100 + n.
+struct Engine {
+    Engine() {
+        state->is_engine_thread = true;
+        for (uint32_t number = 1; number < 100; ++number) {
+            remember_sequence(*state, kThread, number, 100 + number);
+        }
+    }
+    void begin(uint32_t number) { begin_node(*state, number, kThread, number); }
+    void run(uint32_t number) {
+        begin(number);
+        CHECK(owner() == number);
+        end_node(*state);
+    }
+    uint32_t owner() const {
+        const RunningNode node = owning_node(*state, true);
+        CHECK(node.forward_node == (node.operator_name == 0 ? 0 : 100 + node.operator_name));
+        return node.operator_name;
+    }
+    std::unique_ptr<ThreadState> state = std::make_unique<ThreadState>();
+};
+
+}  // namespace
+
+TEST_CASE("between two nodes the one that ended owns", "[capture]") {
+    Engine engine;
+    CHECK(engine.owner() == 0);
+    engine.run(1);
+    CHECK(engine.owner() == 1);
+    engine.run(2);
+    CHECK(engine.owner() == 2);
+}
+
+TEST_CASE("a node without number belongs to the line of the node before it", "[capture]") {
+    Engine engine;
+    engine.run(1);
+    begin_node(*engine.state, 50, 0, kNoSequence);
+    CHECK(owning_node(*engine.state, false).operator_name == 50);
+    CHECK(owning_node(*engine.state, false).forward_node == 101);
+}
+
+TEST_CASE("between two nodes of an engine within a node theirs is the memory", "[capture]") {
+    Engine engine;
+    engine.begin(1);
+    begin_engine(*engine.state);
+    CHECK(engine.owner() == 1);
+    engine.run(2);
+    CHECK(engine.owner() == 2);
+    engine.begin(3);
+    begin_engine(*engine.state);
+    engine.run(4);
+    CHECK(engine.owner() == 4);
+    end_engine(*engine.state);
+    CHECK(engine.owner() == 3);
+    end_node(*engine.state);
+    CHECK(engine.owner() == 3);
+    end_engine(*engine.state);
+    CHECK(engine.owner() == 1);
+    end_node(*engine.state);
+    CHECK(engine.owner() == 1);
+}
+
+TEST_CASE("an engine outside of all nodes changes nothing", "[capture]") {
+    Engine engine;
+    begin_engine(*engine.state);
+    engine.run(1);
+    end_engine(*engine.state);
+    CHECK(engine.owner() == 1);
+    CHECK(engine.state->node_depth == 0);
+}
+
+TEST_CASE("more nested engines than there is room for keep their order", "[capture]") {
+    Engine engine;
+    for (uint32_t number = 1; number < 90; ++number) {
+        engine.begin(number);
+        begin_engine(*engine.state);
+    }
+    for (uint32_t number = 89; number > 0; --number) {
+        end_engine(*engine.state);
+        end_node(*engine.state);
+    }
+    CHECK(engine.state->node_depth == 0);
+    CHECK(engine.owner() == 1);
+}
