@@ -1,0 +1,44 @@
+"""The operator behind every block, against torch's profiler, which watches the same run."""
+
+from __future__ import annotations
+
+import json
+
+import pytest
+from conftest import Lab, Run
+from test_attribution_models import MODELS
+
+
+@pytest.fixture(scope="module")
+def profiled(lab: Lab) -> Run:
+    pytest.importorskip("transformers")
+    pytest.importorskip("torchvision")
+    return lab.once("profiled_models.py")
+
+
+def bytes_by(lab: Lab, run: Run, by: str) -> dict[str, int]:
+    """Bytes of all allocations, by operator; the profiler knows no overloads."""
+    stats = json.loads(lab.report("stats", run.trace, "--json", "--by", by))
+    sums: dict[str, int] = {}
+    for row in stats["by_bytes"]:
+        name = row["key"].split(".")[0] if row["key"].startswith("aten::") else row["key"]
+        sums[name] = sums.get(name, 0) + row["bytes"]
+    return sums
+
+
+@pytest.mark.parametrize(("by", "seen"), [("raw-op", "innermost"), ("op", "asking")])
+def test_operators_of_models_in_training_are_the_profilers(
+    lab: Lab, profiled: Run, by: str, seen: str
+) -> None:
+    said = profiled.said
+    # The profiler saw every allocation of the run; so it may disagree with us about none.
+    assert sum(said[seen].values()) == said["total"]
+    assert len(said[seen]) > 30
+    assert bytes_by(lab, profiled, by) == said[seen]
+
+
+@pytest.mark.parametrize("model", MODELS)
+def test_of_1000_bytes_at_the_peak_999_have_an_operator(lab: Lab, model: str) -> None:
+    table = lab.table(lab.once(*MODELS[model]).trace, "--by", "op")
+    named = sum(row["bytes"] for row in table["rows"] if row["key"].startswith("aten::"))
+    assert named >= 0.999 * table["total_bytes"]
