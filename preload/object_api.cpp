@@ -75,4 +75,8 @@ PEAKLINE_EXPORT void peakline_safe_point(uint32_t reason) {
     object_side().run_safe_point(reason);
 }
 
+PEAKLINE_EXPORT void peakline_put_meta(const char* key, const char* value) {
+    Recorder::instance().put_meta(key, value, strlen(value));
+}
+
 }  // extern "C"

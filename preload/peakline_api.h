@@ -90,6 +90,8 @@ struct PeaklineToldTensor {
 // Returns how many addresses belong to no block.
 size_t peakline_tell_tensors(uint32_t kind, const PeaklineToldTensor* tensors, size_t count);
 void peakline_safe_point(uint32_t reason);
+// A fact about the run, for the open trace; the last one of a key counts.
+void peakline_put_meta(const char* key, const char* value);
 
 // Peak or present level of a device in bytes; measure: 0 allocated, 1 requested.
 uint64_t peakline_device_bytes(uint32_t device, uint32_t measure, int32_t peak);

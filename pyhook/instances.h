@@ -1,5 +1,5 @@
 // The modules seen in stacks, by address, and their ids in the trace. An address may serve a second
-// module when the first has died: whoever knows of the death (torch_objects.py holds weak
+// module when the first has died: whoever knows of the death (torch_objects/ holds weak
 // references) tells it, and the next stacks get a new id. See Note [Instances in stacks].
 // Slow path of a capture. Own leaf lock, mapped memory, never destroyed.
 #pragma once

@@ -160,7 +160,7 @@ PyObject* device_bytes(PyObject*, PyObject* arguments) {
     return PyLong_FromUnsignedLongLong(peakline_device_bytes(device, measure, peak));
 }
 
-// ---- objects of the program: for torch_objects.py ---------------------------------------------
+// ---- objects of the program: for torch_objects/ -----------------------------------------------
 
 uint64_t address_of(PyObject* object) {
     return reinterpret_cast<uint64_t>(object);
@@ -249,6 +249,16 @@ PyObject* safe_point(PyObject*, PyObject* reason) {
     Py_RETURN_NONE;
 }
 
+PyObject* put_meta(PyObject*, PyObject* arguments) {
+    const char* key = nullptr;
+    const char* value = nullptr;
+    if (!PyArg_ParseTuple(arguments, "ss", &key, &value)) {
+        return nullptr;
+    }
+    peakline_put_meta(key, value);
+    Py_RETURN_NONE;
+}
+
 PyObject* assume(PyObject*, PyObject* arguments) {
     const char* rule = nullptr;
     if (!PyArg_ParseTuple(arguments, "s", &rule)) {
@@ -288,6 +298,7 @@ PyMethodDef kMethods[] = {
     {"instance_died", instance_died, METH_O, "The object at this address is gone."},
     {"define_tensor", define_tensor, METH_VARARGS, "Id of (kind, name, detail, instance)."},
     {"tell_tensors", tell_tensors, METH_VARARGS, "Storages (kind, [address, tensor, ...])."},
+    {"put_meta", put_meta, METH_VARARGS, "A fact about the run (key, value)."},
     {"safe_point", safe_point, METH_O, "Look at the program's objects now."},
     {nullptr, nullptr, 0, nullptr},
 };

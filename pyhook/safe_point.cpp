@@ -19,18 +19,26 @@ def load(name, file):
     import importlib.util
     spec = importlib.util.spec_from_file_location(name, folder + "/" + file)
     module = importlib.util.module_from_spec(spec)
+    sys.modules[name] = module  # the parts of a package import each other through it
     spec.loader.exec_module(module)
     return module
+def forget(name):
+    for part in list(sys.modules):
+        if part == name or part.startswith(name + "."):
+            del sys.modules[part]
 safe_point = None
 if "torch" in sys.modules:
     recorder = sys.modules.get("peakline._recorder") or load(
         "peakline._recorder", "_recorder.abi3.so")
-    safe_point = load("peakline.torch_objects", "torch_objects.py").connect(recorder)
+    try:
+        safe_point = load("_peakline_objects", "torch_objects/__init__.py").connect(recorder)
+    finally:
+        forget("_peakline_objects")
 )";
 
 // Written once, under the GIL, before g_safe_point.
 const PythonApi* g_api = nullptr;
-// The function of torch_objects.py. acquire and release: what it needs is in place.
+// The function of torch_objects/. acquire and release: what it needs is in place.
 std::atomic<Object*> g_safe_point{nullptr};
 // relaxed: a reason that comes too late is found by the next call.
 std::atomic<uint32_t> g_reasons{0};

@@ -1,5 +1,5 @@
 // Moments at which Python code of ours may run in the program: on its main thread, between two of
-// its instructions, with the GIL. There torch_objects.py looks at the program's modules and
+// its instructions, with the GIL. There torch_objects/ looks at the program's modules and
 // optimizers and tells their names.
 //
 // Note [Safe points]
@@ -14,7 +14,7 @@
 
 namespace peakline::pyhook {
 
-// Why; the numbers are known to torch_objects.py.
+// Why; the numbers are known to torch_objects/.
 enum class SafePoint : uint32_t {
     kNewInstance = 1,    // a module was seen in a stack for the first time
     kOptimizerStep = 2,  // an optimizer has just made a step on this thread
@@ -23,7 +23,7 @@ enum class SafePoint : uint32_t {
     kLook = 16,  // the program starts or stops tracing
 };
 
-// With the GIL: loads torch_objects.py from the folder above our own library. False: there is
+// With the GIL: loads torch_objects/ from the folder above our own library. False: there is
 // none, or no torch in the process. `api` outlives the process.
 bool load_safe_points(const PythonApi& api);
 

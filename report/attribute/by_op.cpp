@@ -10,8 +10,8 @@
 namespace peakline::report {
 namespace {
 
-// What the python stack tells of a block that no operator asked for. `inner` names the frame that
-// was called by the one that meets the rule, instead of the rule's text.
+// What the python stack tells of a block that no operator asked for. `inner` adds the function
+// outside of torch that was called by the frame that meets the rule.
 struct PythonRule {
     const char* file;
     const char* function;
@@ -24,6 +24,7 @@ constexpr PythonRule kPythonRules[] = {
     {"*/torch/distributed/fsdp/*", "*", "FSDP all-gather", false},
     {"*/torch/nn/parallel/distributed.py", "*", "DDP", false},
     {"*/torch/_library/custom_ops.py", "*", "custom operator ", true},
+    {"*/torch/_ops.py", "__call__", "custom operator ", true},
 };
 
 std::string short_place(const Location& location) {
@@ -31,20 +32,32 @@ std::string short_place(const Location& location) {
            std::to_string(location.line) + " (" + location.function + ")";
 }
 
+// The kernel that fills it, where the recorder was told; see torch_objects/generated.py.
+std::string generated_buffer(const Definitions& definitions, const Location& at) {
+    const std::string_view kernel =
+        definitions.meta_text("inductor:" + at.file + ":" + std::to_string(at.line));
+    return kernel.empty() ? "inductor buffer: " + short_place(at) : std::string(kernel);
+}
+
 std::string name_from_python(const Definitions& definitions, uint32_t node) {
     Location inner;
     for (bool is_leaf = true; node != 0; node = definitions.python_nodes[node].parent) {
         const Location at = location_of(definitions, definitions.python_nodes[node].frame);
         if (is_leaf && fnmatch("*torchinductor_*", at.file.c_str(), 0) == 0) {
-            return "inductor buffer: " + short_place(at);
+            return generated_buffer(definitions, at);
         }
         for (const PythonRule& rule : kPythonRules) {
             if (fnmatch(rule.file, at.file.c_str(), 0) == 0 &&
-                fnmatch(rule.function, at.function.c_str(), 0) == 0 && !(rule.inner && is_leaf)) {
+                fnmatch(rule.function, at.function.c_str(), 0) == 0 &&
+                !(rule.inner && inner.file.empty())) {
                 return rule.text + (rule.inner ? inner.qualified_name : std::string());
             }
         }
-        inner = at;
+        if (fnmatch("*/torch/*", at.file.c_str(), 0) != 0) {
+            inner = at;
+        } else if (fnmatch("*/torch/_library/*", at.file.c_str(), 0) != 0) {
+            inner = Location();
+        }
         is_leaf = false;
     }
     return {};
@@ -86,6 +99,9 @@ Placement place_by_op(StackLookup& stacks, const BlockGroup& block) {
     std::string name = name_from_python(definitions, context.python_node);
     if (name.empty() && context.python_node == 0) {
         name = definitions.text(context.operator_name);
+    }
+    if (name.empty() && !found.kernel.empty()) {
+        name = "kernel " + found.kernel;
     }
     if (name.empty()) {
         name = found.innermost;

@@ -77,6 +77,18 @@ std::string without_arguments(std::string function) {
     return function.substr(0, function.find('('));
 }
 
+// "addmm_out_out" of the function that torch registers for a kernel of the device. Not of those
+// that give memory only.
+std::string kernel_name(std::string_view function) {
+    constexpr std::string_view kWrapper = "at::(anonymous namespace)::wrapper_CUDA_";
+    if (!begins_with(function, kWrapper) || function.find("empty") != std::string_view::npos) {
+        return {};
+    }
+    function.remove_prefix(kWrapper.size());
+    function.remove_prefix(std::min(function.find_first_not_of('_'), function.size()));
+    return std::string(function.substr(0, function.find('(')));
+}
+
 std::string part_name(const std::string& function) {
     for (const NamedPart& part : kParts) {
         if (begins_with(function, part.prefix)) {
@@ -119,6 +131,7 @@ FoundOperators find_operators(StackLookup& stacks, const Context& context) {
         }
         if (name.empty()) {
             name = part_name(function);
+            found.kernel = found.kernel.empty() ? kernel_name(function) : found.kernel;
         }
         const bool has_name = function.find("+0x") == std::string::npos;
         if (name.empty() && has_name && is_extension(path)) {

@@ -13,6 +13,9 @@ struct FoundOperators {
     // function of an extension, or a part of torch's communication, by its own name. Empty: nobody
     // but the program's own line.
     std::string asking;
+    // Called without a name of its own, by the dispatcher's boxed way (compiled code does that):
+    // the kernel that torch registered for it, as torch generates its name. Empty: none.
+    std::string kernel;
 };
 
 FoundOperators find_operators(StackLookup& stacks, const Context& context);

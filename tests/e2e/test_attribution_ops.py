@@ -42,3 +42,28 @@ def test_of_1000_bytes_at_the_peak_999_have_an_operator(lab: Lab, model: str) ->
     table = lab.table(lab.once(*MODELS[model]).trace, "--by", "op")
     named = sum(row["bytes"] for row in table["rows"] if row["key"].startswith("aten::"))
     assert named >= 0.999 * table["total_bytes"]
+
+
+@pytest.fixture(scope="module")
+def named(lab: Lab) -> Run:
+    return lab.once("named_operators.py")
+
+
+def test_operators_of_the_user_have_their_names(lab: Lab, named: Run) -> None:
+    sizes = named.said["sizes"]
+    table = lab.table(named.trace, "--by", "op", "--at", "end", "--measure", "requested")
+    found = {row["key"]: row["bytes"] for row in table["rows"]}
+    for name in ("scaled", "twice", "added"):
+        assert found[f"custom operator {name}"] == sizes[name]
+    # A Triton kernel allocates nothing: its memory is the `empty` of the line before it.
+    assert found["aten::empty.memory_format"] == sizes["by_triton"]
+
+
+def test_buffers_of_compiled_code_have_the_kernels_that_fill_them(lab: Lab, named: Run) -> None:
+    rows = bytes_by(lab, named, "op")
+    kernels = named.said["kernels"]
+    assert len(kernels) > 2
+    generated = {name for name in rows if name.startswith("triton_")}
+    assert generated and generated <= set(kernels)
+    unnamed = [name for name in rows if name.startswith(("inductor buffer", "no operator"))]
+    assert unnamed == []

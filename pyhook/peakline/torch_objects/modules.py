@@ -1,0 +1,92 @@
+"""Names modules: the paths of named_modules(), and which of several models they are in."""
+
+from __future__ import annotations
+
+import weakref
+from collections.abc import Iterator
+from types import ModuleType
+from typing import Any
+
+from .reading import WRAPPED_NAMES, WRAPPER_CLASSES, children, death_watch, unwrapped
+
+
+# Plain classes: dataclasses look their module up in sys.modules, where this one is not.
+class Named:
+    """A module that has been named."""
+
+    def __init__(self, reference: weakref.ref[Any], root: str, path: str, instance: int) -> None:
+        """Keep what the recorder was told."""
+        self.reference = reference
+        self.root = root
+        self.path = path
+        self.instance = instance
+
+
+class Modules:
+    """The modules that have been named."""
+
+    def __init__(self, recorder: ModuleType) -> None:
+        """Begin with none."""
+        self._recorder = recorder
+        self._modules: dict[int, Named] = {}
+        self._root_counts: dict[str, int] = {}
+
+    def alive(self) -> Iterator[tuple[Named, Any]]:
+        """Every named module with its name."""
+        for named in list(self._modules.values()):
+            module = named.reference()
+            if module is not None:
+                yield named, module
+
+    def name_all(self, modules: list[Any]) -> None:
+        """Name every one of these, which are all modules of the process."""
+        inner = {id(child) for module in modules for _, child in children(module)}
+        seen: set[int] = set()
+        # Models that were named before keep their names; of the others the largest come first.
+        for root in modules:
+            if id(root) not in inner:
+                self._name_tree(root, seen)
+        for module in modules:
+            if id(module) not in seen:  # a cycle of modules has no root
+                self._name_tree(module, seen)
+
+    def _name_tree(self, root: Any, seen: set[int]) -> None:
+        label = self._root_label(root)
+        pending = [(root, "")]
+        while pending:
+            module, path = pending.pop()
+            if id(module) in seen:
+                continue
+            seen.add(id(module))
+            self._name_module(module, label, path)
+            for name, child in reversed(children(module)):
+                is_wrapper = type(module).__name__ in WRAPPER_CLASSES and name in WRAPPED_NAMES
+                pending.append((child, path if is_wrapper else f"{path}.{name}" if path else name))
+
+    def _root_label(self, root: Any) -> str:
+        inner = unwrapped(root)
+        for module in (root, inner):  # a model keeps its name when it is wrapped later
+            known = self._modules.get(id(module))
+            if known is not None and known.reference() is module and not known.path:
+                return known.root
+        name = type(inner).__name__
+        if root.__dict__.get("_is_replica"):  # DataParallel makes them anew for every call
+            return name
+        self._root_counts[name] = count = self._root_counts.get(name, 0) + 1
+        return name if count == 1 else f"{name}#{count}"
+
+    def _name_module(self, module: Any, root: str, path: str) -> None:
+        known = self._modules.get(id(module))
+        if known is not None and known.reference() is module:
+            if (known.root, known.path) == (root, path):
+                return
+        elif known is not None:
+            self._module_died(id(module))
+        name = type(module).__name__
+        instance = self._recorder.name_instance(module, name, root, path or None)
+        reference = weakref.ref(module, death_watch(self._module_died, id(module)))
+        self._modules[id(module)] = Named(reference, root, path, instance)
+
+    def _module_died(self, address: int) -> None:
+        if self._modules.pop(address, None) is not None:
+            self._recorder.instance_died(address)

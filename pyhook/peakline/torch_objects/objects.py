@@ -1,0 +1,133 @@
+"""What safe points call: looks at the program's objects when there may be news."""
+
+from __future__ import annotations
+
+import gc
+import sys
+import time
+from collections.abc import Callable
+from types import ModuleType
+from typing import Any
+
+from .generated import GeneratedCode
+from .modules import Modules
+from .optimizers import Optimizers
+from .parameters import Parameters
+from .reading import classes_below
+
+# Of SafePoint in pyhook/safe_point.h.
+NEW_INSTANCE = 1
+OPTIMIZER_STEP = 2
+LAST_LOOK = 4
+OUT_OF_MEMORY = 8
+LOOK = 16
+
+# Looking through all objects of the interpreter may take this part of the run time.
+_SCAN_SHARE = 0.01
+
+
+class Objects:
+    """The program's modules, parameters and optimizers, as far as they were seen."""
+
+    def __init__(self, recorder: ModuleType, torch: ModuleType) -> None:
+        """Look at nothing yet."""
+        self._module_class: type = torch.nn.Module
+        self._optimizer_class: type = torch.optim.Optimizer
+        self._without_torch_function = torch._C.DisableTorchFunction
+        self._modules = Modules(recorder)
+        self._parameters = Parameters(recorder, torch._C._data_address)
+        self._optimizers = Optimizers(
+            recorder, torch, self._parameters, self._scan, self._tell_modules
+        )
+        self._generated = GeneratedCode(recorder)
+        self._next_scan = 0.0
+        self._busy = False
+
+    def safe_point(self, reasons: int) -> None:
+        """Look at the program. Runs between two instructions of its main thread."""
+        if self._busy:
+            return
+        self._busy = True
+        try:
+            with self._without_torch_function():
+                self._look(reasons)
+        except Exception:  # never the program's business
+            pass
+        finally:
+            self._busy = False
+
+    def _look(self, reasons: int) -> None:
+        everything = bool(reasons & (LAST_LOOK | OUT_OF_MEMORY | LOOK))
+        if reasons & NEW_INSTANCE or everything:
+            self._scan(bool(reasons & LAST_LOOK))
+        if reasons & OPTIMIZER_STEP:
+            self._optimizers.look_at_step()
+        if everything:
+            self._tell_modules()
+            self._optimizers.tell_all()
+            self._generated.tell_kernels()
+
+    def _tell_modules(self) -> None:
+        self._parameters.tell_modules(self._modules)
+
+    def _scan(self, force: bool) -> None:
+        """Name all modules of the process, and remember its optimizers."""
+        if time.monotonic() < self._next_scan and not force:
+            return
+        begin = time.thread_time()  # what others do meanwhile is no cost of ours
+        module_types = classes_below(self._module_class)
+        optimizer_types = classes_below(self._optimizer_class)
+        modules = []
+        # By type(), which asks no object: isinstance() would call __class__ of proxies.
+        for thing in gc.get_objects():
+            kind = type(thing)
+            if kind in module_types:
+                modules.append(thing)
+            elif kind in optimizer_types:
+                self._optimizers.remember(thing)
+        self._modules.name_all(modules)
+        self._tell_modules()
+        self._next_scan = time.monotonic() + (time.thread_time() - begin) / _SCAN_SHARE
+
+
+def _reads_self(recorder: ModuleType) -> bool:
+    """Whether the recorder reads the first local variable of a frame rightly here."""
+
+    class Probe:
+        def ask(self) -> int:
+            return int(recorder.own_instance())
+
+    probe = Probe()
+    recorder.watch_methods(Probe.ask.__code__, None)
+    try:
+        return probe.ask() == id(probe)
+    finally:
+        recorder.watch_methods(None, None)
+
+
+def _is_readable(method: Callable[..., Any]) -> bool:
+    """Whether its first local variable is ``self`` all the time."""
+    code = method.__code__
+    return code.co_varnames[:1] == ("self",) and "self" not in code.co_cellvars
+
+
+def connect(recorder: ModuleType) -> Callable[[int], None] | None:
+    """Begin to watch torch's modules; return what safe points call. torch is imported already."""
+    torch = sys.modules["torch"]
+    if not all(hasattr(torch, name) for name in ("nn", "optim")):
+        return None
+    module_class = torch.nn.Module
+    methods = [
+        method
+        for method in (
+            getattr(module_class, "_wrapped_call_impl", None),
+            getattr(module_class, "_apply", None),
+        )
+        if method is not None and _is_readable(method)
+    ]
+    objects = Objects(recorder, torch)
+    if methods and _reads_self(recorder):
+        codes = [method.__code__ for method in methods] + [None]
+        objects.codes = codes  # type: ignore[attr-defined]  # kept alive: the recorder knows addresses
+        recorder.watch_methods(codes[0], codes[1])
+    return objects.safe_point

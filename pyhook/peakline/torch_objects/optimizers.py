@@ -1,0 +1,142 @@
+"""Follows the optimizers: parameters, gradients and state, when a step has ended."""
+
+from __future__ import annotations
+
+import sys
+import weakref
+from collections.abc import Callable
+from types import FrameType, ModuleType
+from typing import Any
+
+from .parameters import OPTIMIZER_STATE, PARAMETER, Parameter, Parameters
+from .reading import death_watch, optimized, tensors_in
+
+
+class Optimizer:
+    """What was last seen of an optimizer."""
+
+    def __init__(self, reference: weakref.ref[Any]) -> None:
+        """Begin before its first step."""
+        self.reference = reference
+        self.step_count = 0
+        self.state_count = -1
+
+
+class Optimizers:
+    """The optimizers that have been seen."""
+
+    def __init__(
+        self,
+        recorder: ModuleType,
+        torch: ModuleType,
+        parameters: Parameters,
+        look: Callable[[bool], None],
+        tell_modules: Callable[[], None],
+    ) -> None:
+        """Begin with none; `look` goes through all objects, and must when it is given True."""
+        self._recorder = recorder
+        self._parameters = parameters
+        self._optimizer_class: type = torch.optim.Optimizer
+        self._tensor_class: type = torch.Tensor
+        self._look = look
+        self._tell_modules = tell_modules
+        self._optimizers: dict[int, Optimizer] = {}
+
+    def tell_all(self) -> None:
+        """Tell everything of every optimizer."""
+        for known in list(self._optimizers.values()):
+            optimizer = known.reference()
+            if optimizer is not None:
+                self._tell_optimizer(optimizer)
+
+    def remember(self, optimizer: Any) -> Optimizer:
+        """Follow this one from now on."""
+        known = self._optimizers.get(id(optimizer))
+        if known is None or known.reference() is not optimizer:
+            forget = death_watch(self._forget, id(optimizer))
+            known = Optimizer(weakref.ref(optimizer, forget))
+            self._optimizers[id(optimizer)] = known
+        return known
+
+    def _forget(self, address: int) -> None:
+        self._optimizers.pop(address, None)
+
+    def look_at_step(self) -> None:
+        """Look at the optimizer whose step has just ended on this thread."""
+        optimizer = self._stepping_optimizer()
+        if optimizer is None:
+            return
+        known = self.remember(optimizer)
+        known.step_count += 1
+        # Storages of parameters and state hardly ever change after the first steps.
+        is_rare = known.step_count & (known.step_count - 1) == 0
+        parameters = list(optimized(optimizer))
+        if is_rare and any(not self._parameters.is_known(parameter) for _, parameter in parameters):
+            self._look(known.step_count == 1)
+        if is_rare:
+            self._tell_modules()
+        if is_rare or len(optimizer.state) != known.state_count:
+            self._tell_optimizer(optimizer)
+            known.state_count = len(optimizer.state)
+        else:
+            self._parameters.tell_gradients(optimizer, parameters)
+
+    def _stepping_optimizer(self) -> Any:
+        """The optimizer whose step has just ended: its wrapper still runs on this thread."""
+        frame: FrameType | None = sys._getframe()
+        for _ in range(12):
+            if frame is None:
+                break
+            if frame.f_code.co_name == "wrapper" and "profile_hook_step" in _qualified_name(frame):
+                found = frame.f_locals.get("self")
+                if isinstance(found, self._optimizer_class):
+                    return found
+            frame = frame.f_back
+        return None
+
+    def _tell_optimizer(self, optimizer: Any) -> None:
+        parameters = list(optimized(optimizer))
+        told: list[int] = []
+        for place, parameter in parameters:
+            known = self._parameters.of_optimizer(optimizer, place, parameter)
+            self._parameters.add(told, parameter, known.storage)
+        self._recorder.tell_tensors(PARAMETER, told)
+        self._parameters.tell_gradients(optimizer, parameters)
+        self._tell_state(optimizer, parameters)
+
+    def _tell_state(self, optimizer: Any, parameters: list[tuple[str, Any]]) -> None:
+        class_name = type(optimizer).__name__
+        tensor_class = self._tensor_class
+        names = {id(parameter): place for place, parameter in parameters}
+        told: list[int] = []
+        for key, state in list(optimizer.state.items()):
+            known = None
+            if isinstance(key, tensor_class):
+                known = self._parameters.of_optimizer(optimizer, names.get(id(key), "state"), key)
+            for detail, tensor in tensors_in(state, tensor_class):
+                self._parameters.add(
+                    told, tensor, self._state_tensor(known, f"{class_name}.{detail}")
+                )
+        for group in optimizer.param_groups:
+            options = {name: value for name, value in group.items() if name != "params"}
+            for detail, tensor in tensors_in(options, tensor_class):
+                self._parameters.add(
+                    told, tensor, self._state_tensor(None, f"{class_name}.{detail}")
+                )
+        self._recorder.tell_tensors(OPTIMIZER_STATE, told)
+
+    def _state_tensor(self, known: Parameter | None, detail: str) -> int:
+        define = self._recorder.define_tensor
+        if known is None:
+            return int(define(OPTIMIZER_STATE, detail, detail, 0))
+        if detail not in known.state:
+            known.state[detail] = define(OPTIMIZER_STATE, known.name, detail, known.instance)
+        return known.state[detail]
+
+
+def _qualified_name(frame: FrameType) -> str:
+    code = frame.f_code
+    # Python 3.10 has no qualified names in code objects.
+    return getattr(
+        code, "co_qualname", "profile_hook_step" if "optimizer" in code.co_filename else ""
+    )

@@ -1,0 +1,102 @@
+"""Reads the program's objects: from dictionaries, without asking the objects themselves."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from typing import Any
+
+# Wrappers that only pass a call on: what they wrap keeps the names it has without them.
+WRAPPED_NAMES = frozenset(
+    {"module", "_fsdp_wrapped_module", "_orig_mod", "_checkpoint_wrapped_module"}
+)
+WRAPPER_CLASSES = frozenset(
+    {
+        "CheckpointWrapper",
+        "DataParallel",
+        "DistributedDataParallel",
+        "FullyShardedDataParallel",
+        "OffloadWrapper",
+        "OptimizedModule",
+    }
+)
+
+
+def death_watch(tell: Callable[[int], None], address: int) -> Callable[[Any], None]:
+    """Return what a weak reference calls: `tell`, with the address that the object had."""
+    return lambda _: tell(address)
+
+
+def join(path: str, name: str) -> str:
+    """Extend a path as named_modules() does."""
+    return f"{path}.{name}" if path else name
+
+
+def classes_below(root: type) -> set[type]:
+    """Return a class and all that are derived from it."""
+    found: set[type] = set()
+    pending = [root]
+    while pending:
+        kind = pending.pop()
+        if kind not in found:
+            found.add(kind)
+            pending += type.__subclasses__(kind)
+    return found
+
+
+def children(module: Any) -> list[tuple[str, Any]]:
+    """Return the modules directly within a module."""
+    modules = module.__dict__.get("_modules")
+    return [(name, child) for name, child in (modules or {}).items() if child is not None]
+
+
+def tensors(module: Any, kind: str) -> list[tuple[str, Any]]:
+    """Return the module's own ``_parameters`` or ``_buffers``."""
+    return [
+        (name, tensor)
+        for name, tensor in (module.__dict__.get(kind) or {}).items()
+        if tensor is not None
+    ]
+
+
+def unwrapped(module: Any) -> Any:
+    """The model inside of wrappers."""
+    while type(module).__name__ in WRAPPER_CLASSES:
+        inner = [child for name, child in children(module) if name in WRAPPED_NAMES]
+        if not inner:
+            break
+        module = inner[0]
+    return module
+
+
+def optimized(optimizer: Any) -> Iterator[tuple[str, Any]]:
+    """The parameters of an optimizer with their places in it."""
+    for group_number, group in enumerate(optimizer.param_groups):
+        place = f"param_groups[{group_number}].params"
+        for parameter in group["params"]:
+            yield place, parameter
+
+
+def tensors_in(value: Any, tensor_class: type, depth: int = 4) -> Iterator[tuple[str, Any]]:
+    """The tensors of an optimizer's state, each with its key."""
+    if depth == 0:
+        return
+    items = value.items() if isinstance(value, dict) else [("", value)]
+    for key, item in items:
+        if isinstance(item, tensor_class):
+            yield str(key), item
+        elif isinstance(item, dict):
+            for inner, tensor in tensors_in(item, tensor_class, depth - 1):
+                yield join(str(key), inner), tensor
+        elif isinstance(item, (list, tuple)):
+            for element in item:
+                for _, tensor in tensors_in(element, tensor_class, depth - 1):
+                    yield str(key), tensor
+
+
+def add_storage(address: Callable[[Any], int], told: list[int], tensor: Any, name: int) -> None:
+    """Tell that the storage of `tensor` is what the recorder knows as `name`."""
+    try:
+        storage = address(getattr(tensor, "_local_tensor", tensor))
+    except Exception:  # a tensor without storage
+        return
+    told += (storage, name)
