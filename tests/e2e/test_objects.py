@@ -30,6 +30,16 @@ def test_objects_hold_exactly_what_the_report_says(lab):
     assert min(run.said.values()) > 0
 
 
+def test_models_with_all_optimizers_hold_exactly_what_the_report_says(lab):
+    pytest.importorskip("transformers")
+    run = lab.once("objects_matrix.py")
+    expected = run.said
+    assert len(expected) == 40
+    tables = {place: lab.table(run.trace, "--by", "tensor", "--at", place) for place in expected}
+    assert {place: bytes_by_kind(table) for place, table in tables.items()} == expected
+    assert sum(sizes["state"] > 0 for sizes in expected.values()) == 36  # all but plain SGD
+
+
 def test_every_tensor_has_the_name_of_its_parameter(lab):
     run = lab.once("module_deltas.py")
     rows = lab.table(run.trace, "--by", "tensor", "--at", "end")["rows"]

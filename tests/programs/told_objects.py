@@ -111,7 +111,8 @@ def held() -> dict[str, int]:
             add("gradient", parameter.grad)
         for buffer in model.buffers():
             add("buffer", buffer)
-        for tensor in tensors_in(dict(optimizer.state)):
+        options = [{**group, "params": ()} for group in optimizer.param_groups]
+        for tensor in tensors_in([dict(optimizer.state), options]):
             add("state", tensor)
     return {kind: sum(blocks.values()) for kind, blocks in found.items()}
 
