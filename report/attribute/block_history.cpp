@@ -21,6 +21,20 @@ uint32_t BlockHistories::interval_at(uint32_t thread, uint64_t event) const {
     return own != kNoInterval ? own : phases_.find(table_.main_thread, event);
 }
 
+// A thread's last phase seems to go on for ever: when it allocates no more, later phases of the
+// main thread tell (the threads of DataParallel run the forward pass only).
+uint32_t BlockHistories::interval_of_free(const BlockFacts& facts) const {
+    const uint32_t own = interval_at(facts.track_thread, facts.free_event);
+    if (facts.track_thread != table_.main_thread && own != kNoInterval &&
+        facts.free_event > table_.phases[own].last_alloc_event) {
+        const uint32_t main = phases_.find(table_.main_thread, facts.free_event);
+        if (main != kNoInterval && table_.phases[main].begin_event > facts.alloc_event) {
+            return main;
+        }
+    }
+    return own;
+}
+
 std::optional<uint32_t> BlockHistories::step_at(uint64_t event) const {
     const uint32_t step = steps_.find(table_.main_thread, event);
     return step != kNoInterval ? std::optional(step) : std::nullopt;
@@ -44,7 +58,7 @@ BlockHistory BlockHistories::of(const TrackedBlock& block) const {
             in_step ? static_cast<uint32_t>(table_.steps.size() - 1) - *history.made_step : 0;
         return history;
     }
-    const uint32_t freed = interval_at(facts.track_thread, facts.free_event);
+    const uint32_t freed = interval_of_free(facts);
     history.freed_in = freed != kNoInterval ? table_.phases[freed].phase : Phase::kOther;
     history.freed_step = step_at(facts.free_event);
     history.after_work =

@@ -33,6 +33,7 @@ public:
 
 private:
     uint32_t interval_at(uint32_t thread, uint64_t event) const;
+    uint32_t interval_of_free(const BlockFacts& facts) const;
     std::optional<uint32_t> step_at(uint64_t event) const;
 
     const PhaseTable& table_;

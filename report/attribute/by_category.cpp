@@ -99,7 +99,8 @@ bool is_distributed(const Definitions& definitions, uint32_t python_node) {
     for (uint32_t node = python_node; node != 0; node = definitions.python_nodes[node].parent) {
         const PythonFrame& frame = definitions.python_frames[definitions.python_nodes[node].frame];
         const std::string_view file = definitions.text(frame.file);
-        if (!has(file, "/torch/_") && !has(file, "/torch/utils/_")) {
+        if (!has(file, "/torch/_") && !has(file, "/torch/utils/_") &&
+            !has(file, "/torch/storage.py")) {
             return has(file, "/torch/distributed/") || has(file, "/torch/nn/parallel/");
         }
     }

@@ -20,12 +20,28 @@ struct PythonRule {
 };
 
 constexpr PythonRule kPythonRules[] = {
-    {"*/torch/distributed/fsdp/*", "*reduce*", "FSDP reduce-scatter", false},
-    {"*/torch/distributed/fsdp/*", "*", "FSDP all-gather", false},
     {"*/torch/nn/parallel/distributed.py", "*", "DDP", false},
     {"*/torch/_library/custom_ops.py", "*", "custom operator ", true},
     {"*/torch/_ops.py", "__call__", "custom operator ", true},
 };
+
+// Both of its versions allocate in functions that serve several purposes: their callers tell.
+std::string fsdp_part(const Definitions& definitions, uint32_t node) {
+    std::string part;
+    for (; node != 0; node = definitions.python_nodes[node].parent) {
+        const Location at = location_of(definitions, definitions.python_nodes[node].frame);
+        if (fnmatch("*/torch/distributed/fsdp/*", at.file.c_str(), 0) != 0) {
+            break;
+        }
+        if (fnmatch("*reduce*", at.function.c_str(), 0) == 0) {
+            return "FSDP reduce-scatter";
+        }
+        const bool gathers = fnmatch("*gather*", at.function.c_str(), 0) == 0 ||
+                             fnmatch("*unshard*", at.function.c_str(), 0) == 0;
+        part = gathers ? "FSDP all-gather" : part.empty() ? "FSDP" : part;
+    }
+    return part;
+}
 
 std::string short_place(const Location& location) {
     return location.file.substr(location.file.rfind('/') + 1) + ":" +
@@ -45,6 +61,9 @@ std::string name_from_python(const Definitions& definitions, uint32_t node) {
         const Location at = location_of(definitions, definitions.python_nodes[node].frame);
         if (is_leaf && fnmatch("*torchinductor_*", at.file.c_str(), 0) == 0) {
             return generated_buffer(definitions, at);
+        }
+        if (std::string part = fsdp_part(definitions, node); !part.empty()) {
+            return part;
         }
         for (const PythonRule& rule : kPythonRules) {
             if (fnmatch(rule.file, at.file.c_str(), 0) == 0 &&

@@ -51,8 +51,10 @@ class Modules:
                 self._name_tree(module, seen)
 
     def _name_tree(self, root: Any, seen: set[int]) -> None:
-        label = self._root_label(root)
-        pending = [(root, "")]
+        self._name_below(root, self._root_label(root), "", seen)
+
+    def _name_below(self, root: Any, label: str, root_path: str, seen: set[int]) -> None:
+        pending = [(root, root_path)]
         while pending:
             module, path = pending.pop()
             if id(module) in seen:
@@ -62,6 +64,14 @@ class Modules:
             for name, child in reversed(children(module)):
                 is_wrapper = type(module).__name__ in WRAPPER_CLASSES and name in WRAPPED_NAMES
                 pending.append((child, path if is_wrapper else f"{path}.{name}" if path else name))
+
+    def name_replicas(self, replicas: list[Any], original: Any) -> None:
+        """Name what DataParallel made anew of a model for one call, like the model."""
+        known = self._modules.get(id(original))
+        seen: set[int] = set()
+        for replica in replicas:
+            if known is not None and known.reference() is original:
+                self._name_below(replica, known.root, known.path, seen)
 
     def _root_label(self, root: Any) -> str:
         inner = unwrapped(root)

@@ -6,14 +6,14 @@ import gc
 import sys
 import time
 from collections.abc import Callable
-from types import ModuleType
+from types import FrameType, ModuleType
 from typing import Any
 
 from .generated import GeneratedCode
 from .modules import Modules
 from .optimizers import Optimizers
 from .parameters import Parameters
-from .reading import classes_below
+from .reading import children, classes_below
 
 # Of SafePoint in pyhook/safe_point.h.
 NEW_INSTANCE = 1
@@ -58,6 +58,8 @@ class Objects:
 
     def _look(self, reasons: int) -> None:
         everything = bool(reasons & (LAST_LOOK | OUT_OF_MEMORY | LOOK))
+        if reasons & NEW_INSTANCE:
+            self._name_replicas()
         if reasons & NEW_INSTANCE or everything:
             self._scan(bool(reasons & LAST_LOOK))
         if reasons & OPTIMIZER_STEP:
@@ -69,6 +71,18 @@ class Objects:
 
     def _tell_modules(self) -> None:
         self._parameters.tell_modules(self._modules)
+
+    def _name_replicas(self) -> None:
+        """Replicas live for one call, which this thread waits for: its frames hold them."""
+        frame: FrameType | None = sys._getframe()
+        while frame is not None:
+            code = frame.f_code
+            if code.co_name == "forward" and code.co_filename.endswith("data_parallel.py"):
+                wrapper = frame.f_locals.get("self")
+                replicas = frame.f_locals.get("replicas")
+                if isinstance(wrapper, self._module_class) and isinstance(replicas, list):
+                    self._modules.name_replicas(replicas, dict(children(wrapper)).get("module"))
+            frame = frame.f_back
 
     def _scan(self, force: bool) -> None:
         """Name all modules of the process, and remember its optimizers."""
