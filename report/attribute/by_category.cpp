@@ -120,16 +120,40 @@ Category stack_category(const BlockGroup& block, FacetHelp& help) {
     return static_cast<Category>(known->second);
 }
 
-// Memory that a step of inference leaves to the steps after it.
-bool is_cache(const BlockHistory& history) {
-    return !history.is_trained && history.made_in == Phase::kForward &&
-           history.made_step.has_value() && history.steps_outlived > 0 &&
-           (history.steps_outlived > 1 || !history.is_freed ||
-            (history.freed_in == Phase::kForward && !history.after_work));
+// The innermost frame outside of torch is code of a cache, by its own name: DynamicCache.update.
+// It tells of what the last step leaves, which no step is there to outlive.
+bool is_cache_code(const Definitions& definitions, uint32_t python_node) {
+    for (uint32_t node = python_node; node != 0; node = definitions.python_nodes[node].parent) {
+        const PythonFrame& frame = definitions.python_frames[definitions.python_nodes[node].frame];
+        const std::string_view file = definitions.text(frame.file);
+        if (has(file, "/torch/")) {
+            continue;
+        }
+        const std::string_view name = definitions.text(frame.qualified_name);
+        const std::string_view last_part = file.substr(file.rfind('/') + 1);
+        return has(name, "Cache") || has(name, "cache") || has(last_part, "cache");
+    }
+    return false;
 }
 
-Category forward_category(const BlockHistory& history) {
-    if (is_cache(history)) {
+// Memory that a step of inference leaves to the steps after it.
+bool is_cache(const TrackedBlock& block, const BlockHistory& history, FacetHelp& help) {
+    if (history.is_trained || history.made_in != Phase::kForward ||
+        !history.made_step.has_value()) {
+        return false;
+    }
+    if (history.steps_outlived > 0 &&
+        (history.steps_outlived > 1 || !history.is_freed ||
+         (history.freed_in == Phase::kForward && !history.after_work))) {
+        return true;
+    }
+    const Definitions& definitions = help.stacks.definitions();
+    return !(history.is_freed && history.within_phase) &&
+           is_cache_code(definitions, definitions.contexts[block.block.context].python_node);
+}
+
+Category forward_category(const TrackedBlock& block, const BlockHistory& history, FacetHelp& help) {
+    if (is_cache(block, history, help)) {
         return Category::kCache;
     }
     if (history.within_operator || (history.within_phase && history.is_freed)) {
@@ -138,11 +162,11 @@ Category forward_category(const BlockHistory& history) {
     return history.is_trained ? Category::kActivation : Category::kTemporary;
 }
 
-Category life_category(const BlockHistory& history) {
+Category life_category(const TrackedBlock& block, const BlockHistory& history, FacetHelp& help) {
     const bool is_short = history.within_operator || history.within_phase;
     switch (history.made_in) {
         case Phase::kForward:
-            return forward_category(history);
+            return forward_category(block, history, help);
         case Phase::kRecomputation:
             return history.within_operator ? Category::kTemporary : Category::kActivation;
         case Phase::kBackward:
@@ -176,7 +200,7 @@ uint32_t category_facet(const TrackedBlock& block, const BlockHistory& history, 
         category = stack_category(block.block, help);
     }
     if (category == Category::kUnknown) {
-        category = life_category(history);
+        category = life_category(block, history, help);
     }
     return static_cast<uint32_t>(category);
 }

@@ -7,7 +7,7 @@ from collections.abc import Iterator
 from types import ModuleType
 from typing import Any
 
-from .reading import WRAPPED_NAMES, WRAPPER_CLASSES, children, death_watch, unwrapped
+from .reading import WRAPPED_NAMES, WRAPPER_CLASSES, children, class_name, death_watch, unwrapped
 
 
 # Plain classes: dataclasses look their module up in sys.modules, where this one is not.
@@ -65,6 +65,12 @@ class Modules:
                 is_wrapper = type(module).__name__ in WRAPPER_CLASSES and name in WRAPPED_NAMES
                 pending.append((child, path if is_wrapper else f"{path}.{name}" if path else name))
 
+    def name_unknown(self, root: Any) -> None:
+        """Name this module as a model, unless it was met before."""
+        known = self._modules.get(id(root))
+        if known is None or known.reference() is not root:
+            self._name_tree(root, set())
+
     def name_replicas(self, replicas: list[Any], original: Any) -> None:
         """Name what DataParallel made anew of a model for one call, like the model."""
         known = self._modules.get(id(original))
@@ -79,7 +85,7 @@ class Modules:
             known = self._modules.get(id(module))
             if known is not None and known.reference() is module and not known.path:
                 return known.root
-        name = type(inner).__name__
+        name = class_name(inner)
         if root.__dict__.get("_is_replica"):  # DataParallel makes them anew for every call
             return name
         self._root_counts[name] = count = self._root_counts.get(name, 0) + 1

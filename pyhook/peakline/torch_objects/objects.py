@@ -6,7 +6,7 @@ import gc
 import sys
 import time
 from collections.abc import Callable
-from types import FrameType, ModuleType
+from types import CodeType, FrameType, ModuleType
 from typing import Any
 
 from .generated import GeneratedCode
@@ -40,6 +40,7 @@ class Objects:
             recorder, torch, self._parameters, self._scan, self._tell_modules
         )
         self._generated = GeneratedCode(recorder)
+        self.codes: list[CodeType] = []  # of the watched methods; the recorder knows addresses
         self._next_scan = 0.0
         self._busy = False
 
@@ -72,6 +73,17 @@ class Objects:
     def _tell_modules(self) -> None:
         self._parameters.tell_modules(self._modules)
 
+    def _name_running(self) -> None:
+        """Name the model that runs on this thread; where it is a part of another is found later."""
+        outermost = None
+        frame: FrameType | None = sys._getframe()
+        while frame is not None:
+            if frame.f_code in self.codes:
+                outermost = frame.f_locals.get("self")
+            frame = frame.f_back
+        if outermost is not None and type(outermost) in classes_below(self._module_class):
+            self._modules.name_unknown(outermost)
+
     def _name_replicas(self) -> None:
         """Replicas live for one call, which this thread waits for: its frames hold them."""
         frame: FrameType | None = sys._getframe()
@@ -87,6 +99,7 @@ class Objects:
     def _scan(self, force: bool) -> None:
         """Name all modules of the process, and remember its optimizers."""
         if time.monotonic() < self._next_scan and not force:
+            self._name_running()
             return
         begin = time.thread_time()  # what others do meanwhile is no cost of ours
         module_types = classes_below(self._module_class)
@@ -141,7 +154,6 @@ def connect(recorder: ModuleType) -> Callable[[int], None] | None:
     ]
     objects = Objects(recorder, torch)
     if methods and _reads_self(recorder):
-        codes = [method.__code__ for method in methods] + [None]
-        objects.codes = codes  # type: ignore[attr-defined]  # kept alive: the recorder knows addresses
-        recorder.watch_methods(codes[0], codes[1])
+        objects.codes = [method.__code__ for method in methods]
+        recorder.watch_methods(objects.codes[0], objects.codes[1] if objects.codes[1:] else None)
     return objects.safe_point

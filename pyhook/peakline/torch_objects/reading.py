@@ -49,6 +49,13 @@ def children(module: Any) -> list[tuple[str, Any]]:
     return [(name, child) for name, child in (modules or {}).items() if child is not None]
 
 
+def class_name(module: Any) -> str:
+    """Return the name of its class; of what fully_shard made of a class that one's."""
+    kind = type(module)
+    is_sharded = kind.__name__.startswith("FSDP") and len(kind.__bases__) == 2
+    return kind.__bases__[1].__name__ if is_sharded else kind.__name__
+
+
 def tensors(module: Any, kind: str) -> list[tuple[str, Any]]:
     """Return the module's own ``_parameters`` or ``_buffers``."""
     return [

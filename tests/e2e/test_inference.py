@@ -1,0 +1,67 @@
+"""Inference: steps, phases, and caches that steps leave to each other."""
+
+from __future__ import annotations
+
+import json
+from typing import Any
+
+import pytest
+from conftest import Lab, Run
+
+STEPS = 5
+KINDS = ("dynamic", "static")
+
+
+@pytest.fixture(scope="module")
+def run(lab: Lab) -> Run:
+    pytest.importorskip("transformers")
+    return lab.once("caches_keys.py")
+
+
+def bytes_by(lab: Lab, run: Run, by: str, moment: str) -> dict[str, int]:
+    table: dict[str, Any] = lab.table(
+        run.trace, "--by", by, "--at", moment, "--measure", "requested"
+    )
+    return {row["key"]: row["bytes"] for row in table["rows"]}
+
+
+@pytest.mark.parametrize("kind", KINDS)
+def test_a_cache_has_its_category_at_every_step(lab: Lab, run: Run, kind: str) -> None:
+    moments = [f"{kind}.{step}" for step in range(STEPS)]
+    found = {moment: bytes_by(lab, run, "category", moment)["cache"] for moment in moments}
+    # A static cache knows its length by a tensor in each layer.
+    extra = found["static.0"] - run.said["static.0"] if kind == "static" else 0
+    assert 0 <= extra <= 2 * 8
+    assert found == {moment: run.said[moment] + extra for moment in moments}
+    sizes = [run.said[moment] for moment in moments]
+    assert (sizes[0] < sizes[-1]) == (kind == "dynamic")
+
+
+def test_what_generate_returns_is_a_cache(lab: Lab, run: Run) -> None:
+    assert bytes_by(lab, run, "category", "generate")["cache"] == run.said["generate"]
+
+
+def test_a_cache_that_is_not_called_so_is_known_by_its_life(lab: Lab, run: Run) -> None:
+    for step in range(STEPS - 1):
+        moment = f"grown.{step}"
+        assert bytes_by(lab, run, "category", moment)["cache"] == run.said[moment]
+
+
+def test_layers_hold_their_part_of_the_cache(lab: Lab, run: Run) -> None:
+    found = bytes_by(lab, run, "module", f"dynamic.{STEPS - 1}")
+    parts = [n for name, n in found.items() if name.endswith("self_attn")]
+    assert parts == [run.said[f"dynamic.{STEPS - 1}"] // 2] * 2
+
+
+def test_every_call_of_the_model_is_a_step(lab: Lab, run: Run) -> None:
+    told = json.loads(lab.report("phases", run.trace, "--json"))
+    assert told["step_source"] == "forward"
+    assert len(told["steps"]) == 4 * STEPS
+    forward = [phase for phase in told["phases"] if phase["name"] == "forward"]
+    assert [phase["step"] for phase in forward] == list(range(4 * STEPS))
+
+
+def test_operators_and_phases_of_inference_are_known(lab: Lab, run: Run) -> None:
+    peak = bytes_by(lab, run, "op", "peak")
+    assert all(name.startswith("aten::") for name in peak)
+    assert set(bytes_by(lab, run, "phase", "peak")) <= {"initialisation", "forward", "other"}
