@@ -1,5 +1,6 @@
 #include "engine_hook.h"
 
+#include "autograd_hooks.h"
 #include "got_patch.h"
 
 namespace peakline::preload {
@@ -15,16 +16,33 @@ constexpr char kExecuteSymbol[] =
 using ExecuteFunction =
     void* (*)(void*, void*, const void*, const void*, bool, bool, bool, const void*);
 
+// torch::autograd::Engine::evaluate_function(std::shared_ptr<GraphTask>& graph_task, Node* node,
+//     InputBuffer& inputs, const std::shared_ptr<ReadyQueue>& queue): the hooks of the node, the
+// node, and the sums of what it returns.
+constexpr char kEvaluateSymbol[] =
+    "_ZN5torch8autograd6Engine17evaluate_functionERSt10shared_ptrINS0_9GraphTaskEEPNS0_4NodeE"
+    "RNS0_11InputBufferERKS2_INS0_10ReadyQueueEE";
+using EvaluateFunction = void (*)(void*, void*, const void*, void*, const void*);
+
 // Set once before the imports are redirected.
 ExecuteFunction g_real_execute = nullptr;
-const torch_part::Host* g_host = nullptr;
+EvaluateFunction g_real_evaluate = nullptr;
+const torch_part::Part* g_part = nullptr;
+bool g_nodes_are_hooked = false;  // or observed
 
 // The engine throws what a node threw: the end is marked then, too.
 struct EngineScope {
-    EngineScope() { g_host->begin_scope(kEngineScope); }
-    ~EngineScope() { g_host->end_scope(kEngineScope); }
+    EngineScope() { begin_scope(kEngineScope); }
+    ~EngineScope() { end_scope(kEngineScope); }
     EngineScope(const EngineScope&) = delete;
     EngineScope& operator=(const EngineScope&) = delete;
+};
+
+struct NodeScope {
+    explicit NodeScope(const void* node) { begin_node_of(*g_part, node); }
+    ~NodeScope() { end_node(); }
+    NodeScope(const NodeScope&) = delete;
+    NodeScope& operator=(const NodeScope&) = delete;
 };
 
 void* execute_hook(void* result,
@@ -40,18 +58,34 @@ void* execute_hook(void* result,
         result, engine, roots, inputs, keep_graph, create_graph, accumulate_grad, outputs);
 }
 
+void evaluate_hook(
+    void* engine, void* graph_task, const void* node, void* inputs, const void* queue) {
+    const NodeScope scope(node);
+    g_real_evaluate(engine, graph_task, node, inputs, queue);
+}
+
 }  // namespace
 
-void hook_engine(const torch_part::Host& host) {
+void hook_engine(const torch_part::Part& part) {
+    g_part = &part;
     if (g_real_execute == nullptr) {
-        void* found = find_in_loaded("libtorch_cpu.so", kExecuteSymbol);
-        if (found == nullptr) {
-            return;
-        }
-        g_host = &host;
-        g_real_execute = reinterpret_cast<ExecuteFunction>(found);
+        g_real_execute =
+            reinterpret_cast<ExecuteFunction>(find_in_loaded("libtorch_cpu.so", kExecuteSymbol));
+        g_real_evaluate =
+            reinterpret_cast<EvaluateFunction>(find_in_loaded("libtorch_cpu.so", kEvaluateSymbol));
     }
-    redirect_imports(kExecuteSymbol, "libtorch_python", reinterpret_cast<void*>(execute_hook));
+    if (g_real_execute != nullptr) {
+        redirect_imports(kExecuteSymbol, "libtorch_python", reinterpret_cast<void*>(execute_hook));
+    }
+    if (g_real_evaluate != nullptr && part.node_facts != nullptr && !g_nodes_are_hooked) {
+        g_nodes_are_hooked =
+            redirect_imports(
+                kEvaluateSymbol, "libtorch_cpu", reinterpret_cast<void*>(evaluate_hook)) > 0;
+    }
+    if (!g_nodes_are_hooked && part.observe_nodes != nullptr) {
+        part.observe_nodes();
+        g_nodes_are_hooked = true;
+    }
 }
 
 }  // namespace peakline::preload

@@ -1,18 +1,12 @@
 #include "torch_hooks.h"
 
 #include <atomic>
-#include <cstring>
-#include <new>
-
-#include <unistd.h>
-
-#define XXH_INLINE_ALL
-#include <xxhash.h>
 
 #include "allocator/capture/autograd_nodes.h"
 #include "allocator/capture/stack_capture.h"
 #include "allocator/capture/thread_state.h"
 #include "allocator/record/recorder.h"
+#include "autograd_hooks.h"
 #include "engine_hook.h"
 #include "got_patch.h"
 #include "segment_hooks.h"
@@ -39,14 +33,12 @@ using SequenceFunction = uint64_t (*)();
 constexpr char kThreadIdSymbol[] = "_ZN2at14RecordFunction15currentThreadIdEv";
 using ThreadIdFunction = uint64_t (*)();
 
-constexpr uint32_t kAfterOptimizerStep = 2;  // SafePoint of pyhook/safe_point.h
-constexpr uint32_t kAfterOutOfMemory = 8;
+constexpr uint32_t kAfterOutOfMemory = 8;  // SafePoint of pyhook/safe_point.h
 
 // Set once before the imports are redirected.
 ReportFunction g_real_report = nullptr;
 SequenceFunction g_real_sequence = nullptr;
 ThreadIdFunction g_autograd_thread_id = nullptr;
-record::RawStackCache* g_operator_names = nullptr;
 torch_part::Part g_part;
 
 uint32_t context_now(Recorder& recorder, ThreadState& state) {
@@ -202,71 +194,6 @@ void out_of_memory(int device, uint64_t requested_bytes, uint64_t device_free_by
     capture::object_side().request_safe_point(kAfterOutOfMemory);
 }
 
-// The name is torch's for the duration of the call only.
-uint32_t intern_operator(record::StackTable& table, const char* name) {
-    const size_t length = strlen(name);
-    const XXH128_hash_t hash = XXH3_128bits(name, length);
-    uint32_t id = g_operator_names->find(hash.low64, hash.high64);
-    if (id == 0) {
-        id = table.intern_string(name, length);
-        if (id != 0) {
-            g_operator_names->insert(hash.low64, hash.high64, id);
-        }
-    }
-    return id;
-}
-
-void begin_node(const char* name, int64_t sequence, uint64_t forward_thread) {
-    Recorder& recorder = Recorder::instance();
-    ThreadState* state = capture::thread_state(recorder.table());
-    if (state != nullptr) {
-        capture::begin_node(*state,
-                            intern_operator(recorder.table(), name),
-                            forward_thread,
-                            static_cast<uint64_t>(sequence));
-    }
-}
-
-void end_node() {
-    ThreadState* state = capture::thread_state(Recorder::instance().table());
-    if (state != nullptr) {
-        capture::end_node(*state);
-    }
-}
-
-void record_scope(format::ScopeAction action, const char* name) {
-    Recorder& recorder = Recorder::instance();
-    ThreadState* state = recorder.is_tracing() ? capture::thread_state(recorder.table()) : nullptr;
-    if (state != nullptr) {
-        recorder.record_scope(action, state->thread_id, intern_operator(recorder.table(), name));
-    }
-}
-
-// The engine is followed while nothing is traced, too: its end must find its begin.
-void follow_engine(const char* name, void (*follow)(ThreadState&)) {
-    ThreadState* state =
-        name == kEngineScope ? capture::thread_state(Recorder::instance().table()) : nullptr;
-    if (state != nullptr) {
-        follow(*state);
-    }
-}
-
-void begin_scope(const char* name) {
-    record_scope(format::ScopeAction::kBegin, name);
-    follow_engine(name, capture::begin_engine);
-}
-
-// After a step gradients and optimizer state are all there, and may be looked at on the thread
-// that made the step.
-void end_scope(const char* name) {
-    constexpr char kStep[] = "Optimizer.step#";
-    follow_engine(name, capture::end_engine);
-    record_scope(format::ScopeAction::kEnd, name);
-    if (strncmp(name, kStep, sizeof kStep - 1) == 0 && gettid() == getpid()) {
-        capture::object_side().request_safe_point(kAfterOptimizerStep);
-    }
-}
-
 bool find_real_functions(const char** reason) {
     g_real_report = reinterpret_cast<ReportFunction>(find_in_loaded("libc10.so", kReportSymbol));
     g_real_sequence =
@@ -304,13 +231,8 @@ torch_part::Part& torch_part_slot() {
 }
 
 bool hook_torch_imports(const char** reason) {
-    if (g_real_report == nullptr) {
-        alignas(record::RawStackCache) static unsigned char storage[sizeof(record::RawStackCache)];
-        auto* names = new (storage) record::RawStackCache;
-        if (!names->init(size_t{1} << 12) || !find_real_functions(reason)) {
-            return false;
-        }
-        g_operator_names = names;
+    if (g_real_report == nullptr && (!init_operator_names() || !find_real_functions(reason))) {
+        return false;
     }
     const int slots =
         redirect_imports(kReportSymbol, "libc10_cuda", reinterpret_cast<void*>(report_hook));
@@ -320,7 +242,7 @@ bool hook_torch_imports(const char** reason) {
         *reason = "libc10_cuda.so does not import c10::reportMemoryUsageToProfiler";
         return false;
     }
-    hook_engine(torch_host());
+    hook_engine(g_part);
     hook_segment_imports(g_part);
     if (g_real_sequence != nullptr && g_autograd_thread_id != nullptr) {
         redirect_imports(kSequenceSymbol, "", reinterpret_cast<void*>(sequence_hook));

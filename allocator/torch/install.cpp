@@ -7,7 +7,6 @@
 #include <mutex>
 #include <string>
 
-#include <ATen/record_function.h>
 #include <c10/core/Allocator.h>
 #include <c10/cuda/CUDAStream.h>
 #include <c10/util/Exception.h>
@@ -15,6 +14,7 @@
 
 #include "allocator/record/trace_format.h"
 #include "delegate.h"
+#include "observe.h"
 #include "pluggable_install.h"
 
 namespace peakline::torch_part {
@@ -64,36 +64,6 @@ void on_trace_entry(const cca::TraceEntry& entry) {
         default:
             break;
     }
-}
-
-// AccumulateGrad has the largest unsigned number, which arrives here as -1.
-std::unique_ptr<at::ObserverContext> on_node_begin(const at::RecordFunction& function) {
-    g_installed_host.begin_node(function.name(), function.seqNr(), function.forwardThreadId());
-    return nullptr;
-}
-
-void on_node_end(const at::RecordFunction&, at::ObserverContext*) {
-    g_installed_host.end_node();
-}
-
-std::unique_ptr<at::ObserverContext> on_scope_begin(const at::RecordFunction& function) {
-    g_installed_host.begin_scope(function.name());
-    return nullptr;
-}
-
-void on_scope_end(const at::RecordFunction& function, at::ObserverContext*) {
-    g_installed_host.end_scope(function.name());
-}
-
-// Nodes of the backward pass, and record_function regions: torch opens one around every step of
-// an optimizer, zero_grad, and every batch of a loader.
-void observe_functions() {
-    at::addGlobalCallback(at::RecordFunctionCallback(&on_node_begin, &on_node_end)
-                              .needsInputs(false)
-                              .scopes({at::RecordScope::BACKWARD_FUNCTION}));
-    at::addGlobalCallback(at::RecordFunctionCallback(&on_scope_begin, &on_scope_end)
-                              .needsInputs(false)
-                              .scopes({at::RecordScope::USER_SCOPE}));
 }
 
 }  // namespace
@@ -169,8 +139,9 @@ peakline_torch_install(const peakline::torch_part::Host* host,
     g_installed_host = *host;
     g_native = cca::allocator.load();
     part->current_stream = current_stream;
+    offer_nodes(part);
     if (backend == Backend::kObserve) {
-        observe_functions();
+        observe_scopes(g_installed_host);
         return InstallResult::kInstalled;
     }
     const std::string name = g_native->name();
@@ -186,7 +157,7 @@ peakline_torch_install(const peakline::torch_part::Host* host,
         g_ours = install_pluggable(g_installed_host, backend, g_native);
     }
     part->attach_tracker = attach_tracker_once;
-    observe_functions();
+    observe_scopes(g_installed_host);
     return is_torchs_own ? InstallResult::kInstalled : InstallResult::kOverProgramsAllocator;
 }
 

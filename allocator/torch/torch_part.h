@@ -9,7 +9,7 @@
 namespace peakline::torch_part {
 
 // Raised with every change of this file; both sides compare it.
-inline constexpr uint32_t kInterfaceVersion = 3;
+inline constexpr uint32_t kInterfaceVersion = 4;
 
 // begin_alloc: on the stream that is current on the device the allocator chooses.
 inline constexpr uint64_t kCurrentStream = ~uint64_t{0};
@@ -37,12 +37,20 @@ struct Host {
     // From the allocator's out-of-memory observer.
     void (*out_of_memory)(int device, uint64_t requested_bytes, uint64_t device_free_bytes);
 
-    // Around the execution of one autograd node on this thread.
+    // Around the execution of one autograd node on this thread, where Part::observe_nodes was
+    // called.
     void (*begin_node)(const char* name, int64_t sequence, uint64_t forward_thread);
     void (*end_node)();
     // Around a record_function region of this thread.
     void (*begin_scope)(const char* name);
     void (*end_scope)(const char* name);
+};
+
+// Of a torch::autograd::Node.
+struct NodeFacts {
+    uint64_t type;            // of the node: the same for every node of one class
+    uint64_t sequence;        // ~0: has none (AccumulateGrad)
+    uint64_t forward_thread;  // torch's number of the thread that made the node
 };
 
 // What the part offers in return. Empty where it is not installed.
@@ -51,6 +59,13 @@ struct Part {
     uint64_t (*current_stream)(int device) = nullptr;
     // Safe on any thread that does not hold the allocator's lock; the first call counts.
     void (*attach_tracker)() = nullptr;
+    // Of a node that is about to run.
+    NodeFacts (*node_facts)(const void* node) = nullptr;
+    // Writes its name, cut to `room` with the end mark; false when other nodes of the same type
+    // have other names. May allocate, and take the GIL for a node written in Python.
+    bool (*node_name)(const void* node, char* out, size_t room) = nullptr;
+    // Where the engine's calls cannot be hooked: calls begin_node and end_node from an observer.
+    void (*observe_nodes)() = nullptr;
 };
 
 enum class Backend : int32_t {

@@ -1,7 +1,11 @@
 """What recording costs: nanoseconds added per event, next to torch's own recorder, in one run.
 
-Every mode is a process of its own; the modes take turns for several rounds, and medians are shown.
-On the simulated GPU kernels take no time, so shares of a step are larger than on a real one.
+Every mode is a process of its own. All of them live side by side and take turns, one loop or a few
+steps at a time, so that what the machine does meanwhile meets every mode alike. Shown is the median
+of the differences to the base process of the same turn, over several sets of processes: where a
+process happens to lie in memory makes it a few per cent faster or slower for all its life.
+On the simulated GPU kernels take no time, so shares of a step are larger than on a real one, and
+what is counted is processor time of the whole process; on a real GPU it is elapsed time.
 """
 
 import argparse
@@ -15,9 +19,9 @@ import tempfile
 from pathlib import Path
 
 FOLDER = Path(__file__).resolve().parent
-DEPTHS = "5,20,60"
+ON_GPU = os.environ.get("PEAKLINE_TEST_DEVICE") == "gpu"
 MODES = {
-    "base": [],
+    "base": "plain",
     "peakline none": ["--stacks", "none"],
     "peakline python": ["--stacks", "python"],
     "peakline native": ["--stacks", "native"],
@@ -27,68 +31,128 @@ MODES = {
     "torch all/alloc": "torch:all:alloc",
     "torch all/all": "torch:all:all",
 }
+LOOPS = ("depth 5", "depth 20", "depth 60", "threads", "devices")
+STEPS = {"gpt2": "GPT-2", "resnet50": "ResNet-50", "llama": "Llama"}
+PAIRS_TO_COMPARE = (
+    ("peakline python", "torch python/all", 6),
+    ("peakline all", "torch all/all", 8),
+)
+
+
+class Worker:
+    """The process of one mode."""
+
+    def __init__(self, mode: str, trace: Path):
+        self.mode = mode
+        # The simulated GPU's watch over values observes every operator: its cost is not ours here.
+        environment = {**os.environ, "PEAKLINE_SIM_COMPANION": "", "OMP_NUM_THREADS": "1"}
+        self.process = subprocess.Popen(
+            command_for(mode, trace),
+            env=environment,
+            stdin=subprocess.PIPE,
+            stdout=subprocess.PIPE,
+            stderr=subprocess.DEVNULL,
+            text=True,
+        )
+
+    def do(self, work: str) -> dict:
+        self.process.stdin.write(json.dumps({"work": work}) + "\n")
+        self.process.stdin.flush()
+        answer = self.process.stdout.readline()
+        if not answer:
+            sys.exit(f"{self.mode}: the process ended in {work!r}; run it alone to see why")
+        return json.loads(answer)
+
+    def end(self) -> None:
+        self.process.stdin.close()
+        self.process.wait(timeout=60)
 
 
 def command_for(mode: str, trace: Path) -> list[str]:
-    device = [] if os.environ.get("PEAKLINE_TEST_DEVICE") == "gpu" else ["--simulate", "h200"]
+    device = [] if ON_GPU else ["--simulate", "h200x2"]
     run = [sys.executable, "-m", "peakline", "run", "-q", *device]
     options = MODES[mode]
     argument = "plain"
-    if isinstance(options, str) or mode == "base":
-        argument = options if isinstance(options, str) else "plain"
+    if isinstance(options, str):
+        argument = options
         # Without recording; on a real GPU that is the bare program.
         run = [*run, "--no-record"] if device else [sys.executable]
     else:
         run = [*run, "-o", str(trace), "--force", *options]
-    return [*run, str(FOLDER / "_loop.py"), argument, DEPTHS]
+    return [*run, str(FOLDER / "_worker.py"), argument]
 
 
-def run_mode(mode: str, trace: Path) -> dict:
-    # The simulated GPU's watch over values observes every operator: its cost is not recording's.
-    environment = {**os.environ, "PEAKLINE_SIM_COMPANION": ""}
-    result = subprocess.run(
-        command_for(mode, trace), env=environment, capture_output=True, text=True, check=False
-    )
-    if result.returncode != 0:
-        sys.exit(f"{mode} failed:\n{result.stderr[-2000:]}")
-    return json.loads(result.stdout.strip().splitlines()[-1])
+def take_turns(workers: list[Worker], work: str, turns: int) -> dict[str, list[dict]]:
+    """``turns`` measurements of each worker, the first two of them left out."""
+    results: dict[str, list[dict]] = {worker.mode: [] for worker in workers}
+    for turn in range(turns + 2):
+        # Another one begins each time: nobody always runs after the most expensive.
+        shift = turn % len(workers)
+        for worker in workers[shift:] + workers[:shift]:
+            answer = worker.do(work)
+            if turn >= 2:
+                results[worker.mode].append(answer)
+    return results
 
 
-def median_of(results: list[dict], *keys: str) -> float:
-    values = []
-    for result in results:
-        value = result
-        for key in keys:
-            value = value[key]
-        values.append(value)
-    return statistics.median(values)
+def added(results: dict[str, list[dict]], mode: str) -> list[float]:
+    """Seconds that each turn of ``mode`` took longer than that of the base."""
+    return [
+        one["seconds"] - base["seconds"]
+        for one, base in zip(results[mode], results["base"], strict=True)
+    ]
 
 
-def print_table(results: dict[str, list[dict]]) -> None:
-    columns = [f"depth {depth}" for depth in DEPTHS.split(",")]
-    base = {column: median_of(results["base"], column) for column in columns}
-    base_step = median_of(results["base"], "gpt2", "step_ms")
-    events = median_of(results["base"], "gpt2", "events")
-    print(f"\nAdded nanoseconds per event (base loop: {base['depth 20']:.0f} ns per event)")
-    print(f"{'mode':<20}" + "".join(f"{column:>10}" for column in columns) + f"{'GPT-2':>10}")
-    added = {}
-    for mode, runs in results.items():
-        if mode == "base":
-            continue
-        row = [median_of(runs, column) - base[column] for column in columns]
-        step = median_of(runs, "gpt2", "step_ms") - base_step
-        row.append(step * 1e6 / events)
-        added[mode] = row
-        print(f"{mode:<20}" + "".join(f"{value:>10.0f}" for value in row))
+def interval(values: list[float]) -> tuple[float, float]:
+    """95 % confidence interval of the median, from order statistics (any distribution)."""
+    ordered = sorted(values)
+    half_width = 0.98 * len(ordered) ** 0.5
+    low = max(0, round(len(ordered) / 2 - half_width))
+    high = min(len(ordered) - 1, round(len(ordered) / 2 + half_width))
+    return ordered[low], ordered[high]
+
+
+def per_event(results: dict[str, list[dict]], mode: str) -> float:
+    events = statistics.median(answer["events"] for answer in results["base"])
+    return statistics.median(added(results, mode)) / events * 1e9
+
+
+def print_added(all_results: dict[str, dict[str, list[dict]]], titles: dict[str, str]) -> None:
+    clock = "elapsed" if ON_GPU else "processor"
+    print(f"\nAdded nanoseconds of {clock} time per event (medians)")
+    print(f"{'mode':<20}" + "".join(f"{titles[work]:>10}" for work in all_results))
+    row = []
+    for results in all_results.values():
+        base = statistics.median(answer["seconds"] for answer in results["base"])
+        row.append(base / statistics.median(answer["events"] for answer in results["base"]) * 1e9)
+    print(f"{'base takes':<20}" + "".join(f"{value:>10.0f}" for value in row))
+    for mode in MODES:
+        if mode != "base":
+            values = [per_event(results, mode) for results in all_results.values()]
+            print(f"{mode:<20}" + "".join(f"{value:>10.0f}" for value in values))
     print("\nRatio to torch's own recorder (higher is better for peakline)")
-    for ours, theirs in (
-        ("peakline python", "torch python/all"),
-        ("peakline all", "torch all/all"),
-    ):
-        pairs = zip(added[ours], added[theirs], strict=True)
-        ratios = [their / our if our > 0 else float("inf") for our, their in pairs]
-        print(f"{theirs + ' / ' + ours:<40}" + "".join(f"{ratio:>9.1f}x" for ratio in ratios))
-    print(f"\nGPT-2 step: {events:.0f} events, {base_step:.1f} ms without recording")
+    for ours, theirs, target in PAIRS_TO_COMPARE:
+        ratios = []
+        for results in all_results.values():
+            our = per_event(results, ours)
+            ratios.append(per_event(results, theirs) / our if our > 0 else float("inf"))
+        label = f"{theirs} / {ours}, aim {target}"
+        print(f"{label:<20}\n{'':<20}" + "".join(f"{ratio:>9.1f}x" for ratio in ratios))
+
+
+def print_steps(all_results: dict[str, dict[str, list[dict]]]) -> None:
+    print("\nWhole steps: share of the step that recording adds, with its 95 % interval")
+    for work, title in STEPS.items():
+        results = all_results[work]
+        base = statistics.median(answer["seconds"] for answer in results["base"])
+        events = statistics.median(answer["events"] for answer in results["base"])
+        print(f"{title}: {events:.0f} events, {base * 1e3:.2f} ms without recording")
+        for mode in MODES:
+            if mode != "base":
+                differences = added(results, mode)
+                low, high = interval(differences)
+                share = statistics.median(differences) / base
+                print(f"  {mode:<20}{share:>8.2%}   [{low / base:.2%}, {high / base:.2%}]")
 
 
 def print_trace_size(trace: Path) -> None:
@@ -97,22 +161,39 @@ def print_trace_size(trace: Path) -> None:
     stats = json.loads(engine.Trace(str(trace)).stats_json())
     events = stats["event_count"]
     size = stats["payload_bytes"] / events
-    print(f"Trace of the last recorded mode: {events} events, {size:.2f} bytes each")
+    print(f"\nTrace with both stacks: {events} events, {size:.2f} bytes each")
+
+
+def measure_set(works: list[str], turns: int, folder: Path) -> dict[str, dict[str, list[dict]]]:
+    """Results by work and mode, of one process for every mode."""
+    workers = [Worker(mode, folder / f"{mode.replace(' ', '-')}.peak") for mode in MODES]
+    try:
+        return {work: take_turns(workers, work, turns) for work in works}
+    finally:
+        for worker in workers:
+            worker.end()
 
 
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
-    parser.add_argument("--rounds", type=int, default=3)
-    rounds = parser.parse_args().rounds
-    print(f"{platform.processor() or platform.machine()}, {os.cpu_count()} cores, {rounds} rounds")
-    results: dict[str, list[dict]] = {mode: [] for mode in MODES}
+    parser.add_argument("--sets", type=int, default=4, help="sets of processes")
+    parser.add_argument("--turns", type=int, default=15, help="measurements of each, in each set")
+    arguments = parser.parse_args()
+    name = platform.processor() or platform.machine()
+    print(f"{name}, {os.cpu_count()} cores, {arguments.sets} sets of {arguments.turns} turns")
+    titles = {**{loop: loop for loop in LOOPS}, **STEPS}
+    # Two devices are simulated; a real machine may have one.
+    works = [work for work in titles if not (ON_GPU and work == "devices")]
+    results: dict[str, dict[str, list[dict]]] = {w: {mode: [] for mode in MODES} for w in works}
     with tempfile.TemporaryDirectory() as folder:
-        trace = Path(folder) / "bench.peak"
-        for _ in range(rounds):
-            for mode in MODES:
-                results[mode].append(run_mode(mode, trace))
-        print_table(results)
-        print_trace_size(trace)
+        for _ in range(arguments.sets):
+            measured = measure_set(works, arguments.turns, Path(folder))
+            for work in works:
+                for mode in MODES:
+                    results[work][mode] += measured[work][mode]
+        print_added(results, titles)
+        print_steps(results)
+        print_trace_size(Path(folder) / "peakline-all.peak")
 
 
 if __name__ == "__main__":

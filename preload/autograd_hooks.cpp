@@ -1,0 +1,135 @@
+#include "autograd_hooks.h"
+
+#include <cstring>
+#include <new>
+
+#include <unistd.h>
+
+#define XXH_INLINE_ALL
+#include <xxhash.h>
+
+#include "allocator/capture/autograd_nodes.h"
+#include "allocator/capture/stack_capture.h"
+#include "allocator/capture/thread_state.h"
+#include "allocator/record/raw_stack_cache.h"
+#include "allocator/record/recorder.h"
+
+namespace peakline::preload {
+namespace {
+
+using capture::ThreadState;
+using record::Recorder;
+
+constexpr uint32_t kAfterOptimizerStep = 2;  // SafePoint of pyhook/safe_point.h
+
+// Set once before anything is hooked. Ids of strings by the hash of their text, and by the type
+// of a node, whose address cannot be taken for such a hash: the other half is a constant.
+record::RawStackCache* g_operator_names = nullptr;
+constexpr uint64_t kNodeType = 0x6E6F6465;
+
+// The name is torch's for the duration of the call only.
+uint32_t intern_operator(record::StackTable& table, const char* name) {
+    const size_t length = strlen(name);
+    const XXH128_hash_t hash = XXH3_128bits(name, length);
+    uint32_t id = g_operator_names->find(hash.low64, hash.high64);
+    if (id == 0) {
+        id = table.intern_string(name, length);
+        if (id != 0) {
+            g_operator_names->insert(hash.low64, hash.high64, id);
+        }
+    }
+    return id;
+}
+
+uint32_t name_of_type(record::StackTable& table,
+                      const torch_part::Part& part,
+                      const void* node,
+                      uint64_t type) {
+    const uint64_t spread = type * 0x9E3779B97F4A7C15ULL >> 8;
+    const uint32_t known = g_operator_names->find(spread, kNodeType ^ type);
+    if (known != 0) {
+        return known;
+    }
+    char name[256];
+    const bool is_the_types = part.node_name(node, name, sizeof name);
+    const uint32_t id = intern_operator(table, name);
+    if (is_the_types && id != 0) {
+        g_operator_names->insert(spread, kNodeType ^ type, id);
+    }
+    return id;
+}
+
+void record_scope(format::ScopeAction action, const char* name) {
+    Recorder& recorder = Recorder::instance();
+    ThreadState* state = recorder.is_tracing() ? capture::thread_state(recorder.table()) : nullptr;
+    if (state != nullptr) {
+        recorder.record_scope(action, state->thread_id, intern_operator(recorder.table(), name));
+    }
+}
+
+// The engine is followed while nothing is traced, too: its end must find its begin.
+void follow_engine(const char* name, void (*follow)(ThreadState&)) {
+    ThreadState* state =
+        name == kEngineScope ? capture::thread_state(Recorder::instance().table()) : nullptr;
+    if (state != nullptr) {
+        follow(*state);
+    }
+}
+
+}  // namespace
+
+bool init_operator_names() {
+    alignas(record::RawStackCache) static unsigned char storage[sizeof(record::RawStackCache)];
+    auto* names = new (storage) record::RawStackCache;
+    if (!names->init(size_t{1} << 12)) {
+        return false;
+    }
+    g_operator_names = names;
+    return true;
+}
+
+void begin_node(const char* name, int64_t sequence, uint64_t forward_thread) {
+    record::StackTable& table = Recorder::instance().table();
+    ThreadState* state = capture::thread_state(table);
+    if (state != nullptr) {
+        capture::begin_node(
+            *state, intern_operator(table, name), forward_thread, static_cast<uint64_t>(sequence));
+    }
+}
+
+void begin_node_of(const torch_part::Part& part, const void* node) {
+    record::StackTable& table = Recorder::instance().table();
+    ThreadState* state = capture::thread_state(table);
+    if (state != nullptr) {
+        const torch_part::NodeFacts facts = part.node_facts(node);
+        capture::begin_node(*state,
+                            name_of_type(table, part, node, facts.type),
+                            facts.forward_thread,
+                            facts.sequence);
+    }
+}
+
+void end_node() {
+    ThreadState* state = capture::thread_state(Recorder::instance().table());
+    if (state != nullptr) {
+        capture::end_node(*state);
+    }
+}
+
+void begin_scope(const char* name) {
+    record_scope(format::ScopeAction::kBegin, name);
+    follow_engine(name, capture::begin_engine);
+}
+
+// After a step gradients and optimizer state are all there, and may be looked at on the thread
+// that made the step.
+void end_scope(const char* name) {
+    constexpr char kStep[] = "Optimizer.step#";
+    follow_engine(name, capture::end_engine);
+    record_scope(format::ScopeAction::kEnd, name);
+    if (strncmp(name, kStep, sizeof kStep - 1) == 0 && gettid() == getpid()) {
+        capture::object_side().request_safe_point(kAfterOptimizerStep);
+    }
+}
+
+}  // namespace peakline::preload

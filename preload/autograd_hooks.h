@@ -1,0 +1,27 @@
+// What torch's autograd engine and record_function tell: nodes that run, engines within nodes,
+// named scopes.
+#pragma once
+
+#include <cstdint>
+
+#include "allocator/torch/torch_part.h"
+
+namespace peakline::preload {
+
+// The name of the scope around a run of the engine, known to report/attribute.
+inline constexpr char kEngineScope[] = "torch::autograd::Engine::execute";
+
+// Before the first of the others. False when memory cannot be mapped.
+bool init_operator_names();
+
+// The entries of torch_part::Host.
+void begin_node(const char* name, int64_t sequence, uint64_t forward_thread);
+void end_node();
+void begin_scope(const char* name);
+void end_scope(const char* name);
+
+// The same as begin_node, of the torch::autograd::Node at `node`: its name is asked for once a
+// type. Never throws.
+void begin_node_of(const torch_part::Part& part, const void* node);
+
+}  // namespace peakline::preload

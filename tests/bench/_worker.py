@@ -1,0 +1,143 @@
+"""One mode of bench_events.py: a process that does the work it is told, and says what it cost.
+
+Reads one JSON object a line from stdin ({"work": name}), answers with one on stdout: seconds and
+events (an allocation or a free each). Several such processes live side by side and take turns.
+"""
+
+import json
+import os
+import sys
+import threading
+import time
+
+import torch
+
+PAIRS = 4000
+THREADS = 4
+# Of one turn: other processes have had the caches before it.
+WARM_STEPS, STEPS = int(os.environ.get("WW","2")), 6
+STEP_MODELS = ("gpt2", "resnet50", "llama")
+
+# Of all threads of the process: what other processes do meanwhile does not count. On a real GPU
+# a step is what its user waits for.
+ON_GPU = os.environ.get("PEAKLINE_TEST_DEVICE") == "gpu"
+clock = time.perf_counter if ON_GPU else time.process_time
+
+
+def at_depth(depth: int, work):
+    return work() if depth <= 0 else at_depth(depth - 1, work)
+
+
+def allocate_and_free(count: int, devices: tuple[str, ...] = ("cuda:0",)) -> None:
+    empty = torch.empty
+    for _ in range(count // len(devices)):
+        for device in devices:
+            empty(1024, device=device)
+
+
+def on_threads() -> None:
+    share = PAIRS // THREADS
+    threads = [
+        threading.Thread(target=at_depth, args=(20, lambda: allocate_and_free(share)))
+        for _ in range(THREADS)
+    ]
+    for thread in threads:
+        thread.start()
+    for thread in threads:
+        thread.join()
+
+
+def loop_of(name: str):
+    if name == "threads":
+        return on_threads
+    if name == "devices":
+        return lambda: at_depth(20, lambda: allocate_and_free(PAIRS, ("cuda:0", "cuda:1")))
+    depth = int(name.removeprefix("depth "))
+    return lambda: at_depth(depth, lambda: allocate_and_free(PAIRS))
+
+
+def make_model(name: str):
+    """The model and a function that gives its loss."""
+    if name == "resnet50":
+        from torchvision.models import resnet50
+
+        model = resnet50().cuda()
+        images = torch.zeros((8, 3, 224, 224), device="cuda")
+        return model, lambda: model(images).sum()
+    from transformers import GPT2Config, GPT2LMHeadModel, LlamaConfig, LlamaForCausalLM
+
+    if name == "gpt2":
+        model = GPT2LMHeadModel(GPT2Config()).cuda()
+    else:
+        config = LlamaConfig(
+            hidden_size=512,
+            intermediate_size=1536,
+            num_hidden_layers=8,
+            num_attention_heads=8,
+            num_key_value_heads=4,
+            vocab_size=8192,
+        )
+        model = LlamaForCausalLM(config).cuda()
+    tokens = torch.zeros((2, 128), dtype=torch.long, device="cuda")
+    return model, lambda: model(input_ids=tokens, labels=tokens).loss
+
+
+def step_of(name: str):
+    model, loss = make_model(name)
+    optimizer = torch.optim.AdamW(model.parameters())
+
+    def step() -> None:
+        loss().backward()
+        optimizer.step()
+        optimizer.zero_grad()
+        torch.cuda.synchronize()
+
+    return step
+
+
+def allocations() -> int:
+    return sum(
+        torch.cuda.memory_stats(device)["allocation.all.allocated"]
+        for device in range(torch.cuda.device_count())
+    )
+
+
+def measure(name: str, work) -> dict[str, float]:
+    """Seconds and events of the loop, or of one step."""
+    count = 1
+    if name in STEP_MODELS:
+        count = STEPS
+        for _ in range(WARM_STEPS):
+            work()
+    before = allocations()
+    begin = clock()
+    for _ in range(count):
+        work()
+    seconds = (clock() - begin) / count
+    return {"seconds": seconds, "events": 2 * (allocations() - before) / count}
+
+
+def start_torch_recorder(mode: str) -> None:
+    _, stacks, context = mode.split(":")
+    torch.cuda.memory._record_memory_history(context=context, stacks=stacks, max_entries=100_000)
+
+
+def main() -> None:
+    mode = sys.argv[1]
+    answers = os.fdopen(os.dup(1), "w")
+    os.dup2(2, 1)
+    torch.empty(1, device="cuda")
+    if mode.startswith("torch:"):
+        start_torch_recorder(mode)
+    works: dict[str, object] = {}
+    for line in sys.stdin:
+        name = json.loads(line)["work"]
+        if name not in works:
+            works[name] = step_of(name) if name in STEP_MODELS else loop_of(name)
+        answers.write(json.dumps(measure(name, works[name])) + "\n")
+        answers.flush()
+    # Threads of autograd may not outlive the interpreter: see README.md, limits.
+    os._exit(0)
+
+
+main()
