@@ -99,6 +99,10 @@ void put_device_meta(const Installed& state) {
     }
 }
 
+bool records_frees(const Options& options) {
+    return options.frees[0] != '\0' && strcmp(options.frees, "0") != 0;
+}
+
 void put_all_meta(const Installed& state, const ProcessNames& names) {
     char folder[kPathBytes];
     put_meta("peakline_version", PEAKLINE_VERSION);
@@ -112,6 +116,7 @@ void put_all_meta(const Installed& state, const ProcessNames& names) {
     put_meta("backend", state.backend);
     put_meta("stacks", state.options.stacks);
     put_meta("keep", state.options.keep);
+    put_meta("frees", records_frees(state.options) ? "stacks" : "");
     put_meta("simulated", state.options.simulated);
     put_meta("note", state.note);
     if (getcwd(folder, sizeof folder) != nullptr) {
@@ -133,7 +138,8 @@ bool set_up_recorder(const Options& options) {
     }
     capture::set_capture_options(
         capture::CaptureOptions{all || strcmp(options.stacks, "python") == 0,
-                                all || strcmp(options.stacks, "native") == 0});
+                                all || strcmp(options.stacks, "native") == 0,
+                                records_frees(options)});
     return true;
 }
 

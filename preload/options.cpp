@@ -35,6 +35,7 @@ void read_options(Options* options) {
         {"PEAKLINE_RUN_ID", options->run_id, sizeof options->run_id},
         {"PEAKLINE_BACKEND", options->backend, sizeof options->backend},
         {"PEAKLINE_STACKS", options->stacks, sizeof options->stacks},
+        {"PEAKLINE_FREES", options->frees, sizeof options->frees},
         {"PEAKLINE_KEEP", options->keep, sizeof options->keep},
         {"PEAKLINE_TORCH_PART", options->torch_part, sizeof options->torch_part},
         {"PEAKLINE_CACHE_DIR", options->cache_dir, sizeof options->cache_dir},

@@ -13,6 +13,7 @@ struct Options {
     char run_id[64] = "";              // PEAKLINE_RUN_ID: 32 hex digits, the same for all ranks
     char backend[32] = "delegate";     // PEAKLINE_BACKEND
     char stacks[16] = "all";           // PEAKLINE_STACKS: all, python, native or none
+    char frees[16] = "";               // PEAKLINE_FREES: 1: also the stacks of frees
     char keep[64] = "all";             // PEAKLINE_KEEP: all, peak or last:SIZE
     char torch_part[kPathBytes] = "";  // PEAKLINE_TORCH_PART: the library built for this torch
     char cache_dir[3072] = "";         // PEAKLINE_CACHE_DIR

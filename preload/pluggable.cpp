@@ -150,7 +150,12 @@ extern "C" __attribute__((visibility("default"))) void peakline_free(void* addre
     if (address == nullptr || real_cuda().free == nullptr) {
         return;
     }
-    ready_recorder().record_unreported_free(reinterpret_cast<uint64_t>(address));
+    Recorder& recorder = ready_recorder();
+    peakline::capture::ThreadState* state = peakline::capture::thread_state(recorder.table());
+    const uint32_t context = state != nullptr && recorder.is_tracing()
+                                 ? peakline::capture::capture_free(recorder.table(), *state)
+                                 : 0;
+    recorder.record_unreported_free(reinterpret_cast<uint64_t>(address), context);
     const DeviceScope scope(device);
     real_cuda().free(address);
 }

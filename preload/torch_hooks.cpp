@@ -46,6 +46,13 @@ uint32_t context_now(Recorder& recorder, ThreadState& state) {
                                  : recorder.untraced_context();
 }
 
+// Of a block that the program gives up; 0: the recording does not want to know.
+uint32_t context_of_free(Recorder& recorder, ThreadState* state) {
+    return state != nullptr && recorder.is_tracing()
+               ? capture::capture_free(recorder.table(), *state)
+               : 0;
+}
+
 void record_reported_block(void* address, uint64_t bytes, uint64_t total, uint32_t device) {
     Recorder& recorder = Recorder::instance();
     ThreadState* state = capture::thread_state(recorder.table());
@@ -82,7 +89,8 @@ void record_reported_free(void* address, uint64_t total, uint32_t device) {
     recorder.record_free(freed,
                          device,
                          completed ? Recorder::FreeKind::kCompleted : Recorder::FreeKind::kDeferred,
-                         total);
+                         total,
+                         context_of_free(recorder, state));
     if (state != nullptr) {
         state->completed_address = 0;
     }
@@ -159,7 +167,10 @@ bool end_alloc(void* address, int device, void* stream) {
 
 void block_freed(void* address, int) {
     if (address != nullptr) {
-        Recorder::instance().record_unreported_free(reinterpret_cast<uint64_t>(address));
+        Recorder& recorder = Recorder::instance();
+        ThreadState* state = capture::thread_state(recorder.table());
+        recorder.record_unreported_free(reinterpret_cast<uint64_t>(address),
+                                        context_of_free(recorder, state));
     }
 }
 

@@ -11,6 +11,7 @@ namespace {
 std::atomic<bool> g_attached{false};
 std::atomic<bool> g_python{true};
 std::atomic<bool> g_native{true};
+std::atomic<bool> g_frees{false};
 
 // Written by pyhook's registration while the library loads.
 PythonSide g_side{[](char* reason, size_t room) {
@@ -83,6 +84,7 @@ bool attach_python(char* reason, size_t room) {
 void set_capture_options(const CaptureOptions& options) {
     g_python.store(options.python, std::memory_order_relaxed);
     g_native.store(options.native, std::memory_order_relaxed);
+    g_frees.store(options.frees, std::memory_order_relaxed);
 }
 
 uint32_t capture_python(record::StackTable& table, uint32_t* flags) {
@@ -103,6 +105,10 @@ uint32_t capture_context(record::StackTable& table, ThreadState& state) {
     context.forward_node = node.forward_node;
     context.operator_name = node.operator_name;
     return context_id(table, state, context);
+}
+
+uint32_t capture_free(record::StackTable& table, ThreadState& state) {
+    return g_frees.load(std::memory_order_relaxed) ? capture_context(table, state) : 0;
 }
 
 }  // namespace peakline::capture

@@ -45,6 +45,7 @@ struct ObjectSide {
 struct CaptureOptions {
     bool python = true;
     bool native = true;
+    bool frees = false;  // also where blocks are given up
 };
 
 void set_python_side(const PythonSide& side);
@@ -59,5 +60,8 @@ void set_capture_options(const CaptureOptions& options);
 uint32_t capture_python(record::StackTable& table, uint32_t* flags);
 
 uint32_t capture_context(record::StackTable& table, ThreadState& state);
+
+// Where this thread gives a block up; 0 unless CaptureOptions::frees.
+uint32_t capture_free(record::StackTable& table, ThreadState& state);
 
 }  // namespace peakline::capture

@@ -117,11 +117,11 @@ void Recorder::drop_from_allocated(LiveBlock* block) {
     }
 }
 
-void Recorder::remove_block(LiveBlock* block, uint64_t tick) {
+void Recorder::remove_block(LiveBlock* block, uint64_t tick, uint32_t context) {
     const uint64_t back = next_ordinal_ - block->ordinal;
     if ((block->flags & kFreeRequested) == 0) {
         drop_from_allocated(block);
-        writer_.put_free(back, tick, live_bytes_);
+        writer_.put_free(FreeEvent{back, context, FreeEvent::Kind::kPlain}, tick, live_bytes_);
     } else {
         writer_.put_extended(ExtendedType::kFreeCompleted, &back, 1, tick);
     }
@@ -156,7 +156,8 @@ void Recorder::record_alloc(const AllocEvent& event, uint64_t torch_total_bytes)
 void Recorder::record_free(uint64_t address,
                            uint32_t device,
                            FreeKind kind,
-                           uint64_t torch_total_bytes) {
+                           uint64_t torch_total_bytes,
+                           uint32_t context) {
     {
         const LockGuard guard(lock_);
         if (!usable_) {
@@ -166,12 +167,14 @@ void Recorder::record_free(uint64_t address,
         if (block == nullptr) {
             ++counters_.unknown_frees;
         } else if (kind == FreeKind::kCompleted) {
-            remove_block(block, clock_.event_tick());
+            remove_block(block, clock_.event_tick(), context);
         } else if ((block->flags & kFreeRequested) == 0) {
             const uint64_t back = next_ordinal_ - block->ordinal;
             drop_from_allocated(block);
             block->flags |= kFreeRequested;
-            writer_.put_extended(ExtendedType::kFreeDeferred, &back, 1, clock_.event_tick());
+            writer_.put_free(FreeEvent{back, context, FreeEvent::Kind::kDeferred},
+                             clock_.event_tick(),
+                             live_bytes_);
             check_writer();
         }
         if (torch_total_bytes != kUnknownTotal && device < kMaxDevices && devices_[device].used &&
@@ -182,12 +185,12 @@ void Recorder::record_free(uint64_t address,
     report_trouble_unlocked();
 }
 
-void Recorder::record_unreported_free(uint64_t address) {
+void Recorder::record_unreported_free(uint64_t address, uint32_t context) {
     {
         const LockGuard guard(lock_);
         LiveBlock* block = usable_ ? live_set_.find(address) : nullptr;
         if (block != nullptr && (block->flags & kUnreported) != 0) {
-            remove_block(block, clock_.event_tick());
+            remove_block(block, clock_.event_tick(), context);
         }
     }
     report_trouble_unlocked();

@@ -57,11 +57,16 @@ public:
 
     enum class FreeKind { kCompleted, kDeferred };
     // kDeferred: given up, but in use on another stream until record_free_completed(address).
-    void record_free(uint64_t address, uint32_t device, FreeKind kind, uint64_t torch_total_bytes);
+    // `context`: where it was given up, 0 when the recording does not want to know.
+    void record_free(uint64_t address,
+                     uint32_t device,
+                     FreeKind kind,
+                     uint64_t torch_total_bytes,
+                     uint32_t context = 0);
     void record_free_completed(uint64_t address);
     // A free told at the call, before it happens: counts only for a block recorded without the
     // allocator's report; for any other the report follows and is the one that counts.
-    void record_unreported_free(uint64_t address);
+    void record_unreported_free(uint64_t address, uint32_t context = 0);
 
     void record_segment(format::SegmentAction action,
                         uint32_t device,
@@ -145,7 +150,7 @@ private:
     // All of these are called with lock_ held.
     DeviceState* device_state(uint32_t device);
     void add_block(const AllocEvent& event, uint8_t flags);
-    void remove_block(LiveBlock* block, uint64_t tick);
+    void remove_block(LiveBlock* block, uint64_t tick, uint32_t context = 0);
     void drop_from_allocated(LiveBlock* block);
     size_t tell_some_tensors(const ToldTensor* tensors, size_t count);
     void correct_baseline_slow(uint32_t device, uint64_t torch_total_bytes);

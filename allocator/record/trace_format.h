@@ -113,8 +113,9 @@ inline constexpr uint8_t kDtFollows = 62;
 enum class ExtendedType : uint32_t {
     // The program gave the block up, another stream may still use it: it leaves `allocated` now
     // and `requested` (as torch counts it) at kFreeCompleted.
-    kFreeDeferred = 1,     // back
-    kFreeCompleted = 2,    // back
+    kFreeDeferred = 1,   // back | uv context of the free; may be absent
+    kFreeCompleted = 2,  // back
+    // Of recordings that ask where blocks are given up (PEAKLINE_FREES).
     kFreeWithContext = 3,  // back | uv context of the free
     kMark = 4,             // uv MarkKind | uv thread | uv string
     kSegment = 5,          // uv SegmentAction | uv device | uv stream | uv address | uv bytes

@@ -35,10 +35,11 @@ constexpr DefType kTableTypes[] = {DefType::kString,
                                    DefType::kTensor};
 constexpr size_t kTensorBlocksBytes = 4096;
 
-// Frees name allocations only: whatever else an event names must be defined before it.
+// Frees look themselves: whatever else an event names must be defined before it.
 bool may_name_definitions(format::ExtendedType type) {
     return type != format::ExtendedType::kFreeDeferred &&
-           type != format::ExtendedType::kFreeCompleted;
+           type != format::ExtendedType::kFreeCompleted &&
+           type != format::ExtendedType::kFreeWithContext;
 }
 
 // As many chunks as the ring may ever remember; the file never holds more than that.
@@ -353,15 +354,30 @@ void TraceWriter::put_alloc(const AllocEvent& event, uint64_t tick, uint64_t liv
     end_event(out);
 }
 
-void TraceWriter::put_free(uint64_t back, uint64_t tick, uint64_t live_bytes) {
+void TraceWriter::put_free(const FreeEvent& event, uint64_t tick, uint64_t live_bytes) {
     if (target_ == nullptr) {
         return;
     }
     live_bytes_ = live_bytes;
+    if (event.context != 0 || event.kind == FreeEvent::Kind::kDeferred) {
+        put_extended_free(event, tick);
+        return;
+    }
     unsigned char* out = begin_event(Op::kFree, tick, format::kMaxVarintBytes);
     if (out != nullptr) {
-        end_event(format::put_uv(out, back));
+        end_event(format::put_uv(out, event.back));
     }
+}
+
+void TraceWriter::put_extended_free(const FreeEvent& event, uint64_t tick) {
+    using format::ExtendedType;
+    if (event.context > emitted_[static_cast<size_t>(DefType::kContext)]) {
+        define_new_slow();
+    }
+    const uint64_t fields[] = {event.back, event.context};
+    const auto type = event.kind == FreeEvent::Kind::kDeferred ? ExtendedType::kFreeDeferred
+                                                               : ExtendedType::kFreeWithContext;
+    put_extended(type, fields, event.context != 0 ? 2 : 1, tick);
 }
 
 void TraceWriter::put_extended(format::ExtendedType type,

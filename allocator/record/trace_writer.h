@@ -25,6 +25,14 @@ struct AllocEvent {
 };
 static_assert(sizeof(AllocEvent) == 40);
 
+// A block that the program gives up.
+struct FreeEvent {
+    enum class Kind : uint32_t { kPlain, kDeferred };
+    uint64_t back = 0;     // next ordinal minus its ordinal
+    uint32_t context = 0;  // where; 0: not asked
+    Kind kind = Kind::kPlain;
+};
+
 // A live allocation that turned out to be the storage of a tensor.
 struct TensorBlock {
     uint64_t back;    // next ordinal minus its ordinal, as in free records
@@ -58,7 +66,7 @@ public:
     int error() const { return error_; }
 
     void put_alloc(const AllocEvent& event, uint64_t tick, uint64_t live_bytes);
-    void put_free(uint64_t back, uint64_t tick, uint64_t live_bytes);
+    void put_free(const FreeEvent& event, uint64_t tick, uint64_t live_bytes);
     void put_extended(format::ExtendedType type,
                       const uint64_t* values,
                       size_t value_count,
@@ -111,6 +119,7 @@ private:
     void release_oldest_slow();
     bool recycles() const { return keep_.kind != Keep::Kind::kAll; }
     void put_checkpoint_part();
+    void put_extended_free(const FreeEvent& event, uint64_t tick);
     void put_summary_record(format::SummaryType type, const unsigned char* body, size_t length);
     // Keeps kLastWordsBytes free, so that a failure can still be told in the trace.
     bool has_room(OpenChunk& chunk, format::ChunkType type, size_t bytes) {

@@ -49,6 +49,8 @@ Placement place_by_step(StackLookup& stacks, const BlockGroup& block);
 Placement place_by_category(StackLookup& stacks, const BlockGroup& block);
 Placement place_by_lifetime(StackLookup& stacks, const BlockGroup& block);
 Placement place_by_freed(StackLookup& stacks, const BlockGroup& block);
+// Where a block was given up: the place of the context of its free.
+Placement place_free(StackLookup& stacks, uint32_t context_id);
 Placement place_by_thread(StackLookup& stacks, const BlockGroup& block);
 Placement place_by_stream(StackLookup& stacks, const BlockGroup& block);
 Placement place_by_device(StackLookup& stacks, const BlockGroup& block);

@@ -17,6 +17,8 @@ struct Location {
 struct Label {
     // What equal rows share and what orders rows of equal size; independent of how paths are shown.
     std::string key;
+    // Before the frames: what happened there, such as "backward of ". Mostly empty.
+    std::string prefix = {};
     // Rows of code: the frame, or the frames from leaf to root. Otherwise empty.
     std::vector<Location> frames;
     // Other rows: the text, such as "untraced". With frames: what stands before them.

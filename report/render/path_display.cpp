@@ -21,7 +21,7 @@ std::string display_path(const PathDisplay& display, const std::string& path) {
 std::string label_text(const PathDisplay& display, const Label& label) {
     std::string text = label.name;
     for (const Location& location : label.frames) {
-        text += text.empty() ? "" : " <- ";
+        text += text.empty() ? label.prefix : " <- ";
         text += display_path(display, location.file);
         if (location.line != 0) {
             text += ":" + std::to_string(location.line);

@@ -51,9 +51,17 @@ public:
         BlockFacts& facts = facts_[place];
         facts.free_event = at.event;
         facts.free_tick = at.tick;
-        facts.free_context = context;
+        // Where it was given up, also when it ends later: another stream used it until then.
+        facts.free_context = facts.free_context != 0 ? facts.free_context : context;
         const auto& [call, number] = calls_of_[place];
         facts.within_operator = call != nullptr && call->number == number;
+    }
+
+    // It stays part of the measure until another stream is done with it.
+    void on_given_up(uint64_t ordinal, uint32_t context) {
+        if (is_wanted_[ordinal]) {
+            facts_[place_of(ordinal)].free_context = context;
+        }
     }
 
     std::vector<BlockFacts> take() { return std::move(facts_); }
@@ -143,8 +151,10 @@ public:
             meter_.on_free(totals_.slot_of(shape->device), bytes_of(*shape, request_.measure));
             totals_.on_free(ordinal, *shape);
             if (facts_.is_used()) {
-                facts_.on_free(ordinal, context, at);
+                facts_.on_free(ordinal, reader_.definitions().known_context(context), at);
             }
+        } else if (shape != nullptr && kind == FreeKind::kDeferred && facts_.is_used()) {
+            facts_.on_given_up(ordinal, reader_.definitions().known_context(context));
         }
         if (kind == FreeKind::kDeferred) {
             table_.set_deferred(ordinal);

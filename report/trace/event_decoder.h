@@ -138,14 +138,15 @@ private:
         return end_free(at, back, kind, 0);
     }
 
-    bool decode_free_with_context(const unsigned char* at) {
+    bool decode_free_with_context(const unsigned char* at, FreeKind kind) {
         FieldCursor cursor({at, end_});
         const uint64_t back = cursor.uv();
-        const uint32_t context = cursor.uv32();
+        const bool may_lack_context = kind == FreeKind::kDeferred && cursor.at == cursor.end;
+        const uint32_t context = may_lack_context ? 0 : cursor.uv32();
         if (!cursor.good) {
             return fail("free is cut") != nullptr;
         }
-        return end_free(cursor.at, back, FreeKind::kPlain, context) != nullptr;
+        return end_free(cursor.at, back, kind, context) != nullptr;
     }
 
     const unsigned char* end_free(const unsigned char* at,
@@ -196,11 +197,11 @@ private:
     bool decode_known_body(format::ExtendedType type, std::span<const unsigned char> body) {
         switch (type) {
             case format::ExtendedType::kFreeDeferred:
-                return decode_free(body.data(), FreeKind::kDeferred) != nullptr;
+                return decode_free_with_context(body.data(), FreeKind::kDeferred);
             case format::ExtendedType::kFreeCompleted:
                 return decode_free(body.data(), FreeKind::kCompleted) != nullptr;
             case format::ExtendedType::kFreeWithContext:
-                return decode_free_with_context(body.data());
+                return decode_free_with_context(body.data(), FreeKind::kPlain);
             case format::ExtendedType::kMark:
                 return decode_rare(type, body, 3);
             case format::ExtendedType::kSegment:

@@ -26,6 +26,7 @@ MODES = {
     "peakline python": ["--stacks", "python"],
     "peakline native": ["--stacks", "native"],
     "peakline all": ["--stacks", "all"],
+    "peakline all, frees": ["--stacks", "all", "--frees"],
     "torch python/alloc": "torch:python:alloc",
     "torch python/all": "torch:python:all",
     "torch all/alloc": "torch:all:alloc",

@@ -100,6 +100,12 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         help="which stacks to record (default: all)",
     )
     parser.add_argument(
+        "--frees",
+        action="store_true",
+        help="also record where blocks are given up, for table --by freed-by and tensors; costs"
+        " one more stack a block",
+    )
+    parser.add_argument(
         "--keep",
         default="all",
         metavar="WHAT",
@@ -366,6 +372,7 @@ def _set_recording(plan: Plan, args: argparse.Namespace, torch: TorchInstallatio
         PEAKLINE_RUN_ID=plan.run_id,
         PEAKLINE_BACKEND=args.backend,
         PEAKLINE_STACKS=args.stacks,
+        PEAKLINE_FREES="1" if args.frees else os.environ.get("PEAKLINE_FREES", ""),
         PEAKLINE_KEEP=args.keep,
     )
     if torch is None or args.backend == "observe":

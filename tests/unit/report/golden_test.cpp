@@ -26,6 +26,18 @@ Bytes bytes_of(const std::filesystem::path& path) {
     return {std::istreambuf_iterator<char>(file), {}};
 }
 
+// The report under its headline, or why there is none.
+std::string text_of(const std::string& headline,
+                    report::MakeReport make,
+                    const report::TraceReader& reader,
+                    const report::ReportOptions& options) {
+    try {
+        return "== " + headline + "\n" + make(reader, options, {});
+    } catch (const report::TraceError& error) {
+        return std::string(error.what()) + "\n";
+    }
+}
+
 std::string reports_of(const Bytes& packed) {
     const Bytes file = unpack(packed);
     const auto reader = report::TraceReader::from_memory("golden", file);
@@ -33,16 +45,13 @@ std::string reports_of(const Bytes& packed) {
     report::ReportOptions options;
     for (const char* at : {"peak", "end", "forward"}) {
         options.selection.at = at;
-        try {
-            text += std::string("== table --at ") + at + "\n" + report::make_table(reader, options);
-        } catch (const report::TraceError& error) {
-            text += std::string(error.what()) + "\n";
-        }
+        text += text_of(std::string("table --at ") + at, report::make_table, reader, options);
     }
-    try {
-        text += "== stats\n" + report::make_stats(reader, {});
-    } catch (const report::TraceError& error) {
-        text += std::string(error.what()) + "\n";
+    text += text_of("stats", report::make_stats, reader, {});
+    if (!reader.definitions().meta_text("frees").empty()) {
+        options.selection.at = "peak";
+        options.selection.by = "freed-by";
+        text += text_of("table --by freed-by", report::make_table, reader, options);
     }
     return text;
 }
@@ -74,6 +83,22 @@ uint32_t stack_of(record::StackTable& table, const std::string& name, uint32_t l
     return table.intern_context(record::Context{thread, node, 0, 0, 0, 0});
 }
 
+// Where they are given up is told.
+void record_frees(record::Recorder& recorder) {
+    using record::kUnknownTotal;
+    record::StackTable& table = recorder.table();
+    const uint32_t model = stack_of(table, "model", 12);
+    const uint32_t end = stack_of(table, "model", 15);
+    const uint32_t late = stack_of(table, "loop", 7);
+    recorder.put_meta("frees", "stacks", 6);
+    recorder.start_tracing();
+    recorder.record_alloc({0x10000, 60000, 61440, model, 0, 0}, kUnknownTotal);
+    recorder.record_alloc({0x20000, 30000, 30208, model, 0, 0}, kUnknownTotal);
+    recorder.record_free(0x10000, 0, record::Recorder::FreeKind::kDeferred, kUnknownTotal, end);
+    recorder.record_free(0x20000, 0, record::Recorder::FreeKind::kCompleted, kUnknownTotal, late);
+    recorder.record_free_completed(0x10000);
+}
+
 // A forward phase whose blocks are freed but for one, and one block on another device.
 void record_some(record::Recorder& recorder) {
     using record::AllocEvent;
@@ -100,18 +125,25 @@ void write_golden(const std::string& name, Bytes packed) {
     std::ofstream(std::string(kFolder) + "/" + name + ".txt") << reports_of(packed);
 }
 
-void make_golden(const std::string& name, record::Keep keep, const char* keep_text, bool closes) {
+struct Recording {
+    record::Keep keep;
+    const char* keep_text;
+    bool closes;
+    void (*record)(record::Recorder&) = record_some;
+};
+
+void make_golden(const std::string& name, const Recording& recording) {
     auto recorder = std::make_unique<record::Recorder>();
     REQUIRE(recorder->init(nullptr));
     const std::string path = std::string(kFolder) + "/" + name + ".tmp";
     record::Recorder::TraceOptions options{};
     options.path = path.c_str();
     options.exists = record::FileTarget::Exists::kReplace;
-    options.keep = keep;
+    options.keep = recording.keep;
     REQUIRE(recorder->open_trace(options) == 0);
-    recorder->put_meta("keep", keep_text, std::string(keep_text).size());
-    record_some(*recorder);
-    if (closes) {
+    recorder->put_meta("keep", recording.keep_text, std::string(recording.keep_text).size());
+    recording.record(*recorder);
+    if (recording.closes) {
         recorder->close_trace();
     }
     write_golden(name, pack(bytes_of(path)));
@@ -121,10 +153,11 @@ void make_golden(const std::string& name, record::Keep keep, const char* keep_te
 TEST_CASE("write the golden traces", "[.]") {
     std::filesystem::create_directories(kFolder);
     using Kind = record::Keep::Kind;
-    make_golden("v1.0-all", {Kind::kAll, 0}, "all", true);
-    make_golden("v1.0-all-killed", {Kind::kAll, 0}, "all", false);
-    make_golden("v1.0-keep-peak", {Kind::kPeak, 0}, "peak", true);
-    make_golden("v1.0-keep-last-killed", {Kind::kLast, 1 << 24}, "last:16MiB", false);
+    make_golden("v1.0-all", {{Kind::kAll, 0}, "all", true});
+    make_golden("v1.0-all-killed", {{Kind::kAll, 0}, "all", false});
+    make_golden("v1.0-all-frees", {{Kind::kAll, 0}, "all", true, record_frees});
+    make_golden("v1.0-keep-peak", {{Kind::kPeak, 0}, "peak", true});
+    make_golden("v1.0-keep-last-killed", {{Kind::kLast, 1 << 24}, "last:16MiB", false});
     auto recorder = std::make_unique<record::Recorder>();
     REQUIRE(recorder->init(nullptr));
     record_some(*recorder);

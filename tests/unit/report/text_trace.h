@@ -2,7 +2,8 @@
 //
 //   alloc NAME ADDRESS BYTES [stack=FILE:LINE:FUNCTION;CALLER...] [forward=STACK] [op=NAME]
 //         [dev=N] [stream=N] [req=BYTES] [thread=N] [untraced] [class]
-//   free NAME | defer NAME | complete NAME
+//   free NAME [stack=...] | defer NAME [stack=...] | complete NAME
+//   segment ADDRESS BYTES [dev=N] | endsegment ADDRESS BYTES [dev=N]
 //   start | stop | phase NAME | endphase NAME | end
 //   instance N CLASS [root=CLASS] [path=PATH]        FUNCTION@N in a stack: a method of it
 //   tensor NAME KIND TENSOR [detail=TEXT] [instance=N]   what the block NAME holds
@@ -102,9 +103,11 @@ private:
     bool add_free(const Words& words) {
         const std::string& verb = words.plain[0];
         if (verb == "free") {
-            builder_.free(ordinals_.at(words.plain[1]));
+            const bool has_place = !words.named.empty();
+            builder_.free(ordinals_.at(words.plain[1]), has_place ? context_of(words) : 0);
         } else if (verb == "defer") {
-            builder_.free_deferred(ordinals_.at(words.plain[1]));
+            const bool has_place = !words.named.empty();
+            builder_.free_deferred(ordinals_.at(words.plain[1]), has_place ? context_of(words) : 0);
         } else if (verb == "complete") {
             builder_.free_completed(ordinals_.at(words.plain[1]));
         } else {
@@ -152,6 +155,15 @@ private:
                                       std::stoull(words.plain[1]),
                                       builder_.define_string(words.get("op")),
                                       words.number("flags", 0)}));
+        } else if (verb == "segment" || verb == "endsegment") {
+            const auto action =
+                verb == "segment" ? format::SegmentAction::kAlloc : format::SegmentAction::kFree;
+            builder_.extended(format::ExtendedType::kSegment,
+                              fields({static_cast<uint64_t>(action),
+                                      words.number("dev", 0),
+                                      0,
+                                      std::stoull(words.plain[1], nullptr, 0),
+                                      std::stoull(words.plain[2])}));
         } else if (verb == "loss") {
             builder_.extended(format::ExtendedType::kLoss,
                               fields({std::stoull(words.plain[1]), std::stoull(words.plain[2])}));

@@ -90,7 +90,13 @@ public:
         return ordinal_++;
     }
 
-    void free(uint64_t ordinal) { put_event(format::Op::kFree, fields({ordinal_ - ordinal})); }
+    void free(uint64_t ordinal, uint32_t context = 0) {
+        if (context != 0) {
+            extended(format::ExtendedType::kFreeWithContext, fields({ordinal_ - ordinal, context}));
+        } else {
+            put_event(format::Op::kFree, fields({ordinal_ - ordinal}));
+        }
+    }
 
     void extended(format::ExtendedType type, const Bytes& body) {
         Bytes record = fields({static_cast<uint64_t>(type), body.size()});
@@ -98,8 +104,12 @@ public:
         put_event(format::Op::kExtended, record);
     }
 
-    void free_deferred(uint64_t ordinal) {
-        extended(format::ExtendedType::kFreeDeferred, fields({ordinal_ - ordinal}));
+    void free_deferred(uint64_t ordinal, uint32_t context = 0) {
+        Bytes body = fields({ordinal_ - ordinal});
+        if (context != 0) {
+            put_uv(body, context);
+        }
+        extended(format::ExtendedType::kFreeDeferred, body);
     }
     void free_completed(uint64_t ordinal) {
         extended(format::ExtendedType::kFreeCompleted, fields({ordinal_ - ordinal}));
