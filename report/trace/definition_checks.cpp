@@ -1,0 +1,106 @@
+// What definitions name, looked at when all are known: see Note [Lost definitions].
+#include <algorithm>
+
+#include "definition_decoder.h"
+
+namespace peakline::report {
+
+// Blocks by ordinal, each with what was told last.
+void DefinitionDecoder::check_objects() {
+    const auto known = [this](uint32_t* string) {
+        *string = out_.strings.has(*string) ? *string : out_.lost_string;
+    };
+    for (Instance& instance : out_.instances) {
+        known(&instance.class_name);
+        known(&instance.root);
+        known(&instance.path);
+    }
+    for (TensorName& tensor : out_.tensors) {
+        known(&tensor.name);
+        known(&tensor.detail);
+    }
+    std::vector<TensorBlock>& blocks = out_.tensor_blocks;
+    std::stable_sort(blocks.begin(), blocks.end(), [](const TensorBlock& a, const TensorBlock& b) {
+        return a.ordinal < b.ordinal;
+    });
+    size_t kept = 0;
+    for (const TensorBlock& block : blocks) {
+        kept -= kept != 0 && blocks[kept - 1].ordinal == block.ordinal ? 1 : 0;
+        blocks[kept++] = block;
+    }
+    blocks.resize(kept);
+}
+
+void DefinitionDecoder::add_lost_definitions() {
+    out_.lost_string = out_.strings.add(kLostName);
+    lost_frame_ = out_.python_frames.add({out_.lost_string, 0, 0, 0, 0});
+    out_.lost_node = out_.python_nodes.add({0, lost_frame_});
+    lost_module_ = out_.modules.add({0, 0, 0, out_.lost_string, {}});
+    lost_native_frame_ = out_.native_frames.add({lost_module_, 0});
+    lost_native_node_ = out_.native_nodes.add({0, lost_native_frame_});
+    lost_thread_ = out_.threads.add({0, out_.lost_string});
+    out_.lost_context =
+        out_.contexts.add({lost_thread_, out_.lost_node, lost_native_node_, 0, 0, 0});
+}
+
+void DefinitionDecoder::check_python() {
+    const uint32_t lost_string = out_.lost_string;
+    for (PythonFrame& frame : out_.python_frames) {
+        const bool file = resolve(&frame.file, out_.strings, lost_string);
+        const bool name = resolve(&frame.name, out_.strings, lost_string);
+        check(&frame, file && name && resolve(&frame.qualified_name, out_.strings, lost_string));
+    }
+    for (StackNode& node : out_.python_nodes) {
+        check(&node, resolve(&node.frame, out_.python_frames, lost_frame_));
+    }
+}
+
+void DefinitionDecoder::check_native() {
+    for (Module& module : out_.modules) {
+        check(&module, resolve(&module.path, out_.strings, out_.lost_string));
+    }
+    for (NativeFrame& frame : out_.native_frames) {
+        check(&frame, resolve(&frame.module, out_.modules, lost_module_));
+    }
+    for (StackNode& node : out_.native_nodes) {
+        check(&node, resolve(&node.frame, out_.native_frames, lost_native_frame_));
+    }
+}
+
+void DefinitionDecoder::check_contexts() {
+    for (Thread& thread : out_.threads) {
+        check(&thread, resolve(&thread.name, out_.strings, out_.lost_string));
+    }
+    for (Context& context : out_.contexts) {
+        bool valid = resolve(&context.thread, out_.threads, lost_thread_);
+        valid = resolve(&context.python_node, out_.python_nodes, out_.lost_node) && valid;
+        valid = resolve(&context.native_node, out_.native_nodes, lost_native_node_) && valid;
+        valid = resolve(&context.forward_node, out_.python_nodes, out_.lost_node) && valid;
+        valid = resolve(&context.operator_name, out_.strings, out_.lost_string) && valid;
+        check(&context, valid);
+    }
+}
+
+void DefinitionDecoder::check_classes() {
+    for (AllocationShape& shape : out_.classes) {
+        // The sizes are good: keep them, as bytes of an unknown place.
+        if (!resolve(&shape.context, out_.contexts, out_.lost_context)) {
+            shape.context = 0;
+            ++faulty_count_;
+        }
+        shape.untraced = out_.is_untraced(shape.context);
+    }
+}
+
+void DefinitionDecoder::finish() {
+    if (some_lost_) {
+        add_lost_definitions();
+    }
+    check_python();
+    check_native();
+    check_contexts();
+    check_classes();
+    check_objects();
+}
+
+}  // namespace peakline::report

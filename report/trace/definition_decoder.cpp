@@ -1,0 +1,216 @@
+// Records to definitions; definition_checks.cpp looks at what they name.
+#include "definition_decoder.h"
+
+namespace peakline::report {
+namespace {
+
+constexpr uint32_t kLost = UINT32_MAX;
+// A recorder's tables hold no more; what a hostile header claims must not fill the memory.
+constexpr uint32_t kMaxIds = 1U << 22;
+
+}  // namespace
+
+using format::DefType;
+
+std::array<uint32_t, format::kDefTypeCount> DefinitionDecoder::counts() const {
+    return {0,
+            out_.strings.count(),
+            out_.python_frames.count(),
+            out_.python_nodes.count(),
+            out_.modules.count(),
+            out_.native_frames.count(),
+            out_.native_nodes.count(),
+            out_.threads.count(),
+            out_.streams.count(),
+            out_.contexts.count(),
+            out_.classes.count(),
+            0};
+}
+
+bool DefinitionDecoder::begin_chunk(const format::ChunkHeader& header) {
+    const auto known = counts();
+    const uint32_t* const first = header.first_ids;
+    constexpr auto kFirstType = static_cast<size_t>(DefType::kString);
+    constexpr auto kLastType = static_cast<size_t>(DefType::kClass);
+    for (size_t type = kFirstType; type <= kLastType; ++type) {
+        const bool follows = first[type] == known[type] + 1;
+        const bool skips = after_loss_ && first[type] > known[type] && first[type] <= kMaxIds;
+        if (!follows && !skips) {
+            return false;
+        }
+        lost_count_ += first[type] - 1 - known[type];
+    }
+    const auto before = [first](DefType type) { return first[static_cast<size_t>(type)] - 1; };
+    out_.strings.fill(before(DefType::kString), kLostName);
+    out_.python_frames.fill(before(DefType::kPythonFrame), {kLost, 0, 0, 0, 0});
+    out_.python_nodes.fill(before(DefType::kPythonNode), {0, kLost});
+    out_.modules.fill(before(DefType::kModule), {0, 0, 0, kLost, {}});
+    out_.native_frames.fill(before(DefType::kNativeFrame), {kLost, 0});
+    out_.native_nodes.fill(before(DefType::kNativeNode), {0, kLost});
+    out_.threads.fill(before(DefType::kThread), {0, kLost});
+    out_.streams.fill(before(DefType::kStream), kLostStream);
+    out_.contexts.fill(before(DefType::kContext), {kLost, kLost, kLost, 0, 0, 0});
+    AllocationShape lost_shape;
+    lost_shape.lost = true;
+    out_.classes.fill(before(DefType::kClass), lost_shape);
+    after_loss_ = false;
+    return true;
+}
+
+void DefinitionDecoder::decode(const TypedRecord& record) {
+    FieldCursor cursor(record.body);
+    switch (static_cast<DefType>(record.type)) {
+        case DefType::kString:
+            out_.strings.add(std::string(cursor.rest()));
+            return;
+        case DefType::kPythonFrame:
+            return decode_python_frame(cursor);
+        case DefType::kPythonNode:
+            return decode_node(out_.python_nodes, cursor);
+        case DefType::kModule:
+            return decode_module(cursor);
+        case DefType::kNativeFrame: {
+            const NativeFrame frame = {cursor.uv32(), cursor.uv()};
+            return keep(out_.native_frames, cursor, frame);
+        }
+        case DefType::kNativeNode:
+            return decode_node(out_.native_nodes, cursor);
+        case DefType::kThread: {
+            const Thread thread = {cursor.uv(), cursor.uv32()};
+            return keep(out_.threads, cursor, thread);
+        }
+        case DefType::kStream: {
+            const uint64_t handle = cursor.uv();
+            return keep(out_.streams, cursor, handle);
+        }
+        case DefType::kContext:
+            return decode_context(cursor);
+        case DefType::kClass:
+            return decode_class(cursor);
+        case DefType::kMeta:
+            return decode_meta(cursor);
+        case DefType::kInstance:
+            return decode_instance(cursor);
+        case DefType::kTensor:
+            return decode_tensor(cursor);
+        case DefType::kTensorBlocks:
+            return decode_tensor_blocks(cursor);
+    }
+    // A type of a newer minor version: skipped by its length.
+}
+
+void DefinitionDecoder::decode_node(ById<StackNode>& nodes, FieldCursor cursor) {
+    StackNode node = {cursor.uv32(), cursor.uv32()};
+    if (node.parent > nodes.count()) {
+        cursor.good = false;
+    }
+    keep(nodes, cursor, node);
+}
+
+void DefinitionDecoder::decode_python_frame(FieldCursor cursor) {
+    PythonFrame frame;
+    frame.file = cursor.uv32();
+    frame.name = cursor.uv32();
+    frame.qualified_name = cursor.uv32();
+    frame.line = cursor.uv32();
+    frame.instance = cursor.at < cursor.end ? cursor.uv32() : 0;
+    keep(out_.python_frames, cursor, frame);
+}
+
+void DefinitionDecoder::decode_module(FieldCursor cursor) {
+    Module module;
+    module.start = cursor.uv();
+    module.end = cursor.uv();
+    module.load_bias = cursor.uv();
+    module.path = cursor.uv32();
+    module.build_id = std::string(cursor.rest());
+    keep(out_.modules, cursor, module);
+}
+
+void DefinitionDecoder::decode_context(FieldCursor cursor) {
+    Context context;
+    context.thread = cursor.uv32();
+    context.python_node = cursor.uv32();
+    context.native_node = cursor.uv32();
+    context.forward_node = cursor.uv32();
+    context.operator_name = cursor.uv32();
+    context.flags = cursor.uv32();
+    keep(out_.contexts, cursor, context);
+}
+
+void DefinitionDecoder::decode_class(FieldCursor cursor) {
+    AllocationShape shape;
+    shape.context = cursor.uv32();
+    const uint64_t device = cursor.uv();
+    shape.stream = cursor.uv32();
+    const uint64_t requested = cursor.uv();
+    const int64_t rounding = cursor.zz();
+    if (!set_shape(&shape, device, requested, rounding)) {
+        cursor.good = false;
+    }
+    keep(out_.classes, cursor, shape);
+}
+
+void DefinitionDecoder::decode_meta(FieldCursor cursor) {
+    const std::string key(cursor.bytes(cursor.uv()));
+    const std::string value(cursor.rest());
+    if (cursor.good) {
+        out_.meta[key] = value;
+    } else {
+        ++faulty_count_;
+    }
+}
+
+// For definitions that tell their id themselves.
+template <class T>
+void DefinitionDecoder::keep_at(std::vector<T>& table,
+                                uint32_t id,
+                                const FieldCursor& cursor,
+                                const T& item) {
+    if (!cursor.good || id == 0 || id > kMaxIds) {
+        ++faulty_count_;
+        return;
+    }
+    if (id > table.size()) {
+        table.resize(id);
+    }
+    table[id - 1] = item;
+}
+
+void DefinitionDecoder::decode_instance(FieldCursor cursor) {
+    const uint32_t id = cursor.uv32();
+    Instance instance;
+    instance.class_name = cursor.uv32();
+    instance.root = cursor.uv32();
+    instance.path = cursor.uv32();
+    keep_at(out_.instances, id, cursor, instance);
+}
+
+void DefinitionDecoder::decode_tensor(FieldCursor cursor) {
+    const uint32_t id = cursor.uv32();
+    TensorName tensor;
+    const uint32_t kind = cursor.uv32();
+    tensor.kind = static_cast<format::TensorKind>(kind);
+    tensor.name = cursor.uv32();
+    tensor.detail = cursor.uv32();
+    tensor.instance = cursor.uv32();
+    // A kind of a newer minor version is one this reader cannot name.
+    if (kind != 0 && kind <= format::kLastTensorKind) {
+        keep_at(out_.tensors, id, cursor, tensor);
+    }
+}
+
+void DefinitionDecoder::decode_tensor_blocks(FieldCursor cursor) {
+    uint64_t ordinal = 0;
+    while (cursor.at < cursor.end) {
+        ordinal += static_cast<uint64_t>(cursor.zz());
+        const uint32_t tensor = cursor.uv32();
+        if (!cursor.good) {
+            ++faulty_count_;
+            return;
+        }
+        out_.tensor_blocks.push_back({ordinal, tensor});
+    }
+}
+
+}  // namespace peakline::report
