@@ -20,6 +20,7 @@ class Options(TypedDict, total=False):
     cwd: str | None
     depth: int
     fold: bool
+    min_bytes: int
 
 class TraceError(Exception):
     """A trace or an option that allows no answer; the text says what to do now."""

@@ -61,6 +61,7 @@ bool parse_options(PyObject* args, PyObject* kwargs, ReportOptions* options) {
                                   "cwd",
                                   "depth",
                                   "fold",
+                                  "min_bytes",
                                   nullptr};
     PyObject* by = nullptr;
     PyObject* frame = nullptr;
@@ -73,9 +74,10 @@ bool parse_options(PyObject* args, PyObject* kwargs, ReportOptions* options) {
     PyObject* cwd = nullptr;
     unsigned long long depth = 0;
     int fold = 0;
+    unsigned long long min_bytes = 0;
     if (PyArg_ParseTupleAndKeywords(args,
                                     kwargs,
-                                    "|$OOOOOKOpOKp",
+                                    "|$OOOOOKOpOKpK",
                                     const_cast<char**>(names),
                                     &by,
                                     &frame,
@@ -87,10 +89,12 @@ bool parse_options(PyObject* args, PyObject* kwargs, ReportOptions* options) {
                                     &full_paths,
                                     &cwd,
                                     &depth,
-                                    &fold) == 0) {
+                                    &fold,
+                                    &min_bytes) == 0) {
         return false;
     }
     options->top = top;
+    options->min_bytes = min_bytes;
     options->paths.full_paths = full_paths != 0;
     auto& selection = options->selection;
     selection.depth = depth;

@@ -36,13 +36,6 @@ const Grouping& choose_grouping(const TraceReader& reader, const std::string& by
     return grouping;
 }
 
-void need_events(const TraceReader& reader, const char* command) {
-    if (!reader.has_events() && !reader.summary().views.empty()) {
-        throw TraceError(reader.name() + ": holds a summary only, " + command +
-                         " counts events; use peakline summary");
-    }
-}
-
 // Asks replay for what the grouping needs.
 ReplayResult replay_for(const TraceReader& reader,
                         ReplayRequest request,
@@ -82,6 +75,13 @@ std::string replay_and_render(const TraceReader& reader,
 }
 
 }  // namespace
+
+void need_events(const TraceReader& reader, const char* command) {
+    if (!reader.has_events() && !reader.summary().views.empty()) {
+        throw TraceError(reader.name() + ": holds a summary only, " + command +
+                         " counts events; use peakline summary");
+    }
+}
 
 std::string make_table(const TraceReader& reader,
                        const ReportOptions& options,
@@ -149,6 +149,10 @@ MakeReport find_report(const std::string& name) {
         {"summary", make_summary},
         {"stats", make_stats},
         {"phases", make_phases},
+        {"layers", make_layers},
+        {"ops", make_ops},
+        {"stages", make_stages},
+        {"tensors", make_tensors},
     };
     std::string names;
     for (const auto& report : kReports) {

@@ -1,5 +1,5 @@
 // The reports, from a trace to a finished text: the only functions that the extension module and
-// other programs need. Each makes one pass over the events.
+// other programs need. Each makes one or two passes over the events.
 #pragma once
 
 #include <cstdint>
@@ -15,7 +15,8 @@ enum class OutputForm { kText, kJson };
 
 struct ReportOptions {
     SelectionText selection;
-    uint64_t top = 0;  // rows shown; 0: all
+    uint64_t top = 0;        // rows shown; 0: all
+    uint64_t min_bytes = 0;  // of tensors: smaller ones are counted only
     PathDisplay paths;
     OutputForm form = OutputForm::kText;
 };
@@ -34,6 +35,22 @@ std::string make_phases(const TraceReader& reader,
 std::string make_stats(const TraceReader& reader,
                        const ReportOptions& options,
                        const Progress& progress = {});
+
+std::string make_layers(const TraceReader& reader,
+                        const ReportOptions& options,
+                        const Progress& progress = {});
+std::string make_ops(const TraceReader& reader,
+                     const ReportOptions& options,
+                     const Progress& progress = {});
+std::string make_stages(const TraceReader& reader,
+                        const ReportOptions& options,
+                        const Progress& progress = {});
+std::string make_tensors(const TraceReader& reader,
+                         const ReportOptions& options,
+                         const Progress& progress = {});
+
+// Throws TraceError when the trace holds a summary only, which `command` cannot be made of.
+void need_events(const TraceReader& reader, const char* command);
 
 using MakeReport = std::string (*)(const TraceReader&, const ReportOptions&, const Progress&);
 

@@ -52,18 +52,28 @@ def add_grouping_arguments(parser: argparse.ArgumentParser) -> None:
         " (how long blocks are held), freed-by (who freed them), thread, stream or device"
         " (default: line)",
     )
+    add_module_arguments(parser)
+    add_frame_arguments(parser)
+
+
+def add_module_arguments(parser: argparse.ArgumentParser) -> None:
+    """Add how paths of modules are shown."""
     parser.add_argument(
         "--depth",
         type=_row_count,
         default=0,
         metavar="N",
-        help="with --by module: keep N parts of a path, so 2 makes h.3.mlp one with h.3",
+        help="of modules: keep N parts of a path, so 2 makes h.3.mlp one with h.3",
     )
     parser.add_argument(
         "--fold",
         action="store_true",
-        help="with --by module: repeated layers are one, so h.0.mlp and h.1.mlp are h.*.mlp",
+        help="of modules: repeated layers are one, so h.0.mlp and h.1.mlp are h.*.mlp",
     )
+
+
+def add_frame_arguments(parser: argparse.ArgumentParser) -> None:
+    """Add which frame stands for a stack, and how it is shown."""
     parser.add_argument(
         "--frame",
         default="leaf",
@@ -93,11 +103,16 @@ def add_moment_argument(parser: argparse.ArgumentParser) -> None:
     )
 
 
-def add_device_arguments(parser: argparse.ArgumentParser) -> None:
-    """Add what decides which bytes count."""
+def add_device_argument(parser: argparse.ArgumentParser) -> None:
+    """Add --device."""
     parser.add_argument(
         "--device", metavar="N", help="device number, or all (default: the highest peak)"
     )
+
+
+def add_device_arguments(parser: argparse.ArgumentParser) -> None:
+    """Add what decides which bytes count."""
+    add_device_argument(parser)
     parser.add_argument(
         "--measure",
         default="allocated",

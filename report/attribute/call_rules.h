@@ -1,0 +1,17 @@
+// From stacks to what replay must know of calls: which modules run and which operator asked for the
+// memory, for every context of a trace.
+#pragma once
+
+#include "report/replay/call_rules.h"
+#include "stack_lookup.h"
+
+namespace peakline::report {
+
+// Which names are worked out: those of operators cost a walk over every native stack.
+enum class CallNames { kLayers, kLayersAndOperators };
+
+// Operators are named as torch's dispatch modes see them, "addmm.default": the outermost one of the
+// native stack that autograd handed on. Else by what --by op says.
+CallRules make_call_rules(StackLookup& stacks, CallNames names);
+
+}  // namespace peakline::report

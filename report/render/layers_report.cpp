@@ -1,0 +1,113 @@
+// `layers`, and what it shares with the other reports about calls.
+#include <algorithm>
+
+#include "calls_report.h"
+#include "format_bytes.h"
+#include "path_display.h"
+#include "table_report.h"
+#include "text_columns.h"
+
+namespace peakline::report {
+namespace {
+
+double milliseconds(const CallsReport& report, uint64_t ticks) {
+    return report.reader.seconds(ticks) * 1e3;
+}
+
+// Four digits, "-" where the trace does not tell.
+std::string fragmentation_text(const std::optional<double>& fragmentation) {
+    return fragmentation.has_value() ? format_share(*fragmentation) : "-";
+}
+
+void put_layer(JsonWriter& json, const CallsReport& report, const LayerRow& row) {
+    json.begin_object().field("layer_name", row.name);
+    json.field("peak_allocated", row.use.peak_allocated_bytes);
+    put_reserved(json, report, "peak_reserved", row.use.peak_reserved_bytes);
+    json.field("total_allocations", row.use.alloc_count);
+    json.field("total_deallocations", row.use.free_count).key("avg_fragmentation");
+    row.fragmentation.has_value() ? json.value(*row.fragmentation) : json.null();
+    json.field("duration_ms", milliseconds(report, row.use.ticks));
+    json.field("peak_held_bytes", row.use.peak_held_bytes);
+    json.field("held_bytes", row.use.held_bytes);
+    json.field("allocated_bytes", row.use.allocated_bytes);
+    json.field("backward_bytes", row.use.backward_bytes);
+    json.field("call_count", row.use.call_count).end_object();
+}
+
+}  // namespace
+
+std::string layers_text(const CallsReport& report) {
+    using enum Align;
+    const std::vector<LayerRow> rows = build_layers(report.result, report.rules);
+    const size_t shown = report.top == 0 ? rows.size() : std::min<size_t>(report.top, rows.size());
+    TextColumns columns(
+        {kRight, kRight, kRight, kRight, kRight, kRight, kRight, kLeft},
+        {"Held", "At the end", "Peak while", "Reserved", "Frag.", "Allocs", "Frees", "Layer"});
+    for (size_t i = 0; i < shown; ++i) {
+        const LayerUse& use = rows[i].use;
+        const bool runs = use.peak_allocated_bytes != 0;
+        columns.add({format_bytes(use.peak_held_bytes),
+                     format_bytes(use.held_bytes),
+                     runs ? format_bytes(use.peak_allocated_bytes) : "-",
+                     runs ? reserved_text(report, use.peak_reserved_bytes) : "-",
+                     fragmentation_text(rows[i].fragmentation),
+                     format_count(use.alloc_count),
+                     format_count(use.free_count),
+                     printable(rows[i].name)});
+    }
+    std::string text = calls_head_text(report);
+    if (rows.empty()) {
+        text += "No modules in this trace: its stacks name none (record Python stacks).\n";
+    } else {
+        text +=
+            "Held: most bytes of a layer's own blocks at one time, with all that is in it;"
+            " Peak while: level of the device while it runs\n" +
+            columns.text();
+    }
+    if (shown < rows.size()) {
+        text += "... " + std::to_string(rows.size() - shown) + " more layers (--top 0)\n";
+    }
+    return text + health_text(report.phases.health);
+}
+
+std::string layers_json(const CallsReport& report) {
+    const std::vector<LayerRow> rows = build_layers(report.result, report.rules);
+    const size_t shown = report.top == 0 ? rows.size() : std::min<size_t>(report.top, rows.size());
+    JsonWriter json;
+    put_calls_head(json, report);
+    json.field("row_count", static_cast<uint64_t>(rows.size())).key("layers").begin_array();
+    for (size_t i = 0; i < shown; ++i) {
+        put_layer(json, report, rows[i]);
+    }
+    json.end_array();
+    put_health(json, report.reader, report.phases.health);
+    return json.end_object().take();
+}
+
+void put_calls_head(JsonWriter& json, const CallsReport& report) {
+    json.begin_object().field("schema_version", 1).field("file", report.reader.name());
+    json.key("device");
+    const bool is_sum = report.selection.request.device.kind == DeviceChoiceKind::kAll;
+    is_sum ? json.value("all") : json.value(report.chosen.device);
+    json.field("peak_bytes", report.chosen.peak_bytes);
+}
+
+std::string calls_head_text(const CallsReport& report) {
+    return simulated_text(report.reader) + "Max mem: " + format_bytes(report.chosen.peak_bytes) +
+           "\n";
+}
+
+void put_reserved(JsonWriter& json, const CallsReport& report, const char* key, uint64_t bytes) {
+    json.key(key);
+    report.result.knows_reserved ? json.value(bytes) : json.null();
+}
+
+std::string reserved_text(const CallsReport& report, uint64_t bytes) {
+    return report.result.knows_reserved ? format_bytes(bytes) : "-";
+}
+
+std::string optional_step_text(const std::optional<uint32_t>& step) {
+    return step.has_value() ? std::to_string(*step) : "-";
+}
+
+}  // namespace peakline::report

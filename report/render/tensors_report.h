@@ -1,0 +1,27 @@
+// `tensors` in its two forms. JSON schema: JSON.md.
+#pragma once
+
+#include <cstdint>
+#include <string>
+
+#include "path_display.h"
+#include "report/replay/replay_result.h"
+#include "report/trace/reader.h"
+#include "report/views/selection.h"
+#include "report/views/tensors.h"
+
+namespace peakline::report {
+
+struct TensorsReport {
+    const TraceReader& reader;
+    const Selection& selection;
+    const ReplayResult& result;
+    const TensorList& list;
+    uint64_t top;  // rows shown; 0: all
+    PathDisplay paths;
+};
+
+std::string tensors_text(const TensorsReport& report);
+std::string tensors_json(const TensorsReport& report);
+
+}  // namespace peakline::report

@@ -1,0 +1,141 @@
+#include "call_follower.h"
+
+#include <algorithm>
+#include <utility>
+
+namespace peakline::report {
+namespace {
+
+// What a free takes from the levels at the end of a call.
+void take_from(MemoryLevels* levels, uint64_t bytes, FreeKind kind) {
+    levels->allocated_bytes -= kind != FreeKind::kCompleted ? bytes : 0;
+    levels->active_bytes -= kind != FreeKind::kDeferred ? bytes : 0;
+}
+
+}  // namespace
+
+CallFollower::Track& CallFollower::track_of(uint32_t thread) {
+    if (last_track_ == nullptr || last_thread_ != thread) {
+        last_track_ = &tracks_[thread];
+        last_thread_ = thread;
+    }
+    return *last_track_;
+}
+
+void CallFollower::on_alloc(const MadeBlock& block,
+                            const MemoryLevels& before,
+                            const MemoryLevels& after) {
+    const ContextCall& said = rules_.contexts[block.context];
+    Track& track = track_of(said.thread);
+    follow_operator(track, block, said, after);
+    follow_layers(track, block, said, before);
+    for (OpenLayer& open : track.layers) {
+        open.call.after = after;
+        open.call.end_tick = block.tick;
+        open.call.end_event = block.event + 1;
+    }
+}
+
+// The same context twice is the same line run again.
+bool CallFollower::goes_on(const OpenOperator& open,
+                           const ContextCall& said,
+                           uint32_t context) const {
+    return open.operator_key == said.operator_key && open.call.operation == said.operation &&
+           std::find(open.contexts.begin(), open.contexts.end(), context) == open.contexts.end();
+}
+
+void CallFollower::follow_operator(Track& track,
+                                   const MadeBlock& block,
+                                   const ContextCall& said,
+                                   const MemoryLevels& after) {
+    if (track.operation.has_value() && !goes_on(*track.operation, said, block.context)) {
+        end_operator(track);
+    }
+    if (said.operation == 0) {
+        return;
+    }
+    if (!track.operation.has_value()) {
+        OpenOperator& open = track.operation.emplace();
+        const std::vector<uint32_t>& chain = rules_.chains[said.chain];
+        open.first_ordinal = block.ordinal;
+        open.operator_key = said.operator_key;
+        open.call.operation = said.operation;
+        open.call.layer = chain.empty() ? kNoLayer : chain.back();
+        open.call.phase = said.phase;
+        open.call.begin_event = block.event;
+        open.call.begin_tick = block.tick;
+    }
+    OpenOperator& open = *track.operation;
+    open.contexts.push_back(block.context);
+    ++open.call.alloc_count;
+    open.call.allocated_bytes += block.bytes;
+    open.call.after = after;
+}
+
+void CallFollower::follow_layers(Track& track,
+                                 const MadeBlock& block,
+                                 const ContextCall& said,
+                                 const MemoryLevels& before) {
+    const std::vector<uint32_t>& chain = rules_.chains[said.running];
+    size_t same = 0;
+    while (same < chain.size() && same < track.layers.size() &&
+           track.layers[same].call.layer == chain[same] &&
+           track.layers[same].call.phase == said.phase) {
+        ++same;
+    }
+    end_layers(track, same);
+    for (size_t depth = same; depth < chain.size(); ++depth) {
+        OpenLayer& open = track.layers.emplace_back();
+        open.first_ordinal = block.ordinal;
+        open.call.layer = chain[depth];
+        open.call.depth = static_cast<uint32_t>(depth);
+        open.call.phase = said.phase;
+        open.call.begin_event = block.event;
+        open.call.begin_tick = block.tick;
+        open.call.before = before;
+    }
+}
+
+// As long as a call is open, all that its thread allocates since its first block is made in it.
+void CallFollower::on_free(uint64_t ordinal, uint32_t context, uint64_t bytes, FreeKind kind) {
+    Track& track = track_of(rules_.contexts[context].thread);
+    if (track.operation.has_value() && ordinal >= track.operation->first_ordinal) {
+        take_from(&track.operation->call.after, bytes, kind);
+    }
+    for (OpenLayer& open : track.layers) {
+        if (ordinal < open.first_ordinal) {
+            break;
+        }
+        take_from(&open.call.after, bytes, kind);
+    }
+}
+
+void CallFollower::end_layers(Track& track, size_t keep) {
+    while (track.layers.size() > keep) {
+        sinks_.on_layer(track.layers.back().call);
+        track.layers.pop_back();
+    }
+}
+
+void CallFollower::end_operator(Track& track) {
+    sinks_.on_operator(track.operation->call);
+    track.operation.reset();
+}
+
+void CallFollower::on_scope(uint32_t thread) {
+    const auto track = tracks_.find(thread);
+    if (track != tracks_.end() && track->second.operation.has_value()) {
+        end_operator(track->second);
+    }
+}
+
+void CallFollower::end_all() {
+    for (auto& [thread, track] : tracks_) {
+        if (track.operation.has_value()) {
+            end_operator(track);
+        }
+        end_layers(track, 0);
+    }
+}
+
+}  // namespace peakline::report

@@ -1,0 +1,81 @@
+// From the order of allocations to calls of operators and modules: see Note [Ends of calls]. Each
+// thread has the modules that run on it, outermost first, and the operator that ran last.
+#pragma once
+
+#include <cstdint>
+#include <functional>
+#include <map>
+#include <optional>
+#include <vector>
+
+#include "call_result.h"
+#include "call_rules.h"
+
+namespace peakline::report {
+
+// An allocation as the follower sees it.
+struct MadeBlock {
+    uint64_t ordinal = 0;
+    uint32_t context = 0;
+    uint64_t bytes = 0;
+    uint64_t tick = 0;
+    uint64_t event = 0;
+};
+
+class CallFollower {
+public:
+    // Told every call when it has ended; layers that began in another end before it.
+    struct Sinks {
+        std::function<void(const OperatorCall&)> on_operator;
+        std::function<void(const LayerCall&)> on_layer;
+    };
+
+    // `rules` must outlive the follower.
+    CallFollower(const CallRules& rules, Sinks sinks) : rules_(rules), sinks_(std::move(sinks)) {}
+
+    // `before` and `after`: the levels around the allocation.
+    void on_alloc(const MadeBlock& block, const MemoryLevels& before, const MemoryLevels& after);
+    // A block of `context` leaves the levels. Call with what it takes from each of them.
+    void on_free(uint64_t ordinal, uint32_t context, uint64_t bytes, FreeKind kind);
+    // A range begins or ends on this thread, which no operator does.
+    void on_scope(uint32_t thread);
+    // Nothing that runs now goes on: a phase begins or ends.
+    void end_all();
+
+private:
+    struct OpenLayer {
+        LayerCall call;
+        uint64_t first_ordinal = 0;
+    };
+    struct OpenOperator {
+        OperatorCall call;
+        uint64_t first_ordinal = 0;
+        uint32_t operator_key = 0;
+        std::vector<uint32_t> contexts;  // that allocated in this call
+    };
+    struct Track {
+        std::vector<OpenLayer> layers;
+        std::optional<OpenOperator> operation;
+    };
+
+    Track& track_of(uint32_t thread);
+    bool goes_on(const OpenOperator& open, const ContextCall& said, uint32_t context) const;
+    void follow_operator(Track& track,
+                         const MadeBlock& block,
+                         const ContextCall& said,
+                         const MemoryLevels& after);
+    void follow_layers(Track& track,
+                       const MadeBlock& block,
+                       const ContextCall& said,
+                       const MemoryLevels& before);
+    void end_layers(Track& track, size_t keep);
+    void end_operator(Track& track);
+
+    const CallRules& rules_;
+    Sinks sinks_;
+    std::map<uint32_t, Track> tracks_;  // by thread
+    uint32_t last_thread_ = UINT32_MAX;
+    Track* last_track_ = nullptr;
+};
+
+}  // namespace peakline::report

@@ -1,0 +1,69 @@
+// Calls of operators and modules as they are found in a trace. Plain data: call_replay fills it,
+// views and render show it.
+//
+// Note [Ends of calls]
+// A trace tells allocations and frees, not where calls begin and end. A call begins with the first
+// allocation made in it and ends with the last; what it made and lets go before its thread
+// allocates outside of it was let go within it. So a call that allocates nothing is not seen, two
+// calls of one module with no other allocation between them are one, and a result that is dropped
+// at once counts as dropped within.
+#pragma once
+
+#include <cstdint>
+#include <string>
+#include <vector>
+
+#include "memory_levels.h"
+#include "phase.h"
+
+namespace peakline::report {
+
+inline constexpr uint32_t kNoLayer = UINT32_MAX;
+
+struct OperatorCall {
+    uint32_t operation = 0;
+    uint32_t layer = kNoLayer;  // the innermost module that runs
+    Phase phase = Phase::kNone;
+    uint64_t begin_event = 0;
+    uint64_t begin_tick = 0;
+    uint64_t alloc_count = 0;
+    uint64_t allocated_bytes = 0;
+    MemoryLevels after;
+};
+
+struct LayerCall {
+    uint32_t layer = 0;
+    uint32_t depth = 0;  // modules around it
+    Phase phase = Phase::kNone;
+    uint64_t begin_event = 0;
+    uint64_t end_event = 0;  // the first one after its last allocation
+    uint64_t begin_tick = 0;
+    uint64_t end_tick = 0;
+    MemoryLevels before;
+    MemoryLevels after;
+};
+
+// A layer over the whole trace, with everything that runs in it.
+struct LayerUse {
+    uint64_t peak_allocated_bytes = 0;  // of the device, while the layer runs
+    uint64_t peak_reserved_bytes = 0;
+    uint64_t peak_held_bytes = 0;  // of its own blocks
+    uint64_t held_bytes = 0;       // at the end of the trace
+    uint64_t alloc_count = 0;
+    uint64_t free_count = 0;  // of its own blocks
+    uint64_t allocated_bytes = 0;
+    uint64_t backward_bytes = 0;  // of these, in the backward pass
+    uint64_t call_count = 0;      // outside of the backward pass
+    uint64_t ticks = 0;
+    double fragmentation_sum = 0;  // (reserved - allocated) / reserved at each of its allocations
+    uint64_t fragmentation_count = 0;
+};
+
+// The levels at a moment asked for.
+struct MomentLevels {
+    uint64_t event = 0;
+    uint64_t tick = 0;
+    MemoryLevels levels;
+};
+
+}  // namespace peakline::report

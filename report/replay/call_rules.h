@@ -1,0 +1,32 @@
+// What replay is told about contexts so that it can follow calls of operators and modules without
+// knowing stacks. Plain data; report/attribute fills it.
+#pragma once
+
+#include <cstdint>
+#include <string>
+#include <vector>
+
+#include "phase.h"
+
+namespace peakline::report {
+
+// What the stack of a context says.
+struct ContextCall {
+    uint32_t chain = 0;         // of CallRules::chains: the modules on the stack
+    uint32_t running = 0;       // the same, in a forward or backward pass; else 0
+    uint32_t operation = 0;     // of CallRules::operations: who asked for the memory
+    uint32_t operator_key = 0;  // equal for the allocations of one operator call
+    uint32_t thread = 0;        // id in the definitions
+    Phase phase = Phase::kNone;
+};
+
+struct CallRules {
+    std::vector<ContextCall> contexts;          // by context id
+    std::vector<std::vector<uint32_t>> chains;  // layers, the outermost first; [0] is empty
+    std::vector<uint32_t> tensor_chains;        // by tensor id: the layer that owns it, and those
+                                                // around it
+    std::vector<std::string> layers;            // names
+    std::vector<std::string> operations;        // names, "addmm.default"
+};
+
+}  // namespace peakline::report

@@ -1,0 +1,73 @@
+// What every layer holds and does, in one pass: see LayerUse. Used by call_replay only.
+#pragma once
+
+#include <cstdint>
+#include <span>
+#include <vector>
+
+#include "call_result.h"
+
+namespace peakline::report {
+
+class LayerMeter {
+public:
+    explicit LayerMeter(size_t layer_count) : uses_(layer_count) {}
+
+    // Call after the levels have changed. `running`: the layers that run; `owners`: those the block
+    // belongs to, mostly the same.
+    void on_alloc(std::span<const uint32_t> running,
+                  std::span<const uint32_t> owners,
+                  uint64_t bytes,
+                  bool in_backward,
+                  const MemoryLevels& levels) {
+        for (const uint32_t layer : running) {
+            raise(uses_[layer], levels);
+        }
+        for (const uint32_t layer : owners) {
+            LayerUse& use = uses_[layer];
+            ++use.alloc_count;
+            use.allocated_bytes += bytes;
+            use.backward_bytes += in_backward ? bytes : 0;
+            hold(use, bytes);
+        }
+    }
+    void on_free(std::span<const uint32_t> owners, uint64_t bytes) {
+        for (const uint32_t layer : owners) {
+            ++uses_[layer].free_count;
+            uses_[layer].held_bytes -= bytes;
+        }
+    }
+    // Live where the trace begins: made by nobody that it knows.
+    void on_baseline(std::span<const uint32_t> owners, uint64_t bytes) {
+        for (const uint32_t layer : owners) {
+            hold(uses_[layer], bytes);
+        }
+    }
+    void on_call(const LayerCall& call) {
+        LayerUse& use = uses_[call.layer];
+        use.call_count += call.phase != Phase::kBackward ? 1 : 0;
+        use.ticks += call.end_tick - call.begin_tick;
+    }
+
+    std::vector<LayerUse> take() { return std::move(uses_); }
+
+private:
+    static void hold(LayerUse& use, uint64_t bytes) {
+        use.held_bytes += bytes;
+        use.peak_held_bytes = std::max(use.peak_held_bytes, use.held_bytes);
+    }
+    static void raise(LayerUse& use, const MemoryLevels& levels) {
+        use.peak_allocated_bytes = std::max(use.peak_allocated_bytes, levels.allocated_bytes);
+        use.peak_reserved_bytes = std::max(use.peak_reserved_bytes, levels.reserved_bytes);
+        if (levels.reserved_bytes >= levels.allocated_bytes && levels.reserved_bytes != 0) {
+            use.fragmentation_sum +=
+                static_cast<double>(levels.reserved_bytes - levels.allocated_bytes) /
+                static_cast<double>(levels.reserved_bytes);
+            ++use.fragmentation_count;
+        }
+    }
+
+    std::vector<LayerUse> uses_;
+};
+
+}  // namespace peakline::report

@@ -1,0 +1,24 @@
+// The layers of a model over the whole trace, largest first. Pure aggregation.
+#pragma once
+
+#include <cstdint>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "report/replay/call_replay.h"
+#include "report/replay/call_rules.h"
+
+namespace peakline::report {
+
+struct LayerRow {
+    std::string name;
+    LayerUse use;
+    // Mean of (reserved - allocated) / reserved; nullopt when the trace does not tell.
+    std::optional<double> fragmentation;
+};
+
+// By the most bytes a layer held at one time.
+std::vector<LayerRow> build_layers(const CallResult& result, const CallRules& rules);
+
+}  // namespace peakline::report

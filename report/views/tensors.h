@@ -1,0 +1,42 @@
+// Every block that is live at a moment, by itself: what it is, who made it and who gave it up.
+#pragma once
+
+#include <cstdint>
+#include <string>
+#include <vector>
+
+#include "report/attribute/grouping.h"
+#include "report/replay/replay_result.h"
+
+namespace peakline::report {
+
+struct TensorRow {
+    TrackedBlock block;
+    uint64_t bytes = 0;    // in the measure asked for
+    std::string name;      // "gradient of fc1.weight"; empty: nobody told
+    std::string category;  // as --by of these names tells
+    std::string module;
+    std::string operation;
+    std::string phase;
+    std::string step;
+    std::string lifetime;
+    Label made_at;
+    Label freed_by;
+    std::vector<Location> create_stack;   // leaf first, without hidden frames
+    std::vector<Location> release_stack;  // empty: still live, or not recorded
+};
+
+struct TensorList {
+    std::vector<TensorRow> rows;  // largest first, older ones first among equals
+    uint64_t total_bytes = 0;     // of all blocks
+    uint64_t hidden_count = 0;    // smaller than asked for
+    uint64_t hidden_bytes = 0;
+};
+
+// `result` of a replay with Detail::kBlocks. Blocks below `min_bytes` are counted only.
+TensorList build_tensors(const ReplayResult& result,
+                         format::Measure measure,
+                         uint64_t min_bytes,
+                         StackLookup& stacks);
+
+}  // namespace peakline::report
