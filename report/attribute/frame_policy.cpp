@@ -8,14 +8,16 @@
 namespace peakline::report {
 namespace {
 
-// Not the user's code. `*` matches any characters, also `/`.
+// Not the user's code: the only table of it; FRAMES.md says it in words. `*` matches any
+// characters, also `/`.
 constexpr const char* kNotUserCode[] = {
+    // Installed packages. One that is installed for editing lies where its author works on it.
     "*/site-packages/*",
     "*/dist-packages/*",
     // The standard library, wherever Python is installed.
     "*/lib/python[23].*",
-    "*/lib/python[23][0-9].zip/*",
     "*/lib64/python[23].*",
+    "*/python[23]*.zip/*",
     "<frozen *",
     // torch built in place: its sources are outside site-packages.
     "*/torch/nn/*",
@@ -28,10 +30,18 @@ constexpr const char* kNotUserCode[] = {
     "*/torch/__init__.py",
     "*/torch/functional.py",
     "*/torchgen/*",
-    // Code that torch.compile and triton generate.
+    // Code that torch.compile, triton and libraries generate. What the user types has names, too:
+    // <stdin>, <string>, <ipython-input-1-...>.
     "*/torchinductor_*",
     "*/.triton/cache/*",
     "<eval_with_key>*",
+    "<decorator-gen-*",
+    "<attrs generated *",
+    "<__array_function__ *",
+    // Debuggers, which editors bring along.
+    "*/debugpy/*",
+    "*/_pydevd_bundle/*",
+    "*/pydevd.py",
     // peakline itself, when it runs from its sources.
     "*/pyhook/peakline/*",
 };
