@@ -1,4 +1,4 @@
-"""How fast a trace is read: the recorder alone writes one, the report engine makes the table."""
+"""How fast a trace is read: the recorder alone writes one, the report engine makes its reports."""
 
 import argparse
 import resource
@@ -11,13 +11,14 @@ from pathlib import Path
 import peakline._report as engine
 
 ROOT = Path(__file__).resolve().parents[2]
+REPORTS = ("table", "phases", "layers", "ops", "stages", "tensors")
 
 
-def seconds_for(trace: Path, repetitions: int) -> float:
+def seconds_for(trace: Path, report: str, repetitions: int) -> float:
     times = []
     for _ in range(repetitions):
         begin = time.perf_counter()
-        engine.Trace(str(trace)).table(top=10)
+        engine.Trace(str(trace)).report(report, top=10)
         times.append(time.perf_counter() - begin)
     return statistics.median(times)
 
@@ -32,13 +33,15 @@ def main() -> None:
         subprocess.run(
             [ROOT / "build" / "recorder_bench", trace, str(arguments.events)], check=True
         )
-        seconds = seconds_for(trace, arguments.repetitions)
-        megabytes = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / 1024
-        print(
-            f"reader: {arguments.events:,} events ({trace.stat().st_size / 1e6:.0f} MB) to the "
-            f"table in {seconds:.2f} s: {arguments.events / seconds / 1e6:.1f} million events "
-            f"per second, process peak {megabytes:.0f} MB"
-        )
+        megabytes = trace.stat().st_size / 1e6
+        print(f"reader: {arguments.events:,} events ({megabytes:.0f} MB)")
+        for report in REPORTS:
+            seconds = seconds_for(trace, report, arguments.repetitions)
+            peak = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / 1024
+            print(
+                f"  {report:<8} {seconds:6.2f} s {arguments.events / seconds / 1e6:6.1f} million"
+                f" events per second, process peak so far {peak:.0f} MB"
+            )
 
 
 if __name__ == "__main__":
