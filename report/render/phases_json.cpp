@@ -80,6 +80,14 @@ std::string phases_json(const PhasesReport& report) {
     put_list(json, report, "steps", table.steps);
     put_list(json, report, "phases", table.phases);
     put_list(json, report, "named", table.named);
+    json.key("devices").begin_array();
+    for (const DeviceTotals& device : report.result.devices) {
+        json.begin_object().key("device");
+        is_sum ? json.value("all") : json.value(device.device);
+        json.field("peak_bytes", device.peak_bytes);
+        json.field("level_bytes", device.level_bytes).end_object();
+    }
+    json.end_array();
     put_health(json, report.reader, report.result.health);
     return json.end_object().take();
 }

@@ -46,13 +46,25 @@ std::string totals_text(const PhasesReport& report) {
     return columns.text("  ");
 }
 
+std::string devices_text(const std::vector<DeviceTotals>& devices) {
+    using enum Align;
+    TextColumns columns({kRight, kRight, kRight}, {"Device", "Peak", "At the end"});
+    for (const DeviceTotals& device : devices) {
+        columns.add({std::to_string(device.device),
+                     format_bytes(device.peak_bytes),
+                     format_bytes(device.level_bytes)});
+    }
+    return columns.text("  ");
+}
+
 // Phases of the same name that follow one another within another one are told once.
 std::string intervals_text(const PhasesReport& report,
                            const std::vector<PhaseInterval>& intervals,
                            uint64_t step_end) {
     using enum Align;
-    TextColumns columns({kRight, kLeft, kRight, kRight, kRight, kRight, kRight, kRight},
-                        {"Step", "Phase", "Peak", "Start", "End", "Allocated", "Freed", "Time"});
+    TextColumns columns(
+        {kRight, kLeft, kRight, kRight, kRight, kRight, kRight, kRight, kRight},
+        {"Step", "Phase", "Before", "After", "Delta", "Peak", "Allocated", "Freed", "Time"});
     for (const PhaseInterval& interval : intervals) {
         if (interval.step.value_or(0) >= step_end) {
             continue;
@@ -61,9 +73,10 @@ std::string intervals_text(const PhasesReport& report,
         columns.add(
             {step_text(interval.step),
              std::string(size_t{2} * interval.depth, ' ') + printable(interval.name),
-             format_bytes(use.peak_bytes),
              format_bytes(use.begin_bytes),
              format_bytes(use.end_bytes),
+             format_bytes(static_cast<int64_t>(use.end_bytes - use.begin_bytes)),
+             format_bytes(use.peak_bytes),
              format_bytes(use.allocated_bytes),
              format_bytes(use.freed_bytes),
              format_seconds(report.reader.seconds(interval.end_tick - interval.begin_tick))});
@@ -87,6 +100,9 @@ std::string phases_text(const PhasesReport& report) {
     }
     if (!table.named.empty()) {
         text += "Named by the program:\n" + intervals_text(report, table.named, step_end);
+    }
+    if (report.result.devices.size() > 1) {
+        text += "Devices:\n" + devices_text(report.result.devices);
     }
     return text + health_text(report.result.health);
 }

@@ -143,6 +143,41 @@ def test_summary_tells_what_ran():
     assert summary["table"]["peak_bytes"] == 16 << 20
 
 
+def test_phases_have_the_levels_around_them_and_of_each_device():
+    lines = peakline("phases", TRACE).stdout.splitlines()
+    heads = [" ".join(line.split()) for line in lines if "Before" in line]
+    assert set(heads) == {"Step Phase Before After Delta Peak Allocated Freed Time"}
+    at = lines.index("Devices:")
+    assert [" ".join(line.split()) for line in lines[at + 1 : at + 4]] == [
+        "Device Peak At the end",
+        "0 16.00 MB 12.00 MB",
+        "1 3.000 MB 3.000 MB",
+    ]
+    phases = json.loads(peakline("phases", "--json", TRACE).stdout)
+    assert [device["peak_bytes"] for device in phases["devices"]] == [16 << 20, 3 << 20]
+    for phase in phases["phases"] + phases["named"]:
+        assert phase["delta_bytes"] == phase["end_bytes"] - phase["begin_bytes"]
+
+
+def test_tensors_are_filtered_by_size_and_bad_sizes_are_told():
+    whole, large = (
+        json.loads(peakline("tensors", "--json", *options, TRACE).stdout)
+        for options in ([], ["--min", "1.5MiB"])
+    )
+    assert sum(row["bytes"] for row in whole["tensors"]) == whole["total_bytes"] == 16 << 20
+    assert min(row["bytes"] for row in large["tensors"]) >= 3 << 19
+    assert large["row_count"] + large["hidden_count"] == whole["row_count"]
+    bad = peakline("tensors", "--min", "many", TRACE)
+    assert bad.returncode == 2
+    assert "'many' is not a size: 512, 64K, 1.5MiB" in bad.stderr
+
+
+@pytest.mark.parametrize("command", ["layers", "ops", "stages", "tensors"])
+def test_views_of_calls_read_a_trace_without_modules(command):
+    result = peakline(command, TRACE)
+    assert (result.returncode, result.stderr.splitlines()[0][:15]) == (0, "Next: peakline ")
+
+
 def test_stats_counts_the_whole_trace():
     stats = json.loads(peakline("stats", "--json", TRACE).stdout)
     assert stats["alloc_count"] == 8
