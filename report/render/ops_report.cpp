@@ -1,6 +1,5 @@
 // `ops`: the levels after every operator that allocates.
 #include <algorithm>
-#include <map>
 
 #include "calls_report.h"
 #include "format_bytes.h"
@@ -16,7 +15,7 @@ void put_point(JsonWriter& json,
                const OperatorPoint& point,
                uint64_t index) {
     const OperatorCall& call = *point.call;
-    json.begin_object().field("op_index", index).field("name", point.name);
+    json.begin_object().field("op_index", index).field("name", point_name(point, report.rules));
     json.field("op", report.rules.operations[call.operation]).key("module");
     call.layer != kNoLayer ? json.value(report.rules.layers[call.layer]) : json.null();
     json.field("phase", phase_name(point.phase)).key("step");
@@ -77,7 +76,7 @@ std::string ops_text(const CallsReport& report) {
                      reserved_text(report, point.call->after.reserved_bytes),
                      std::to_string(i),
                      optional_step_text(point.step),
-                     printable(point.name)});
+                     printable(point_name(point, report.rules))});
     }
     return calls_head_text(report) + format_count(series.points.size()) +
            " operator calls allocated; those after which most was added (--json: all, in "

@@ -1,7 +1,6 @@
 #include "call_series.h"
 
 #include <algorithm>
-#include <map>
 #include <tuple>
 
 namespace peakline::report {
@@ -34,9 +33,11 @@ public:
     }
     // What the stack says; where that is nothing, what the program was doing.
     Phase phase(Phase said, uint64_t event) const {
+        if (said != Phase::kOther && said != Phase::kNone) {
+            return said;
+        }
         const uint32_t interval = phases_.find(table_.main_thread, event);
-        const bool asks = said == Phase::kOther || said == Phase::kNone;
-        return asks && interval != kNoInterval ? table_.phases[interval].phase : said;
+        return interval != kNoInterval ? table_.phases[interval].phase : said;
     }
 
 private:
@@ -68,23 +69,28 @@ std::vector<SeriesMarker> markers_of(const PhaseTable& phases,
 
 }  // namespace
 
+std::string point_name(const OperatorPoint& point, const CallRules& rules) {
+    const uint32_t layer = point.call->layer;
+    std::string name = layer != kNoLayer ? rules.layers[layer] + "." : std::string();
+    name += phase_name(point.phase);
+    name += "." + rules.operations[point.call->operation] + "_";
+    return name + std::to_string(point.number);
+}
+
 OperatorSeries build_operator_series(const CallResult& result,
                                      const CallRules& rules,
                                      const PhaseTable& phases) {
     OperatorSeries series;
     const Places places(phases);
-    std::map<uint32_t, uint64_t> seen;
+    std::vector<uint64_t> seen(rules.operations.size());
     uint64_t before = 0;
     series.points.reserve(result.operators.size());
     for (const OperatorCall& call : result.operators) {
         OperatorPoint& point = series.points.emplace_back();
         point.call = &call;
+        point.number = seen[call.operation]++;
         point.phase = places.phase(call.phase, call.begin_event);
         point.step = places.step(call.begin_event);
-        point.name = call.layer != kNoLayer ? rules.layers[call.layer] + "." : std::string();
-        point.name += phase_name(point.phase);
-        point.name += "." + rules.operations[call.operation] + "_";
-        point.name += std::to_string(seen[call.operation]++);
         point.delta_bytes = static_cast<int64_t>(call.after.allocated_bytes - before);
         before = call.after.allocated_bytes;
     }

@@ -15,8 +15,8 @@
 namespace peakline::report {
 
 struct OperatorPoint {
-    std::string name;  // "h.0.mlp.forward.addmm.default_3": the third one after the first
     const OperatorCall* call = nullptr;
+    uint64_t number = 0;  // of the calls of its operator
     Phase phase = Phase::kNone;
     std::optional<uint32_t> step;
     int64_t delta_bytes = 0;  // allocated, against the one before
@@ -38,6 +38,9 @@ struct OperatorSeries {
 OperatorSeries build_operator_series(const CallResult& result,
                                      const CallRules& rules,
                                      const PhaseTable& phases);
+
+// "h.0.mlp.forward.addmm.default_3": the third one after the first.
+std::string point_name(const OperatorPoint& point, const CallRules& rules);
 
 struct StageRow {
     std::string module;      // "optimizer" for its steps

@@ -66,6 +66,16 @@ void read_everything(const std::vector<unsigned char>& file) {
     json.selection.measure = "requested";
     report::make_summary(reader, json);
     report::make_stats(reader, json);
+    for (const char* name : {"phases", "layers", "ops", "stages", "tensors"}) {
+        for (const auto form : {report::OutputForm::kText, report::OutputForm::kJson}) {
+            report::ReportOptions options;
+            options.form = form;
+            try {
+                report::find_report(name)(reader, options, {});
+            } catch (const report::TraceError&) {
+            }
+        }
+    }
 }
 
 }  // namespace

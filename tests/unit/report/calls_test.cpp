@@ -61,8 +61,9 @@ struct Calls {
         std::vector<std::string> lines;
         const auto series = report::build_operator_series(result, rules, phases.table);
         for (const auto& point : series.points) {
-            lines.push_back(point.name + " " + std::to_string(point.call->after.allocated_bytes) +
-                            " " + std::to_string(point.call->after.active_bytes));
+            lines.push_back(report::point_name(point, rules) + " " +
+                            std::to_string(point.call->after.allocated_bytes) + " " +
+                            std::to_string(point.call->after.active_bytes));
         }
         return lines;
     }

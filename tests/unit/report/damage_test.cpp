@@ -25,7 +25,7 @@ constexpr const char* kThreeChunks = R"(
     chunk
     free d
     alloc e 0x5000 50 stack=f.py:5:f
-    free b
+    free b stack=g.py:9:g thread=1
     stop
     end
 )";
@@ -60,6 +60,13 @@ void read_everything(const Bytes& file) {
         }
         report::make_summary(trace.reader, {});
         report::make_stats(trace.reader, {});
+        for (const char* name : {"phases", "layers", "ops", "stages", "tensors"}) {
+            for (const auto form : {report::OutputForm::kText, report::OutputForm::kJson}) {
+                report::ReportOptions options;
+                options.form = form;
+                report::find_report(name)(trace.reader, options, {});
+            }
+        }
     } catch (const TraceError& error) {
         CHECK(std::string(error.what()).size() > 20);
     }
