@@ -10,6 +10,7 @@
 #include "install.h"
 #include "life_cycle.h"
 #include "peakline_api.h"
+#include "segment_hooks.h"
 #include "torch_hooks.h"
 
 #define PEAKLINE_EXPORT __attribute__((visibility("default")))
@@ -57,7 +58,13 @@ PEAKLINE_EXPORT void peakline_mark(uint32_t kind, const char* name) {
 }
 
 PEAKLINE_EXPORT int32_t peakline_open_trace(const char* path, int32_t replace) {
-    return peakline::preload::open_trace_at(installed(), path, replace != 0);
+    peakline::preload::LiveSegments segments;
+    peakline::preload::copy_segments(&segments);
+    const int error = peakline::preload::open_trace_at(installed(), path, replace != 0);
+    if (error == 0) {
+        peakline::preload::record_segments(segments);
+    }
+    return error;
 }
 
 PEAKLINE_EXPORT void peakline_close_trace() {

@@ -174,6 +174,21 @@ void record_mapped_segment(
                             bytes);
 }
 
+void copy_segments(LiveSegments* segments) {
+    constexpr size_t kMostSegments = size_t{1} << 20;
+    if (g_segments == nullptr || !segments->reserve(kMostSegments)) {
+        return;
+    }
+    const record::LockGuard guard(g_segments->lock);
+    g_segments->live.for_each([segments](const LiveBlock& segment) { segments->push(segment); });
+}
+
+void record_segments(const LiveSegments& segments) {
+    for (const LiveBlock& segment : segments) {
+        record_segment(format::SegmentAction::kAlloc, segment);
+    }
+}
+
 void check_reserved(uint32_t device, uint64_t reserved_bytes) {
     if (device < record::kMaxDevices &&
         __builtin_expect(g_reserved_bytes[device].load(std::memory_order_relaxed) != reserved_bytes,

@@ -5,6 +5,8 @@
 
 #include <cstdint>
 
+#include "allocator/record/live_set.h"
+#include "allocator/record/mapped_array.h"
 #include "allocator/torch/torch_part.h"
 
 namespace peakline::preload {
@@ -18,6 +20,12 @@ uint32_t stream_of(const torch_part::Part& part, uint64_t handle, uint32_t devic
 // A segment that the tracker told (kMap, kUnmap): expandable segments grow and shrink in place.
 void record_mapped_segment(
     uint32_t action, int device, void* stream, uint64_t address, uint64_t bytes);
+
+// The segments there are now, as blocks whose context is a stream; and their records, for a trace
+// that is opened later than they were.
+using LiveSegments = record::MappedArray<record::LiveBlock>;
+void copy_segments(LiveSegments* segments);
+void record_segments(const LiveSegments& segments);
 
 // `reserved_bytes`: torch's own total, at a block. Where it is not that of the segments seen, some
 // come from elsewhere and a tracker is wanted. A few nanoseconds; any lock may be held.

@@ -1,8 +1,10 @@
 // What every layer holds and does, in one pass: see LayerUse. Used by call_replay only.
 #pragma once
 
+#include <algorithm>
 #include <cstdint>
 #include <span>
+#include <utility>
 #include <vector>
 
 #include "call_result.h"

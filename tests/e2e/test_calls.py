@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from pathlib import Path
 from typing import Any
 
 import pytest
@@ -94,6 +95,18 @@ def test_layers_hold_what_their_tensors_are(lab: Lab) -> None:
     assert told["Model"]["peak_allocated"] <= report(lab, "layers", "stages")["peak_bytes"]
     assert 0 < up["avg_fragmentation"] < 1
     assert up["duration_ms"] > 0
+
+
+def test_a_trace_that_begins_late_knows_the_segments_before_it(lab: Lab) -> None:
+    run = lab.run(PROGRAM, "late", recorded=False)
+    told = json.loads(lab.report("stages", Path(run.said["trace"]), "--json", "--top", "0"))
+    wanted = {(stage[1], stage[2]): stage[3:5] for stage in run.said["seen"]}
+    found = {
+        (row["module"], row["stage"]): [row["mem"]["allocated"], row["mem"]["cached"]]
+        for row in told["stages"]
+    }
+    assert len(found) >= 20
+    assert {key: wanted[key] for key in found} == found
 
 
 @pytest.mark.parametrize("command", ["layers", "ops", "stages", "tensors"])

@@ -3,13 +3,15 @@
 `stages`: before and after every module's forward, every backward pass and step of the optimizer.
 `ops`: after every operator of the last step that allocates, as a dispatch mode sees them; the step
 before it ran the same operators unseen. `layers`: the highest level while each module without
-children runs, in forward passes only.
+children runs, in forward passes only. `late`: the stages of one forward
+pass, in a trace of its own.
 """
 
 import sys
 import time
 from typing import Any
 
+import peakline
 import torch
 from counters import finish_holding
 from torch import nn
@@ -107,6 +109,8 @@ def watch_peaks(model: nn.Module) -> None:
 
 def main(what: str) -> None:
     global step
+    if what == "late":
+        peakline.switch_allocator()
     model = Model().cuda()
     optimizer = torch.optim.AdamW(model.parameters(), foreach=False)
     if what == "layers":
@@ -114,6 +118,11 @@ def main(what: str) -> None:
         for rows in (64, 256, 32):
             model(torch.randn(rows, WIDTH, device="cuda")).sum()
         finish_holding(seen=seen)
+    if what == "late":
+        watch_stages(model, optimizer)
+        with peakline.trace("late.peak") as trace:
+            model(torch.randn(64, WIDTH, device="cuda")).sum()
+        finish_holding(seen=seen, trace=str(trace.path.resolve()))
     if what == "stages":
         watch_stages(model, optimizer)
     for step in range(STEPS):
