@@ -39,6 +39,8 @@ void put_location(JsonWriter& json, const Location& location);
 std::string health_text(const TraceHealth& health);
 // The line that tells of native functions without names; empty when all have one.
 std::string unmatched_text(uint64_t unmatched_module_count);
+// How to record the lines that give blocks up; empty when this trace has them.
+std::string frees_text(const TraceReader& reader);
 // "Simulated device: NVIDIA H200 ..." with its line end; empty for a real device.
 std::string simulated_text(const TraceReader& reader);
 // The line about a simulated run that was ended because it waited for a value; else empty.

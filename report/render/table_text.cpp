@@ -106,6 +106,12 @@ std::string unmatched_text(uint64_t unmatched_module_count) {
            (one ? "it" : "them") + " have no names; read the trace where it was recorded\n";
 }
 
+std::string frees_text(const TraceReader& reader) {
+    const bool has_frees = !reader.definitions().meta_text("frees").empty();
+    return has_frees ? std::string()
+                     : "Lines that free memory are not in this trace: peakline run --frees\n";
+}
+
 std::string table_text(const TableReport& report) {
     const DeviceTotals& chosen = report.result.chosen;
     std::string text = simulated_text(report.reader);
@@ -121,6 +127,7 @@ std::string table_text(const TableReport& report) {
     if (shown < rows.size()) {
         text += "...\n";
     }
+    text += report.selection.by == "freed-by" ? frees_text(report.reader) : std::string();
     return text + devices_text(report.result) + coverage_text(report.reader) +
            unmatched_text(report.unmatched_module_count) + health_text(report.result.health) +
            stopped_text(report.reader) + value_reads_text(report.value_reads, report.paths);

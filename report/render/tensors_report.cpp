@@ -75,7 +75,7 @@ std::string tensors_text(const TensorsReport& report) {
         text += format_count(report.list.hidden_count) + " smaller blocks not shown, " +
                 format_bytes(report.list.hidden_bytes) + "\n";
     }
-    return text + health_text(report.result.health);
+    return text + frees_text(report.reader) + health_text(report.result.health);
 }
 
 std::string tensors_json(const TensorsReport& report) {

@@ -94,5 +94,6 @@ def test_frees_change_no_other_report(lab: Lab) -> None:
     table, other = (lab.table(run.trace, "--by", "line") for run in (plain, run_of(lab)))
     assert [row["bytes"] for row in table["rows"]] == [row["bytes"] for row in other["rows"]]
     unknown = lab.table(plain.trace, "--by", "freed-by")
+    assert "peakline run --frees" in lab.report("table", plain.trace, "--by", "freed-by")
     keys = {row["key"] for row in unknown["rows"]}
     assert all(key.endswith("(stack not recorded)") or "still live" in key for key in keys), keys
