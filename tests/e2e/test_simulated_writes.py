@@ -12,6 +12,13 @@ from launching import ON_GPU, PROGRAMS, recorded
 
 pytestmark = pytest.mark.skipif(ON_GPU, reason="about the simulated GPU")
 
+
+def needs(*packages: str) -> pytest.MarkDecorator:
+    missing = [name for name in packages if importlib.util.find_spec(name) is None]
+    return pytest.mark.skipif(bool(missing), reason=f"not installed: {', '.join(missing)}")
+
+
+LIBRARIES = ("accelerate", "safetensors", "transformers")  # of saves_checkpoints.py
 WEIGHTS = [
     "saved.pt",
     "opened.pth",
@@ -37,6 +44,7 @@ def checkpoints(folder: Path) -> list[str]:
     return sorted(str(path.relative_to(folder / "out")) for path in weights)
 
 
+@needs(*LIBRARIES)
 def test_new_checkpoints_can_be_read_back_and_are_gone_afterwards(lab: Any, tmp_path: Path) -> None:
     done = run(lab, tmp_path)
     assert done.said == {"read_back": [True] * 5}
@@ -45,6 +53,7 @@ def test_new_checkpoints_can_be_read_back_and_are_gone_afterwards(lab: Any, tmp_
     assert any("removed" in note and "without real values" in note for note in done.notes)
 
 
+@needs(*LIBRARIES)
 def test_existing_checkpoints_stay_as_they_are(lab: Any, tmp_path: Path) -> None:
     for name in [*WEIGHTS, "pretrained/config.json"]:
         path = tmp_path / "out" / name
@@ -58,6 +67,7 @@ def test_existing_checkpoints_stay_as_they_are(lab: Any, tmp_path: Path) -> None
     assert sum("exists and is kept as it is" in note for note in done.notes) == 1
 
 
+@needs(*LIBRARIES)
 def test_allow_writes_overwrites_and_keeps(lab: Any, tmp_path: Path) -> None:
     (tmp_path / "out").mkdir()
     (tmp_path / "out" / "saved.pt").write_text("old")
@@ -96,7 +106,7 @@ def test_checkpoints_made_before_a_device_is_used_are_real(lab: Any, tmp_path: P
     assert (tmp_path / "real.pt").exists()
 
 
-@pytest.mark.skipif(importlib.util.find_spec("lightning") is None, reason="lightning is missing")
+@needs("lightning")
 def test_lightning_checkpoints_are_guarded(lab: Any, tmp_path: Path) -> None:
     (tmp_path / "out").mkdir()
     (tmp_path / "out" / "best.ckpt").write_text("real")

@@ -157,6 +157,7 @@ SIMGPU_API cudnnStatus_t cudnnBackendGetAttribute(const cudnnBackendDescriptor_t
         case CUDNN_ATTR_OPERATIONGRAPH_ENGINE_GLOBAL_COUNT:
             give_number(1, wanted_count, found_count, values);
             return CUDNN_STATUS_SUCCESS;
+#if CUDNN_VERSION >= 90200
         case CUDNN_ATTR_ENGINECFG_SHARED_MEMORY_USED:
             if (values != nullptr && wanted_count > 0) {
                 *static_cast<int32_t*>(values) = 0;
@@ -166,6 +167,7 @@ SIMGPU_API cudnnStatus_t cudnnBackendGetAttribute(const cudnnBackendDescriptor_t
             }
             return CUDNN_STATUS_SUCCESS;
         case CUDNN_ATTR_ENGINECFG_WORKSPACE_SIZE:
+#endif
         case CUDNN_ATTR_ENGINE_GLOBAL_INDEX:
         case CUDNN_ATTR_EXECUTION_PLAN_WORKSPACE_SIZE:
             give_number(0, wanted_count, found_count, values);

@@ -117,6 +117,7 @@ void Contents::note_copy(uintptr_t to, uintptr_t from, size_t bytes) {
 }
 
 void Contents::promise(uintptr_t to, size_t bytes, std::shared_ptr<Content> content) {
+    has_promised_ = true;
     forget(to, bytes);
     add(to, {std::move(content), 0, bytes});
 }

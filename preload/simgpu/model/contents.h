@@ -35,6 +35,7 @@ public:
     void note_copy(uintptr_t to, uintptr_t from, size_t bytes);
     // A collective will deliver this content here.
     void promise(uintptr_t to, size_t bytes, std::shared_ptr<Content> content);
+    bool has_promised() const { return has_promised_; }
     void forget(uintptr_t start, size_t bytes);
 
     // Any kernel may write what was uploaded. parameters: those of the launch; null for the work of
@@ -78,13 +79,14 @@ private:
     bool compute_reduction(const char* kernel_name,
                            const uintptr_t* first_word,
                            const uintptr_t* end);
-    void forget_outputs(const uintptr_t* first_word, const uintptr_t* end, bool is_elementwise);
+    void forget_outputs(const uintptr_t* first_word, const uintptr_t* end);
     void forget_pointed_at(uintptr_t address);
 
     std::map<uintptr_t, Piece> pieces_;  // by device address, never overlapping
     size_t piece_bytes_ = 0;
     uint64_t launch_count_ = 0;
     bool uploads_are_trusted_ = false;
+    bool has_promised_ = false;
 };
 
 }  // namespace simgpu

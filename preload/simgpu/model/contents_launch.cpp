@@ -29,7 +29,8 @@ namespace simgpu {
 namespace {
 
 constexpr size_t kSearchedBytes = 8u << 10;
-constexpr size_t kSearchedElementwiseBytes = 512;
+// torch's legacy kernel carries 25 dimensions of sizes and strides before the pointers.
+constexpr size_t kMostElementwiseBytes = 1u << 10;
 constexpr size_t kMaxReducedBytes = 64u << 10;
 
 // The end of this thread's stack; 0 when it cannot be told.
@@ -48,6 +49,43 @@ uintptr_t stack_end() {
     return end;
 }
 
+struct Words {
+    const uintptr_t* first;
+    const uintptr_t* end;
+};
+
+Words words_between(uintptr_t start, uintptr_t end) {
+    constexpr uintptr_t kWord = sizeof(uintptr_t);
+    return {reinterpret_cast<const uintptr_t*>((start + kWord - 1) / kWord * kWord),
+            reinterpret_cast<const uintptr_t*>(end / kWord * kWord)};
+}
+
+// The word that points at what one of torch's element-wise kernels writes; nullptr for others.
+// Their parameters are a count, a function and a row of pointers; the legacy one has the row within
+// the function.
+const uintptr_t* elementwise_output(const char* kernel_name,
+                                    void* const* parameters,
+                                    uintptr_t here,
+                                    uintptr_t end) {
+    if (std::strstr(kernel_name, "elementwise_kernel") == nullptr) {
+        return nullptr;
+    }
+    const bool has_row = std::strstr(kernel_name, "vectorized_") != nullptr ||
+                         std::strstr(kernel_name, "unrolled_") != nullptr ||
+                         std::strstr(kernel_name, "_with_index") != nullptr;
+    const auto start = reinterpret_cast<uintptr_t>(parameters[has_row ? 2 : 1]);
+    if (start <= here || start >= end) {
+        return nullptr;
+    }
+    const size_t bytes = has_row ? sizeof(uintptr_t) : kMostElementwiseBytes;
+    const Words row = words_between(start, std::min(end, start + bytes));
+    const auto is_pointer = [](uintptr_t word) {
+        return World::instance().is_device_address(word);
+    };
+    const uintptr_t* const found = std::find_if(row.first, row.end, is_pointer);
+    return found == row.end ? nullptr : found;
+}
+
 bool is_sum(const char* kernel_name) {
     return std::strstr(kernel_name, "sum_functor") != nullptr;
 }
@@ -63,22 +101,23 @@ void Contents::note_launch(const char* kernel_name, void* const* parameters) {
     if (pieces_.empty() || parameters == nullptr || launches_are_told()) {
         return;
     }
-    const bool is_elementwise = std::strstr(kernel_name, "elementwise_kernel") != nullptr;
-    const size_t searched_bytes = is_elementwise ? kSearchedElementwiseBytes : kSearchedBytes;
     const auto here = reinterpret_cast<uintptr_t>(__builtin_frame_address(0));
     const auto array = reinterpret_cast<uintptr_t>(parameters);
-    const uintptr_t end = std::min(stack_end(), array + searched_bytes);
+    const uintptr_t end = std::min(stack_end(), array + kSearchedBytes);
     if (array < here || array >= end) {
         forget_all();
         return;
     }
     const auto first = reinterpret_cast<uintptr_t>(parameters[0]);
-    const uintptr_t start = first > here && first < array ? first : array;
-    const auto* const first_word =
-        reinterpret_cast<const uintptr_t*>(start / sizeof start * sizeof start);
-    const auto* const last_word = reinterpret_cast<const uintptr_t*>(end / sizeof end * sizeof end);
-    if (!compute_reduction(kernel_name, first_word, last_word)) {
-        forget_outputs(first_word, last_word, is_elementwise);
+    const Words near = words_between(first > here && first < array ? first : array, end);
+    if (compute_reduction(kernel_name, near.first, near.end)) {
+        return;
+    }
+    const uintptr_t* const output = elementwise_output(kernel_name, parameters, here, end);
+    if (output != nullptr) {
+        forget_pointed_at(*output);
+    } else {
+        forget_outputs(near.first, near.end);
     }
 }
 
@@ -131,17 +170,12 @@ bool Contents::compute_reduction(const char* kernel_name,
     return false;
 }
 
-void Contents::forget_outputs(const uintptr_t* first_word,
-                              const uintptr_t* end,
-                              bool is_elementwise) {
+void Contents::forget_outputs(const uintptr_t* first_word, const uintptr_t* end) {
     const World& world = World::instance();
-    bool follows_pointer = false;
     for (const uintptr_t* word = first_word; word < end; ++word) {
-        const bool is_pointer = world.is_device_address(*word);
-        if (is_pointer && !(is_elementwise && follows_pointer)) {
+        if (world.is_device_address(*word)) {
             forget_pointed_at(*word);
         }
-        follows_pointer = is_pointer;
     }
 }
 

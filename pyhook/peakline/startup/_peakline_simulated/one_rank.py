@@ -186,6 +186,8 @@ def _new_group_for_split(c10d: Any) -> Any:
 
 def _fake_gloo(real: type) -> type:
     fake: Any = importlib.import_module("torch._C._distributed_c10d").FakeProcessGroup
+    # Up to torch 2.11 asked of gloo alone, and a fake group knows no such thing.
+    fake._set_sequence_number_for_group = lambda _self: None
 
     class Meta(type):
         def __call__(cls, _store: Any, rank: int, size: int, *_args: Any, **_kwargs: Any) -> Any:
@@ -196,7 +198,8 @@ def _fake_gloo(real: type) -> type:
             return make(rank, size)
 
         def __instancecheck__(cls, instance: object) -> bool:
-            return isinstance(instance, real)
+            # Up to torch 2.11 it checks what it has just made.
+            return isinstance(instance, (real, fake))
 
         def __getattr__(cls, name: str) -> Any:
             return getattr(real, name)
