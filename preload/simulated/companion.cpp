@@ -37,7 +37,12 @@ void tell_device() {
         launches_are_told = launches_are_told || running.is_told;
         reads_are_guessed = reads_are_guessed || (running.info->is_leaf && !running.info->copies);
     }
-    device_values()->set_operator(launches_are_told ? 1 : 0, reads_are_guessed ? 1 : 0);
+    if (launches_are_told != t_running.launches_are_told ||
+        reads_are_guessed != t_running.reads_are_guessed) {
+        t_running.launches_are_told = launches_are_told;
+        t_running.reads_are_guessed = reads_are_guessed;
+        device_values()->set_operator(launches_are_told ? 1 : 0, reads_are_guessed ? 1 : 0);
+    }
 }
 
 std::unique_ptr<at::ObserverContext> on_begin(const at::RecordFunction& function) {
@@ -87,8 +92,8 @@ RunningOperators& running_operators() {
 }
 
 const DeviceValues* device_values() {
-    static const DeviceValues functions = [] {
-        DeviceValues found{};
+    static const DeviceValues* const functions = []() -> const DeviceValues* {
+        static DeviceValues found{};
         const auto find = [](const char* name) { return dlsym(RTLD_DEFAULT, name); };
         found.set_read_handler = reinterpret_cast<decltype(found.set_read_handler)>(
             find("peakline_sim_set_read_handler"));
@@ -99,13 +104,18 @@ const DeviceValues* device_values() {
         found.forget = reinterpret_cast<decltype(found.forget)>(find("peakline_sim_forget_values"));
         found.is_capturing =
             reinterpret_cast<decltype(found.is_capturing)>(find("peakline_sim_is_capturing"));
-        return found;
+        found.may_await_others = reinterpret_cast<decltype(found.may_await_others)>(
+            find("peakline_sim_may_await_others"));
+        found.get_read_listener = reinterpret_cast<decltype(found.get_read_listener)>(
+            find("peakline_sim_get_read_listener"));
+        const bool is_whole = found.set_read_handler != nullptr && found.set_operator != nullptr &&
+                              found.read != nullptr && found.write != nullptr &&
+                              found.forget != nullptr && found.is_capturing != nullptr &&
+                              found.may_await_others != nullptr &&
+                              found.get_read_listener != nullptr;
+        return is_whole ? &found : nullptr;
     }();
-    const bool is_whole = functions.set_read_handler != nullptr &&
-                          functions.set_operator != nullptr && functions.read != nullptr &&
-                          functions.write != nullptr && functions.forget != nullptr &&
-                          functions.is_capturing != nullptr;
-    return is_whole ? &functions : nullptr;
+    return functions;
 }
 
 }  // namespace peakline::simulated

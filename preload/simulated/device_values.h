@@ -6,6 +6,8 @@
 
 namespace peakline::simulated {
 
+using ReadListener = void (*)(const char* operators, size_t bytes, int is_size);
+
 struct DeviceValues {
     void (*set_read_handler)(void (*handler)(void* host, size_t bytes));
     void (*set_operator)(int launches_are_told, int reads_are_guessed);
@@ -13,6 +15,8 @@ struct DeviceValues {
     void (*write)(void* device, size_t bytes, const void* host, int is_exact);
     void (*forget)(void* device, size_t bytes);
     int (*is_capturing)();
+    int (*may_await_others)();
+    ReadListener (*get_read_listener)();
 };
 
 // nullptr: this is no simulated GPU.

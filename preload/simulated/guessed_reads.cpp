@@ -1,6 +1,6 @@
 // What happens when the program reads a value that does not exist: a size that is known after all
 // is put in, else the recorder is told (libpeakline.so, when there is one) and may know an
-// assumption.
+// assumption. Without a recorder the listener is told, if the program has one.
 #include <algorithm>
 #include <cmath>
 #include <cstdint>
@@ -10,6 +10,7 @@
 #include <c10/core/ScalarType.h>
 #include <dlfcn.h>
 
+#include "device_values.h"
 #include "operator_info.h"
 #include "preload/peakline_api.h"
 #include "running_operators.h"
@@ -102,13 +103,16 @@ void on_guessed_read(void* host, size_t bytes) {
         put_integer(host, bytes, result->exact_result);
         return;
     }
-    if (recorder() == nullptr) {
-        return;
-    }
     const RunningOperator* const finder =
         result != nullptr && result->info->finds_size ? result : nullptr;
     char chain[256];
     write_chain(running, chain, sizeof chain);
+    if (recorder() == nullptr) {
+        if (const ReadListener tell = device_values()->get_read_listener(); tell != nullptr) {
+            tell(chain, bytes, finder != nullptr ? 1 : 0);
+        }
+        return;
+    }
     PeaklineValueRead read{};
     read.operators = chain;
     read.bytes = bytes;

@@ -110,8 +110,9 @@ std::unique_ptr<OperatorInfo> make_info(const at::RecordFunction& function) {
 
 }  // namespace
 
-// The name's address belongs to the schema of one overload, which stays.
-const OperatorInfo& operator_info(const at::RecordFunction& function) {
+namespace {
+
+const OperatorInfo& look_up(const at::RecordFunction& function) {
     static auto* const mutex = new std::shared_mutex;
     static auto* const known = new std::unordered_map<const void*, std::unique_ptr<OperatorInfo>>;
     const void* const key = function.name();
@@ -125,6 +126,26 @@ const OperatorInfo& operator_info(const at::RecordFunction& function) {
     auto info = make_info(function);
     const std::unique_lock lock(*mutex);
     return *known->try_emplace(key, std::move(info)).first->second;
+}
+
+// The operators that this thread ran lately, by name.
+struct Recent {
+    const void* name = nullptr;
+    const OperatorInfo* info = nullptr;
+};
+constexpr size_t kRecentCount = 256;
+thread_local Recent t_recent[kRecentCount];
+
+}  // namespace
+
+// The name's address belongs to the schema of one overload, which stays.
+const OperatorInfo& operator_info(const at::RecordFunction& function) {
+    const void* const name = function.name();
+    Recent& recent = t_recent[(reinterpret_cast<uintptr_t>(name) >> 5) % kRecentCount];
+    if (recent.name != name) {
+        recent = {name, &look_up(function)};
+    }
+    return *recent.info;
 }
 
 }  // namespace peakline::simulated

@@ -24,6 +24,9 @@ inline constexpr int kMaxRunning = 64;
 struct RunningOperators {
     RunningOperator items[kMaxRunning];
     int depth = 0;  // may be larger than kMaxRunning: the innermost are then not kept
+    // What the device was told last.
+    bool launches_are_told = false;
+    bool reads_are_guessed = false;
 
     RunningOperator* top() {
         return depth > 0 && depth <= kMaxRunning ? &items[depth - 1] : nullptr;

@@ -6,14 +6,13 @@
 // Nothing is computed under a graph capture, under Python dispatch modes (tracing), with random
 // numbers, or for tensors above kMaxElements. A derived floating result that is not finite becomes
 // zero: 0 / 0 on a device without values is no news. After every operator, what its outputs held
-// before is forgotten, and what it only read is put back (a launch forgets what it points at).
+// before is forgotten; what it only read stays (its launches forget nothing, see values.h).
 #include "small_operators.h"
 
 #include <algorithm>
 #include <cstring>
 
 #include <ATen/EmptyTensor.h>
-#include <ATen/ops/empty_strided.h>
 #include <c10/core/impl/LocalDispatchKeySet.h>
 #include <c10/util/Exception.h>
 
@@ -44,9 +43,14 @@ size_t span_bytes(const at::Tensor& tensor) {
         tensor.sizes(), tensor.strides(), tensor.dtype().itemsize());
 }
 
+// Made without the dispatcher, so no observer sees it.
 at::Tensor host_like(const at::Tensor& tensor) {
-    return at::empty_strided(
-        tensor.sizes(), tensor.strides(), at::TensorOptions(tensor.scalar_type()));
+    return at::Tensor(
+        at::detail::empty_strided_cpu(tensor.sizes(), tensor.strides(), tensor.scalar_type()));
+}
+
+bool is_small(const at::Tensor& tensor) {
+    return tensor.numel() <= kMaxElements && span_bytes(tensor) <= kMaxElements * 8;
 }
 
 class IgnoreWarnings : public c10::WarningHandler {
@@ -127,7 +131,7 @@ private:
         }
         has_tensors = true;
         const size_t bytes = span_bytes(tensor);
-        if (tensor.numel() > kMaxElements || bytes > kMaxElements * 8) {
+        if (!is_small(tensor)) {
             may_compute = false;
             if (access.writes) {
                 device_values()->forget(tensor.data_ptr(), bytes);
@@ -180,6 +184,7 @@ int64_t read_result(const torch::jit::Stack& results) {
 }
 
 void write_values(const at::Tensor& device, const at::Tensor& host, bool is_exact) {
+    const InsideTorch inside;
     at::Tensor values = host;
     if (!is_exact && values.is_floating_point()) {
         values = values.nan_to_num(0, 0, 0);
@@ -226,21 +231,54 @@ void update_outputs(const OperatorCall* call,
     }
 }
 
-// What was only read is still there; what was written without being returned is computed or gone.
+// What was written without being returned is computed or gone.
 void update_inputs(const OperatorCall& call) {
     for (const Snapshot& snapshot : call.snapshots) {
-        const auto* const bytes = snapshot.on_host.data_ptr();
         if (!snapshot.is_written) {
-            if (snapshot.is_known) {
-                device_values()->write(
-                    snapshot.device, snapshot.bytes, bytes, snapshot.is_exact ? 1 : 0);
-            }
-        } else if (call.is_computed && snapshot.on_host.numel() != 0) {
+            continue;
+        }
+        if (call.is_computed && snapshot.on_host.numel() != 0) {
+            const auto* const bytes = snapshot.on_host.data_ptr();
             device_values()->write(snapshot.device, snapshot.bytes, bytes, call.is_exact ? 1 : 0);
         } else {
             device_values()->forget(snapshot.device, snapshot.bytes);
         }
     }
+}
+
+template <class Visit>
+void visit_tensors(c10::ArrayRef<const c10::IValue> inputs, Visit visit) {
+    for (size_t i = 0; i < inputs.size(); ++i) {
+        if (inputs[i].isTensor()) {
+            visit(inputs[i].toTensor(), i);
+        } else if (inputs[i].isList()) {
+            for (const c10::IValue& item : inputs[i].toListRef()) {
+                if (item.isTensor()) {
+                    visit(item.toTensor(), i);
+                }
+            }
+        }
+    }
+}
+
+// The common case, and the quick one: there is nothing to compute and nothing to wait for.
+bool is_left_to_device(const OperatorInfo& info, c10::ArrayRef<const c10::IValue> inputs) {
+    if (device_values()->may_await_others() != 0) {
+        return false;
+    }
+    bool is_computable = info.may_compute && info.failure_count < kMaxFailures;
+    visit_tensors(inputs, [&](const at::Tensor& tensor, size_t) {
+        is_computable = is_computable && (!is_device_tensor(tensor) || is_small(tensor));
+    });
+    return !is_computable;
+}
+
+void forget_written(const OperatorInfo& info, c10::ArrayRef<const c10::IValue> inputs) {
+    visit_tensors(inputs, [&](const at::Tensor& tensor, size_t index) {
+        if (index < info.writes.size() && info.writes[index] && is_device_tensor(tensor)) {
+            device_values()->forget(tensor.data_ptr(), span_bytes(tensor));
+        }
+    });
 }
 
 bool is_worth_computing(const OperatorInfo& info,
@@ -261,14 +299,15 @@ std::unique_ptr<OperatorCall> begin_operator(const OperatorInfo& info,
     if (!info.is_leaf || is_traced() || device_values()->is_capturing() != 0) {
         return nullptr;
     }
+    if (is_left_to_device(info, inputs)) {
+        forget_written(info, inputs);
+        return nullptr;
+    }
     auto call = std::make_unique<OperatorCall>();
     HostArguments host(info, call.get());
-    {
-        const InsideTorch inside;
-        call->arguments.reserve(inputs.size());
-        for (size_t i = 0; i < inputs.size(); ++i) {
-            call->arguments.push_back(host.take(inputs[i], i));
-        }
+    call->arguments.reserve(inputs.size());
+    for (size_t i = 0; i < inputs.size(); ++i) {
+        call->arguments.push_back(host.take(inputs[i], i));
     }
     if (!is_worth_computing(info, host, *call)) {
         call->arguments.clear();
@@ -296,7 +335,6 @@ void end_operator(const OperatorInfo& info,
     if (computes) {
         compute(info, call);
     }
-    const InsideTorch inside;
     if (call != nullptr) {
         update_inputs(*call);
     }

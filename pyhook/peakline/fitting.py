@@ -18,6 +18,7 @@ from typing import Any
 
 from peakline.commands import run as run_command
 from peakline.commands._after_run import find_traces
+from peakline.commands._simulation import notes_of_program
 
 _UNLIMITED = "4096GiB"
 _LINES = 3
@@ -122,7 +123,13 @@ def _run(attempt: Attempt, device: str, args: argparse.Namespace, folder: Path) 
     plan = run_command.make_plan(options)
     log = folder / "log"
     started = time.time()
-    with log.open("wb") as output, run_command.checkpoint_guard(plan, quiet=True):
+    notes = notes_of_program(
+        plan.environment,
+        guards_checkpoints=plan.guards_checkpoints,
+        lists_reads=False,
+        quiet=True,
+    )
+    with log.open("wb") as output, notes:
         done = subprocess.run(
             plan.command, env=plan.environment, stdout=output, stderr=output, check=False
         )

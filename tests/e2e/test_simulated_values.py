@@ -150,4 +150,44 @@ def test_a_wrong_assumption_is_refused_before_the_program_runs(
 def test_assumptions_need_a_simulated_recording(lab: Any) -> None:
     done = lab.peakline("run", "--assume", "nonzero=1", "--python", sys.executable, "-c", "0")
     assert done.returncode == 2
-    assert "need --simulate" in done.stderr
+    assert "needs --simulate" in done.stderr
+
+
+@pytest.fixture(scope="module")
+def unrecorded(lab: Any, tmp_path_factory: Any) -> Any:
+    options = ["-q", "--no-record"]
+    words = [str(PROGRAMS / PROGRAM)]
+    return recorded(lab, tmp_path_factory.mktemp("unrecorded"), *words, options=options)
+
+
+@pytest.mark.parametrize(
+    ("name", "row"),
+    [
+        ("size", "aten::nonzero  1 time  a size"),
+        ("unique", "aten::_unique2  1 time  a size"),
+        ("number", "aten::item  3 times  a number"),
+        ("copy", "aten::copy_  1 time  copied to the host"),
+    ],
+)
+def test_a_run_without_recording_lists_the_same_reads(unrecorded: Any, name: str, row: str) -> None:
+    assert unrecorded.status == 0, unrecorded.stderr
+    place = f"  {PROGRAM}:{line_of(PROGRAM, name)} ("
+    listed = [line for line in unrecorded.stderr.splitlines() if line.startswith(place)]
+    assert len(listed) == 1 and row in listed[0], unrecorded.stderr
+
+
+def test_exact_values_are_not_listed_without_recording(unrecorded: Any, reads: Any) -> None:
+    listed = re.findall(rf"^  {PROGRAM}:(\d+) ", unrecorded.stderr, re.MULTILINE)
+    assert set(map(int, listed)) <= set(reads)
+
+
+def test_waiting_ends_without_recording_too(lab: Any, tmp_path: Path) -> None:
+    words = [str(PROGRAMS / "waits_for_value.py")]
+    options = ["-q", "--no-record", "--max-value-reads", "500"]
+    done = recorded(lab, tmp_path, *words, options=options)
+    place = f"waits_for_value.py:{line_of('waits_for_value.py', 'waiting')}"
+    assert done.status == 3, done.stderr
+    assert "cleaned up" in done.stdout
+    said = [line for line in done.stderr.splitlines() if "seems to wait" in line]
+    assert len(said) == 1
+    assert said[0].startswith(f"peakline: {place} (wait) has read a value 500 times")

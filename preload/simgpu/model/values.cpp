@@ -19,6 +19,9 @@ namespace {
 // relaxed: set once, before the first copy that could be told.
 std::atomic<peakline_sim_read_handler> g_read_handler{nullptr};
 
+// relaxed: a function that is there from the start; nothing else is published with it.
+std::atomic<peakline_sim_read_listener> g_read_listener{nullptr};
+
 // A copy of several rows is told row by row; more rows than these are told as part of the last.
 constexpr int kMaxWaitingReads = 16;
 struct GuessedRead {
@@ -83,6 +86,14 @@ SIMGPU_API void peakline_sim_set_read_handler(peakline_sim_read_handler handler)
     simgpu::g_read_handler.store(handler, std::memory_order_relaxed);
 }
 
+SIMGPU_API void peakline_sim_set_read_listener(peakline_sim_read_listener listener) {
+    simgpu::g_read_listener.store(listener, std::memory_order_relaxed);
+}
+
+SIMGPU_API peakline_sim_read_listener peakline_sim_get_read_listener(void) {
+    return simgpu::g_read_listener.load(std::memory_order_relaxed);
+}
+
 SIMGPU_API void peakline_sim_set_operator(int launches_are_told, int reads_are_guessed) {
     simgpu::t_launches_are_told = launches_are_told != 0;
     simgpu::t_reads_are_guessed = reads_are_guessed != 0;
@@ -118,4 +129,9 @@ SIMGPU_API void peakline_sim_forget_values(void* device, size_t bytes) {
 SIMGPU_API int peakline_sim_is_capturing(void) {
     const auto lock = World::instance().lock();
     return simgpu::Streams::instance().is_capturing() ? 1 : 0;
+}
+
+SIMGPU_API int peakline_sim_may_await_others(void) {
+    const auto lock = World::instance().lock();
+    return Contents::instance().has_promised() ? 1 : 0;
 }

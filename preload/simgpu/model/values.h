@@ -20,6 +20,14 @@ typedef void (*peakline_sim_read_handler)(void* host, size_t bytes);
 
 SIMGPU_API void peakline_sim_set_read_handler(peakline_sim_read_handler handler);
 
+// Who lists such reads when nobody records them. The companion asks for the listener and tells it
+// the running operators, outermost first ("aten::index>aten::nonzero"), and whether a size is read.
+extern "C" {
+typedef void (*peakline_sim_read_listener)(const char* operators, size_t bytes, int is_size);
+}
+SIMGPU_API void peakline_sim_set_read_listener(peakline_sim_read_listener listener);
+SIMGPU_API peakline_sim_read_listener peakline_sim_get_read_listener(void);
+
 // What the calling thread does from now on. launches_are_told: the companion says what its launches
 // write, so they forget nothing. reads_are_guessed: it copies what an operator keeps for itself, so
 // what is known of these addresses belongs to memory that was given back.
@@ -36,6 +44,8 @@ SIMGPU_API void peakline_sim_write_values(void* device,
 SIMGPU_API void peakline_sim_forget_values(void* device, size_t bytes);
 // Whether anything is being captured: then operators run later, with other values.
 SIMGPU_API int peakline_sim_is_capturing(void);
+// Whether a collective was ever called: else nothing reads as -2.
+SIMGPU_API int peakline_sim_may_await_others(void);
 
 namespace simgpu {
 

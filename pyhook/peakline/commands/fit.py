@@ -13,8 +13,8 @@ from dataclasses import asdict
 from pathlib import Path
 
 from peakline import assumptions
-from peakline.commands import run as run_command
 from peakline.commands._common import CommandError
+from peakline.commands._simulation import add_simulation_arguments, is_device_name
 from peakline.fitting import Attempt, Outcome, try_program
 from peakline.native_build import BuildError, simulated_devices
 
@@ -51,7 +51,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         default="leaf",
         help="lines as in peakline table (default: leaf)",
     )
-    run_command.add_simulation_arguments(parser)
+    add_simulation_arguments(parser)
     parser.add_argument(
         "--python", metavar="PATH", default="", help="the Python that has torch (default: this one)"
     )
@@ -81,7 +81,7 @@ def plan_attempts(args: argparse.Namespace) -> list[Attempt]:
     known = simulated_devices()
     devices = [name for name in args.device.split(",") if name]
     for name in devices:
-        if not run_command.is_device_name(name, known):
+        if not is_device_name(name, known):
             raise CommandError(
                 f"no device profile is called '{name}'; known are: {', '.join(known)}"
             )

@@ -10,7 +10,6 @@ import shutil
 import signal
 import subprocess
 import sys
-import tempfile
 import time
 import uuid
 from collections.abc import Iterator, Sequence
@@ -19,8 +18,13 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
-from peakline import assumptions
 from peakline.commands._ranks import Job, Ranks, device_count, parse_ranks
+from peakline.commands._simulation import (
+    add_simulation_arguments,
+    check_simulation,
+    is_device_name,
+    notes_of_program,
+)
 from peakline.native_build import (
     NATIVE_FOLDER,
     PACKAGE_FOLDER,
@@ -123,31 +127,6 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("program", nargs=argparse.REMAINDER, help=argparse.SUPPRESS)
 
 
-def add_simulation_arguments(parser: argparse.ArgumentParser) -> None:
-    """Add what a simulated run may be told, for every command that runs one."""
-    parser.add_argument(
-        "--assume",
-        action="append",
-        default=[],
-        metavar="WHERE=VALUE",
-        help="simulated GPU: what is read at FILE:LINE or by an OPERATOR (nonzero, masked_select,"
-        " unique, item ...): a number, or for sizes a fraction (0.25) of what is searched",
-    )
-    parser.add_argument(
-        "--max-value-reads",
-        type=int,
-        metavar="N",
-        help="simulated GPU: end a program that reads a value that does not exist N times at one"
-        " place, with status 3 (default: 10000; 0: never)",
-    )
-    parser.add_argument(
-        "--allow-writes",
-        action="store_true",
-        help="simulated GPU: let the program overwrite and keep checkpoints (their values are not"
-        " real)",
-    )
-
-
 def run(args: argparse.Namespace) -> int:
     """Run the program; returns its exit code, or 2 when it cannot be run as asked."""
     if args.module is not None:
@@ -169,7 +148,11 @@ def run(args: argparse.Namespace) -> int:
         Path(args.output).unlink(missing_ok=True)
     started = time.time()
     try:
-        with checkpoint_guard(plan):
+        with notes_of_program(
+            plan.environment,
+            guards_checkpoints=plan.guards_checkpoints,
+            lists_reads=bool(args.simulate) and not plan.recorded,
+        ):
             status = execute(plan)
     except OSError as error:
         print(f"peakline: error: cannot run {plan.command[0]}: {error.strerror}", file=sys.stderr)
@@ -181,36 +164,6 @@ def run(args: argparse.Namespace) -> int:
     if status < 0:
         end_by_signal(-status)
     return status
-
-
-@contextmanager
-def checkpoint_guard(plan: Plan, quiet: bool = False) -> Iterator[None]:
-    """Note which checkpoints a simulated run makes, and remove them when it has ended."""
-    if not plan.guards_checkpoints:
-        yield
-        return
-    with tempfile.TemporaryDirectory(prefix="peakline-") as folder:
-        notes = Path(folder) / "writes"
-        plan.environment["PEAKLINE_SIM_WRITES"] = str(notes)
-        try:
-            yield
-        finally:
-            _remove_noted(notes, quiet)
-
-
-def _remove_noted(notes: Path, quiet: bool) -> None:
-    paths = notes.read_text(errors="surrogateescape").splitlines() if notes.exists() else []
-    made = [path for path in map(Path, dict.fromkeys(paths)) if path.is_file()]
-    for path in made:
-        path.unlink(missing_ok=True)
-    shown = [path for path in made if not path.name.endswith(".peakline-simulated")]
-    if shown and not quiet:
-        names = ", ".join(path.name for path in shown[:3]) + (", ..." if len(shown) > 3 else "")
-        print(
-            f"peakline: removed {len(shown)} new checkpoint file{'s' * (len(shown) > 1)} without "
-            f"real values: {names}",
-            file=sys.stderr,
-        )
 
 
 def end_by_signal(number: int) -> None:
@@ -277,24 +230,6 @@ def _check_ranks(args: argparse.Namespace) -> str:
 
 def _rank_list(args: argparse.Namespace) -> str:
     return str(args.ranks if args.ranks is not None else args.rank or "0")
-
-
-def check_simulation(args: argparse.Namespace) -> str:
-    """Return what is wrong with the options of the simulated GPU, or ''."""
-    given = [*args.assume, *(["--max-value-reads"] if args.max_value_reads is not None else [])]
-    if given and (not args.simulate or args.no_record):
-        return "--assume and --max-value-reads need --simulate and a recording (no --no-record)"
-    for rule in args.assume:
-        problem = assumptions.problem_of(rule)
-        if problem:
-            return problem
-    return ""
-
-
-def is_device_name(text: str, names: Sequence[str]) -> bool:
-    """Whether ``text`` is NAME, NAMExCOUNT, NAME:SIZE or NAMExCOUNT:SIZE of a known profile."""
-    suffix = r"(x[1-9][0-9]*)?(:[0-9.]+ *[KMGT]?i?B?)?"
-    return any(re.fullmatch(re.escape(name) + suffix, text, re.IGNORECASE) for name in names)
 
 
 def is_keep(text: str) -> bool:

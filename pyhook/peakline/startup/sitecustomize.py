@@ -29,10 +29,11 @@ def _load_hidden() -> None:
 
 try:
     if os.environ.get("PEAKLINE_SIMULATED"):
-        from _peakline_simulated import checkpoints, distributed
+        from _peakline_simulated import checkpoints, distributed, unrecorded_reads
 
         distributed.prepare()
         checkpoints.prepare()
+        unrecorded_reads.prepare()
 except Exception as error:
     print(f"peakline: the simulated run lacks its Python part: {error!r}", file=sys.stderr)
 _load_hidden()

@@ -1,0 +1,128 @@
+"""Notes reads of values that do not exist, for a simulated run that is not recorded.
+
+The companion tells of each read (preload/simgpu/model/values.h); `peakline run --no-record` lists
+them when the program has ended, from the file it named in PEAKLINE_SIM_READS. One line is written
+for each read, at most _MOST_NOTED for a place: a program that is killed leaves its list too. One
+that waits for a value is ended as in a recorded run: SystemExit(3) in the main thread.
+"""
+
+from __future__ import annotations
+
+import os
+import sys
+from collections import Counter
+from typing import Any
+
+_DEFAULT_MOST_READS = 10_000
+_MOST_NOTED = 1000
+_WAITED_STATUS = 3
+_LIBRARIES = ("/site-packages/", "/dist-packages/", "/lib/python", "<")
+_READERS = ("aten::item", "aten::_local_scalar_dense")
+# C calls this: it must stay as long as the process.
+_listener: Any = None
+
+
+class _WaitedForValueError(SystemExit):
+    """Raised in the main thread, by class: without an argument."""
+
+    def __init__(self) -> None:
+        super().__init__(_WAITED_STATUS)
+
+
+class _Notes:
+    def __init__(self, path: str, most_reads: int) -> None:
+        self._file = os.open(path, os.O_WRONLY | os.O_APPEND | os.O_CREAT, 0o600)
+        self._most_reads = most_reads
+        self._counts: Counter[tuple[str, str]] = Counter()
+        self._is_told = False
+
+    def note(self, operators: bytes, _bytes: int, is_size: int) -> None:
+        """Called by the companion on the reading thread."""
+        try:
+            self._note(operators.decode(errors="replace").split(">"), is_size != 0)
+        except _WaitedForValueError:
+            # It is meant for the program, and has met us instead.
+            _end_main_thread_soon()
+
+    def _note(self, operators: list[str], is_size: bool) -> None:
+        place, is_printed = _place()
+        operator = _named(operators, is_size)
+        key = (place, operator)
+        self._counts[key] += 1
+        if self._counts[key] <= _MOST_NOTED:
+            effect = _effect(operator, is_size, is_printed)
+            os.write(self._file, f"{place}\t{operator}\t{effect}\n".encode())
+        if self._most_reads and self._counts[key] >= self._most_reads and not self._is_told:
+            self._is_told = True
+            print(
+                f"peakline: {place} has read a value {self._counts[key]} times that the simulated "
+                "GPU does not have, and seems to wait for it. The program ends here with status "
+                f"{_WAITED_STATUS}. Run it without --no-record to say what the value is with "
+                "--assume, or let it read on with --max-value-reads 0.",
+                file=sys.stderr,
+                flush=True,
+            )
+            _end_main_thread_soon()
+
+
+def _end_main_thread_soon() -> None:
+    """Raise in the main thread, a moment later: it may be the one that is here."""
+    import ctypes
+    import threading
+
+    thread = ctypes.c_ulong(threading.main_thread().ident or 0)
+    raise_in = ctypes.pythonapi.PyThreadState_SetAsyncExc
+    what = ctypes.py_object(_WaitedForValueError)
+    later = threading.Timer(0.005, raise_in, (thread, what))
+    later.daemon = True
+    later.start()
+
+
+def _place() -> tuple[str, bool]:
+    """The innermost line outside libraries, as `train.py:57 (step)`, and whether it prints."""
+    frame = sys._getframe(2).f_back
+    innermost, is_printed = "a line that is not known", False
+    while frame is not None:
+        file = frame.f_code.co_filename
+        is_printed = is_printed or file.endswith("/torch/_tensor_str.py")
+        name = f"{os.path.basename(file)}:{frame.f_lineno} ({frame.f_code.co_name})"  # noqa: PTH119
+        if not any(part in file for part in _LIBRARIES) or file.startswith("<string>"):
+            return name, is_printed
+        if innermost.startswith("a line"):
+            innermost = name
+        frame = frame.f_back
+    return innermost, is_printed
+
+
+def _named(operators: list[str], is_size: bool) -> str:
+    """As reports name it (report/views/value_reads.cpp): what found a size, item() as such."""
+    while is_size and len(operators) > 1 and operators[-1] in _READERS:
+        operators = operators[:-1]
+    return "aten::item" if operators[-1] in _READERS else operators[-1]
+
+
+def _effect(operator: str, is_size: bool, is_printed: bool) -> str:
+    if is_printed:
+        return "printed"
+    if is_size:
+        return "size"
+    return "copy" if operator in ("aten::copy_", "") else "number"
+
+
+def prepare() -> None:
+    """Listen, when `peakline run` named a file for the list."""
+    global _listener
+    path = os.environ.get("PEAKLINE_SIM_READS")
+    if not path:
+        return
+    import ctypes
+
+    try:
+        listen = ctypes.CDLL(None).peakline_sim_set_read_listener
+    except AttributeError:
+        return
+    most = int(os.environ.get("PEAKLINE_MAX_VALUE_READS") or _DEFAULT_MOST_READS)
+    notes = _Notes(path, most)
+    prototype = ctypes.CFUNCTYPE(None, ctypes.c_char_p, ctypes.c_size_t, ctypes.c_int)
+    _listener = prototype(notes.note)
+    listen(_listener)
