@@ -1,4 +1,8 @@
-"""A pytest plugin for run_cuda_tests.py: one JSON line when a test starts and when it ends."""
+"""A pytest plugin for run_cuda_tests.py: one JSON line when a test starts and when it ends.
+
+test_cuda_expandable_segments.py runs the tests of test_cuda.py with another setting, which it makes
+only as a script: the same is done here.
+"""
 
 from __future__ import annotations
 
@@ -12,7 +16,20 @@ def _say(**what: Any) -> None:
         file.write(json.dumps(what) + "\n")
 
 
+def _use_expandable_segments(modules: set[Any]) -> None:
+    import torch
+
+    torch.cuda.memory._set_allocator_settings("expandable_segments:True")
+    for module in modules:
+        for name in ("TestCuda", "TestBlockStateAbsorption"):
+            if hasattr(module, name):
+                getattr(module, name).expandable_segments = lambda _: True
+
+
 def pytest_collection_modifyitems(items: list[Any]) -> None:
+    modules = {item.module for item in items if hasattr(item, "module")}
+    if any(module.__name__ == "test_cuda_expandable_segments" for module in modules):
+        _use_expandable_segments(modules)
     _say(collected=[item.nodeid for item in items])
 
 

@@ -1,10 +1,12 @@
 """Runs PyTorch's own CUDA memory tests on the simulated GPU, or on a real one.
 
     python tests/pytorch/run_cuda_tests.py CHECKOUT [--recorded] [--real] [--out results.json]
+    python tests/pytorch/run_cuda_tests.py --again recorded.json --same-as results.json
 
 CHECKOUT is a checkout of PyTorch, best at the tag of the installed torch; nothing of it is copied.
 Every test has a time limit, a crash costs only the test that crashed, and the failures are sorted
-by reason: the rules are in reasons.json. Ends with status 1 when a failure has no reason.
+by reason: the rules are in reasons.json. Ends with status 1 when a failure has no reason, or when
+a test ends otherwise than in the run that --same-as names; 2 when no test ran.
 """
 
 from __future__ import annotations
@@ -156,6 +158,33 @@ def report(results: dict[str, dict[str, Any]], rules: list[dict[str, str]]) -> i
     return 1 if "" in groups else 0
 
 
+def compare(results: dict[str, dict[str, Any]], other: dict[str, dict[str, Any]]) -> int:
+    """Print which tests ended otherwise than in another run."""
+    tests = sorted({*results, *other})
+    outcome = {
+        test: tuple(run.get(test, {}).get("outcome", "not run") for run in (other, results))
+        for test in tests
+    }
+    different = [test for test, (there, here) in outcome.items() if there != here]
+    print(f"\n{len(tests) - len(different)} of {len(tests)} tests end as in the other run")
+    for test in different:
+        print(f"    {test.split('::', 1)[-1]}: {outcome[test][0]} there, {outcome[test][1]} here")
+    return 1 if different else 0
+
+
+def conclude(
+    args: argparse.Namespace, results: dict[str, dict[str, Any]], rules: list[dict[str, str]]
+) -> int:
+    """Print everything; return the exit status."""
+    if not results:
+        print("no test ran", file=sys.stderr)
+        return 2
+    status = report(results, rules)
+    if args.same_as is not None:
+        status |= compare(results, json.loads(args.same_as.read_text()))
+    return status
+
+
 def main() -> int:
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
     parser.add_argument("checkout", type=Path, nargs="?")
@@ -166,11 +195,12 @@ def main() -> int:
     parser.add_argument("--limit", type=float, default=LIMIT_SECONDS, help="seconds for a test")
     parser.add_argument("--out", type=Path, help="write every result as JSON")
     parser.add_argument("--again", type=Path, help="only sort the results of an earlier run")
+    parser.add_argument("--same-as", type=Path, help="results of another run to compare with")
     parser.add_argument("--files", default=",".join(FILES))
     args = parser.parse_args()
     rules = json.loads((HERE / "reasons.json").read_text())["rules"]
     if args.again:
-        return report(json.loads(args.again.read_text()), rules)
+        return conclude(args, json.loads(args.again.read_text()), rules)
     if args.checkout is None or not (args.checkout / "test" / "test_cuda.py").exists():
         parser.error("name a checkout of PyTorch: it has test/test_cuda.py")
     args.checkout = args.checkout.resolve()
@@ -185,7 +215,7 @@ def main() -> int:
                 results[test] = again
     if args.out:
         args.out.write_text(json.dumps(results, indent=1))
-    return report(results, rules)
+    return conclude(args, results, rules)
 
 
 if __name__ == "__main__":
