@@ -8,6 +8,8 @@ from typing import Any
 
 from .wheels import BuildError
 
+# How much a value is worth; profiles.json says what they mean.
+STATUSES = ("measured", "reported", "documented", "assumed")
 # In the order of the members of DeviceProfile in model/profiles.h.
 _FIELDS = (
     "capacity_bytes",
@@ -58,10 +60,7 @@ def _row(key: str, profile: dict[str, Any], path: Path) -> str:
         raise BuildError(f"{path}: profile '{key}' lacks {', '.join(missing)}")
     for name in _FIELDS:
         entry = profile[name]
-        if not isinstance(entry["value"], int) or entry.get("status") not in (
-            "measured",
-            "assumed",
-        ):
+        if not isinstance(entry["value"], int) or entry.get("status") not in STATUSES:
             raise BuildError(f"{path}: {key}.{name} needs a whole value and a status")
         if not entry.get("source"):
             raise BuildError(f"{path}: {key}.{name} needs a source")
