@@ -57,6 +57,29 @@ def test_the_heaviest_line_is_named(swept: dict[str, Any]) -> None:
     assert heaviest == {"location": f"fits.py:{line} (grow)", "bytes": 16 * GIB}
 
 
+def test_values_are_only_skipped_where_larger_ones_need_more(lab: Any) -> None:
+    # 3 needs less than 1: that 2 does not fit says nothing about 4.
+    code = (
+        "import sys, torch; gib = {'1': 30, '2': 45, '3': 10, '4': 20}[sys.argv[1]];"
+        "x = torch.empty(gib << 30, dtype=torch.uint8, device='cuda')"
+    )
+    words = ["fit", "-c", code, "--device", "a100-40", "--sweep", "n=1,3,2,4", "--", "{n}"]
+    done = lab.peakline(*words)
+    assert done.returncode == 0, done.stderr
+    rows = [line.split()[1:3] for line in done.stdout.splitlines() if line.startswith("a100-40 ")]
+    assert rows == [["1", "yes"], ["3", "yes"], ["2", "no"], ["4", "yes"]]
+    assert "a100-40: largest n is 4" in done.stdout
+
+
+def test_what_was_not_tried_is_said(lab: Any) -> None:
+    code = "import sys, torch; torch.empty(int(sys.argv[1]) << 30, device='cuda')"
+    words = ["fit", "-c", code, "--device", "l4", "--sweep", "n=8,16", "--", "{n}"]
+    assert "Not tried: every n above one that did not fit" in lab.peakline(*words).stdout
+    tried = lab.peakline(*words[:-2], "--try-all", *words[-2:])
+    assert "not tried" not in tried.stdout.lower()
+    assert tried.stdout.count("  no  ") == 2
+
+
 def test_a_program_that_fits_nowhere_fails_the_gate(lab: Any) -> None:
     code = "import torch; torch.empty(1 << 33, device='cuda')"
     done = lab.peakline("fit", "-c", code, "--device", "l4")

@@ -4,12 +4,13 @@ from __future__ import annotations
 
 import argparse
 import contextlib
+import itertools
 import json
 import re
 import sys
 import tempfile
 from collections.abc import Callable, Iterator, Sequence
-from dataclasses import asdict
+from dataclasses import asdict, dataclass, field
 from pathlib import Path
 
 from peakline import assumptions
@@ -46,6 +47,11 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         " fits: --sweep batch=1,2,4 -- --batch {batch}",
     )
     parser.add_argument(
+        "--try-all",
+        action="store_true",
+        help="with --sweep: run every value, also those above one that did not fit",
+    )
+    parser.add_argument(
         "--frame",
         choices=("leaf", "user"),
         default="leaf",
@@ -62,7 +68,10 @@ def run(args: argparse.Namespace) -> int:
     """Try them all. 0: it fits somewhere; 1: nowhere; 2: it cannot be run as asked."""
     attempts = plan_attempts(args)
     try:
-        with tempfile.TemporaryDirectory(prefix="peakline-fit-") as folder, _progress() as tell:
+        with (
+            tempfile.TemporaryDirectory(prefix="peakline-fit-") as folder,
+            _progress(len(attempts)) as tell,
+        ):
             outcomes = list(_try_all(attempts, args, Path(folder), tell))
     except BuildError as error:
         raise CommandError(str(error)) from None
@@ -138,35 +147,63 @@ def _is_number(text: str) -> bool:
     return re.fullmatch(r"[0-9]+(\.[0-9]+)?", text) is not None
 
 
+@dataclass
+class _Sweep:
+    """What the values tried so far on one device say about larger ones."""
+
+    peaks: dict[float, int] = field(default_factory=dict)
+    too_much: float | None = None  # the smallest number that did not fit
+
+    def note(self, value: float, outcome: Outcome) -> None:
+        if outcome.peak_bytes is not None:
+            self.peaks[value] = outcome.peak_bytes
+        if outcome.verdict == "too small":
+            self.too_much = min(value, self.too_much or value)
+
+    def rules_out(self, value: float) -> bool:
+        """Whether a smaller number did not fit, and larger ones needed more wherever tried."""
+        needed = [peak for _, peak in sorted(self.peaks.items())]
+        is_growing = all(one < other for one, other in itertools.pairwise(needed))
+        return self.too_much is not None and value >= self.too_much and is_growing
+
+
 def _try_all(
     attempts: Sequence[Attempt],
     args: argparse.Namespace,
     folder: Path,
     tell: Callable[[str], None],
 ) -> Iterator[Outcome]:
-    too_much: dict[str, float] = {}  # by device, the smallest number that did not fit
+    sweeps: dict[str, _Sweep] = {}
     for number, attempt in enumerate(attempts, 1):
+        sweep = sweeps.setdefault(attempt.device, _Sweep())
         value = float(attempt.value) if _is_number(attempt.value) else None
-        limit = too_much.get(attempt.device)
-        if value is not None and limit is not None and value >= limit:
+        tell(f"{attempt.device} {attempt.value}".rstrip())
+        if value is not None and not args.try_all and sweep.rules_out(value):
             yield Outcome(attempt.device, attempt.value, "skipped")
             continue
-        tell(f"{number}/{len(attempts)}  {attempt.device} {attempt.value}".rstrip())
         outcome = try_program(attempt, args, folder / str(number))
-        if outcome.verdict == "too small" and value is not None:
-            too_much[attempt.device] = value
+        if value is not None:
+            sweep.note(value, outcome)
         yield outcome
 
 
 @contextlib.contextmanager
-def _progress() -> Iterator[Callable[[str], None]]:
+def _progress(count: int) -> Iterator[Callable[[str], None]]:
+    """Show on a terminal which attempt runs; call the result when one begins."""
     if not sys.stderr.isatty():
         yield lambda _text: None
         return
     from rich.console import Console
+    from rich.progress import MofNCompleteColumn, Progress, SpinnerColumn, TimeElapsedColumn
 
-    with Console(stderr=True).status("trying") as status:
-        yield lambda text: status.update(f"trying {text}")
+    columns = (SpinnerColumn(), "{task.description}", MofNCompleteColumn(), TimeElapsedColumn())
+    with Progress(*columns, console=Console(stderr=True), transient=True) as bar:
+        task = bar.add_task("trying", total=count, completed=-1)
+
+        def tell(text: str) -> None:
+            bar.update(task, description=f"trying {text}", advance=1)
+
+        yield tell
 
 
 def _size(count: int | None) -> str:
@@ -201,6 +238,11 @@ def _report(args: argparse.Namespace, outcomes: Sequence[Outcome]) -> Iterator[s
     if name:
         yield ""
         yield from _largest(name, outcomes)
+        if any(one.verdict == "skipped" for one in outcomes):
+            yield (
+                f"Not tried: every {name} above one that did not fit; larger ones needed more "
+                "wherever tried (--try-all runs them)"
+            )
     for one in outcomes:
         if one.verdict == "failed":
             yield f"\n{one.device} {one.value}".rstrip() + f": the program ended with {one.status}:"
