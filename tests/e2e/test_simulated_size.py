@@ -1,4 +1,4 @@
-"""A model far larger than this machine costs the process little memory of its own."""
+"""What simulating costs: little time for a small model, little memory for an enormous one."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ import subprocess
 from typing import Any
 
 import pytest
-from launching import ON_GPU, PROGRAMS, recording_command
+from launching import ON_GPU, PROGRAMS, recorded, recording_command
 
 pytestmark = pytest.mark.skipif(ON_GPU, reason="about the simulated GPU")
 
@@ -31,3 +31,11 @@ def test_seventy_billion_parameters_live_on_the_device_only(
     assert said["count"] > 70e9
     assert said["bytes"] >= 2 * said["count"]
     assert usage.ru_maxrss < 4 << 20  # KiB
+
+
+def test_three_steps_of_gpt2_take_seconds(lab: Any, tmp_path: Any) -> None:
+    pytest.importorskip("transformers")
+    run = recorded(lab, tmp_path, str(PROGRAMS / "gpt2_seconds.py"))
+    assert run.status == 0, run.stderr
+    assert run.said["peak"] > 12 << 30  # the batch of a real training
+    assert run.said["seconds"] < 10
