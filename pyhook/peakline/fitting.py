@@ -126,7 +126,7 @@ def _run(attempt: Attempt, device: str, args: argparse.Namespace, folder: Path) 
     notes = notes_of_program(
         plan.environment,
         guards_checkpoints=plan.guards_checkpoints,
-        lists_reads=False,
+        notes_reads=False,
         quiet=True,
     )
     with log.open("wb") as output, notes:

@@ -266,7 +266,9 @@ def _feature_macros(torch: TorchInstallation) -> list[str]:
 def _compile_torch_part(torch: TorchInstallation, scratch: Path) -> Path:
     flags = ["-g", *_feature_macros(torch)]
     folder = source_root() / "allocator" / "torch"
-    sources = [folder / f"{name}.cpp" for name in ("delegate", "install", "observe", "pluggable_install")]
+    sources = [
+        folder / f"{name}.cpp" for name in ("delegate", "install", "observe", "pluggable_install")
+    ]
     libraries = ["-lc10", "-lc10_cuda", "-ltorch_cpu", "-ltorch_cuda"]
     built = scratch / "libpeakline_torch.so"
     _compile_library(torch, sources, flags, built, libraries)

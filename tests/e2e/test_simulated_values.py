@@ -155,9 +155,9 @@ def test_assumptions_need_a_simulated_recording(lab: Any) -> None:
 
 @pytest.fixture(scope="module")
 def unrecorded(lab: Any, tmp_path_factory: Any) -> Any:
-    options = ["-q", "--no-record"]
     words = [str(PROGRAMS / PROGRAM)]
-    return recorded(lab, tmp_path_factory.mktemp("unrecorded"), *words, options=options)
+    folder = tmp_path_factory.mktemp("unrecorded")
+    return recorded(lab, folder, *words, options=["--no-record"])
 
 
 @pytest.mark.parametrize(
@@ -191,3 +191,4 @@ def test_waiting_ends_without_recording_too(lab: Any, tmp_path: Path) -> None:
     said = [line for line in done.stderr.splitlines() if "seems to wait" in line]
     assert len(said) == 1
     assert said[0].startswith(f"peakline: {place} (wait) has read a value 500 times")
+    assert "Values read" not in done.stderr  # -q

@@ -37,6 +37,15 @@ def pytest_runtest_logstart(nodeid: str) -> None:
     _say(started=nodeid)
 
 
+_failed: set[str] = set()
+
+
 def pytest_runtest_logreport(report: Any) -> None:
+    # A failed test keeps its tensors until its traceback is gone: what the end of it then says of
+    # memory is no news.
+    if report.when == "teardown" and report.nodeid in _failed:
+        return
+    if report.outcome == "failed":
+        _failed.add(report.nodeid)
     if report.when == "call" or report.outcome != "passed":
         _say(ended=report.nodeid, outcome=report.outcome, text=str(report.longrepr)[-1500:])

@@ -76,7 +76,8 @@ def notes_of_program(
     environment: MutableMapping[str, str],
     *,
     guards_checkpoints: bool,
-    lists_reads: bool,
+    notes_reads: bool,
+    shows_reads: bool = False,
     quiet: bool = False,
 ) -> Iterator[None]:
     """Tell the program where to put its lists, and act on them when it has ended."""
@@ -84,13 +85,13 @@ def notes_of_program(
         writes, reads = Path(folder) / "writes", Path(folder) / "reads"
         if guards_checkpoints:
             environment["PEAKLINE_SIM_WRITES"] = str(writes)
-        if lists_reads:
+        if notes_reads:
             environment["PEAKLINE_SIM_READS"] = str(reads)
         try:
             yield
         finally:
             _remove_noted(writes, quiet)
-            if not quiet:
+            if shows_reads:
                 print("".join(f"{line}\n" for line in _read_lines(reads)), end="", file=sys.stderr)
 
 

@@ -116,7 +116,9 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         help="what stays in the file: all (every event), last:SIZE (the newest events, "
         "last:2GiB), peak (peaks of devices and phases, a few MB however long the run)",
     )
-    parser.add_argument("-q", "--quiet", action="store_true", help="print no table at the end")
+    parser.add_argument(
+        "-q", "--quiet", action="store_true", help="print no table and no list at the end"
+    )
     parser.add_argument("--top", type=int, default=10, help="rows of the table (0: all)")
     parser.add_argument(
         "--python", metavar="PATH", default="", help="the Python that has torch (default: this one)"
@@ -151,7 +153,8 @@ def run(args: argparse.Namespace) -> int:
         with notes_of_program(
             plan.environment,
             guards_checkpoints=plan.guards_checkpoints,
-            lists_reads=bool(args.simulate) and not plan.recorded,
+            notes_reads=bool(args.simulate) and not plan.recorded,
+            shows_reads=not args.quiet,
         ):
             status = execute(plan)
     except OSError as error:
