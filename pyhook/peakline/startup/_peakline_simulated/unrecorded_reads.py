@@ -16,6 +16,7 @@ from typing import Any
 _DEFAULT_MOST_READS = 10_000
 _MOST_NOTED = 1000
 _WAITED_STATUS = 3
+_STILL_READING = 100  # reads in a tenth of a second: the program has not seen its end
 _LIBRARIES = ("/site-packages/", "/dist-packages/", "/lib/python", "<")
 _READERS = ("aten::item", "aten::_local_scalar_dense")
 # C calls this: it must stay as long as the process.
@@ -35,14 +36,15 @@ class _Notes:
         self._most_reads = most_reads
         self._counts: Counter[tuple[str, str]] = Counter()
         self._is_told = False
+        self._read_count = 0
 
     def note(self, operators: bytes, _bytes: int, is_size: int) -> None:
         """Called by the companion on the reading thread."""
         try:
             self._note(operators.decode(errors="replace").split(">"), is_size != 0)
         except _WaitedForValueError:
-            # It is meant for the program, and has met us instead.
-            _end_main_thread_soon()
+            # It is meant for the program, and has met us instead: it comes again.
+            return
 
     def _note(self, operators: list[str], is_size: bool) -> None:
         place, is_printed = _place()
@@ -52,30 +54,37 @@ class _Notes:
         if self._counts[key] <= _MOST_NOTED:
             effect = _effect(operator, is_size, is_printed)
             os.write(self._file, f"{place}\t{operator}\t{effect}\n".encode())
+        self._read_count += 1
         if self._most_reads and self._counts[key] >= self._most_reads and not self._is_told:
             self._is_told = True
-            print(
-                f"peakline: {place} has read a value {self._counts[key]} times that the simulated "
-                "GPU does not have, and seems to wait for it. The program ends here with status "
-                f"{_WAITED_STATUS}. Run it without --no-record to say what the value is with "
-                "--assume, or let it read on with --max-value-reads 0.",
-                file=sys.stderr,
-                flush=True,
-            )
-            _end_main_thread_soon()
+            self._end_waiting_program(place, self._counts[key])
 
+    def _end_waiting_program(self, place: str, count: int) -> None:
+        import threading
 
-def _end_main_thread_soon() -> None:
-    """Raise in the main thread, a moment later: it may be the one that is here."""
-    import ctypes
-    import threading
+        print(
+            f"peakline: {place} has read a value {count} times that the simulated "
+            "GPU does not have, and seems to wait for it. The program ends here with status "
+            f"{_WAITED_STATUS}. Run it without --no-record to say what the value is with "
+            "--assume, or let it read on with --max-value-reads 0.",
+            file=sys.stderr,
+            flush=True,
+        )
+        threading.Thread(target=self._insist, daemon=True).start()
 
-    thread = ctypes.c_ulong(threading.main_thread().ident or 0)
-    raise_in = ctypes.pythonapi.PyThreadState_SetAsyncExc
-    what = ctypes.py_object(_WaitedForValueError)
-    later = threading.Timer(0.005, raise_in, (thread, what))
-    later.daemon = True
-    later.start()
+    def _insist(self) -> None:
+        """Raise in the main thread until the program stops reading."""
+        import ctypes
+        import threading
+        import time
+
+        thread = ctypes.c_ulong(threading.main_thread().ident or 0)
+        what = ctypes.py_object(_WaitedForValueError)
+        seen = -_STILL_READING
+        while self._read_count - seen >= _STILL_READING:
+            seen = self._read_count
+            ctypes.pythonapi.PyThreadState_SetAsyncExc(thread, what)
+            time.sleep(0.1)
 
 
 def _place() -> tuple[str, bool]:
