@@ -29,6 +29,7 @@ ExecuteFunction g_real_execute = nullptr;
 EvaluateFunction g_real_evaluate = nullptr;
 const torch_part::Part* g_part = nullptr;
 bool g_nodes_are_hooked = false;  // or observed
+bool g_scopes_are_hooked = false;
 
 // The engine throws what a node threw: the end is marked then, too.
 struct EngineScope {
@@ -64,6 +65,32 @@ void evaluate_hook(
     g_real_evaluate(engine, graph_task, node, inputs, queue);
 }
 
+void hook_nodes(const torch_part::Part& part) {
+    if (g_real_evaluate != nullptr && part.node_facts != nullptr) {
+        g_nodes_are_hooked =
+            redirect_imports(
+                kEvaluateSymbol, "libtorch_cpu", reinterpret_cast<void*>(evaluate_hook)) > 0;
+    }
+    if (!g_nodes_are_hooked && part.observe_nodes != nullptr) {
+        part.observe_nodes();
+        g_nodes_are_hooked = true;
+    }
+}
+
+void hook_scopes(const torch_part::Part& part) {
+    const torch_part::Redirection& wanted = part.step_callbacks;
+    if (wanted.symbol == nullptr) {
+        return;
+    }
+    *wanted.real = find_in_loaded("libtorch_cpu.so", wanted.symbol);
+    g_scopes_are_hooked = *wanted.real != nullptr &&
+                          redirect_imports(wanted.symbol, wanted.library, wanted.replacement) > 0;
+    if (!g_scopes_are_hooked) {
+        part.observe_scopes();
+        g_scopes_are_hooked = true;
+    }
+}
+
 }  // namespace
 
 void hook_engine(const torch_part::Part& part) {
@@ -77,14 +104,11 @@ void hook_engine(const torch_part::Part& part) {
     if (g_real_execute != nullptr) {
         redirect_imports(kExecuteSymbol, "libtorch_python", reinterpret_cast<void*>(execute_hook));
     }
-    if (g_real_evaluate != nullptr && part.node_facts != nullptr && !g_nodes_are_hooked) {
-        g_nodes_are_hooked =
-            redirect_imports(
-                kEvaluateSymbol, "libtorch_cpu", reinterpret_cast<void*>(evaluate_hook)) > 0;
+    if (!g_nodes_are_hooked) {
+        hook_nodes(part);
     }
-    if (!g_nodes_are_hooked && part.observe_nodes != nullptr) {
-        part.observe_nodes();
-        g_nodes_are_hooked = true;
+    if (!g_scopes_are_hooked) {
+        hook_scopes(part);
     }
 }
 

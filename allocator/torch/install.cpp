@@ -139,9 +139,8 @@ peakline_torch_install(const peakline::torch_part::Host* host,
     g_installed_host = *host;
     g_native = cca::allocator.load();
     part->current_stream = current_stream;
-    offer_nodes(part);
+    offer_observers(g_installed_host, part);
     if (backend == Backend::kObserve) {
-        observe_scopes(g_installed_host);
         return InstallResult::kInstalled;
     }
     const std::string name = g_native->name();
@@ -157,7 +156,6 @@ peakline_torch_install(const peakline::torch_part::Host* host,
         g_ours = install_pluggable(g_installed_host, backend, g_native);
     }
     part->attach_tracker = attach_tracker_once;
-    observe_scopes(g_installed_host);
     return is_torchs_own ? InstallResult::kInstalled : InstallResult::kOverProgramsAllocator;
 }
 

@@ -41,6 +41,26 @@ void observe_nodes() {
                               .scopes({at::RecordScope::BACKWARD_FUNCTION}));
 }
 
+void observe_scopes() {
+    at::addGlobalCallback(at::RecordFunctionCallback(&on_scope_begin, &on_scope_end)
+                              .needsInputs(false)
+                              .scopes({at::RecordScope::USER_SCOPE}));
+}
+
+// at::getStepCallbacks(RecordScope). Set once before the imports are redirected.
+constexpr char kStepCallbacksSymbol[] = "_ZN2at16getStepCallbacksENS_11RecordScopeE";
+using StepCallbacksFunction = at::StepCallbacks (*)(at::RecordScope);
+void* g_real_step_callbacks = nullptr;
+
+at::StepCallbacks step_callbacks_hook(at::RecordScope scope) {
+    at::StepCallbacks callbacks =
+        reinterpret_cast<StepCallbacksFunction>(g_real_step_callbacks)(scope);
+    if (scope == at::RecordScope::USER_SCOPE) {
+        callbacks.callbacks_.push_back({&on_scope_begin, &on_scope_end});
+    }
+    return callbacks;
+}
+
 const torch::autograd::Node& as_node(const void* node) {
     return *static_cast<const torch::autograd::Node*>(node);
 }
@@ -68,17 +88,16 @@ bool node_name(const void* node, char* out, size_t room) {
 
 }  // namespace
 
-void observe_scopes(const Host& host) {
+void offer_observers(const Host& host, Part* part) {
     g_host = &host;
-    at::addGlobalCallback(at::RecordFunctionCallback(&on_scope_begin, &on_scope_end)
-                              .needsInputs(false)
-                              .scopes({at::RecordScope::USER_SCOPE}));
-}
-
-void offer_nodes(Part* part) {
     part->node_facts = node_facts;
     part->node_name = node_name;
     part->observe_nodes = observe_nodes;
+    part->step_callbacks = Redirection{"libtorch",
+                                       kStepCallbacksSymbol,
+                                       reinterpret_cast<void*>(step_callbacks_hook),
+                                       &g_real_step_callbacks};
+    part->observe_scopes = observe_scopes;
 }
 
 }  // namespace peakline::torch_part

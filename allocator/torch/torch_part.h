@@ -53,6 +53,15 @@ struct NodeFacts {
     uint64_t forward_thread;  // torch's number of the thread that made the node
 };
 
+// A function of torch that is to be led through one of the part's, where libraries of torch import
+// it: `real` gets its address first.
+struct Redirection {
+    const char* library;
+    const char* symbol;
+    void* replacement;
+    void** real;
+};
+
 // What the part offers in return. Empty where it is not installed.
 struct Part {
     // The handle of the stream that is current on this thread; safe under the allocator's lock.
@@ -64,6 +73,9 @@ struct Part {
     // Writes its name, cut to `room` with the end mark; false when other nodes of the same type
     // have other names. May allocate, and take the GIL for a node written in Python.
     bool (*node_name)(const void* node, char* out, size_t room) = nullptr;
+    // Through which begin_scope and end_scope are called, and what to do where it cannot be hooked.
+    Redirection step_callbacks = {};
+    void (*observe_scopes)() = nullptr;
     // Where the engine's calls cannot be hooked: calls begin_node and end_node from an observer.
     void (*observe_nodes)() = nullptr;
 };
