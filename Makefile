@@ -41,7 +41,7 @@ TORTURE := $(addprefix $(BUILD)/,kill_test soak_test steady_test storm_test repl
 
 comma := ,
 
-LIBRARIES := $(NATIVE)/libpeakline.so $(NATIVE)/libpeakline_preload.so $(NATIVE)/libunwind.so.8 \
+LIBRARIES := $(NATIVE)/libpeakline.so $(NATIVE)/libpeakline_preload.so $(NATIVE)/libunwind.so.8 $(NATIVE)/libzstd.so.1 \
              $(NATIVE)/libpeakline_guard.so \
              $(PACKAGE)/_recorder.abi3.so $(PACKAGE)/_report.abi3.so
 
@@ -175,6 +175,11 @@ $(NATIVE)/libunwind.so.8:
 	@mkdir -p $(@D)
 	$(Q)cp -L $$($(CXX) -print-file-name=libunwind.so.8) $@
 
+# The same for the reader of packed traces.
+$(NATIVE)/libzstd.so.1:
+	@mkdir -p $(@D)
+	$(Q)cp -L $$($(CXX) -print-file-name=libzstd.so.1) $@
+
 $(PACKAGE)/_recorder.abi3.so: $(BUILD)/pyhook/module.o $(NATIVE)/libpeakline.so
 	@echo '  LINK  $@'
 	$(Q)$(CXX) -shared -Wl,-rpath,'$$ORIGIN/_native' -o $@ $< -L$(NATIVE) -l:libpeakline.so
@@ -185,11 +190,11 @@ $(BUILD)/libreport.a: $(REPORT_OBJECTS)
 
 $(PACKAGE)/_report.abi3.so: $(REPORT_PYTHON_OBJECTS) $(BUILD)/libreport.a
 	@echo '  LINK  $@'
-	$(Q)$(CXX) -shared -o $@ $^
+	$(Q)$(CXX) -shared -Wl,-rpath,'$$ORIGIN/_native' -o $@ $^ -lzstd
 
 $(BUILD)/unit_tests: $(call object,$(UNIT_TEST_SOURCES)) $(RECORDER_OBJECTS) $(BUILD)/libreport.a
 	@echo '  LINK  $@'
-	$(Q)$(CXX) $(EXTRA_LDFLAGS) -o $@ $^ -lunwind -ldl -lpthread
+	$(Q)$(CXX) $(EXTRA_LDFLAGS) -o $@ $^ -lunwind -lzstd -ldl -lpthread
 
 $(BUILD)/recorder_bench: $(BUILD)/tests/bench/recorder_bench.o $(RECORDER_OBJECTS)
 	@echo '  LINK  $@'
@@ -208,11 +213,11 @@ $(BUILD)/native_bench: $(BUILD)/tests/bench/native_bench.o \
 # Programs of tests/torture and tests/fuzz: the recorder and the reader, no torch.
 $(BUILD)/%_test: $(BUILD)/tests/torture/%_test.o $(RECORDER_OBJECTS) $(BUILD)/libreport.a
 	@echo '  LINK  $@'
-	$(Q)$(CXX) $(EXTRA_LDFLAGS) -o $@ $^ -lunwind -ldl -lpthread
+	$(Q)$(CXX) $(EXTRA_LDFLAGS) -o $@ $^ -lunwind -lzstd -ldl -lpthread
 
 $(BUILD)/replay_corpus: $(BUILD)/tests/fuzz/fuzz_reports.o $(BUILD)/tests/fuzz/replay_corpus.o $(BUILD)/libreport.a
 	@echo '  LINK  $@'
-	$(Q)$(CXX) -o $@ $^
+	$(Q)$(CXX) -o $@ $^ -lzstd
 
 # libFuzzer comes with clang; the report is built a second time, with its instrumentation.
 FUZZ_FLAGS := -std=c++20 -O1 -g -I. -fsanitize=fuzzer,address,undefined -fno-sanitize-recover=all
@@ -222,7 +227,7 @@ $(BUILD)/fuzz/%.o: %.cpp
 	@echo '  FUZZ  $<'
 	$(Q)clang++ $(FUZZ_FLAGS) -MMD -MP -c $< -o $@
 $(BUILD)/fuzz_reports: $(FUZZ_OBJECTS)
-	$(Q)clang++ $(FUZZ_FLAGS) -o $@ $^
+	$(Q)clang++ $(FUZZ_FLAGS) -o $@ $^ -lzstd
 
 # Catch2's own header is not ours to warn about.
 $(BUILD)/tests/%.o: CXXFLAGS := $(filter-out -Wpedantic -Wconversion -Wshadow,$(CXXFLAGS))

@@ -25,6 +25,13 @@ class Options(TypedDict, total=False):
 class TraceError(Exception):
     """A trace or an option that allows no answer; the text says what to do now."""
 
+def pack(
+    path: str,
+    packed_path: str,
+    level: int = 9,
+    progress: Callable[[float], object] | None = None,
+) -> tuple[int, int]: ...
+
 class Trace:
     """One trace: a path, or the bytes of a trace in memory."""
 

@@ -4,16 +4,56 @@
 #include <Python.h>
 
 #include "engine_call.h"
+#include "report/trace/pack.h"
 #include "trace_type.h"
 
 namespace {
+
+// pack(path, packed_path, level=9, progress=None) -> (raw bytes, packed bytes)
+PyObject* pack(PyObject*, PyObject* args, PyObject* kwargs) {
+    using namespace peakline::report;
+    static const char* names[] = {"path", "packed_path", "level", "progress", nullptr};
+    const char* path = nullptr;
+    const char* packed_path = nullptr;
+    int level = 9;
+    PyObject* progress = Py_None;
+    if (PyArg_ParseTupleAndKeywords(args,
+                                    kwargs,
+                                    "ss|iO:pack",
+                                    const_cast<char**>(names),
+                                    &path,
+                                    &packed_path,
+                                    &level,
+                                    &progress) == 0) {
+        return nullptr;
+    }
+    PackedSizes sizes;
+    try {
+        python::GilReleased gil;
+        PyObject* callback = progress != Py_None ? progress : nullptr;
+        sizes = pack_trace(path, packed_path, level, python::make_progress(callback, gil));
+    } catch (...) {
+        return python::translate_exception();
+    }
+    return Py_BuildValue("KK",
+                         static_cast<unsigned long long>(sizes.raw_bytes),
+                         static_cast<unsigned long long>(sizes.packed_bytes));
+}
+
+PyMethodDef g_functions[] = {
+    {"pack",
+     reinterpret_cast<PyCFunction>(reinterpret_cast<void (*)()>(pack)),
+     METH_VARARGS | METH_KEYWORDS,
+     "Write a trace in its packed form; returns its bytes before and after."},
+    {nullptr, nullptr, 0, nullptr},
+};
 
 PyModuleDef g_module = {
     PyModuleDef_HEAD_INIT,
     "_report",
     "Reads traces and makes reports of them.",
     -1,
-    nullptr,
+    g_functions,
     nullptr,
     nullptr,
     nullptr,

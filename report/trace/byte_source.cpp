@@ -45,6 +45,7 @@ ByteSource ByteSource::open_file(const std::string& path) {
         throw TraceError(path + ": is not a regular file; copy the trace to a file first");
     }
     source.size_bytes_ = static_cast<uint64_t>(status.st_size);
+    source.find_packed();
     return source;
 }
 
@@ -53,6 +54,7 @@ ByteSource ByteSource::borrow(std::string name, std::span<const unsigned char> b
     source.name_ = std::move(name);
     source.size_bytes_ = bytes.size();
     source.memory_ = bytes;
+    source.find_packed();
     return source;
 }
 
@@ -60,7 +62,8 @@ ByteSource::ByteSource(ByteSource&& other) noexcept
     : name_(std::move(other.name_)),
       size_bytes_(other.size_bytes_),
       file_descriptor_(std::exchange(other.file_descriptor_, -1)),
-      memory_(other.memory_) {}
+      memory_(other.memory_),
+      packed_(std::move(other.packed_)) {}
 
 ByteSource::~ByteSource() {
     if (file_descriptor_ >= 0) {
@@ -68,9 +71,29 @@ ByteSource::~ByteSource() {
     }
 }
 
+void ByteSource::find_packed() {
+    std::vector<unsigned char> scratch;
+    if (looks_packed(read_stored(0, 4, scratch))) {
+        packed_ = std::make_unique<PackedFile>(name_, size_bytes_, reads_stored());
+    }
+}
+
+ReadBytes ByteSource::reads_stored() const {
+    return [this](uint64_t offset, size_t count, std::vector<unsigned char>& scratch) {
+        return read_stored(offset, count, scratch);
+    };
+}
+
 std::span<const unsigned char> ByteSource::read(uint64_t offset,
                                                 size_t count,
                                                 std::vector<unsigned char>& scratch) const {
+    return packed_ ? packed_->read(offset, count, scratch, reads_stored())
+                   : read_stored(offset, count, scratch);
+}
+
+std::span<const unsigned char> ByteSource::read_stored(uint64_t offset,
+                                                       size_t count,
+                                                       std::vector<unsigned char>& scratch) const {
     if (offset >= size_bytes_) {
         return {};
     }

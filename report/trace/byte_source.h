@@ -1,4 +1,5 @@
-// The bytes of a trace: a file, or memory that outlives this object. Used by the reader only.
+// The bytes of a trace: a file, or memory that outlives this object, packed or not. Used by the
+// reader only.
 //
 // A file is read piece by piece with pread, not mapped: a file cut by someone else while we read
 // would end a mapped reader with SIGBUS, a chunk copied once cannot change between check and use,
@@ -7,9 +8,12 @@
 
 #include <cstddef>
 #include <cstdint>
+#include <memory>
 #include <span>
 #include <string>
 #include <vector>
+
+#include "packed_file.h"
 
 namespace peakline::report {
 
@@ -27,7 +31,8 @@ public:
 
     // What messages call it.
     const std::string& name() const { return name_; }
-    uint64_t size_bytes() const { return size_bytes_; }
+    // Of the trace: unpacked.
+    uint64_t size_bytes() const { return packed_ ? packed_->size_bytes() : size_bytes_; }
 
     // The bytes at `offset`: `count` of them, fewer at the end. They lie in `scratch` or in the
     // borrowed memory and are valid until `scratch` changes. Throws TraceError on a read error.
@@ -37,11 +42,18 @@ public:
 
 private:
     ByteSource() = default;
+    // Looks for a packed trace; called once the bytes can be read.
+    void find_packed();
+    ReadBytes reads_stored() const;
+    std::span<const unsigned char> read_stored(uint64_t offset,
+                                               size_t count,
+                                               std::vector<unsigned char>& scratch) const;
 
     std::string name_;
     uint64_t size_bytes_ = 0;
     int file_descriptor_ = -1;
     std::span<const unsigned char> memory_;
+    std::unique_ptr<PackedFile> packed_;
 };
 
 }  // namespace peakline::report

@@ -32,6 +32,7 @@ _COMMANDS = (
     "timeline",
     "diff",
     "merge",
+    "pack",
     "export",
     "oom",
     "leaks",

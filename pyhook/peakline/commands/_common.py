@@ -7,6 +7,7 @@ import sys
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from pathlib import Path
+from types import ModuleType
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
@@ -144,31 +145,52 @@ def report_options(args: argparse.Namespace, *, default_top: int = _DEFAULT_TOP)
 
 
 @contextmanager
-def _progress_bar(path: str) -> Iterator[Callable[[float], object] | None]:
-    """Show a bar on a terminal while a big trace is read."""
+def progress_bar(path: str, verb: str = "Reading") -> Iterator[Callable[[float], object] | None]:
+    """Show a bar with rate and time left on a terminal while a big trace is worked on."""
     file = Path(path)
     is_big = file.is_file() and file.stat().st_size >= _PROGRESS_FROM_BYTES
     if not is_big or not sys.stderr.isatty():
         yield None
         return
     from rich.console import Console
-    from rich.progress import Progress
+    from rich.progress import (
+        BarColumn,
+        DownloadColumn,
+        Progress,
+        TextColumn,
+        TimeRemainingColumn,
+        TransferSpeedColumn,
+    )
 
-    with Progress(console=Console(stderr=True), transient=True) as bar:
-        task = bar.add_task(f"Reading {file.name}", total=1.0)
-        yield lambda fraction: bar.update(task, completed=fraction)
+    columns = (
+        TextColumn("{task.description}"),
+        BarColumn(),
+        DownloadColumn(),
+        TransferSpeedColumn(),
+        TimeRemainingColumn(),
+    )
+    size = file.stat().st_size
+    with Progress(*columns, console=Console(stderr=True), transient=True) as bar:
+        task = bar.add_task(f"{verb} {file.name}", total=size)
+        yield lambda fraction: bar.update(task, completed=fraction * size)
+
+
+def report_engine() -> ModuleType:
+    """The extension module, or an error that says how to build it."""
+    try:
+        from peakline import _report
+    except ImportError as error:
+        raise CommandError(f"the report engine is not built ({error}); run: make build") from error
+    return _report
 
 
 def make_report(path: str, make: Callable[[Trace], str]) -> str:
     """Open a trace and make a report of it."""
+    engine = report_engine()
     try:
-        from peakline._report import Trace, TraceError
-    except ImportError as error:
-        raise CommandError(f"the report engine is not built ({error}); run: make build") from error
-    try:
-        with _progress_bar(path) as progress:
-            return make(Trace(path, progress))
-    except TraceError as error:
+        with progress_bar(path) as progress:
+            return make(engine.Trace(path, progress))
+    except engine.TraceError as error:
         raise CommandError(str(error)) from error
 
 

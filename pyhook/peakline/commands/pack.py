@@ -1,0 +1,53 @@
+"""``peakline pack``: a trace in a small fraction of its size."""
+
+from __future__ import annotations
+
+import argparse
+import os
+from pathlib import Path
+
+from peakline.commands import _common
+
+NAME = "pack"
+HELP = "Compress a trace for keeping or sending; every command reads it packed."
+
+_SUFFIX = ".zst"
+
+
+def add_arguments(parser: argparse.ArgumentParser) -> None:
+    """Declare the arguments of the command."""
+    parser.add_argument("file", metavar="FILE", help="trace file (.peak)")
+    parser.add_argument(
+        "-o", "--output", metavar="FILE", help=f"the packed file (default: FILE{_SUFFIX})"
+    )
+    parser.add_argument(
+        "--level", type=_level, default=9, metavar="N", help="of zstd, 1 to 19 (default: 9)"
+    )
+    parser.add_argument("--force", action="store_true", help="replace the packed file")
+
+
+def _level(text: str) -> int:
+    if not text.isdigit() or not 1 <= int(text) <= 19:
+        raise argparse.ArgumentTypeError(f"'{text}' is not a level from 1 to 19")
+    return int(text)
+
+
+def run(args: argparse.Namespace) -> int:
+    """Pack one file; the old packed one is replaced only when the new one is whole."""
+    output = Path(args.output or args.file + _SUFFIX)
+    if output.exists() and not args.force:
+        raise _common.CommandError(f"{output} exists; name another file with -o, or add --force")
+    engine = _common.report_engine()
+    unfinished = output.with_name(f"{output.name}.{os.getpid()}.part")
+    try:
+        with _common.progress_bar(args.file, "Packing") as progress:
+            raw, packed = engine.pack(args.file, str(unfinished), args.level, progress)
+        unfinished.replace(output)
+    except engine.TraceError as error:
+        raise _common.CommandError(str(error)) from error
+    finally:
+        unfinished.unlink(missing_ok=True)
+    times = f"{raw / packed:.0f} times smaller" if raw > packed else "no smaller"
+    print(f"Wrote {output} ({packed / 1e6:.1f} MB, {times}; zstd -d unpacks it, too)")
+    _common.suggest(argparse.Namespace(json=False, files=[str(output)]), "table")
+    return 0

@@ -1,0 +1,116 @@
+#include "pack.h"
+
+#include <algorithm>
+#include <cerrno>
+#include <cstdio>
+#include <cstring>
+#include <memory>
+#include <utility>
+#include <vector>
+
+#include <zstd.h>
+
+#include "packed_file.h"
+#include "trace_error.h"
+
+namespace peakline::report {
+namespace {
+
+// A file that is removed again unless it was finished.
+class NewFile {
+public:
+    explicit NewFile(std::string path)
+        : path_(std::move(path)), file_(fopen(path_.c_str(), "wbx")) {
+        if (file_ == nullptr) {
+            fail("cannot make the file");
+        }
+    }
+    ~NewFile() {
+        if (file_ != nullptr) {
+            fclose(file_);
+            remove(path_.c_str());
+        }
+    }
+    NewFile(const NewFile&) = delete;
+    NewFile& operator=(const NewFile&) = delete;
+
+    void write(const void* bytes, size_t count) {
+        if (fwrite(bytes, 1, count, file_) != count) {
+            fail("cannot write");
+        }
+    }
+    void finish() {
+        FILE* file = std::exchange(file_, nullptr);
+        if (fclose(file) != 0) {
+            remove(path_.c_str());
+            fail("cannot write");
+        }
+    }
+
+private:
+    [[noreturn]] void fail(const char* what) const {
+        throw TraceError(path_ + ": " + what + ": " + std::strerror(errno));
+    }
+
+    std::string path_;
+    FILE* file_;
+};
+
+// Up to the last chunk that was used.
+uint64_t used_bytes(const TraceReader& reader) {
+    uint64_t chunks = 0;
+    for (const ChunkPlace& place : reader.chunks()) {
+        chunks = std::max(chunks, place.number + 1);
+    }
+    // A bounded trace without a whole checkpoint shows no chunks; keep all of it.
+    return reader.chunks().empty()
+               ? reader.size_bytes()
+               : std::min(reader.size_bytes(),
+                          format::kSuperblockBytes + chunks * format::kChunkBytes);
+}
+
+}  // namespace
+
+PackedSizes pack_trace(const std::string& path,
+                       const std::string& packed_path,
+                       int level,
+                       const Progress& progress) {
+    const uint64_t end = used_bytes(TraceReader::open_file(path));
+    const ByteSource source = ByteSource::open_file(path);
+    const std::unique_ptr<ZSTD_CCtx, size_t (*)(ZSTD_CCtx*)> context(ZSTD_createCCtx(),
+                                                                     ZSTD_freeCCtx);
+    ZSTD_CCtx_setParameter(context.get(), ZSTD_c_compressionLevel, level);
+    NewFile file(packed_path);
+    std::vector<std::pair<uint32_t, uint32_t>> sizes;
+    std::vector<unsigned char> scratch;
+    std::vector<unsigned char> packed(ZSTD_compressBound(format::kChunkBytes));
+    PackedSizes result;
+    for (uint64_t offset = 0; offset < end;) {
+        const size_t wanted = offset == 0 ? format::kSuperblockBytes : format::kChunkBytes;
+        const auto raw = source.read(
+            offset, static_cast<size_t>(std::min<uint64_t>(wanted, end - offset)), scratch);
+        if (raw.empty()) {
+            break;  // cut meanwhile
+        }
+        const size_t size =
+            ZSTD_compress2(context.get(), packed.data(), packed.size(), raw.data(), raw.size());
+        if (ZSTD_isError(size) != 0) {
+            throw TraceError(path + ": cannot compress: " + ZSTD_getErrorName(size));
+        }
+        file.write(packed.data(), size);
+        sizes.emplace_back(static_cast<uint32_t>(size), static_cast<uint32_t>(raw.size()));
+        result.raw_bytes += raw.size();
+        result.packed_bytes += size;
+        offset += raw.size();
+        if (progress) {
+            progress(static_cast<double>(offset) / static_cast<double>(end));
+        }
+    }
+    const std::vector<unsigned char> table = seek_table(sizes);
+    file.write(table.data(), table.size());
+    file.finish();
+    result.packed_bytes += table.size();
+    return result;
+}
+
+}  // namespace peakline::report
