@@ -160,6 +160,19 @@ $(NATIVE)/libpeakline.so: $(RECORDER_OBJECTS) preload/exports.map
 	$(Q)$(CXX) -shared -Wl,-soname,libpeakline.so -Wl,--version-script=preload/exports.map \
 	    -Wl,-z,defs -Wl,-rpath,'$$ORIGIN' -o $@ $(RECORDER_OBJECTS) -lunwind -ldl -lpthread
 
+# Compares every native stack with libunwind's slow stepper: tests/e2e/test_native_stacks.py.
+CHECKING := $(addprefix $(BUILD)/checked/allocator/capture/,native_check.o native_stack.o)
+$(BUILD)/checked/%.o: %.cpp
+	@mkdir -p $(@D)
+	@echo '  C++   $< (checked)'
+	$(Q)$(CXX) $(CXXFLAGS) $(NO_EXCEPTIONS) -DPEAKLINE_CHECK_NATIVE -MMD -MP -c $< -o $@
+$(BUILD)/checked/libpeakline.so: $(CHECKING) \
+        $(filter-out $(BUILD)/allocator/capture/native_check.o \
+                     $(BUILD)/allocator/capture/native_stack.o,$(RECORDER_OBJECTS))
+	@echo '  LINK  $@'
+	$(Q)$(CXX) -shared -Wl,-soname,libpeakline.so -Wl,--version-script=preload/exports.map \
+	    -Wl,-z,defs -Wl,-rpath,'$$ORIGIN' -o $@ $^ -lunwind -ldl -lpthread
+
 $(NATIVE)/libpeakline_preload.so: $(BUILD)/preload/bootstrap.o
 	@mkdir -p $(@D)
 	@echo '  LINK  $@'

@@ -16,6 +16,7 @@ class Options(TypedDict, total=False):
     measure: str
     top: int
     hide: Sequence[str] | None
+    symbols: Sequence[str] | None
     full_paths: bool
     cwd: str | None
     depth: int

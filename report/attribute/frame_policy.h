@@ -15,6 +15,8 @@ struct FramePolicy {
     FrameChoice choice = FrameChoice::kLeaf;
     // More files to pass over, with either choice: globs for the whole path or its last part.
     std::vector<std::string> hidden_globs;
+    // Where files of native modules are looked for when they are not in their places.
+    std::vector<std::string> symbol_folders;
     // For rows of modules.
     ModuleFolding modules;
 };

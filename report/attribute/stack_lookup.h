@@ -27,7 +27,7 @@ public:
     StackLookup(const Definitions& definitions, FramePolicy policy)
         : definitions_(definitions),
           policy_(std::move(policy)),
-          symbols_(definitions),
+          symbols_(definitions, policy_.symbol_folders),
           has_several_models_(report::has_several_models(definitions)) {}
 
     const Definitions& definitions() const { return definitions_; }

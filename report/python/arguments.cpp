@@ -62,6 +62,7 @@ bool parse_options(PyObject* args, PyObject* kwargs, ReportOptions* options) {
                                   "depth",
                                   "fold",
                                   "min_bytes",
+                                  "symbols",
                                   nullptr};
     PyObject* by = nullptr;
     PyObject* frame = nullptr;
@@ -75,9 +76,10 @@ bool parse_options(PyObject* args, PyObject* kwargs, ReportOptions* options) {
     unsigned long long depth = 0;
     int fold = 0;
     unsigned long long min_bytes = 0;
+    PyObject* symbols = nullptr;
     if (PyArg_ParseTupleAndKeywords(args,
                                     kwargs,
-                                    "|$OOOOOKOpOKpK",
+                                    "|$OOOOOKOpOKpKO",
                                     const_cast<char**>(names),
                                     &by,
                                     &frame,
@@ -90,7 +92,8 @@ bool parse_options(PyObject* args, PyObject* kwargs, ReportOptions* options) {
                                     &cwd,
                                     &depth,
                                     &fold,
-                                    &min_bytes) == 0) {
+                                    &min_bytes,
+                                    &symbols) == 0) {
         return false;
     }
     options->top = top;
@@ -102,6 +105,7 @@ bool parse_options(PyObject* args, PyObject* kwargs, ReportOptions* options) {
     return set_text(by, &selection.by) && set_text(frame, &selection.frame) &&
            set_text(at, &selection.at) && set_text(device, &selection.device) &&
            set_text(measure, &selection.measure) && set_texts(hide, &selection.hide) &&
+           set_texts(symbols, &selection.symbols) &&
            set_text(cwd, &options->paths.working_directory);
 }
 

@@ -103,7 +103,10 @@ std::string unmatched_text(uint64_t unmatched_module_count) {
     return format_count(unmatched_module_count) + (one ? " library" : " libraries") +
            " of the program could not be matched with a file of this machine (missing, or another"
            " build): functions in " +
-           (one ? "it" : "them") + " have no names; read the trace where it was recorded\n";
+           (one ? "it" : "them") +
+           " have no names; read the trace where it was recorded, or add --symbols FOLDER with the "
+           "same "
+           "files (site-packages of the same torch)\n";
 }
 
 std::string frees_text(const TraceReader& reader) {

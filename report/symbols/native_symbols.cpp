@@ -4,9 +4,11 @@
 #include <cstdlib>
 #include <optional>
 #include <string_view>
+#include <utility>
 
 #include <cxxabi.h>
 
+#include "file_index.h"
 #include "symbol_table.h"
 
 namespace peakline::report {
@@ -18,14 +20,21 @@ constexpr size_t kMaxMangledBytes = 16384;
 }  // namespace
 
 struct NativeSymbols::LoadedModule {
-    explicit LoadedModule(const std::string& path) : file(path), image(file.bytes()) {}
+    // Without a build id nothing tells that the file is the one that was recorded.
+    LoadedModule(const std::string& path, const std::string& build_id)
+        : file(path), image(file.bytes()) {
+        if (!build_id.empty() && image.build_id() == build_id) {
+            table.emplace(image);
+        }
+    }
 
     MappedFile file;
     ElfImage image;
     std::optional<SymbolTable> table;  // of a file that is the recorded one
 };
 
-NativeSymbols::NativeSymbols(const Definitions& definitions) : definitions_(definitions) {}
+NativeSymbols::NativeSymbols(const Definitions& definitions, std::vector<std::string> folders)
+    : definitions_(definitions), folders_(std::move(folders)) {}
 NativeSymbols::NativeSymbols(NativeSymbols&&) noexcept = default;
 NativeSymbols::~NativeSymbols() = default;
 
@@ -55,15 +64,29 @@ const SymbolTable* NativeSymbols::table_of(uint32_t module_id) {
         return nullptr;
     }
     if (loaded == nullptr) {
-        loaded = std::make_unique<LoadedModule>(path);
-        // Without a build id nothing tells that the file is the one that was recorded.
-        if (!module.build_id.empty() && loaded->image.build_id() == module.build_id) {
-            loaded->table.emplace(loaded->image);
-        } else {
-            ++unmatched_module_count_;
+        loaded = std::make_unique<LoadedModule>(path, module.build_id);
+        if (!loaded->table.has_value() && !module.build_id.empty() && !folders_.empty()) {
+            loaded = find_elsewhere(path, module.build_id);
         }
+        unmatched_module_count_ += loaded->table.has_value() ? 0 : 1;
     }
     return loaded->table.has_value() ? &*loaded->table : nullptr;
+}
+
+// The last candidate, whichever it is: a file that is not the recorded one has no table.
+std::unique_ptr<NativeSymbols::LoadedModule> NativeSymbols::find_elsewhere(
+    const std::string& path, const std::string& build_id) {
+    if (files_ == nullptr) {
+        files_ = std::make_unique<FileIndex>(folders_);
+    }
+    auto found = std::make_unique<LoadedModule>(std::string(), build_id);
+    for (const std::string& candidate : files_->candidates(path, build_id)) {
+        found = std::make_unique<LoadedModule>(candidate, build_id);
+        if (found->table.has_value()) {
+            break;
+        }
+    }
+    return found;
 }
 
 std::string NativeSymbols::make_name(const NativeFrame& frame) {

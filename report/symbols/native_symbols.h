@@ -12,12 +12,14 @@
 
 namespace peakline::report {
 
+class FileIndex;
 class SymbolTable;
 
 class NativeSymbols {
 public:
-    // `definitions` must outlive the object.
-    explicit NativeSymbols(const Definitions& definitions);
+    // `definitions` must outlive the object. `folders`: where else the files of modules may be, at
+    // any depth, by their names, or by their build ids as debuggers look for them.
+    explicit NativeSymbols(const Definitions& definitions, std::vector<std::string> folders = {});
     NativeSymbols(NativeSymbols&&) noexcept;
     NativeSymbols& operator=(NativeSymbols&&) = delete;
     ~NativeSymbols();
@@ -28,7 +30,7 @@ public:
     // Whether the frame belongs to the recorder: such frames lie innermost on every stack and say
     // nothing about the program.
     bool is_recorder(uint32_t native_frame_id) const;
-    // Modules asked for whose file is not here, or is not the one that was recorded. Without those
+    // Modules asked for whose file is not found, or is not the one that was recorded. Without those
     // that have no file: the kernel's, and the executable, whose path is not recorded.
     uint64_t unmatched_module_count() const { return unmatched_module_count_; }
 
@@ -36,9 +38,13 @@ private:
     struct LoadedModule;
     // nullptr when the module has no file, or another one.
     const SymbolTable* table_of(uint32_t module_id);
+    std::unique_ptr<LoadedModule> find_elsewhere(const std::string& path,
+                                                 const std::string& build_id);
     std::string make_name(const NativeFrame& frame);
 
     const Definitions& definitions_;
+    std::vector<std::string> folders_;
+    std::unique_ptr<FileIndex> files_;  // of the folders; made when it is asked first
     std::vector<std::unique_ptr<LoadedModule>> modules_;  // by module id
     std::unordered_map<uint32_t, std::string> names_;     // by frame id
     uint64_t unmatched_module_count_ = 0;

@@ -96,6 +96,7 @@ Selection parse_selection(const SelectionText& text) {
     selection.by = text.by;
     selection.frames.choice = parse_frame(text.frame);
     selection.frames.hidden_globs = text.hide;
+    selection.frames.symbol_folders = text.symbols;
     selection.frames.modules.depth =
         static_cast<uint32_t>(std::min<uint64_t>(text.depth, UINT32_MAX));
     selection.frames.modules.repeated = text.fold;

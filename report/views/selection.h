@@ -19,6 +19,7 @@ struct SelectionText {
     std::string device;  // empty: the one with the highest peak
     std::string measure = "allocated";
     std::vector<std::string> hide;
+    std::vector<std::string> symbols;  // folders
     uint64_t depth = 0;  // of module paths; 0: whole
     bool fold = false;   // repeated layers are one
 };

@@ -99,3 +99,16 @@ def test_gradients_of_inputs_belong_to_the_module_of_their_forward(lab):
     rows = lab.table(run.trace, *options)["rows"]
     found = {row["key"]: row["bytes"] for row in rows if row["key"] != "outside of modules"}
     assert found == run.said["owners"]
+
+
+def test_several_models_have_their_names_whenever_they_were_built(lab):
+    run = lab.once("several_models.py")
+    moment = ("--at", "done", "--measure", "requested")
+    rows = lab.table(run.trace, "--by", "tensor", *moment)["rows"]
+    found = {row["key"]: row["bytes"] for row in rows if row["key"].startswith("parameter ")}
+    assert found == run.said["parameters"]
+    modules = held_by_module(lab, run, "done")
+    assert set(modules) <= {*run.said["modules"], "outside of modules", "untraced"}
+    # Parts of a compiled model do not run as modules: what it makes belongs to the whole.
+    gradients = sum(n for name, n in found.items() if name.startswith("parameter Third."))
+    assert 2 * gradients <= below(modules, "Third") < 2.1 * gradients + 1_000_000

@@ -88,6 +88,13 @@ def add_frame_arguments(parser: argparse.ArgumentParser) -> None:
         metavar="GLOB",
         help="pass over frames of these files; may be given several times",
     )
+    parser.add_argument(
+        "--symbols",
+        action="append",
+        metavar="FOLDER",
+        help="look below this folder, too, for the libraries whose functions have no names here:"
+        " site-packages of the same torch, debug files; may be given several times",
+    )
     parser.add_argument("--full-paths", action="store_true", help="print absolute paths")
 
 
@@ -138,7 +145,18 @@ def report_options(args: argparse.Namespace, *, default_top: int = _DEFAULT_TOP)
     if top is None:
         top = 0 if args.json else default_top
     options: Options = {"top": top, "cwd": str(Path.cwd())}
-    for name in ("by", "frame", "at", "device", "measure", "hide", "full_paths", "depth", "fold"):
+    for name in (
+        "by",
+        "frame",
+        "at",
+        "device",
+        "measure",
+        "hide",
+        "symbols",
+        "full_paths",
+        "depth",
+        "fold",
+    ):
         if hasattr(args, name):
             options[name] = getattr(args, name)
     return options

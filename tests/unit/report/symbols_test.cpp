@@ -1,6 +1,7 @@
 // Native names from ELF files: this very program, and the same file cut, flipped and missing.
 #include <algorithm>
 #include <cstdio>
+#include <filesystem>
 #include <fstream>
 #include <random>
 
@@ -103,6 +104,61 @@ TEST_CASE("names are given for the recorded build of a file only", "[report][sym
     // Names that are no paths: the kernel's module, and the executable.
     CHECK(name_of(trace_of("linux-vdso.so.1", build_id, address), 0) == "linux-vdso.so.1" + offset);
     CHECK(name_of(trace_of("(executable)", build_id, address), 0) == "(executable)" + offset);
+}
+
+// A folder that goes with the test.
+struct Folder {
+    Folder() { std::filesystem::create_directories(path); }
+    ~Folder() { std::filesystem::remove_all(path); }
+    std::string add(const std::string& name) const {
+        const std::filesystem::path file = path / name;
+        std::filesystem::create_directories(file.parent_path());
+        return file.string();
+    }
+    std::filesystem::path path =
+        std::filesystem::temp_directory_path() / ("peakline_symbols_" + std::to_string(getpid()));
+};
+
+std::string hex(std::string_view bytes) {
+    std::string text;
+    for (const char byte : bytes) {
+        char digits[3];
+        std::snprintf(digits, sizeof(digits), "%02x", static_cast<unsigned char>(byte));
+        text += digits;
+    }
+    return text;
+}
+
+TEST_CASE("a library is found elsewhere, by its build only", "[report][symbols]") {
+    const std::string build_id(ElfImage(MappedFile(own_path()).bytes()).build_id());
+    if (build_id.empty()) {
+        WARN("skipped: this program was linked without a build id");
+        return;
+    }
+    constexpr const char* kName = "peakline::test::symbols_test_probe(int)";
+    const OpenTrace trace = trace_of("/nowhere/lib/libgone.so.1", build_id, probe_offset() + 1);
+    const auto name_in = [&trace](const std::vector<std::string>& folders, uint64_t unmatched) {
+        NativeSymbols symbols(trace.reader.definitions(), folders);
+        const std::string name = symbols.name(1);
+        CHECK(symbols.unmatched_module_count() == unmatched);
+        return name;
+    };
+    const Folder folder;
+    const std::string here = folder.path.string();
+    CHECK_THAT(name_in({here}, 1), Catch::StartsWith("libgone.so.1+0x"));
+    // The same name, another build: no name is better than a wrong one.
+    std::ofstream(folder.add("a/libgone.so.1"), std::ios::binary) << "\x7f"
+                                                                  << "ELF, but no more";
+    CHECK_THAT(name_in({here}, 1), Catch::StartsWith("libgone.so.1+0x"));
+    std::filesystem::create_symlink(own_path(), folder.add("b/deep/libgone.so.1"));
+    CHECK(name_in({here}, 0) == kName);
+    CHECK(name_in({"/nowhere", here}, 0) == kName);
+    CHECK_THAT(name_in({here + "/a"}, 1), Catch::StartsWith("libgone.so.1+0x"));
+    // As debuggers look for them.
+    const std::string digits = hex(build_id);
+    const std::string debug = "debug/.build-id/" + digits.substr(0, 2) + "/";
+    std::filesystem::create_symlink(own_path(), folder.add(debug + digits.substr(2) + ".debug"));
+    CHECK(name_in({here + "/debug"}, 0) == kName);
 }
 
 TEST_CASE("a report says once how many libraries could not be matched", "[report][symbols]") {
