@@ -26,9 +26,12 @@ def checking_package(tmp_path_factory: pytest.TempPathFactory) -> Path:
     make = ["make", "-s", str(library.relative_to(ROOT)), f"PYTHON={sys.executable}"]
     subprocess.run(make, cwd=ROOT, check=True)
     folder = tmp_path_factory.mktemp("checking")
-    shutil.copytree(ROOT / "pyhook" / "peakline", folder / "peakline")
-    shutil.copy(library, folder / "peakline" / "_native" / "libpeakline.so")
-    return folder
+    package = folder / "pyhook" / "peakline"
+    shutil.copytree(ROOT / "pyhook" / "peakline", package)
+    shutil.copy(library, package / "_native" / "libpeakline.so")
+    for room in ("allocator", "preload"):  # what is built on first use is built from them
+        (folder / room).symlink_to(ROOT / room)
+    return package.parent
 
 
 def test_native_stacks_of_all_threads_are_libunwinds(lab: Lab, checking_package: Path) -> None:
@@ -40,6 +43,6 @@ def test_native_stacks_of_all_threads_are_libunwinds(lab: Lab, checking_package:
     stacks, _, memo, walks, by_libunwind = max(told)
     assert [different for _, different, *_ in told] == [0] * len(told)
     assert stacks == memo + walks + by_libunwind
-    assert stacks >= run.said["allocations"] > 4000
+    assert stacks >= run.said["allocations"] > 3000
     # The oracle is asked beside the fast ways, not instead of them.
     assert memo > 0.8 * stacks and by_libunwind < 0.01 * stacks

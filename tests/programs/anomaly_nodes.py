@@ -22,6 +22,7 @@ Key = tuple[str, Stack]
 counted: Counter[Key] = Counter()
 sizes: Counter[Key] = Counter()
 watched: set[object] = set()
+begins: dict[object, Callable[..., None]] = {}
 
 
 class Window:
@@ -76,6 +77,7 @@ def watch_node(node: torch.autograd.graph.Node, name: str, stack: Stack) -> None
         enter(key)  # another pass may have run within it
         torch.empty(1, device=DEVICE)
 
+    begins[node] = before
     node.register_prehook(before)
     node.register_hook(after)
 
@@ -147,9 +149,13 @@ def after_leaf(leaf: torch.Tensor) -> None:
 
 def hooks() -> None:
     x = leaf(4001)
-    x.register_hook(lambda grad: grad.clone())
     x.register_post_accumulate_grad_hook(after_leaf)
     y = x.exp()
+    watch(y)
+    # Hooks of a tensor run before those of its node, and are the node's.
+    x.register_hook(begins[y.grad_fn.next_functions[0][0]])
+    x.register_hook(lambda grad: grad.clone())
+    y.register_hook(begins[y.grad_fn])
     y.register_hook(lambda grad: grad * 2)
     backward((y * x).sum())
 
