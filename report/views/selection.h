@@ -20,8 +20,8 @@ struct SelectionText {
     std::string measure = "allocated";
     std::vector<std::string> hide;
     std::vector<std::string> symbols;  // folders
-    uint64_t depth = 0;  // of module paths; 0: whole
-    bool fold = false;   // repeated layers are one
+    uint64_t depth = 0;                // of module paths; 0: whole
+    bool fold = false;                 // repeated layers are one
 };
 
 struct Selection {
