@@ -45,7 +45,7 @@ LIBRARIES := $(NATIVE)/libpeakline.so $(NATIVE)/libpeakline_preload.so $(NATIVE)
              $(NATIVE)/libpeakline_guard.so \
              $(PACKAGE)/_recorder.abi3.so $(PACKAGE)/_report.abi3.so
 
-.PHONY: help setup build native demo test unit soak fuzz sanitize check format bench test-gpu bench-gpu fidelity calibrate wheel clean
+.PHONY: help setup build native demo test test-simulated unit soak fuzz sanitize check format bench test-gpu bench-gpu fidelity calibrate wheel clean
 
 help: ## list the commands
 	@awk -F':.*## ' '/^[a-z-]+:.*## /{printf "  make %-10s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
@@ -75,6 +75,13 @@ test: build ## build and run everything that passes or fails
 	@$(BUILD)/steady_test
 	@$(BUILD)/replay_corpus tests/fuzz/corpus
 	@$(PYTHON) -m pytest -q -n 2 --dist loadfile tests
+
+# PYTHON needs torch with CUDA wheels, pytest and pycparser; nothing is installed into it. What else
+# it lacks (transformers, torchvision ...) skips its tests with that reason.
+test-simulated: native ## the simulated GPU with the torch of another PYTHON (one of CUDA 12, say)
+	@PYTHONPATH=$(CURDIR)/pyhook $(PYTHON) -m pytest -q tests/unit/simgpu
+	@PYTHONPATH=$(CURDIR)/pyhook $(PYTHON) -m pytest -q tests/e2e/test_coverage.py \
+	    tests/e2e/test_ranks.py tests/e2e/test_fit.py $(wildcard tests/e2e/test_simulated_*.py)
 
 soak: $(TORTURE) ## thousands of kills, and a thousand million events (minutes)
 	@$(BUILD)/kill_test 5000 1000
