@@ -153,6 +153,7 @@ MakeReport find_report(const std::string& name) {
         {"ops", make_ops},
         {"stages", make_stages},
         {"tensors", make_tensors},
+        {"timeline", make_timeline_report},
     };
     std::string names;
     for (const auto& report : kReports) {

@@ -49,6 +49,11 @@ std::string make_tensors(const TraceReader& reader,
                          const ReportOptions& options,
                          const Progress& progress = {});
 
+// `top`: points over the whole time, 0: 1000. Without a device: the sum of all.
+std::string make_timeline_report(const TraceReader& reader,
+                                 const ReportOptions& options,
+                                 const Progress& progress = {});
+
 // Throws TraceError when the trace holds a summary only, which `command` cannot be made of.
 void need_events(const TraceReader& reader, const char* command);
 

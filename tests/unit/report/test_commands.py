@@ -246,3 +246,54 @@ def test_a_trace_in_memory_reads_like_its_file():
     result = python(script)
     assert result.stderr == ""
     assert "trace in memory: the file is empty" in result.stdout
+
+
+def test_timeline_is_drawn_and_has_its_documented_fields():
+    shown = peakline("timeline", "--points", "40", TRACE)
+    assert shown.returncode == 0, shown.stderr
+    lines = shown.stdout.splitlines()
+    assert lines[0].startswith("Simulated device: ")
+    assert lines[1].startswith("Highest level: ")
+    assert sum("|" in line for line in lines) == 12
+    assert "█" in lines[13]
+    data = json.loads(peakline("timeline", "--json", "--points", "40", TRACE).stdout)
+    assert len(data["points"]) in (40, 41)
+    assert max(point["max_bytes"] for point in data["points"]) == data["peak_bytes"]
+    for point in data["points"]:
+        assert set(point) == {"seconds", "level_bytes", "max_bytes"}
+
+
+def test_timeline_of_a_device_has_its_peak():
+    for device in ("0", "1"):
+        timeline = json.loads(peakline("timeline", "--json", "--device", device, TRACE).stdout)
+        table = json.loads(peakline("table", "--json", "--device", device, TRACE).stdout)
+        assert timeline["peak_bytes"] == table["peak_bytes"]
+
+
+def test_timeline_refuses_points_that_are_no_number():
+    result = peakline("timeline", "--points", "many", TRACE)
+    assert result.returncode == 2
+    assert "'many' is not a number of points" in result.stderr
+
+
+def test_a_packed_trace_gives_the_same_table(tmp_path):
+    packed = tmp_path / "two.peak.zst"
+    made = peakline("pack", TRACE, "-o", packed)
+    assert made.returncode == 0, made.stderr
+    assert made.stdout.startswith(f"Wrote {packed} (")
+    assert peakline("table", packed).stdout == peakline("table", TRACE).stdout
+    assert packed.stat().st_size < TRACE.stat().st_size / 10
+    again = peakline("pack", TRACE, "-o", packed)
+    assert again.returncode == 2
+    assert "--force" in again.stderr
+    assert peakline("pack", TRACE, "-o", packed, "--force").returncode == 0
+    assert list(tmp_path.iterdir()) == [packed]
+
+
+def test_a_cut_packed_trace_says_what_to_do(tmp_path):
+    packed = tmp_path / "two.peak.zst"
+    peakline("pack", TRACE, "-o", packed)
+    packed.write_bytes(packed.read_bytes()[:-5])
+    result = peakline("table", packed)
+    assert result.returncode == 2
+    assert "is compressed" in result.stderr and "zstd -d" in result.stderr

@@ -1,0 +1,102 @@
+// `timeline` in its two forms. JSON schema: JSON.md.
+#include <algorithm>
+#include <array>
+
+#include "format_bytes.h"
+#include "json_writer.h"
+#include "report.h"
+#include "report/replay/timeline.h"
+#include "report/trace/trace_error.h"
+#include "run_facts.h"
+#include "table_report.h"
+
+namespace peakline::report {
+namespace {
+
+constexpr uint64_t kDefaultPoints = 1000;
+constexpr size_t kRows = 12;
+constexpr size_t kLabelWidth = 9;
+constexpr std::array<const char*, 9> kBlocks = {" ", "▁", "▂", "▃", "▄", "▅", "▆", "▇", "█"};
+
+std::string padded(const std::string& text) {
+    return std::string(kLabelWidth - std::min(kLabelWidth, text.size()), ' ') + text;
+}
+
+// One line of the chart: which eighth of this row's height each column reaches.
+std::string chart_row(const Timeline& timeline, uint64_t top, size_t row) {
+    std::string line;
+    for (const TimelinePoint& point : timeline.points) {
+        const double eighths =
+            static_cast<double>(point.max_bytes) / static_cast<double>(top) * kRows * 8;
+        const double here = eighths - static_cast<double>(row) * 8;
+        line += kBlocks[static_cast<size_t>(std::clamp(here + 0.5, 0.0, 8.0))];
+    }
+    return line;
+}
+
+std::string timeline_text(const TraceReader& reader, const Timeline& timeline) {
+    std::string text = simulated_text(reader);
+    const uint64_t top = std::max<uint64_t>(timeline.peak_bytes, 1);
+    const std::string when = (timeline.from_headers ? "after " : "at ") +
+                             format_seconds(reader.seconds(timeline.peak_tick));
+    text += "Highest level: " + format_bytes(timeline.peak_bytes) + " " + when + "\n";
+    for (size_t row = kRows; row-- > 0;) {
+        const bool has_label = row == kRows - 1 || row == kRows / 2 - 1;
+        const std::string label =
+            has_label ? format_bytes(top * static_cast<uint64_t>(row + 1) / kRows) : "";
+        text += padded(label) + " |" + chart_row(timeline, top, row) + "\n";
+    }
+    const std::string begin = format_seconds(reader.seconds(timeline.points.front().tick));
+    const std::string end = format_seconds(reader.seconds(timeline.end_tick));
+    const size_t width = timeline.points.size();
+    const size_t gap = width > begin.size() + end.size() ? width - begin.size() - end.size() : 1;
+    text += padded("0 B") + " +" + std::string(width, '-') + "\n";
+    text += padded("") + "  " + begin + std::string(gap, ' ') + end + "\n";
+    if (timeline.skipped_chunk_count != 0) {
+        text += "Not in it: " + std::to_string(timeline.skipped_chunk_count) +
+                " damaged chunks; peakline stats says which\n";
+    }
+    return text;
+}
+
+std::string timeline_json(const TraceReader& reader, const Timeline& timeline) {
+    JsonWriter json;
+    json.begin_object();
+    put_simulated(json, reader);
+    json.field("peak_bytes", timeline.peak_bytes);
+    json.field("peak_seconds", reader.seconds(timeline.peak_tick));
+    json.field("end_seconds", reader.seconds(timeline.end_tick));
+    json.field("end_bytes", timeline.end_bytes);
+    json.field("from_headers", timeline.from_headers);
+    json.field("skipped_chunk_count", timeline.skipped_chunk_count);
+    json.key("points").begin_array();
+    for (const TimelinePoint& point : timeline.points) {
+        json.begin_object().field("seconds", reader.seconds(point.tick));
+        json.field("level_bytes", point.level_bytes).field("max_bytes", point.max_bytes);
+        json.end_object();
+    }
+    return json.end_array().end_object().take();
+}
+
+}  // namespace
+
+std::string make_timeline_report(const TraceReader& reader,
+                                 const ReportOptions& options,
+                                 const Progress& progress) {
+    const Selection selection = parse_selection(options.selection);
+    const DeviceChoice& choice = selection.request.device;
+    need_events(reader, "timeline");
+    std::optional<uint32_t> device;
+    if (choice.kind == DeviceChoiceKind::kNumber) {
+        device = choice.number;
+    }
+    const uint64_t points = options.top != 0 ? options.top : kDefaultPoints;
+    const Timeline timeline = make_timeline(reader, device, points, progress);
+    if (timeline.points.empty()) {
+        throw TraceError(reader.name() + ": holds no events, so there is no time to show");
+    }
+    return options.form == OutputForm::kJson ? timeline_json(reader, timeline)
+                                             : timeline_text(reader, timeline);
+}
+
+}  // namespace peakline::report
