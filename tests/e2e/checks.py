@@ -5,7 +5,7 @@ from __future__ import annotations
 from itertools import accumulate
 from typing import Any
 
-from conftest import ON_GPU
+from lab import ON_GPU
 
 
 def check_whole(table: dict[str, Any]) -> None:

@@ -10,7 +10,7 @@ import json
 from typing import Any
 
 import pytest
-from conftest import Lab, Run
+from lab import Lab, Run
 from test_attribution_models import MODELS
 
 NOT_BACKWARD = "not made in the backward pass"

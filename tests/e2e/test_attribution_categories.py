@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import pytest
-from conftest import Lab, Run
+from lab import Lab, Run
 
 # The timeline has no buffers: to it those of a batch norm are parameters (mean and variance, which
 # are updated like them) and nothing (the counter).

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections import Counter
 
-from conftest import Lab
+from lab import Lab
 
 # file, line, function of each frame, leaf first.
 Stack = tuple[tuple[str, int, str], ...]

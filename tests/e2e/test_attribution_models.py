@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 import pytest
-from conftest import ROOT, Lab
+from lab import ROOT, Lab
 
 GPT2 = (str(ROOT / "examples" / "train_gpt2.py"), "--batch", "2", "--length", "256", "--steps", "2")
 MODELS = {

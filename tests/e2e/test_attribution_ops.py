@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 
 import pytest
-from conftest import Lab, Run
+from lab import Lab, Run
 from test_attribution_models import MODELS
 
 

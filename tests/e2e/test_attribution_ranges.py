@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from checks import without_device
-from conftest import PROGRAMS, Lab
+from lab import PROGRAMS, Lab
 
 PROGRAM = PROGRAMS / "traced_range.py"
 

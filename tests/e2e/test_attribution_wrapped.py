@@ -11,7 +11,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from conftest import PROGRAMS, Lab, Run
+from lab import PROGRAMS, Lab, Run
 from launching import recorded
 
 DEVICES = "h200x2"

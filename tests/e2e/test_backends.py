@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 from checks import check_peak, check_whole, without_device
-from conftest import Lab
+from lab import Lab
 
 OWN_ALLOCATOR = r"""
 #include <sys/types.h>

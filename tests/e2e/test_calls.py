@@ -7,7 +7,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from conftest import Lab
+from lab import Lab
 
 PROGRAM = "call_levels.py"
 

@@ -9,7 +9,7 @@ from __future__ import annotations
 from typing import Any
 
 import pytest
-from conftest import ON_GPU, Lab
+from lab import ON_GPU, Lab
 
 pytestmark = pytest.mark.skipif(ON_GPU, reason="asks the simulated GPU")
 

@@ -16,7 +16,7 @@ from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
-from conftest import Lab
+from lab import Lab
 from test_attribution_models import MODELS
 
 TORCH_CPU = "torch/lib/libtorch_cpu.so"

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 from checks import check_whole
-from conftest import Lab
+from lab import Lab
 
 
 @pytest.mark.parametrize("device", ["0", "1"])

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 from checks import check_peak, upper_median
-from conftest import Lab, Run
+from lab import Lab, Run
 
 SETTINGS = (
     "",

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 from checks import check_peak
-from conftest import ROOT, Lab, Run
+from lab import ROOT, Lab, Run
 
 MEASURES = ("allocated", "requested")
 

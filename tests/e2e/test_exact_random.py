@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 from checks import check_peak
-from conftest import Lab
+from lab import Lab
 
 COUNT = "1500"
 

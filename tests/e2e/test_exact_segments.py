@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 
 from checks import check_peak
-from conftest import Lab, Run
+from lab import Lab, Run
 
 
 def recorded_segments(lab: Lab, run: Run) -> int:

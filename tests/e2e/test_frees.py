@@ -10,7 +10,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from conftest import PROGRAMS, Lab, Run
+from lab import PROGRAMS, Lab, Run
 
 PROGRAM = PROGRAMS / "frees_blocks.py"
 COLLECTOR = "garbage collection at "

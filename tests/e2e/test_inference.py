@@ -6,7 +6,7 @@ import json
 from typing import Any
 
 import pytest
-from conftest import Lab, Run
+from lab import Lab, Run
 
 STEPS = 5
 KINDS = ("dynamic", "static")

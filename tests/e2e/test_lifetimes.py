@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 import pytest
-from conftest import Lab
+from lab import Lab
 
 # Lifetime: the phase at whose peak the block is live.
 WHEN = {

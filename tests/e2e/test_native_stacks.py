@@ -12,7 +12,7 @@ import sys
 from pathlib import Path
 
 import pytest
-from conftest import ROOT, Lab
+from lab import ROOT, Lab
 
 COUNTS = re.compile(
     r"native check: (\d+) stacks, (\d+) different; memo (\d+), walks (\d+), libunwind (\d+)"

@@ -12,7 +12,7 @@ from typing import Any
 
 import pytest
 from checks import check_whole
-from conftest import ON_GPU, PROGRAMS, ROOT, Lab
+from lab import ON_GPU, PROGRAMS, ROOT, Lab
 from launching import Finished, recorded
 
 pytestmark = pytest.mark.skipif(ON_GPU, reason="ranks that do not exist are simulated")

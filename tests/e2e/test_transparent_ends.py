@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 
 import pytest
-from conftest import Lab
+from lab import Lab
 
 STATUS = {
     "normally": 0,

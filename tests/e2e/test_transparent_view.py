@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import pytest
-from conftest import Lab
+from lab import Lab
 
 SEEN = (
     "stats",

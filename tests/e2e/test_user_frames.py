@@ -6,7 +6,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from conftest import ROOT, Lab
+from lab import ROOT, Lab
 
 MIB = 1 << 20
 # Name: size in MiB, and where its user's line is.

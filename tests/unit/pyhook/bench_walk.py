@@ -35,7 +35,7 @@ def measure():
 
 def main():
     """Builds the library once and measures in each interpreter."""
-    from conftest import INTERPRETERS, build_library, find_interpreter
+    from interpreters import INTERPRETERS, build_library, find_interpreter
 
     with tempfile.TemporaryDirectory() as folder:
         library = build_library(Path(folder) / "libcapture_bench.so")

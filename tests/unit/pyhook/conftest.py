@@ -1,35 +1,11 @@
-"""The test library and the interpreters the tests run it in."""
+"""Fixtures around the test library and the interpreters, see interpreters.py."""
 
 import functools
 import json
-import os
 import shutil
-import subprocess
-from pathlib import Path
 
 import pytest
-
-HERE = Path(__file__).parent
-ROOT = HERE.parents[2]
-FLAGS = [
-    *("-std=c++20", "-O2", "-g", "-Wall", "-Wextra", "-Wpedantic", "-Wconversion", "-Wshadow"),
-    *("-Werror", "-fvisibility=hidden", "-fno-exceptions", "-fPIC", "-shared", f"-I{ROOT}"),
-]
-# The extension module and the registration with capture are tested with the whole library.
-NOT_CAPTURE = {"module.cpp", "register.cpp"}
-RECORD_SOURCES = ["stack_table.cpp", "raw_stack_cache.cpp"]
-PYENV = Path(os.environ.get("PYENV_ROOT", Path.home() / ".pyenv")) / "versions"
-INTERPRETERS = ["3.10", "3.11", "3.12", "3.13", "3.14", "system"]
-
-
-def build_library(output, folder=ROOT / "pyhook"):
-    """Compiles the capture in `folder` with the test functions around it."""
-    sources = [HERE / "capture_library.cpp"]
-    sources += [p for p in sorted(folder.glob("*.cpp")) if p.name not in NOT_CAPTURE]
-    sources += [ROOT / "allocator" / "record" / name for name in RECORD_SOURCES]
-    command = ["g++", *FLAGS, *map(str, sources), "-o", str(output), "-ldl", "-pthread"]
-    subprocess.run(command, check=True)
-    return output
+from interpreters import INTERPRETERS, ROOT, build_library, find_interpreter, run_with
 
 
 @pytest.fixture(scope="session")
@@ -54,30 +30,12 @@ def wrong_layout_library(tmp_path):
     return build_library(tmp_path / "libwrong.so", folder=wrong)
 
 
-def find_interpreter(version):
-    """The program, or None when this machine does not have it."""
-    if version == "system":
-        candidates = [Path("/usr/bin/python3")]
-    else:
-        candidates = sorted(PYENV.glob(f"{version}.*/bin/python3"))
-    return next((path for path in candidates if path.exists()), None)
-
-
 @pytest.fixture(params=INTERPRETERS)
 def interpreter(request):
     path = find_interpreter(request.param)
     if path is None:
         pytest.skip(f"no Python {request.param} on this machine")
     return path
-
-
-def run_with(interpreter, library, name, *arguments, timeout=300):
-    """Runs a program of programs/ and returns the finished process."""
-    environment = dict(os.environ, PEAKLINE_TEST_LIBRARY=str(library))
-    environment.update(PYTHONIOENCODING="utf-8", PYTHONDONTWRITEBYTECODE="1")
-    program = HERE / "programs" / name
-    command = [str(interpreter), "-W", "ignore", str(program), *map(str, arguments)]
-    return subprocess.run(command, env=environment, capture_output=True, text=True, timeout=timeout)
 
 
 @pytest.fixture

@@ -1,7 +1,7 @@
 """Captured Python stacks against CPython's own answers, in every interpreter of this machine."""
 
 import pytest
-from conftest import find_interpreter, run_with
+from interpreters import find_interpreter, run_with
 
 MIN_COMPARED_STACKS = 6000
 MAX_ATTACH_MS = 50  # 1 to 3 in practice; the machine may be busy

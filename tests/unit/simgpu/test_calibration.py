@@ -10,7 +10,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from conftest import ROOT, SimulatedGpu
+from simulated_gpu import ROOT, SimulatedGpu
 
 SOURCES = ROOT / "preload" / "simgpu"
 CONSTANTS = {

@@ -6,7 +6,7 @@ import sys
 import textwrap
 
 import pytest
-from conftest import SimulatedGpu
+from simulated_gpu import SimulatedGpu
 
 _PRELUDE = """
 import ctypes, os

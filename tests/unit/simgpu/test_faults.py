@@ -13,7 +13,7 @@ import textwrap
 from dataclasses import dataclass
 
 import pytest
-from conftest import SimulatedGpu
+from simulated_gpu import SimulatedGpu
 
 _PRELUDE = """
 import ctypes, os, threading

@@ -9,7 +9,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from conftest import ROOT
+from simulated_gpu import ROOT
 
 SIMGPU = ROOT / "preload" / "simgpu"
 PROFILES: dict[str, dict[str, Any]] = json.loads((SIMGPU / "profiles.json").read_text())["profiles"]

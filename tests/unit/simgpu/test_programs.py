@@ -9,7 +9,7 @@ from collections.abc import Callable
 from pathlib import Path
 
 import pytest
-from conftest import BUILD_SCRIPT, PROGRAMS, SimulatedGpu
+from simulated_gpu import BUILD_SCRIPT, PROGRAMS, SimulatedGpu
 
 Runner = Callable[..., str]
 
