@@ -29,7 +29,8 @@ def parallel(lab: Lab) -> Run:
 def rank(lab: Lab, tmp_path_factory: pytest.TempPathFactory) -> tuple[Path, dict[str, Any]]:
     """The trace of the second of two ranks, and what it said."""
     folder = tmp_path_factory.mktemp("ranks")
-    launch = [lab.python, "-m", "torch.distributed.run", "--nproc-per-node", "2"]
+    launch = [lab.python, "-m", "torch.distributed.run", "--standalone"]
+    launch += ["--nproc-per-node", "2"]
     run = recorded(
         lab,
         folder,

@@ -29,7 +29,8 @@ def words(example: tuple[str, ...]) -> list[str]:
 @pytest.fixture(scope="module")
 def started(lab: Any, tmp_path_factory: pytest.TempPathFactory) -> dict[str, Finished]:
     base = tmp_path_factory.mktemp("examples")
-    torchrun = ["--", lab.python, "-m", "torch.distributed.run", "--nproc-per-node", "2"]
+    torchrun = ["--", lab.python, "-m", "torch.distributed.run", "--standalone"]
+    torchrun += ["--nproc-per-node", "2"]
     every_row = ["--top", "0", "-o", "run.peak"]
     return together(
         {

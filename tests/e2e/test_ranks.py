@@ -47,7 +47,8 @@ def run_ranks(lab: Lab, folder: Path, options: list[str], *words: str) -> tuple[
 
 @pytest.fixture(scope="module")
 def torchrun(lab: Lab, tmp_path_factory: pytest.TempPathFactory) -> tuple[Finished, Told]:
-    launch = [lab.python, "-m", "torch.distributed.run", "--nproc-per-node", str(WORLD)]
+    launch = [lab.python, "-m", "torch.distributed.run", "--standalone"]
+    launch += ["--nproc-per-node", str(WORLD)]
     program = str(PROGRAMS / "rank_peaks.py")
     return run_ranks(lab, tmp_path_factory.mktemp("torchrun"), [], "--", *launch, program)
 

@@ -49,7 +49,8 @@ def test_capacity_is_what_the_profile_says(run_programs: Runner, device: str) ->
 
 
 def start_ranks(simgpu: SimulatedGpu, *program: str) -> subprocess.CompletedProcess[str]:
-    command = [sys.executable, "-m", "torch.distributed.run", "--nproc-per-node", "2"]
+    command = [sys.executable, "-m", "torch.distributed.run", "--standalone"]
+    command += ["--nproc-per-node", "2"]
     done = simgpu.run([*command, str(PROGRAMS / program[0]), *program[1:]], device="h200x2")
     assert done.returncode == 0, done.stderr[-3000:]
     return done
