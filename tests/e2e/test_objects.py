@@ -87,8 +87,8 @@ def test_module_paths_fold(lab):
 
 def test_backward_and_recomputation_belong_to_the_module_of_their_forward(lab):
     run = lab.once("module_deltas.py")
-    # At the peak of the backward pass the checkpointed layer is computed again.
-    peak = held_by_module(lab, run, "peak")
+    # Where the backward pass is highest the checkpointed layer is computed again.
+    peak = held_by_module(lab, run, "backward")
     assert set(peak) <= {*run.said["gained"], "Model", "outside of modules"}
     assert peak["outside of modules"] / sum(peak.values()) < 0.01
 
@@ -102,7 +102,9 @@ def test_gradients_of_inputs_belong_to_the_module_of_their_forward(lab):
 
 
 def test_several_models_have_their_names_whenever_they_were_built(lab):
-    run = lab.once("several_models.py")
+    # Older versions of torch take workspaces of 32 MiB, which would belong to the first to multiply.
+    small = {"CUBLAS_WORKSPACE_CONFIG": ":16:8", "CUBLASLT_WORKSPACE_SIZE": "128"}
+    run = lab.once("several_models.py", environment=small)
     moment = ("--at", "done", "--measure", "requested")
     rows = lab.table(run.trace, "--by", "tensor", *moment)["rows"]
     found = {row["key"]: row["bytes"] for row in rows if row["key"].startswith("parameter ")}
