@@ -9,7 +9,9 @@
 #include <sys/mman.h>
 
 #include "allocator/record/mapped_array.h"
+#include "report/trace/checkpoint.h"
 #include "report/trace/definitions.h"
+#include "report/trace/event_decoder.h"
 #include "report/trace/trace_error.h"
 
 namespace peakline::report {
@@ -49,10 +51,23 @@ public:
         put(ordinal, kInline | (slot + 1));
     }
 
+    // The blocks that are live where the stream begins: its first allocations.
+    void restore(const Checkpoint& checkpoint) {
+        for (uint64_t ordinal = 0; ordinal < checkpoint.blocks.size(); ++ordinal) {
+            add_inline(ordinal, checkpoint.blocks[ordinal].shape);
+            if (checkpoint.blocks[ordinal].is_deferred) {
+                entries_[ordinal] |= kDeferred;
+            }
+        }
+    }
+
     bool is_live(uint64_t ordinal) const { return entries_[ordinal] != 0; }
     // True between kFreeDeferred and kFreeCompleted.
     bool is_deferred(uint64_t ordinal) const { return (entries_[ordinal] & kDeferred) != 0; }
-    void set_deferred(uint64_t ordinal) { entries_[ordinal] |= kDeferred; }
+    // False: it does not live any more, or is given up a second time.
+    bool can_free(uint64_t ordinal, FreeKind kind) const {
+        return is_live(ordinal) && !(kind == FreeKind::kDeferred && is_deferred(ordinal));
+    }
 
     // Of a live allocation; nullptr when its definition is lost.
     const AllocationShape* shape(uint64_t ordinal) const {
@@ -64,16 +79,12 @@ public:
         return index == kIndexMask ? nullptr : &classes_[index - 1];
     }
 
-    // The shape stays valid until the next add_inline.
-    void remove(uint64_t ordinal) {
-        const uint32_t entry = entries_[ordinal];
-        if ((entry & kInline) != 0) {
-            free_slots_.push_back((entry & kIndexMask) - 1);
-        }
-        entries_[ordinal] = 0;
-        const uint64_t page = ordinal / kPageEntries;
-        if (--live_in_page_[page] == 0 && page < newest_page_) {
-            madvise(&entries_[page * kPageEntries], kPageBytes, MADV_DONTNEED);
+    // A block given up for later stays live. The shape stays valid until the next add_inline.
+    void free(uint64_t ordinal, FreeKind kind) {
+        if (kind == FreeKind::kDeferred) {
+            entries_[ordinal] |= kDeferred;
+        } else {
+            remove(ordinal);
         }
     }
 
@@ -99,6 +110,18 @@ private:
     static constexpr uint32_t kInline = 1U << 31;
     static constexpr uint32_t kDeferred = 1U << 30;
     static constexpr uint32_t kIndexMask = kDeferred - 1;
+
+    void remove(uint64_t ordinal) {
+        const uint32_t entry = entries_[ordinal];
+        if ((entry & kInline) != 0) {
+            free_slots_.push_back((entry & kIndexMask) - 1);
+        }
+        entries_[ordinal] = 0;
+        const uint64_t page = ordinal / kPageEntries;
+        if (--live_in_page_[page] == 0 && page < newest_page_) {
+            madvise(&entries_[page * kPageEntries], kPageBytes, MADV_DONTNEED);
+        }
+    }
 
     void put(uint64_t ordinal, uint32_t entry) {
         entries_[ordinal] = entry;

@@ -75,18 +75,14 @@ public:
     void on_free(uint64_t ordinal, uint64_t tick, FreeKind kind, uint32_t) {
         pass_event(tick);
         const bool was_deferred = table_.is_deferred(ordinal);
-        if (!table_.is_live(ordinal) || (was_deferred && kind == FreeKind::kDeferred)) {
+        if (!table_.can_free(ordinal, kind)) {
             return;
         }
         const AllocationShape* shape = table_.shape(ordinal);
         if (shape != nullptr && levels_.counts(shape->device)) {
             end_block(ordinal, *shape, was_deferred ? FreeKind::kCompleted : kind);
         }
-        if (kind == FreeKind::kDeferred) {
-            table_.set_deferred(ordinal);
-        } else {
-            table_.remove(ordinal);
-        }
+        table_.free(ordinal, kind);
     }
 
     void on_unmatched_free(uint64_t tick) { pass_event(tick); }
@@ -179,15 +175,14 @@ private:
     }
 
     void restore_checkpoint(const Checkpoint& checkpoint) {
+        table_.restore(checkpoint);
         for (uint64_t ordinal = 0; ordinal < checkpoint.blocks.size(); ++ordinal) {
             const BaselineBlock& block = checkpoint.blocks[ordinal];
-            table_.add_inline(ordinal, block.shape);
             if (!levels_.counts(block.shape.device)) {
                 continue;
             }
             levels_.on_alloc(block.shape.block_bytes);
             if (block.is_deferred) {
-                table_.set_deferred(ordinal);
                 levels_.on_free(block.shape.block_bytes, FreeKind::kDeferred);
             } else {
                 const bool is_known = block.shape.context < rules_.contexts.size();

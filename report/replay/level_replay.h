@@ -46,7 +46,7 @@ public:
     void on_free(uint64_t ordinal, uint64_t tick, FreeKind kind, uint32_t) {
         pass_event(tick);
         const bool was_deferred = table_.is_deferred(ordinal);
-        if (!table_.is_live(ordinal) || (was_deferred && kind == FreeKind::kDeferred)) {
+        if (!table_.can_free(ordinal, kind)) {
             ++health_.unmatched_free_count;
             return;
         }
@@ -54,11 +54,7 @@ public:
         if (shape != nullptr) {
             end_block(ordinal, *shape, was_deferred, kind);
         }
-        if (kind == FreeKind::kDeferred) {
-            table_.set_deferred(ordinal);
-        } else {
-            table_.remove(ordinal);
-        }
+        table_.free(ordinal, kind);
     }
 
     void on_unmatched_free(uint64_t tick) {

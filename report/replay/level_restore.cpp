@@ -29,13 +29,7 @@ void LevelReplay::restore_checkpoint(const Checkpoint& checkpoint) {
                          std::to_string(reader_.seconds(checkpoint.tick)) +
                          " s; record with --keep all");
     }
-    for (uint64_t ordinal = 0; ordinal < checkpoint.blocks.size(); ++ordinal) {
-        const BaselineBlock& block = checkpoint.blocks[ordinal];
-        table_.add_inline(ordinal, block.shape);
-        if (block.is_deferred) {
-            table_.set_deferred(ordinal);
-        }
-    }
+    table_.restore(checkpoint);
     next_ordinal_ = checkpoint.blocks.size();
     for (size_t i = 0; i < trackers_.size(); ++i) {
         restore_trackers(i, checkpoint);

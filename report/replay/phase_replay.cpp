@@ -139,7 +139,7 @@ public:
         const EventTime at{event_++, tick};
         follower_.on_free(ordinal, at);
         const bool was_deferred = table_.is_deferred(ordinal);
-        if (!table_.is_live(ordinal) || (was_deferred && kind == FreeKind::kDeferred)) {
+        if (!table_.can_free(ordinal, kind)) {
             ++health_.unmatched_free_count;
             return;
         }
@@ -156,11 +156,7 @@ public:
         } else if (shape != nullptr && kind == FreeKind::kDeferred && facts_.is_used()) {
             facts_.on_given_up(ordinal, reader_.definitions().known_context(context));
         }
-        if (kind == FreeKind::kDeferred) {
-            table_.set_deferred(ordinal);
-        } else {
-            table_.remove(ordinal);
-        }
+        table_.free(ordinal, kind);
     }
 
     void on_unmatched_free(uint64_t) {
@@ -196,12 +192,8 @@ public:
 private:
     // What was live at the checkpoint counts as made there, in no phase.
     void restore_checkpoint(const Checkpoint& checkpoint) {
-        for (uint64_t ordinal = 0; ordinal < checkpoint.blocks.size(); ++ordinal) {
-            const BaselineBlock& block = checkpoint.blocks[ordinal];
-            table_.add_inline(ordinal, block.shape);
-            if (block.is_deferred) {
-                table_.set_deferred(ordinal);
-            }
+        table_.restore(checkpoint);
+        for (const BaselineBlock& block : checkpoint.blocks) {
             const bool counts =
                 request_.measure == format::Measure::kRequested || !block.is_deferred;
             if (counts) {

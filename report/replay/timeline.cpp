@@ -75,14 +75,8 @@ public:
           table_(reader.definitions().classes.items(), reader.max_alloc_count()),
           builder_(builder) {
         const Checkpoint* checkpoint = reader.checkpoint();
-        for (uint64_t i = 0; checkpoint != nullptr && i < checkpoint->blocks.size(); ++i) {
-            const BaselineBlock& block = checkpoint->blocks[i];
-            table_.add_inline(i, block.shape);
-            if (block.is_deferred) {
-                table_.set_deferred(i);
-            } else if (counts(block.shape)) {
-                level_ += block.shape.block_bytes;
-            }
+        if (checkpoint != nullptr) {
+            restore(*checkpoint);
         }
         builder_.set_level(checkpoint != nullptr ? checkpoint->tick : 0, level_);
     }
@@ -100,7 +94,7 @@ public:
     }
 
     void on_free(uint64_t ordinal, uint64_t tick, FreeKind kind, uint32_t) {
-        if (!table_.is_live(ordinal)) {
+        if (!table_.can_free(ordinal, kind)) {
             return;
         }
         const AllocationShape* shape = table_.shape(ordinal);
@@ -108,17 +102,19 @@ public:
             level_ -= shape->block_bytes;
             builder_.set_level(tick, level_);
         }
-        if (kind == FreeKind::kDeferred) {
-            table_.set_deferred(ordinal);
-        } else {
-            table_.remove(ordinal);
-        }
+        table_.free(ordinal, kind);
     }
 
     void on_unmatched_free(uint64_t) {}
     void on_rare(uint64_t, const RareEvent&) {}
 
 private:
+    void restore(const Checkpoint& checkpoint) {
+        table_.restore(checkpoint);
+        for (const BaselineBlock& block : checkpoint.blocks) {
+            level_ += !block.is_deferred && counts(block.shape) ? block.shape.block_bytes : 0;
+        }
+    }
     bool counts(const AllocationShape& shape) const {
         return !device_.has_value() || shape.device == *device_;
     }
