@@ -234,5 +234,10 @@ def print_named_reports(args: argparse.Namespace, name: str, options: Options) -
 def suggest(args: argparse.Namespace, command: str) -> None:
     """End a text report with the command to type next, away from piped output."""
     if not args.json:
-        sys.stdout.flush()
-        print(f"Next: peakline {command} {args.files[0]}", file=sys.stderr)
+        suggest_for(args.files[0], command)
+
+
+def suggest_for(path: str, command: str) -> None:
+    """Name the command to type next for one trace."""
+    sys.stdout.flush()
+    print(f"Next: peakline {command} {path}", file=sys.stderr)

@@ -49,5 +49,5 @@ def run(args: argparse.Namespace) -> int:
         unfinished.unlink(missing_ok=True)
     times = f"{raw / packed:.0f} times smaller" if raw > packed else "no smaller"
     print(f"Wrote {output} ({packed / 1e6:.1f} MB, {times}; zstd -d unpacks it, too)")
-    _common.suggest(argparse.Namespace(json=False, files=[str(output)]), "table")
+    _common.suggest_for(str(output), "table")
     return 0

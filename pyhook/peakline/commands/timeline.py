@@ -47,5 +47,5 @@ def run(args: argparse.Namespace) -> int:
         points = 1000 if args.json else max(20, min(_MAX_COLUMNS, columns))
     options: Options = {"top": points, "device": args.device or "all"}
     _common.print_named_reports(args, "timeline", options)
-    _common.suggest(args, "table --at SECONDS")
+    _common.suggest(args, "table")
     return 0

@@ -172,6 +172,17 @@ def test_tensors_are_filtered_by_size_and_bad_sizes_are_told():
     assert "'many' is not a size: 512, 64K, 1.5MiB" in bad.stderr
 
 
+@pytest.mark.parametrize(
+    "command",
+    ["table", "summary", "stats", "phases", "layers", "ops", "stages", "tensors", "timeline"],
+)
+def test_the_next_command_that_is_named_works_as_it_stands(command):
+    suggested = peakline(command, TRACE).stderr.splitlines()[-1]
+    assert suggested.startswith("Next: peakline ")
+    result = peakline(*suggested.removeprefix("Next: peakline ").split())
+    assert result.returncode == 0, result.stderr
+
+
 @pytest.mark.parametrize("command", ["layers", "ops", "stages", "tensors"])
 def test_views_of_calls_read_a_trace_without_modules(command):
     result = peakline(command, TRACE)
@@ -281,6 +292,7 @@ def test_a_packed_trace_gives_the_same_table(tmp_path):
     made = peakline("pack", TRACE, "-o", packed)
     assert made.returncode == 0, made.stderr
     assert made.stdout.startswith(f"Wrote {packed} (")
+    assert made.stderr == f"Next: peakline table {packed}\n"
     assert peakline("table", packed).stdout == peakline("table", TRACE).stdout
     assert packed.stat().st_size < TRACE.stat().st_size / 10
     again = peakline("pack", TRACE, "-o", packed)
