@@ -6,8 +6,6 @@
 #include "phases_report.h"
 #include "report/attribute/grouping.h"
 #include "report/attribute/phase_rules.h"
-#include "report/replay/choose_device.h"
-#include "report/replay/phase_replay.h"
 #include "report/replay/replay.h"
 #include "report/trace/trace_error.h"
 #include "report/views/table.h"
@@ -104,16 +102,9 @@ std::string make_phases(const TraceReader& reader,
                         const Progress& progress) {
     const Selection selection = parse_selection(options.selection);
     need_events(reader, "phases");
-    PhaseRequest request;
-    request.measure = selection.request.measure;
-    request.sum_devices = selection.request.device.kind == DeviceChoiceKind::kAll;
-    const PhaseResult result =
-        replay_phases(reader, make_phase_rules(reader.definitions()), std::move(request), progress);
-    const DeviceChoice choice = selection.request.device.kind == DeviceChoiceKind::kAll
-                                    ? DeviceChoice()
-                                    : selection.request.device;
-    const DeviceTotals chosen = choose_device(result.devices, choice, reader.name());
-    const PhasesReport report = {reader, selection, result, chosen, options.top};
+    const auto [phases, chosen] = replay_phases_of_device(
+        reader, make_phase_rules(reader.definitions()), selection.request, progress);
+    const PhasesReport report = {reader, selection, phases, chosen, options.top};
     return options.form == OutputForm::kJson ? phases_json(report) : phases_text(report);
 }
 

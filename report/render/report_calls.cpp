@@ -1,11 +1,9 @@
 // The reports that follow calls and single blocks: layers, ops, stages, tensors.
-#include <optional>
 #include <utility>
 
 #include "calls_report.h"
 #include "report.h"
 #include "report/attribute/call_rules.h"
-#include "report/replay/choose_device.h"
 #include "report/replay/replay.h"
 #include "report/trace/trace_error.h"
 #include "report/views/tensors.h"
@@ -31,16 +29,15 @@ std::string make_calls(const TraceReader& reader,
     const Selection selection = parse_selection(options.selection);
     need_events(reader, question.command);
     StackLookup stacks(reader.definitions(), selection.frames);
-    const bool is_sum = selection.request.device.kind == DeviceChoiceKind::kAll;
-    PhaseRequest phase_request;
-    phase_request.sum_devices = is_sum;
-    const PhaseResult phases =
-        replay_phases(reader, stacks.phase_rules(), std::move(phase_request), progress);
-    const DeviceChoice choice = is_sum ? DeviceChoice() : selection.request.device;
-    const DeviceTotals chosen = choose_device(phases.devices, choice, reader.name());
+    ReplayRequest asked;
+    asked.device = selection.request.device;
+    const auto [phases, chosen] =
+        replay_phases_of_device(reader, stacks.phase_rules(), asked, progress);
     const CallRules rules = make_call_rules(stacks, question.names);
     CallRequest request;
-    request.device = is_sum ? std::nullopt : std::optional(chosen.device);
+    if (asked.device.kind != DeviceChoiceKind::kAll) {
+        request.device = chosen.device;
+    }
     request.keeps_operators = question.keeps_operators;
     request.keeps_layers = question.keeps_layers;
     request.moments = stage_moments(phases.table);

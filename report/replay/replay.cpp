@@ -4,6 +4,7 @@
 #include <algorithm>
 #include <utility>
 
+#include "choose_device.h"
 #include "level_replay.h"
 #include "report/trace/trace_error.h"
 #include "summary_replay.h"
@@ -73,6 +74,19 @@ ReplayResult replay(const TraceReader& reader,
     if (request.detail == Detail::kBlocks && request.phase_rules != nullptr) {
         add_facts(reader, request, progress, &result);
     }
+    return result;
+}
+
+PhasesOfDevice replay_phases_of_device(const TraceReader& reader,
+                                       const PhaseRules& rules,
+                                       const ReplayRequest& request,
+                                       const Progress& progress) {
+    PhasesOfDevice result;
+    result.phases = replay_phases(reader, rules, phase_request(request), progress);
+    // The sum of all is the only entry.
+    const DeviceChoice choice =
+        request.device.kind == DeviceChoiceKind::kAll ? DeviceChoice() : request.device;
+    result.chosen = choose_device(result.phases.devices, choice, reader.name());
     return result;
 }
 

@@ -14,4 +14,16 @@ ReplayResult replay(const TraceReader& reader,
                     const ReplayRequest& request,
                     const Progress& progress = {});
 
+struct PhasesOfDevice {
+    PhaseResult phases;
+    DeviceTotals chosen;  // the device asked for, or the sum of all
+};
+
+// The phases of a trace and the device that `request` is about, in its measure. Throws TraceError
+// when the trace has other devices only.
+PhasesOfDevice replay_phases_of_device(const TraceReader& reader,
+                                       const PhaseRules& rules,
+                                       const ReplayRequest& request,
+                                       const Progress& progress = {});
+
 }  // namespace peakline::report
