@@ -20,6 +20,8 @@ using format::kSuperblockBytes;
 // made to cost time.
 constexpr uint64_t kBlankChunksLookedAt = 65536;
 
+enum class BlankChunks { kDamage, kNormal };
+
 std::string chunk_text(const ByteSource& source, uint64_t number) {
     return source.name() + ": chunk " + std::to_string(number);
 }
@@ -88,7 +90,7 @@ ChunkPlace place_of(const ByteSource& source,
 }  // namespace
 
 std::vector<ChunkPlace> index_chunks(const ByteSource& source,
-                                     BlankChunks blank_chunks,
+                                     const format::Superblock& superblock,
                                      Problems& problems) {
     std::vector<ChunkHeader> headers;
     std::vector<unsigned char> scratch;
@@ -114,6 +116,8 @@ std::vector<ChunkPlace> index_chunks(const ByteSource& source,
             break;
         }
     }
+    const bool is_recycled = (superblock.incompat_flags & format::kChunksRecycled) != 0;
+    const BlankChunks blank_chunks = is_recycled ? BlankChunks::kNormal : BlankChunks::kDamage;
     std::vector<ChunkPlace> places;
     places.reserve(used_count);
     for (uint64_t number = 0; number < used_count; ++number) {

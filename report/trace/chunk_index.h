@@ -28,9 +28,8 @@ struct ChunkPlace {
 
 // One entry for every chunk up to the last used one, in file order. In a file whose chunks are
 // recycled a blank one among the others is nothing to tell of.
-enum class BlankChunks { kDamage, kNormal };
 std::vector<ChunkPlace> index_chunks(const ByteSource& source,
-                                     BlankChunks blank_chunks,
+                                     const format::Superblock& superblock,
                                      Problems& problems);
 
 enum class ChunkState { kWhole, kChecksumDiffers };

@@ -10,7 +10,9 @@
 
 #include <zstd.h>
 
+#include "chunk_index.h"
 #include "packed_file.h"
+#include "superblock.h"
 #include "trace_error.h"
 
 namespace peakline::report {
@@ -57,16 +59,14 @@ private:
 };
 
 // Up to the last chunk that was used.
-uint64_t used_bytes(const TraceReader& reader) {
-    uint64_t chunks = 0;
-    for (const ChunkPlace& place : reader.chunks()) {
-        chunks = std::max(chunks, place.number + 1);
-    }
-    // A bounded trace without a whole checkpoint shows no chunks; keep all of it.
-    return reader.chunks().empty()
-               ? reader.size_bytes()
-               : std::min(reader.size_bytes(),
-                          format::kSuperblockBytes + chunks * format::kChunkBytes);
+uint64_t used_bytes(const ByteSource& source) {
+    Problems untold;  // the packed trace has them, too
+    const format::Superblock superblock = read_superblock(source, untold);
+    const size_t chunk_count = index_chunks(source, superblock, untold).size();
+    return chunk_count == 0
+               ? source.size_bytes()
+               : std::min(source.size_bytes(),
+                          format::kSuperblockBytes + chunk_count * format::kChunkBytes);
 }
 
 }  // namespace
@@ -75,8 +75,8 @@ PackedSizes pack_trace(const std::string& path,
                        const std::string& packed_path,
                        int level,
                        const Progress& progress) {
-    const uint64_t end = used_bytes(TraceReader::open_file(path));
     const ByteSource source = ByteSource::open_file(path);
+    const uint64_t end = used_bytes(source);
     const std::unique_ptr<ZSTD_CCtx, size_t (*)(ZSTD_CCtx*)> context(ZSTD_createCCtx(),
                                                                      ZSTD_freeCCtx);
     ZSTD_CCtx_setParameter(context.get(), ZSTD_c_compressionLevel, level);

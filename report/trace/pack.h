@@ -4,7 +4,7 @@
 #include <functional>
 #include <string>
 
-#include "reader.h"
+#include "event_stream.h"
 
 namespace peakline::report {
 

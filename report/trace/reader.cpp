@@ -11,8 +11,7 @@ namespace peakline::report {
 TraceReader::TraceReader(ByteSource source)
     : source_(std::move(source)),
       superblock_(read_superblock(source_, problems_)),
-      chunks_(index_chunks(
-          source_, is_bounded() ? BlankChunks::kNormal : BlankChunks::kDamage, problems_)),
+      chunks_(index_chunks(source_, superblock_, problems_)),
       definitions_(read_definitions(source_, chunks_, problems_)) {
     if (!is_bounded()) {
         summary_ = read_summary(source_, chunks_, definitions_, problems_);
