@@ -77,13 +77,7 @@ std::vector<std::string> places(const report::Definitions& definitions) {
 
 TEST_CASE("a lost chunk of a real recording gives no wrong name", "[record]") {
     const TemporaryFile file;
-    auto recorder = std::make_unique<Recorder>();
-    REQUIRE(recorder->init(nullptr));
-    Recorder::TraceOptions options = {};
-    options.path = file.path();
-    options.exists = record::FileTarget::Exists::kReplace;
-    REQUIRE(recorder->open_trace(options) == 0);
-    recorder->start_tracing();
+    const auto recorder = start_recording(file.path());
     record::StackTable& table = recorder->table();
     for (uint32_t i = 1; i <= 20000; ++i) {
         const std::string name = "some/where/file" + std::to_string(i) + ".py";

@@ -1,8 +1,6 @@
 // File systems that cannot do what the trace file asks for: no fallocate, a quota, no shared
 // mappings. The two functions of libc are replaced for this program; a test sets what they refuse.
-#include <atomic>
 #include <cerrno>
-#include <cstdarg>
 
 #include <fcntl.h>
 #include <sys/mman.h>
@@ -61,15 +59,10 @@ public:
 // Allocates two million blocks, all of them live: about 12 MB of events.
 struct Recording {
     TemporaryFile file;
-    std::unique_ptr<Recorder> recorder = std::make_unique<Recorder>();
-    int error = 0;
+    std::unique_ptr<Recorder> recorder = new_recorder();
+    int error = open_trace(*recorder, file.path());
 
     Recording() {
-        REQUIRE(recorder->init(nullptr));
-        Recorder::TraceOptions options = {};
-        options.path = file.path();
-        options.exists = record::FileTarget::Exists::kReplace;
-        error = recorder->open_trace(options);
         recorder->start_tracing();
         for (uint64_t i = 1; i <= kBlocks; ++i) {
             recorder->record_alloc(AllocEvent{i * 4096, kBlockBytes, kBlockBytes, 0, 0, 0},

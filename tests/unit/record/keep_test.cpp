@@ -126,14 +126,7 @@ TEST_CASE("a moment before what is kept is refused with the moment it begins", "
 
 TEST_CASE("a bounded recording of many live blocks writes checkpoints in parts", "[record][keep]") {
     const TemporaryFile file;
-    auto recorder = std::make_unique<Recorder>();
-    REQUIRE(recorder->init(nullptr));
-    Recorder::TraceOptions options = {};
-    options.path = file.path();
-    options.exists = record::FileTarget::Exists::kReplace;
-    options.keep = {Keep::Kind::kPeak, 0};
-    REQUIRE(recorder->open_trace(options) == 0);
-    recorder->start_tracing();
+    const auto recorder = start_recording(file.path(), {Keep::Kind::kPeak, 0});
     const uint32_t context = recorder->table().intern_context(record::Context{0, 0, 0, 0, 0, 0});
     constexpr uint64_t kBlocks = 300'000;
     for (uint64_t i = 1; i <= kBlocks; ++i) {

@@ -52,6 +52,29 @@ private:
     char path_[64] = "/tmp/peakline-round-trip-XXXXXX";
 };
 
+inline std::unique_ptr<Recorder> new_recorder() {
+    auto recorder = std::make_unique<Recorder>();
+    REQUIRE(recorder->init(nullptr));
+    return recorder;
+}
+
+// Opens a recording to a new file in the place of any there; 0 or an errno.
+inline int open_trace(Recorder& recorder, const char* path, record::Keep keep = {}) {
+    Recorder::TraceOptions options = {};
+    options.path = path;
+    options.exists = record::FileTarget::Exists::kReplace;
+    options.keep = keep;
+    return recorder.open_trace(options);
+}
+
+// A recorder of its own that records to `path`.
+inline std::unique_ptr<Recorder> start_recording(const char* path, record::Keep keep = {}) {
+    auto recorder = new_recorder();
+    REQUIRE(open_trace(*recorder, path, keep) == 0);
+    recorder->start_tracing();
+    return recorder;
+}
+
 // One device in one measure, by brute force.
 struct View {
     uint64_t level = 0;
@@ -65,8 +88,7 @@ struct View {
 // Drives a recorder at random and keeps the model.
 class RandomProgram {
 public:
-    explicit RandomProgram(uint32_t seed) : random_(seed), recorder_(std::make_unique<Recorder>()) {
-        REQUIRE(recorder_->init(nullptr));
+    explicit RandomProgram(uint32_t seed) : random_(seed), recorder_(new_recorder()) {
         contexts_.push_back(recorder_->untraced_context());
         for (uint32_t i = 1; i <= 6; ++i) {
             contexts_.push_back(new_context(i));
@@ -87,11 +109,7 @@ public:
     void use_phases() { uses_phases_ = true; }
 
     void open(const char* path, record::Keep keep = {}) {
-        Recorder::TraceOptions options = {};
-        options.keep = keep;
-        options.path = path;
-        options.exists = record::FileTarget::Exists::kReplace;
-        REQUIRE(recorder_->open_trace(options) == 0);
+        REQUIRE(open_trace(*recorder_, path, keep) == 0);
         for (auto& views : views_) {
             for (View& view : views) {
                 view.found = false;

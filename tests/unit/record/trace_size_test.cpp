@@ -19,16 +19,7 @@ struct EventBytes {
 
 struct Recording {
     TemporaryFile file;
-    std::unique_ptr<Recorder> recorder = std::make_unique<Recorder>();
-
-    Recording() {
-        REQUIRE(recorder->init(nullptr));
-        Recorder::TraceOptions options = {};
-        options.path = file.path();
-        options.exists = record::FileTarget::Exists::kReplace;
-        REQUIRE(recorder->open_trace(options) == 0);
-        recorder->start_tracing();
-    }
+    std::unique_ptr<Recorder> recorder = start_recording(file.path());
 
     uint32_t context(uint32_t number) {
         const std::string name = "operator" + std::to_string(number);
