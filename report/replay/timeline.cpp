@@ -141,14 +141,6 @@ std::vector<const ChunkPlace*> event_chunks(const TraceReader& reader) {
     return places;
 }
 
-struct NoVisitor {
-    void on_alloc_class(uint64_t, uint64_t, uint32_t, uint64_t) {}
-    void on_alloc_inline(uint64_t, uint64_t, const AllocationShape&, uint64_t) {}
-    void on_free(uint64_t, uint64_t, FreeKind, uint32_t) {}
-    void on_unmatched_free(uint64_t) {}
-    void on_rare(uint64_t, const RareEvent&) {}
-};
-
 }  // namespace
 
 Timeline make_timeline(const TraceReader& reader,
@@ -162,12 +154,9 @@ Timeline make_timeline(const TraceReader& reader,
     const uint64_t begin = places.front()->header.first_tick;
     point_count = std::max<uint64_t>(point_count, 1);
     if (device.has_value() || places.size() < kChunksPerPoint * point_count) {
-        // Where it ends only the events tell.
-        NoVisitor nobody;
-        const EventTotals totals = reader.read_events(nobody);
-        TimelineBuilder builder(begin, std::max(begin, totals.last_tick), point_count);
+        TimelineBuilder builder(begin, std::max(begin, reader.last_tick()), point_count);
         TimelineVisitor visitor(reader, device, builder);
-        reader.read_events(visitor, progress);
+        const EventTotals totals = reader.read_events(visitor, progress);
         Timeline timeline = builder.finish();
         timeline.skipped_chunk_count = totals.skipped_chunk_count;
         return timeline;

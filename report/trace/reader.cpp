@@ -7,6 +7,17 @@
 #include <utility>
 
 namespace peakline::report {
+namespace {
+
+struct NoVisitor {
+    void on_alloc_class(uint64_t, uint64_t, uint32_t, uint64_t) {}
+    void on_alloc_inline(uint64_t, uint64_t, const AllocationShape&, uint64_t) {}
+    void on_free(uint64_t, uint64_t, FreeKind, uint32_t) {}
+    void on_unmatched_free(uint64_t) {}
+    void on_rare(uint64_t, const RareEvent&) {}
+};
+
+}  // namespace
 
 TraceReader::TraceReader(ByteSource source)
     : source_(std::move(source)),
@@ -42,6 +53,23 @@ bool TraceReader::has_events() const {
 uint64_t TraceReader::max_alloc_count() const {
     const uint64_t baseline = checkpoint_.has_value() ? checkpoint_->blocks.size() : 0;
     return chunks_.size() * kMaxAllocsInChunk + baseline;
+}
+
+// Ticks never fall: the last chunk that can be decoded has the last one.
+uint64_t TraceReader::last_tick() const {
+    std::vector<unsigned char> scratch;
+    for (auto place = chunks_.rbegin(); place != chunks_.rend(); ++place) {
+        std::span<const unsigned char> payload;
+        if (place->is(format::ChunkType::kEvents) &&
+            read_payload(source_, *place, place->number, scratch, &payload) == ChunkState::kWhole) {
+            StreamPosition position;
+            position.tick = place->header.first_tick;
+            NoVisitor nobody;
+            EventDecoder<NoVisitor>(nobody, position).decode(payload);
+            return position.tick;
+        }
+    }
+    return 0;
 }
 
 }  // namespace peakline::report

@@ -40,6 +40,8 @@ public:
     bool has_events() const;
     // Allocations that the EVENTS chunks can hold at most.
     uint64_t max_alloc_count() const;
+    // The time of the last event; 0 without events. Reads the last EVENTS chunk only.
+    uint64_t last_tick() const;
     double seconds(uint64_t ticks) const {
         return static_cast<double>(ticks) * superblock_.tick_ns * 1e-9;
     }

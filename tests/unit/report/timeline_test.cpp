@@ -18,13 +18,7 @@ struct Written {
 
 // Levels that rise and fall by a lot, over about 20 chunks and two devices.
 void write_waves(Written& written) {
-    auto recorder = std::make_unique<Recorder>();
-    REQUIRE(recorder->init(nullptr));
-    Recorder::TraceOptions options = {};
-    options.path = written.file.path();
-    options.exists = record::FileTarget::Exists::kReplace;
-    REQUIRE(recorder->open_trace(options) == 0);
-    recorder->start_tracing();
+    const auto recorder = start_recording(written.file.path());
     std::mt19937_64 random(3);
     std::vector<std::pair<uint64_t, uint64_t>> live;
     uint64_t level = 0;
@@ -100,6 +94,36 @@ TEST_CASE("a timeline of one device counts that device", "[record]") {
     CHECK(first.end_bytes + second.end_bytes == written.last_bytes);
     CHECK(first.peak_bytes < written.peak_bytes);
     CHECK(report::make_timeline(reader, 7, 100).peak_bytes == 0);
+}
+
+struct NoVisitor {
+    void on_alloc_class(uint64_t, uint64_t, uint32_t, uint64_t) {}
+    void on_alloc_inline(uint64_t, uint64_t, const report::AllocationShape&, uint64_t) {}
+    void on_free(uint64_t, uint64_t, report::FreeKind, uint32_t) {}
+    void on_unmatched_free(uint64_t) {}
+    void on_rare(uint64_t, const report::RareEvent&) {}
+};
+
+TEST_CASE("the last tick is the one a pass over all events ends with", "[record]") {
+    Written written;
+    write_waves(written);
+    Bytes bytes = written.file.bytes();
+    uint64_t last_tick = UINT64_MAX;
+    // Whole, then without the last chunk of events, then without the one before it, too.
+    for (int lost_chunks = 0; lost_chunks < 3; ++lost_chunks) {
+        const auto reader = report::TraceReader::from_memory("waves", bytes);
+        NoVisitor nobody;
+        const report::EventTotals totals = reader.read_events(nobody);
+        CHECK(totals.skipped_chunk_count == static_cast<uint64_t>(lost_chunks));
+        CHECK(reader.last_tick() == totals.last_tick);
+        CHECK(totals.last_tick < last_tick);
+        last_tick = totals.last_tick;
+        size_t last = reader.chunks().size() - 1 - static_cast<size_t>(lost_chunks);
+        while (!reader.chunks()[last].is(format::ChunkType::kEvents)) {
+            --last;
+        }
+        bytes[TraceBuilder::chunk_offset(last) + sizeof(format::ChunkHeader) + 9] ^= 0x40;
+    }
 }
 
 struct Levels {
