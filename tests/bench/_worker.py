@@ -15,7 +15,7 @@ import torch
 PAIRS = 4000
 THREADS = 4
 # Of one turn: other processes have had the caches before it.
-WARM_STEPS, STEPS = int(os.environ.get("WW", "2")), 6
+WARM_STEPS, STEPS = 2, 6
 STEP_MODELS = ("gpt2", "resnet50", "llama")
 
 # Of all threads of the process: what other processes do meanwhile does not count. On a real GPU
