@@ -9,6 +9,7 @@
 
 #include <xxhash.h>
 
+#include "loader_counts.h"
 #include "module_map.h"
 #include "native_check.h"
 
@@ -81,6 +82,17 @@ Frames walk_by_libunwind(const Registers& start, NativeThread& thread, void** fr
     return {count, is_cut ? WalkResult::kTruncated : WalkResult::kComplete};
 }
 
+// A library was added, or it is not known whether.
+[[gnu::noinline]] void ask_loader_if_due_slow(NativeThread& thread) {
+    const uint64_t added = libraries_added();
+    thread.libraries_added = added != kUnknownLibraries ? added : kNeverAsked;
+    if (added == kUnknownLibraries && --thread.captures_to_loader_check != 0) {
+        return;
+    }
+    thread.captures_to_loader_check = kCapturesPerLoaderCheck;
+    refresh_code_epoch_slow();
+}
+
 // Marks the thread as inside a capture, for signal handlers that come here.
 class CaptureScope {
 public:
@@ -105,9 +117,8 @@ public:
         : start_(start), table_(table), thread_(thread), frames_(frames) {}
 
     uint32_t node(uint32_t* flags) {
-        if (--thread_.captures_to_loader_check == 0) {
-            thread_.captures_to_loader_check = kCapturesPerLoaderCheck;
-            refresh_code_epoch_slow();
+        if (libraries_added() != thread_.libraries_added) {
+            ask_loader_if_due_slow(thread_);
         }
         for (int attempt = 0; attempt < kMaxAttempts; ++attempt) {
             epoch_ = code_epoch();
@@ -116,7 +127,9 @@ public:
             }
             // See Note [Code that changes] in unwind_rules.h. The memo's hashes stay right: they
             // only choose a set.
-            epoch_ = refresh_code_epoch_slow();
+            if (!are_libraries_removed(epoch_)) {
+                epoch_ = refresh_code_epoch_slow();
+            }
             const Frames walked = walk();
             if (walked.result != WalkResult::kCodeChanged) {
                 if (const uint32_t node = find_or_intern(walked, flags); node != 0) {
@@ -234,6 +247,7 @@ bool init_native_stacks() {
         return false;
     }
     unw_set_caching_policy(unw_local_addr_space, UNW_CACHE_PER_THREAD);
+    find_loader_words_slow();
     refresh_code_epoch_slow();
     g_cache = cache;
     return true;

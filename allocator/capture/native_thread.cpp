@@ -99,6 +99,7 @@ NativeThread* native_thread_slow() {
     thread->bounds = find_bounds();
     thread->is_capturing = false;
     thread->captures_to_loader_check = kCapturesPerLoaderCheck;
+    thread->libraries_added = kNeverAsked;
     thread->counts = NativeCounts{};
     g_native_thread = thread;
     pthread_setspecific(g_exit_key, thread);

@@ -15,6 +15,8 @@ namespace peakline::capture {
 inline constexpr size_t kMemoSets = 512;
 inline constexpr size_t kOwnFramesRoom = 16;  // ours below the start, in libunwind's answer
 
+inline constexpr uint64_t kNeverAsked = ~uint64_t{0};
+
 // How this thread's captures were answered; for tests and measurements.
 struct NativeCounts {
     uint64_t memo_hits = 0;
@@ -27,6 +29,7 @@ struct NativeThread {
     // A signal handler that captures while this thread is in here gets no stack.
     bool is_capturing = false;
     uint32_t captures_to_loader_check = kCapturesPerLoaderCheck;
+    uint64_t libraries_added = kNeverAsked;  // when this thread asked the loader last
     NativeCounts counts;
     StackMemo memo;
     bool has_memo = false;

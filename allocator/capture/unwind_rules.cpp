@@ -2,6 +2,7 @@
 
 #include <link.h>
 
+#include "loader_counts.h"
 #include "loader_walk.h"
 
 namespace peakline::capture {
@@ -16,6 +17,7 @@ struct LoaderAnswer {
 
 int read_unload_count(dl_phdr_info* info, size_t, void* data) {
     static_cast<LoaderAnswer*>(data)->unload_count = info->dlpi_subs;
+    confirm_loader_words(info->dlpi_adds, info->dlpi_subs);
     return 1;
 }
 

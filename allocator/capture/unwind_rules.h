@@ -3,19 +3,29 @@
 //
 // Note [Code that changes]
 // A rule, a memoised stack and the module of a frame hold as long as the code stays loaded. When
-// a library is unloaded and another is mapped at the same place, all three may be wrong. Whether
-// anything was unloaded is known from dl_iterate_phdr (dlpi_subs), which takes the loader's list
-// lock: 15 ns alone, 150 ns when two threads ask, besides two system calls that hold signals back
-// (loader_walk.h). So it is asked before every walk, which costs
-// far more, and every kCapturesPerLoaderCheck captures of a thread that the memo answers.
-// The count (code_epoch) is part of every rule's key, of every memo entry and of the stack's
-// hash, so a change empties all three at once. The code on this thread's own stack cannot be
-// unloaded during its walk.
-// What remains: for less than kCapturesPerLoaderCheck captures of a thread after an unload, a
-// stack through the new library is taken for an old one when all its return addresses, and the
-// stack addresses they lie at, are those of the old one. Code outside the loader's libraries
-// (generated at run time) may change without any count: it has no rules and is always left to
-// libunwind.
+// a library is unloaded and another is mapped at the same place, all three may be wrong. How many
+// were unloaded is known from dl_iterate_phdr (dlpi_subs). That count (code_epoch) is part of
+// every rule's key, of every memo entry and of the stack's hash, so a change empties all three at
+// once. The code on this thread's own stack cannot be unloaded during its walk.
+//
+// When to ask: dl_iterate_phdr takes the loader's list lock, 15 ns alone, 150 ns when two threads
+// ask, besides two system calls that hold signals back (loader_walk.h). How many libraries were
+// ever added stands in a word of the loader (loader_counts.h), which every capture reads: code of a
+// new library cannot run before it is counted, so the first capture below it asks. Before a walk,
+// the number of those removed is read as well. Why not a hook of dlclose: libraries loaded later
+// import it anew, and libc unloads its own modules (iconv, name services) and half-loaded
+// libraries without it.
+//
+// The words belong to no public interface. They are believed where they are the only ones of the
+// loader's data that dl_iterate_phdr confirms, and are compared with it again at every change.
+// Where they cannot be found, and while libraries live in other namespaces (dlmopen), it is asked
+// before every walk, which costs far more, and every kCapturesPerLoaderCheck captures of a
+// thread that the memo answers. There, for less than that many captures after an unload, a stack
+// through a new library may be taken for an old one, when all its return addresses, and the stack
+// addresses they lie at, are those of the old one. Code outside the loader's libraries (generated
+// at run time) may change without any count: it has no rules and is always left to libunwind. Only
+// at the place of an unloaded library, before the next one is loaded, could its stack be taken for
+// the library's, under the same condition.
 #pragma once
 
 #include <atomic>

@@ -4,8 +4,8 @@
 // record. steady_test; exit code 1 when anything was counted.
 //
 // "Steady": every stack, context and shape was seen before, and the open chunk has room. A new
-// chunk (every 256 KiB, some 40,000 events) takes a few system calls; so does the check, every
-// some thousand captures of a thread, that no library was unloaded.
+// chunk (every 256 KiB, some 40,000 events) takes a few system calls; so does the check that no
+// library was unloaded, where the loader's counts are unknown, every thousand captures of a thread.
 #include <atomic>
 #include <cerrno>
 #include <csignal>

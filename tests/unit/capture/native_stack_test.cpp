@@ -202,15 +202,16 @@ _Unwind_Reason_Code keep_address(_Unwind_Context* context, void* argument) {
 }
 
 // A library with one function, whose frame has `frame_bytes`; the code is of one length.
-std::string build_library(const std::filesystem::path& folder, int frame_bytes) {
-    const std::string name = (folder / ("frame" + std::to_string(frame_bytes))).string();
+std::string build_library(const std::filesystem::path& folder, int frame_bytes, int result = 1) {
+    const std::string name =
+        (folder / ("frame" + std::to_string(frame_bytes) + "_" + std::to_string(result))).string();
     std::ofstream(name + ".cpp")
         << "extern \"C\" int pass_on(void (*leaf)(void*), void* argument) {"
         << "char memory[" << frame_bytes << "];"
         << "asm volatile(\"\" : : \"r\"(memory) : \"memory\");"
         << "leaf(argument);"
         << "asm volatile(\"\" : : \"r\"(memory) : \"memory\");"
-        << "return 1; }";
+        << "return " << result << "; }";
     const std::string command =
         "g++ -O2 -fPIC -shared -fno-stack-protector -fcf-protection=none "
         "-fno-stack-clash-protection -o " +
@@ -266,6 +267,54 @@ TEST_CASE("a library at the place of an unloaded one gives its own frames", "[ca
         CHECK(at_once.captured.node != last_node);
         last_node = at_once.captured.node;
     }
+    std::filesystem::remove_all(folder);
+}
+
+namespace {
+
+[[gnu::noinline]] void capture_only(void* argument) {
+    *static_cast<Captured*>(argument) = capture_here();
+}
+
+// The place of the library's function, and the last of `times` captures below it.
+[[gnu::noinline]] void* capture_below(const std::string& library, int times, Captured& captured) {
+    void* handle = dlopen(library.c_str(), RTLD_NOW | RTLD_LOCAL);
+    REQUIRE(handle != nullptr);
+    void* function = dlsym(handle, "pass_on");
+    for (int i = 0; i < times; ++i) {
+        reinterpret_cast<PassOn>(function)(capture_only, &captured);
+    }
+    dlclose(handle);
+    return function;
+}
+
+}  // namespace
+
+TEST_CASE("the first capture below a library sees it, whatever was at its place", "[capture]") {
+    table();
+    const auto folder =
+        std::filesystem::temp_directory_path() / ("peakline_place_" + std::to_string(getpid()));
+    std::filesystem::create_directories(folder);
+    // Return addresses and stack addresses are equal: only the loader can tell them apart.
+    const std::string twins[] = {build_library(folder, 1000, 1), build_library(folder, 1000, 2)};
+    if (twins[0].empty() || twins[1].empty()) {
+        WARN("skipped: g++ cannot build a library here");
+        return;
+    }
+    Captured captured;
+    void* const place = capture_below(twins[0], 40, captured);
+    const uint64_t memo_hits = native_thread()->counts.memo_hits;
+    for (int round = 0; round < 20; ++round) {
+        const uint32_t node_of_other = captured.node;
+        if (capture_below(twins[(round + 1) % 2], 1, captured) != place) {
+            WARN("skipped: the loader chose another place");
+            break;
+        }
+        CHECK(captured.node != 0);
+        CHECK(captured.flags == 0);
+        CHECK(captured.node != node_of_other);
+    }
+    CHECK(memo_hits > 30);  // a stack through a library is memoised while nothing changes
     std::filesystem::remove_all(folder);
 }
 
