@@ -22,8 +22,8 @@ uint32_t intern(const char* text) {
 
 extern "C" {
 
-PEAKLINE_EXPORT void peakline_watch_methods(uint64_t first_code, uint64_t second_code) {
-    object_side().watch_methods(first_code, second_code);
+PEAKLINE_EXPORT void peakline_watch_methods(const uint64_t* codes, size_t count) {
+    object_side().watch_methods(codes, count);
 }
 
 PEAKLINE_EXPORT uint64_t peakline_own_instance() {
@@ -40,6 +40,10 @@ PEAKLINE_EXPORT uint32_t peakline_name_instance(uint64_t address,
         table.tell_instance({id, intern(class_name), intern(root), intern(path)});
     }
     return id;
+}
+
+PEAKLINE_EXPORT int32_t peakline_knows_instance(uint64_t address) {
+    return object_side().knows_instance(address) ? 1 : 0;
 }
 
 PEAKLINE_EXPORT void peakline_instance_died(uint64_t address) {

@@ -70,13 +70,17 @@ struct PeaklineStatus {
 void peakline_status(PeaklineStatus* status);
 // What the objects of the program tell: see pyhook/instances.h and pyhook/safe_point.h. Call all
 // of these with the GIL held.
-void peakline_watch_methods(uint64_t first_code, uint64_t second_code);
+// Instead of those watched before; at most kPeaklineMaxWatched, the others are not.
+enum : size_t { kPeaklineMaxWatched = 8 };
+void peakline_watch_methods(const uint64_t* codes, size_t count);
 uint64_t peakline_own_instance();
 // Names the object at this address; null: not known. Returns its id, 0 when there is no room.
 uint32_t peakline_name_instance(uint64_t address,
                                 const char* class_name,
                                 const char* root,
                                 const char* path);
+// Whether a stack has shown the object at this address, or it has a name.
+int32_t peakline_knows_instance(uint64_t address);
 void peakline_instance_died(uint64_t address);
 // kind: peakline::format::TensorKind. Returns the id of this tensor.
 uint32_t peakline_define_tensor(uint32_t kind,

@@ -43,6 +43,15 @@ bool is_shim(const void* frame) {
     return false;
 }
 
+__attribute__((noinline, cold)) bool is_watched(uint64_t code) {
+    for (const std::atomic<uint64_t>& watched : g_watched_methods.codes) {
+        if (code != 0 && watched.load(std::memory_order_relaxed) == code) {
+            return true;
+        }
+    }
+    return false;
+}
+
 // Follows the frames of this thread and gives each entry to `sink`, at most `capacity` frames.
 // Returns whether there were more.
 template <const PythonLayout& kLayout, class Sink>
@@ -51,8 +60,7 @@ inline bool follow(ThreadStateGetter getter, size_t capacity, Sink& sink) {
     if (thread == nullptr) {
         return false;
     }
-    const uint64_t first = g_watched_methods.codes[0].load(std::memory_order_relaxed);
-    const uint64_t second = g_watched_methods.codes[1].load(std::memory_order_relaxed);
+    const uint64_t places = g_watched_methods.places.load(std::memory_order_relaxed);
     for (const void* frame = top_frame<kLayout>(thread); frame != nullptr;
          frame = read_at<const void*>(frame, kLayout.frame_previous)) {
         if (is_shim<kLayout>(frame)) {
@@ -63,7 +71,7 @@ inline bool follow(ThreadStateGetter getter, size_t capacity, Sink& sink) {
         }
         const RawFrame raw = read_frame<kLayout>(frame);
         sink.put(raw);
-        if (__builtin_expect(raw.code == first || raw.code == second, 0)) {
+        if (__builtin_expect(places >> watched_place(raw.code) & 1U, 0) && is_watched(raw.code)) {
             sink.put({kInstanceMark, read_first_local<kLayout>(frame)});
         }
     }
@@ -121,7 +129,7 @@ void init_hash_keys() {
     }
 }
 
-constinit WatchedMethods g_watched_methods{kNoMethod, kNoMethod};
+constinit WatchedMethods g_watched_methods{};
 
 Walkers walkers_for(const PythonLayout& layout) {
     switch (layout.minor) {

@@ -20,23 +20,30 @@ static_assert(sizeof(RawFrame) == 16);
 
 // Note [Instances in stacks]
 // All layers of a model run the same lines: which module runs is told by the first local variable
-// of Module._wrapped_call_impl, `self`. So after a frame of a watched method the walk writes one
-// more entry: code kInstanceMark (no code object has this address), position the object's address.
-// It is hashed like a frame. The frame owns the object, so it lives as long as the frame runs.
+// of Module._wrapped_call_impl, `self`; which operator by that of OpOverload.__call__. So after a
+// frame of a watched method the walk writes one more entry: code kInstanceMark (no code object has
+// this address), position the object's address. It is hashed like a frame. The frame owns the
+// object, so it lives as long as the frame runs.
 inline constexpr uint64_t kInstanceMark = 1;
 // The outermost frames of deeper stacks are cut off.
 inline constexpr size_t kMaxFrames = 1024;
 // Entries that may stand beyond the capacity given to a walk.
 inline constexpr size_t kWalkSlack = 1;
 
-// The methods whose first local variable is part of a stack. kNoMethod is no address of code, and
-// not 0, which a frame without code would match.
-inline constexpr uint64_t kNoMethod = ~uint64_t{0};
+// The methods whose first local variable is part of a stack.
+inline constexpr size_t kMaxWatchedMethods = 8;
 struct WatchedMethods {
-    // relaxed: set under the GIL before the methods run with anything to tell.
-    std::atomic<uint64_t> codes[2];
+    // The bit watched_place(code) of each: one test tells nearly every other frame from them.
+    // relaxed, all: set under the GIL before the methods run with anything to tell.
+    std::atomic<uint64_t> places;
+    std::atomic<uint64_t> codes[kMaxWatchedMethods];  // 0: none
 };
 extern WatchedMethods g_watched_methods;
+
+// Code objects are some hundred bytes large and lie at multiples of 16.
+inline unsigned watched_place(uint64_t code) {
+    return static_cast<unsigned>(code >> 4U) % 64U;
+}
 
 // Note [Walking without the GIL]
 // A thread pushes and pops its own frames, and it is here now, so its chain cannot change while

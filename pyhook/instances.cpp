@@ -64,6 +64,11 @@ uint32_t InstanceTable::intern_slow(uint64_t address, record::StackTable& table)
     return id;
 }
 
+bool InstanceTable::knows(uint64_t address) {
+    const record::LockGuard guard(lock_);
+    return entries_.capacity() != 0 && find(address)->id != 0;
+}
+
 void InstanceTable::died(uint64_t address) {
     const record::LockGuard guard(lock_);
     if (entries_.capacity() == 0) {

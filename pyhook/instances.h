@@ -1,6 +1,6 @@
-// The modules seen in stacks, by address, and their ids in the trace. An address may serve a second
-// module when the first has died: whoever knows of the death (torch_objects/ holds weak
-// references) tells it, and the next stacks get a new id. See Note [Instances in stacks].
+// The modules and operators seen in stacks, by address, and their ids in the trace. An address may
+// serve a second object when the first has died: whoever knows of the death (torch_objects/ holds
+// weak references) tells it, and the next stacks get a new id. See Note [Instances in stacks].
 // Slow path of a capture. Own leaf lock, mapped memory, never destroyed.
 #pragma once
 
@@ -23,6 +23,9 @@ public:
     // The id of the object at this address, which a frame of this thread (or the GIL) keeps alive.
     // A new one is told to `table` with the name of its class. 0: no room.
     uint32_t intern_slow(uint64_t address, record::StackTable& table);
+
+    // Whether the object at this address has an id.
+    bool knows(uint64_t address);
 
     // Whether an object was seen for the first time since the last call.
     bool take_news() {

@@ -166,14 +166,17 @@ uint64_t address_of(PyObject* object) {
     return reinterpret_cast<uint64_t>(object);
 }
 
-PyObject* watch_methods(PyObject*, PyObject* arguments) {
-    PyObject* first = nullptr;
-    PyObject* second = nullptr;
-    if (!PyArg_ParseTuple(arguments, "OO", &first, &second)) {
+PyObject* watch_methods(PyObject*, PyObject* codes) {
+    uint64_t addresses[kPeaklineMaxWatched];
+    const Py_ssize_t count = PyTuple_Size(codes);  // -1 with an error: of a METH_VARARGS never
+    if (count < 0 || static_cast<size_t>(count) > kPeaklineMaxWatched) {
+        PyErr_SetString(PyExc_ValueError, "so many methods cannot be watched");
         return nullptr;
     }
-    peakline_watch_methods(first == Py_None ? 0 : address_of(first),
-                           second == Py_None ? 0 : address_of(second));
+    for (Py_ssize_t i = 0; i < count; ++i) {
+        addresses[i] = address_of(PyTuple_GetItem(codes, i));
+    }
+    peakline_watch_methods(addresses, static_cast<size_t>(count));
     Py_RETURN_NONE;
 }
 
@@ -191,6 +194,10 @@ PyObject* name_instance(PyObject*, PyObject* arguments) {
     }
     return PyLong_FromUnsignedLong(
         peakline_name_instance(address_of(object), class_name, root, path));
+}
+
+PyObject* knows_instance(PyObject*, PyObject* object) {
+    return PyBool_FromLong(peakline_knows_instance(address_of(object)));
 }
 
 PyObject* instance_died(PyObject*, PyObject* address) {
@@ -292,9 +299,10 @@ PyMethodDef kMethods[] = {
     {"summary_trace", summary_trace, METH_NOARGS, "A trace with the live sets at peak and now."},
     {"status", status, METH_NOARGS, "Counters and state of the recorder."},
     {"device_bytes", device_bytes, METH_VARARGS, "Bytes of a device (device, measure, peak)."},
-    {"watch_methods", watch_methods, METH_VARARGS, "Stacks tell `self` of two code objects."},
+    {"watch_methods", watch_methods, METH_VARARGS, "Stacks tell `self` of these code objects."},
     {"own_instance", own_instance, METH_NOARGS, "Address of the innermost watched `self`."},
     {"name_instance", name_instance, METH_VARARGS, "Name an object (object, class, root, path)."},
+    {"knows_instance", knows_instance, METH_O, "Whether a stack has shown this object."},
     {"instance_died", instance_died, METH_O, "The object at this address is gone."},
     {"define_tensor", define_tensor, METH_VARARGS, "Id of (kind, name, detail, instance)."},
     {"tell_tensors", tell_tensors, METH_VARARGS, "Storages (kind, [address, tensor, ...])."},

@@ -160,9 +160,14 @@ uint32_t capture_python_stack(record::StackTable& table, uint32_t* flags) {
     return capture(table, *scratch, flags);
 }
 
-void watch_methods(uint64_t first, uint64_t second) {
-    g_watched_methods.codes[0].store(first == 0 ? kNoMethod : first, std::memory_order_relaxed);
-    g_watched_methods.codes[1].store(second == 0 ? kNoMethod : second, std::memory_order_relaxed);
+void watch_methods(const uint64_t* codes, size_t count) {
+    uint64_t places = 0;
+    for (size_t i = 0; i < kMaxWatchedMethods; ++i) {
+        const uint64_t code = i < count ? codes[i] : 0;
+        g_watched_methods.codes[i].store(code, std::memory_order_relaxed);
+        places |= code == 0 ? 0 : uint64_t{1} << watched_place(code);
+    }
+    g_watched_methods.places.store(places, std::memory_order_relaxed);
 }
 
 uint64_t own_instance() {

@@ -21,9 +21,10 @@ bool init_python_stacks();
 // allocates nothing; its own locks are leaves. See Note [Walking without the GIL].
 uint32_t capture_python_stack(record::StackTable& table, uint32_t* flags);
 
-// Stacks tell the first local variable of these code objects from now on; 0: of none. The caller
-// keeps the code alive and knows that the variable is never assigned and no cell.
-void watch_methods(uint64_t first, uint64_t second);
+// Stacks tell the first local variable of these code objects from now on, and of no others; at most
+// kMaxWatchedMethods count. The caller keeps the code alive and knows that the variable is never
+// assigned and no cell.
+void watch_methods(const uint64_t* codes, size_t count);
 
 // What the innermost watched method of this thread's stack tells; 0: nothing.
 uint64_t own_instance();

@@ -72,6 +72,7 @@ __attribute__((constructor)) void register_python_side() {
         [](record::StackTable& table, uint64_t address) {
             return g_instances.intern_slow(address, table);
         },
+        [](uint64_t address) { return g_instances.knows(address); },
         [](uint64_t address) { g_instances.died(address); },
         [](uint32_t reason) { request_safe_point(static_cast<SafePoint>(reason)); },
         [](uint32_t reason) { run_safe_point(static_cast<SafePoint>(reason)); }});

@@ -28,9 +28,10 @@ PythonSide g_side{[](char* reason, size_t room) {
                   [] {}};
 
 // The same.
-ObjectSide g_objects{[](uint64_t, uint64_t) {},
+ObjectSide g_objects{[](const uint64_t*, size_t) {},
                      [] { return uint64_t{0}; },
                      [](record::StackTable&, uint64_t) { return uint32_t{0}; },
+                     [](uint64_t) { return false; },
                      [](uint64_t) {},
                      [](uint32_t) {},
                      [](uint32_t) {}};

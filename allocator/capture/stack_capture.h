@@ -33,10 +33,11 @@ struct PythonSide {
 // pyhook/instances.h and pyhook/safe_point.h.
 struct ObjectSide {
     // Stacks tell the first local variable of these code objects.
-    void (*watch_methods)(uint64_t first, uint64_t second);
+    void (*watch_methods)(const uint64_t* codes, size_t count);
     // What the innermost watched method of this thread's stack tells; 0: nothing.
     uint64_t (*own_instance)();
     uint32_t (*instance_id)(record::StackTable& table, uint64_t address);
+    bool (*knows_instance)(uint64_t address);
     void (*instance_died)(uint64_t address);
     void (*request_safe_point)(uint32_t reason);
     void (*run_safe_point)(uint32_t reason);

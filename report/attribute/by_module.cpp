@@ -1,6 +1,7 @@
 // --by module: the instance whose work the block is. The module that owns the tensor, where the
 // program's objects told one; else the innermost module that was running; for what the autograd
 // engine makes the module that ran when the graph node was made.
+#include "frame_instance.h"
 #include "grouping.h"
 #include "module_names.h"
 
@@ -12,8 +13,9 @@ constexpr const char* kOutside = "outside of modules";
 uint32_t innermost_instance(const Definitions& definitions, uint32_t node) {
     for (; node != 0; node = definitions.python_nodes[node].parent) {
         const PythonFrame& frame = definitions.python_frames[definitions.python_nodes[node].frame];
-        if (frame.instance != 0) {
-            return frame.instance;
+        const uint32_t instance = module_of_frame(definitions, frame);
+        if (instance != 0) {
+            return instance;
         }
     }
     return 0;

@@ -4,6 +4,7 @@
 // innermost operator, whatever it is.
 #include <fnmatch.h>
 
+#include "frame_instance.h"
 #include "grouping.h"
 #include "operator_search.h"
 
@@ -21,7 +22,11 @@ struct PythonRule {
 
 constexpr PythonRule kPythonRules[] = {
     {"*/torch/nn/parallel/distributed.py", "*", "DDP", false},
+    {"*/triton/*", "get_empty_cache_for_benchmark", "Triton autotuning", false},
+    {"*/triton/*", "allocate_scratch", "Triton scratch", false},
+    // Operators whose own name nobody told: called from C++, or the program was killed.
     {"*/torch/_library/custom_ops.py", "*", "custom operator ", true},
+    {"*/torch/_library/triton.py", "*", "custom operator ", true},
     {"*/torch/_ops.py", "__call__", "custom operator ", true},
 };
 
@@ -55,31 +60,51 @@ std::string generated_buffer(const Definitions& definitions, const Location& at)
     return kernel.empty() ? "inductor buffer: " + short_place(at) : std::string(kernel);
 }
 
+const PythonRule* rule_of(const Location& at, const Location& inner) {
+    for (const PythonRule& rule : kPythonRules) {
+        if (fnmatch(rule.file, at.file.c_str(), 0) == 0 &&
+            fnmatch(rule.function, at.function.c_str(), 0) == 0 &&
+            !(rule.inner && inner.file.empty())) {
+            return &rule;
+        }
+    }
+    return nullptr;
+}
+
 std::string name_from_python(const Definitions& definitions, uint32_t node) {
+    const uint32_t leaf = node;
     Location inner;
-    for (bool is_leaf = true; node != 0; node = definitions.python_nodes[node].parent) {
-        const Location at = location_of(definitions, definitions.python_nodes[node].frame);
-        if (is_leaf && fnmatch("*torchinductor_*", at.file.c_str(), 0) == 0) {
+    // An operator by its function, until the frame of torch that called it tells its name.
+    std::string by_function;
+    for (; node != 0; node = definitions.python_nodes[node].parent) {
+        const uint32_t frame = definitions.python_nodes[node].frame;
+        const Location at = location_of(definitions, frame);
+        const bool is_torchs = fnmatch("*/torch/*", at.file.c_str(), 0) == 0;
+        if (node == leaf && fnmatch("*torchinductor_*", at.file.c_str(), 0) == 0) {
             return generated_buffer(definitions, at);
         }
         if (std::string part = fsdp_part(definitions, node); !part.empty()) {
             return part;
         }
-        for (const PythonRule& rule : kPythonRules) {
-            if (fnmatch(rule.file, at.file.c_str(), 0) == 0 &&
-                fnmatch(rule.function, at.function.c_str(), 0) == 0 &&
-                !(rule.inner && inner.file.empty())) {
-                return rule.text + (rule.inner ? inner.qualified_name : std::string());
-            }
+        const std::string called(operator_of_frame(definitions, definitions.python_frames[frame]));
+        if (!called.empty() && !is_mere_allocation(called)) {
+            return called;
         }
-        if (fnmatch("*/torch/*", at.file.c_str(), 0) != 0) {
+        if (!by_function.empty() && !is_torchs) {
+            break;
+        }
+        const PythonRule* const rule = by_function.empty() ? rule_of(at, inner) : nullptr;
+        if (rule != nullptr && !rule->inner) {
+            return rule->text;
+        }
+        by_function = rule != nullptr ? rule->text + inner.qualified_name : by_function;
+        if (!is_torchs) {
             inner = at;
         } else if (fnmatch("*/torch/_library/*", at.file.c_str(), 0) != 0) {
             inner = Location();
         }
-        is_leaf = false;
     }
-    return {};
+    return by_function;
 }
 
 // What asked for the memory instead of an operator: the python line, else the native function.

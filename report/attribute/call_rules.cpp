@@ -5,6 +5,7 @@
 #include <unordered_map>
 #include <utility>
 
+#include "frame_instance.h"
 #include "grouping.h"
 #include "module_names.h"
 #include "operator_names.h"
@@ -152,8 +153,8 @@ private:
             return known->second;
         }
         for (; node != 0; node = definitions_.python_nodes[node].parent) {
-            const uint32_t instance =
-                definitions_.python_frames[definitions_.python_nodes[node].frame].instance;
+            const uint32_t instance = module_of_frame(
+                definitions_, definitions_.python_frames[definitions_.python_nodes[node].frame]);
             if (instance != 0 && (instances.empty() || instances.back() != instance)) {
                 instances.push_back(instance);
             }

@@ -5,12 +5,13 @@ from __future__ import annotations
 import gc
 import sys
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 from types import CodeType, FrameType, ModuleType
 from typing import Any
 
 from .generated import GeneratedCode
 from .modules import Modules
+from .operators import Operators
 from .optimizers import Optimizers
 from .parameters import Parameters
 from .reading import children, classes_below
@@ -40,7 +41,8 @@ class Objects:
             recorder, torch, self._parameters, self._scan, self._tell_modules
         )
         self._generated = GeneratedCode(recorder)
-        self.codes: list[CodeType] = []  # of the watched methods; the recorder knows addresses
+        self.operators = Operators(recorder, torch)
+        self.codes: list[CodeType] = []  # of modules' watched methods
         self._next_scan = 0.0
         self._busy = False
 
@@ -74,7 +76,8 @@ class Objects:
         self._parameters.tell_modules(self._modules)
 
     def _name_running(self) -> None:
-        """Name the model that runs on this thread; where it is a part of another is found later."""
+        """Name what runs on this thread; of which model a module is a part is found later."""
+        self.operators.name_running()
         outermost = None
         frame: FrameType | None = sys._getframe()
         while frame is not None:
@@ -97,7 +100,7 @@ class Objects:
             frame = frame.f_back
 
     def _scan(self, force: bool) -> None:
-        """Name all modules of the process, and remember its optimizers."""
+        """Name all modules and operators of the process, and remember its optimizers."""
         if time.monotonic() < self._next_scan and not force:
             self._name_running()
             return
@@ -113,6 +116,7 @@ class Objects:
             elif kind in optimizer_types:
                 self._optimizers.remember(thing)
         self._modules.name_all(modules)
+        self.operators.name_seen()
         self._tell_modules()
         self._next_scan = time.monotonic() + (time.thread_time() - begin) / _SCAN_SHARE
 
@@ -125,35 +129,36 @@ def _reads_self(recorder: ModuleType) -> bool:
             return int(recorder.own_instance())
 
     probe = Probe()
-    recorder.watch_methods(Probe.ask.__code__, None)
+    recorder.watch_methods(Probe.ask.__code__)
     try:
         return probe.ask() == id(probe)
     finally:
-        recorder.watch_methods(None, None)
+        recorder.watch_methods()
 
 
-def _is_readable(method: Callable[..., Any]) -> bool:
-    """Whether its first local variable is ``self`` all the time."""
-    code = method.__code__
-    return code.co_varnames[:1] == ("self",) and "self" not in code.co_cellvars
+def _readable(methods: Iterable[Callable[..., Any] | None]) -> list[CodeType]:
+    """Return the code of those whose first local variable is ``self`` all the time."""
+    codes = [getattr(method, "__code__", None) for method in methods]
+    return [
+        code
+        for code in codes
+        if code is not None and code.co_varnames[:1] == ("self",) and "self" not in code.co_cellvars
+    ]
 
 
 def connect(recorder: ModuleType) -> Callable[[int], None] | None:
-    """Begin to watch torch's modules; return what safe points call. torch is imported already."""
+    """Begin to watch torch's modules and operators; return what safe points call.
+
+    torch is imported already.
+    """
     torch = sys.modules["torch"]
-    if not all(hasattr(torch, name) for name in ("nn", "optim")):
+    if not all(hasattr(torch, name) for name in ("nn", "optim", "_ops")):
         return None
-    module_class = torch.nn.Module
-    methods = [
-        method
-        for method in (
-            getattr(module_class, "_wrapped_call_impl", None),
-            getattr(module_class, "_apply", None),
-        )
-        if method is not None and _is_readable(method)
-    ]
+    names = ("_wrapped_call_impl", "_apply")
     objects = Objects(recorder, torch)
-    if methods and _reads_self(recorder):
-        objects.codes = [method.__code__ for method in methods]
-        recorder.watch_methods(objects.codes[0], objects.codes[1] if objects.codes[1:] else None)
+    if _reads_self(recorder):
+        objects.codes = _readable(getattr(torch.nn.Module, name, None) for name in names)
+        operator_codes = _readable(objects.operators.methods())
+        objects.operators.watched(operator_codes)
+        recorder.watch_methods(*objects.codes, *operator_codes)
     return objects.safe_point

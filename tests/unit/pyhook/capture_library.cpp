@@ -138,8 +138,8 @@ PEAKLINE_TEST_EXPORT uint32_t peakline_test_capture_id() {
     return pyhook::capture_python_stack(table(), &flags);
 }
 
-PEAKLINE_TEST_EXPORT void peakline_test_watch_methods(void* first, void* second) {
-    pyhook::watch_methods(reinterpret_cast<uint64_t>(first), reinterpret_cast<uint64_t>(second));
+PEAKLINE_TEST_EXPORT void peakline_test_watch_methods(const uint64_t* codes, size_t count) {
+    pyhook::watch_methods(codes, count);
 }
 PEAKLINE_TEST_EXPORT uint64_t peakline_test_own_instance() {
     return pyhook::own_instance();

@@ -167,6 +167,40 @@ TEST_CASE("memory that a part of torch makes in Python has that part's name", "[
                                                         "AccumulateGrad"});
 }
 
+TEST_CASE("an operator called through torch.ops has the name that its frame tells",
+          "[report][op]") {
+    const OpenTrace trace(
+        "instance 1 OpOverload path=mine::scaled\n instance 2 OpOverload path=aten::empty.names\n"
+        "instance 3 Layer root=Model path=h.0\n instance 4 OpOverload\n start\n"
+        "alloc a 1 3200 stack=m.py:9:f;/v/torch/_library/custom_ops.py:4:wrapped_fn;"
+        "/v/torch/_ops.py:9:OpOverload.__call__@1;t.py:2:g\n"
+        "alloc b 2 1600 stack=/v/torch/_ops.py:9:OpOverload.__call__@2;m.py:3:f\n"
+        "alloc c 3 800 stack=m.py:9:f;/v/torch/_ops.py:9:OpOverload.__call__@1;/v/l.py:1:M.call@3\n"
+        "alloc d 4 400 stack=m.py:9:late;/v/torch/_ops.py:9:OpOverload.__call__@4;m.py:3:f\n"
+        // An inner operator that C++ called is not the outer one.
+        "alloc e 5 200 "
+        "stack=m.py:9:inner;/v/torch/_library/custom_ops.py:4:wrapped_fn;m.py:4:outer;"
+        "/v/torch/_ops.py:9:OpOverload.__call__@1\n stop\n end\n");
+    CHECK(keys(trace, "op") ==
+          std::vector<std::string>{"mine::scaled",
+                                   "no operator: /v/torch/_ops.py:9 (__call__)",
+                                   "custom operator late",
+                                   "custom operator inner"});
+    CHECK(keys(trace, "module") == std::vector<std::string>{"outside of modules", "h.0"});
+}
+
+TEST_CASE("memory that Triton itself asks for is told from the program's", "[report][op]") {
+    const OpenTrace trace(
+        "start\n alloc a 1 800 "
+        "stack=/v/triton/backends/nvidia/driver.py:5:get_empty_cache_for_benchmark"
+        ";/v/triton/testing.py:1:do_bench;m.py:1:f\n"
+        "alloc b 2 400 stack=m.py:7:alloc;/v/triton/backends/nvidia/driver.py:5:allocate_scratch;"
+        "m.py:1:f\n alloc c 3 200 stack=m.py:8:f;/v/triton/runtime/jit.py:5:run\n stop\n end\n");
+    CHECK(keys(trace, "op") == std::vector<std::string>{"Triton autotuning",
+                                                        "Triton scratch",
+                                                        "no operator: m.py:8 (f)"});
+}
+
 TEST_CASE("mere allocations are told from operators that compute", "[report][op]") {
     using report::is_mere_allocation;
     for (const char* name : {"aten::empty.memory_format", "aten::empty_strided", "aten::resize_"}) {

@@ -5,9 +5,21 @@ import json
 import capture as c
 
 library = c.library_with_gil
-library.peakline_test_watch_methods.argtypes = [c.ctypes.c_void_p, c.ctypes.c_void_p]
 library.peakline_test_own_instance.restype = c.ctypes.c_uint64
 library.peakline_test_instance_died.argtypes = [c.ctypes.c_uint64]
+
+
+def watch(*methods):
+    """Watch these and as many others as there is room for, which never run."""
+    codes = [method.__code__ for method in methods]
+    others = [compile("0", "other", "eval") for _ in range(8 - len(codes))] if codes else []
+    kept.append(others)
+    addresses = [id(code) for code in others + codes]
+    array = (c.ctypes.c_uint64 * 8)(*addresses)
+    library.peakline_test_watch_methods(array, c.ctypes.c_size_t(len(addresses)))
+
+
+kept = []
 
 
 class Layer:
@@ -30,14 +42,14 @@ def run_all():
 c.attach()
 layers = [Layer(), Layer(), Layer(Layer())]
 unwatched = run_all()
-library.peakline_test_watch_methods(id(Layer.call.__code__), None)
+watch(Layer.call)
 deaths = [0, 0, id(layers[0])]
 before, again, after_death = [  # called from one line, too
     (library.peakline_test_instance_died(address), run_all())[1] for address in deaths
 ]
 owners = [layer.call(library.peakline_test_own_instance) for layer in layers]
 in_generator = next(layer.call(c.capture_id) for layer in layers)
-library.peakline_test_watch_methods(None, None)
+watch()
 print(
     json.dumps(
         {

@@ -1,0 +1,87 @@
+"""Names the operators that stacks show: those called through torch.ops, as OpOverload calls them.
+
+An operator that was called from Python is the ``self`` of a frame of torch/_ops.py, which the
+recorder knows by its address until it is named here.
+"""
+
+from __future__ import annotations
+
+import sys
+import weakref
+from collections.abc import Callable, Iterator
+from types import CodeType, FrameType, ModuleType
+from typing import Any
+
+from .reading import death_watch
+
+# Classes of torch._ops whose __call__ stands in stacks, and what their objects call themselves.
+_NAMES = {
+    "OpOverload": "_name",
+    "TorchBindOpOverload": "_name",
+    "OpOverloadPacket": "_qualified_op_name",
+}
+
+
+class Operators:
+    """The operators that have been named."""
+
+    def __init__(self, recorder: ModuleType, torch: ModuleType) -> None:
+        """Begin with none."""
+        self._recorder = recorder
+        self._torch = torch
+        self._named: dict[int, weakref.ref[Any]] = {}
+        self._codes: list[CodeType] = []
+
+    def methods(self) -> list[Callable[..., Any]]:
+        """Return the methods whose ``self`` is an operator."""
+        classes = (getattr(self._torch._ops, name, None) for name in _NAMES)
+        return [
+            kind.__dict__["__call__"]
+            for kind in classes
+            if kind is not None and "__call__" in kind.__dict__
+        ]
+
+    def watched(self, codes: list[CodeType]) -> None:
+        """Know the code of those that are watched."""
+        self._codes = codes
+
+    def name_running(self) -> None:
+        """Name those that run on this thread: a look at its frames."""
+        frame: FrameType | None = sys._getframe() if self._codes else None
+        while frame is not None:
+            if frame.f_code in self._codes:
+                self._name(frame.f_locals.get("self"))
+            frame = frame.f_back
+
+    def name_seen(self) -> None:
+        """Name all that were in a stack."""
+        for operator in self._all():
+            if id(operator) not in self._named and self._recorder.knows_instance(operator):
+                self._name(operator)
+
+    def _all(self) -> Iterator[Any]:
+        """Yield the operators that torch.ops has made objects of: those that were asked for."""
+        for namespace in list(self._torch.ops.__dict__.values()):
+            if type(namespace).__name__ != "_OpNamespace":
+                continue
+            for packet in list(namespace.__dict__.values()):
+                if type(packet).__name__ == "OpOverloadPacket":
+                    yield packet
+                    yield from (
+                        overload
+                        for overload in list(packet.__dict__.values())
+                        if type(overload).__name__ in _NAMES
+                    )
+
+    def _name(self, operator: Any) -> None:
+        kind = type(operator).__name__
+        name = operator.__dict__.get(_NAMES[kind]) if kind in _NAMES else None
+        known = self._named.get(id(operator))
+        if name is None or (known is not None and known() is operator):
+            return
+        self._recorder.name_instance(operator, kind, None, name)
+        self._named[id(operator)] = weakref.ref(operator, death_watch(self._died, id(operator)))
+
+    def _died(self, address: int) -> None:
+        if self._named.pop(address, None) is not None:
+            self._recorder.instance_died(address)
