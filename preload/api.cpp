@@ -9,6 +9,7 @@
 #include "allocator/record/recorder.h"
 #include "install.h"
 #include "life_cycle.h"
+#include "open_marks.h"
 #include "peakline_api.h"
 #include "segment_hooks.h"
 #include "torch_hooks.h"
@@ -47,14 +48,7 @@ PEAKLINE_EXPORT void peakline_reset_peaks() {
 }
 
 PEAKLINE_EXPORT void peakline_mark(uint32_t kind, const char* name) {
-    if (!installed().is_on) {
-        return;
-    }
-    Recorder& recorder = Recorder::instance();
-    const auto* state = peakline::capture::thread_state(recorder.table());
-    recorder.record_mark(static_cast<peakline::format::MarkKind>(kind),
-                         state != nullptr ? state->thread_id : 0,
-                         name != nullptr ? recorder.table().intern_string(name, strlen(name)) : 0);
+    peakline::preload::mark(static_cast<peakline::format::MarkKind>(kind), name);
 }
 
 PEAKLINE_EXPORT int32_t peakline_open_trace(const char* path, int32_t replace) {

@@ -14,6 +14,7 @@
 #include "allocator/capture/stack_capture.h"
 #include "allocator/record/recorder.h"
 #include "life_cycle.h"
+#include "open_marks.h"
 #include "peakline_api.h"
 #include "torch_hooks.h"
 #include "torch_library.h"
@@ -205,6 +206,7 @@ int open_trace_at(Installed& state, const char* path, bool replace) {
     error = Recorder::instance().open_trace(options);
     if (error == 0) {
         put_all_meta(state, names);
+        restate_marks();
     }
     return error;
 }
@@ -267,6 +269,7 @@ int32_t enter(int32_t way_in, char* message, size_t room) {
         Recorder::instance().open_at_first_record(open_trace_or_say_why);
         peakline_start_tracing();
     }
+    tell_marks_to_recorder();
     return kPeaklineOk;
 }
 

@@ -281,6 +281,13 @@ void Recorder::record_mark(MarkKind kind, uint32_t thread, uint32_t string) {
     put_mark(kind, thread, string);
 }
 
+void Recorder::restate_mark(MarkKind kind, uint32_t thread, uint32_t string) {
+    const LockGuard guard(lock_);
+    if (usable_) {
+        put_mark(kind, thread, string);
+    }
+}
+
 void Recorder::record_scope(format::ScopeAction action, uint32_t thread, uint32_t string) {
     const LockGuard guard(lock_);
     const uint64_t values[] = {static_cast<uint64_t>(action), thread, string};

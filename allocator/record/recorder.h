@@ -80,6 +80,9 @@ public:
     // flags: format::ValueReadFlags.
     void record_value_read(uint32_t context, uint64_t bytes, uint32_t operators, uint32_t flags);
     void record_mark(format::MarkKind kind, uint32_t thread, uint32_t string);
+    // For a trace that has just been opened: what was marked before it and still holds. It opens no
+    // trace, and the peaks of phases know it already.
+    void restate_mark(format::MarkKind kind, uint32_t thread, uint32_t string);
     void record_scope(format::ScopeAction action, uint32_t thread, uint32_t string);
 
     // Storages of tensors: live blocks at these addresses, each told once for its kind. Returns

@@ -200,7 +200,10 @@ def trace(path: str | os.PathLike[str], *, overwrite: bool = False) -> Iterator[
 
 @contextlib.contextmanager
 def phase(name: str) -> Iterator[None]:
-    """Name a part of the run, for ``--at NAME``. Phases nest; no recorder: nothing happens."""
+    """Name a part of the run, for ``--at NAME``. Phases nest; no recorder: nothing happens.
+
+    One that is open when CUDA is initialised, or when a trace is opened, begins with the trace.
+    """
     _mark(_PHASE_BEGIN, name)
     try:
         yield
@@ -209,7 +212,7 @@ def phase(name: str) -> Iterator[None]:
 
 
 def step(name: str | None = None) -> None:
-    """Mark the begin of a training step."""
+    """Mark the begin of a training step; the last one before a trace is its first."""
     _mark(_STEP, name)
 
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from pathlib import Path
 from typing import Any
 
 import pytest
@@ -61,3 +62,31 @@ def test_recomputation_lies_within_the_backward_pass(lab: Lab) -> None:
     again = [phase for phase in phases if phase["name"] == "recomputation"]
     assert len(again) >= 3
     assert all(phases[phase["parent"]]["name"] == "backward" for phase in again)
+
+
+def named_phases(lab: Lab, trace: Path) -> tuple[dict[str, Any], dict[str, Any]]:
+    told = json.loads(lab.report("phases", trace, "--json"))
+    assert (told["complete"], told["problems"]) == (True, [])
+    return told, {phase["name"]: phase for phase in told["named"]}
+
+
+@pytest.mark.parametrize("way", ["under-run", "own-trace"])
+def test_phases_that_were_open_before_cuda_and_the_trace_hold_their_blocks(
+    lab: Lab, way: str
+) -> None:
+    run = lab.run("early_phases.py", way, recorded=way == "under-run")
+    trace = run.trace if way == "under-run" else run.trace.parent / "own.peak"
+    told, phases = named_phases(lab, trace)
+    # One that ended before held nothing, and is not there.
+    assert {name: phase["allocated_bytes"] for name, phase in phases.items()} == run.said["sizes"]
+    order = [phase["name"] for phase in told["named"]]
+    parents = {
+        name: None if phase["parent"] is None else order[phase["parent"]]
+        for name, phase in phases.items()
+    }
+    outermost = {"other": None, "outer": None}
+    assert parents == {**outermost, "inner": "outer", "nested": "other", "late": "other"}
+    assert phases["late"]["thread"] == phases["other"]["thread"] != phases["outer"]["thread"]
+    steps = {step["name"]: step["allocated_bytes"] for step in told["steps"]}
+    outer = run.said["sizes"]["outer"]
+    assert steps == {"second": outer, "third": run.said["sizes"]["other"] - outer}

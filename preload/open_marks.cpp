@@ -1,0 +1,226 @@
+#include "open_marks.h"
+
+#include <cstddef>
+#include <cstdint>
+#include <cstdio>
+#include <cstring>
+
+#include <sys/prctl.h>
+#include <sys/syscall.h>
+#include <unistd.h>
+
+#include "allocator/capture/thread_state.h"
+#include "allocator/record/leaf_lock.h"
+#include "allocator/record/recorder.h"
+#include "install.h"
+
+namespace peakline::preload {
+namespace {
+
+using format::MarkKind;
+using record::LockGuard;
+using record::Recorder;
+
+// More phases open at once are recorded, but not begun again by a trace that opens later.
+constexpr size_t kMaxOpen = 64;
+constexpr size_t kMaxNameBytes = 256;
+
+struct OpenMark {
+    MarkKind kind = MarkKind::kPhaseBegin;
+    uint32_t kernel_thread_id = 0;
+    char thread_name[16] = "";
+    char name[kMaxNameBytes] = "";
+    bool has_name = false;
+    // Once the recorder has it: ids in its table.
+    bool is_told = false;
+    uint32_t thread = 0;
+    uint32_t string = 0;
+};
+
+// In the order of their begin. The step, of which there is one, stands among the phases.
+struct OpenMarks {
+    record::LeafLock lock;
+    OpenMark marks[kMaxOpen];  // Guarded by lock.
+    size_t count = 0;          // Guarded by lock.
+    bool was_full = false;     // Guarded by lock.
+};
+
+OpenMarks& open_marks() {
+    static constinit OpenMarks marks;
+    return marks;
+}
+
+uint32_t own_kernel_id() {
+    return static_cast<uint32_t>(syscall(SYS_gettid));
+}
+
+// Other threads' phases that were open when the recorder came up have a thread of their own in the
+// trace: what nests in them must have the same one.
+uint32_t thread_of_open_phase(uint32_t kernel_thread_id) {
+    OpenMarks& open = open_marks();
+    const LockGuard guard(open.lock);
+    for (size_t i = 0; i < open.count; ++i) {
+        if (open.marks[i].kind == MarkKind::kPhaseBegin && open.marks[i].thread != 0 &&
+            open.marks[i].kernel_thread_id == kernel_thread_id) {
+            return open.marks[i].thread;
+        }
+    }
+    return 0;
+}
+
+uint32_t own_thread() {
+    const capture::ThreadState* state = capture::thread_state(Recorder::instance().table());
+    return state != nullptr ? state->thread_id : 0;
+}
+
+uint32_t intern(const char* name) {
+    return Recorder::instance().table().intern_string(name, strlen(name));
+}
+
+void remove_at(OpenMarks& open, size_t place) {
+    --open.count;
+    memmove(
+        &open.marks[place], &open.marks[place + 1], (open.count - place) * sizeof open.marks[0]);
+}
+
+// The innermost phase of this name that this thread began. A child of fork ends, as another thread,
+// what its parent began.
+size_t place_of_phase(const OpenMarks& open, uint32_t kernel_thread_id, const char* name) {
+    size_t found = kMaxOpen;
+    for (size_t i = 0; i < open.count; ++i) {
+        const OpenMark& mark = open.marks[i];
+        if (mark.kind == MarkKind::kPhaseBegin && strcmp(mark.name, name) == 0 &&
+            (mark.kernel_thread_id == kernel_thread_id || found == kMaxOpen ||
+             open.marks[found].kernel_thread_id != kernel_thread_id)) {
+            found = i;
+        }
+    }
+    return found;
+}
+
+// What a mark means for what is open. Returns the thread that an ending phase began on; 0: unknown.
+uint32_t keep(const OpenMark& mark) {
+    OpenMarks& open = open_marks();
+    const LockGuard guard(open.lock);
+    if (mark.kind == MarkKind::kPhaseEnd) {
+        const size_t place = place_of_phase(open, mark.kernel_thread_id, mark.name);
+        if (place == kMaxOpen) {
+            return 0;
+        }
+        const uint32_t thread = open.marks[place].thread;
+        remove_at(open, place);
+        return thread;
+    }
+    for (size_t i = 0; mark.kind == MarkKind::kStep && i < open.count; ++i) {
+        if (open.marks[i].kind == MarkKind::kStep) {
+            remove_at(open, i);
+        }
+    }
+    if (open.count < kMaxOpen) {
+        open.marks[open.count++] = mark;
+    } else if (!open.was_full && !mark.is_told) {
+        open.was_full = true;
+        fprintf(stderr,
+                "peakline: more than %zu phases were opened before the recording began: '%s' is "
+                "not recorded\n",
+                kMaxOpen,
+                mark.name);
+    }
+    return 0;
+}
+
+// Copies: the recorder is not called under the lock.
+size_t copy_marks(OpenMark* copies, bool are_told) {
+    OpenMarks& open = open_marks();
+    const LockGuard guard(open.lock);
+    size_t count = 0;
+    for (size_t i = 0; i < open.count; ++i) {
+        if (open.marks[i].is_told == are_told) {
+            copies[count++] = open.marks[i];
+        }
+    }
+    return count;
+}
+
+// The thread of marks[place], which was made before threads had ids.
+uint32_t thread_of(const OpenMark* marks, size_t place) {
+    const OpenMark& mark = marks[place];
+    if (mark.kernel_thread_id == own_kernel_id()) {
+        return own_thread();
+    }
+    for (size_t i = 0; i < place; ++i) {
+        if (marks[i].kernel_thread_id == mark.kernel_thread_id) {
+            return marks[i].thread;
+        }
+    }
+    return Recorder::instance().table().add_thread(
+        mark.kernel_thread_id, mark.thread_name, strlen(mark.thread_name));
+}
+
+void keep_as_told(const OpenMark& told) {
+    OpenMarks& open = open_marks();
+    const LockGuard guard(open.lock);
+    for (size_t i = 0; i < open.count; ++i) {
+        OpenMark& mark = open.marks[i];
+        if (!mark.is_told && mark.kind == told.kind && strcmp(mark.name, told.name) == 0 &&
+            mark.kernel_thread_id == told.kernel_thread_id) {
+            mark = told;
+            return;
+        }
+    }
+}
+
+bool is_kept(MarkKind kind) {
+    return kind == MarkKind::kPhaseBegin || kind == MarkKind::kPhaseEnd || kind == MarkKind::kStep;
+}
+
+}  // namespace
+
+void mark(MarkKind kind, const char* name) {
+    OpenMark mark;
+    mark.kind = kind;
+    mark.has_name = name != nullptr;
+    mark.kernel_thread_id = own_kernel_id();
+    prctl(PR_GET_NAME, mark.thread_name);
+    snprintf(mark.name, sizeof mark.name, "%s", name != nullptr ? name : "");
+    if (installed().is_on) {
+        mark.is_told = true;
+        const uint32_t known = thread_of_open_phase(mark.kernel_thread_id);
+        mark.thread = known != 0 ? known : own_thread();
+        mark.string = name != nullptr ? intern(name) : 0;
+    }
+    // First the recorder: it may open the trace, which would begin a phase that was kept again.
+    // A phase ends on the thread that it began on in the trace.
+    const bool ends = kind == MarkKind::kPhaseEnd;
+    const uint32_t began_on = ends ? keep(mark) : 0;
+    if (mark.is_told) {
+        Recorder::instance().record_mark(kind, began_on != 0 ? began_on : mark.thread, mark.string);
+    }
+    if (!ends && is_kept(kind)) {
+        keep(mark);
+    }
+}
+
+void tell_marks_to_recorder() {
+    OpenMark marks[kMaxOpen];
+    const size_t count = copy_marks(marks, false);
+    for (size_t i = 0; i < count; ++i) {
+        marks[i].is_told = true;
+        marks[i].thread = thread_of(marks, i);
+        marks[i].string = marks[i].has_name ? intern(marks[i].name) : 0;
+        Recorder::instance().record_mark(marks[i].kind, marks[i].thread, marks[i].string);
+    }
+    for (size_t i = 0; i < count; ++i) {
+        keep_as_told(marks[i]);
+    }
+}
+
+void restate_marks() {
+    OpenMark marks[kMaxOpen];
+    const size_t count = copy_marks(marks, true);
+    for (size_t i = 0; i < count; ++i) {
+        Recorder::instance().restate_mark(marks[i].kind, marks[i].thread, marks[i].string);
+    }
+}
+
+}  // namespace peakline::preload
