@@ -49,7 +49,9 @@ std::string stages_text(const CallsReport& report) {
                      reserved_text(report, row.levels.max_reserved_bytes),
                      std::string(size_t{2} * row.depth, ' ') + printable(row.module)});
     }
-    std::string text = calls_head_text(report) + columns.text();
+    std::string text = calls_head_text(report) +
+                       "Calls are seen by their allocations: one that makes none has no rows\n" +
+                       columns.text();
     if (shown < rows.size()) {
         text += "... " + std::to_string(rows.size() - shown) + " more rows in later steps" +
                 " (--top 0)\n";

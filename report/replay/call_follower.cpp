@@ -83,7 +83,7 @@ void CallFollower::follow_layers(Track& track,
            track.layers[same].call.phase == said.phase) {
         ++same;
     }
-    end_layers(track, same);
+    end_layers(track, same, before);
     for (size_t depth = same; depth < chain.size(); ++depth) {
         OpenLayer& open = track.layers.emplace_back();
         open.first_ordinal = block.ordinal;
@@ -110,9 +110,13 @@ void CallFollower::on_free(uint64_t ordinal, uint32_t context, uint64_t bytes, F
     }
 }
 
-void CallFollower::end_layers(Track& track, size_t keep) {
+void CallFollower::end_layers(Track& track, size_t keep, const MemoryLevels& now) {
     while (track.layers.size() > keep) {
-        sinks_.on_layer(track.layers.back().call);
+        LayerCall& call = track.layers.back().call;
+        // When a node has run, the engine lets go what forward saved for it, then the gradient it
+        // was given: before any other node runs.
+        call.after = call.phase == Phase::kBackward ? now : call.after;
+        sinks_.on_layer(call);
         track.layers.pop_back();
     }
 }
@@ -129,12 +133,12 @@ void CallFollower::on_scope(uint32_t thread) {
     }
 }
 
-void CallFollower::end_all() {
+void CallFollower::end_all(const MemoryLevels& now) {
     for (auto& [thread, track] : tracks_) {
         if (track.operation.has_value()) {
             end_operator(track);
         }
-        end_layers(track, 0);
+        end_layers(track, 0, now);
     }
 }
 

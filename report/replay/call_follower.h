@@ -41,7 +41,7 @@ public:
     // A range begins or ends on this thread, which no operator does.
     void on_scope(uint32_t thread);
     // Nothing that runs now goes on: a phase begins or ends.
-    void end_all();
+    void end_all(const MemoryLevels& now);
 
 private:
     struct OpenLayer {
@@ -69,7 +69,8 @@ private:
                        const MadeBlock& block,
                        const ContextCall& said,
                        const MemoryLevels& before);
-    void end_layers(Track& track, size_t keep);
+    // `now`: the levels before whatever ends the calls.
+    void end_layers(Track& track, size_t keep, const MemoryLevels& now);
     void end_operator(Track& track);
 
     const CallRules& rules_;

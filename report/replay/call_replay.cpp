@@ -100,7 +100,7 @@ public:
         while (next_moment_ < request_.moments.size()) {
             keep_moment(totals.last_tick);
         }
-        follower_.end_all();
+        follower_.end_all(levels_.now());
         result_.layers = layers_.take();
         result_.end = levels_.now();
         result_.knows_reserved = levels_.has_segments() && reader_.checkpoint() == nullptr;
@@ -136,7 +136,7 @@ private:
     }
 
     void keep_moment(uint64_t tick) {
-        follower_.end_all();
+        follower_.end_all(levels_.now());
         result_.moments.push_back({request_.moments[next_moment_++], tick, levels_.now()});
     }
 

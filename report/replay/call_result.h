@@ -4,9 +4,12 @@
 // Note [Ends of calls]
 // A trace tells allocations and frees, not where calls begin and end. A call begins with the first
 // allocation made in it and ends with the last; what it made and lets go before its thread
-// allocates outside of it was let go within it. So a call that allocates nothing is not seen, two
-// calls of one module with no other allocation between them are one, and a result that is dropped
-// at once counts as dropped within.
+// allocates outside of it was let go within it. In a backward pass everything is that is let go
+// before then: the engine frees what a node no longer needs before it runs another. So a call that
+// allocates nothing is not seen, two calls of one module with no other allocation between them are
+// one, and a result that is dropped at once counts as dropped within. A record for every node that
+// forward makes would show more of them (not all: without gradients there are no nodes), but would
+// double the events of a step.
 #pragma once
 
 #include <cstdint>

@@ -112,7 +112,7 @@ TEST_CASE("backward passes and steps of the optimizer are stages", "[report][cal
                                   "post forward Model 1 0",
                                   "pre backward Model 1 0",
                                   "pre backward a 1 0",
-                                  "post backward a 3 0",
+                                  "post backward a 2 0",
                                   "post backward Model 2 0",
                                   "pre step optimizer 2 0",
                                   "post step optimizer 6 0"});
