@@ -36,6 +36,24 @@ constexpr FrameRule kFrameRules[] = {
     {"*/torch/nn/modules/module.py", "__call__", When::kOutsideAutograd, Phase::kForward},
 };
 
+struct RegionRule {
+    const char* file;
+    const char* function;
+    Region region;
+};
+
+// The innermost frame that meets a rule decides. What generate() does before and after its loops is
+// in no region.
+constexpr RegionRule kRegionRules[] = {
+    {"*/transformers/generation/utils.py", "_prefill", Region::kPrefill},
+    {"*/transformers/generation/utils.py", "_sample", Region::kDecode},
+    {"*/transformers/generation/utils.py", "_*beam_search", Region::kDecode},
+    {"*/transformers/generation/utils.py", "_greedy_search", Region::kDecode},
+    {"*/transformers/generation/utils.py", "_contrastive_search", Region::kDecode},
+    {"*/transformers/generation/utils.py", "_dola_decoding", Region::kDecode},
+    {"*/transformers/generation/utils.py", "_assisted_decoding", Region::kDecode},
+};
+
 struct ScopeRule {
     const char* name;  // glob
     Phase phase;
@@ -71,6 +89,19 @@ public:
         return Phase::kNone;
     }
 
+    Region region_of(const PythonFrame& frame) const {
+        // Most traces have no such file: the name alone is compared first.
+        const std::string_view name = definitions_.text(frame.name);
+        for (const RegionRule& rule : kRegionRules) {
+            if (!name.empty() && name.front() == '_' &&
+                fnmatch(rule.function, std::string(name).c_str(), 0) == 0 &&
+                fnmatch(rule.file, std::string(definitions_.text(frame.file)).c_str(), 0) == 0) {
+                return rule.region;
+            }
+        }
+        return Region::kNone;
+    }
+
     bool constructs(const PythonFrame& frame) const {
         return definitions_.text(frame.name) == kConstructor;
     }
@@ -100,6 +131,7 @@ private:
 struct NodePhase {
     Phase in_autograd = Phase::kNone;
     Phase outside = Phase::kNone;
+    Region region = Region::kNone;
     bool constructs = false;
 };
 
@@ -115,6 +147,8 @@ std::vector<NodePhase> node_phases(const Definitions& definitions) {
         const Phase outside = frames.phase_of(frame, When::kInAutograd);
         nodes[id].in_autograd = in_autograd != Phase::kNone ? in_autograd : nodes[id].in_autograd;
         nodes[id].outside = outside != Phase::kNone ? outside : nodes[id].outside;
+        const Region region = frames.region_of(frame);
+        nodes[id].region = region != Region::kNone ? region : nodes[id].region;
         nodes[id].constructs = nodes[id].constructs || frames.constructs(frame);
     }
     return nodes;
@@ -137,6 +171,7 @@ ContextPhase context_phase(const Definitions& definitions,
     }
     const NodePhase node =
         context.python_node < nodes.size() ? nodes[context.python_node] : NodePhase();
+    said.region = node.region;
     const Phase decided = said.in_autograd ? node.in_autograd : node.outside;
     if (decided != Phase::kNone) {
         said.phase = decided;

@@ -36,9 +36,16 @@ inline const char* phase_name(Phase phase) {
     return kPhaseNames[static_cast<size_t>(phase)];
 }
 
+// Parts of a run that span phases, told by stacks: they stand among the regions that the program
+// names.
+enum class Region : uint8_t { kNone, kPrefill, kDecode };
+
+inline constexpr const char* kRegionNames[] = {"", "prefill", "decode"};
+
 // What the stack of a context says.
 struct ContextPhase {
     Phase phase = Phase::kNone;
+    Region region = Region::kNone;
     bool in_autograd = false;   // made while the autograd engine ran a node
     uint32_t thread = 0;        // id in the definitions
     uint32_t operator_key = 0;  // equal for the allocations of one operator call, python side

@@ -202,17 +202,45 @@ void PhaseFollower::settle(uint64_t freed_ordinal, EventTime at) {
 }
 
 void PhaseFollower::begin_named(Track& track, uint32_t name, EventTime at) {
+    Open open;
+    open.source = Source::kScope;
+    open.scope_name = name;
+    open_named(track, std::string(definitions_.text(name)), open, at);
+}
+
+// From the first allocation whose stack tells of it to the first that does not, or to what the
+// program marks. What a loop of decoding makes before its prefill is a part of that.
+void PhaseFollower::enter_region(Track& track, Region region, EventTime at) {
+    const bool was_outside = track.region == Region::kNone;
+    const bool goes_on =
+        region == Region::kPrefill && track.region == Region::kDecode && track.region_is_first;
+    const auto open = std::find_if(track.named.begin(), track.named.end(), [](const Open& one) {
+        return one.source == Source::kStack;
+    });
+    track.region = region;
+    if (goes_on && open != track.named.end()) {
+        named_[open->interval].name = kRegionNames[static_cast<size_t>(region)];
+        return;
+    }
+    if (open != track.named.end()) {
+        close_named(track, static_cast<size_t>(open - track.named.begin()), at);
+    }
+    track.region_is_first = was_outside;
+    if (region != Region::kNone) {
+        open_named(track, kRegionNames[static_cast<size_t>(region)], Open{}, at);
+    }
+}
+
+void PhaseFollower::open_named(Track& track, std::string name, Open open, EventTime at) {
     PhaseInterval& interval = named_.emplace_back();
     interval.phase = Phase::kNamed;
-    interval.name = definitions_.text(name);
+    interval.name = std::move(name);
     interval.thread = track.thread;
     interval.parent = track.named.empty() ? kNoInterval : track.named.back().interval;
     interval.depth = static_cast<uint32_t>(track.named.size());
     interval.begin_event = at.event;
     interval.begin_tick = at.tick;
-    Open open;
     open.interval = static_cast<uint32_t>(named_.size() - 1);
-    open.scope_name = name;
     open.window = meter_.open(at.tick);
     track.named.push_back(open);
 }
@@ -228,7 +256,7 @@ void PhaseFollower::close_named(Track& track, size_t place, EventTime at) {
 // Regions of one thread may overlap: only the latest one of this name ends.
 bool PhaseFollower::end_named(Track& track, uint32_t name, EventTime at) {
     for (size_t place = track.named.size(); place-- > 0;) {
-        if (track.named[place].scope_name == name) {
+        if (track.named[place].source == Source::kScope && track.named[place].scope_name == name) {
             close_named(track, place, at);
             return true;
         }
@@ -254,6 +282,7 @@ void PhaseFollower::on_rare(const RareEvent& event, EventTime at) {
 }
 
 void PhaseFollower::on_mark(MarkKind kind, uint32_t thread, uint32_t name, EventTime at) {
+    enter_region(track_at(thread), Region::kNone, at);
     if (kind == MarkKind::kStep) {
         steps_.on_mark(std::string(definitions_.text(name)), at);
     } else if (kind == MarkKind::kTracingStopped) {

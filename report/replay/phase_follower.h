@@ -8,6 +8,7 @@
 
 #include <cstdint>
 #include <map>
+#include <string>
 #include <vector>
 
 #include "level_meter.h"
@@ -32,6 +33,9 @@ public:
         }
         const ContextPhase& said = rules_.contexts[context];
         Track& track = track_of(said);
+        if (said.region != track.region) {
+            enter_region(track, said.region, at);
+        }
         if (said.phase != Phase::kNone && said.phase != track.top_phase) {
             enter_by_stack(track, said.phase, at);
         }
@@ -73,6 +77,8 @@ private:
         Phase top_phase = Phase::kNone;
         std::vector<Open> open;
         std::vector<Open> named;
+        Region region = Region::kNone;  // open in `named`
+        bool region_is_first = false;   // nothing of the kind before it
         // Forward and other intervals closed one after another, part of no other: a loss computed
         // outside of every module turns out to be forward when the backward pass begins.
         std::vector<uint32_t> run;
@@ -96,6 +102,8 @@ private:
     void close_all(EventTime at);
     void end_run(Track& track, Phase closed, uint32_t interval);
     void make_forward(Track& track);
+    void enter_region(Track& track, Region region, EventTime at);
+    void open_named(Track& track, std::string name, Open open, EventTime at);
     void begin_named(Track& track, uint32_t name, EventTime at);
     bool end_named(Track& track, uint32_t name, EventTime at);
     void close_named(Track& track, size_t place, EventTime at);

@@ -65,3 +65,17 @@ def test_operators_and_phases_of_inference_are_known(lab: Lab, run: Run) -> None
     peak = bytes_by(lab, run, "op", "peak")
     assert all(name.startswith("aten::") for name in peak)
     assert set(bytes_by(lab, run, "phase", "peak")) <= {"initialisation", "forward", "other"}
+
+
+def test_generate_has_a_prefill_and_a_decoding(lab: Lab) -> None:
+    pytest.importorskip("transformers", minversion="5")
+    generated = lab.once("generates_phases.py")
+    told = json.loads(lab.report("phases", generated.trace, "--json"))
+    fields = ("name", "begin_bytes", "peak_bytes", "allocated_bytes")
+    found = [[region[field] for field in fields] for region in told["named"]]
+    assert len(found) == 3 * 2
+    assert found == generated.said["regions"]
+    # Beside them every call of the model stays a step.
+    assert told["step_source"] == "forward"
+    decoding = lab.table(generated.trace, "--at", "decode@0")
+    assert decoding["total_bytes"] == generated.said["regions"][1][2]

@@ -138,6 +138,26 @@ TEST_CASE("regions that the program names nest beside the phases", "[report][pha
     CHECK(lines(result.table.phases) == Lines{"0 forward 0>10 peak 110 +110 -100"});
 }
 
+TEST_CASE("generate() has a prefill and a decoding", "[report][phases]") {
+    const std::string utils = ";/v/transformers/generation/utils.py:9:M.";
+    const std::string sample = utils + "_sample" + utils + "generate";
+    const auto made = [&](const std::string& words, const std::string& below) {
+        return "alloc " + words + " thread=1 stack=m.py:1:f" + below + "\n";
+    };
+    const std::string text =
+        "start\n" + other("x 1 5") +
+        // What _sample makes first belongs to the prefill.
+        made("a 2 10", sample) + made("b 3 100", utils + "_prefill" + sample) +
+        made("c 4 1000", sample) + "free c\n" + made("d 5 2000", sample) + other("y 6 7") +
+        // Before transformers 5 there is no _prefill.
+        made("e 7 20", utils + "_beam_search" + utils + "generate") + "phase mine\n" +
+        made("f 8 40", ";train.py:1:_sample") + "endphase mine\n stop\n end\n";
+    CHECK(lines(phases_of(text).table.named) == Lines{"- prefill 5>115 peak 115 +110 -0",
+                                                      "- decode 115>2115 peak 2115 +3000 -1000",
+                                                      "- decode 2122>2142 peak 2142 +20 -0",
+                                                      "- mine 2142>2182 peak 2182 +40 -0"});
+}
+
 TEST_CASE("the peak of a phase of one step is the one its row tells", "[report][phases]") {
     const std::string text = "start\n" + forward("h 1 100") + backward("g 2 30") + "free h\n" +
                              optimizer("s 3 7") + forward("i 4 200") + backward("k 5 30") +
