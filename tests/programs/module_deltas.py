@@ -9,19 +9,9 @@ from collections import Counter
 import peakline
 import torch
 from counters import finish_holding
+from residual_layer import Layer
 from torch import nn
 from torch.utils.checkpoint import checkpoint
-
-
-class Layer(nn.Module):
-    def __init__(self, width: int) -> None:
-        super().__init__()
-        self.up = nn.Linear(256, width)
-        self.act = nn.GELU()
-        self.down = nn.Linear(width, 256)
-
-    def forward(self, x: torch.Tensor) -> torch.Tensor:
-        return x + self.down(self.act(self.up(x)))
 
 
 class Model(nn.Module):
