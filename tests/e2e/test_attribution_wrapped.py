@@ -6,6 +6,7 @@ The oracles are the levels that forward hooks read, and the objects of the progr
 from __future__ import annotations
 
 import json
+import os
 from collections import Counter
 from pathlib import Path
 from typing import Any
@@ -120,6 +121,24 @@ def test_what_fsdp_gathers_and_reduces_is_named(
         bytes_by(lab, trace, "category", f"{kind}.backward")["gradient"]
         == (said[kind]["gradients"])
     )
+
+
+@pytest.mark.parametrize("kind", ["fsdp2", "fsdp1"])
+def test_a_block_that_holds_several_gradients_is_named_by_all_of_them(
+    lab: Lab, rank: tuple[Path, dict[str, Any]], kind: str
+) -> None:
+    trace, said = rank
+    model = {"fsdp2": "Model#2", "fsdp1": "Model#3"}[kind]
+    wanted = Counter()
+    for names, size in said[kind]["gradients_of"]:
+        paths = [name.replace("_fsdp_wrapped_module.", "").split(".") for name in names]
+        parts = os.path.commonprefix(paths)
+        if len(paths) > 1:
+            parts = [*parts, f"* ({len(paths)} parameters)"]
+        wanted[".".join([f"gradient of {model}", *parts])] += size
+    assert len(wanted) == 3
+    found = bytes_by(lab, trace, "tensor", f"{kind}.backward", "--measure", "requested")
+    assert {name: size for name, size in found.items() if name.startswith("gradient")} == wanted
 
 
 @pytest.mark.parametrize("kind", ["ddp", "fsdp2", "fsdp1"])

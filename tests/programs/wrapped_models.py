@@ -77,6 +77,19 @@ def storages(tensors: list[torch.Tensor]) -> int:
     return sum(found.values())
 
 
+def gradients_of(model: nn.Module) -> list[list[object]]:
+    """Which parameters have their gradients in one storage, and how many bytes it has."""
+    names: dict[int, list[str]] = {}
+    sizes: dict[int, int] = {}
+    for name, parameter in model.named_parameters():
+        gradient = getattr(parameter.grad, "_local_tensor", parameter.grad)
+        if gradient is not None:
+            storage = gradient.untyped_storage()
+            names.setdefault(storage.data_ptr(), []).append(name)
+            sizes[storage.data_ptr()] = storage.nbytes()
+    return [[names[address], sizes[address]] for address in names]
+
+
 def train(kind: str, device: int) -> dict[str, object]:
     model = Model().to(device)
     names = [name for name, module in model.named_modules() if name]
@@ -104,6 +117,7 @@ def train(kind: str, device: int) -> dict[str, object]:
         optimizer.step()
     gradients = storages([p.grad for p in wrapped.parameters() if p.grad is not None])
     said: dict[str, object] = {"modules": names, "gained": dict(gained), "gradients": gradients}
+    said["gradients_of"] = gradients_of(wrapped)
     said["parameters"] = sum(p.untyped_storage().nbytes() for p in Model().parameters())
     if kind == "ddp":
         sizes = wrapped._get_ddp_logging_data()["bucket_sizes"]

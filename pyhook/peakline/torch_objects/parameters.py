@@ -20,10 +20,11 @@ OPTIMIZER_STATE = 4
 class Parameter:
     """A parameter and the recorder's numbers for what belongs to it."""
 
-    def __init__(self, parameter: Any, name: str, instance: int) -> None:
-        """Know it by this name, of this module."""
+    def __init__(self, parameter: Any, name: str, root: str, instance: int) -> None:
+        """Know it by this name, of this module of this model."""
         self.reference = weakref.ref(parameter)
         self.name = name
+        self.root = root
         self.instance = instance
         self.storage = 0
         self.gradient = 0
@@ -40,6 +41,9 @@ class Parameters:
         self._recorder = recorder
         self._address = address
         self._parameters: dict[int, Parameter] = {}
+        self._of_gradient: dict[int, Parameter] = {}  # by the recorder's number
+        self._shared: dict[tuple[int, ...], int] = {}  # numbers of gradients in one storage
+        self._instances: dict[tuple[str, str], int] = {}  # of modules, by model and path
 
     def tell_modules(self, modules: Modules) -> None:
         """Tell parameters, buffers and gradients of every module that has a name."""
@@ -47,8 +51,11 @@ class Parameters:
         buffers: list[int] = []
         gradients: list[int] = []
         for named, module in modules.alive():
+            self._instances[named.root, named.path] = named.instance
             for name, parameter in tensors(module, "_parameters"):
-                known = self._know_parameter(parameter, join(named.path, name), named.instance)
+                known = self._know_parameter(
+                    parameter, join(named.path, name), named.root, named.instance
+                )
                 self.add(parameters, parameter, known.storage)
                 self._add_gradient(gradients, parameter, known)
             for name, buffer in tensors(module, "_buffers"):
@@ -58,19 +65,47 @@ class Parameters:
                 self.add(buffers, buffer, tensor)
         self._recorder.tell_tensors(BUFFER, buffers)
         self._recorder.tell_tensors(PARAMETER, parameters)
-        self._recorder.tell_tensors(GRADIENT, gradients)
+        self._recorder.tell_tensors(GRADIENT, self._joined(gradients))
 
-    def _know_parameter(self, parameter: Any, name: str, instance: int) -> Parameter:
+    def _know_parameter(self, parameter: Any, name: str, root: str, instance: int) -> Parameter:
         known = self._parameters.get(id(parameter))
         is_same = known is not None and known.reference() is parameter
         # One that was met in an optimizer first gets the name of its module later.
         if known is not None and is_same and (known.instance or not instance):
             return known
-        known = Parameter(parameter, name, instance)
+        known = Parameter(parameter, name, root, instance)
         known.storage = self._recorder.define_tensor(PARAMETER, name, None, instance)
         known.gradient = self._recorder.define_tensor(GRADIENT, name, None, instance)
         self._parameters[id(parameter)] = known
+        self._of_gradient[known.gradient] = known
         return known
+
+    def _joined(self, told: list[int]) -> list[int]:
+        """Name a storage that holds several gradients, as those of FSDP do, by all of them."""
+        if len(set(told[::2])) == len(told) // 2:
+            return told
+        held: dict[int, dict[int, None]] = {}
+        for address, gradient in zip(told[::2], told[1::2], strict=True):
+            held.setdefault(address, {})[gradient] = None
+        joined: list[int] = []
+        for address, gradients in held.items():
+            joined += (address, self._number_of_all(tuple(gradients)))
+        return joined
+
+    def _number_of_all(self, gradients: tuple[int, ...]) -> int:
+        if len(gradients) == 1:
+            return gradients[0]
+        if gradients not in self._shared:
+            parameters = [self._of_gradient[gradient] for gradient in gradients]
+            paths = [known.name.split(".") for known in parameters]
+            common = paths[0]
+            while any(path[: len(common)] != common for path in paths):
+                common = common[:-1]
+            path = ".".join(common)
+            name = join(path, f"* ({len(parameters)} parameters)")
+            instance = self._instances.get((parameters[0].root, path), 0)
+            self._shared[gradients] = self._recorder.define_tensor(GRADIENT, name, None, instance)
+        return self._shared[gradients]
 
     def add(self, told: list[int], tensor: Any, name: int) -> None:
         """Tell that the storage of `tensor` is what the recorder knows as `name`."""
@@ -91,7 +126,7 @@ class Parameters:
         """One that may belong to no module."""
         if self.is_known(parameter):
             return self._parameters[id(parameter)]
-        return self._know_parameter(parameter, f"{type(optimizer).__name__}.{place}", 0)
+        return self._know_parameter(parameter, f"{type(optimizer).__name__}.{place}", "", 0)
 
     def tell_gradients(self, optimizer: Any, parameters: list[tuple[str, Any]]) -> None:
         """Runs at every step: about half a microsecond a parameter."""
@@ -109,4 +144,4 @@ class Parameters:
                     told += (address(gradient), known.gradient)
                 except RuntimeError:  # a sparse gradient has no storage of its own
                     continue
-        self._recorder.tell_tensors(GRADIENT, told)
+        self._recorder.tell_tensors(GRADIENT, self._joined(told))
