@@ -102,7 +102,7 @@ def test_gradients_of_inputs_belong_to_the_module_of_their_forward(lab):
 
 
 def test_several_models_have_their_names_whenever_they_were_built(lab):
-    # Older versions of torch take workspaces of 32 MiB, which would belong to the first to multiply.
+    # Older torch takes workspaces of 32 MiB, which would belong to the first model to multiply.
     small = {"CUBLAS_WORKSPACE_CONFIG": ":16:8", "CUBLASLT_WORKSPACE_SIZE": "128"}
     run = lab.once("several_models.py", environment=small)
     moment = ("--at", "done", "--measure", "requested")
