@@ -28,8 +28,8 @@ uint64_t StackMemo::hash(const Registers& start, uint64_t hint) {
 }
 
 // The words lie between the start and the end of this thread's stack: they can be read whatever
-// became of the frames there.
-bool StackMemo::words_hold(const Entry& entry) {
+// became of the frames there. AddressSanitizer would have them within one variable.
+[[gnu::no_sanitize("address")]] bool StackMemo::words_hold(const Entry& entry) {
     const uint64_t base = entry.start.cfa;
     for (size_t i = 0; i < entry.word_count; i += kChunk) {
         uint64_t difference = 0;
