@@ -1,6 +1,6 @@
 // A build with -DPEAKLINE_CHECK_NATIVE compares every captured stack with libunwind's slow
-// stepper and tells the number of differences on stderr when the program ends. For development:
-// thousands of times slower. Any other build has nothing of it.
+// stepper and keeps count in the file $PEAKLINE_NATIVE_CHECK/PID. For development: thousands of
+// times slower. Any other build has nothing of it.
 #pragma once
 
 #include <cstddef>
