@@ -107,8 +107,9 @@ void FileTarget::clear_chunk_slow(uint64_t index) {
     }
 }
 
-void FileTarget::trim(uint64_t chunk_count) {
-    const uint64_t end = chunk_offset(chunk_count);
+void FileTarget::trim(uint64_t chunk_count, uint64_t last_chunk_bytes) {
+    const uint64_t end =
+        chunk_count == 0 ? chunk_offset(0) : chunk_offset(chunk_count - 1) + last_chunk_bytes;
     if (ftruncate(descriptor_, static_cast<off_t>(end)) == 0) {
         allocated_bytes_ = end;
     }

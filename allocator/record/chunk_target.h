@@ -18,8 +18,9 @@ public:
     virtual void close_chunk(uint64_t index, unsigned char* chunk) = 0;
     // Makes a closed chunk one that was never used: its header becomes zero.
     virtual void clear_chunk_slow(uint64_t index) = 0;
-    // Cuts what was preallocated and not used; later chunks may still be opened.
-    virtual void trim(uint64_t chunk_count) = 0;
+    // Cuts what was preallocated and not used, also behind the first `last_chunk_bytes` of the last
+    // chunk, which is closed; later chunks may still be opened.
+    virtual void trim(uint64_t chunk_count, uint64_t last_chunk_bytes) = 0;
     // errno of the last failure, 0 when there was none.
     virtual int error() const = 0;
 
@@ -41,7 +42,7 @@ public:
     unsigned char* open_chunk_slow(uint64_t index) override;
     void close_chunk(uint64_t index, unsigned char* chunk) override;
     void clear_chunk_slow(uint64_t index) override;
-    void trim(uint64_t chunk_count) override;
+    void trim(uint64_t chunk_count, uint64_t last_chunk_bytes) override;
     int error() const override { return error_; }
 
 private:
@@ -61,7 +62,7 @@ public:
     unsigned char* open_chunk_slow(uint64_t index) override;
     void close_chunk(uint64_t, unsigned char*) override {}
     void clear_chunk_slow(uint64_t index) override;
-    void trim(uint64_t) override {}
+    void trim(uint64_t, uint64_t) override {}
     int error() const override { return error_; }
     const unsigned char* data() const { return bytes_.data(); }
     size_t size() const { return bytes_.size(); }

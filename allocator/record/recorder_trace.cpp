@@ -92,6 +92,7 @@ int Recorder::open_trace(const TraceOptions& options) {
 void Recorder::write_live_set_slow() {
     MappedArray<LiveBlock> blocks;
     if (!blocks.reserve(live_set_.size() + 1)) {
+        writer_.give_up_totals();
         return;
     }
     live_set_.for_each([&](const LiveBlock& block) { blocks.push(block); });
@@ -130,6 +131,7 @@ void Recorder::close_trace() {
     const LockGuard guard(lock_);
     if (writer_.is_open()) {
         put_mark(MarkKind::kProcessEnd, 0, 0);
+        writer_.put_totals();
         writer_.close();
         file_.abandon();
         had_trace_ = false;
@@ -140,6 +142,7 @@ void Recorder::seal_at_exit() {
     const LockGuard guard(lock_);
     if (writer_.is_open()) {
         put_mark(MarkKind::kProcessEnd, 0, 0);
+        writer_.put_totals();
         writer_.seal();
     }
 }

@@ -16,7 +16,8 @@
 //   * Deltas restart at every EVENTS chunk, so a chunk decodes alone. A DEFS chunk tells the ids it
 //     begins with, so a lost one costs its own definitions only.
 //   * payload_xxh3 is set when a chunk is sealed (full, or at a clean end), with kChunkSealed.
-//   * A chunk whose magic is 0 was preallocated and never used: the trace ends before it.
+//   * A chunk whose magic is 0 was preallocated and never used: the trace ends before it. A clean
+//     end cuts the file behind the last committed byte of its last chunk.
 //   * In a file with kChunksRecycled chunks are used again when what they held is no longer kept.
 //     EVENTS chunks then stand in the order of first_event, and the stream begins at the oldest
 //     whole checkpoint; see Note [Checkpoints].
@@ -130,6 +131,7 @@ enum class ExtendedType : uint32_t {
     // "Optimizer.step#AdamW.step"): uv ScopeAction | uv thread | uv string. They nest.
     kScope = 11,
 };
+inline constexpr uint32_t kLastExtendedType = 11;
 
 enum ValueReadFlags : uint32_t {
     kReadsSize = 1,    // how much an operator found: tensors are made of this size
@@ -225,7 +227,20 @@ enum class SummaryType : uint32_t {
     kPhase = 7,          // uv string | uv depth
     kCheckpointEnd = 8,  // uv generation
     kLimits = 9,         // uv times a phase found no room among those kept
+    // Note [Totals]
+    // A file with every event has counts of them when it is closed cleanly, so that nobody need
+    // read the events to count them. They hold when kTotals to kTotalsEnd are whole and no event
+    // follows the last one they count.
+    kTotals = 10,        // uv events | uv alloc records | by ExtendedType, from 1: uv records
+    kClassTotals = 11,   // uv first class id | of this one and those after it: uv alloc records
+    kInlineTotals = 12,  // uv context | uv device | uv stream | uv inline alloc records
+                         // | uv requested bytes of all of them | uv block bytes
+    kInlineSizes = 13,   // uv Measure | kSizeSlots times: uv inline alloc records whose bytes have
+                         // this many bits, from 0
+    kPhaseNames = 14,    // uv string, repeated: the first 1000 phases in the order they began
+    kTotalsEnd = 15,     // uv events
 };
+inline constexpr size_t kSizeSlots = 52;
 
 enum BaselineFlags : uint32_t { kBlockDeferred = 1 };  // given up: no longer in `allocated`
 

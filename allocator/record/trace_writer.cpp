@@ -16,7 +16,6 @@ using format::ChunkType;
 using format::DefType;
 using format::Op;
 
-constexpr size_t kClassSlots = size_t{1} << 16;
 constexpr uint32_t kMaxClasses = 1U << 22;
 // Definitions are never given up: where the file is bounded they must be few.
 constexpr uint32_t kMaxClassesOfBounded = 1U << 16;
@@ -52,16 +51,6 @@ uint64_t least_segment_chunks(const Keep& keep) {
     return std::max<uint64_t>(keep.bytes / format::kChunkBytes / 8, 1);
 }
 
-// Chooses a slot, no more: two shapes that meet there take turns. From registers, where a hash of
-// the struct's bytes would wait until they are in memory.
-uint64_t shape_hash(const AllocEvent& event) {
-    uint64_t mixed = (event.requested_bytes ^ event.block_bytes << 20U) * 0x9E3779B97F4A7C15ULL;
-    mixed ^= mixed >> 32U;
-    mixed += event.context | uint64_t{event.stream} << 32U | uint64_t{event.device} << 48U;
-    mixed *= 0xD6E8FEB86659FD93ULL;
-    return mixed >> 40U;
-}
-
 // What an inline allocation, a class and a block of a checkpoint have in common.
 unsigned char* put_shape(unsigned char* out, const AllocEvent& event) {
     out = format::put_uv(out, event.context);
@@ -72,19 +61,11 @@ unsigned char* put_shape(unsigned char* out, const AllocEvent& event) {
         out, format::zigzag(static_cast<int64_t>(event.block_bytes - event.requested_bytes)));
 }
 
-bool is_same_shape(const AllocEvent& one, const AllocEvent& other) {
-    return one.requested_bytes == other.requested_bytes && one.block_bytes == other.block_bytes &&
-           one.context == other.context && one.stream == other.stream && one.device == other.device;
-}
-
 }  // namespace
 
 void TraceWriter::open(ChunkTarget* target, StackTable* table, Keep keep) {
     keep_ = keep;
-    // Class slots of an earlier trace stay in memory and count as never seen: see writer_id.
-    if ((classes_.capacity() == 0 &&
-         (!classes_.reserve(kClassSlots) || !classes_.resize_untouched(kClassSlots))) ||
-        (recycles() && !ring_.init(ring_capacity(keep)))) {
+    if (!classes_.init() || (recycles() && !ring_.init(ring_capacity(keep)))) {
         error_ = ENOMEM;
         return;
     }
@@ -99,7 +80,9 @@ void TraceWriter::open(ChunkTarget* target, StackTable* table, Keep keep) {
     next_chunk_ = event_count_ = byte_count_ = ordinal_count_ = 0;
     last_tick_ = last_address_ = live_bytes_ = 0;
     std::memset(emitted_, 0, sizeof emitted_);
-    ++writer_id_;
+    classes_.begin_trace();
+    totals_.begin_trace(recycles() ? TraceTotals::Wanted::kNo : TraceTotals::Wanted::kYes,
+                        kMaxClasses);
     define_new_slow();
 }
 
@@ -129,7 +112,9 @@ bool TraceWriter::make_room_slow(OpenChunk& chunk, ChunkType type, size_t bytes)
     uint64_t index = 0;
     unsigned char* base = next_chunk_slow(type, &index);
     if (base == nullptr) {
-        fail(target_->error());
+        if (!puts_totals_) {
+            fail(target_->error());
+        }
         return false;
     }
     seal_chunk(chunk);
@@ -208,6 +193,9 @@ void TraceWriter::seal_chunk(OpenChunk& chunk) {
     header->payload_xxh3 =
         XXH3_64bits_withSeed(chunk.base + sizeof *header, header->committed, seed);
     std::atomic_ref<uint16_t>(header->flags).store(format::kChunkSealed, std::memory_order_release);
+    if (chunk.index + 1 == next_chunk_) {
+        last_chunk_bytes_ = sizeof *header + header->committed;
+    }
     target_->close_chunk(chunk.index, chunk.base);
     chunk = OpenChunk{};
 }
@@ -217,7 +205,7 @@ void TraceWriter::seal() {
         seal_chunk(events_);
         seal_chunk(definitions_);
         seal_chunk(summary_);
-        target_->trim(next_chunk_);
+        target_->trim(next_chunk_, last_chunk_bytes_);
     }
 }
 
@@ -309,20 +297,25 @@ void TraceWriter::end_event(unsigned char* end) {
 }
 
 uint32_t TraceWriter::class_of(const AllocEvent& event) {
-    ClassSlot& slot = classes_[shape_hash(event) & (kClassSlots - 1)];
-    if (slot.writer_id != writer_id_ || !is_same_shape(slot.shape, event)) {
-        slot = ClassSlot{event, 0, writer_id_};
+    ClassSlot* const slot = classes_.count(event, totals_);
+    if (slot == nullptr) {
         return 0;
     }
+    if (slot->class_id == 0) [[unlikely]] {
+        define_class_slow(*slot, event);
+    }
+    return slot->class_id;
+}
+
+void TraceWriter::define_class_slow(ClassSlot& slot, const AllocEvent& event) {
     uint32_t& class_count = emitted_[static_cast<size_t>(DefType::kClass)];
-    if (slot.class_id == 0 && class_count < (recycles() ? kMaxClassesOfBounded : kMaxClasses)) {
+    if (class_count < (recycles() ? kMaxClassesOfBounded : kMaxClasses)) {
         unsigned char body[5 * format::kMaxVarintBytes];
         const unsigned char* const out = put_shape(body, event);
         if (put_definition(DefType::kClass, body, static_cast<size_t>(out - body))) {
-            slot.class_id = ++class_count;
+            ClassTable::define(slot, ++class_count, totals_);
         }
     }
-    return slot.class_id;
 }
 
 void TraceWriter::put_alloc(const AllocEvent& event, uint64_t tick, uint64_t live_bytes) {
@@ -400,31 +393,45 @@ void TraceWriter::put_extended(format::ExtendedType type,
     if (out == nullptr) {
         return;
     }
+    totals_.add_extended(type, values);
     out = format::put_uv(out, static_cast<uint64_t>(type));
     out = format::put_uv(out, length);
     std::memcpy(out, body, length);
     end_event(out + length);
 }
 
-void TraceWriter::put_summary(format::SummaryType type,
+bool TraceWriter::put_summary(format::SummaryType type,
                               const uint64_t* values,
                               size_t value_count) {
-    unsigned char body[12 * format::kMaxVarintBytes];
+    unsigned char body[kMaxSummaryValues * format::kMaxVarintBytes];
     unsigned char* body_end = body;
-    for (size_t i = 0; i < value_count && i < 12; ++i) {
+    for (size_t i = 0; i < value_count && i < kMaxSummaryValues; ++i) {
         body_end = format::put_uv(body_end, values[i]);
     }
-    put_summary_record(type, body, static_cast<size_t>(body_end - body));
+    return put_summary_record(type, body, static_cast<size_t>(body_end - body));
 }
 
-void TraceWriter::put_summary_record(format::SummaryType type,
+void TraceWriter::put_totals() {
+    if (target_ == nullptr || recycles()) {
+        return;
+    }
+    // Events that follow begin a chunk of their own.
+    seal_chunk(events_);
+    classes_.add_to(totals_);
+    puts_totals_ = true;
+    totals_.write_to(
+        *this, {event_count_, ordinal_count_, emitted_[static_cast<size_t>(DefType::kClass)]});
+    puts_totals_ = false;
+}
+
+bool TraceWriter::put_summary_record(format::SummaryType type,
                                      const unsigned char* body,
                                      size_t length) {
     const uint64_t chunk_before = summary_.index;
     const bool had_chunk = summary_.base != nullptr;
     if (target_ == nullptr ||
         !has_room(summary_, ChunkType::kSummary, 2 * format::kMaxVarintBytes + length)) {
-        return;
+        return false;
     }
     if (in_checkpoint_ && (!had_chunk || summary_.index != chunk_before)) {
         put_checkpoint_part();
@@ -433,6 +440,7 @@ void TraceWriter::put_summary_record(format::SummaryType type,
     out = format::put_uv(out, length);
     std::memcpy(out, body, length);
     commit(summary_, out + length);
+    return true;
 }
 
 void TraceWriter::put_checkpoint_part() {

@@ -6,24 +6,15 @@
 #include <cstddef>
 #include <cstdint>
 
+#include "alloc_event.h"
 #include "chunk_ring.h"
 #include "chunk_target.h"
+#include "class_table.h"
 #include "stack_table.h"
 #include "trace_format.h"
+#include "trace_totals.h"
 
 namespace peakline::record {
-
-// One allocation as it goes to the trace.
-struct AllocEvent {
-    uint64_t address = 0;
-    uint64_t requested_bytes = 0;
-    uint64_t block_bytes = 0;
-    uint32_t context = 0;
-    uint32_t stream = 0;  // id of StackTable::intern_stream
-    uint32_t device = 0;
-    uint32_t unused = 0;  // no padding: events are compared by their bytes
-};
-static_assert(sizeof(AllocEvent) == 40);
 
 // A block that the program gives up.
 struct FreeEvent {
@@ -73,7 +64,14 @@ public:
                       uint64_t tick);
     void put_tensor_blocks(const TensorBlock* blocks, size_t count);
     void put_meta(const char* key, const char* value, size_t value_length);
-    void put_summary(format::SummaryType type, const uint64_t* values, size_t value_count);
+    // At most kMaxSummaryValues. False when the record is not in the file.
+    static constexpr size_t kMaxSummaryValues = 64;
+    bool put_summary(format::SummaryType type, const uint64_t* values, size_t value_count);
+    // Counts of all events so far, see Note [Totals] in trace_format.h; nothing where the file is
+    // bounded. Without room there are none, and the file is as good as before.
+    void put_totals();
+    // Events name allocations that are not in the file.
+    void give_up_totals() { totals_.give_up(); }
 
     // See Note [Checkpoints] in trace_format.h. The caller writes one when it is due, between two
     // events: begin, put_summary and put_baseline_block, end.
@@ -107,20 +105,13 @@ private:
         format::ChunkHeader* header() { return reinterpret_cast<format::ChunkHeader*>(base); }
         unsigned char* end() const { return base + format::kChunkBytes; }
     };
-    // A class is a repeated (context, device, stream, sizes); defined on its second sighting.
-    struct ClassSlot {
-        AllocEvent shape;        // its address means nothing
-        uint32_t class_id = 0;   // 0: seen once
-        uint32_t writer_id = 0;  // which open() this belongs to
-    };
-
     bool make_room_slow(OpenChunk& chunk, format::ChunkType type, size_t bytes);
     unsigned char* next_chunk_slow(format::ChunkType type, uint64_t* index);
     void release_oldest_slow();
     bool recycles() const { return keep_.kind != Keep::Kind::kAll; }
     void put_checkpoint_part();
     void put_extended_free(const FreeEvent& event, uint64_t tick);
-    void put_summary_record(format::SummaryType type, const unsigned char* body, size_t length);
+    bool put_summary_record(format::SummaryType type, const unsigned char* body, size_t length);
     // Keeps kLastWordsBytes free, so that a failure can still be told in the trace.
     bool has_room(OpenChunk& chunk, format::ChunkType type, size_t bytes) {
         return (chunk.base != nullptr && chunk.at + bytes + kLastWordsBytes <= chunk.end()) ||
@@ -131,6 +122,7 @@ private:
     unsigned char* begin_event(format::Op op, uint64_t tick, size_t max_body_bytes);
     void end_event(unsigned char* end);
     uint32_t class_of(const AllocEvent& event);
+    [[gnu::noinline]] void define_class_slow(ClassSlot& slot, const AllocEvent& event);
     bool put_definition(format::DefType type, const unsigned char* body, size_t length);
     void fail(int error);
 
@@ -141,6 +133,7 @@ private:
     OpenChunk definitions_;
     OpenChunk summary_;
     uint64_t next_chunk_ = 0;
+    uint64_t last_chunk_bytes_ = 0;  // of the chunk before, when it is sealed
     uint64_t event_count_ = 0;
     uint64_t byte_count_ = 0;
     uint64_t ordinal_count_ = 0;
@@ -149,8 +142,10 @@ private:
     uint64_t live_bytes_ = 0;
     // Definitions written, by DefType; the first kDefTypeCount types have ids.
     uint32_t emitted_[format::kLastDefType + 1] = {};
-    uint32_t writer_id_ = 0;
-    MappedArray<ClassSlot> classes_;
+    ClassTable classes_;
+    TraceTotals totals_;
+    // Only now: what is written may be left out, so that no room for it is no failure.
+    bool puts_totals_ = false;
 
     // Of recordings with a bounded file.
     Keep keep_;

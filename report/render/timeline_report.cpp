@@ -54,7 +54,7 @@ std::string timeline_text(const TraceReader& reader, const Timeline& timeline) {
     text += padded("") + "  " + begin + std::string(gap, ' ') + end + "\n";
     if (timeline.skipped_chunk_count != 0) {
         text += "Not in it: " + std::to_string(timeline.skipped_chunk_count) +
-                " damaged chunks; peakline stats says which\n";
+                " damaged chunks; peakline table says which\n";
     }
     return text;
 }

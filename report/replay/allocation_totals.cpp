@@ -1,29 +1,14 @@
 #include "allocation_totals.h"
 
-#include <algorithm>
-#include <bit>
-#include <unordered_map>
 #include <utility>
+
+#include "allocation_sums.h"
+#include "recorded_allocations.h"
 
 namespace peakline::report {
 namespace {
 
 using format::ExtendedType;
-
-struct PlaceKey {
-    uint32_t context;
-    uint32_t stream;
-    uint32_t device;
-    bool operator==(const PlaceKey&) const = default;
-};
-
-struct PlaceKeyHash {
-    size_t operator()(const PlaceKey& key) const {
-        const uint64_t mixed =
-            (uint64_t{key.context} << 32) ^ (uint64_t{key.stream} << 8) ^ key.device;
-        return static_cast<size_t>((mixed * 0x9E3779B97F4A7C15ULL) >> 16);
-    }
-};
 
 class CountingVisitor {
 public:
@@ -52,7 +37,7 @@ public:
         health_.unknown_context_count += reader_.definitions().is_lost(shape.context) ? 1 : 0;
         AllocationShape counted = shape;
         counted.context = reader_.definitions().known_context(shape.context);
-        add(counted, 1);
+        sums_.add(counted, 1);
     }
 
     void on_free(uint64_t, uint64_t, FreeKind kind, uint32_t) {
@@ -70,15 +55,6 @@ public:
     AllocationTotals finish(EventTotals totals);
 
 private:
-    void add(const AllocationShape& shape, uint64_t count) {
-        AllocationSum& sum = sums_[{shape.context, shape.stream, shape.device}];
-        sum.count += count;
-        sum.requested_bytes += count * shape.requested_bytes;
-        sum.block_bytes += count * shape.block_bytes;
-        requested_sizes_[std::bit_width(shape.requested_bytes)] += count;
-        block_sizes_[std::bit_width(shape.block_bytes)] += count;
-    }
-
     void add_phase(const RareEvent& event);
     void add_phase_name(uint64_t string);
     void count_whole_run(AllocationTotals& result) const;
@@ -87,10 +63,7 @@ private:
     RecordCounts records_;
     const std::vector<AllocationShape>& classes_;
     std::vector<uint64_t> class_counts_;
-    std::unordered_map<PlaceKey, AllocationSum, PlaceKeyHash> sums_;
-    SizeHistogram requested_sizes_ = {};
-    SizeHistogram block_sizes_ = {};
-    std::vector<std::string> phases_;
+    AllocationSums sums_;
     EventHealth health_;
 };
 
@@ -119,14 +92,8 @@ void CountingVisitor::add_phase(const RareEvent& event) {
 }
 
 void CountingVisitor::add_phase_name(uint64_t string) {
-    if (string > UINT32_MAX) {
-        return;
-    }
-    const std::string name(reader_.definitions().text(static_cast<uint32_t>(string)));
-    constexpr size_t kPhasesListed = 1000;
-    if (phases_.size() < kPhasesListed &&
-        std::find(phases_.begin(), phases_.end(), name) == phases_.end()) {
-        phases_.push_back(name);
+    if (string <= UINT32_MAX) {
+        sums_.add_phase_name(reader_.definitions().text(static_cast<uint32_t>(string)));
     }
 }
 
@@ -150,18 +117,10 @@ AllocationTotals CountingVisitor::finish(EventTotals totals) {
     result.records = records_;
     for (size_t i = 0; i < classes_.size(); ++i) {
         if (class_counts_[i] != 0) {
-            add(classes_[i], class_counts_[i]);
+            sums_.add(classes_[i], class_counts_[i]);
         }
     }
-    for (auto& [key, sum] : sums_) {
-        sum.context = key.context;
-        sum.stream = key.stream;
-        sum.device = key.device;
-        result.sums.push_back(sum);
-    }
-    result.requested_sizes = requested_sizes_;
-    result.block_sizes = block_sizes_;
-    result.phases = std::move(phases_);
+    sums_.move_to(&result);
     count_whole_run(result);
     result.health = health_.finish(reader_, totals);
     result.events = std::move(totals);
@@ -171,6 +130,9 @@ AllocationTotals CountingVisitor::finish(EventTotals totals) {
 }  // namespace
 
 AllocationTotals count_allocations(const TraceReader& reader, const Progress& progress) {
+    if (auto recorded = recorded_allocations(reader)) {
+        return *std::move(recorded);
+    }
     CountingVisitor visitor(reader);
     EventTotals totals = reader.read_events(visitor, progress);
     return visitor.finish(std::move(totals));

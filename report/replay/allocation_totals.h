@@ -2,7 +2,6 @@
 // the records are. For `stats`; knows nothing of levels.
 #pragma once
 
-#include <array>
 #include <cstdint>
 #include <string>
 #include <vector>
@@ -37,10 +36,6 @@ struct AllocationSum {
     uint64_t block_bytes = 0;
 };
 
-// Allocations by the power of two of their size: slot n counts 2^(n-1) <= size < 2^n, slot 0
-// empty ones.
-using SizeHistogram = std::array<uint64_t, 52>;
-
 struct AllocationTotals {
     RecordCounts records;
     std::vector<AllocationSum> sums;
@@ -55,6 +50,8 @@ struct AllocationTotals {
     TraceHealth health;
 };
 
+// From the recorder's own counts where they are whole (TraceReader::whole_totals), else from a pass
+// over the events. Damage within the events is found by the pass only.
 AllocationTotals count_allocations(const TraceReader& reader, const Progress& progress = {});
 
 }  // namespace peakline::report

@@ -93,8 +93,9 @@ private:
             case SummaryType::kLiveGroup:
             case SummaryType::kCheckpoint:
                 return false;
+            default:
+                return true;  // of a newer minor version
         }
-        return true;  // of a newer minor version
     }
 
     std::vector<SummaryView>& views() {

@@ -55,6 +55,22 @@ uint64_t TraceReader::max_alloc_count() const {
     return chunks_.size() * kMaxAllocsInChunk + baseline;
 }
 
+const RecordedTotals* TraceReader::whole_totals() const {
+    if (!summary_.totals.has_value() || !problems_.empty()) {
+        return nullptr;
+    }
+    uint64_t event_count = 0;
+    for (const ChunkPlace& place : chunks_) {
+        if (place.is(format::ChunkType::kEvents)) {
+            if (!place.sealed() || place.header.first_event != event_count) {
+                return nullptr;
+            }
+            event_count += place.header.event_count;
+        }
+    }
+    return event_count == summary_.totals->event_count ? &*summary_.totals : nullptr;
+}
+
 // Ticks never fall: the last chunk that can be decoded has the last one.
 uint64_t TraceReader::last_tick() const {
     std::vector<unsigned char> scratch;

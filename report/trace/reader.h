@@ -34,6 +34,9 @@ public:
     const Checkpoint* checkpoint() const { return checkpoint_ ? &*checkpoint_ : nullptr; }
     // Chunks are used again: the file keeps less than every event.
     bool is_bounded() const { return (superblock_.incompat_flags & format::kChunksRecycled) != 0; }
+    // The recorder's counts of all events; nullptr when there are none, or anything is wrong with
+    // the trace as far as its headers and definitions tell: then the events must be read.
+    const RecordedTotals* whole_totals() const;
     // Found while opening; a pass over the events finds its own, see EventTotals.
     const Problems& problems() const { return problems_; }
 

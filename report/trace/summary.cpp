@@ -32,10 +32,12 @@ public:
                 out_.records_dropped = cursor.uv();
                 out_.bytes_dropped = cursor.uv();
                 return cursor.good;
-            default:
-                return true;  // of checkpoints, or of a newer minor version
+            default:  // of totals, of checkpoints, or of a newer minor version
+                return totals_.decode(static_cast<SummaryType>(record.type), cursor);
         }
     }
+
+    void finish() { out_.totals = totals_.take(); }
 
 private:
     bool add_view(FieldCursor cursor) {
@@ -60,6 +62,7 @@ private:
     const Definitions& definitions_;
     Summary& out_;
     size_t current_ = SIZE_MAX;  // the view that groups belong to
+    RecordedTotalsDecoder totals_;
 };
 
 // Empty when the whole payload was decoded.
@@ -131,6 +134,7 @@ Summary read_summary(const ByteSource& source,
                          fault);
         }
     }
+    decoder.finish();
     return summary;
 }
 

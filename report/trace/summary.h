@@ -3,6 +3,7 @@
 #pragma once
 
 #include <cstdint>
+#include <optional>
 #include <vector>
 
 #include "byte_source.h"
@@ -10,6 +11,7 @@
 #include "definitions.h"
 #include "field_cursor.h"
 #include "problems.h"
+#include "recorded_totals.h"
 
 namespace peakline::report {
 
@@ -39,6 +41,8 @@ struct Summary {
     std::vector<SummaryView> views;
     uint64_t records_dropped = 0;
     uint64_t bytes_dropped = 0;
+    // As written; TraceReader::whole_totals() says whether they hold.
+    std::optional<RecordedTotals> totals;
 };
 
 // False when a record is shorter than its fields or out of bounds.

@@ -11,7 +11,7 @@ from pathlib import Path
 import peakline._report as engine
 
 ROOT = Path(__file__).resolve().parents[2]
-REPORTS = ("table", "phases", "layers", "ops", "stages", "tensors")
+REPORTS = ("stats", "table", "phases", "layers", "ops", "stages", "tensors")
 
 
 def seconds_for(trace: Path, report: str, repetitions: int) -> float:

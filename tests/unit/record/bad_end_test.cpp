@@ -23,7 +23,7 @@ public:
     }
     void close_chunk(uint64_t, unsigned char*) override {}
     void clear_chunk_slow(uint64_t) override {}
-    void trim(uint64_t) override {}
+    void trim(uint64_t, uint64_t) override {}
     int error() const override { return ENOSPC; }
     const Bytes& bytes() const { return bytes_; }
 
@@ -61,6 +61,30 @@ TEST_CASE("a full disk ends the file with its reason after the last whole record
         REQUIRE(problems.size() == 1);
         CHECK_THAT(problems[0], Catch::Contains("could not go on writing (No space left"));
     }
+}
+
+TEST_CASE("a disk without room for the totals leaves a trace with a clean end", "[record]") {
+    record::StackTable table;
+    REQUIRE(table.init());
+    SmallDisk disk(2);
+    record::TraceWriter writer;
+    writer.open(&disk, &table);
+    const uint32_t context = table.intern_context(record::Context{0, 0, 0, 0, 0, 0});
+    const uint64_t start[] = {static_cast<uint64_t>(MarkKind::kTracingStarted), 0, 0};
+    writer.put_extended(format::ExtendedType::kMark, start, 3, 0);
+    writer.put_alloc(AllocEvent{4096, 100, 512, context, 0, 0}, 1, 512);
+    const uint64_t end[] = {static_cast<uint64_t>(MarkKind::kProcessEnd), 0, 0};
+    writer.put_extended(format::ExtendedType::kMark, end, 3, 2);
+    writer.put_totals();
+    CHECK(writer.is_open());
+    writer.close();
+    CHECK(writer.error() == 0);
+    const auto reader = report::TraceReader::from_memory("disk", disk.bytes());
+    CHECK(reader.whole_totals() == nullptr);
+    const auto result = report::replay(reader, {});
+    CHECK(result.health.clean_end);
+    CHECK(result.health.event_count == 3);
+    CHECK(result.health.problems.texts() == std::vector<std::string>{});
 }
 
 // Files and lines of the python stack of each context, by context.

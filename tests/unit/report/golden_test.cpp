@@ -155,6 +155,7 @@ TEST_CASE("write the golden traces", "[.]") {
     using Kind = record::Keep::Kind;
     make_golden("v1.0-all", {{Kind::kAll, 0}, "all", true});
     make_golden("v1.0-all-killed", {{Kind::kAll, 0}, "all", false});
+    make_golden("v1.0-all-totals", {{Kind::kAll, 0}, "all", true});
     make_golden("v1.0-all-frees", {{Kind::kAll, 0}, "all", true, record_frees});
     make_golden("v1.0-keep-peak", {{Kind::kPeak, 0}, "peak", true});
     make_golden("v1.0-keep-last-killed", {{Kind::kLast, 1 << 24}, "last:16MiB", false});

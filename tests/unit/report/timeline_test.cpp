@@ -118,9 +118,11 @@ TEST_CASE("the last tick is the one a pass over all events ends with", "[record]
         CHECK(reader.last_tick() == totals.last_tick);
         CHECK(totals.last_tick < last_tick);
         last_tick = totals.last_tick;
-        size_t last = reader.chunks().size() - 1 - static_cast<size_t>(lost_chunks);
-        while (!reader.chunks()[last].is(format::ChunkType::kEvents)) {
-            --last;
+        size_t last = reader.chunks().size() - 1;
+        for (int passed = 0;; --last) {
+            if (reader.chunks()[last].is(format::ChunkType::kEvents) && passed++ == lost_chunks) {
+                break;
+            }
         }
         bytes[TraceBuilder::chunk_offset(last) + sizeof(format::ChunkHeader) + 9] ^= 0x40;
     }

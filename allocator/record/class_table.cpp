@@ -1,0 +1,43 @@
+#include "class_table.h"
+
+namespace peakline::record {
+
+void ClassTable::define(ClassSlot& slot, uint32_t class_id, TraceTotals& totals) {
+    totals.add_inline_records(slot, slot.record_count - 1);
+    slot.record_count = 1;
+    slot.class_id = class_id;
+}
+
+void ClassTable::add_slot(ClassSlot& slot, TraceTotals& totals) {
+    if (slot.class_id != 0) {
+        totals.add_class_records(slot.class_id, slot.record_count);
+    } else {
+        totals.add_inline_records(slot, slot.record_count);
+    }
+    slot.record_count = 0;
+}
+
+void ClassTable::take_slot_slow(ClassSlot& slot, const AllocEvent& event, TraceTotals& totals) {
+    if (slot.trace == trace_) {
+        add_slot(slot, totals);
+    }
+    slot = ClassSlot{event.requested_bytes,
+                     event.block_bytes,
+                     event.context,
+                     event.stream,
+                     event.device,
+                     0,
+                     1,
+                     trace_,
+                     0};
+}
+
+void ClassTable::add_to(TraceTotals& totals) {
+    for (ClassSlot& slot : slots_) {
+        if (slot.trace == trace_) {
+            add_slot(slot, totals);
+        }
+    }
+}
+
+}  // namespace peakline::record

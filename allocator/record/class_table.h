@@ -1,0 +1,80 @@
+// Which shapes of allocation repeat, and how often: a shape (context, device, stream, sizes)
+// becomes a class of the trace on its second sighting. Used by the trace writer. Not thread safe,
+// no malloc.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+
+#include "alloc_event.h"
+#include "mapped_array.h"
+#include "trace_totals.h"
+
+namespace peakline::record {
+
+struct ClassSlot {
+    uint64_t requested_bytes;
+    uint64_t block_bytes;
+    uint32_t context;
+    uint32_t stream;
+    uint32_t device;
+    uint32_t class_id;      // 0: not defined
+    uint64_t record_count;  // of this shape, not yet in the totals
+    uint32_t trace;         // which trace this belongs to
+    uint32_t unused;
+};
+static_assert(sizeof(ClassSlot) == 48);
+
+class ClassTable {
+public:
+    // False when memory cannot be mapped.
+    bool init() {
+        return slots_.capacity() != 0 ||
+               (slots_.reserve(kSlots) && slots_.resize_untouched(kSlots));
+    }
+    // Slots of an earlier trace stay in memory and count as never seen.
+    void begin_trace() { ++trace_; }
+
+    // The slot of the shape of `event` when it is a repeated one; else nullptr, and from now on it
+    // has a slot. A shape that leaves its slot is counted in `totals`.
+    ClassSlot* count(const AllocEvent& event, TraceTotals& totals) {
+        ClassSlot& slot = slots_[shape_hash(event) & (kSlots - 1)];
+        if (slot.trace != trace_ || !is_same_shape(slot, event)) [[unlikely]] {
+            take_slot_slow(slot, event, totals);
+            return nullptr;
+        }
+        ++slot.record_count;
+        return &slot;
+    }
+
+    // From the record that is counted now on, `slot` is this class.
+    static void define(ClassSlot& slot, uint32_t class_id, TraceTotals& totals);
+
+    // Adds what is not yet in the totals.
+    void add_to(TraceTotals& totals);
+
+private:
+    static constexpr size_t kSlots = size_t{1} << 16;
+
+    // Chooses a slot, no more: two shapes that meet there take turns. From registers, where a hash
+    // of the struct's bytes would wait until they are in memory.
+    static uint64_t shape_hash(const AllocEvent& event) {
+        uint64_t mixed = (event.requested_bytes ^ event.block_bytes << 20U) * 0x9E3779B97F4A7C15ULL;
+        mixed ^= mixed >> 32U;
+        mixed += event.context | uint64_t{event.stream} << 32U | uint64_t{event.device} << 48U;
+        mixed *= 0xD6E8FEB86659FD93ULL;
+        return mixed >> 40U;
+    }
+    static bool is_same_shape(const ClassSlot& slot, const AllocEvent& event) {
+        return slot.requested_bytes == event.requested_bytes &&
+               slot.block_bytes == event.block_bytes && slot.context == event.context &&
+               slot.stream == event.stream && slot.device == event.device;
+    }
+    static void add_slot(ClassSlot& slot, TraceTotals& totals);
+    void take_slot_slow(ClassSlot& slot, const AllocEvent& event, TraceTotals& totals);
+
+    MappedArray<ClassSlot> slots_;
+    uint32_t trace_ = 0;
+};
+
+}  // namespace peakline::record
