@@ -1,5 +1,6 @@
 // One kind of event, many times, between two markers that a counting tool looks for:
-// instruction_driver KIND COUNT. Run under valgrind by tests/bench/test_instructions.py, which
+// instruction_driver KIND COUNT [frees], where the last
+// word captures stacks of frees, too. Run under valgrind by tests/bench/test_instructions.py, which
 // takes the difference of two counts: start-up and warm-up cancel out.
 #include <cstdint>
 #include <cstdio>
@@ -21,23 +22,6 @@ using record::Recorder;
 
 namespace {
 
-// A pair is an allocation and its free.
-[[gnu::noinline]] void pair_at(Recorder& recorder, uint64_t number, int depth, bool captures) {
-    if (depth > 0) {
-        pair_at(recorder, number, depth - 1, captures);
-        asm volatile("");  // no tail call: the frame counts
-        return;
-    }
-    const uint64_t address = (number % 64 + 1) * 4096;
-    uint32_t context = 1;
-    if (captures) {
-        capture::ThreadState* state = capture::thread_state(recorder.table());
-        context = capture::capture_context(recorder.table(), *state);
-    }
-    recorder.record_alloc(AllocEvent{address, 500, 512, context, 0, 0}, record::kUnknownTotal);
-    recorder.record_free(address, 0, Recorder::FreeKind::kCompleted, record::kUnknownTotal);
-}
-
 struct Kind {
     const char* name;
     int depth;
@@ -50,17 +34,51 @@ constexpr Kind kKinds[] = {
     {"native60", 58, true},
 };
 
+uint32_t context_now(Recorder& recorder, const Kind& kind) {
+    if (!kind.captures) {
+        return 1;
+    }
+    capture::ThreadState* state = capture::thread_state(recorder.table());
+    return capture::capture_context(recorder.table(), *state);
+}
+
+}  // namespace
+
+// By name in test_instructions.py: what is counted of a free alone.
+extern "C" [[gnu::noinline]] void free_block(Recorder& recorder, uint64_t address, bool captures) {
+    capture::ThreadState* state = capture::thread_state(recorder.table());
+    const uint32_t context = captures ? capture::capture_free(recorder.table(), *state) : 0;
+    recorder.record_free(
+        address, 0, Recorder::FreeKind::kCompleted, record::kUnknownTotal, context);
+}
+
+namespace {
+
+// A pair is an allocation and its free.
+[[gnu::noinline]] void pair_at(Recorder& recorder, uint64_t number, int depth, const Kind& kind) {
+    if (depth > 0) {
+        pair_at(recorder, number, depth - 1, kind);
+        asm volatile("");  // no tail call: the frame counts
+        return;
+    }
+    const uint64_t address = (number % 64 + 1) * 4096;
+    const uint32_t context = context_now(recorder, kind);
+    recorder.record_alloc(AllocEvent{address, 500, 512, context, 0, 0}, record::kUnknownTotal);
+    free_block(recorder, address, kind.captures);
+}
+
 }  // namespace
 
 int main(int argc, char** argv) {
     const Kind* kind = nullptr;
     for (const Kind& known : kKinds) {
-        if (argc == 3 && std::strcmp(argv[1], known.name) == 0) {
+        if (argc >= 3 && std::strcmp(argv[1], known.name) == 0) {
             kind = &known;
         }
     }
     if (kind == nullptr) {
-        std::fprintf(stderr, "usage: instruction_driver plain|native5|native20|native60 COUNT\n");
+        std::fprintf(stderr,
+                     "usage: instruction_driver plain|native5|native20|native60 COUNT [frees]\n");
         return 2;
     }
     // As in any real program, the counts of libraries added and present are no longer equal to
@@ -76,11 +94,11 @@ int main(int argc, char** argv) {
         return 1;
     }
     unlink(path.c_str());
-    capture::set_capture_options({false, true});
+    capture::set_capture_options({false, true, argc > 3});
     recorder.start_tracing();
     const uint64_t count = std::strtoull(argv[2], nullptr, 10);
     for (uint64_t i = 0; i < count; ++i) {
-        pair_at(recorder, i, kind->depth, kind->captures);
+        pair_at(recorder, i, kind->depth, *kind);
     }
     _exit(0);
 }
