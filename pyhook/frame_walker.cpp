@@ -81,7 +81,7 @@ inline bool follow(ThreadStateGetter getter, size_t capacity, Sink& sink) {
 struct Writer {
     RawFrame* out;
     size_t count = 0;
-    void put(const RawFrame& raw) { out[count++] = raw; }
+    [[gnu::always_inline]] void put(const RawFrame& raw) { out[count++] = raw; }
 };
 
 template <const PythonLayout& kLayout>
@@ -94,10 +94,11 @@ size_t walk(ThreadStateGetter getter, RawFrame* out, size_t capacity, bool* trun
 // Random enough: they need only be unlike the addresses they are added to.
 uint64_t g_hash_keys[2 * (kMaxFrames + kWalkSlack)];
 
+// Always inlined, on the unlikely path too: a call there would keep the sum in memory everywhere.
 struct Hasher {
     Uint128 sum = 0;
     size_t count = 0;
-    void put(const RawFrame& raw) {
+    [[gnu::always_inline]] void put(const RawFrame& raw) {
         const uint64_t* keys = &g_hash_keys[2 * count++];
         sum += static_cast<Uint128>(raw.code + keys[0]) * (raw.position + keys[1]);
     }
