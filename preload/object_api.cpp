@@ -1,16 +1,28 @@
 // The functions of peakline_api.h about objects of the program: from the extension module to the
 // recorder and to pyhook.
 #include <cstring>
+#include <vector>
 
 #include "allocator/capture/stack_capture.h"
 #include "allocator/record/recorder.h"
 #include "peakline_api.h"
+#include "torch_hooks.h"
 
 #define PEAKLINE_EXPORT __attribute__((visibility("default")))
 
 using peakline::capture::object_side;
 using peakline::format::TensorKind;
 using peakline::record::Recorder;
+using peakline::torch_part::FollowedTensors;
+using peakline::torch_part::Part;
+
+// With room for what every step needs.
+struct PeaklineGradients {
+    FollowedTensors* parameters;
+    std::vector<uint32_t> ids;
+    std::vector<uint64_t> addresses;
+    std::vector<Recorder::ToldTensor> told;
+};
 
 namespace {
 
@@ -73,6 +85,43 @@ PEAKLINE_EXPORT size_t peakline_tell_tensors(uint32_t kind,
         unknown_count += Recorder::instance().tell_tensors(told, some);
     }
     return unknown_count;
+}
+
+PEAKLINE_EXPORT PeaklineGradients* peakline_follow_gradients(const PeaklineParameter* parameters,
+                                                             size_t count) {
+    const Part& part = peakline::preload::torch_part_slot();
+    if (part.follow_tensors == nullptr) {
+        return nullptr;
+    }
+    std::vector<uint64_t> tensors;
+    auto* gradients = new PeaklineGradients{};
+    for (size_t i = 0; i < count; ++i) {
+        tensors.push_back(parameters[i].tensor_impl);
+        gradients->ids.push_back(parameters[i].gradient);
+    }
+    gradients->parameters = part.follow_tensors(tensors.data(), count);
+    gradients->addresses.resize(count);
+    gradients->told.reserve(count);
+    return gradients;
+}
+
+PEAKLINE_EXPORT int32_t peakline_tell_gradients(PeaklineGradients* gradients) {
+    const bool all_live = peakline::preload::torch_part_slot().gradient_storages(
+        gradients->parameters, gradients->addresses.data());
+    gradients->told.clear();
+    for (size_t i = 0; i < gradients->ids.size(); ++i) {
+        if (gradients->addresses[i] != 0) {
+            gradients->told.push_back(
+                {gradients->addresses[i], gradients->ids[i], TensorKind::kGradient});
+        }
+    }
+    Recorder::instance().tell_tensors(gradients->told.data(), gradients->told.size());
+    return all_live ? 1 : 0;
+}
+
+PEAKLINE_EXPORT void peakline_forget_gradients(PeaklineGradients* gradients) {
+    peakline::preload::torch_part_slot().forget_tensors(gradients->parameters);
+    delete gradients;
 }
 
 PEAKLINE_EXPORT void peakline_safe_point(uint32_t reason) {

@@ -93,6 +93,17 @@ struct PeaklineToldTensor {
 };
 // Returns how many addresses belong to no block.
 size_t peakline_tell_tensors(uint32_t kind, const PeaklineToldTensor* tensors, size_t count);
+// Follows the gradients of live parameters without keeping them alive; null: not possible here.
+struct PeaklineParameter {
+    uint64_t tensor_impl;  // Tensor._cdata
+    uint32_t gradient;     // id of peakline_define_tensor
+};
+struct PeaklineGradients;
+struct PeaklineGradients* peakline_follow_gradients(const PeaklineParameter* parameters,
+                                                    size_t count);
+// Tells where they lie now, like peakline_tell_tensors. False: a parameter is gone.
+int32_t peakline_tell_gradients(struct PeaklineGradients* gradients);
+void peakline_forget_gradients(struct PeaklineGradients* gradients);
 void peakline_safe_point(uint32_t reason);
 // A fact about the run, for the open trace; the last one of a key counts.
 void peakline_put_meta(const char* key, const char* value);

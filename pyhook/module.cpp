@@ -6,6 +6,7 @@
 
 #include <cerrno>
 #include <cstdint>
+#include <vector>
 
 #include "preload/peakline_api.h"
 
@@ -247,6 +248,43 @@ PyObject* tell_tensors(PyObject*, PyObject* arguments) {
     return PyLong_FromSize_t(unknown_count);
 }
 
+constexpr char kGradients[] = "peakline.gradients";
+
+PeaklineGradients* gradients_of(PyObject* capsule) {
+    return static_cast<PeaklineGradients*>(PyCapsule_GetPointer(capsule, kGradients));
+}
+
+void forget_gradients(PyObject* capsule) {
+    peakline_forget_gradients(gradients_of(capsule));
+}
+
+// ([Tensor._cdata, tensor, Tensor._cdata, tensor, ...])
+PyObject* follow_gradients(PyObject*, PyObject* list) {
+    std::vector<PeaklineParameter> parameters;
+    for (Py_ssize_t i = 0; PyList_Check(list) && i + 1 < PyList_Size(list); i += 2) {
+        parameters.push_back(
+            {PyLong_AsUnsignedLongLong(PyList_GetItem(list, i)),
+             static_cast<uint32_t>(PyLong_AsUnsignedLong(PyList_GetItem(list, i + 1)))});
+        if (PyErr_Occurred() != nullptr) {
+            return nullptr;
+        }
+    }
+    PeaklineGradients* followed = peakline_follow_gradients(parameters.data(), parameters.size());
+    if (followed == nullptr) {
+        Py_RETURN_NONE;
+    }
+    PyObject* capsule = PyCapsule_New(followed, kGradients, forget_gradients);
+    if (capsule == nullptr) {
+        peakline_forget_gradients(followed);
+    }
+    return capsule;
+}
+
+PyObject* tell_gradients(PyObject*, PyObject* capsule) {
+    PeaklineGradients* followed = gradients_of(capsule);
+    return followed == nullptr ? nullptr : PyBool_FromLong(peakline_tell_gradients(followed));
+}
+
 PyObject* safe_point(PyObject*, PyObject* reason) {
     const unsigned long value = PyLong_AsUnsignedLong(reason);
     if (PyErr_Occurred() != nullptr) {
@@ -306,6 +344,11 @@ PyMethodDef kMethods[] = {
     {"instance_died", instance_died, METH_O, "The object at this address is gone."},
     {"define_tensor", define_tensor, METH_VARARGS, "Id of (kind, name, detail, instance)."},
     {"tell_tensors", tell_tensors, METH_VARARGS, "Storages (kind, [address, tensor, ...])."},
+    {"follow_gradients",
+     follow_gradients,
+     METH_O,
+     "Follow gradients ([Tensor._cdata, tensor, ...]) until the result dies; None: not here."},
+    {"tell_gradients", tell_gradients, METH_O, "Whether all of the parameters still live."},
     {"put_meta", put_meta, METH_VARARGS, "A fact about the run (key, value)."},
     {"safe_point", safe_point, METH_O, "Look at the program's objects now."},
     {nullptr, nullptr, 0, nullptr},

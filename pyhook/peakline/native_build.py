@@ -22,7 +22,7 @@ from pathlib import Path
 PACKAGE_FOLDER = Path(__file__).resolve().parent
 NATIVE_FOLDER = PACKAGE_FOLDER / "_native"
 # Of torch_part.h: both sides of the border must agree.
-INTERFACE_VERSION = 4
+INTERFACE_VERSION = 5
 
 # Names that some torch versions have and others lack; each becomes PEAKLINE_HAS_<name>.
 _OPTIONAL_NAMES = (
@@ -267,7 +267,8 @@ def _compile_torch_part(torch: TorchInstallation, scratch: Path) -> Path:
     flags = ["-g", *_feature_macros(torch)]
     folder = source_root() / "allocator" / "torch"
     sources = [
-        folder / f"{name}.cpp" for name in ("delegate", "install", "observe", "pluggable_install")
+        folder / f"{name}.cpp"
+        for name in ("delegate", "followed", "install", "observe", "pluggable_install")
     ]
     libraries = ["-lc10", "-lc10_cuda", "-ltorch_cpu", "-ltorch_cuda"]
     built = scratch / "libpeakline_torch.so"

@@ -20,6 +20,8 @@ class Optimizer:
         self.reference = reference
         self.step_count = 0
         self.state_count = -1
+        self.parameters: list[int] = []  # addresses of those that are followed
+        self.gradients: object = None  # of these, followed by the recorder
 
 
 class Optimizers:
@@ -70,16 +72,30 @@ class Optimizers:
         known.step_count += 1
         # Storages of parameters and state hardly ever change after the first steps.
         is_rare = known.step_count & (known.step_count - 1) == 0
-        parameters = list(optimized(optimizer))
-        if is_rare and any(not self._parameters.is_known(parameter) for _, parameter in parameters):
-            self._look(known.step_count == 1)
         if is_rare:
-            self._tell_modules()
+            self._look_for_new(optimizer, known.step_count == 1)
         if is_rare or len(optimizer.state) != known.state_count:
             self._tell_optimizer(optimizer)
             known.state_count = len(optimizer.state)
         else:
-            self._parameters.tell_gradients(optimizer, parameters)
+            self._tell_gradients(optimizer, known)
+
+    def _look_for_new(self, optimizer: Any, is_first: bool) -> None:
+        is_known = self._parameters.is_known
+        if not all(is_known(parameter) for _, parameter in optimized(optimizer)):
+            self._look(is_first)
+        self._tell_modules()
+
+    def _tell_gradients(self, optimizer: Any, known: Optimizer) -> None:
+        """Runs at every step: what does not change is not looked at again."""
+        present = [id(p) for group in optimizer.param_groups for p in group["params"]]
+        is_followed = known.gradients is not None and present == known.parameters
+        if is_followed and self._recorder.tell_gradients(known.gradients):
+            return
+        parameters = list(optimized(optimizer))
+        self._parameters.tell_gradients(optimizer, parameters)
+        known.parameters = present
+        known.gradients = self._parameters.follow_gradients(parameters)
 
     def _stepping_optimizer(self) -> Any:
         """The optimizer whose step has just ended: its wrapper still runs on this thread."""

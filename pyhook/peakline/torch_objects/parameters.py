@@ -129,19 +129,18 @@ class Parameters:
         return self._know_parameter(parameter, f"{type(optimizer).__name__}.{place}", "", 0)
 
     def tell_gradients(self, optimizer: Any, parameters: list[tuple[str, Any]]) -> None:
-        """Runs at every step: about half a microsecond a parameter."""
-        address = self._address
-        known_parameters = self._parameters
+        """Tell those of an optimizer, asking the parameters one by one."""
         told: list[int] = []
         for place, parameter in parameters:
-            known = known_parameters.get(id(parameter))
-            if known is None or not known.is_plain or known.reference() is not parameter:
-                self._add_gradient(told, parameter, self.of_optimizer(optimizer, place, parameter))
-                continue
-            gradient = parameter.grad  # type: ignore[union-attr]  # narrowed by `is`
-            if gradient is not None:
-                try:
-                    told += (address(gradient), known.gradient)
-                except RuntimeError:  # a sparse gradient has no storage of its own
-                    continue
+            self._add_gradient(told, parameter, self.of_optimizer(optimizer, place, parameter))
         self._recorder.tell_tensors(GRADIENT, self._joined(told))
+
+    def follow_gradients(self, parameters: list[tuple[str, Any]]) -> object:
+        """Let the recorder follow those of known parameters; None where it cannot."""
+        followed: list[int] = []
+        for _, parameter in parameters:
+            known = self._parameters.get(id(parameter))
+            if known is None or not known.is_plain:
+                return None
+            followed += (parameter._cdata, known.gradient)
+        return self._recorder.follow_gradients(followed)
