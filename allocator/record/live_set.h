@@ -1,5 +1,5 @@
-// The live set: allocations not yet freed, by address. Open addressing with linear probing and
-// backward-shift deletion, in mapped memory; a few nanoseconds an operation.
+// The live set: allocations not yet freed, by address. An index with open addressing, linear
+// probing and backward-shift deletion, in mapped memory; a few nanoseconds an operation.
 // Used by the recorder (under its lock) and by replay. Not thread safe. Never calls malloc.
 #pragma once
 
@@ -30,61 +30,72 @@ struct LiveBlock {
 };
 static_assert(sizeof(LiveBlock) == 40);
 
+// Blocks stand in one array, the one freed last is used again first: what a program holds lies
+// close together, and what it touched last is still in the caches. An index of 8 bytes a slot
+// finds them by address; it is at most half full.
 class LiveSet {
 public:
-    // False when memory for the first table cannot be mapped.
-    bool init(size_t slot_count = size_t{1} << 14) { return rehash(slot_count); }
+    // `slot_count`: of the index, a power of two. False when memory cannot be mapped.
+    bool init(size_t slot_count = size_t{1} << 12) { return rehash(slot_count); }
 
     // The block at this address, or nullptr. Valid until the next insert or erase.
     LiveBlock* find(uint64_t address) {
-        for (size_t i = home(address);; i = next(i)) {
-            if (slots_[i].address == address) {
-                return &slots_[i];
-            }
-            if (slots_[i].address == 0) {
-                return nullptr;
+        const uint32_t hash = hash_of(address);
+        for (size_t i = hash & mask_; slots_[i].block != 0; i = next(i)) {
+            LiveBlock& block = blocks_[slots_[i].block - 1];
+            if (slots_[i].hash == hash && block.address == address) {
+                return &block;
             }
         }
+        return nullptr;
     }
 
     // Adds a block whose address (never 0) is not in the set; the caller fills in the rest of it.
-    // nullptr when the table cannot grow. Valid until the next add or erase.
+    // nullptr when the set cannot grow. Valid until the next add or erase.
     LiveBlock* add(uint64_t address) {
-        if ((size_ + 1) * 2 > slots_.size() && !rehash(slots_.size() * 2)) {
-            if (size_ + 1 == slots_.size()) {
-                return nullptr;
-            }
+        if (size_ == blocks_.capacity() && !rehash(slots_.size() * 2)) {
+            return nullptr;
         }
-        size_t i = home(address);
-        while (slots_[i].address != 0) {
+        const uint32_t index = take_place();
+        const uint32_t hash = hash_of(address);
+        size_t i = hash & mask_;
+        while (slots_[i].block != 0) {
             i = next(i);
         }
-        slots_[i].address = address;
+        slots_[i] = Slot{hash, index + 1};
         ++size_;
-        return &slots_[i];
+        blocks_[index].address = address;
+        return &blocks_[index];
     }
-    // The same with a whole block. False when the table cannot grow.
+    // The same with a whole block. False when the set cannot grow.
     bool insert(const LiveBlock& block) {
-        LiveBlock* slot = add(block.address);
-        if (slot == nullptr) {
+        LiveBlock* place = add(block.address);
+        if (place == nullptr) {
             return false;
         }
-        *slot = block;
+        *place = block;
         return true;
     }
 
     // Removes a block returned by find().
     void erase(LiveBlock* block) {
-        size_t hole = static_cast<size_t>(block - slots_.data());
-        for (size_t i = next(hole); slots_[i].address != 0; i = next(i)) {
-            const size_t wanted = home(slots_[i].address);
+        const auto index = static_cast<uint32_t>(block - blocks_.data());
+        size_t hole = hash_of(block->address) & mask_;
+        while (slots_[hole].block != index + 1) {
+            hole = next(hole);
+        }
+        for (size_t i = next(hole); slots_[i].block != 0; i = next(i)) {
+            const size_t wanted = slots_[i].hash & mask_;
             // Move back only what may stand in the hole: its home is not between hole and i.
             if (((i - wanted) & mask_) >= ((i - hole) & mask_)) {
                 slots_[hole] = slots_[i];
                 hole = i;
             }
         }
-        slots_[hole].address = 0;
+        slots_[hole] = Slot{};
+        block->address = 0;
+        block->ordinal = free_place_;
+        free_place_ = uint64_t{index} + 1;
         --size_;
     }
 
@@ -92,40 +103,65 @@ public:
 
     template <class Visit>
     void for_each(Visit visit) const {
-        for (const LiveBlock& slot : slots_) {
-            if (slot.address != 0) {
-                visit(slot);
+        for (const LiveBlock& block : blocks_) {
+            if (block.address != 0) {
+                visit(block);
             }
         }
     }
 
 private:
-    size_t home(uint64_t address) const {
+    struct Slot {
+        uint32_t hash;
+        uint32_t block;  // its place in blocks_, from 1; 0: free
+    };
+
+    static uint32_t hash_of(uint64_t address) {
         // Fibonacci hashing; addresses are multiples of 512, the product spreads their low bits.
-        return static_cast<size_t>(((address >> 4) * 0x9E3779B97F4A7C15ULL) >> 20) & mask_;
+        return static_cast<uint32_t>(((address >> 4) * 0x9E3779B97F4A7C15ULL) >> 20);
     }
     size_t next(size_t i) const { return (i + 1) & mask_; }
 
+    // A free place; there is one.
+    uint32_t take_place() {
+        if (free_place_ == 0) {
+            blocks_.resize_untouched(blocks_.size() + 1);
+            return static_cast<uint32_t>(blocks_.size() - 1);
+        }
+        const auto index = static_cast<uint32_t>(free_place_ - 1);
+        free_place_ = blocks_[index].ordinal;
+        return index;
+    }
+
     bool rehash(size_t slot_count) {
-        MappedArray<LiveBlock> grown;
-        if (!grown.reserve(slot_count) || !grown.resize_untouched(slot_count)) {
+        MappedArray<Slot> slots;
+        MappedArray<LiveBlock> blocks;
+        if (!slots.reserve(slot_count) || !slots.resize_untouched(slot_count) ||
+            !blocks.reserve(slot_count / 2)) {
             return false;
         }
-        slots_.swap(grown);
-        mask_ = slot_count - 1;
-        for (const LiveBlock& old : grown) {
-            if (old.address != 0) {
-                size_t i = home(old.address);
-                while (slots_[i].address != 0) {
-                    i = next(i);
+        const size_t mask = slot_count - 1;
+        for (const Slot& slot : slots_) {
+            if (slot.block != 0) {
+                size_t i = slot.hash & mask;
+                while (slots[i].block != 0) {
+                    i = (i + 1) & mask;
                 }
-                slots_[i] = old;
+                slots[i] = slot;
             }
         }
+        for (const LiveBlock& block : blocks_) {
+            blocks.push(block);
+        }
+        slots_.swap(slots);
+        blocks_.swap(blocks);
+        mask_ = mask;
         return true;
     }
 
-    MappedArray<LiveBlock> slots_;
+    MappedArray<Slot> slots_;
+    MappedArray<LiveBlock> blocks_;  // Of a free place: address 0, and in `ordinal` the next one.
+    uint64_t free_place_ = 0;        // from 1; 0: none
     size_t size_ = 0;
     size_t mask_ = 0;
 };

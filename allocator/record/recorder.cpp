@@ -29,12 +29,18 @@ uint64_t baseline_address(uint32_t device) {
 
 }  // namespace
 
-Recorder& Recorder::instance() {
-    // Static storage without a destructor.
-    alignas(Recorder) static unsigned char storage[sizeof(Recorder)];
-    static Recorder* recorder = new (storage) Recorder;
-    return *recorder;
+// Storage without a destructor. The pointer is a constant: it stands before any code runs.
+alignas(Recorder) static unsigned char g_storage[sizeof(Recorder)];
+Recorder* const Recorder::the_one = reinterpret_cast<Recorder*>(g_storage);
+
+namespace {
+
+// Before the constructors of other files and libraries that need this one.
+[[gnu::constructor(101)]] void construct() {
+    new (g_storage) Recorder;
 }
+
+}  // namespace
 
 bool Recorder::init(TroubleHandler on_trouble) {
     on_trouble_ = on_trouble;

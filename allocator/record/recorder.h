@@ -38,8 +38,8 @@ class Recorder {
 public:
     using TroubleHandler = void (*)(const char* what, int error);
 
-    // The one global. Constructed on first use, never destroyed.
-    static Recorder& instance();
+    // The one global. Constructed when the library is loaded, never destroyed.
+    static Recorder& instance() { return *the_one; }
 
     // Maps the tables and calibrates the clock. False: recording is impossible here.
     bool init(TroubleHandler on_trouble);
@@ -139,6 +139,8 @@ public:
     void child_after_fork();
 
 private:
+    static Recorder* const the_one;
+
     struct DeviceState {
         PeakTracker allocated;
         PeakTracker requested;

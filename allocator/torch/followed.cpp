@@ -42,9 +42,8 @@ bool gradient_storages(const FollowedTensors* followed, uint64_t* addresses) {
     for (const WeakTensor& weak : followed->tensors) {
         const StrongTensor tensor = weak.lock();
         all_live = all_live && tensor.defined();
-        *addresses++ = tensor.defined()
-                           ? storage_of(static_cast<const c10::TensorImpl&>(*tensor).grad())
-                           : 0;
+        *addresses++ =
+            tensor.defined() ? storage_of(static_cast<const c10::TensorImpl&>(*tensor).grad()) : 0;
     }
     return all_live;
 }
