@@ -95,11 +95,6 @@ bool has_visible_frame(const ThreadScratch& scratch, size_t count) {
     return false;
 }
 
-struct StackKey {
-    uint64_t low;
-    uint64_t high;
-};
-
 // The sum's low bits are poor, and the cache looks at them: one more multiplication spreads it. It
 // loses nothing: with `high` known, `low` can be computed back.
 StackKey stack_key(const HashedWalk& walk, uint64_t epoch) {
@@ -117,8 +112,14 @@ uint32_t capture(record::StackTable& table, ThreadScratch& scratch, uint32_t* fl
     }
     *flags |= walk.truncated ? format::kStackTruncated : 0U;
     const StackKey key = stack_key(walk, epoch);
-    const uint32_t known = g_stacks->find(key.low, key.high);
+    const auto low_bits = [](const StackKey& one) { return static_cast<uint32_t>(one.low); };
+    uint32_t known = scratch.stacks.find(key, low_bits);
     if (__builtin_expect(known != 0, 1)) {
+        return known;
+    }
+    known = g_stacks->find(key.low, key.high);
+    if (known != 0) {
+        scratch.stacks.insert(key, low_bits, known);
         return known;
     }
     // The frames cannot have changed since: this thread runs them, and it is here.

@@ -7,17 +7,27 @@
 #include <cstddef>
 #include <cstdint>
 
+#include "allocator/record/follow_cache.h"
 #include "frame_walker.h"
 
 namespace peakline::pyhook {
 
 inline constexpr size_t kMaxTextBytes = 4096;
 
+// Hash of a raw stack, see Note [Hash of a stack].
+struct StackKey {
+    uint64_t low;
+    uint64_t high;
+
+    bool operator==(const StackKey&) const = default;
+};
+
 struct ThreadScratch {
     // Written by the owning thread only; read by the thread that ends the interpreter.
     std::atomic<uint32_t> is_capturing;
     ThreadScratch* next_block;  // all blocks ever mapped; set once, before it is published
     std::atomic<ThreadScratch*> next_free;
+    record::FollowCache<StackKey, 4096> stacks;  // before the table of all threads is asked
     RawFrame frames[kMaxFrames + kWalkSlack];
     char text[kMaxTextBytes];
 };

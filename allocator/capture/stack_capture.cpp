@@ -36,24 +36,24 @@ ObjectSide g_objects{[](const uint64_t*, size_t) {},
                      [](uint32_t) {},
                      [](uint32_t) {}};
 
-// A context of this thread. A full or colliding slot only costs the table's own look-up.
-uint32_t context_id(record::StackTable& table, ThreadState& state, const record::Context& context) {
-    const uint64_t stacks = context.python_node | uint64_t{context.native_node} << 32U;
-    const uint64_t node = context.forward_node | uint64_t{context.operator_name} << 32U;
+uint32_t hash_of(const ContextKey& key) {
+    const uint64_t stacks = key.python_node | uint64_t{key.native_node} << 32U;
+    const uint64_t node = key.forward_node | uint64_t{key.operator_name} << 32U;
     const uint64_t mixed = (stacks * 0x9E3779B97F4A7C15ULL ^ node) * 0xD6E8FEB86659FD93ULL;
-    KnownContext& known = state.contexts[mixed >> 32U & (kKnownContexts - 1)];
-    if (known.id != 0 && known.python_node == context.python_node &&
-        known.native_node == context.native_node && known.forward_node == context.forward_node &&
-        known.operator_name == context.operator_name && known.flags == context.flags) {
-        return known.id;
+    return static_cast<uint32_t>(mixed >> 32U);
+}
+
+uint32_t context_id(record::StackTable& table, ThreadState& state, const ContextKey& key) {
+    uint32_t id = state.contexts.find(key, hash_of);
+    if (id == 0) {
+        id = table.intern_context({key.thread,
+                                   key.python_node,
+                                   key.native_node,
+                                   key.forward_node,
+                                   key.operator_name,
+                                   key.flags});
+        state.contexts.insert(key, hash_of, id);
     }
-    const uint32_t id = table.intern_context(context);
-    known = KnownContext{context.python_node,
-                         context.native_node,
-                         context.forward_node,
-                         context.operator_name,
-                         context.flags,
-                         id};
     return id;
 }
 
@@ -96,16 +96,16 @@ uint32_t capture_python(record::StackTable& table, uint32_t* flags) {
 }
 
 uint32_t capture_context(record::StackTable& table, ThreadState& state) {
-    record::Context context{};
-    context.thread = state.thread_id;
-    context.python_node = capture_python(table, &context.flags);
+    ContextKey key;
+    key.thread = state.thread_id;
+    key.python_node = capture_python(table, &key.flags);
     if (g_native.load(std::memory_order_relaxed)) {
-        context.native_node = capture_native_stack(table, state, &context.flags);
+        key.native_node = capture_native_stack(table, state, &key.flags);
     }
-    const RunningNode node = owning_node(state, context.python_node != 0);
-    context.forward_node = node.forward_node;
-    context.operator_name = node.operator_name;
-    return context_id(table, state, context);
+    const RunningNode node = owning_node(state, key.python_node != 0);
+    key.forward_node = node.forward_node;
+    key.operator_name = node.operator_name;
+    return context_id(table, state, key);
 }
 
 uint32_t capture_free(record::StackTable& table, ThreadState& state) {

@@ -7,6 +7,7 @@
 #include <cstddef>
 #include <cstdint>
 
+#include "allocator/record/follow_cache.h"
 #include "allocator/record/stack_table.h"
 
 namespace peakline::capture {
@@ -42,16 +43,17 @@ struct TracedAlloc {
     uint64_t stream = 0;
 };
 
-// Contexts this thread met last, found again by a look at one slot.
-struct KnownContext {
+// What makes a context.
+struct ContextKey {
+    uint32_t thread = 0;
     uint32_t python_node = 0;
     uint32_t native_node = 0;
     uint32_t forward_node = 0;
     uint32_t operator_name = 0;
     uint32_t flags = 0;
-    uint32_t id = 0;  // 0: free
+
+    bool operator==(const ContextKey&) const = default;
 };
-inline constexpr size_t kKnownContexts = 512;
 
 struct ThreadState {
     uint32_t thread_id = 0;  // StackTable id
@@ -65,7 +67,7 @@ struct ThreadState {
     uint64_t autograd_thread_id = 0;
     SequenceRing* sequences = nullptr;
     void* native_frames[kMaxNativeFrames] = {};
-    KnownContext contexts[kKnownContexts] = {};
+    record::FollowCache<ContextKey, 4096> contexts;  // not touched when a thread begins
     ThreadState* next_free = nullptr;
 };
 

@@ -1,0 +1,89 @@
+// What a thread, or the recorder, meets again in the same order. One owner; not thread safe. Lives
+// in memory that is zero at first, which is the empty state; a later owner goes on with it.
+//
+// Note [What comes next]
+// A training loop comes back to the same stacks and shapes in the same order. So places in a table
+// are written down as they are met, and the guess is: what came next the last time. While it holds,
+// the guess goes on along what was written; where it fails, it goes on from the place where
+// the present one was met last. What is guessed is fetched into the caches at once: between two
+// events of a whole step torch's own work empties them, and a look into a table spread by a hash
+// then costs as much as all else.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+
+namespace peakline::record {
+
+// kLength: a power of two; a loop of more than that is not seen as one.
+template <uint32_t kLength>
+class Sequence {
+public:
+    // The place that should be next; any place of the table where nothing is known.
+    uint32_t guess() const { return met_[guess_ & (kLength - 1)]; }
+
+    // `place` is met. `met_at`: belongs to it, kept by the caller.
+    void follow(uint32_t place, uint32_t* met_at, bool was_guess) {
+        guess_ = (was_guess ? guess_ : *met_at) + 1;
+        *met_at = end_;
+        met_[end_++ & (kLength - 1)] = place;
+    }
+
+private:
+    uint32_t guess_;
+    uint32_t end_;
+    uint32_t met_[kLength];
+};
+
+// Ids by key. Key: comparable, trivial. kSize: a power of two. Two slots side by side are one
+// set; of two that are taken the one met longer ago gives way.
+template <class Key, size_t kSize>
+class FollowCache {
+public:
+    // 0: absent. `hash_of(key)` is asked only where the guess is wrong.
+    template <class HashOf>
+    uint32_t find(const Key& key, HashOf hash_of) {
+        const uint32_t guess = sequence_.guess();
+        if (entries_[guess].id != 0 && entries_[guess].key == key) {
+            return found(guess, true);
+        }
+        const uint32_t slot = hash_of(key) & (kSize - 1);
+        for (const uint32_t way : {slot, slot ^ 1U}) {
+            if (entries_[way].id != 0 && entries_[way].key == key) {
+                return found(way, false);
+            }
+        }
+        return 0;
+    }
+
+    template <class HashOf>
+    void insert(const Key& key, HashOf hash_of, uint32_t id) {
+        const uint32_t slot = hash_of(key) & (kSize - 1);
+        const uint32_t way = is_older(entries_[slot ^ 1U], entries_[slot]) ? slot ^ 1U : slot;
+        entries_[way].key = key;
+        entries_[way].id = id;
+        sequence_.follow(way, &entries_[way].met_at, false);
+    }
+
+private:
+    struct Entry {
+        Key key;
+        uint32_t id;  // 0: free
+        uint32_t met_at;
+    };
+
+    static bool is_older(const Entry& one, const Entry& other) {
+        return other.id != 0 && (one.id == 0 || one.met_at < other.met_at);
+    }
+
+    uint32_t found(uint32_t slot, bool was_guess) {
+        sequence_.follow(slot, &entries_[slot].met_at, was_guess);
+        __builtin_prefetch(&entries_[sequence_.guess()]);
+        return entries_[slot].id;
+    }
+
+    Sequence<kSize> sequence_;
+    Entry entries_[kSize];
+};
+
+}  // namespace peakline::record
