@@ -1,5 +1,6 @@
 // The functions of peakline_api.h about objects of the program: from the extension module to the
 // recorder and to pyhook.
+#include <algorithm>
 #include <cstring>
 #include <vector>
 
@@ -106,17 +107,24 @@ PEAKLINE_EXPORT PeaklineGradients* peakline_follow_gradients(const PeaklineParam
 }
 
 PEAKLINE_EXPORT int32_t peakline_tell_gradients(PeaklineGradients* gradients) {
-    const bool all_live = peakline::preload::torch_part_slot().gradient_storages(
-        gradients->parameters, gradients->addresses.data());
-    gradients->told.clear();
+    std::vector<Recorder::ToldTensor>& told = gradients->told;
+    if (!peakline::preload::torch_part_slot().gradient_storages(gradients->parameters,
+                                                                gradients->addresses.data())) {
+        return 0;
+    }
+    told.clear();
     for (size_t i = 0; i < gradients->ids.size(); ++i) {
         if (gradients->addresses[i] != 0) {
-            gradients->told.push_back(
-                {gradients->addresses[i], gradients->ids[i], TensorKind::kGradient});
+            told.push_back({gradients->addresses[i], gradients->ids[i], TensorKind::kGradient});
         }
     }
-    Recorder::instance().tell_tensors(gradients->told.data(), gradients->told.size());
-    return all_live ? 1 : 0;
+    const auto of_address = [](const Recorder::ToldTensor& told_one) { return told_one.address; };
+    std::ranges::sort(told, {}, of_address);
+    if (std::ranges::adjacent_find(told, {}, of_address) != told.end()) {
+        return 0;
+    }
+    Recorder::instance().tell_tensors(told.data(), told.size());
+    return 1;
 }
 
 PEAKLINE_EXPORT void peakline_forget_gradients(PeaklineGradients* gradients) {

@@ -348,7 +348,7 @@ PyMethodDef kMethods[] = {
      follow_gradients,
      METH_O,
      "Follow gradients ([Tensor._cdata, tensor, ...]) until the result dies; None: not here."},
-    {"tell_gradients", tell_gradients, METH_O, "Whether all of the parameters still live."},
+    {"tell_gradients", tell_gradients, METH_O, "False: ask the parameters themselves."},
     {"put_meta", put_meta, METH_VARARGS, "A fact about the run (key, value)."},
     {"safe_point", safe_point, METH_O, "Look at the program's objects now."},
     {nullptr, nullptr, 0, nullptr},

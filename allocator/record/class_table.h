@@ -7,6 +7,7 @@
 #include <cstdint>
 
 #include "alloc_event.h"
+#include "follow_cache.h"
 #include "mapped_array.h"
 #include "trace_totals.h"
 
@@ -21,7 +22,7 @@ struct ClassSlot {
     uint32_t class_id;      // 0: not defined
     uint64_t record_count;  // of this shape, not yet in the totals
     uint32_t trace;         // which trace this belongs to
-    uint32_t unused;
+    uint32_t met_at;        // of ClassTable's sequence
 };
 static_assert(sizeof(ClassSlot) == 48);
 
@@ -38,11 +39,19 @@ public:
     // The slot of the shape of `event` when it is a repeated one; else nullptr, and from now on it
     // has a slot. A shape that leaves its slot is counted in `totals`.
     ClassSlot* count(const AllocEvent& event, TraceTotals& totals) {
-        ClassSlot& slot = slots_[shape_hash(event) & (kSlots - 1)];
-        if (slot.trace != trace_ || !is_same_shape(slot, event)) [[unlikely]] {
-            take_slot_slow(slot, event, totals);
-            return nullptr;
+        uint32_t place = sequence_.guess();
+        const bool was_guess = has(place, event);
+        if (!was_guess) {
+            place = static_cast<uint32_t>(shape_hash(event) & (kSlots - 1));
+            if (!has(place, event)) [[unlikely]] {
+                take_slot_slow(slots_[place], event, totals);
+                sequence_.follow(place, &slots_[place].met_at, false);
+                return nullptr;
+            }
         }
+        ClassSlot& slot = slots_[place];
+        sequence_.follow(place, &slot.met_at, was_guess);
+        __builtin_prefetch(&slots_[sequence_.guess()]);
         ++slot.record_count;
         return &slot;
     }
@@ -54,6 +63,9 @@ public:
     void add_to(TraceTotals& totals);
 
 private:
+    bool has(uint32_t place, const AllocEvent& event) const {
+        return slots_[place].trace == trace_ && is_same_shape(slots_[place], event);
+    }
     static constexpr size_t kSlots = size_t{1} << 16;
 
     // Chooses a slot, no more: two shapes that meet there take turns. From registers, where a hash
@@ -75,6 +87,7 @@ private:
 
     MappedArray<ClassSlot> slots_;
     uint32_t trace_ = 0;
+    Sequence<8192> sequence_{};  // Note [What comes next] in follow_cache.h
 };
 
 }  // namespace peakline::record
