@@ -3,8 +3,6 @@
 #include <cstring>
 #include <new>
 
-#include <unistd.h>
-
 #define XXH_INLINE_ALL
 #include <xxhash.h>
 
@@ -19,6 +17,9 @@ namespace {
 
 using capture::ThreadState;
 using record::Recorder;
+
+// The name of the scope around a run of the engine, known to report/attribute.
+constexpr char kEngineScope[] = "torch::autograd::Engine::execute";
 
 constexpr uint32_t kAfterOptimizerStep = 2;  // SafePoint of pyhook/safe_point.h
 
@@ -67,12 +68,12 @@ void record_scope(format::ScopeAction action, const char* name) {
     }
 }
 
-// The engine is followed while nothing is traced, too: its end must find its begin.
-void follow_engine(const char* name, void (*follow)(ThreadState&)) {
-    ThreadState* state =
-        name == kEngineScope ? capture::thread_state(Recorder::instance().table()) : nullptr;
+// Does it with the state of this thread, if there is one.
+template <class Action>
+void on_this_thread(Action action) {
+    ThreadState* state = capture::thread_state(Recorder::instance().table());
     if (state != nullptr) {
-        follow(*state);
+        action(*state);
     }
 }
 
@@ -110,25 +111,35 @@ void begin_node_of(const torch_part::Part& part, const void* node) {
 }
 
 void end_node() {
-    ThreadState* state = capture::thread_state(Recorder::instance().table());
-    if (state != nullptr) {
-        capture::end_node(*state);
-    }
+    on_this_thread(capture::end_node);
+}
+
+// The engine is followed while nothing is traced, too: its end must find its begin.
+void begin_engine_run() {
+    record_scope(format::ScopeAction::kBegin, kEngineScope);
+    on_this_thread(capture::begin_engine);
+}
+
+void end_engine_run() {
+    on_this_thread(capture::end_engine);
+    record_scope(format::ScopeAction::kEnd, kEngineScope);
 }
 
 void begin_scope(const char* name) {
     record_scope(format::ScopeAction::kBegin, name);
-    follow_engine(name, capture::begin_engine);
 }
 
 // After a step gradients and optimizer state are all there, and may be looked at on the thread
 // that made the step.
 void end_scope(const char* name) {
     constexpr char kStep[] = "Optimizer.step#";
-    follow_engine(name, capture::end_engine);
     record_scope(format::ScopeAction::kEnd, name);
-    if (strncmp(name, kStep, sizeof kStep - 1) == 0 && gettid() == getpid()) {
-        capture::object_side().request_safe_point(kAfterOptimizerStep);
+    if (strncmp(name, kStep, sizeof kStep - 1) == 0) {
+        on_this_thread([](const ThreadState& state) {
+            if (state.is_main_thread) {
+                capture::object_side().request_safe_point(kAfterOptimizerStep);
+            }
+        });
     }
 }
 

@@ -8,9 +8,6 @@
 
 namespace peakline::preload {
 
-// The name of the scope around a run of the engine, known to report/attribute.
-inline constexpr char kEngineScope[] = "torch::autograd::Engine::execute";
-
 // Before the first of the others. False when memory cannot be mapped.
 bool init_operator_names();
 
@@ -19,6 +16,10 @@ void begin_node(const char* name, int64_t sequence, uint64_t forward_thread);
 void end_node();
 void begin_scope(const char* name);
 void end_scope(const char* name);
+
+// Around a run of the engine on this thread, also one within a node.
+void begin_engine_run();
+void end_engine_run();
 
 // The same as begin_node, of the torch::autograd::Node at `node`: its name is asked for once a
 // type. Never throws.

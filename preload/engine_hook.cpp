@@ -33,8 +33,8 @@ bool g_scopes_are_hooked = false;
 
 // The engine throws what a node threw: the end is marked then, too.
 struct EngineScope {
-    EngineScope() { begin_scope(kEngineScope); }
-    ~EngineScope() { end_scope(kEngineScope); }
+    EngineScope() { begin_engine_run(); }
+    ~EngineScope() { end_engine_run(); }
     EngineScope(const EngineScope&) = delete;
     EngineScope& operator=(const EngineScope&) = delete;
 };

@@ -64,8 +64,10 @@ ThreadState* thread_state_slow(record::StackTable& table) {
     auto* state = new (memory) ThreadState;
     char name[16] = {};
     prctl(PR_GET_NAME, name);
-    state->thread_id = table.add_thread(
-        static_cast<uint32_t>(syscall(SYS_gettid)), name, strnlen(name, sizeof name));
+    const auto number = syscall(SYS_gettid);
+    state->thread_id =
+        table.add_thread(static_cast<uint32_t>(number), name, strnlen(name, sizeof name));
+    state->is_main_thread = number == getpid();
     state->is_engine_thread = strncmp(name, "pt_autograd", strlen("pt_autograd")) == 0;
     g_thread_state = state;
     pthread_setspecific(g_exit_key, state);

@@ -62,6 +62,7 @@ struct ThreadState {
     uint64_t completed_address = 0;  // last block whose free completed, see torch_hooks
     RunningNode nodes[kMaxNodeDepth] = {};
     uint32_t node_depth = 0;
+    bool is_main_thread = false;
     bool is_engine_thread = false;  // of torch's autograd engine: runs nodes and their hooks only
     RunningNode last_node{};        // the one that ended last: its sums come after its end
     uint64_t autograd_thread_id = 0;

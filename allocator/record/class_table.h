@@ -42,8 +42,11 @@ public:
         uint32_t place = sequence_.guess();
         const bool was_guess = has(place, event);
         if (!was_guess) {
+            // Two slots side by side: of two shapes that take both, the one met longer ago goes.
             place = static_cast<uint32_t>(shape_hash(event) & (kSlots - 1));
+            place ^= has(place ^ 1U, event) ? 1U : 0U;
             if (!has(place, event)) [[unlikely]] {
+                place ^= is_older(slots_[place ^ 1U], slots_[place]) ? 1U : 0U;
                 take_slot_slow(slots_[place], event, totals);
                 sequence_.follow(place, &slots_[place].met_at, false);
                 return nullptr;
@@ -66,10 +69,13 @@ private:
     bool has(uint32_t place, const AllocEvent& event) const {
         return slots_[place].trace == trace_ && is_same_shape(slots_[place], event);
     }
+    bool is_older(const ClassSlot& one, const ClassSlot& other) const {
+        return other.trace == trace_ && (one.trace != trace_ || one.met_at < other.met_at);
+    }
     static constexpr size_t kSlots = size_t{1} << 16;
 
-    // Chooses a slot, no more: two shapes that meet there take turns. From registers, where a hash
-    // of the struct's bytes would wait until they are in memory.
+    // Chooses a slot, no more. From registers, where a hash of the struct's bytes would wait until
+    // they are in memory.
     static uint64_t shape_hash(const AllocEvent& event) {
         uint64_t mixed = (event.requested_bytes ^ event.block_bytes << 20U) * 0x9E3779B97F4A7C15ULL;
         mixed ^= mixed >> 32U;

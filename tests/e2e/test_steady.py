@@ -14,8 +14,6 @@ import pytest
 from lab import ON_GPU, PROGRAMS, Lab
 
 KINDS = ("heap", "locks", "system calls")
-# Not of an event: the end of optimizer.step asks which thread it is on (getpid, gettid).
-MOST_SYSTEM_CALLS_A_STEP = 2
 
 
 @pytest.fixture(scope="module")
@@ -42,6 +40,5 @@ def test_a_steady_event_takes_no_heap_no_lock_and_no_system_call(
     assert all(window["events"] > 500 for window in windows)
     assert all(w["peakline"]["heap"] + w["peakline"]["locks"] == 0 for w in windows), run.stderr
     # A new chunk of the trace, every 256 KiB, takes some more: one window may meet it.
-    most = MOST_SYSTEM_CALLS_A_STEP * said["steps"]
-    too_many = [w for w in windows if w["peakline"]["system calls"] > most]
-    assert len(too_many) <= 1, f"{windows}\n{run.stderr}"
+    with_calls = [w for w in windows if w["peakline"]["system calls"] > 0]
+    assert len(with_calls) <= 1, f"{windows}\n{run.stderr}"
