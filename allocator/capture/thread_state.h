@@ -52,8 +52,12 @@ struct ContextKey {
     uint32_t operator_name = 0;
     uint32_t flags = 0;
 
-    bool operator==(const ContextKey&) const = default;
+    // No padding: three words.
+    bool operator==(const ContextKey& other) const {
+        return __builtin_memcmp(this, &other, sizeof other) == 0;
+    }
 };
+static_assert(sizeof(ContextKey) == 24);
 
 struct ThreadState {
     uint32_t thread_id = 0;  // StackTable id

@@ -42,9 +42,12 @@ public:
     LiveBlock* find(uint64_t address) {
         const uint32_t hash = hash_of(address);
         for (size_t i = hash & mask_; slots_[i].block != 0; i = next(i)) {
-            LiveBlock& block = blocks_[slots_[i].block - 1];
-            if (slots_[i].hash == hash && block.address == address) {
-                return &block;
+            if (slots_[i].hash == hash) {
+                LiveBlock& block = blocks_[slots_[i].block - 1];
+                if (block.address == address) {
+                    found_ = i;
+                    return &block;
+                }
             }
         }
         return nullptr;
@@ -79,11 +82,12 @@ public:
 
     // Removes a block returned by find().
     void erase(LiveBlock* block) {
-        const auto index = static_cast<uint32_t>(block - blocks_.data());
-        size_t hole = hash_of(block->address) & mask_;
-        while (slots_[hole].block != index + 1) {
-            hole = next(hole);
+        size_t hole = found_;
+        if (&blocks_[slots_[hole].block - 1] != block) {
+            find(block->address);
+            hole = found_;
         }
+        const uint32_t place = slots_[hole].block;
         for (size_t i = next(hole); slots_[i].block != 0; i = next(i)) {
             const size_t wanted = slots_[i].hash & mask_;
             // Move back only what may stand in the hole: its home is not between hole and i.
@@ -95,7 +99,7 @@ public:
         slots_[hole] = Slot{};
         block->address = 0;
         block->ordinal = free_place_;
-        free_place_ = uint64_t{index} + 1;
+        free_place_ = place;
         --size_;
     }
 
@@ -164,6 +168,7 @@ private:
     uint64_t free_place_ = 0;        // from 1; 0: none
     size_t size_ = 0;
     size_t mask_ = 0;
+    size_t found_ = 0;  // slot of the block found last: what is erased was mostly just found
 };
 
 }  // namespace peakline::record

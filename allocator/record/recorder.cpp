@@ -29,15 +29,13 @@ uint64_t baseline_address(uint32_t device) {
 
 }  // namespace
 
-// Storage without a destructor. The pointer is a constant: it stands before any code runs.
-alignas(Recorder) static unsigned char g_storage[sizeof(Recorder)];
-Recorder* const Recorder::the_one = reinterpret_cast<Recorder*>(g_storage);
+alignas(Recorder) unsigned char g_recorder_storage[sizeof(Recorder)];
 
 namespace {
 
 // Before the constructors of other files and libraries that need this one.
 [[gnu::constructor(101)]] void construct() {
-    new (g_storage) Recorder;
+    new (g_recorder_storage) Recorder;
 }
 
 }  // namespace
@@ -56,7 +54,7 @@ bool Recorder::init(TroubleHandler on_trouble) {
     return true;
 }
 
-Recorder::DeviceState* Recorder::device_state(uint32_t device) {
+Recorder::DeviceState* Recorder::device_state_slow(uint32_t device) {
     if (device >= kMaxDevices) {
         return nullptr;
     }
@@ -422,7 +420,7 @@ uint64_t Recorder::level_bytes(uint32_t device, Measure measure) {
     return (measure == Measure::kAllocated ? state.allocated : state.requested).level_bytes();
 }
 
-void Recorder::check_writer() {
+void Recorder::check_writer_slow() {
     if (had_trace_ && !writer_.is_open()) {
         if (pending_trouble_ == nullptr && writer_.error() != 0 && file_.is_open()) {
             pending_trouble_ = "the trace file cannot grow; recording to it stopped";

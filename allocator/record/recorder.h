@@ -39,7 +39,7 @@ public:
     using TroubleHandler = void (*)(const char* what, int error);
 
     // The one global. Constructed when the library is loaded, never destroyed.
-    static Recorder& instance() { return *the_one; }
+    static Recorder& instance();
 
     // Maps the tables and calibrates the clock. False: recording is impossible here.
     bool init(TroubleHandler on_trouble);
@@ -139,8 +139,6 @@ public:
     void child_after_fork();
 
 private:
-    static Recorder* const the_one;
-
     struct DeviceState {
         PeakTracker allocated;
         PeakTracker requested;
@@ -153,7 +151,11 @@ private:
     };
 
     // All of these are called with lock_ held.
-    DeviceState* device_state(uint32_t device);
+    DeviceState* device_state(uint32_t device) {
+        return device < kMaxDevices && devices_[device].used ? &devices_[device]
+                                                             : device_state_slow(device);
+    }
+    DeviceState* device_state_slow(uint32_t device);
     void add_block(const AllocEvent& event, uint8_t flags);
     void remove_block(LiveBlock* block, uint64_t tick, uint32_t context = 0);
     void drop_from_allocated(LiveBlock* block);
@@ -164,7 +166,12 @@ private:
     // Every view counts from this moment: its level is the first candidate for its peak.
     void start_views();
     void reset_views();
-    void check_writer();
+    void check_writer() {
+        if (had_trace_ != writer_.is_open() || writer_.checkpoint_is_due()) {
+            check_writer_slow();
+        }
+    }
+    void check_writer_slow();
     void put_view_groups(TraceWriter& writer, uint32_t device, format::Measure measure);
     void put_trouble(TraceWriter& writer) const;
     void write_checkpoint_slow();
@@ -215,5 +222,12 @@ private:
     bool usable_ = false;
     bool had_trace_ = false;
 };
+
+// Storage without a destructor.
+alignas(Recorder) extern unsigned char g_recorder_storage[sizeof(Recorder)];
+
+inline Recorder& Recorder::instance() {
+    return *reinterpret_cast<Recorder*>(g_recorder_storage);
+}
 
 }  // namespace peakline::record
