@@ -50,6 +50,14 @@ def test_every_tensor_has_the_name_of_its_parameter(lab):
         assert f"AdamW.exp_avg of {name}" in found
 
 
+@pytest.mark.parametrize("moment", ["after 3", "after 5", "after 6", "after 7"])
+def test_gradients_of_every_step_have_names(lab, moment):
+    run = lab.once("steps_gradients.py")
+    rows = lab.table(run.trace, "--by", "tensor", "--at", moment)["rows"]
+    found = {row["key"]: row["bytes"] for row in rows if row["key"].startswith("gradient")}
+    assert found == run.said[moment]
+
+
 def held_by_module(lab, run, moment, *options):
     rows = lab.table(run.trace, "--by", "module", "--at", moment, *options)["rows"]
     return Counter({row["key"]: row["bytes"] for row in rows})

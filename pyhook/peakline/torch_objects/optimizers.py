@@ -92,6 +92,8 @@ class Optimizers:
         is_followed = known.gradients is not None and present == known.parameters
         if is_followed and self._recorder.tell_gradients(known.gradients):
             return
+        if present != known.parameters:
+            self._tell_modules()  # the new ones have names there
         parameters = list(optimized(optimizer))
         self._parameters.tell_gradients(optimizer, parameters)
         known.parameters = present
