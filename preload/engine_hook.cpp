@@ -46,6 +46,7 @@ struct NodeScope {
     NodeScope& operator=(const NodeScope&) = delete;
 };
 
+// NOLINTNEXTLINE(readability-function-size): torch's own parameters.
 void* execute_hook(void* result,
                    void* engine,
                    const void* roots,

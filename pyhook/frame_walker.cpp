@@ -71,7 +71,8 @@ inline bool follow(ThreadStateGetter getter, size_t capacity, Sink& sink) {
         }
         const RawFrame raw = read_frame<kLayout>(frame);
         sink.put(raw);
-        if (__builtin_expect(places >> watched_place(raw.code) & 1U, 0) && is_watched(raw.code)) {
+        const bool may_be_watched = (places >> watched_place(raw.code) & 1U) != 0;
+        if (__builtin_expect(may_be_watched, false) && is_watched(raw.code)) {
             sink.put({kInstanceMark, read_first_local<kLayout>(frame)});
         }
     }
@@ -79,7 +80,7 @@ inline bool follow(ThreadStateGetter getter, size_t capacity, Sink& sink) {
 }
 
 struct Writer {
-    RawFrame* out;
+    RawFrame* out = nullptr;
     size_t count = 0;
     [[gnu::always_inline]] void put(const RawFrame& raw) { out[count++] = raw; }
 };

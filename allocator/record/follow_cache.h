@@ -12,6 +12,7 @@
 
 #include <cstddef>
 #include <cstdint>
+#include <initializer_list>
 
 namespace peakline::record {
 
@@ -35,6 +36,7 @@ private:
     uint32_t met_[kLength];
 };
 
+// NOLINTBEGIN(cppcoreguidelines-pro-type-member-init): lives in memory that is zero.
 // Ids by key. Key: comparable, trivial. kSize: a power of two. Two slots side by side are one
 // set; of two that are taken the one met longer ago gives way.
 template <class Key, size_t kSize>
@@ -85,5 +87,6 @@ private:
     Sequence<kSize> sequence_;
     Entry entries_[kSize];
 };
+// NOLINTEND(cppcoreguidelines-pro-type-member-init)
 
 }  // namespace peakline::record

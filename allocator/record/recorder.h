@@ -100,9 +100,9 @@ public:
     void reset_peaks();
 
     struct TraceOptions {
-        const char* path;
-        FileTarget::Exists exists;
-        unsigned char run_uuid[16];
+        const char* path = nullptr;
+        FileTarget::Exists exists{};
+        unsigned char run_uuid[16] = {};
         Keep keep;
     };
     // A file only for processes that record something: `opener` is called once, before the first

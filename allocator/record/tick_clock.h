@@ -25,7 +25,7 @@ public:
     // records or within one beat of that clock (1 to 10 ms), whichever is less; their order is
     // always exact.
     uint64_t event_tick() {
-        timespec coarse;
+        timespec coarse;  // NOLINT(cppcoreguidelines-pro-type-member-init): written at once
         clock_gettime(CLOCK_MONOTONIC_COARSE, &coarse);
         if (events_left_ == 0 || coarse.tv_nsec != coarse_ns_) {
             events_left_ = kEventsPerReading;

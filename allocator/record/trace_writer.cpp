@@ -72,7 +72,7 @@ void TraceWriter::open(ChunkTarget* target, StackTable* table, Keep keep) {
     checkpoint_generation_ = events_chunks_ = 0;
     segment_chunks_ = least_segment_chunks(keep);
     in_checkpoint_ = false;
-    checkpoint_at_ = kNeverDue;
+    checkpoint_at_ = never_due();
     target_ = target;
     table_ = table;
     error_ = 0;
@@ -133,7 +133,7 @@ bool TraceWriter::make_room_slow(OpenChunk& chunk, ChunkType type, size_t bytes)
         header->max_live_bytes = live_bytes_;
         // Room for what one call of the recorder may still write before it looks.
         const bool is_last = recycles() && ++events_chunks_ >= segment_chunks_;
-        checkpoint_at_ = is_last ? base + format::kChunkBytes - 1024 : kNeverDue;
+        checkpoint_at_ = is_last ? base + format::kChunkBytes - 1024 : never_due();
     } else if (type == ChunkType::kDefs) {
         for (size_t i = 0; i < format::kDefTypeCount; ++i) {
             header->first_ids[i] = emitted_[i] + 1;
@@ -465,7 +465,7 @@ void TraceWriter::begin_checkpoint(const CheckpointState& state) {
         return;
     }
     seal_chunk(events_);
-    checkpoint_at_ = kNeverDue;
+    checkpoint_at_ = never_due();
     ring_.begin_segment();
     checkpoint_ = state;
     ordinal_count_ = state.next_ordinal;

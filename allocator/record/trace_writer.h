@@ -97,7 +97,9 @@ public:
 
 private:
     static constexpr size_t kLastWordsBytes = 32;
-    static inline const auto kNeverDue = reinterpret_cast<const unsigned char*>(UINTPTR_MAX);
+    static const unsigned char* never_due() {
+        return reinterpret_cast<const unsigned char*>(UINTPTR_MAX);
+    }
     struct OpenChunk {
         unsigned char* base = nullptr;
         unsigned char* at = nullptr;
@@ -158,7 +160,7 @@ private:
     uint64_t baseline_address_ = 0;
     bool in_checkpoint_ = false;
     // Past this byte of the open EVENTS chunk a checkpoint is due; the end of memory: never.
-    const unsigned char* checkpoint_at_ = kNeverDue;
+    const unsigned char* checkpoint_at_ = never_due();
 };
 
 }  // namespace peakline::record
