@@ -10,6 +10,7 @@
 // then costs as much as all else.
 #pragma once
 
+#include <atomic>
 #include <cstddef>
 #include <cstdint>
 #include <initializer_list>
@@ -62,7 +63,11 @@ public:
     void insert(const Key& key, HashOf hash_of, uint32_t id) {
         const uint32_t slot = hash_of(key) & (kSize - 1);
         const uint32_t way = is_older(entries_[slot ^ 1U], entries_[slot]) ? slot ^ 1U : slot;
+        // A signal handler in between may ask, too: never a key with another's id.
+        entries_[way].id = 0;
+        std::atomic_signal_fence(std::memory_order_release);
         entries_[way].key = key;
+        std::atomic_signal_fence(std::memory_order_release);
         entries_[way].id = id;
         sequence_.follow(way, &entries_[way].met_at, false);
     }

@@ -96,7 +96,7 @@ TEST_CASE("a recording of the last bytes keeps them and the peak of the whole ru
         program.open(file.path(), {Keep::Kind::kLast, 4 * kMebibyte});
         program.recorder().put_meta("keep", "last:4MiB", 9);
         program.set_tracing(true);
-        for (const int event_count : {3000, 300'000, 300'000}) {
+        for (const int event_count : {3000, 300'000, 500'000}) {
             program.run(event_count);
             check_views(report::TraceReader::open_file(file.path()), program);
         }
