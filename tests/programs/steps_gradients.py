@@ -1,5 +1,6 @@
-"""Trains for seven steps; prints, for some of them, the bytes of each gradient while the phase of
-that step's name is open. Before the sixth step one parameter is replaced by another."""
+"""Trains for ten steps; prints the bytes of each gradient while the phase of that step's name is
+open. Before the sixth step one parameter is replaced by another; after it, a parameter that only
+the optimizer had becomes one of the model's."""
 
 import json
 import os
@@ -8,7 +9,9 @@ import peakline
 import torch
 
 model = torch.nn.Sequential(*(torch.nn.Linear(size, 1, device="cuda") for size in (300, 700, 1100)))
-optimizer = torch.optim.SGD(model.parameters(), lr=0.1)
+model.late = torch.nn.Module()
+bare = torch.nn.Parameter(torch.zeros(1900, device="cuda"))
+optimizer = torch.optim.SGD([*model.parameters(), bare], lr=0.1)
 
 
 def replace_a_parameter() -> None:
@@ -21,7 +24,8 @@ def replace_a_parameter() -> None:
 
 def step() -> None:
     optimizer.zero_grad()
-    sum(layer.weight.sum() * 2 + layer.bias.sum() for layer in model).backward()
+    sum(layer.weight.sum() * 2 + layer.bias.sum() for layer in model[:3]).backward()
+    bare.sum().backward()
     optimizer.step()
 
 
@@ -30,9 +34,11 @@ def block_bytes(gradient: torch.Tensor) -> int:
 
 
 said = {}
-for number in range(1, 8):
+for number in range(1, 11):
     if number == 6:
         replace_a_parameter()
+    if number == 7:
+        model.late.weight = bare
     step()
     with peakline.phase(f"after {number}"):
         # The highest level of the phase: all gradients are there.

@@ -20,8 +20,8 @@ class Optimizer:
         self.reference = reference
         self.step_count = 0
         self.state_count = -1
-        self.parameters: list[int] = []  # addresses of those that are followed
-        self.gradients: object = None  # of these, followed by the recorder
+        self.followed: tuple[int, list[int]] | None = None  # names given and parameters then
+        self.gradients: object = None  # of these, followed by the recorder; None: it cannot
 
 
 class Optimizers:
@@ -89,15 +89,13 @@ class Optimizers:
     def _tell_gradients(self, optimizer: Any, known: Optimizer) -> None:
         """Runs at every step: what does not change is not looked at again."""
         present = [id(p) for group in optimizer.param_groups for p in group["params"]]
-        is_followed = known.gradients is not None and present == known.parameters
-        if is_followed and self._recorder.tell_gradients(known.gradients):
-            return
-        if present != known.parameters:
-            self._tell_modules()  # the new ones have names there
-        parameters = list(optimized(optimizer))
-        self._parameters.tell_gradients(optimizer, parameters)
-        known.parameters = present
-        known.gradients = self._parameters.follow_gradients(parameters)
+        if known.followed is None or known.followed[1] != present:
+            self._tell_modules()  # new ones have names there
+        if known.followed != (self._parameters.name_count, present):
+            known.gradients = self._parameters.follow_gradients(optimizer)
+            known.followed = (self._parameters.name_count, present)
+        if known.gradients is None or not self._recorder.tell_gradients(known.gradients):
+            self._parameters.tell_gradients(optimizer)
 
     def _stepping_optimizer(self) -> Any:
         """The optimizer whose step has just ended: its wrapper still runs on this thread."""
@@ -119,7 +117,7 @@ class Optimizers:
             known = self._parameters.of_optimizer(optimizer, place, parameter)
             self._parameters.add(told, parameter, known.storage)
         self._recorder.tell_tensors(PARAMETER, told)
-        self._parameters.tell_gradients(optimizer, parameters)
+        self._parameters.tell_gradients(optimizer)
         self._tell_state(optimizer, parameters)
 
     def _tell_state(self, optimizer: Any, parameters: list[tuple[str, Any]]) -> None:

@@ -8,7 +8,7 @@ from types import ModuleType
 from typing import Any
 
 from .modules import Modules
-from .reading import add_storage, join, tensors
+from .reading import add_storage, join, optimized, tensors
 
 # Of TensorKind in trace_format.h.
 PARAMETER = 1
@@ -41,6 +41,7 @@ class Parameters:
         self._recorder = recorder
         self._address = address
         self._parameters: dict[int, Parameter] = {}
+        self.name_count = 0  # raised whenever a parameter gets a name, its first or a better one
         self._of_gradient: dict[int, Parameter] = {}  # by the recorder's number
         self._shared: dict[tuple[int, ...], int] = {}  # numbers of gradients in one storage
         self._instances: dict[tuple[str, str], int] = {}  # of modules, by model and path
@@ -77,6 +78,7 @@ class Parameters:
         known.storage = self._recorder.define_tensor(PARAMETER, name, None, instance)
         known.gradient = self._recorder.define_tensor(GRADIENT, name, None, instance)
         self._parameters[id(parameter)] = known
+        self.name_count += 1
         self._of_gradient[known.gradient] = known
         return known
 
@@ -128,19 +130,19 @@ class Parameters:
             return self._parameters[id(parameter)]
         return self._know_parameter(parameter, f"{type(optimizer).__name__}.{place}", "", 0)
 
-    def tell_gradients(self, optimizer: Any, parameters: list[tuple[str, Any]]) -> None:
+    def tell_gradients(self, optimizer: Any) -> None:
         """Tell those of an optimizer, asking the parameters one by one."""
         told: list[int] = []
-        for place, parameter in parameters:
+        for place, parameter in optimized(optimizer):
             self._add_gradient(told, parameter, self.of_optimizer(optimizer, place, parameter))
         self._recorder.tell_tensors(GRADIENT, self._joined(told))
 
-    def follow_gradients(self, parameters: list[tuple[str, Any]]) -> object:
-        """Let the recorder follow those of known parameters; None where it cannot."""
+    def follow_gradients(self, optimizer: Any) -> object:
+        """Let the recorder follow those of an optimizer; None where it cannot."""
         followed: list[int] = []
-        for _, parameter in parameters:
-            known = self._parameters.get(id(parameter))
-            if known is None or not known.is_plain:
+        for place, parameter in optimized(optimizer):
+            known = self.of_optimizer(optimizer, place, parameter)
+            if not known.is_plain:
                 return None
             followed += (parameter._cdata, known.gradient)
         return self._recorder.follow_gradients(followed)
