@@ -1,7 +1,6 @@
 // The small functions of peakline_api.h; peakline_enter stands in install.cpp, the allocator
 // interface in pluggable.cpp.
 #include <cstdio>
-#include <cstring>
 #include <new>
 
 #include "allocator/capture/stack_capture.h"

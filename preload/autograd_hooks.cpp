@@ -90,24 +90,22 @@ bool init_operator_names() {
 }
 
 void begin_node(const char* name, int64_t sequence, uint64_t forward_thread) {
-    record::StackTable& table = Recorder::instance().table();
-    ThreadState* state = capture::thread_state(table);
-    if (state != nullptr) {
-        capture::begin_node(
-            *state, intern_operator(table, name), forward_thread, static_cast<uint64_t>(sequence));
-    }
+    on_this_thread([=](ThreadState& state) {
+        capture::begin_node(state,
+                            intern_operator(Recorder::instance().table(), name),
+                            forward_thread,
+                            static_cast<uint64_t>(sequence));
+    });
 }
 
 void begin_node_of(const torch_part::Part& part, const void* node) {
-    record::StackTable& table = Recorder::instance().table();
-    ThreadState* state = capture::thread_state(table);
-    if (state != nullptr) {
+    on_this_thread([&part, node](ThreadState& state) {
         const torch_part::NodeFacts facts = part.node_facts(node);
-        capture::begin_node(*state,
-                            name_of_type(table, part, node, facts.type),
+        capture::begin_node(state,
+                            name_of_type(Recorder::instance().table(), part, node, facts.type),
                             facts.forward_thread,
                             facts.sequence);
-    }
+    });
 }
 
 void end_node() {

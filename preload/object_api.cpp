@@ -25,14 +25,6 @@ struct PeaklineGradients {
     std::vector<Recorder::ToldTensor> told;
 };
 
-namespace {
-
-uint32_t intern(const char* text) {
-    return text == nullptr ? 0 : Recorder::instance().table().intern_string(text, strlen(text));
-}
-
-}  // namespace
-
 extern "C" {
 
 PEAKLINE_EXPORT void peakline_watch_methods(const uint64_t* codes, size_t count) {
@@ -50,7 +42,8 @@ PEAKLINE_EXPORT uint32_t peakline_name_instance(uint64_t address,
     peakline::record::StackTable& table = Recorder::instance().table();
     const uint32_t id = object_side().instance_id(table, address);
     if (id != 0) {
-        table.tell_instance({id, intern(class_name), intern(root), intern(path)});
+        table.tell_instance(
+            {id, table.intern_text(class_name), table.intern_text(root), table.intern_text(path)});
     }
     return id;
 }
@@ -67,8 +60,9 @@ PEAKLINE_EXPORT uint32_t peakline_define_tensor(uint32_t kind,
                                                 const char* name,
                                                 const char* detail,
                                                 uint32_t instance) {
-    return Recorder::instance().table().intern_tensor(
-        {kind, intern(name), intern(detail), instance});
+    peakline::record::StackTable& table = Recorder::instance().table();
+    return table.intern_tensor(
+        {kind, table.intern_text(name), table.intern_text(detail), instance});
 }
 
 PEAKLINE_EXPORT size_t peakline_tell_tensors(uint32_t kind,

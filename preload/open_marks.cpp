@@ -1,10 +1,12 @@
 #include "open_marks.h"
 
+#include <atomic>
 #include <cstddef>
 #include <cstdint>
 #include <cstdio>
 #include <cstring>
 
+#include <pthread.h>
 #include <sys/prctl.h>
 #include <sys/syscall.h>
 #include <unistd.h>
@@ -42,12 +44,19 @@ struct OpenMarks {
     record::LeafLock lock;
     OpenMark marks[kMaxOpen];  // Guarded by lock.
     size_t count = 0;          // Guarded by lock.
-    bool was_full = false;     // Guarded by lock.
 };
 
 OpenMarks& open_marks() {
     static constinit OpenMarks marks;
     return marks;
+}
+
+// The program may fork before anything of ours is installed: see Note [Fork] in life_cycle.cpp. No
+// other lock is taken under this one.
+void watch_forks() {
+    pthread_atfork([] { open_marks().lock.lock(); },
+                   [] { open_marks().lock.unlock(); },
+                   [] { open_marks().lock.reset_after_fork(); });
 }
 
 uint32_t own_kernel_id() {
@@ -73,10 +82,6 @@ uint32_t own_thread() {
     return state != nullptr ? state->thread_id : 0;
 }
 
-uint32_t intern(const char* name) {
-    return Recorder::instance().table().intern_string(name, strlen(name));
-}
-
 void remove_at(OpenMarks& open, size_t place) {
     --open.count;
     memmove(
@@ -98,35 +103,45 @@ size_t place_of_phase(const OpenMarks& open, uint32_t kernel_thread_id, const ch
     return found;
 }
 
-// What a mark means for what is open. Returns the thread that an ending phase began on; 0: unknown.
-uint32_t keep(const OpenMark& mark) {
+// Returns the thread that the ending phase began on; 0: unknown.
+uint32_t forget_phase(const OpenMark& end) {
     OpenMarks& open = open_marks();
     const LockGuard guard(open.lock);
-    if (mark.kind == MarkKind::kPhaseEnd) {
-        const size_t place = place_of_phase(open, mark.kernel_thread_id, mark.name);
-        if (place == kMaxOpen) {
-            return 0;
-        }
-        const uint32_t thread = open.marks[place].thread;
-        remove_at(open, place);
-        return thread;
+    const size_t place = place_of_phase(open, end.kernel_thread_id, end.name);
+    if (place == kMaxOpen) {
+        return 0;
     }
+    const uint32_t thread = open.marks[place].thread;
+    remove_at(open, place);
+    return thread;
+}
+
+// False when there is no room.
+bool add(const OpenMark& mark) {
+    OpenMarks& open = open_marks();
+    const LockGuard guard(open.lock);
     for (size_t i = 0; mark.kind == MarkKind::kStep && i < open.count; ++i) {
         if (open.marks[i].kind == MarkKind::kStep) {
             remove_at(open, i);
         }
     }
-    if (open.count < kMaxOpen) {
-        open.marks[open.count++] = mark;
-    } else if (!open.was_full && !mark.is_told) {
-        open.was_full = true;
+    if (open.count == kMaxOpen) {
+        return false;
+    }
+    open.marks[open.count++] = mark;
+    return true;
+}
+
+void keep(const OpenMark& mark) {
+    // relaxed: said once, by whoever comes first.
+    static std::atomic<bool> is_said{false};
+    if (!add(mark) && !mark.is_told && !is_said.exchange(true, std::memory_order_relaxed)) {
         fprintf(stderr,
                 "peakline: more than %zu phases were opened before the recording began: '%s' is "
                 "not recorded\n",
                 kMaxOpen,
                 mark.name);
     }
-    return 0;
 }
 
 // Copies: the recorder is not called under the lock.
@@ -177,6 +192,8 @@ bool is_kept(MarkKind kind) {
 }  // namespace
 
 void mark(MarkKind kind, const char* name) {
+    static pthread_once_t forks_are_watched = PTHREAD_ONCE_INIT;
+    pthread_once(&forks_are_watched, watch_forks);
     OpenMark mark;
     mark.kind = kind;
     mark.has_name = name != nullptr;
@@ -187,12 +204,12 @@ void mark(MarkKind kind, const char* name) {
         mark.is_told = true;
         const uint32_t known = thread_of_open_phase(mark.kernel_thread_id);
         mark.thread = known != 0 ? known : own_thread();
-        mark.string = name != nullptr ? intern(name) : 0;
+        mark.string = Recorder::instance().table().intern_text(name);
     }
     // First the recorder: it may open the trace, which would begin a phase that was kept again.
     // A phase ends on the thread that it began on in the trace.
     const bool ends = kind == MarkKind::kPhaseEnd;
-    const uint32_t began_on = ends ? keep(mark) : 0;
+    const uint32_t began_on = ends ? forget_phase(mark) : 0;
     if (mark.is_told) {
         Recorder::instance().record_mark(kind, began_on != 0 ? began_on : mark.thread, mark.string);
     }
@@ -204,11 +221,12 @@ void mark(MarkKind kind, const char* name) {
 void tell_marks_to_recorder() {
     OpenMark marks[kMaxOpen];
     const size_t count = copy_marks(marks, false);
+    Recorder& recorder = Recorder::instance();
     for (size_t i = 0; i < count; ++i) {
         marks[i].is_told = true;
         marks[i].thread = thread_of(marks, i);
-        marks[i].string = marks[i].has_name ? intern(marks[i].name) : 0;
-        Recorder::instance().record_mark(marks[i].kind, marks[i].thread, marks[i].string);
+        marks[i].string = recorder.table().intern_text(marks[i].has_name ? marks[i].name : nullptr);
+        recorder.record_mark(marks[i].kind, marks[i].thread, marks[i].string);
     }
     for (size_t i = 0; i < count; ++i) {
         keep_as_told(marks[i]);

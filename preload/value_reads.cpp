@@ -154,8 +154,7 @@ void on_value_read(PeaklineValueRead* read) {
     if (recorder.is_tracing()) {
         const uint32_t what = (read->is_size != 0 ? uint32_t{format::kReadsSize} : 0) |
                               (read->is_assumed != 0 ? uint32_t{format::kReadAssumed} : 0);
-        const uint32_t operators =
-            recorder.table().intern_string(read->operators, strlen(read->operators));
+        const uint32_t operators = recorder.table().intern_text(read->operators);
         recorder.record_value_read(context, read->bytes, operators, what);
     }
     const uint64_t count = read->is_assumed != 0 ? 0 : count_read(context);

@@ -67,7 +67,7 @@ uint32_t intern_module(record::StackTable& table, const dl_phdr_info* info, cons
     return table.intern_module(record::Module{extent.start,
                                               extent.end,
                                               info->dlpi_addr,
-                                              table.intern_string(shown, std::strlen(shown)),
+                                              table.intern_text(shown),
                                               intern_build_id(table, info)});
 }
 

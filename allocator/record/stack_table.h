@@ -7,6 +7,7 @@
 
 #include <cstddef>
 #include <cstdint>
+#include <cstring>
 
 #include "intern_index.h"
 #include "leaf_lock.h"
@@ -72,6 +73,10 @@ public:
     bool init();
 
     uint32_t intern_string(const char* bytes, size_t length);
+    // With an end mark; 0 for null.
+    uint32_t intern_text(const char* text) {
+        return text == nullptr ? 0 : intern_string(text, std::strlen(text));
+    }
     uint32_t intern_python_frame(uint32_t file,
                                  uint32_t name,
                                  uint32_t qualified_name,
