@@ -111,9 +111,15 @@ int main(int argc, char** argv) {
     }
     recorder.start_tracing();
     Program program(recorder);
-    // Warm: every slot, every context, and the file once round.
-    const uint64_t warm_up = 15'000'000;
-    program.run(warm_up);
+    // Warm: every slot, every context, and the file once round. Its space is taken in steps that
+    // double, so that it has ended to grow only when three rounds did not change it.
+    const uint64_t round = 5'000'000;
+    uint64_t file_bytes = 0;
+    for (int i = 0, same = 0; i < 20 && same < 3; ++i) {
+        program.run(round);
+        same = memory_now(path).file_bytes == file_bytes ? same + 1 : 0;
+        file_bytes = memory_now(path).file_bytes;
+    }
     const Memory warm = memory_now(path);
     program.run(events);
     const Memory now = memory_now(path);
