@@ -237,10 +237,11 @@ enum class SummaryType : uint32_t {
                          // | uv requested bytes of all of them | uv block bytes
     kInlineSizes = 13,   // uv Measure | kSizeSlots times: uv inline alloc records whose bytes have
                          // this many bits, from 0
-    kPhaseNames = 14,    // uv string, repeated: the first 1000 phases in the order they began
+    kPhaseNames = 14,    // uv string, repeated: the first kMaxPhaseNames in the order they began
     kTotalsEnd = 15,     // uv events
 };
 inline constexpr size_t kSizeSlots = 52;
+inline constexpr size_t kMaxPhaseNames = 1000;  // as many as reports list
 
 enum BaselineFlags : uint32_t { kBlockDeferred = 1 };  // given up: no longer in `allocated`
 

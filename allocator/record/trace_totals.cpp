@@ -71,7 +71,7 @@ void TraceTotals::add_inline_records(const ClassSlot& shape, uint64_t count) {
 
 void TraceTotals::add_phase_slow(uint64_t string) {
     uint64_t* const end = phases_ + phase_count_;
-    if (phase_count_ < kMaxPhases && std::find(phases_, end, string) == end) {
+    if (phase_count_ < format::kMaxPhaseNames && std::find(phases_, end, string) == end) {
         phases_[phase_count_++] = string;
     }
 }

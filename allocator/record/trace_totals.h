@@ -48,8 +48,6 @@ public:
 private:
     static constexpr size_t kPlaceSlots = size_t{1} << 17;
     static constexpr size_t kMaxPlaces = kPlaceSlots / 4 * 3;
-    // As many as reports list.
-    static constexpr size_t kMaxPhases = 1000;
 
     // Inline records of one context, stream and device.
     struct Place {
@@ -75,7 +73,7 @@ private:
     size_t place_count_ = 0;
     uint64_t inline_sizes_[2][format::kSizeSlots] = {};  // by Measure
     uint64_t extended_counts_[format::kLastExtendedType + 1] = {};
-    uint64_t phases_[kMaxPhases] = {};
+    uint64_t phases_[format::kMaxPhaseNames] = {};
     size_t phase_count_ = 0;
 };
 

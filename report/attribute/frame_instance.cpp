@@ -4,9 +4,7 @@ namespace peakline::report {
 namespace {
 
 bool calls_operator(const Definitions& definitions, const PythonFrame& frame) {
-    constexpr std::string_view kCaller = "/torch/_ops.py";
-    const std::string_view file = definitions.text(frame.file);
-    return file.size() >= kCaller.size() && file.substr(file.size() - kCaller.size()) == kCaller;
+    return definitions.text(frame.file).ends_with("/torch/_ops.py");
 }
 
 }  // namespace

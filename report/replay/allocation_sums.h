@@ -58,8 +58,7 @@ public:
     }
 
     void add_phase_name(std::string_view name) {
-        constexpr size_t kPhasesListed = 1000;
-        if (phases_.size() < kPhasesListed &&
+        if (phases_.size() < format::kMaxPhaseNames &&
             std::find(phases_.begin(), phases_.end(), name) == phases_.end()) {
             phases_.emplace_back(name);
         }

@@ -25,20 +25,9 @@ struct RecordCounts {
     uint64_t other = 0;
 };
 
-// All allocations of one context, stream and device. Sizes are summed, not kept: a trace of ever
-// new sizes must not fill the memory.
-struct AllocationSum {
-    uint32_t context = 0;
-    uint32_t stream = 0;
-    uint32_t device = 0;
-    uint64_t count = 0;
-    uint64_t requested_bytes = 0;
-    uint64_t block_bytes = 0;
-};
-
 struct AllocationTotals {
     RecordCounts records;
-    std::vector<AllocationSum> sums;
+    std::vector<AllocationSum> sums;  // one of each place
     SizeHistogram requested_sizes = {};
     SizeHistogram block_sizes = {};
     // The phases of the trace in the order they first began.

@@ -9,16 +9,16 @@ namespace {
 
 using format::ExtendedType;
 
+template <class Counts>
+uint64_t total_of(const Counts& counts) {
+    return std::accumulate(counts.begin(), counts.end(), uint64_t{0});
+}
+
 // The records by kind; nullopt when the numbers cannot all be true.
 std::optional<RecordCounts> recorded_counts(const RecordedTotals& recorded) {
     RecordCounts records;
-    uint64_t extended = 0;
-    for (const uint64_t count : recorded.extended_counts) {
-        extended += count;
-    }
-    for (const uint64_t count : recorded.class_counts) {
-        records.alloc_class += count;
-    }
+    const uint64_t extended = total_of(recorded.extended_counts);
+    records.alloc_class = total_of(recorded.class_counts);
     records.alloc_inline = recorded.alloc_count - records.alloc_class;
     records.free_deferred = recorded.extended_count(ExtendedType::kFreeDeferred);
     records.free_completed = recorded.extended_count(ExtendedType::kFreeCompleted);
@@ -54,17 +54,12 @@ bool add_recorded(const TraceReader& reader,
         }
     }
     uint64_t inline_count = 0;
-    for (const InlineTotal& total : recorded.inline_totals) {
-        if (!definitions.contexts.has(total.context) || total.device >= kMaxDevices) {
+    for (const AllocationSum& sum : recorded.inline_totals) {
+        if (!definitions.contexts.has(sum.context) || sum.device >= kMaxDevices) {
             return false;
         }
-        inline_count += total.count;
-        sums.add_place({total.context,
-                        total.stream,
-                        total.device,
-                        total.count,
-                        total.requested_bytes,
-                        total.block_bytes});
+        inline_count += sum.count;
+        sums.add_place(sum);
     }
     const SizeHistogram& block = recorded.inline_sizes[size_t(format::Measure::kAllocated)];
     const SizeHistogram& requested = recorded.inline_sizes[size_t(format::Measure::kRequested)];
@@ -72,9 +67,6 @@ bool add_recorded(const TraceReader& reader,
     for (const uint32_t phase : recorded.phases) {
         sums.add_phase_name(definitions.text(phase));
     }
-    const auto total_of = [](const SizeHistogram& sizes) {
-        return std::accumulate(sizes.begin(), sizes.end(), uint64_t{0});
-    };
     return inline_count == records.alloc_inline && total_of(block) == inline_count &&
            total_of(requested) == inline_count;
 }

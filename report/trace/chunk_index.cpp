@@ -8,6 +8,8 @@
 #define XXH_INLINE_ALL
 #include <xxhash.h>
 
+#include "superblock.h"
+
 namespace peakline::report {
 namespace {
 
@@ -116,8 +118,8 @@ std::vector<ChunkPlace> index_chunks(const ByteSource& source,
             break;
         }
     }
-    const bool is_recycled = (superblock.incompat_flags & format::kChunksRecycled) != 0;
-    const BlankChunks blank_chunks = is_recycled ? BlankChunks::kNormal : BlankChunks::kDamage;
+    const BlankChunks blank_chunks =
+        is_bounded(superblock) ? BlankChunks::kNormal : BlankChunks::kDamage;
     std::vector<ChunkPlace> places;
     places.reserve(used_count);
     for (uint64_t number = 0; number < used_count; ++number) {

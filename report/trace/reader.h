@@ -32,8 +32,7 @@ public:
     const Summary& summary() const { return summary_; }
     // Where the events begin in a trace that keeps less than all of them; else nullptr.
     const Checkpoint* checkpoint() const { return checkpoint_ ? &*checkpoint_ : nullptr; }
-    // Chunks are used again: the file keeps less than every event.
-    bool is_bounded() const { return (superblock_.incompat_flags & format::kChunksRecycled) != 0; }
+    bool is_bounded() const { return report::is_bounded(superblock_); }
     // The recorder's counts of all events; nullptr when there are none, or anything is wrong with
     // the trace as far as its headers and definitions tell: then the events must be read.
     const RecordedTotals* whole_totals() const;

@@ -47,14 +47,14 @@ bool RecordedTotalsDecoder::add_classes(FieldCursor cursor) {
 }
 
 bool RecordedTotalsDecoder::add_place(FieldCursor cursor) {
-    InlineTotal total;
-    total.context = cursor.uv32();
-    total.device = cursor.uv32();
-    total.stream = cursor.uv32();
-    total.count = cursor.uv();
-    total.requested_bytes = cursor.uv();
-    total.block_bytes = cursor.uv();
-    open_->inline_totals.push_back(total);
+    AllocationSum sum;
+    sum.context = cursor.uv32();
+    sum.device = cursor.uv32();
+    sum.stream = cursor.uv32();
+    sum.count = cursor.uv();
+    sum.requested_bytes = cursor.uv();
+    sum.block_bytes = cursor.uv();
+    open_->inline_totals.push_back(sum);
     return cursor.good;
 }
 

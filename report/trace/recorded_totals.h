@@ -15,11 +15,12 @@ namespace peakline::report {
 // empty ones.
 using SizeHistogram = std::array<uint64_t, format::kSizeSlots>;
 
-// Inline alloc records of one context, device and stream.
-struct InlineTotal {
+// Allocations of one context, stream and device. Sizes are summed, not kept: a trace of ever new
+// sizes must not fill the memory.
+struct AllocationSum {
     uint32_t context = 0;
-    uint32_t device = 0;
     uint32_t stream = 0;
+    uint32_t device = 0;
     uint64_t count = 0;
     uint64_t requested_bytes = 0;
     uint64_t block_bytes = 0;
@@ -30,10 +31,10 @@ struct RecordedTotals {
     uint64_t alloc_count = 0;
     // Records by ExtendedType; more than the known ones in traces of newer minor versions.
     std::vector<uint64_t> extended_counts;
-    std::vector<uint64_t> class_counts;  // of class 1, 2, ...
-    std::vector<InlineTotal> inline_totals;
-    SizeHistogram inline_sizes[2] = {};  // by Measure
-    std::vector<uint32_t> phases;        // strings
+    std::vector<uint64_t> class_counts;        // of class 1, 2, ...
+    std::vector<AllocationSum> inline_totals;  // of inline alloc records
+    SizeHistogram inline_sizes[2] = {};        // by Measure
+    std::vector<uint32_t> phases;              // strings
 
     uint64_t extended_count(format::ExtendedType type) const {
         const auto index = static_cast<size_t>(type);

@@ -11,4 +11,9 @@ namespace peakline::report {
 // is a problem, not an end: the chunks have checksums of their own.
 format::Superblock read_superblock(const ByteSource& source, Problems& problems);
 
+// Chunks are used again: the file keeps less than every event.
+inline bool is_bounded(const format::Superblock& superblock) {
+    return (superblock.incompat_flags & format::kChunksRecycled) != 0;
+}
+
 }  // namespace peakline::report
