@@ -123,7 +123,7 @@ PEAKLINE_EXPORT uint64_t peakline_device_bytes(uint32_t device, uint32_t measure
 
 PEAKLINE_EXPORT void peakline_end_of_process() {
     // os._exit() comes with the GIL: the last moment to ask for names.
-    peakline::capture::object_side().run_safe_point(4);  // SafePoint::kLastLook of pyhook
+    peakline::capture::object_side().run_safe_point(peakline::capture::SafePoint::kLastLook);
     peakline::preload::end_of_process();
 }
 

@@ -21,8 +21,6 @@ using record::Recorder;
 // The name of the scope around a run of the engine, known to report/attribute.
 constexpr char kEngineScope[] = "torch::autograd::Engine::execute";
 
-constexpr uint32_t kAfterOptimizerStep = 2;  // SafePoint of pyhook/safe_point.h
-
 // Set once before anything is hooked. Ids of strings by the hash of their text, and by the type
 // of a node, whose address cannot be taken for such a hash: the other half is a constant.
 record::RawStackCache* g_operator_names = nullptr;
@@ -135,7 +133,7 @@ void end_scope(const char* name) {
     if (strncmp(name, kStep, sizeof kStep - 1) == 0) {
         on_this_thread([](const ThreadState& state) {
             if (state.is_main_thread) {
-                capture::object_side().request_safe_point(kAfterOptimizerStep);
+                capture::object_side().request_safe_point(capture::SafePoint::kOptimizerStep);
             }
         });
     }

@@ -127,7 +127,7 @@ PEAKLINE_EXPORT void peakline_forget_gradients(PeaklineGradients* gradients) {
 }
 
 PEAKLINE_EXPORT void peakline_safe_point(uint32_t reason) {
-    object_side().run_safe_point(reason);
+    object_side().run_safe_point(static_cast<peakline::capture::SafePoint>(reason));
 }
 
 PEAKLINE_EXPORT void peakline_put_meta(const char* key, const char* value) {

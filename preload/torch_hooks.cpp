@@ -33,8 +33,6 @@ using SequenceFunction = uint64_t (*)();
 constexpr char kThreadIdSymbol[] = "_ZN2at14RecordFunction15currentThreadIdEv";
 using ThreadIdFunction = uint64_t (*)();
 
-constexpr uint32_t kAfterOutOfMemory = 8;  // SafePoint of pyhook/safe_point.h
-
 // Set once before the imports are redirected.
 ReportFunction g_real_report = nullptr;
 SequenceFunction g_real_sequence = nullptr;
@@ -202,7 +200,7 @@ void out_of_memory(int device, uint64_t requested_bytes, uint64_t device_free_by
             requested_bytes,
             device_free_bytes);
     }
-    capture::object_side().request_safe_point(kAfterOutOfMemory);
+    capture::object_side().request_safe_point(capture::SafePoint::kOutOfMemory);
 }
 
 bool find_real_functions(const char** reason) {

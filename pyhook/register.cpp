@@ -66,16 +66,16 @@ __attribute__((constructor)) void register_python_side() {
                                                  prepare_fork,
                                                  parent_after_fork,
                                                  child_after_fork});
-    capture::set_object_side(capture::ObjectSide{
-        watch_methods,
-        own_instance,
-        [](record::StackTable& table, uint64_t address) {
-            return g_instances.intern_slow(address, table);
-        },
-        [](uint64_t address) { return g_instances.knows(address); },
-        [](uint64_t address) { g_instances.died(address); },
-        [](uint32_t reason) { request_safe_point(static_cast<SafePoint>(reason)); },
-        [](uint32_t reason) { run_safe_point(static_cast<SafePoint>(reason)); }});
+    capture::set_object_side(
+        capture::ObjectSide{watch_methods,
+                            own_instance,
+                            [](record::StackTable& table, uint64_t address) {
+                                return g_instances.intern_slow(address, table);
+                            },
+                            [](uint64_t address) { return g_instances.knows(address); },
+                            [](uint64_t address) { g_instances.died(address); },
+                            request_safe_point,
+                            run_safe_point});
 }
 
 }  // namespace

@@ -10,18 +10,12 @@
 
 #include <cstdint>
 
+#include "allocator/capture/stack_capture.h"
 #include "python_api.h"
 
 namespace peakline::pyhook {
 
-// Why; the numbers are known to torch_objects/.
-enum class SafePoint : uint32_t {
-    kNewInstance = 1,    // a module was seen in a stack for the first time
-    kOptimizerStep = 2,  // an optimizer has just made a step on this thread
-    kLastLook = 4,       // a trace or the program ends
-    kOutOfMemory = 8,
-    kLook = 16,  // the program starts or stops tracing
-};
+using capture::SafePoint;
 
 // With the GIL: loads torch_objects/ from the folder above our own library. False: there is
 // none, or no torch in the process. `api` outlives the process.

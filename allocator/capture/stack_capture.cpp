@@ -33,8 +33,8 @@ ObjectSide g_objects{[](const uint64_t*, size_t) {},
                      [](record::StackTable&, uint64_t) { return uint32_t{0}; },
                      [](uint64_t) { return false; },
                      [](uint64_t) {},
-                     [](uint32_t) {},
-                     [](uint32_t) {}};
+                     [](SafePoint) {},
+                     [](SafePoint) {}};
 
 uint32_t hash_of(const ContextKey& key) {
     const uint64_t stacks = key.python_node | uint64_t{key.native_node} << 32U;

@@ -29,6 +29,16 @@ struct PythonSide {
     void (*child_after_fork)();
 };
 
+// Why Python code of ours is to run, see Note [Safe points] in pyhook/safe_point.h. The numbers are
+// known to torch_objects/.
+enum class SafePoint : uint32_t {
+    kNewInstance = 1,    // a module was seen in a stack for the first time
+    kOptimizerStep = 2,  // an optimizer has just made a step on this thread
+    kLastLook = 4,       // a trace or the program ends
+    kOutOfMemory = 8,
+    kLook = 16,  // the program starts or stops tracing
+};
+
 // Objects of the program in stacks, and moments at which it may be asked about them: see
 // pyhook/instances.h and pyhook/safe_point.h.
 struct ObjectSide {
@@ -39,8 +49,8 @@ struct ObjectSide {
     uint32_t (*instance_id)(record::StackTable& table, uint64_t address);
     bool (*knows_instance)(uint64_t address);
     void (*instance_died)(uint64_t address);
-    void (*request_safe_point)(uint32_t reason);
-    void (*run_safe_point)(uint32_t reason);
+    void (*request_safe_point)(SafePoint reason);
+    void (*run_safe_point)(SafePoint reason);
 };
 
 struct CaptureOptions {

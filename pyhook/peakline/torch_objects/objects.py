@@ -16,7 +16,7 @@ from .optimizers import Optimizers
 from .parameters import Parameters
 from .reading import children, classes_below
 
-# Of SafePoint in pyhook/safe_point.h.
+# Of SafePoint in allocator/capture/stack_capture.h.
 NEW_INSTANCE = 1
 OPTIMIZER_STEP = 2
 LAST_LOOK = 4
