@@ -221,31 +221,28 @@ PyObject* define_tensor(PyObject*, PyObject* arguments) {
     return PyLong_FromUnsignedLong(peakline_define_tensor(kind, name, detail, instance));
 }
 
+// [number, id, number, id, ...] as pairs of these. False with an exception.
+template <class Pair>
+bool read_pairs(PyObject* list, std::vector<Pair>* pairs) {
+    const Py_ssize_t size = PyList_Size(list);
+    for (Py_ssize_t i = 0; i + 1 < size && PyErr_Occurred() == nullptr; i += 2) {
+        pairs->push_back(
+            {PyLong_AsUnsignedLongLong(PyList_GetItem(list, i)),
+             static_cast<uint32_t>(PyLong_AsUnsignedLong(PyList_GetItem(list, i + 1)))});
+    }
+    return PyErr_Occurred() == nullptr;
+}
+
 // (kind, [address, tensor, address, tensor, ...])
 PyObject* tell_tensors(PyObject*, PyObject* arguments) {
     unsigned kind = 0;
     PyObject* list = nullptr;
-    if (!PyArg_ParseTuple(arguments, "IO!", &kind, &PyList_Type, &list)) {
+    std::vector<PeaklineToldTensor> told;
+    if (!PyArg_ParseTuple(arguments, "IO!", &kind, &PyList_Type, &list) ||
+        !read_pairs(list, &told)) {
         return nullptr;
     }
-    constexpr size_t kAtOnce = 128;
-    PeaklineToldTensor told[kAtOnce];
-    size_t count = 0;
-    size_t unknown_count = 0;
-    for (Py_ssize_t i = 0; i + 1 < PyList_Size(list); i += 2) {
-        told[count].address = PyLong_AsUnsignedLongLong(PyList_GetItem(list, i));
-        told[count].tensor =
-            static_cast<uint32_t>(PyLong_AsUnsignedLong(PyList_GetItem(list, i + 1)));
-        if (PyErr_Occurred() != nullptr) {
-            return nullptr;
-        }
-        if (++count == kAtOnce) {
-            unknown_count += peakline_tell_tensors(kind, told, count);
-            count = 0;
-        }
-    }
-    unknown_count += peakline_tell_tensors(kind, told, count);
-    return PyLong_FromSize_t(unknown_count);
+    return PyLong_FromSize_t(peakline_tell_tensors(kind, told.data(), told.size()));
 }
 
 constexpr char kGradients[] = "peakline.gradients";
@@ -261,13 +258,8 @@ void forget_gradients(PyObject* capsule) {
 // ([Tensor._cdata, tensor, Tensor._cdata, tensor, ...])
 PyObject* follow_gradients(PyObject*, PyObject* list) {
     std::vector<PeaklineParameter> parameters;
-    for (Py_ssize_t i = 0; PyList_Check(list) && i + 1 < PyList_Size(list); i += 2) {
-        parameters.push_back(
-            {PyLong_AsUnsignedLongLong(PyList_GetItem(list, i)),
-             static_cast<uint32_t>(PyLong_AsUnsignedLong(PyList_GetItem(list, i + 1)))});
-        if (PyErr_Occurred() != nullptr) {
-            return nullptr;
-        }
+    if (!read_pairs(list, &parameters)) {
+        return nullptr;
     }
     PeaklineGradients* followed = peakline_follow_gradients(parameters.data(), parameters.size());
     if (followed == nullptr) {
