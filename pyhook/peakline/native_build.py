@@ -7,9 +7,11 @@ built anew when torch or our sources change. Errors are :class:`BuildError` with
 
 from __future__ import annotations
 
+import functools
 import hashlib
 import json
 import os
+import re
 import shutil
 import subprocess
 import sys
@@ -21,8 +23,6 @@ from pathlib import Path
 
 PACKAGE_FOLDER = Path(__file__).resolve().parent
 NATIVE_FOLDER = PACKAGE_FOLDER / "_native"
-# Of torch_part.h: both sides of the border must agree.
-INTERFACE_VERSION = 5
 
 # Names that some torch versions have and others lack; each becomes PEAKLINE_HAS_<name>.
 _OPTIONAL_NAMES = (
@@ -119,9 +119,19 @@ def find_torch(python: str | None = None) -> TorchInstallation:
     raise BuildError(f"{version_file} names no version: is this torch complete?")
 
 
+@functools.cache
+def interface_version() -> int:
+    """Return the version of the border to the part: libpeakline.so looks for one of the same."""
+    header = source_root() / "allocator" / "torch" / "torch_part.h"
+    found = re.search(r"kInterfaceVersion = (\d+);", header.read_text())
+    if found is None:
+        raise BuildError(f"{header} names no version: is this peakline complete?")
+    return int(found[1])
+
+
 def torch_part_path(torch: TorchInstallation) -> Path:
     """Where the part built for this torch stands, or will stand."""
-    return cache_folder() / f"torch-{torch.version}-i{INTERFACE_VERSION}" / "libpeakline_torch.so"
+    return cache_folder() / f"torch-{torch.version}-i{interface_version()}" / "libpeakline_torch.so"
 
 
 def ensure_torch_part(torch: TorchInstallation) -> Path:

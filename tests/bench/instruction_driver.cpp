@@ -1,7 +1,7 @@
 // One kind of event, many times, between two markers that a counting tool looks for:
-// instruction_driver KIND COUNT [frees], where the last
-// word captures stacks of frees, too. Run under valgrind by tests/bench/test_instructions.py, which
-// takes the difference of two counts: start-up and warm-up cancel out.
+// instruction_driver KIND COUNT [frees], where the last word captures stacks of frees, too. Run
+// under valgrind by tests/bench/test_instructions.py, which takes the difference of two counts:
+// start-up and warm-up cancel out.
 #include <cstdint>
 #include <cstdio>
 #include <cstdlib>
