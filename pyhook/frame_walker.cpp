@@ -2,6 +2,8 @@
 // See Note [Walking without the GIL] in frame_walker.h.
 #include "frame_walker.h"
 
+#include "allocator/record/hash_keys.h"
+
 namespace peakline::pyhook {
 namespace {
 
@@ -43,15 +45,6 @@ bool is_shim(const void* frame) {
     return false;
 }
 
-__attribute__((noinline, cold)) bool is_watched(uint64_t code) {
-    for (const std::atomic<uint64_t>& watched : g_watched_methods.codes) {
-        if (code != 0 && watched.load(std::memory_order_relaxed) == code) {
-            return true;
-        }
-    }
-    return false;
-}
-
 // Follows the frames of this thread and gives each entry to `sink`, at most `capacity` frames.
 // Returns whether there were more.
 template <const PythonLayout& kLayout, class Sink>
@@ -60,7 +53,7 @@ inline bool follow(ThreadStateGetter getter, size_t capacity, Sink& sink) {
     if (thread == nullptr) {
         return false;
     }
-    const uint64_t places = g_watched_methods.places.load(std::memory_order_relaxed);
+    const uint64_t factor = g_watched_methods.factor.load(std::memory_order_relaxed);
     for (const void* frame = top_frame<kLayout>(thread); frame != nullptr;
          frame = read_at<const void*>(frame, kLayout.frame_previous)) {
         if (is_shim<kLayout>(frame)) {
@@ -71,8 +64,9 @@ inline bool follow(ThreadStateGetter getter, size_t capacity, Sink& sink) {
         }
         const RawFrame raw = read_frame<kLayout>(frame);
         sink.put(raw);
-        const bool may_be_watched = (places >> watched_place(raw.code) & 1U) != 0;
-        if (__builtin_expect(may_be_watched, false) && is_watched(raw.code)) {
+        const std::atomic<uint64_t>& watched =
+            g_watched_methods.codes[watched_place(raw.code, factor)];
+        if (watched.load(std::memory_order_relaxed) == raw.code && raw.code != 0) {
             sink.put({kInstanceMark, read_first_local<kLayout>(frame)});
         }
     }
@@ -92,15 +86,14 @@ size_t walk(ThreadStateGetter getter, RawFrame* out, size_t capacity, bool* trun
     return writer.count;
 }
 
-// Random enough: they need only be unlike the addresses they are added to.
-uint64_t g_hash_keys[2 * (kMaxFrames + kWalkSlack)];
+static_assert(2 * (kMaxFrames + kWalkSlack) <= record::kHashKeyCount);
 
 // Always inlined, on the unlikely path too: a call there would keep the sum in memory everywhere.
 struct Hasher {
     Uint128 sum = 0;
     size_t count = 0;
     [[gnu::always_inline]] void put(const RawFrame& raw) {
-        const uint64_t* keys = &g_hash_keys[2 * count++];
+        const uint64_t* keys = &record::kHashKeys.keys[2 * count++];
         sum += static_cast<Uint128>(raw.code + keys[0]) * (raw.position + keys[1]);
     }
 };
@@ -119,17 +112,6 @@ template <const PythonLayout& kLayout>
 constexpr Walkers kWalkers{walk<kLayout>, hash_walk<kLayout>};
 
 }  // namespace
-
-// SplitMix64 (Steele, Lea and Flood, "Fast splittable pseudorandom number generators").
-void init_hash_keys() {
-    uint64_t state = 0x5EED0F5EA4C1E5ULL;
-    for (uint64_t& key : g_hash_keys) {
-        state += 0x9E3779B97F4A7C15ULL;
-        uint64_t mixed = (state ^ state >> 30U) * 0xBF58476D1CE4E5B9ULL;
-        mixed = (mixed ^ mixed >> 27U) * 0x94D049BB133111EBULL;
-        key = mixed ^ mixed >> 31U;
-    }
-}
 
 constinit WatchedMethods g_watched_methods{};
 

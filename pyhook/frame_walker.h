@@ -30,19 +30,20 @@ inline constexpr size_t kMaxFrames = 1024;
 // Entries that may stand beyond the capacity given to a walk.
 inline constexpr size_t kWalkSlack = 1;
 
-// The methods whose first local variable is part of a stack.
+// The methods whose first local variable is part of a stack. Each has a place of its own: one
+// comparison tells.
 inline constexpr size_t kMaxWatchedMethods = 8;
+inline constexpr unsigned kWatchedPlaceBits = 6;
+inline constexpr size_t kWatchedPlaces = size_t{1} << kWatchedPlaceBits;
 struct WatchedMethods {
-    // The bit watched_place(code) of each: one test tells nearly every other frame from them.
     // relaxed, all: set under the GIL before the methods run with anything to tell.
-    std::atomic<uint64_t> places;
-    std::atomic<uint64_t> codes[kMaxWatchedMethods];  // 0: none
+    std::atomic<uint64_t> factor;
+    std::atomic<uint64_t> codes[kWatchedPlaces];  // by watched_place; 0: none
 };
 extern WatchedMethods g_watched_methods;
 
-// Code objects are some hundred bytes large and lie at multiples of 16.
-inline unsigned watched_place(uint64_t code) {
-    return static_cast<unsigned>(code >> 4U) % 64U;
+inline unsigned watched_place(uint64_t code, uint64_t factor) {
+    return static_cast<unsigned>(code * factor >> (64 - kWatchedPlaceBits));
 }
 
 // Note [Walking without the GIL]
@@ -64,10 +65,8 @@ using Walker = size_t (*)(ThreadStateGetter getter,
 
 // The same walk without writing anything down: what a stack met before needs.
 // Note [Hash of a stack]
-// NH, the universal hash of UMAC (RFC 4418, section 5.1), on 64-bit words: the 128-bit sum of
-// (code + key) * (position + key'), with random keys for every place. Two different stacks collide
-// with probability 2^-64. The products do not depend on each other, so they cost nothing beside
-// following the frames, and no frame goes through memory.
+// That of hash_keys.h over the pairs of code and position. The products do not depend on each
+// other, so they cost nothing beside following the frames, and no frame goes through memory.
 struct HashedWalk {
     uint64_t low;
     uint64_t high;
@@ -75,8 +74,6 @@ struct HashedWalk {
     bool truncated;
 };
 using HashWalker = HashedWalk (*)(ThreadStateGetter getter, size_t capacity);
-// Once, before the first hashed walk.
-void init_hash_keys();
 
 struct Walkers {
     Walker frames;

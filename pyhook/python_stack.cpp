@@ -1,8 +1,10 @@
 #include "python_stack.h"
 
+#include <algorithm>
 #include <cstddef>
 #include <new>
 
+#include "allocator/record/hash_keys.h"
 #include "allocator/record/trace_format.h"
 #include "code_reader.h"
 #include "code_table.h"
@@ -135,10 +137,26 @@ uint32_t capture(record::StackTable& table, ThreadScratch& scratch, uint32_t* fl
     return node;
 }
 
+uint64_t watch_factor(size_t number) {
+    return record::kHashKeys.keys[number % record::kHashKeyCount] | 1U;
+}
+
+// False where two different ones have the same place.
+bool place_codes(const uint64_t* codes, size_t count, uint64_t factor, uint64_t* places) {
+    std::fill_n(places, kWatchedPlaces, uint64_t{0});
+    for (size_t i = 0; i < count; ++i) {
+        uint64_t& place = places[watched_place(codes[i], factor)];
+        if (place != 0 && place != codes[i]) {
+            return false;
+        }
+        place = codes[i];
+    }
+    return true;
+}
+
 }  // namespace
 
 bool init_python_stacks() {
-    init_hash_keys();
     g_stacks = new (std::nothrow) record::RawStackCache;
     return g_stacks != nullptr && g_stacks->init(kStackCacheCapacity) && g_code_table.init() &&
            g_instances.init() && init_thread_scratch();
@@ -162,13 +180,17 @@ uint32_t capture_python_stack(record::StackTable& table, uint32_t* flags) {
 }
 
 void watch_methods(const uint64_t* codes, size_t count) {
-    uint64_t places = 0;
-    for (size_t i = 0; i < kMaxWatchedMethods; ++i) {
-        const uint64_t code = i < count ? codes[i] : 0;
-        g_watched_methods.codes[i].store(code, std::memory_order_relaxed);
-        places |= code == 0 ? 0 : uint64_t{1} << watched_place(code);
+    count = std::min(count, kMaxWatchedMethods);
+    uint64_t places[kWatchedPlaces];
+    // At most an eighth of the places is taken: two factors of three keep all apart.
+    size_t tried = 0;
+    while (!place_codes(codes, count, watch_factor(tried), places)) {
+        ++tried;
     }
-    g_watched_methods.places.store(places, std::memory_order_relaxed);
+    g_watched_methods.factor.store(watch_factor(tried), std::memory_order_relaxed);
+    for (size_t i = 0; i < kWatchedPlaces; ++i) {
+        g_watched_methods.codes[i].store(places[i], std::memory_order_relaxed);
+    }
 }
 
 uint64_t own_instance() {

@@ -149,20 +149,28 @@ private:
         if (!may_walk_by_rules() || !thread_.has_memo) {
             return 0;
         }
-        near_hash_ = StackMemo::hash(start_, 0);
-        uint32_t node = thread_.memo.find(start_, near_hash_, epoch_);
+        uint32_t node = thread_.memo.guess(start_, epoch_);
+        thread_.counts.memo_guesses += node != 0 ? 1 : 0;
         if (node == 0) {
-            Registers at = start_;
-            for (int i = 0; i < kHintFrames; ++i) {
-                if (step_to_caller(at, thread_.bounds, epoch_) != StepResult::kCaller) {
-                    break;
-                }
-            }
-            far_hash_ = StackMemo::hash(start_, at.return_address);
-            node = thread_.memo.find(start_, far_hash_, epoch_);
+            node = search_memo();
         }
         thread_.counts.memo_hits += node != 0 ? 1 : 0;
         return node;
+    }
+
+    uint32_t search_memo() {
+        near_hash_ = StackMemo::hash(start_, 0);
+        if (const uint32_t node = thread_.memo.find(start_, near_hash_, epoch_); node != 0) {
+            return node;
+        }
+        Registers at = start_;
+        for (int i = 0; i < kHintFrames; ++i) {
+            if (step_to_caller(at, thread_.bounds, epoch_) != StepResult::kCaller) {
+                break;
+            }
+        }
+        far_hash_ = StackMemo::hash(start_, at.return_address);
+        return thread_.memo.find(start_, far_hash_, epoch_);
     }
 
     Frames walk() {

@@ -1,8 +1,10 @@
 #include "stack_memo.h"
 
-#include <cstring>
+#include "allocator/record/hash_keys.h"
 
 namespace peakline::capture {
+
+static_assert(StackMemo::kMaxWords <= record::kHashKeyCount);
 
 bool StackMemo::init(size_t set_count) {
     const size_t ways = set_count * kWays;
@@ -15,8 +17,10 @@ bool StackMemo::init(size_t set_count) {
 }
 
 void StackMemo::clear() {
-    if (tags_.size() > 0) {
-        std::memset(tags_.data(), 0, tags_.size() * sizeof(uint32_t));
+    for (size_t i = 0; i < tags_.size(); ++i) {
+        if (tags_[i] != 0) {
+            tags_[i] = entries_[i].node = 0;
+        }
     }
 }
 
@@ -29,46 +33,58 @@ uint64_t StackMemo::hash(const Registers& start, uint64_t hint) {
 
 // The words lie between the start and the end of this thread's stack: they can be read whatever
 // became of the frames there. AddressSanitizer would have them within one variable.
-[[gnu::no_sanitize("address")]] bool StackMemo::words_hold(const Entry& entry) {
-    const uint64_t base = entry.start.cfa;
-    for (size_t i = 0; i < entry.word_count; i += kChunk) {
-        uint64_t difference = 0;
-        for (size_t k = i; k < i + kChunk; ++k) {
-            difference |=
-                *reinterpret_cast<const uint64_t*>(base + entry.offsets[k]) ^ entry.values[k];
-        }
-        if (difference != 0) {
-            return false;
-        }
+[[gnu::no_sanitize("address")]] StackMemo::WordsHash StackMemo::hash_words(uint64_t cfa,
+                                                                           const uint16_t* offsets,
+                                                                           size_t count) {
+    const auto* words = reinterpret_cast<const uint64_t*>(cfa);
+    const auto keyed = [&](size_t i) { return words[offsets[i]] + record::kHashKeys.keys[i]; };
+    WordsHash sum = 0;
+    for (size_t i = 0; i < count; i += kWordsAtOnce) {
+        sum += static_cast<WordsHash>(keyed(i)) * keyed(i + 1) +
+               static_cast<WordsHash>(keyed(i + 2)) * keyed(i + 3);
     }
-    return true;
+    return sum;
 }
 
-uint32_t StackMemo::find(const Registers& start, uint64_t hash, uint64_t epoch) const {
-    const size_t first = first_way(hash);
+bool StackMemo::holds(const Entry& entry, const Registers& start, uint64_t epoch) {
+    return entry.start.cfa == start.cfa && entry.start.return_address == start.return_address &&
+           (!entry.rbp_is_live || entry.start.rbp == start.rbp) && entry.epoch == epoch &&
+           hash_words(start.cfa, entry.offsets, entry.word_count) == entry.words_hash;
+}
+
+uint32_t StackMemo::found(uint32_t way, bool was_guess) {
+    Entry& entry = entries_[way];
+    sequence_.follow(way, &entry.met_at, was_guess);
+    const auto* next = reinterpret_cast<const char*>(&entries_[sequence_.guess()]);
+    for (size_t line = 0; line < kLinesAhead; ++line) {
+        __builtin_prefetch(next + line * kCacheLine);
+    }
+    return entry.node;
+}
+
+uint32_t StackMemo::guess(const Registers& start, uint64_t epoch) {
+    const uint32_t way = sequence_.guess();
+    const Entry& entry = entries_[way];
+    return entry.node != 0 && holds(entry, start, epoch) ? found(way, true) : 0;
+}
+
+uint32_t StackMemo::find(const Registers& start, uint64_t hash, uint64_t epoch) {
+    const uint32_t first = first_way(hash);
     const uint32_t wanted = tag(hash);
-    for (size_t i = first; i < first + kWays; ++i) {
-        if (tags_[i] != wanted) {
-            continue;
-        }
-        const Entry& entry = entries_[i];
-        if (entry.start.cfa == start.cfa && entry.start.return_address == start.return_address &&
-            (!entry.rbp_is_live || entry.start.rbp == start.rbp) && entry.epoch == epoch &&
-            words_hold(entry)) {
-            return entry.node;
+    for (uint32_t i = first; i < first + kWays; ++i) {
+        if (tags_[i] == wanted && holds(entries_[i], start, epoch)) {
+            return found(i, false);
         }
     }
     return 0;
 }
 
-bool StackMemo::add_word(Entry& entry, uint64_t slot, uint64_t value) {
-    const uint64_t offset = slot - entry.start.cfa;
-    if (entry.word_count == kMaxWords || offset > UINT32_MAX) {
+bool StackMemo::add_word(Entry& entry, uint64_t slot) {
+    const uint64_t offset = (slot - entry.start.cfa) / 8;
+    if (entry.word_count == kMaxWords || offset > UINT16_MAX || slot % 8 != 0) {
         return false;
     }
-    entry.offsets[entry.word_count] = static_cast<uint32_t>(offset);
-    entry.values[entry.word_count] = value;
-    ++entry.word_count;
+    entry.offsets[entry.word_count++] = static_cast<uint16_t>(offset);
     return true;
 }
 
@@ -86,15 +102,16 @@ bool StackMemo::fill(Entry& entry, const Registers& start, const Walk& walk) {
     entry.word_count = 0;
     for (size_t i = 0; i < walk.exit_count; ++i) {
         const FrameExit& exit = walk.exits[i];
-        if ((exit.cfa_slot != 0 && !add_word(entry, exit.cfa_slot, exit.cfa)) ||
-            !add_word(entry, exit.cfa - 8, exit.return_address) ||
-            (exit.rbp_slot != 0 && is_live[i + 1] && !add_word(entry, exit.rbp_slot, exit.rbp))) {
+        if ((exit.cfa_slot != 0 && !add_word(entry, exit.cfa_slot)) ||
+            !add_word(entry, exit.cfa - 8) ||
+            (exit.rbp_slot != 0 && is_live[i + 1] && !add_word(entry, exit.rbp_slot))) {
             return false;
         }
     }
-    while (entry.word_count % kChunk != 0) {  // repeats the first word: no odd end to check
-        add_word(entry, start.cfa + entry.offsets[0], entry.values[0]);
+    while (entry.word_count % kWordsAtOnce != 0) {  // repeats the first word: no odd end to check
+        entry.offsets[entry.word_count++] = entry.offsets[0];
     }
+    entry.words_hash = hash_words(start.cfa, entry.offsets, entry.word_count);
     return entry.word_count > 0;
 }
 
@@ -104,9 +121,9 @@ bool StackMemo::keep(const Registers& start,
                      const Walk& walk,
                      uint32_t node,
                      Keep how) {
-    const size_t first = first_way(hash);
-    const auto is_free = [&](size_t i) { return tags_[i] == 0 || entries_[i].epoch != epoch; };
-    size_t chosen = first;
+    const uint32_t first = first_way(hash);
+    const auto is_free = [&](uint32_t i) { return tags_[i] == 0 || entries_[i].epoch != epoch; };
+    uint32_t chosen = first;
     while (chosen < first + kWays && !is_free(chosen)) {
         ++chosen;
     }
@@ -116,14 +133,15 @@ bool StackMemo::keep(const Registers& start,
         }
         chosen = first + next_victim_++ % kWays;
     }
-    tags_[chosen] = 0;
     Entry& entry = entries_[chosen];
+    tags_[chosen] = entry.node = 0;
     if (!fill(entry, start, walk)) {
         return true;  // too large for any place
     }
     entry.epoch = epoch;
     entry.node = node;
     tags_[chosen] = tag(hash);
+    sequence_.follow(chosen, &entry.met_at, false);
     return true;
 }
 

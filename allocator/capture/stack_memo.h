@@ -3,8 +3,11 @@
 //
 // Note [Why a memo may be believed]
 // A walk is a function of its start registers, of the rules, and of the words it reads. An entry
-// lists these words with their values; when all still hold (and the epoch does, see Note [Code
-// that changes]), a walk would give the same stack. The list must be complete and no longer:
+// lists where these words are, with a hash of their values; when all still hold (and the epoch
+// does, see Note [Code that changes]), a walk would give the same stack. Values themselves would
+// make entries five times as large, and between two events of a whole step none of them stays in
+// the caches. The hash is that of hash_keys.h: other values have the same one once in 2^64. The
+// list must be complete and no longer:
 //   - the return address of every frame;
 //   - the slot of every re-aligned frame's CFA: return addresses alone would be confirmed by old
 //     words left in a stack that is now shaped differently;
@@ -16,6 +19,7 @@
 #include <cstddef>
 #include <cstdint>
 
+#include "allocator/record/follow_cache.h"
 #include "allocator/record/mapped_array.h"
 #include "native_stepper.h"
 
@@ -23,7 +27,7 @@ namespace peakline::capture {
 
 class StackMemo {
 public:
-    static constexpr size_t kWays = 8;
+    static constexpr uint32_t kWays = 8;
     static constexpr size_t kMaxWords = 192;  // deeper stacks are walked each time
 
     // `set_count`: a power of two. Pages come as entries are used. False: no memory.
@@ -35,8 +39,10 @@ public:
     // apart; best a return address a few frames further out.
     static uint64_t hash(const Registers& start, uint64_t hint);
 
-    // Node of the stack, 0: not known.
-    uint32_t find(const Registers& start, uint64_t hash, uint64_t epoch) const;
+    // Node of the stack, 0: not known. `guess` looks only at what came next the last time (Note
+    // [What comes next] in follow_cache.h) and needs no hash.
+    uint32_t guess(const Registers& start, uint64_t epoch);
+    uint32_t find(const Registers& start, uint64_t hash, uint64_t epoch);
     // Keeps a complete walk. kIfRoom: only where no other current stack has to go for it; false
     // when there was none.
     enum class Keep : uint8_t { kIfRoom, kAlways };
@@ -48,26 +54,37 @@ public:
               Keep how = Keep::kAlways);
 
 private:
-    struct Entry {
+    static constexpr size_t kCacheLine = 64;
+    static constexpr uint32_t kSequenceLength = 1U << 12;
+
+    __extension__ using WordsHash = unsigned __int128;
+    struct alignas(kCacheLine) Entry {
+        WordsHash words_hash;
         Registers start;
         uint64_t epoch;
-        uint32_t node;
-        uint32_t word_count;          // a multiple of kChunk
+        uint32_t node;  // 0: free
+        uint32_t met_at;
+        uint16_t word_count;          // a multiple of kWordsAtOnce
         bool rbp_is_live;             // at the start
-        uint32_t offsets[kMaxWords];  // bytes from start.cfa, innermost first
-        uint64_t values[kMaxWords];
+        uint16_t offsets[kMaxWords];  // in words from start.cfa, innermost first
     };
-    static constexpr size_t kChunk = 8;
+    static constexpr size_t kWordsAtOnce = 4;
+    static constexpr size_t kLinesAhead = 3;  // 64 words; most stacks have fewer
 
-    static bool words_hold(const Entry& entry);
-    static bool add_word(Entry& entry, uint64_t slot, uint64_t value);
+    static WordsHash hash_words(uint64_t cfa, const uint16_t* offsets, size_t count);
+    static bool add_word(Entry& entry, uint64_t slot);
     static bool fill(Entry& entry, const Registers& start, const Walk& walk);
-    size_t first_way(uint64_t hash) const { return (hash >> 32U & set_mask_) * kWays; }
+    static bool holds(const Entry& entry, const Registers& start, uint64_t epoch);
+    uint32_t found(uint32_t way, bool was_guess);
+    uint32_t first_way(uint64_t hash) const {
+        return static_cast<uint32_t>(hash >> 32U & set_mask_) * kWays;
+    }
     // Never 0, which marks a free way.
     static uint32_t tag(uint64_t hash) { return static_cast<uint32_t>(hash) | 1U; }
 
     record::MappedArray<uint32_t> tags_;
     record::MappedArray<Entry> entries_;
+    record::Sequence<kSequenceLength> sequence_{};
     uint64_t set_mask_ = 0;
     uint32_t next_victim_ = 0;
 };
