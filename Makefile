@@ -24,6 +24,10 @@ WARNINGS := -Wall -Wextra -Wpedantic -Wconversion -Wshadow -Werror
 CXXFLAGS := -std=c++20 -O2 -g -fPIC -fvisibility=hidden $(WARNINGS) -I. \
             -DPEAKLINE_VERSION='"$(VERSION)"' $(EXTRA_CXXFLAGS)
 NO_EXCEPTIONS := -fno-exceptions
+# The recorder is optimised as one: an event goes through many files. Fat objects, so that tests
+# link the same ones fast. LTO= leaves it off.
+LTO := -flto=auto
+LTO_OBJECTS = $(if $(LTO),-flto -ffat-lto-objects)
 PYTHON_INCLUDE = $(shell $(PYTHON) -c 'import sysconfig; print(sysconfig.get_paths()["include"])')
 
 RECORDER_SOURCES := $(wildcard allocator/record/*.cpp allocator/capture/*.cpp) \
@@ -91,7 +95,7 @@ soak: $(TORTURE) ## thousands of kills, and a thousand million events (minutes)
 # The unit tests and the storm under each sanitizer, each in a build of its own. -g1: the lines of
 # a stack are enough. ThreadSanitizer is for the code that threads share: the tests of the report
 # are not built for it, and of the recorder's those with one thread ([keep]) would take an hour.
-SANITIZED = $(MAKE) --no-print-directory -j2 BUILD=$(BUILD)/$(1) $(BUILD)/$(1)/unit_tests \
+SANITIZED = $(MAKE) --no-print-directory -j2 LTO= BUILD=$(BUILD)/$(1) $(BUILD)/$(1)/unit_tests \
     $(BUILD)/$(1)/storm_test EXTRA_LDFLAGS='$(2)' \
     EXTRA_CXXFLAGS='$(2) -O1 -g1 -Wno-error=maybe-uninitialized -Wno-tsan'
 SHARED_UNIT_TESTS := $(filter-out tests/unit/report/%,$(UNIT_TEST_SOURCES))
@@ -144,9 +148,9 @@ clean: ## remove everything that was built
 
 # ---- rules ----------------------------------------------------------------------------------
 
-$(BUILD)/allocator/%.o: CXXFLAGS += $(NO_EXCEPTIONS)
-$(BUILD)/pyhook/%.o: CXXFLAGS += $(NO_EXCEPTIONS)
-$(BUILD)/preload/%.o: CXXFLAGS += $(NO_EXCEPTIONS)
+$(BUILD)/allocator/%.o: CXXFLAGS += $(NO_EXCEPTIONS) $(LTO_OBJECTS)
+$(BUILD)/pyhook/%.o: CXXFLAGS += $(NO_EXCEPTIONS) $(LTO_OBJECTS)
+$(BUILD)/preload/%.o: CXXFLAGS += $(NO_EXCEPTIONS) $(LTO_OBJECTS)
 # peakline_malloc has no other way to tell torch that memory ran out.
 $(BUILD)/preload/pluggable.o: CXXFLAGS += -fexceptions
 # What a node throws passes through here.
@@ -167,7 +171,7 @@ $(BUILD)/pyhook/module.o $(REPORT_PYTHON_OBJECTS): $(BUILD)/%.o: %.cpp
 $(NATIVE)/libpeakline.so: $(RECORDER_OBJECTS) preload/exports.map
 	@mkdir -p $(@D)
 	@echo '  LINK  $@'
-	$(Q)$(CXX) -shared -Wl,-soname,libpeakline.so -Wl,--version-script=preload/exports.map \
+	$(Q)$(CXX) $(LTO) -shared -Wl,-soname,libpeakline.so -Wl,--version-script=preload/exports.map \
 	    -Wl,-z,defs -Wl,-rpath,'$$ORIGIN' -o $@ $(RECORDER_OBJECTS) -lunwind -ldl -lpthread
 
 # Compares every native stack with libunwind's slow stepper: tests/e2e/test_native_stacks.py.
@@ -221,16 +225,16 @@ $(BUILD)/unit_tests: $(call object,$(UNIT_TEST_SOURCES)) $(RECORDER_OBJECTS) $(B
 
 $(BUILD)/recorder_bench: $(BUILD)/tests/bench/recorder_bench.o $(RECORDER_OBJECTS)
 	@echo '  LINK  $@'
-	$(Q)$(CXX) $(EXTRA_LDFLAGS) -o $@ $^ -lunwind -ldl -lpthread
+	$(Q)$(CXX) $(LTO) $(EXTRA_LDFLAGS) -o $@ $^ -lunwind -ldl -lpthread
 
 $(BUILD)/instruction_driver: $(BUILD)/tests/bench/instruction_driver.o $(RECORDER_OBJECTS)
 	@echo '  LINK  $@'
-	$(Q)$(CXX) -o $@ $^ -lunwind -ldl -lpthread
+	$(Q)$(CXX) $(LTO) -o $@ $^ -lunwind -ldl -lpthread
 
 $(BUILD)/native_bench: $(BUILD)/tests/bench/native_bench.o \
                        $(BUILD)/tests/unit/capture/call_shapes.o $(RECORDER_OBJECTS)
 	@echo '  LINK  $@'
-	$(Q)$(CXX) $(EXTRA_LDFLAGS) -o $@ $^ -lunwind -ldl -lpthread
+	$(Q)$(CXX) $(LTO) $(EXTRA_LDFLAGS) -o $@ $^ -lunwind -ldl -lpthread
 
 .SECONDARY:
 # Programs of tests/torture and tests/fuzz: the recorder and the reader, no torch.
