@@ -88,10 +88,12 @@ class Optimizers:
 
     def _tell_gradients(self, optimizer: Any, known: Optimizer) -> None:
         """Runs at every step: what does not change is not looked at again."""
-        present = [id(p) for group in optimizer.param_groups for p in group["params"]]
-        if known.followed is None or known.followed[1] != present:
-            self._tell_modules()  # new ones have names there
+        present: list[int] = []
+        for group in optimizer.param_groups:
+            present.extend(map(id, group["params"]))
         if known.followed != (self._parameters.name_count, present):
+            if known.followed is None or known.followed[1] != present:
+                self._tell_modules()  # new ones have names there
             known.gradients = self._parameters.follow_gradients(optimizer)
             known.followed = (self._parameters.name_count, present)
         if known.gradients is None or not self._recorder.tell_gradients(known.gradients):
