@@ -45,6 +45,21 @@ bool is_shim(const void* frame) {
     return false;
 }
 
+// Not inlined: it would take registers from the loop around it.
+[[gnu::noinline]] bool is_watched(uint64_t code) {
+    const WatchedMethods& watched = g_watched_methods;
+    if (watched.codes[watched_place(code)].load(std::memory_order_relaxed) == code) {
+        return true;
+    }
+    for (size_t i = 0; i < kMaxWatchedMethods; ++i) {
+        const uint64_t other = watched.others[i].load(std::memory_order_relaxed);
+        if (other == 0 || other == code) {
+            return other != 0;
+        }
+    }
+    return false;
+}
+
 // Follows the frames of this thread and gives each entry to `sink`, at most `capacity` frames.
 // Returns whether there were more.
 template <const PythonLayout& kLayout, class Sink>
@@ -53,7 +68,7 @@ inline bool follow(ThreadStateGetter getter, size_t capacity, Sink& sink) {
     if (thread == nullptr) {
         return false;
     }
-    const uint64_t factor = g_watched_methods.factor.load(std::memory_order_relaxed);
+    const uint64_t places = g_watched_methods.places.load(std::memory_order_relaxed);
     for (const void* frame = top_frame<kLayout>(thread); frame != nullptr;
          frame = read_at<const void*>(frame, kLayout.frame_previous)) {
         if (is_shim<kLayout>(frame)) {
@@ -64,9 +79,8 @@ inline bool follow(ThreadStateGetter getter, size_t capacity, Sink& sink) {
         }
         const RawFrame raw = read_frame<kLayout>(frame);
         sink.put(raw);
-        const std::atomic<uint64_t>& watched =
-            g_watched_methods.codes[watched_place(raw.code, factor)];
-        if (watched.load(std::memory_order_relaxed) == raw.code && raw.code != 0) {
+        const bool may_be_watched = (places >> watched_place(raw.code) & 1U) != 0;
+        if (__builtin_expect(may_be_watched, false) && is_watched(raw.code)) {
             sink.put({kInstanceMark, read_first_local<kLayout>(frame)});
         }
     }

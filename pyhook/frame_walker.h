@@ -30,20 +30,21 @@ inline constexpr size_t kMaxFrames = 1024;
 // Entries that may stand beyond the capacity given to a walk.
 inline constexpr size_t kWalkSlack = 1;
 
-// The methods whose first local variable is part of a stack. Each has a place of its own: one
-// comparison tells.
+// The methods whose first local variable is part of a stack.
 inline constexpr size_t kMaxWatchedMethods = 8;
-inline constexpr unsigned kWatchedPlaceBits = 6;
-inline constexpr size_t kWatchedPlaces = size_t{1} << kWatchedPlaceBits;
+inline constexpr size_t kWatchedPlaces = 64;
 struct WatchedMethods {
+    // The bit watched_place(code) of each: one test tells nearly every other frame from them.
     // relaxed, all: set under the GIL before the methods run with anything to tell.
-    std::atomic<uint64_t> factor;
-    std::atomic<uint64_t> codes[kWatchedPlaces];  // by watched_place; 0: none
+    std::atomic<uint64_t> places;
+    std::atomic<uint64_t> codes[kWatchedPlaces];       // one for each place; 0: none
+    std::atomic<uint64_t> others[kMaxWatchedMethods];  // whose place was taken; 0: the end
 };
 extern WatchedMethods g_watched_methods;
 
-inline unsigned watched_place(uint64_t code, uint64_t factor) {
-    return static_cast<unsigned>(code * factor >> (64 - kWatchedPlaceBits));
+// Code objects are some hundred bytes large and lie at multiples of 16.
+inline unsigned watched_place(uint64_t code) {
+    return static_cast<unsigned>(code >> 4U) % kWatchedPlaces;
 }
 
 // Note [Walking without the GIL]

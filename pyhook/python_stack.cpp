@@ -4,7 +4,6 @@
 #include <cstddef>
 #include <new>
 
-#include "allocator/record/hash_keys.h"
 #include "allocator/record/trace_format.h"
 #include "code_reader.h"
 #include "code_table.h"
@@ -137,23 +136,6 @@ uint32_t capture(record::StackTable& table, ThreadScratch& scratch, uint32_t* fl
     return node;
 }
 
-uint64_t watch_factor(size_t number) {
-    return record::kHashKeys.keys[number % record::kHashKeyCount] | 1U;
-}
-
-// False where two different ones have the same place.
-bool place_codes(const uint64_t* codes, size_t count, uint64_t factor, uint64_t* places) {
-    std::fill_n(places, kWatchedPlaces, uint64_t{0});
-    for (size_t i = 0; i < count; ++i) {
-        uint64_t& place = places[watched_place(codes[i], factor)];
-        if (place != 0 && place != codes[i]) {
-            return false;
-        }
-        place = codes[i];
-    }
-    return true;
-}
-
 }  // namespace
 
 bool init_python_stacks() {
@@ -180,17 +162,23 @@ uint32_t capture_python_stack(record::StackTable& table, uint32_t* flags) {
 }
 
 void watch_methods(const uint64_t* codes, size_t count) {
-    count = std::min(count, kMaxWatchedMethods);
-    uint64_t places[kWatchedPlaces];
-    // At most an eighth of the places is taken: two factors of three keep all apart.
-    size_t tried = 0;
-    while (!place_codes(codes, count, watch_factor(tried), places)) {
-        ++tried;
+    WatchedMethods& watched = g_watched_methods;
+    uint64_t placed[kWatchedPlaces] = {};
+    uint64_t others[kMaxWatchedMethods] = {};
+    uint64_t places = 0;
+    size_t other_count = 0;
+    for (size_t i = 0; i < std::min(count, kMaxWatchedMethods); ++i) {
+        const unsigned place = watched_place(codes[i]);
+        (placed[place] == 0 ? placed[place] : others[other_count++]) = codes[i];
+        places |= uint64_t{1} << place;
     }
-    g_watched_methods.factor.store(watch_factor(tried), std::memory_order_relaxed);
     for (size_t i = 0; i < kWatchedPlaces; ++i) {
-        g_watched_methods.codes[i].store(places[i], std::memory_order_relaxed);
+        watched.codes[i].store(placed[i], std::memory_order_relaxed);
     }
+    for (size_t i = 0; i < kMaxWatchedMethods; ++i) {
+        watched.others[i].store(others[i], std::memory_order_relaxed);
+    }
+    watched.places.store(places, std::memory_order_relaxed);
 }
 
 uint64_t own_instance() {
