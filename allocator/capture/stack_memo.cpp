@@ -8,8 +8,8 @@ static_assert(StackMemo::kMaxWords <= record::kHashKeyCount);
 
 bool StackMemo::init(size_t set_count) {
     const size_t ways = set_count * kWays;
-    if (!tags_.reserve(ways) || !tags_.resize_untouched(ways) || !entries_.reserve(ways) ||
-        !entries_.resize_untouched(ways)) {
+    if (!tags_.reserve(ways) || !tags_.resize_untouched(ways) || !numbers_.reserve(ways) ||
+        !numbers_.resize_untouched(ways) || !entries_.reserve(ways)) {
         return false;
     }
     set_mask_ = set_count - 1;
@@ -19,7 +19,7 @@ bool StackMemo::init(size_t set_count) {
 void StackMemo::clear() {
     for (size_t i = 0; i < tags_.size(); ++i) {
         if (tags_[i] != 0) {
-            tags_[i] = entries_[i].node = 0;
+            tags_[i] = entry_of(static_cast<uint32_t>(i)).node = 0;
         }
     }
 }
@@ -52,9 +52,9 @@ bool StackMemo::holds(const Entry& entry, const Registers& start, uint64_t epoch
            hash_words(start.cfa, entry.offsets, entry.word_count) == entry.words_hash;
 }
 
-uint32_t StackMemo::found(uint32_t way, bool was_guess) {
-    Entry& entry = entries_[way];
-    sequence_.follow(way, &entry.met_at, was_guess);
+uint32_t StackMemo::found(uint32_t number, bool was_guess) {
+    Entry& entry = entries_[number];
+    sequence_.follow(number, &entry.met_at, was_guess);
     const auto* next = reinterpret_cast<const char*>(&entries_[sequence_.guess()]);
     for (size_t line = 0; line < kLinesAhead; ++line) {
         __builtin_prefetch(next + line * kCacheLine);
@@ -63,17 +63,17 @@ uint32_t StackMemo::found(uint32_t way, bool was_guess) {
 }
 
 uint32_t StackMemo::guess(const Registers& start, uint64_t epoch) {
-    const uint32_t way = sequence_.guess();
-    const Entry& entry = entries_[way];
-    return entry.node != 0 && holds(entry, start, epoch) ? found(way, true) : 0;
+    const uint32_t number = sequence_.guess();
+    const Entry& entry = entries_[number];
+    return entry.node != 0 && holds(entry, start, epoch) ? found(number, true) : 0;
 }
 
 uint32_t StackMemo::find(const Registers& start, uint64_t hash, uint64_t epoch) {
     const uint32_t first = first_way(hash);
     const uint32_t wanted = tag(hash);
     for (uint32_t i = first; i < first + kWays; ++i) {
-        if (tags_[i] == wanted && holds(entries_[i], start, epoch)) {
-            return found(i, false);
+        if (tags_[i] == wanted && holds(entry_of(i), start, epoch)) {
+            return found(numbers_[i] - 1, false);
         }
     }
     return 0;
@@ -115,6 +115,14 @@ bool StackMemo::fill(Entry& entry, const Registers& start, const Walk& walk) {
     return entry.word_count > 0;
 }
 
+uint32_t StackMemo::give_entry(uint32_t way) {
+    if (numbers_[way] == 0) {
+        entries_.resize_untouched(entries_.size() + 1);
+        numbers_[way] = static_cast<uint32_t>(entries_.size());
+    }
+    return numbers_[way] - 1;
+}
+
 bool StackMemo::keep(const Registers& start,
                      uint64_t hash,
                      uint64_t epoch,
@@ -122,7 +130,7 @@ bool StackMemo::keep(const Registers& start,
                      uint32_t node,
                      Keep how) {
     const uint32_t first = first_way(hash);
-    const auto is_free = [&](uint32_t i) { return tags_[i] == 0 || entries_[i].epoch != epoch; };
+    const auto is_free = [&](uint32_t i) { return tags_[i] == 0 || entry_of(i).epoch != epoch; };
     uint32_t chosen = first;
     while (chosen < first + kWays && !is_free(chosen)) {
         ++chosen;
@@ -133,7 +141,8 @@ bool StackMemo::keep(const Registers& start,
         }
         chosen = first + next_victim_++ % kWays;
     }
-    Entry& entry = entries_[chosen];
+    const uint32_t number = give_entry(chosen);
+    Entry& entry = entries_[number];
     tags_[chosen] = entry.node = 0;
     if (!fill(entry, start, walk)) {
         return true;  // too large for any place
@@ -141,7 +150,7 @@ bool StackMemo::keep(const Registers& start,
     entry.epoch = epoch;
     entry.node = node;
     tags_[chosen] = tag(hash);
-    sequence_.follow(chosen, &entry.met_at, false);
+    sequence_.follow(number, &entry.met_at, false);
     return true;
 }
 

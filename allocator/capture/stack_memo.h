@@ -75,15 +75,18 @@ private:
     static bool add_word(Entry& entry, uint64_t slot);
     static bool fill(Entry& entry, const Registers& start, const Walk& walk);
     static bool holds(const Entry& entry, const Registers& start, uint64_t epoch);
-    uint32_t found(uint32_t way, bool was_guess);
+    uint32_t found(uint32_t number, bool was_guess);
     uint32_t first_way(uint64_t hash) const {
         return static_cast<uint32_t>(hash >> 32U & set_mask_) * kWays;
     }
+    Entry& entry_of(uint32_t way) { return entries_[numbers_[way] - 1]; }
+    uint32_t give_entry(uint32_t way);
     // Never 0, which marks a free way.
     static uint32_t tag(uint64_t hash) { return static_cast<uint32_t>(hash) | 1U; }
 
     record::MappedArray<uint32_t> tags_;
-    record::MappedArray<Entry> entries_;
+    record::MappedArray<uint32_t> numbers_;  // of each way's entry, from 1; 0: none yet
+    record::MappedArray<Entry> entries_;     // in the order of first use
     record::Sequence<kSequenceLength> sequence_{};
     uint64_t set_mask_ = 0;
     uint32_t next_victim_ = 0;

@@ -17,19 +17,23 @@ void ClassTable::add_slot(ClassSlot& slot, TraceTotals& totals) {
     slot.record_count = 0;
 }
 
-void ClassTable::take_slot_slow(ClassSlot& slot, const AllocEvent& event, TraceTotals& totals) {
-    if (slot.trace == trace_) {
-        add_slot(slot, totals);
+void ClassTable::take_slot_slow(uint32_t place, const AllocEvent& event, TraceTotals& totals) {
+    place ^= is_older(place ^ 1U, place) ? 1U : 0U;
+    const uint32_t number = numbers_[0].give(place);
+    if (is_used(number)) {
+        add_slot(slots_[number], totals);
     }
-    slot = ClassSlot{event.requested_bytes,
-                     event.block_bytes,
-                     event.context,
-                     event.stream,
-                     event.device,
-                     0,
-                     1,
-                     trace_,
-                     0};
+    slots_.resize_untouched(numbers_[0].given_count());
+    slots_[number] = ClassSlot{event.requested_bytes,
+                               event.block_bytes,
+                               event.context,
+                               event.stream,
+                               event.device,
+                               0,
+                               1,
+                               trace_,
+                               0};
+    sequence_.follow(number, &slots_[number].met_at, false);
 }
 
 void ClassTable::add_to(TraceTotals& totals) {

@@ -31,29 +31,29 @@ public:
     // False when memory cannot be mapped.
     bool init() {
         return slots_.capacity() != 0 ||
-               (slots_.reserve(kSlots) && slots_.resize_untouched(kSlots));
+               (slots_.reserve(kSlots) && numbers_.reserve(1) && numbers_.resize_untouched(1));
     }
     // Slots of an earlier trace stay in memory and count as never seen.
     void begin_trace() { ++trace_; }
 
     // The slot of the shape of `event` when it is a repeated one; else nullptr, and from now on it
-    // has a slot. A shape that leaves its slot is counted in `totals`.
+    // has a slot. A shape that leaves its slot, because of two in a set it was met longer ago, is
+    // counted in `totals`.
     ClassSlot* count(const AllocEvent& event, TraceTotals& totals) {
-        uint32_t place = sequence_.guess();
-        const bool was_guess = has(place, event);
+        uint32_t number = sequence_.guess();
+        const bool was_guess = has(number, event);
         if (!was_guess) {
-            // Two slots side by side: of two shapes that take both, the one met longer ago goes.
-            place = static_cast<uint32_t>(shape_hash(event) & (kSlots - 1));
-            place ^= has(place ^ 1U, event) ? 1U : 0U;
-            if (!has(place, event)) [[unlikely]] {
-                place ^= is_older(slots_[place ^ 1U], slots_[place]) ? 1U : 0U;
-                take_slot_slow(slots_[place], event, totals);
-                sequence_.follow(place, &slots_[place].met_at, false);
+            // Two places side by side are one set.
+            const auto place = static_cast<uint32_t>(shape_hash(event) & (kSlots - 1));
+            const uint32_t other = numbers_[0].at(place ^ 1U);
+            number = has(other, event) ? other : numbers_[0].at(place);
+            if (!has(number, event)) [[unlikely]] {
+                take_slot_slow(place, event, totals);
                 return nullptr;
             }
         }
-        ClassSlot& slot = slots_[place];
-        sequence_.follow(place, &slot.met_at, was_guess);
+        ClassSlot& slot = slots_[number];
+        sequence_.follow(number, &slot.met_at, was_guess);
         __builtin_prefetch(&slots_[sequence_.guess()]);
         ++slot.record_count;
         return &slot;
@@ -66,13 +66,20 @@ public:
     void add_to(TraceTotals& totals);
 
 private:
-    bool has(uint32_t place, const AllocEvent& event) const {
-        return slots_[place].trace == trace_ && is_same_shape(slots_[place], event);
+    static constexpr uint32_t kSlots = 1U << 16;
+
+    bool has(uint32_t number, const AllocEvent& event) const {
+        return is_used(number) && is_same_shape(slots_[number], event);
     }
-    bool is_older(const ClassSlot& one, const ClassSlot& other) const {
-        return other.trace == trace_ && (one.trace != trace_ || one.met_at < other.met_at);
+    bool is_used(uint32_t number) const {
+        return number < slots_.size() && slots_[number].trace == trace_;
     }
-    static constexpr size_t kSlots = size_t{1} << 16;
+    // Of two places of a set; a free one is older than any other.
+    bool is_older(uint32_t one, uint32_t other) const {
+        const uint32_t first = numbers_[0].at(one);
+        const uint32_t second = numbers_[0].at(other);
+        return is_used(second) && (!is_used(first) || slots_[first].met_at < slots_[second].met_at);
+    }
 
     // Chooses a slot, no more. From registers, where a hash of the struct's bytes would wait until
     // they are in memory.
@@ -89,9 +96,10 @@ private:
                slot.stream == event.stream && slot.device == event.device;
     }
     static void add_slot(ClassSlot& slot, TraceTotals& totals);
-    void take_slot_slow(ClassSlot& slot, const AllocEvent& event, TraceTotals& totals);
+    [[gnu::noinline]] void take_slot_slow(uint32_t place, const AllocEvent& event, TraceTotals& totals);
 
     MappedArray<ClassSlot> slots_;
+    MappedArray<EntryNumbers<kSlots>> numbers_;  // one
     uint32_t trace_ = 0;
     Sequence<8192> sequence_{};  // Note [What comes next] in follow_cache.h
 };

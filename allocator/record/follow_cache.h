@@ -7,7 +7,8 @@
 // the guess goes on along what was written; where it fails, it goes on from the place where
 // the present one was met last. What is guessed is fetched into the caches at once: between two
 // events of a whole step torch's own work empties them, and a look into a table spread by a hash
-// then costs as much as all else.
+// then costs as much as all else. For the same reason entries stand in the order in which they were
+// met first, and a hash finds only their numbers: what is used in turn shares lines and pages.
 #pragma once
 
 #include <atomic>
@@ -38,7 +39,29 @@ private:
 };
 
 // NOLINTBEGIN(cppcoreguidelines-pro-type-member-init): lives in memory that is zero.
-// Ids by key. Key: comparable, trivial. kSize: a power of two. Two slots side by side are one
+// Numbers of entries by hash: place h has none until something is put there, and then always the
+// same, counted from 0 on in the order of first use. kSize: a power of two.
+template <uint32_t kSize>
+class EntryNumbers {
+public:
+    static constexpr uint32_t kNone = ~uint32_t{0};
+
+    // kNone: nothing was ever put there.
+    uint32_t at(uint32_t place) const { return numbers_[place] - 1; }
+    uint32_t give(uint32_t place) {
+        if (numbers_[place] == 0) {
+            numbers_[place] = ++given_count_;
+        }
+        return numbers_[place] - 1;
+    }
+    uint32_t given_count() const { return given_count_; }
+
+private:
+    uint32_t given_count_;
+    uint32_t numbers_[kSize];  // plus one; 0: none yet
+};
+
+// Ids by key. Key: comparable, trivial. kSize: a power of two. Two places side by side are one
 // set; of two that are taken the one met longer ago gives way.
 template <class Key, size_t kSize>
 class FollowCache {
@@ -50,10 +73,12 @@ public:
         if (entries_[guess].id != 0 && entries_[guess].key == key) {
             return found(guess, true);
         }
-        const uint32_t slot = hash_of(key) & (kSize - 1);
-        for (const uint32_t way : {slot, slot ^ 1U}) {
-            if (entries_[way].id != 0 && entries_[way].key == key) {
-                return found(way, false);
+        const uint32_t place = hash_of(key) & (kSize - 1);
+        for (const uint32_t way : {place, place ^ 1U}) {
+            const uint32_t number = numbers_.at(way);
+            if (number != numbers_.kNone && entries_[number].id != 0 &&
+                entries_[number].key == key) {
+                return found(number, false);
             }
         }
         return 0;
@@ -61,15 +86,16 @@ public:
 
     template <class HashOf>
     void insert(const Key& key, HashOf hash_of, uint32_t id) {
-        const uint32_t slot = hash_of(key) & (kSize - 1);
-        const uint32_t way = is_older(entries_[slot ^ 1U], entries_[slot]) ? slot ^ 1U : slot;
+        const uint32_t place = hash_of(key) & (kSize - 1);
+        const uint32_t number = numbers_.give(is_older(place ^ 1U, place) ? place ^ 1U : place);
+        Entry& entry = entries_[number];
         // A signal handler in between may ask, too: never a key with another's id.
-        entries_[way].id = 0;
+        entry.id = 0;
         std::atomic_signal_fence(std::memory_order_release);
-        entries_[way].key = key;
+        entry.key = key;
         std::atomic_signal_fence(std::memory_order_release);
-        entries_[way].id = id;
-        sequence_.follow(way, &entries_[way].met_at, false);
+        entry.id = id;
+        sequence_.follow(number, &entry.met_at, false);
     }
 
 private:
@@ -79,16 +105,22 @@ private:
         uint32_t met_at;
     };
 
-    static bool is_older(const Entry& one, const Entry& other) {
-        return other.id != 0 && (one.id == 0 || one.met_at < other.met_at);
+    // Of two places of a set; a free one is older than any other.
+    bool is_older(uint32_t one, uint32_t other) const {
+        const uint32_t first = numbers_.at(one);
+        const uint32_t second = numbers_.at(other);
+        return second != numbers_.kNone && entries_[second].id != 0 &&
+               (first == numbers_.kNone || entries_[first].id == 0 ||
+                entries_[first].met_at < entries_[second].met_at);
     }
 
-    uint32_t found(uint32_t slot, bool was_guess) {
-        sequence_.follow(slot, &entries_[slot].met_at, was_guess);
+    uint32_t found(uint32_t number, bool was_guess) {
+        sequence_.follow(number, &entries_[number].met_at, was_guess);
         __builtin_prefetch(&entries_[sequence_.guess()]);
-        return entries_[slot].id;
+        return entries_[number].id;
     }
 
+    EntryNumbers<kSize> numbers_;
     Sequence<kSize> sequence_;
     Entry entries_[kSize];
 };
