@@ -10,6 +10,7 @@
 #include "engine_hook.h"
 #include "got_patch.h"
 #include "segment_hooks.h"
+#include "stream_hook.h"
 
 namespace peakline::preload {
 namespace {
@@ -51,6 +52,11 @@ uint32_t context_of_free(Recorder& recorder, ThreadState* state) {
                : 0;
 }
 
+uint32_t stream_id(ThreadState& state, uint64_t handle, uint32_t device) {
+    return handle == torch_part::kCurrentStream ? current_stream(g_part, state, device)
+                                                : stream_of(g_part, handle, device);
+}
+
 void record_reported_block(void* address, uint64_t bytes, uint64_t total, uint32_t device) {
     Recorder& recorder = Recorder::instance();
     ThreadState* state = capture::thread_state(recorder.table());
@@ -61,12 +67,12 @@ void record_reported_block(void* address, uint64_t bytes, uint64_t total, uint32
     if (state->pending.active) {
         event.context = state->pending.context;
         event.requested_bytes = state->pending.requested_bytes;
-        event.stream = stream_of(g_part, state->pending.stream, device);
+        event.stream = stream_id(*state, state->pending.stream, device);
         state->pending.recorded = true;
     } else {
         // Observed only, or made inside the allocator (a graph pool being restored).
         event.context = context_now(recorder, *state);
-        event.stream = stream_of(g_part, torch_part::kCurrentStream, device);
+        event.stream = current_stream(g_part, *state, device);
     }
     if (state->traced.address == event.address) {
         event.requested_bytes = state->traced.requested_bytes;
@@ -134,6 +140,7 @@ void begin_alloc(size_t requested_bytes, uint64_t stream) {
     if (state == nullptr || requested_bytes == 0) {
         return;
     }
+    hook_new_libraries_if_due();
     state->pending.context = context_now(recorder, *state);
     state->pending.requested_bytes = requested_bytes;
     state->pending.stream = stream;
@@ -253,6 +260,7 @@ bool hook_torch_imports(const char** reason) {
     }
     hook_engine(g_part);
     hook_segment_imports(g_part);
+    hook_stream_changes();
     if (g_real_sequence != nullptr && g_autograd_thread_id != nullptr) {
         redirect_imports(kSequenceSymbol, "", reinterpret_cast<void*>(sequence_hook));
     }

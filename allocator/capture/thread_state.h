@@ -43,6 +43,13 @@ struct TracedAlloc {
     uint64_t stream = 0;
 };
 
+// The current stream of a device, see preload/stream_hook.h.
+struct KnownStream {
+    uint64_t libraries = 0;  // it holds as long as no more were loaded; 0: not known
+    uint32_t device = 0;
+    uint32_t id = 0;
+};
+
 // What makes a context.
 struct ContextKey {
     uint32_t thread = 0;
@@ -63,6 +70,7 @@ struct ThreadState {
     uint32_t thread_id = 0;  // StackTable id
     PendingAlloc pending;
     TracedAlloc traced;
+    KnownStream known_stream;
     uint64_t completed_address = 0;  // last block whose free completed, see torch_hooks
     RunningNode nodes[kMaxNodeDepth] = {};
     uint32_t node_depth = 0;

@@ -1,0 +1,82 @@
+#include "stream_hook.h"
+
+#include <atomic>
+
+#include "got_patch.h"
+#include "segment_hooks.h"
+
+namespace peakline::preload {
+
+std::atomic<uint64_t> g_stream_hook_libraries{capture::kUnknownLibraries};
+
+namespace {
+
+// c10::cuda::setCurrentCUDAStream(c10::cuda::CUDAStream): two words, device and stream id, that
+// travel in registers.
+constexpr char kSymbol[] = "_ZN3c104cuda20setCurrentCUDAStreamENS0_10CUDAStreamE";
+using SetStreamFunction = void (*)(uint64_t, uint64_t);
+constexpr uint32_t kFirstWait = 256;
+
+// Set once before the imports are redirected.
+SetStreamFunction g_real_set_stream = nullptr;
+// relaxed: a hint; two threads that redirect at once do the same.
+std::atomic<uint32_t> g_allocations_to_wait{kFirstWait};
+std::atomic<uint32_t> g_next_wait{2 * kFirstWait};
+
+void set_stream_hook(uint64_t device, uint64_t stream) {
+    if (capture::ThreadState* const state = capture::g_thread_state) {
+        state->known_stream.libraries = capture::kUnknownLibraries;
+    }
+    g_real_set_stream(device, stream);
+}
+
+}  // namespace
+
+void hook_stream_changes() {
+    // Before the imports are looked at: what is loaded meanwhile has another count.
+    const uint64_t added = capture::libraries_added();
+    static bool is_imported_at_home = false;
+    if (g_real_set_stream == nullptr) {
+        g_real_set_stream =
+            reinterpret_cast<SetStreamFunction>(find_in_loaded("libc10_cuda.so", kSymbol));
+    }
+    if (g_real_set_stream == nullptr) {
+        return;
+    }
+    void* const hook = reinterpret_cast<void*>(set_stream_hook);
+    is_imported_at_home = redirect_imports(kSymbol, "libc10_cuda", hook) > 0 || is_imported_at_home;
+    redirect_imports(kSymbol, "", hook);
+    if (is_imported_at_home) {
+        g_stream_hook_libraries.store(added, std::memory_order_relaxed);
+    }
+}
+
+void hook_new_libraries_slow() {
+    if (g_stream_hook_libraries.load(std::memory_order_relaxed) == capture::kUnknownLibraries ||
+        capture::libraries_added() == capture::kUnknownLibraries) {
+        return;
+    }
+    if (g_allocations_to_wait.fetch_sub(1, std::memory_order_relaxed) == 1) {
+        const uint32_t wait = g_next_wait.load(std::memory_order_relaxed);
+        g_allocations_to_wait.store(wait, std::memory_order_relaxed);
+        g_next_wait.store(wait < UINT32_MAX / 2 ? 2 * wait : wait, std::memory_order_relaxed);
+        hook_stream_changes();
+    }
+}
+
+uint32_t current_stream(const torch_part::Part& part,
+                        capture::ThreadState& state,
+                        uint32_t device) {
+    capture::KnownStream& known = state.known_stream;
+    const uint64_t added = capture::libraries_added();
+    if (known.libraries == added && known.device == device && added != capture::kUnknownLibraries) {
+        return known.id;
+    }
+    const uint32_t id = stream_of(part, torch_part::kCurrentStream, device);
+    if (added == g_stream_hook_libraries.load(std::memory_order_relaxed)) {
+        known = capture::KnownStream{added, device, id};
+    }
+    return id;
+}
+
+}  // namespace peakline::preload
