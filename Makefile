@@ -24,9 +24,10 @@ WARNINGS := -Wall -Wextra -Wpedantic -Wconversion -Wshadow -Werror
 CXXFLAGS := -std=c++20 -O2 -g -fPIC -fvisibility=hidden $(WARNINGS) -I. \
             -DPEAKLINE_VERSION='"$(VERSION)"' $(EXTRA_CXXFLAGS)
 NO_EXCEPTIONS := -fno-exceptions
-# The recorder is optimised as one: an event goes through many files. Fat objects, so that tests
-# link the same ones fast. LTO= leaves it off.
-LTO := -flto=auto
+# The recorder is optimised as one: an event goes through many files, and between two events of a
+# whole step the processor forgets their code. Fat objects, so that tests link the same ones fast.
+# LTO= leaves it off.
+LTO := -flto=auto -flto-partition=one
 LTO_OBJECTS = $(if $(LTO),-flto -ffat-lto-objects)
 PYTHON_INCLUDE = $(shell $(PYTHON) -c 'import sysconfig; print(sysconfig.get_paths()["include"])')
 
@@ -184,7 +185,7 @@ $(BUILD)/checked/libpeakline.so: $(CHECKING) \
         $(filter-out $(BUILD)/allocator/capture/native_check.o \
                      $(BUILD)/allocator/capture/native_stack.o,$(RECORDER_OBJECTS))
 	@echo '  LINK  $@'
-	$(Q)$(CXX) -shared -Wl,-soname,libpeakline.so -Wl,--version-script=preload/exports.map \
+	$(Q)$(CXX) -fno-lto -shared -Wl,-soname,libpeakline.so -Wl,--version-script=preload/exports.map \
 	    -Wl,-z,defs -Wl,-rpath,'$$ORIGIN' -o $@ $^ -lunwind -ldl -lpthread
 
 $(NATIVE)/libpeakline_preload.so: $(BUILD)/preload/bootstrap.o
@@ -221,7 +222,7 @@ $(PACKAGE)/_report.abi3.so: $(REPORT_PYTHON_OBJECTS) $(BUILD)/libreport.a
 
 $(BUILD)/unit_tests: $(call object,$(UNIT_TEST_SOURCES)) $(RECORDER_OBJECTS) $(BUILD)/libreport.a
 	@echo '  LINK  $@'
-	$(Q)$(CXX) $(EXTRA_LDFLAGS) -o $@ $^ -lunwind -lzstd -ldl -lpthread
+	$(Q)$(CXX) -fno-lto $(EXTRA_LDFLAGS) -o $@ $^ -lunwind -lzstd -ldl -lpthread
 
 $(BUILD)/recorder_bench: $(BUILD)/tests/bench/recorder_bench.o $(RECORDER_OBJECTS)
 	@echo '  LINK  $@'
@@ -240,7 +241,7 @@ $(BUILD)/native_bench: $(BUILD)/tests/bench/native_bench.o \
 # Programs of tests/torture and tests/fuzz: the recorder and the reader, no torch.
 $(BUILD)/%_test: $(BUILD)/tests/torture/%_test.o $(RECORDER_OBJECTS) $(BUILD)/libreport.a
 	@echo '  LINK  $@'
-	$(Q)$(CXX) $(EXTRA_LDFLAGS) -o $@ $^ -lunwind -lzstd -ldl -lpthread
+	$(Q)$(CXX) -fno-lto $(EXTRA_LDFLAGS) -o $@ $^ -lunwind -lzstd -ldl -lpthread
 
 $(BUILD)/replay_corpus: $(BUILD)/tests/fuzz/fuzz_reports.o $(BUILD)/tests/fuzz/replay_corpus.o $(BUILD)/libreport.a
 	@echo '  LINK  $@'

@@ -34,7 +34,7 @@ private:
     static constexpr int kSpins = 100;
     static constexpr long kSleepNs = 50'000;
 
-    void lock_slow() {
+    [[gnu::noinline, gnu::cold]] void lock_slow() {
         for (;;) {
             for (int i = 0; i < kSpins; ++i) {
                 // relaxed: only looks; the exchange after it acquires.

@@ -137,7 +137,7 @@ private:
         return index;
     }
 
-    bool rehash(size_t slot_count) {
+    [[gnu::noinline, gnu::cold]] bool rehash(size_t slot_count) {
         MappedArray<Slot> slots;
         MappedArray<LiveBlock> blocks;
         if (!slots.reserve(slot_count) || !slots.resize_untouched(slot_count) ||

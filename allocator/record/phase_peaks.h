@@ -56,9 +56,9 @@ public:
 
     // False: none of the three functions below need be called.
     bool is_active() const { return active_count_ != 0; }
-    void on_alloc(const LiveBlock& block, uint64_t tick, bool is_traced);
-    void on_free_allocated(const LiveBlock& block);
-    void on_free_requested(const LiveBlock& block);
+    [[gnu::noinline]] void on_alloc(const LiveBlock& block, uint64_t tick, bool is_traced);
+    [[gnu::noinline]] void on_free_allocated(const LiveBlock& block);
+    [[gnu::noinline]] void on_free_requested(const LiveBlock& block);
 
     // For checkpoints: the groups of every view are up to date afterwards.
     void gather(const LiveSet& live_set);

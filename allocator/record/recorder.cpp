@@ -137,7 +137,7 @@ void Recorder::remove_block(LiveBlock* block, uint64_t tick, uint32_t context) {
     check_writer();
 }
 
-void Recorder::record_alloc(const AllocEvent& event, uint64_t torch_total_bytes) {
+[[gnu::flatten]] void Recorder::record_alloc(const AllocEvent& event, uint64_t torch_total_bytes) {
     open_if_waiting();
     {
         const LockGuard guard(lock_);
@@ -157,7 +157,7 @@ void Recorder::record_alloc(const AllocEvent& event, uint64_t torch_total_bytes)
     report_trouble_unlocked();
 }
 
-void Recorder::record_free(uint64_t address,
+[[gnu::flatten]] void Recorder::record_free(uint64_t address,
                            uint32_t device,
                            FreeKind kind,
                            uint64_t torch_total_bytes,

@@ -155,12 +155,12 @@ private:
         return device < kMaxDevices && devices_[device].used ? &devices_[device]
                                                              : device_state_slow(device);
     }
-    DeviceState* device_state_slow(uint32_t device);
+    [[gnu::noinline, gnu::cold]] DeviceState* device_state_slow(uint32_t device);
     void add_block(const AllocEvent& event, uint8_t flags);
     void remove_block(LiveBlock* block, uint64_t tick, uint32_t context = 0);
     void drop_from_allocated(LiveBlock* block);
     size_t tell_some_tensors(const ToldTensor* tensors, size_t count);
-    void correct_baseline_slow(uint32_t device, uint64_t torch_total_bytes);
+    [[gnu::noinline, gnu::cold]] void correct_baseline_slow(uint32_t device, uint64_t torch_total_bytes);
     void write_live_set_slow();
     void put_mark(format::MarkKind kind, uint32_t thread, uint32_t string);
     // Every view counts from this moment: its level is the first candidate for its peak.
@@ -171,7 +171,7 @@ private:
             check_writer_slow();
         }
     }
-    void check_writer_slow();
+    [[gnu::noinline, gnu::cold]] void check_writer_slow();
     void put_view_groups(TraceWriter& writer, uint32_t device, format::Measure measure);
     void put_trouble(TraceWriter& writer) const;
     void write_checkpoint_slow();
@@ -186,14 +186,14 @@ private:
             open_waiting_slow();
         }
     }
-    void open_waiting_slow();
+    [[gnu::noinline, gnu::cold]] void open_waiting_slow();
     // One relaxed load when there is no trouble.
     void report_trouble_unlocked() {
         if (has_trouble_.load(std::memory_order_relaxed)) {
             report_trouble_slow();
         }
     }
-    void report_trouble_slow();
+    [[gnu::noinline, gnu::cold]] void report_trouble_slow();
 
     LeafLock lock_;
     // Held while the trace is opened: other threads record after it, not before. Taken before

@@ -16,7 +16,7 @@ public:
     void calibrate();
     // Removes the drift since the last call; the recorder does it once per chunk. Ticks never go
     // back: the writer takes a smaller tick as "the same time".
-    void synchronise();
+    [[gnu::noinline, gnu::cold]] void synchronise();
 
     // Note [Time of an event]
     // Reading the counter takes 16 ns on a virtual machine, a third of what else a record costs, so

@@ -83,7 +83,7 @@ public:
     void end_checkpoint();
 
     // Writes what the table learnt since the last call: before an event names it.
-    void define_new_slow();
+    [[gnu::noinline]] void define_new_slow();
 
     // Seals the open chunks and gives unused space back. Later records open new chunks.
     void seal();
@@ -107,12 +107,12 @@ private:
         format::ChunkHeader* header() { return reinterpret_cast<format::ChunkHeader*>(base); }
         unsigned char* end() const { return base + format::kChunkBytes; }
     };
-    bool make_room_slow(OpenChunk& chunk, format::ChunkType type, size_t bytes);
+    [[gnu::noinline, gnu::cold]] bool make_room_slow(OpenChunk& chunk, format::ChunkType type, size_t bytes);
     unsigned char* next_chunk_slow(format::ChunkType type, uint64_t* index);
     void release_oldest_slow();
     bool recycles() const { return keep_.kind != Keep::Kind::kAll; }
     void put_checkpoint_part();
-    void put_extended_free(const FreeEvent& event, uint64_t tick);
+    [[gnu::noinline]] void put_extended_free(const FreeEvent& event, uint64_t tick);
     bool put_summary_record(format::SummaryType type, const unsigned char* body, size_t length);
     // Keeps kLastWordsBytes free, so that a failure can still be told in the trace.
     bool has_room(OpenChunk& chunk, format::ChunkType type, size_t bytes) {
