@@ -23,9 +23,24 @@ SetStreamFunction g_real_set_stream = nullptr;
 std::atomic<uint32_t> g_allocations_to_wait{kFirstWait};
 std::atomic<uint32_t> g_next_wait{2 * kFirstWait};
 
+// The engine sets what is set already, twice for each of its nodes: that changes nothing, if every
+// call since was seen.
+void note_set_stream(capture::KnownStream& known, uint64_t device, uint64_t stream) {
+    const uint64_t added = capture::libraries_added();
+    if (known.set_device == device && known.set_stream == stream && known.set_libraries == added &&
+        added != capture::kUnknownLibraries) {
+        return;
+    }
+    const bool all_are_seen = added == g_stream_hook_libraries.load(std::memory_order_relaxed);
+    known.libraries = capture::kUnknownLibraries;
+    known.set_libraries = all_are_seen ? added : capture::kUnknownLibraries;
+    known.set_device = device;
+    known.set_stream = stream;
+}
+
 void set_stream_hook(uint64_t device, uint64_t stream) {
     if (capture::ThreadState* const state = capture::g_thread_state) {
-        state->known_stream.libraries = capture::kUnknownLibraries;
+        note_set_stream(state->known_stream, device, stream);
     }
     g_real_set_stream(device, stream);
 }
@@ -74,7 +89,9 @@ uint32_t current_stream(const torch_part::Part& part,
     }
     const uint32_t id = stream_of(part, torch_part::kCurrentStream, device);
     if (added == g_stream_hook_libraries.load(std::memory_order_relaxed)) {
-        known = capture::KnownStream{added, device, id};
+        known.libraries = added;
+        known.device = device;
+        known.id = id;
     }
     return id;
 }

@@ -4,10 +4,10 @@
 // Torch keeps it in a thread-local of libc10_cuda; to ask is a call of 110 instructions, a sixth of
 // what recording an allocation without stacks takes. It changes only in
 // c10::cuda::setCurrentCUDAStream, which every library reaches through its import table. So these
-// imports are redirected, and each call forgets what its thread knows. A library loaded later may
-// call unseen: while libraries_added() is not what it was before the imports were redirected last,
-// torch is asked every time. Redirecting again looks at all libraries, so it waits for twice as
-// many allocations each time.
+// imports are redirected, and a call with another stream forgets what its thread knows. A library
+// loaded later may call unseen: while libraries_added() is not what it was before the imports were
+// redirected last, torch is asked every time. Redirecting again looks at all libraries, so it waits
+// for twice as many allocations each time.
 #pragma once
 
 #include <atomic>

@@ -48,6 +48,10 @@ struct KnownStream {
     uint64_t libraries = 0;  // it holds as long as no more were loaded; 0: not known
     uint32_t device = 0;
     uint32_t id = 0;
+    // What was made current last, in torch's words, while so many libraries were loaded.
+    uint64_t set_libraries = 0;
+    uint64_t set_device = 0;
+    uint64_t set_stream = 0;
 };
 
 // What makes a context.

@@ -18,6 +18,11 @@ LATER = 8  # an eighth of the allocations comes before LIBRARY is loaded
 DEVICE_TYPE_CUDA = 1
 
 
+def use_stream(library: ctypes.CDLL, stream: torch.cuda.Stream) -> None:
+    """Make a stream current as an extension does."""
+    library.use_stream(DEVICE_TYPE_CUDA | stream.device_index << 8, stream.stream_id)
+
+
 class Switcher:
     """One thread's way through streams of two devices."""
 
@@ -51,8 +56,7 @@ class Switcher:
             with torch.cuda.device(self.choose.randrange(torch.cuda.device_count())):
                 self.allocate()
         else:
-            packed = DEVICE_TYPE_CUDA | stream.device_index << 8
-            library.use_stream(packed, stream.stream_id)
+            use_stream(library, stream)
 
     def run(self, count: int, library: ctypes.CDLL | None) -> None:
         """Allocate, and switch before every third of it."""
@@ -77,8 +81,17 @@ def main() -> None:
     count = int(sys.argv[2])
     switchers = [Switcher(seed) for seed in range(THREADS)]
     run_threads(switchers, count // LATER, None)
+    first = switchers[0]
+    torch.cuda.set_stream(first.streams[0])
+    first.allocate()
     library = ctypes.CDLL(sys.argv[1])
     library.use_stream.argtypes = [ctypes.c_uint64, ctypes.c_int64]
+    # Long enough for a recorder to learn of the library; then back to what it may think of still.
+    use_stream(library, first.streams[1])
+    for _ in range(count // 2):
+        first.allocate()
+    torch.cuda.set_stream(first.streams[0])
+    first.allocate()
     run_threads(switchers, count, library)
     total: collections.Counter[str] = collections.Counter()
     for one in switchers:
