@@ -133,12 +133,19 @@ def print_added(all_results: dict[str, dict[str, list[dict]]], titles: dict[str,
             print(f"{mode:<20}" + "".join(f"{value:>10.0f}" for value in values))
     print("\nRatio to torch's own recorder (higher is better for peakline)")
     for ours, theirs, target in PAIRS_TO_COMPARE:
-        ratios = []
-        for results in all_results.values():
-            our = per_event(results, ours)
-            ratios.append(per_event(results, theirs) / our if our > 0 else float("inf"))
+        ratios = [ratio(results, ours, theirs) for results in all_results.values()]
         label = f"{theirs} / {ours}, aim {target}"
-        print(f"{label:<20}\n{'':<20}" + "".join(f"{ratio:>9.1f}x" for ratio in ratios))
+        print(f"{label:<20}\n{'':<20}" + "".join(f"{one:>10}" for one in ratios))
+        if "-" in ratios:
+            print("  -: our cost was lost in the noise of this machine; more --sets show it")
+
+
+def ratio(results: dict[str, list[dict]], ours: str, theirs: str) -> str:
+    """How many times as much theirs costs; "-" where ours may as well be nothing."""
+    low, _ = interval(added(results, ours))
+    if low <= 0:
+        return "-"
+    return f"{per_event(results, theirs) / per_event(results, ours):.1f}x"
 
 
 def print_steps(all_results: dict[str, dict[str, list[dict]]]) -> None:
