@@ -96,7 +96,9 @@ private:
                slot.stream == event.stream && slot.device == event.device;
     }
     static void add_slot(ClassSlot& slot, TraceTotals& totals);
-    [[gnu::noinline]] void take_slot_slow(uint32_t place, const AllocEvent& event, TraceTotals& totals);
+    [[gnu::noinline]] void take_slot_slow(uint32_t place,
+                                          const AllocEvent& event,
+                                          TraceTotals& totals);
 
     MappedArray<ClassSlot> slots_;
     MappedArray<EntryNumbers<kSlots>> numbers_;  // one

@@ -158,10 +158,10 @@ void Recorder::remove_block(LiveBlock* block, uint64_t tick, uint32_t context) {
 }
 
 [[gnu::flatten]] void Recorder::record_free(uint64_t address,
-                           uint32_t device,
-                           FreeKind kind,
-                           uint64_t torch_total_bytes,
-                           uint32_t context) {
+                                            uint32_t device,
+                                            FreeKind kind,
+                                            uint64_t torch_total_bytes,
+                                            uint32_t context) {
     {
         const LockGuard guard(lock_);
         if (!usable_) {

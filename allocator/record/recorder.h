@@ -160,7 +160,8 @@ private:
     void remove_block(LiveBlock* block, uint64_t tick, uint32_t context = 0);
     void drop_from_allocated(LiveBlock* block);
     size_t tell_some_tensors(const ToldTensor* tensors, size_t count);
-    [[gnu::noinline, gnu::cold]] void correct_baseline_slow(uint32_t device, uint64_t torch_total_bytes);
+    [[gnu::noinline, gnu::cold]] void correct_baseline_slow(uint32_t device,
+                                                            uint64_t torch_total_bytes);
     void write_live_set_slow();
     void put_mark(format::MarkKind kind, uint32_t thread, uint32_t string);
     // Every view counts from this moment: its level is the first candidate for its peak.

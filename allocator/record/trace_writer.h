@@ -107,7 +107,9 @@ private:
         format::ChunkHeader* header() { return reinterpret_cast<format::ChunkHeader*>(base); }
         unsigned char* end() const { return base + format::kChunkBytes; }
     };
-    [[gnu::noinline, gnu::cold]] bool make_room_slow(OpenChunk& chunk, format::ChunkType type, size_t bytes);
+    [[gnu::noinline, gnu::cold]] bool make_room_slow(OpenChunk& chunk,
+                                                     format::ChunkType type,
+                                                     size_t bytes);
     unsigned char* next_chunk_slow(format::ChunkType type, uint64_t* index);
     void release_oldest_slow();
     bool recycles() const { return keep_.kind != Keep::Kind::kAll; }
