@@ -17,13 +17,14 @@ void ClassTable::add_slot(ClassSlot& slot, TraceTotals& totals) {
     slot.record_count = 0;
 }
 
-void ClassTable::take_slot_slow(uint32_t place, const AllocEvent& event, TraceTotals& totals) {
-    place ^= is_older(place ^ 1U, place) ? 1U : 0U;
-    const uint32_t number = numbers_[0].give(place);
+void ClassTable::take_slot_slow(const AllocEvent& event, TraceTotals& totals) {
+    const uint32_t number = numbers_[0].take(shape_hash(event), [this](uint32_t one) {
+        return is_used(one) ? uint64_t{slots_[one].met_at} + 1 : 0;
+    });
     if (is_used(number)) {
         add_slot(slots_[number], totals);
     }
-    slots_.resize_untouched(numbers_[0].given_count());
+    slots_.resize_untouched(numbers_[0].taken_count());
     slots_[number] = ClassSlot{event.requested_bytes,
                                event.block_bytes,
                                event.context,

@@ -43,12 +43,10 @@ public:
         uint32_t number = sequence_.guess();
         const bool was_guess = has(number, event);
         if (!was_guess) {
-            // Two places side by side are one set.
-            const auto place = static_cast<uint32_t>(shape_hash(event) & (kSlots - 1));
-            const uint32_t other = numbers_[0].at(place ^ 1U);
-            number = has(other, event) ? other : numbers_[0].at(place);
-            if (!has(number, event)) [[unlikely]] {
-                take_slot_slow(place, event, totals);
+            number =
+                numbers_[0].find(shape_hash(event), [&](uint32_t one) { return has(one, event); });
+            if (number == EntryNumbers<kSlots>::kNone) [[unlikely]] {
+                take_slot_slow(event, totals);
                 return nullptr;
             }
         }
@@ -74,12 +72,6 @@ private:
     bool is_used(uint32_t number) const {
         return number < slots_.size() && slots_[number].trace == trace_;
     }
-    // Of two places of a set; a free one is older than any other.
-    bool is_older(uint32_t one, uint32_t other) const {
-        const uint32_t first = numbers_[0].at(one);
-        const uint32_t second = numbers_[0].at(other);
-        return is_used(second) && (!is_used(first) || slots_[first].met_at < slots_[second].met_at);
-    }
 
     // Chooses a slot, no more. From registers, where a hash of the struct's bytes would wait until
     // they are in memory.
@@ -96,9 +88,7 @@ private:
                slot.stream == event.stream && slot.device == event.device;
     }
     static void add_slot(ClassSlot& slot, TraceTotals& totals);
-    [[gnu::noinline]] void take_slot_slow(uint32_t place,
-                                          const AllocEvent& event,
-                                          TraceTotals& totals);
+    [[gnu::noinline]] void take_slot_slow(const AllocEvent& event, TraceTotals& totals);
 
     MappedArray<ClassSlot> slots_;
     MappedArray<EntryNumbers<kSlots>> numbers_;  // one

@@ -39,30 +39,49 @@ private:
 };
 
 // NOLINTBEGIN(cppcoreguidelines-pro-type-member-init): lives in memory that is zero.
-// Numbers of entries by hash: place h has none until something is put there, and then always the
-// same, counted from 0 on in the order of first use. kSize: a power of two.
+// Numbers of entries by hash, counted from 0 on in the order of first use. Two places side by side
+// are one set. kSize: a power of two.
 template <uint32_t kSize>
 class EntryNumbers {
 public:
     static constexpr uint32_t kNone = ~uint32_t{0};
 
-    // kNone: nothing was ever put there.
-    uint32_t at(uint32_t place) const { return numbers_[place] - 1; }
-    uint32_t give(uint32_t place) {
-        if (numbers_[place] == 0) {
-            numbers_[place] = ++given_count_;
+    // The number in the set of `hash` for which is_wanted(number); kNone.
+    template <class IsWanted>
+    uint32_t find(uint64_t hash, IsWanted is_wanted) const {
+        const auto place = static_cast<uint32_t>(hash & (kSize - 1));
+        for (const uint32_t way : {place, place ^ 1U}) {
+            const uint32_t number = numbers_[way] - 1;
+            if (number != kNone && is_wanted(number)) {
+                return number;
+            }
         }
-        return numbers_[place] - 1;
+        return kNone;
     }
-    uint32_t given_count() const { return given_count_; }
+
+    // A number in the set of `hash` for a new entry: of two that are taken, that of the entry met
+    // longer ago. age_mark(number): the larger the later it was met; 0 for a free entry.
+    template <class AgeMark>
+    uint32_t take(uint64_t hash, AgeMark age_mark) {
+        const auto place = static_cast<uint32_t>(hash & (kSize - 1));
+        const auto mark = [&](uint32_t way) {
+            return numbers_[way] == 0 ? uint64_t{0} : age_mark(numbers_[way] - 1);
+        };
+        uint32_t& number = numbers_[mark(place ^ 1U) < mark(place) ? place ^ 1U : place];
+        if (number == 0) {
+            number = ++taken_count_;
+        }
+        return number - 1;
+    }
+    // How many different ones were taken.
+    uint32_t taken_count() const { return taken_count_; }
 
 private:
-    uint32_t given_count_;
+    uint32_t taken_count_;
     uint32_t numbers_[kSize];  // plus one; 0: none yet
 };
 
-// Ids by key. Key: comparable, trivial. kSize: a power of two. Two places side by side are one
-// set; of two that are taken the one met longer ago gives way.
+// Ids by key. Key: comparable, trivial. kSize: a power of two.
 template <class Key, size_t kSize>
 class FollowCache {
 public:
@@ -70,24 +89,19 @@ public:
     template <class HashOf>
     uint32_t find(const Key& key, HashOf hash_of) {
         const uint32_t guess = sequence_.guess();
-        if (entries_[guess].id != 0 && entries_[guess].key == key) {
+        if (has(guess, key)) {
             return found(guess, true);
         }
-        const uint32_t place = hash_of(key) & (kSize - 1);
-        for (const uint32_t way : {place, place ^ 1U}) {
-            const uint32_t number = numbers_.at(way);
-            if (number != numbers_.kNone && entries_[number].id != 0 &&
-                entries_[number].key == key) {
-                return found(number, false);
-            }
-        }
-        return 0;
+        const uint32_t number =
+            numbers_.find(hash_of(key), [&](uint32_t one) { return has(one, key); });
+        return number != numbers_.kNone ? found(number, false) : 0;
     }
 
     template <class HashOf>
     void insert(const Key& key, HashOf hash_of, uint32_t id) {
-        const uint32_t place = hash_of(key) & (kSize - 1);
-        const uint32_t number = numbers_.give(is_older(place ^ 1U, place) ? place ^ 1U : place);
+        const uint32_t number = numbers_.take(hash_of(key), [this](uint32_t one) {
+            return entries_[one].id == 0 ? 0 : uint64_t{entries_[one].met_at} + 1;
+        });
         Entry& entry = entries_[number];
         // A signal handler in between may ask, too: never a key with another's id.
         entry.id = 0;
@@ -105,13 +119,8 @@ private:
         uint32_t met_at;
     };
 
-    // Of two places of a set; a free one is older than any other.
-    bool is_older(uint32_t one, uint32_t other) const {
-        const uint32_t first = numbers_.at(one);
-        const uint32_t second = numbers_.at(other);
-        return second != numbers_.kNone && entries_[second].id != 0 &&
-               (first == numbers_.kNone || entries_[first].id == 0 ||
-                entries_[first].met_at < entries_[second].met_at);
+    bool has(uint32_t number, const Key& key) const {
+        return entries_[number].id != 0 && entries_[number].key == key;
     }
 
     uint32_t found(uint32_t number, bool was_guess) {
