@@ -59,7 +59,7 @@ void hook_stream_changes() {
         return;
     }
     void* const hook = reinterpret_cast<void*>(set_stream_hook);
-    is_imported_at_home = redirect_imports(kSymbol, "libc10_cuda", hook) > 0 || is_imported_at_home;
+    is_imported_at_home = is_imported_at_home || redirect_imports(kSymbol, "libc10_cuda", hook) > 0;
     redirect_imports(kSymbol, "", hook);
     if (is_imported_at_home) {
         g_stream_hook_libraries.store(added, std::memory_order_relaxed);

@@ -150,7 +150,6 @@ private:
             return 0;
         }
         uint32_t node = thread_.memo.guess(start_, epoch_);
-        thread_.counts.memo_guesses += node != 0 ? 1 : 0;
         if (node == 0) {
             node = search_memo();
         }

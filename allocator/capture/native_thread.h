@@ -20,7 +20,6 @@ inline constexpr uint64_t kNeverAsked = ~uint64_t{0};
 // How this thread's captures were answered; for tests and measurements.
 struct NativeCounts {
     uint64_t memo_hits = 0;
-    uint64_t memo_guesses = 0;  // of these, those without a search
     uint64_t walks = 0;
     uint64_t fallbacks = 0;  // libunwind's
 };
