@@ -14,8 +14,8 @@ import torch
 
 PAIRS = 4000
 THREADS = 4
-# Of one turn: other processes have had the caches before it.
-WARM_STEPS, STEPS = 2, 6
+# Of one turn: other processes have had the caches before it. Few, see bench_events.py.
+WARM_STEPS, STEPS = 1, 2
 STEP_MODELS = ("gpt2", "resnet50", "llama")
 
 # Of all threads of the process: what other processes do meanwhile does not count. On a real GPU

@@ -1,9 +1,11 @@
 """What recording costs: nanoseconds added per event, next to torch's own recorder, in one run.
 
 Every mode is a process of its own. All of them live side by side and take turns, one loop or a few
-steps at a time, so that what the machine does meanwhile meets every mode alike. Shown is the median
-of the differences to the base process of the same turn, over several sets of processes: where a
-process happens to lie in memory makes it a few per cent faster or slower for all its life.
+steps at a time. A virtual machine changes its speed by a third from one second to the next, but
+little within a tenth of one: so the base runs just before and just after each turn of a mode, and
+its mean is taken off. Shown is the median of these differences, over several sets of processes:
+where a process happens to lie in memory makes it a few per cent faster or slower for all its life.
+Ratios have a 95 % interval of bootstrap samples.
 On the simulated GPU kernels take no time, so shares of a step are larger than on a real one, and
 what is counted is processor time of the whole process; on a real GPU it is elapsed time.
 """
@@ -12,6 +14,7 @@ import argparse
 import json
 import os
 import platform
+import random
 import statistics
 import subprocess
 import sys
@@ -34,6 +37,7 @@ MODES = {
 }
 LOOPS = ("depth 5", "depth 20", "depth 60", "threads", "devices")
 STEPS = {"gpt2": "GPT-2", "resnet50": "ResNet-50", "llama": "Llama"}
+BOOTSTRAP_SAMPLES = 1000
 PAIRS_TO_COMPARE = (
     ("peakline python", "torch python/all", 6),
     ("peakline all", "torch all/all", 8),
@@ -84,24 +88,30 @@ def command_for(mode: str, trace: Path) -> list[str]:
 
 
 def take_turns(workers: list[Worker], work: str, turns: int) -> dict[str, list[dict]]:
-    """``turns`` measurements of each worker, the first two of them left out."""
+    """``turns`` measurements of each worker, the first of them left out.
+
+    Each is {"seconds", "events"} and, but for the base, "base_seconds": of the base around it.
+    """
     results: dict[str, list[dict]] = {worker.mode: [] for worker in workers}
-    for turn in range(turns + 2):
+    base, *others = workers
+    for turn in range(turns + 1):
+        before = base.do(work)
         # Another one begins each time: nobody always runs after the most expensive.
-        shift = turn % len(workers)
-        for worker in workers[shift:] + workers[:shift]:
+        shift = turn % len(others)
+        for worker in others[shift:] + others[:shift]:
             answer = worker.do(work)
-            if turn >= 2:
-                results[worker.mode].append(answer)
+            after = base.do(work)
+            if turn > 0:
+                around = (before["seconds"] + after["seconds"]) / 2
+                results[worker.mode].append({**answer, "base_seconds": around})
+                results[base.mode].append(after)
+            before = after
     return results
 
 
 def added(results: dict[str, list[dict]], mode: str) -> list[float]:
-    """Seconds that each turn of ``mode`` took longer than that of the base."""
-    return [
-        one["seconds"] - base["seconds"]
-        for one, base in zip(results[mode], results["base"], strict=True)
-    ]
+    """Seconds that each turn of ``mode`` took longer than the base around it."""
+    return [one["seconds"] - one["base_seconds"] for one in results[mode]]
 
 
 def interval(values: list[float]) -> tuple[float, float]:
@@ -131,26 +141,42 @@ def print_added(all_results: dict[str, dict[str, list[dict]]], titles: dict[str,
         if mode != "base":
             values = [per_event(results, mode) for results in all_results.values()]
             print(f"{mode:<20}" + "".join(f"{value:>10.0f}" for value in values))
-    print("\nRatio to torch's own recorder (higher is better for peakline)")
+    print("\nRatio to torch's own recorder (higher is better for peakline), and its 95 % interval")
     for ours, theirs, target in PAIRS_TO_COMPARE:
         ratios = [ratio(results, ours, theirs) for results in all_results.values()]
-        label = f"{theirs} / {ours}, aim {target}"
-        print(f"{label:<20}\n{'':<20}" + "".join(f"{one:>10}" for one in ratios))
-        if "-" in ratios:
+        print(f"{theirs} / {ours}, aim {target}")
+        print(f"{'':<20}" + "".join(f"{middle:>10}" for middle, _ in ratios))
+        print(f"{'':<20}" + "".join(f"{around:>10}" for _, around in ratios))
+        if any(middle == "-" for middle, _ in ratios):
             print("  -: our cost was lost in the noise of this machine; more --sets show it")
 
 
-def ratio(results: dict[str, list[dict]], ours: str, theirs: str) -> str:
-    """How many times as much theirs costs; "-" where ours may as well be nothing."""
-    low, _ = interval(added(results, ours))
+def ratio(results: dict[str, list[dict]], ours: str, theirs: str) -> tuple[str, str]:
+    """How many times as much theirs costs, with its interval; "-" where ours may be nothing."""
+    ours_added, theirs_added = added(results, ours), added(results, theirs)
+    low, _ = interval(ours_added)
     if low <= 0:
-        return "-"
-    return f"{per_event(results, theirs) / per_event(results, ours):.1f}x"
+        return "-", ""
+    middle = statistics.median(theirs_added) / statistics.median(ours_added)
+    low, high = ratio_interval(theirs_added, ours_added)
+    return f"{middle:.1f}x", f"{low:.1f}-{high:.1f}"
+
+
+def ratio_interval(above: list[float], below: list[float]) -> tuple[float, float]:
+    """95 % interval of the ratio of two medians, from bootstrap samples."""
+    draw = random.Random(1).choices
+    ratios = sorted(
+        statistics.median(draw(above, k=len(above))) / statistics.median(draw(below, k=len(below)))
+        for _ in range(BOOTSTRAP_SAMPLES)
+    )
+    return ratios[BOOTSTRAP_SAMPLES // 40], ratios[-BOOTSTRAP_SAMPLES // 40]
 
 
 def print_steps(all_results: dict[str, dict[str, list[dict]]]) -> None:
     print("\nWhole steps: share of the step that recording adds, with its 95 % interval")
     for work, title in STEPS.items():
+        if work not in all_results:
+            continue
         results = all_results[work]
         base = statistics.median(answer["seconds"] for answer in results["base"])
         events = statistics.median(answer["events"] for answer in results["base"])
@@ -185,13 +211,15 @@ def measure_set(works: list[str], turns: int, folder: Path) -> dict[str, dict[st
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
     parser.add_argument("--sets", type=int, default=4, help="sets of processes")
-    parser.add_argument("--turns", type=int, default=15, help="measurements of each, in each set")
+    parser.add_argument("--works", nargs="+", help="only these: loops as titled, gpt2, ...")
+    parser.add_argument("--turns", type=int, default=24, help="measurements of each, in each set")
     arguments = parser.parse_args()
     name = platform.processor() or platform.machine()
     print(f"{name}, {os.cpu_count()} cores, {arguments.sets} sets of {arguments.turns} turns")
     titles = {**{loop: loop for loop in LOOPS}, **STEPS}
     # Two devices are simulated; a real machine may have one.
     works = [work for work in titles if not (ON_GPU and work == "devices")]
+    works = [work for work in works if work in (arguments.works or works)]
     results: dict[str, dict[str, list[dict]]] = {w: {mode: [] for mode in MODES} for w in works}
     with tempfile.TemporaryDirectory() as folder:
         for _ in range(arguments.sets):
