@@ -8,7 +8,7 @@
 
 namespace peakline::capture {
 
-thread_local NativeThread* g_native_thread = nullptr;
+constinit thread_local NativeThread* g_native_thread = nullptr;
 
 namespace {
 

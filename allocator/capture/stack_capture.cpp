@@ -96,15 +96,15 @@ uint32_t capture_python(record::StackTable& table, uint32_t* flags) {
 }
 
 uint32_t capture_context(record::StackTable& table, ThreadState& state) {
-    ContextKey key;
-    key.thread = state.thread_id;
-    key.python_node = capture_python(table, &key.flags);
-    if (g_native.load(std::memory_order_relaxed)) {
-        key.native_node = capture_native_stack(table, state, &key.flags);
-    }
-    const RunningNode node = owning_node(state, key.python_node != 0);
-    key.forward_node = node.forward_node;
-    key.operator_name = node.operator_name;
+    uint32_t flags = 0;
+    const uint32_t python_node = capture_python(table, &flags);
+    const uint32_t native_node = g_native.load(std::memory_order_relaxed)
+                                     ? capture_native_stack(table, state, &flags)
+                                     : 0;
+    const RunningNode node = owning_node(state, python_node != 0);
+    // Made at once, of values in registers: read while it is still being stored it would wait.
+    const ContextKey key{
+        state.thread_id, python_node, native_node, node.forward_node, node.operator_name, flags};
     return context_id(table, state, key);
 }
 

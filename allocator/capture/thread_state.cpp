@@ -13,7 +13,7 @@
 
 namespace peakline::capture {
 
-thread_local ThreadState* g_thread_state = nullptr;
+constinit thread_local ThreadState* g_thread_state = nullptr;
 
 namespace {
 

@@ -63,12 +63,8 @@ struct ContextKey {
     uint32_t operator_name = 0;
     uint32_t flags = 0;
 
-    // No padding: three words.
-    bool operator==(const ContextKey& other) const {
-        return __builtin_memcmp(this, &other, sizeof other) == 0;
-    }
+    bool operator==(const ContextKey&) const = default;
 };
-static_assert(sizeof(ContextKey) == 24);
 
 struct ThreadState {
     uint32_t thread_id = 0;  // StackTable id
@@ -91,7 +87,7 @@ struct ThreadState {
 // This thread's state; nullptr when memory cannot be had.
 ThreadState* thread_state_slow(record::StackTable& table);
 
-extern thread_local ThreadState* g_thread_state __attribute__((tls_model("initial-exec")));
+extern constinit thread_local ThreadState* g_thread_state __attribute__((tls_model("initial-exec")));
 
 inline ThreadState* thread_state(record::StackTable& table) {
     ThreadState* state = g_thread_state;
