@@ -41,7 +41,8 @@ struct NativeThread {
 // This thread's; nullptr when memory cannot be had.
 NativeThread* native_thread_slow();
 
-extern constinit thread_local NativeThread* g_native_thread __attribute__((tls_model("initial-exec")));
+extern constinit thread_local NativeThread* g_native_thread
+    __attribute__((tls_model("initial-exec")));
 
 inline NativeThread* native_thread() {
     NativeThread* thread = g_native_thread;

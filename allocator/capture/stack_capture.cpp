@@ -98,9 +98,8 @@ uint32_t capture_python(record::StackTable& table, uint32_t* flags) {
 uint32_t capture_context(record::StackTable& table, ThreadState& state) {
     uint32_t flags = 0;
     const uint32_t python_node = capture_python(table, &flags);
-    const uint32_t native_node = g_native.load(std::memory_order_relaxed)
-                                     ? capture_native_stack(table, state, &flags)
-                                     : 0;
+    const uint32_t native_node =
+        g_native.load(std::memory_order_relaxed) ? capture_native_stack(table, state, &flags) : 0;
     const RunningNode node = owning_node(state, python_node != 0);
     // Made at once, of values in registers: read while it is still being stored it would wait.
     const ContextKey key{

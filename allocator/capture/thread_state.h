@@ -87,7 +87,8 @@ struct ThreadState {
 // This thread's state; nullptr when memory cannot be had.
 ThreadState* thread_state_slow(record::StackTable& table);
 
-extern constinit thread_local ThreadState* g_thread_state __attribute__((tls_model("initial-exec")));
+extern constinit thread_local ThreadState* g_thread_state
+    __attribute__((tls_model("initial-exec")));
 
 inline ThreadState* thread_state(record::StackTable& table) {
     ThreadState* state = g_thread_state;
