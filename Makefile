@@ -94,12 +94,13 @@ soak: $(TORTURE) ## thousands of kills, and a thousand million events (minutes)
 	@$(BUILD)/storm_test 120
 
 # The unit tests and the storm under each sanitizer, each in a build of its own. -g1: the lines of
-# a stack are enough. ThreadSanitizer is for the code that threads share: the tests of the report
-# are not built for it, and of the recorder's those with one thread ([keep]) would take an hour.
+# a stack are enough. ThreadSanitizer is for the code that threads share: of the tests of the report
+# one is built for it, and of the recorder's those with one thread ([keep]) would take an hour.
 SANITIZED = $(MAKE) --no-print-directory -j2 LTO= BUILD=$(BUILD)/$(1) $(BUILD)/$(1)/unit_tests \
     $(BUILD)/$(1)/storm_test EXTRA_LDFLAGS='$(2)' \
     EXTRA_CXXFLAGS='$(2) -O1 -g1 -Wno-error=maybe-uninitialized -Wno-tsan'
-SHARED_UNIT_TESTS := $(filter-out tests/unit/report/%,$(UNIT_TEST_SOURCES))
+SHARED_UNIT_TESTS := $(filter-out tests/unit/report/%,$(UNIT_TEST_SOURCES)) \
+    tests/unit/report/decode_ahead_test.cpp
 # Not reported: threads that a forked child does not have, and a test's own signal handler that
 # allocates where nothing was interrupted.
 TSAN := TSAN_OPTIONS=halt_on_error=1:report_thread_leaks=0:report_signal_unsafe=0

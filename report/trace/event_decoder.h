@@ -20,7 +20,7 @@
 
 namespace peakline::report {
 
-enum class FreeKind { kPlain, kDeferred, kCompleted };
+enum class FreeKind : uint8_t { kPlain, kDeferred, kCompleted };
 
 // The rare records, with the fields of their type in the order of trace_format.h.
 struct RareEvent {

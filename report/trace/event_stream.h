@@ -68,17 +68,4 @@ private:
     EventTotals totals_;
 };
 
-// Decodes every event of `stream` into `visitor`.
-template <class Visitor>
-EventTotals visit_events(EventStream& stream, Visitor& visitor, const Progress& progress) {
-    EventDecoder<Visitor> decoder(visitor, stream.position());
-    while (stream.next_chunk()) {
-        stream.finish_chunk(decoder.decode(stream.payload()));
-        if (progress) {
-            progress(stream.fraction_done());
-        }
-    }
-    return stream.take_totals();
-}
-
 }  // namespace peakline::report

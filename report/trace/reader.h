@@ -10,8 +10,8 @@
 
 #include "checkpoint.h"
 #include "chunk_index.h"
+#include "decode_ahead.h"
 #include "definitions.h"
-#include "event_stream.h"
 #include "summary.h"
 #include "superblock.h"
 
@@ -48,11 +48,13 @@ public:
         return static_cast<double>(ticks) * superblock_.tick_ns * 1e-9;
     }
 
-    // Decodes all events into `visitor`, see event_decoder.h.
+    // Decodes all events into `visitor`, see event_decoder.h, which is called on this thread.
     template <class Visitor>
-    EventTotals read_events(Visitor& visitor, const Progress& progress = {}) const {
+    EventTotals read_events(Visitor& visitor,
+                            const Progress& progress = {},
+                            Decoding decoding = Decoding::kWhereItPays) const {
         EventStream stream(source_, chunks_, checkpoint());
-        return visit_events(stream, visitor, progress);
+        return visit_events(stream, visitor, progress, decodes_ahead(decoding, chunks_.size()));
     }
 
 private:
