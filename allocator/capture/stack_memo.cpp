@@ -37,11 +37,14 @@ uint64_t StackMemo::hash(const Registers& start, uint64_t hint) {
                                                                            const uint16_t* offsets,
                                                                            size_t count) {
     const auto* words = reinterpret_cast<const uint64_t*>(cfa);
-    const auto keyed = [&](size_t i) { return words[offsets[i]] + record::kHashKeys.keys[i]; };
+    // No lambda for what stands here twice: the sanitizer would look into it.
     WordsHash sum = 0;
     for (size_t i = 0; i < count; i += kWordsAtOnce) {
-        sum += static_cast<WordsHash>(keyed(i)) * keyed(i + 1) +
-               static_cast<WordsHash>(keyed(i + 2)) * keyed(i + 3);
+        const uint64_t* keys = &record::kHashKeys.keys[i];
+        sum += static_cast<WordsHash>(words[offsets[i]] + keys[0]) *
+                   (words[offsets[i + 1]] + keys[1]) +
+               static_cast<WordsHash>(words[offsets[i + 2]] + keys[2]) *
+                   (words[offsets[i + 3]] + keys[3]);
     }
     return sum;
 }

@@ -35,12 +35,14 @@ void put_histogram(JsonWriter& json, const SizeHistogram& sizes) {
     json.end_array();
 }
 
-void put_rows(JsonWriter& json, const StatsReport& report, const std::vector<AllocatorRow>& rows) {
+void put_rows(JsonWriter& json,
+              const StatsReport& report,
+              const std::vector<const AllocatorRow*>& rows) {
     const size_t shown = report.top == 0 ? rows.size() : std::min<size_t>(report.top, rows.size());
     json.begin_array();
     for (size_t i = 0; i < shown; ++i) {
-        json.begin_object().field("key", label_text(report.paths, rows[i].label));
-        json.field("bytes", rows[i].bytes).field("count", rows[i].count).end_object();
+        json.begin_object().field("key", label_text(report.paths, rows[i]->label));
+        json.field("bytes", rows[i]->bytes).field("count", rows[i]->count).end_object();
     }
     json.end_array();
 }

@@ -78,12 +78,12 @@ std::string histogram_text(const SizeHistogram& sizes) {
 
 std::string rows_text(const StatsReport& report,
                       const char* title,
-                      const std::vector<AllocatorRow>& rows) {
+                      const std::vector<const AllocatorRow*>& rows) {
     std::string text = title;
     const size_t shown = report.top == 0 ? rows.size() : std::min<size_t>(report.top, rows.size());
     for (size_t i = 0; i < shown; ++i) {
-        text += "  " + format_bytes(rows[i].bytes) + "  " + format_count(rows[i].count) + "  " +
-                printable(label_text(report.paths, rows[i].label)) + "\n";
+        text += "  " + format_bytes(rows[i]->bytes) + "  " + format_count(rows[i]->count) + "  " +
+                printable(label_text(report.paths, rows[i]->label)) + "\n";
     }
     return shown < rows.size() ? text + "  ...\n" : text;
 }

@@ -23,6 +23,14 @@ struct MadeBlock {
     uint64_t event = 0;
 };
 
+// A call that goes on. Outside of the class that has it as an optional: clang wants it whole there.
+struct OpenOperator {
+    OperatorCall call;
+    uint64_t first_ordinal = 0;
+    uint32_t operator_key = 0;
+    std::vector<uint32_t> contexts;  // that allocated in this call
+};
+
 class CallFollower {
 public:
     // Told every call when it has ended; layers that began in another end before it.
@@ -47,12 +55,6 @@ private:
     struct OpenLayer {
         LayerCall call;
         uint64_t first_ordinal = 0;
-    };
-    struct OpenOperator {
-        OperatorCall call;
-        uint64_t first_ordinal = 0;
-        uint32_t operator_key = 0;
-        std::vector<uint32_t> contexts;  // that allocated in this call
     };
     struct Track {
         std::vector<OpenLayer> layers;

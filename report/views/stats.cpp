@@ -2,7 +2,9 @@
 
 #include <algorithm>
 #include <map>
+#include <string_view>
 #include <tuple>
+#include <unordered_map>
 #include <utility>
 
 namespace peakline::report {
@@ -12,28 +14,42 @@ uint64_t bytes_of(const AllocationSum& sum, format::Measure measure) {
     return measure == format::Measure::kAllocated ? sum.block_bytes : sum.requested_bytes;
 }
 
-std::vector<AllocatorRow> group_rows(const AllocationTotals& totals,
-                                     format::Measure measure,
-                                     const Grouping& grouping,
-                                     StackLookup& stacks) {
-    std::map<std::string, AllocatorRow> rows;
+std::deque<AllocatorRow> group_rows(const AllocationTotals& totals,
+                                    format::Measure measure,
+                                    const Grouping& grouping,
+                                    StackLookup& stacks) {
+    std::deque<AllocatorRow> rows;
+    std::unordered_map<std::string_view, AllocatorRow*> by_key;  // the key of the row's own label
     for (const AllocationSum& sum : totals.sums) {
         BlockGroup group;
         group.context = sum.context;
         group.stream = sum.stream;
         group.device = sum.device;
         Placement placement = grouping.place(stacks, group);
-        AllocatorRow& row = rows[placement.label.key];
-        row.label = std::move(placement.label);
+        const auto known = by_key.find(placement.label.key);
+        AllocatorRow& row = known != by_key.end() ? *known->second : rows.emplace_back();
+        if (known == by_key.end()) {
+            row.label = std::move(placement.label);
+            by_key.emplace(row.label.key, &row);
+        }
         row.bytes += bytes_of(sum, measure);
         row.count += sum.count;
     }
-    std::vector<AllocatorRow> list;
-    list.reserve(rows.size());
-    for (auto& [key, row] : rows) {
-        list.push_back(std::move(row));
+    return rows;
+}
+
+// Largest first; among equals in the order of their keys.
+std::vector<const AllocatorRow*> sorted_by(uint64_t AllocatorRow::*number,
+                                           const std::deque<AllocatorRow>& rows) {
+    std::vector<const AllocatorRow*> sorted;
+    sorted.reserve(rows.size());
+    for (const AllocatorRow& row : rows) {
+        sorted.push_back(&row);
     }
-    return list;
+    std::sort(sorted.begin(), sorted.end(), [number](const AllocatorRow* a, const AllocatorRow* b) {
+        return a->*number != b->*number ? a->*number > b->*number : a->label.key < b->label.key;
+    });
+    return sorted;
 }
 
 std::vector<ThreadRow> thread_rows(const TraceReader& reader,
@@ -68,18 +84,11 @@ Stats build_stats(const TraceReader& reader,
                   const Grouping& grouping,
                   StackLookup& stacks) {
     Stats stats;
-    stats.by_bytes = group_rows(totals, measure, grouping, stacks);
-    stats.by_count = stats.by_bytes;
-    std::stable_sort(
-        stats.by_bytes.begin(),
-        stats.by_bytes.end(),
-        [](const AllocatorRow& a, const AllocatorRow& b) { return a.bytes > b.bytes; });
-    std::stable_sort(
-        stats.by_count.begin(),
-        stats.by_count.end(),
-        [](const AllocatorRow& a, const AllocatorRow& b) { return a.count > b.count; });
+    stats.rows = group_rows(totals, measure, grouping, stacks);
+    stats.by_bytes = sorted_by(&AllocatorRow::bytes, stats.rows);
+    stats.by_count = sorted_by(&AllocatorRow::count, stats.rows);
     stats.threads = thread_rows(reader, totals, measure);
-    for (const AllocatorRow& row : stats.by_bytes) {
+    for (const AllocatorRow& row : stats.rows) {
         stats.allocated_bytes += row.bytes;
         stats.alloc_count += row.count;
     }

@@ -2,6 +2,7 @@
 #pragma once
 
 #include <cstdint>
+#include <deque>
 #include <string>
 #include <vector>
 
@@ -24,9 +25,10 @@ struct ThreadRow {
 };
 
 struct Stats {
-    std::vector<AllocatorRow> by_bytes;  // all rows, largest first
-    std::vector<AllocatorRow> by_count;  // the same rows, most frequent first
-    std::vector<ThreadRow> threads;      // largest first
+    std::deque<AllocatorRow> rows;
+    std::vector<const AllocatorRow*> by_bytes;  // all rows, largest first
+    std::vector<const AllocatorRow*> by_count;  // most frequent first
+    std::vector<ThreadRow> threads;             // largest first
     uint64_t allocated_bytes = 0;
     uint64_t alloc_count = 0;
 };
