@@ -137,7 +137,7 @@ void keep(const OpenMark& mark) {
     static std::atomic<bool> is_said{false};
     if (!add(mark) && !mark.is_told && !is_said.exchange(true, std::memory_order_relaxed)) {
         fprintf(stderr,
-                "peakline: more than %zu phases were opened before the recording began: '%s' is "
+                "peakline: more than %zu marks were made before the recording began: '%s' is "
                 "not recorded\n",
                 kMaxOpen,
                 mark.name);
@@ -179,14 +179,20 @@ void keep_as_told(const OpenMark& told) {
         OpenMark& mark = open.marks[i];
         if (!mark.is_told && mark.kind == told.kind && strcmp(mark.name, told.name) == 0 &&
             mark.kernel_thread_id == told.kernel_thread_id) {
-            mark = told;
+            if (told.kind == MarkKind::kNote) {
+                remove_at(open, i);
+            } else {
+                mark = told;
+            }
             return;
         }
     }
 }
 
-bool is_kept(MarkKind kind) {
-    return kind == MarkKind::kPhaseBegin || kind == MarkKind::kPhaseEnd || kind == MarkKind::kStep;
+// What a trace that opens later begins with. A note is told once.
+bool is_kept(const OpenMark& mark) {
+    return mark.kind == MarkKind::kPhaseBegin || mark.kind == MarkKind::kStep ||
+           (mark.kind == MarkKind::kNote && !mark.is_told);
 }
 
 }  // namespace
@@ -213,7 +219,7 @@ void mark(MarkKind kind, const char* name) {
     if (mark.is_told) {
         Recorder::instance().record_mark(kind, began_on != 0 ? began_on : mark.thread, mark.string);
     }
-    if (!ends && is_kept(kind)) {
+    if (is_kept(mark)) {
         keep(mark);
     }
 }

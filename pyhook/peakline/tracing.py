@@ -217,7 +217,10 @@ def step(name: str | None = None) -> None:
 
 
 def mark(text: str) -> None:
-    """Write a note into the trace at this moment."""
+    """Write a note into the trace at this moment; ``peakline phases`` lists them.
+
+    One made before CUDA is initialised stands at the begin of the trace.
+    """
     _mark(_NOTE, text)
 
 

@@ -63,6 +63,17 @@ void put_totals(JsonWriter& json, const PhasesReport& report) {
     json.end_array();
 }
 
+void put_notes(JsonWriter& json, const PhasesReport& report) {
+    json.field("note_count", report.result.note_count).key("notes").begin_array();
+    for (const TraceNote& note : report.result.notes) {
+        const uint32_t slot = report.chosen.device;
+        json.begin_object().field("seconds", report.reader.seconds(note.tick));
+        json.field("level_bytes", slot < note.levels.size() ? note.levels[slot].end_bytes : 0);
+        json.field("text", report.reader.definitions().text(note.text)).end_object();
+    }
+    json.end_array();
+}
+
 }  // namespace
 
 std::string phases_json(const PhasesReport& report) {
@@ -80,6 +91,7 @@ std::string phases_json(const PhasesReport& report) {
     put_list(json, report, "steps", table.steps);
     put_list(json, report, "phases", table.phases);
     put_list(json, report, "named", table.named);
+    put_notes(json, report);
     json.key("devices").begin_array();
     for (const DeviceTotals& device : report.result.devices) {
         json.begin_object().key("device");

@@ -84,6 +84,24 @@ std::string intervals_text(const PhasesReport& report,
     return columns.text("  ");
 }
 
+std::string notes_text(const PhasesReport& report) {
+    using enum Align;
+    const std::vector<TraceNote>& notes = report.result.notes;
+    const size_t shown =
+        report.top == 0 ? notes.size() : std::min<size_t>(report.top, notes.size());
+    TextColumns columns({kRight, kRight, kLeft}, {"Time", "Level", "Note"});
+    for (size_t i = 0; i < shown; ++i) {
+        const uint32_t slot = report.chosen.device;
+        const LevelUses& levels = notes[i].levels;
+        columns.add({format_seconds(report.reader.seconds(notes[i].tick)),
+                     format_bytes(slot < levels.size() ? levels[slot].end_bytes : 0),
+                     printable(report.reader.definitions().text(notes[i].text))});
+    }
+    const uint64_t left = report.result.note_count - shown;
+    return "Notes of the program:\n" + columns.text("  ") +
+           (left == 0 ? "" : "  ... " + format_count(left) + " more notes (--top 0)\n");
+}
+
 }  // namespace
 
 std::string phases_text(const PhasesReport& report) {
@@ -100,6 +118,9 @@ std::string phases_text(const PhasesReport& report) {
     }
     if (!table.named.empty()) {
         text += "Named by the program:\n" + intervals_text(report, table.named, step_end);
+    }
+    if (!report.result.notes.empty()) {
+        text += notes_text(report);
     }
     if (report.result.devices.size() > 1) {
         text += "Devices:\n" + devices_text(report.result.devices);

@@ -172,6 +172,8 @@ public:
         if (kind == format::MarkKind::kTracingStarted) {
             meter_.start_tracing(tick);
             totals_.start(tick);
+        } else if (kind == format::MarkKind::kNote) {
+            add_note(tick, event);
         }
         follower_.on_rare(event, at);
         if (kind == format::MarkKind::kTracingStopped) {
@@ -183,6 +185,8 @@ public:
     PhaseResult finish(const EventTotals& totals) {
         PhaseResult result;
         result.table = follower_.finish({event_, totals.last_tick});
+        result.notes = std::move(notes_);
+        result.note_count = note_count_;
         result.facts = facts_.take();
         result.devices = all_totals(totals_);
         result.health = health_.finish(reader_, totals);
@@ -229,6 +233,13 @@ private:
         totals.alloc_count += view.alloc_count;
         totals.free_count += view.free_count;
     }
+    void add_note(uint64_t tick, const RareEvent& event) {
+        if (note_count_++ < PhaseResult::kMaxNotes) {
+            notes_.push_back(
+                {tick, static_cast<uint32_t>(event.fields[2]), meter_.close(meter_.open(tick))});
+        }
+    }
+
     // More is damage.
     static constexpr uint64_t kMaxRestoredDepth = 1000;
 
@@ -253,6 +264,8 @@ private:
     PhaseFollower follower_;
     FactKeeper facts_;
     EventHealth health_;
+    std::vector<TraceNote> notes_;
+    uint64_t note_count_ = 0;
     uint64_t event_ = 0;
 };
 

@@ -89,4 +89,9 @@ def test_phases_that_were_open_before_cuda_and_the_trace_hold_their_blocks(
     assert phases["late"]["thread"] == phases["other"]["thread"] != phases["outer"]["thread"]
     steps = {step["name"]: step["allocated_bytes"] for step in told["steps"]}
     outer = run.said["sizes"]["outer"]
+    notes = [(note["text"], note["level_bytes"]) for note in told["notes"]]
+    early = [("before CUDA", 0)] if way == "under-run" else []
+    assert notes == [*early, ("half way", outer)]
+    assert told["note_count"] == len(notes)
+    assert "  half way\n" in lab.report("phases", trace)
     assert steps == {"second": outer, "third": run.said["sizes"]["other"] - outer}

@@ -33,6 +33,7 @@ def other_thread() -> None:
 
 
 is_open, first_is_made = threading.Event(), threading.Event()
+peakline.mark("before CUDA")
 peakline.step("first")
 with peakline.phase("ended before"):
     assert not torch.cuda.is_initialized()
@@ -49,6 +50,7 @@ with peakline.phase("outer"):
             tracing.__enter__()
         allocate(1, "other", "nested", "outer", "inner")
     allocate(2, "other", "nested", "outer")
+    peakline.mark("half way")
     peakline.step("third")
 allocate(4, "other", "nested")
 first_is_made.set()

@@ -74,6 +74,23 @@ TEST_CASE("scopes of torch bound phases and steps", "[report][phases]") {
           Lines{"0  0>75 peak 185 +235 -160", "1  75>75 peak 185 +235 -235"});
 }
 
+TEST_CASE("notes have the level of their moment, and there may be too many", "[report][phases]") {
+    const report::PhaseResult some = phases_of("note early\n" + other("x 1 10") + "note between\n" +
+                                               other("y 2 20") + "free x\nnote late\n");
+    std::vector<uint64_t> levels;
+    for (const report::TraceNote& note : some.notes) {
+        levels.push_back(note.levels.empty() ? 0 : note.levels.at(0).end_bytes);
+    }
+    CHECK(levels == std::vector<uint64_t>{0, 10, 20});
+    std::string many;
+    for (size_t i = 0; i < report::PhaseResult::kMaxNotes + 5; ++i) {
+        many += "note again\n";
+    }
+    const report::PhaseResult most = phases_of(many);
+    CHECK(most.notes.size() == report::PhaseResult::kMaxNotes);
+    CHECK(most.note_count == report::PhaseResult::kMaxNotes + 5);
+}
+
 TEST_CASE("without scopes the stacks decide", "[report][phases]") {
     const std::string step = forward("h 1 100") + backward("g 2 30") + "free h\n" +
                              optimizer("s 3 7") + other("x 4 1") + "free g\n free s\n free x\n";
