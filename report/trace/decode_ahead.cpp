@@ -1,21 +1,30 @@
 #include "decode_ahead.h"
 
 #include <csignal>
+#include <cstdlib>
 #include <exception>
 #include <system_error>
 
 #include <sched.h>
+#include <unistd.h>
 
 namespace peakline::report {
 namespace {
 
 constexpr size_t kChunksThatPay = 8;
+constexpr double kIdleThatPays = 0.5;  // cores
 
-// Those this process may use.
-int core_count() {
+// Of the cores that this process may use. Where others keep them busy, handing events over costs
+// more than it saves.
+bool has_core_to_spare() {
     cpu_set_t cores;
     CPU_ZERO(&cores);
-    return sched_getaffinity(0, sizeof cores, &cores) == 0 ? CPU_COUNT(&cores) : 1;
+    if (sched_getaffinity(0, sizeof cores, &cores) != 0 || CPU_COUNT(&cores) < 2) {
+        return false;
+    }
+    double load = 0;
+    const auto online = static_cast<double>(sysconf(_SC_NPROCESSORS_ONLN));
+    return getloadavg(&load, 1) != 1 || online - load >= kIdleThatPays;
 }
 
 void decode(BatchQueue& queue, EventStream& stream) {
@@ -38,8 +47,8 @@ void decode(BatchQueue& queue, EventStream& stream) {
 }  // namespace
 
 bool decodes_ahead(Decoding asked, size_t chunk_count) {
-    return asked == Decoding::kAhead ||
-           (asked == Decoding::kWhereItPays && chunk_count >= kChunksThatPay && core_count() > 1);
+    return asked == Decoding::kAhead || (asked == Decoding::kWhereItPays &&
+                                         chunk_count >= kChunksThatPay && has_core_to_spare());
 }
 
 std::unique_ptr<DecodingThread> DecodingThread::start(BatchQueue& queue, EventStream& stream) {

@@ -13,7 +13,7 @@
 namespace peakline::report {
 
 enum class Decoding {
-    kWhereItPays,  // ahead where there is a second core and a trace of some length
+    kWhereItPays,  // ahead where a core is idle and the trace has some length
     kHere,
     kAhead,
 };

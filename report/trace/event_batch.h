@@ -29,12 +29,13 @@ struct EventBatch {
     uint64_t first_ordinal = 0;  // of the first allocation in it
     double fraction_done = 0;    // of the trace, when the last whole chunk was decoded
     size_t count = 0;
-    std::vector<Event> events = std::vector<Event>(kCapacity);  // the first `count`
+    std::vector<Event> events;  // the first `count`; room for kCapacity once it is used
     std::vector<AllocationShape> shapes;
     std::vector<RareEvent> rare;
 
     void clear() {
         count = 0;
+        events.resize(kCapacity);
         shapes.clear();
         rare.clear();
     }
@@ -86,7 +87,9 @@ public:
     void cancel();
 
 private:
-    static constexpr size_t kBatches = 8;
+    // On a busy machine each thread runs for some milliseconds while the other waits for its turn:
+    // what is decoded meanwhile has room here. Mostly a few are used.
+    static constexpr size_t kBatches = 32;
 
     std::array<EventBatch, kBatches> batches_;
     std::mutex lock_;

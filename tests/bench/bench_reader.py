@@ -1,6 +1,6 @@
 """How fast a trace is read: the recorder alone writes one, the report engine makes its reports.
 
-On one core, and on all there are: then a second thread decodes.
+On one core, and on all there are: then a second thread decodes, where one of them is idle.
 """
 
 import argparse
