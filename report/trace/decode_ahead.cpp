@@ -11,8 +11,8 @@
 namespace peakline::report {
 namespace {
 
-constexpr size_t kChunksThatPay = 8;
-constexpr double kIdleThatPays = 0.5;  // cores
+constexpr size_t kChunksThatPay = 128;  // some ten million events; less takes no time
+constexpr double kIdleThatPays = 0.5;   // cores
 
 // Of the cores that this process may use. Where others keep them busy, handing events over costs
 // more than it saves.
