@@ -21,7 +21,7 @@ const char* source_name(StepSource source) {
 }
 
 void put_interval(JsonWriter& json, const PhasesReport& report, const PhaseInterval& interval) {
-    const LevelUse use = use_of(interval, report.chosen.device);
+    const LevelUse use = use_of(interval.uses, report.chosen.device);
     json.begin_object().field("name", interval.name).key("step");
     interval.step.has_value() ? json.value(*interval.step) : json.null();
     json.field("depth", interval.depth).key("parent");
@@ -66,9 +66,8 @@ void put_totals(JsonWriter& json, const PhasesReport& report) {
 void put_notes(JsonWriter& json, const PhasesReport& report) {
     json.field("note_count", report.result.note_count).key("notes").begin_array();
     for (const TraceNote& note : report.result.notes) {
-        const uint32_t slot = report.chosen.device;
         json.begin_object().field("seconds", report.reader.seconds(note.tick));
-        json.field("level_bytes", slot < note.levels.size() ? note.levels[slot].end_bytes : 0);
+        json.field("level_bytes", use_of(note.levels, report.chosen.device).end_bytes);
         json.field("text", report.reader.definitions().text(note.text)).end_object();
     }
     json.end_array();

@@ -69,7 +69,7 @@ std::string intervals_text(const PhasesReport& report,
         if (interval.step.value_or(0) >= step_end) {
             continue;
         }
-        const LevelUse use = use_of(interval, report.chosen.device);
+        const LevelUse use = use_of(interval.uses, report.chosen.device);
         columns.add(
             {step_text(interval.step),
              std::string(size_t{2} * interval.depth, ' ') + printable(interval.name),
@@ -91,10 +91,8 @@ std::string notes_text(const PhasesReport& report) {
         report.top == 0 ? notes.size() : std::min<size_t>(report.top, notes.size());
     TextColumns columns({kRight, kRight, kLeft}, {"Time", "Level", "Note"});
     for (size_t i = 0; i < shown; ++i) {
-        const uint32_t slot = report.chosen.device;
-        const LevelUses& levels = notes[i].levels;
         columns.add({format_seconds(report.reader.seconds(notes[i].tick)),
-                     format_bytes(slot < levels.size() ? levels[slot].end_bytes : 0),
+                     format_bytes(use_of(notes[i].levels, report.chosen.device).end_bytes),
                      printable(report.reader.definitions().text(notes[i].text))});
     }
     const uint64_t left = report.result.note_count - shown;

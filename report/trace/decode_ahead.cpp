@@ -31,11 +31,7 @@ void decode(BatchQueue& queue, EventStream& stream) {
     std::exception_ptr error;
     try {
         BatchFiller filler(queue);
-        EventDecoder<BatchFiller> decoder(filler, stream.position());
-        while (stream.next_chunk()) {
-            stream.finish_chunk(decoder.decode(stream.payload()));
-            filler.end_chunk(stream.fraction_done());
-        }
+        visit_here(stream, filler, [&filler](double done) { filler.end_chunk(done); });
     } catch (const FillingCancelled&) {
         // Whoever asked for it knows.
     } catch (...) {
@@ -58,8 +54,9 @@ std::unique_ptr<DecodingThread> DecodingThread::start(BatchQueue& queue, EventSt
     pthread_sigmask(SIG_SETMASK, &all, &before);  // a new thread inherits it
     std::unique_ptr<DecodingThread> started;
     try {
-        std::thread thread([&queue, &stream] { decode(queue, stream); });
-        started.reset(new DecodingThread(queue, std::move(thread)));
+        // The object before the thread: one that nobody joins would end the process.
+        started.reset(
+            new DecodingThread(queue, std::thread([&queue, &stream] { decode(queue, stream); })));
     } catch (const std::system_error&) {
         // The caller does without.
     }

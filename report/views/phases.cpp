@@ -15,15 +15,15 @@ bool lies_in_its_like(const std::vector<PhaseInterval>& intervals, const PhaseIn
 
 }  // namespace
 
-LevelUse use_of(const PhaseInterval& interval, uint32_t slot) {
-    return slot < interval.uses.size() ? interval.uses[slot] : LevelUse();
+LevelUse use_of(const LevelUses& uses, uint32_t slot) {
+    return slot < uses.size() ? uses[slot] : LevelUse();
 }
 
 std::vector<PhaseTotal> total_phases(const std::vector<PhaseInterval>& intervals, uint32_t slot) {
     std::vector<PhaseTotal> totals;
     std::map<std::string, size_t> place_of;
     for (const PhaseInterval& interval : intervals) {
-        const LevelUse use = use_of(interval, slot);
+        const LevelUse use = use_of(interval.uses, slot);
         const auto [at, is_new] = place_of.try_emplace(interval.name, totals.size());
         if (is_new) {
             totals.emplace_back().name = interval.name;
