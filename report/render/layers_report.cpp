@@ -1,9 +1,8 @@
 // `layers`: what every module holds, and the peaks while it runs.
-#include <algorithm>
-
 #include "calls_report.h"
 #include "format_bytes.h"
 #include "path_display.h"
+#include "shown_count.h"
 #include "table_report.h"
 #include "text_columns.h"
 
@@ -39,7 +38,7 @@ void put_layer(JsonWriter& json, const CallsReport& report, const LayerRow& row)
 std::string layers_text(const CallsReport& report) {
     using enum Align;
     const std::vector<LayerRow> rows = build_layers(report.result, report.rules);
-    const size_t shown = report.top == 0 ? rows.size() : std::min<size_t>(report.top, rows.size());
+    const uint64_t shown = shown_count(report.top, rows.size());
     TextColumns columns(
         {kRight, kRight, kRight, kRight, kRight, kRight, kRight, kLeft},
         {"Held", "At the end", "Peak while", "Reserved", "Frag.", "Allocs", "Frees", "Layer"});
@@ -72,7 +71,7 @@ std::string layers_text(const CallsReport& report) {
 
 std::string layers_json(const CallsReport& report) {
     const std::vector<LayerRow> rows = build_layers(report.result, report.rules);
-    const size_t shown = report.top == 0 ? rows.size() : std::min<size_t>(report.top, rows.size());
+    const uint64_t shown = shown_count(report.top, rows.size());
     JsonWriter json;
     put_calls_head(json, report);
     json.field("row_count", static_cast<uint64_t>(rows.size())).key("layers").begin_array();

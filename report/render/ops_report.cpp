@@ -4,6 +4,7 @@
 #include "calls_report.h"
 #include "format_bytes.h"
 #include "path_display.h"
+#include "shown_count.h"
 #include "table_report.h"
 #include "text_columns.h"
 
@@ -47,7 +48,7 @@ std::vector<size_t> largest(const std::vector<OperatorPoint>& points, uint64_t t
             order.push_back(i);
         }
     }
-    const size_t shown = top == 0 ? order.size() : std::min<size_t>(top, order.size());
+    const uint64_t shown = shown_count(top, order.size());
     std::partial_sort(order.begin(),
                       order.begin() + static_cast<ptrdiff_t>(shown),
                       order.end(),
@@ -88,7 +89,7 @@ std::string ops_json(const CallsReport& report) {
     const OperatorSeries series =
         build_operator_series(report.result, report.rules, report.phases.table);
     const size_t count = series.points.size();
-    const size_t shown = report.top == 0 ? count : std::min<size_t>(report.top, count);
+    const uint64_t shown = shown_count(report.top, count);
     JsonWriter json;
     put_calls_head(json, report);
     json.field("row_count", static_cast<uint64_t>(count)).key("ops").begin_array();

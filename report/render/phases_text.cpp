@@ -1,9 +1,8 @@
 // `phases` for people.
-#include <algorithm>
-
 #include "format_bytes.h"
 #include "path_display.h"
 #include "phases_report.h"
+#include "shown_count.h"
 #include "table_report.h"
 #include "text_columns.h"
 
@@ -87,8 +86,7 @@ std::string intervals_text(const PhasesReport& report,
 std::string notes_text(const PhasesReport& report) {
     using enum Align;
     const std::vector<TraceNote>& notes = report.result.notes;
-    const size_t shown =
-        report.top == 0 ? notes.size() : std::min<size_t>(report.top, notes.size());
+    const uint64_t shown = shown_count(report.top, notes.size());
     TextColumns columns({kRight, kRight, kLeft}, {"Time", "Level", "Note"});
     for (size_t i = 0; i < shown; ++i) {
         columns.add({format_seconds(report.reader.seconds(notes[i].tick)),
@@ -105,7 +103,7 @@ std::string notes_text(const PhasesReport& report) {
 std::string phases_text(const PhasesReport& report) {
     const PhaseTable& table = report.result.table;
     const uint64_t step_count = table.steps.size();
-    const uint64_t shown = report.top == 0 ? step_count : std::min(report.top, step_count);
+    const uint64_t shown = shown_count(report.top, step_count);
     const uint64_t step_end = shown == step_count ? UINT64_MAX : shown;
     std::string text = simulated_text(report.reader);
     text += "Max mem: " + format_bytes(report.chosen.peak_bytes) + "\n" + steps_line(table);

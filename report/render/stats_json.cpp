@@ -1,9 +1,8 @@
 // `stats` for programs; JSON.md describes every field.
-#include <algorithm>
-
 #include "coverage.h"
 #include "json_writer.h"
 #include "run_facts.h"
+#include "shown_count.h"
 #include "stats_report.h"
 #include "table_report.h"
 
@@ -38,7 +37,7 @@ void put_histogram(JsonWriter& json, const SizeHistogram& sizes) {
 void put_rows(JsonWriter& json,
               const StatsReport& report,
               const std::vector<const AllocatorRow*>& rows) {
-    const size_t shown = report.top == 0 ? rows.size() : std::min<size_t>(report.top, rows.size());
+    const uint64_t shown = shown_count(report.top, rows.size());
     json.begin_array();
     for (size_t i = 0; i < shown; ++i) {
         json.begin_object().field("key", label_text(report.paths, rows[i]->label));

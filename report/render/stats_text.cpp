@@ -4,6 +4,7 @@
 
 #include "coverage.h"
 #include "format_bytes.h"
+#include "shown_count.h"
 #include "stats_report.h"
 #include "table_report.h"
 
@@ -80,7 +81,7 @@ std::string rows_text(const StatsReport& report,
                       const char* title,
                       const std::vector<const AllocatorRow*>& rows) {
     std::string text = title;
-    const size_t shown = report.top == 0 ? rows.size() : std::min<size_t>(report.top, rows.size());
+    const uint64_t shown = shown_count(report.top, rows.size());
     for (size_t i = 0; i < shown; ++i) {
         text += "  " + format_bytes(rows[i]->bytes) + "  " + format_count(rows[i]->count) + "  " +
                 printable(label_text(report.paths, rows[i]->label)) + "\n";

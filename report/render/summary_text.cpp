@@ -5,6 +5,7 @@
 #include "coverage.h"
 #include "format_bytes.h"
 #include "run_facts.h"
+#include "shown_count.h"
 #include "summary_report.h"
 #include "value_reads.h"
 
@@ -73,7 +74,7 @@ std::string device_line(const TableReport& report, const DeviceTotals& device) {
 
 std::string top_rows_text(const TableReport& report) {
     const auto& rows = report.table.rows;
-    const size_t shown = report.top == 0 ? rows.size() : std::min<size_t>(report.top, rows.size());
+    const uint64_t shown = shown_count(report.top, rows.size());
     if (shown == 0) {
         return {};
     }

@@ -1,9 +1,8 @@
 // The table as JSON; JSON.md describes every field.
-#include <algorithm>
-
 #include "coverage.h"
 #include "json_writer.h"
 #include "run_facts.h"
+#include "shown_count.h"
 #include "table_report.h"
 #include "value_reads.h"
 
@@ -84,7 +83,7 @@ std::string table_json(const TableReport& report) {
     json.field("row_count", static_cast<uint64_t>(report.table.rows.size()));
     json.key("rows").begin_array();
     const auto& rows = report.table.rows;
-    const size_t shown = report.top == 0 ? rows.size() : std::min<size_t>(report.top, rows.size());
+    const uint64_t shown = shown_count(report.top, rows.size());
     for (size_t i = 0; i < shown; ++i) {
         put_row(json, report, rows[i]);
     }

@@ -1,9 +1,9 @@
 // The terminal table. Its form is fixed: header, column line, two spaces between fields.
-#include <algorithm>
 #include <cstdio>
 
 #include "coverage.h"
 #include "format_bytes.h"
+#include "shown_count.h"
 #include "table_report.h"
 #include "value_reads.h"
 
@@ -123,7 +123,7 @@ std::string table_text(const TableReport& report) {
     text += moment_line(report);
     text += "Mem, Cumulative Mem, Median, Count, Location\n";
     const auto& rows = report.table.rows;
-    const size_t shown = report.top == 0 ? rows.size() : std::min<size_t>(report.top, rows.size());
+    const uint64_t shown = shown_count(report.top, rows.size());
     for (size_t i = 0; i < shown; ++i) {
         text += row_text(report, rows[i]);
     }

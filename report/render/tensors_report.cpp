@@ -5,6 +5,7 @@
 
 #include "format_bytes.h"
 #include "json_writer.h"
+#include "shown_count.h"
 #include "table_report.h"
 #include "text_columns.h"
 
@@ -53,7 +54,7 @@ void put_row(JsonWriter& json, const TensorsReport& report, const TensorRow& row
 std::string tensors_text(const TensorsReport& report) {
     using enum Align;
     const auto& rows = report.list.rows;
-    const size_t shown = report.top == 0 ? rows.size() : std::min<size_t>(report.top, rows.size());
+    const uint64_t shown = shown_count(report.top, rows.size());
     TextColumns columns({kRight, kLeft, kLeft, kLeft, kLeft},
                         {"Mem", "What", "Module", "Made at", "Freed by"});
     for (size_t i = 0; i < shown; ++i) {
@@ -80,7 +81,7 @@ std::string tensors_text(const TensorsReport& report) {
 
 std::string tensors_json(const TensorsReport& report) {
     const auto& rows = report.list.rows;
-    const size_t shown = report.top == 0 ? rows.size() : std::min<size_t>(report.top, rows.size());
+    const uint64_t shown = shown_count(report.top, rows.size());
     JsonWriter json;
     json.begin_object().field("schema_version", 1).field("file", report.reader.name());
     json.key("device");
