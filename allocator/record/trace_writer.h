@@ -3,6 +3,7 @@
 // false, error() tells the errno, and every later call does nothing.
 #pragma once
 
+#include <algorithm>
 #include <cstddef>
 #include <cstdint>
 
@@ -113,6 +114,12 @@ private:
     unsigned char* next_chunk_slow(format::ChunkType type, uint64_t* index);
     void release_oldest_slow();
     bool recycles() const { return keep_.kind != Keep::Kind::kAll; }
+    // Eight segments, so that giving up the oldest one leaves seven eighths of what was asked for.
+    uint64_t least_segment_chunks() const {
+        return std::max<uint64_t>(keep_.bytes / format::kChunkBytes / 8, 1);
+    }
+    // What an inline allocation, a class and a block of a checkpoint have in common.
+    static unsigned char* put_shape(unsigned char* out, const AllocEvent& event);
     void put_checkpoint_part();
     [[gnu::noinline]] void put_extended_free(const FreeEvent& event, uint64_t tick);
     bool put_summary_record(format::SummaryType type, const unsigned char* body, size_t length);

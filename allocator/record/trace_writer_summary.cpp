@@ -1,0 +1,115 @@
+// SUMMARY records: totals of whole files, checkpoints of bounded ones.
+#include <algorithm>
+
+#include "trace_writer.h"
+
+namespace peakline::record {
+
+using format::ChunkType;
+using format::DefType;
+
+bool TraceWriter::put_summary(format::SummaryType type,
+                              const uint64_t* values,
+                              size_t value_count) {
+    unsigned char body[kMaxSummaryValues * format::kMaxVarintBytes];
+    unsigned char* body_end = body;
+    for (size_t i = 0; i < value_count && i < kMaxSummaryValues; ++i) {
+        body_end = format::put_uv(body_end, values[i]);
+    }
+    return put_summary_record(type, body, static_cast<size_t>(body_end - body));
+}
+
+void TraceWriter::put_totals() {
+    if (target_ == nullptr || recycles()) {
+        return;
+    }
+    // Events that follow begin a chunk of their own.
+    seal_chunk(events_);
+    classes_.add_to(totals_);
+    puts_totals_ = true;
+    totals_.write_to(
+        *this, {event_count_, ordinal_count_, emitted_[static_cast<size_t>(DefType::kClass)]});
+    puts_totals_ = false;
+}
+
+bool TraceWriter::put_summary_record(format::SummaryType type,
+                                     const unsigned char* body,
+                                     size_t length) {
+    const uint64_t chunk_before = summary_.index;
+    const bool had_chunk = summary_.base != nullptr;
+    if (target_ == nullptr ||
+        !has_room(summary_, ChunkType::kSummary, 2 * format::kMaxVarintBytes + length)) {
+        return false;
+    }
+    if (in_checkpoint_ && (!had_chunk || summary_.index != chunk_before)) {
+        put_checkpoint_part();
+    }
+    unsigned char* out = format::put_uv(summary_.at, static_cast<uint64_t>(type));
+    out = format::put_uv(out, length);
+    std::memcpy(out, body, length);
+    commit(summary_, out + length);
+    return true;
+}
+
+void TraceWriter::put_checkpoint_part() {
+    in_checkpoint_ = false;
+    const uint64_t part[] = {checkpoint_generation_,
+                             checkpoint_parts_++,
+                             event_count_,
+                             checkpoint_.next_ordinal,
+                             checkpoint_.tick,
+                             checkpoint_.is_tracing ? uint64_t{1} : 0};
+    put_summary(format::SummaryType::kCheckpoint, part, 6);
+    in_checkpoint_ = true;
+}
+
+void TraceWriter::begin_checkpoint(const CheckpointState& state) {
+    if (target_ == nullptr || !recycles()) {
+        return;
+    }
+    // What it names must be defined, and its events begin in a chunk of their own.
+    define_new_slow();
+    if (target_ == nullptr) {
+        return;
+    }
+    seal_chunk(events_);
+    checkpoint_at_ = never_due();
+    ring_.begin_segment();
+    checkpoint_ = state;
+    ordinal_count_ = state.next_ordinal;
+    last_tick_ = std::max(last_tick_, state.tick);
+    ++checkpoint_generation_;
+    checkpoint_parts_ = 0;
+    baseline_address_ = 0;
+    in_checkpoint_ = true;
+}
+
+void TraceWriter::put_baseline_block(const AllocEvent& event, uint64_t back, uint32_t flags) {
+    unsigned char body[8 * format::kMaxVarintBytes];
+    unsigned char* out = format::put_uv(body, back);
+    out = put_shape(out, event);
+    out = format::put_address(out, event.address, baseline_address_);
+    baseline_address_ = event.address;
+    out = format::put_uv(out, flags);
+    put_summary_record(format::SummaryType::kBaselineBlock, body, static_cast<size_t>(out - body));
+}
+
+void TraceWriter::end_checkpoint() {
+    if (!in_checkpoint_ || target_ == nullptr) {
+        return;
+    }
+    put_summary(format::SummaryType::kCheckpointEnd, &checkpoint_generation_, 1);
+    in_checkpoint_ = false;
+    if (target_ == nullptr) {
+        return;
+    }
+    seal_chunk(summary_);
+    // Writing checkpoints may not cost more than a quarter of writing events.
+    segment_chunks_ = std::max(least_segment_chunks(), 4 * checkpoint_parts_);
+    events_chunks_ = 0;
+    while (keep_.kind == Keep::Kind::kPeak && ring_.segment_count() > 1) {
+        release_oldest_slow();
+    }
+}
+
+}  // namespace peakline::record
