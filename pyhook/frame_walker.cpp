@@ -45,81 +45,122 @@ bool is_shim(const void* frame) {
     return false;
 }
 
-// Not inlined: it would take registers from the loop around it.
-[[gnu::noinline]] bool is_watched(uint64_t code) {
-    const WatchedMethods& watched = g_watched_methods;
-    if (watched.codes[watched_place(code)].load(std::memory_order_relaxed) == code) {
-        return true;
-    }
-    for (size_t i = 0; i < kMaxWatchedMethods; ++i) {
-        const uint64_t other = watched.others[i].load(std::memory_order_relaxed);
-        if (other == 0 || other == code) {
-            return other != 0;
+[[gnu::noinline, gnu::cold]] bool is_watched_slow(uint64_t code) {
+    for (const std::atomic<uint64_t>& other : g_watched_methods.others) {
+        const uint64_t watched = other.load(std::memory_order_relaxed);
+        if (watched == 0 || watched == code) {
+            return watched != 0;
         }
     }
     return false;
 }
 
-// Follows the frames of this thread and gives each entry to `sink`, at most `capacity` frames.
-// Returns whether there were more.
-template <const PythonLayout& kLayout, class Sink>
-inline bool follow(ThreadStateGetter getter, size_t capacity, Sink& sink) {
-    const void* thread = getter();
-    if (thread == nullptr) {
+// Whether the frames of `code` tell their first local variable; `places`: those of the methods.
+[[gnu::always_inline]] inline bool is_watched(uint64_t code, uint64_t places) {
+    if (__builtin_expect((places >> watched_place(code) & 1U) == 0, 1)) {
         return false;
     }
-    const uint64_t places = g_watched_methods.places.load(std::memory_order_relaxed);
-    for (const void* frame = top_frame<kLayout>(thread); frame != nullptr;
-         frame = read_at<const void*>(frame, kLayout.frame_previous)) {
-        if (is_shim<kLayout>(frame)) {
-            continue;
-        }
-        if (sink.count >= capacity) {
-            return true;
-        }
-        const RawFrame raw = read_frame<kLayout>(frame);
-        sink.put(raw);
-        const bool may_be_watched = (places >> watched_place(raw.code) & 1U) != 0;
-        if (__builtin_expect(may_be_watched, false) && is_watched(raw.code)) {
-            sink.put({kInstanceMark, read_first_local<kLayout>(frame)});
-        }
-    }
-    return false;
+    const auto& placed = g_watched_methods.codes[watched_place(code)];
+    return placed.load(std::memory_order_relaxed) == code || is_watched_slow(code);
 }
 
-struct Writer {
-    RawFrame* out = nullptr;
-    size_t count = 0;
-    [[gnu::always_inline]] void put(const RawFrame& raw) { out[count++] = raw; }
-};
+template <const PythonLayout& kLayout>
+[[gnu::always_inline]] inline const void* skip_shims(const void* frame) {
+    while (frame != nullptr && is_shim<kLayout>(frame)) {
+        frame = read_at<const void*>(frame, kLayout.frame_previous);
+    }
+    return frame;
+}
+
+template <const PythonLayout& kLayout>
+[[gnu::always_inline]] inline const void* caller_of(const void* frame) {
+    return skip_shims<kLayout>(read_at<const void*>(frame, kLayout.frame_previous));
+}
+
+// The innermost frame of this thread, nullptr without one.
+template <const PythonLayout& kLayout>
+[[gnu::always_inline]] inline const void* innermost_frame(ThreadStateGetter getter) {
+    const void* thread = getter();
+    return thread == nullptr ? nullptr : skip_shims<kLayout>(top_frame<kLayout>(thread));
+}
 
 template <const PythonLayout& kLayout>
 size_t walk(ThreadStateGetter getter, RawFrame* out, size_t capacity, bool* truncated) {
-    Writer writer{out};
-    *truncated = follow<kLayout>(getter, capacity, writer);
-    return writer.count;
+    const uint64_t places = g_watched_methods.places.load(std::memory_order_relaxed);
+    const void* frame = innermost_frame<kLayout>(getter);
+    RawFrame* at = out;
+    for (size_t i = 0; i < capacity && frame != nullptr; ++i) {
+        const RawFrame raw = read_frame<kLayout>(frame);
+        *at++ = raw;
+        if (is_watched(raw.code, places)) {
+            *at++ = {kInstanceMark, read_first_local<kLayout>(frame)};
+        }
+        frame = caller_of<kLayout>(frame);
+    }
+    *truncated = frame != nullptr;
+    return static_cast<size_t>(at - out);
 }
 
-static_assert(2 * (kMaxFrames + kWalkSlack) <= record::kHashKeyCount);
+// Keys for both words of every frame of 3.10, and one for each instance.
+static_assert(3 * kMaxFrames <= record::kHashKeyCount);
 
-// Always inlined, on the unlikely path too: a call there would keep the sum in memory everywhere.
-struct Hasher {
-    Uint128 sum = 0;
-    size_t count = 0;
-    [[gnu::always_inline]] void put(const RawFrame& raw) {
-        const uint64_t* keys = &record::kHashKeys.keys[2 * count++];
-        sum += static_cast<Uint128>(raw.code + keys[0]) * (raw.position + keys[1]);
+// The sum of Note [Hash of a stack] while it is made; all in registers.
+template <const PythonLayout& kLayout>
+class Hasher {
+public:
+    explicit Hasher(uint64_t places) : places_(places) {}
+
+    // The next frame's word, with its key.
+    [[gnu::always_inline]] uint64_t word_of(const void* frame) {
+        const RawFrame raw = read_frame<kLayout>(frame);
+        if (is_watched(raw.code, places_)) {
+            const uint64_t* key = keys_ + 2 * kMaxFrames;
+            sum_ += static_cast<Uint128>(read_first_local<kLayout>(frame)) * *key;
+        }
+        return raw.position + *keys_++;
     }
+    // For the place behind the last frame.
+    [[gnu::always_inline]] uint64_t no_word() const { return *keys_; }
+    [[gnu::always_inline]] void add_pair(uint64_t first, uint64_t second) {
+        sum_ += static_cast<Uint128>(first) * second;
+    }
+    [[gnu::always_inline]] void add_code(const void* frame, uint64_t word) {
+        const uint64_t* key = keys_ - 1 + kMaxFrames;
+        add_pair(word, read_frame<kLayout>(frame).code + *key);
+    }
+
+    size_t frame_count() const { return static_cast<size_t>(keys_ - record::kHashKeys.keys); }
+    Uint128 sum() const { return sum_; }
+
+private:
+    Uint128 sum_ = 0;
+    uint64_t places_;
+    const uint64_t* keys_ = record::kHashKeys.keys;
 };
 
 template <const PythonLayout& kLayout>
-HashedWalk hash_walk(ThreadStateGetter getter, size_t capacity) {
-    Hasher hasher;
-    const bool truncated = follow<kLayout>(getter, capacity, hasher);
-    return {static_cast<uint64_t>(hasher.sum),
-            static_cast<uint64_t>(hasher.sum >> 64),
-            static_cast<uint32_t>(hasher.count),
-            truncated};
+HashedWalk hash_walk(ThreadStateGetter getter) {
+    Hasher<kLayout> hasher(g_watched_methods.places.load(std::memory_order_relaxed));
+    const void* frame = innermost_frame<kLayout>(getter);
+    while (frame != nullptr && hasher.frame_count() < kMaxFrames) {
+        const uint64_t first = hasher.word_of(frame);
+        if constexpr (kLayout.position_is_index) {
+            hasher.add_code(frame, first);
+            frame = caller_of<kLayout>(frame);
+            continue;
+        }
+        frame = caller_of<kLayout>(frame);
+        if (frame == nullptr) {
+            hasher.add_pair(first, hasher.no_word());
+            break;
+        }
+        hasher.add_pair(first, hasher.word_of(frame));
+        frame = caller_of<kLayout>(frame);
+    }
+    return {static_cast<uint64_t>(hasher.sum()),
+            static_cast<uint64_t>(hasher.sum() >> 64U),
+            static_cast<uint32_t>(hasher.frame_count()),
+            frame != nullptr};
 }
 
 template <const PythonLayout& kLayout>

@@ -27,8 +27,9 @@ static_assert(sizeof(RawFrame) == 16);
 inline constexpr uint64_t kInstanceMark = 1;
 // The outermost frames of deeper stacks are cut off.
 inline constexpr size_t kMaxFrames = 1024;
-// Entries that may stand beyond the capacity given to a walk.
-inline constexpr size_t kWalkSlack = 1;
+// Each may have an instance mark.
+inline constexpr size_t kEntriesPerFrame = 2;
+static_assert(kMaxFrames % 2 == 0);  // they are hashed in pairs
 
 // The methods whose first local variable is part of a stack.
 inline constexpr size_t kMaxWatchedMethods = 8;
@@ -58,23 +59,27 @@ inline unsigned watched_place(uint64_t code) {
 // getters return whoever holds the GIL (3.10, 3.11) or nothing when this thread released it
 // (3.12+), and a thread of C++ gets a new state at each PyGILState_Ensure, so none may be kept.
 using ThreadStateGetter = void* (*)();
-// `out` has room for `capacity` and kWalkSlack more entries.
+// The entries of at most `capacity` frames; `out` has room for kEntriesPerFrame of each.
 using Walker = size_t (*)(ThreadStateGetter getter,
                           RawFrame* out,
                           size_t capacity,
                           bool* truncated);
 
-// The same walk without writing anything down: what a stack met before needs.
+// The same walk over at most kMaxFrames frames, without writing anything down: what a stack met
+// before needs.
 // Note [Hash of a stack]
-// That of hash_keys.h over the pairs of code and position. The products do not depend on each
-// other, so they cost nothing beside following the frames, and no frame goes through memory.
+// That of hash_keys.h over the positions. An address within a code object says which one it is, so
+// the code is not hashed; only in 3.10, where positions are indices, the pairs are of code and
+// position. Objects of instance marks are added with a key of their frame's place: which frames
+// have one follows from their code. The products do not depend on each other, so they cost nothing
+// beside following the frames, and no frame goes through memory.
 struct HashedWalk {
     uint64_t low;
     uint64_t high;
-    uint32_t entry_count;  // frames and instance marks; 0: no Python frames
+    uint32_t frame_count;  // 0: no Python frames
     bool truncated;
 };
-using HashWalker = HashedWalk (*)(ThreadStateGetter getter, size_t capacity);
+using HashWalker = HashedWalk (*)(ThreadStateGetter getter);
 
 struct Walkers {
     Walker frames;

@@ -99,7 +99,7 @@ bool has_visible_frame(const ThreadScratch& scratch, size_t count) {
 // The sum's low bits are poor, and the cache looks at them: one more multiplication spreads it. It
 // loses nothing: with `high` known, `low` can be computed back.
 StackKey stack_key(const HashedWalk& walk, uint64_t epoch) {
-    const uint64_t high = walk.high ^ (epoch << 32U) ^ walk.entry_count;
+    const uint64_t high = walk.high ^ (epoch << 32U) ^ walk.frame_count;
     uint64_t low = (walk.low ^ (high << 32U | high >> 32U)) * 0x9E3779B97F4A7C15ULL;
     low ^= low >> 32U;
     return {low, high};
@@ -107,8 +107,8 @@ StackKey stack_key(const HashedWalk& walk, uint64_t epoch) {
 
 uint32_t capture(record::StackTable& table, ThreadScratch& scratch, uint32_t* flags) {
     const uint64_t epoch = g_code_table.epoch();
-    const HashedWalk walk = hash_frames(kMaxFrames);
-    if (walk.entry_count == 0) {
+    const HashedWalk walk = hash_frames();
+    if (walk.frame_count == 0) {
         return 0;
     }
     *flags |= walk.truncated ? format::kStackTruncated : 0U;

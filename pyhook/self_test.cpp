@@ -148,7 +148,7 @@ bool same_frame(const Run& run, const RawFrame& ours, Object* theirs, size_t dep
 
 bool same_stack(const Run& run) {
     const PythonApi& api = *run.api;
-    RawFrame ours[kMaxComparedFrames + kWalkSlack];
+    RawFrame ours[kEntriesPerFrame * kMaxComparedFrames];
     bool truncated = false;
     const size_t count =
         walkers_for(*run.reader->layout)

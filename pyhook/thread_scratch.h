@@ -28,7 +28,7 @@ struct ThreadScratch {
     ThreadScratch* next_block;  // all blocks ever mapped; set once, before it is published
     std::atomic<ThreadScratch*> next_free;
     record::FollowCache<StackKey, 4096> stacks;  // before the table of all threads is asked
-    RawFrame frames[kMaxFrames + kWalkSlack];
+    RawFrame frames[kEntriesPerFrame * kMaxFrames];
     char text[kMaxTextBytes];
 };
 

@@ -58,12 +58,12 @@ inline size_t walk_frames(RawFrame* out, size_t capacity, bool* truncated) {
 }
 
 // The hash of what walk_frames would write.
-inline HashedWalk hash_frames(size_t capacity) {
+inline HashedWalk hash_frames() {
     if (!may_walk()) {
         return {};
     }
     const HashWalker walker = g_walk_gate.hash_walker.load(std::memory_order_relaxed);
-    return walker(g_walk_gate.getter.load(std::memory_order_relaxed), capacity);
+    return walker(g_walk_gate.getter.load(std::memory_order_relaxed));
 }
 
 }  // namespace peakline::pyhook

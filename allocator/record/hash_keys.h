@@ -8,7 +8,7 @@
 
 namespace peakline::record {
 
-inline constexpr size_t kHashKeyCount = 2080;
+inline constexpr size_t kHashKeyCount = 3072;
 
 struct HashKeys {
     uint64_t keys[kHashKeyCount];
