@@ -120,7 +120,7 @@ uint64_t sequence_hook() {
         ThreadState* state = capture::thread_state(recorder.table());
         uint32_t flags = 0;
         if (state != nullptr) {
-            uint32_t node = capture::capture_python(recorder.table(), &flags);
+            uint32_t node = capture::capture_python(recorder.table(), *state, &flags);
             if (node == 0) {
                 // Double backward: the node is made while another runs, and inherits its line.
                 node = capture::owning_node(*state, false).forward_node;

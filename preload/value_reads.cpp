@@ -145,7 +145,7 @@ void on_value_read(PeaklineValueRead* read) {
         return;
     }
     uint32_t flags = 0;
-    const uint32_t python_node = capture::capture_python(recorder.table(), &flags);
+    const uint32_t python_node = capture::capture_python(recorder.table(), *state, &flags);
     Assumption rule;
     if (assumptions().find(recorder.table(), python_node, read->operators, &rule)) {
         answer(rule, read);

@@ -105,8 +105,12 @@ StackKey stack_key(const HashedWalk& walk, uint64_t epoch) {
     return {low, high};
 }
 
-uint32_t capture(record::StackTable& table, ThreadScratch& scratch, uint32_t* flags) {
+uint32_t capture(record::StackTable& table,
+                 ThreadScratch& scratch,
+                 uint32_t* flags,
+                 uint32_t* number) {
     const uint64_t epoch = g_code_table.epoch();
+    scratch.stacks.prefetch(*number);
     const HashedWalk walk = hash_frames();
     if (walk.frame_count == 0) {
         return 0;
@@ -114,13 +118,13 @@ uint32_t capture(record::StackTable& table, ThreadScratch& scratch, uint32_t* fl
     *flags |= walk.truncated ? format::kStackTruncated : 0U;
     const StackKey key = stack_key(walk, epoch);
     const auto low_bits = [](const StackKey& one) { return static_cast<uint32_t>(one.low); };
-    uint32_t known = scratch.stacks.find(key, low_bits);
+    uint32_t known = scratch.stacks.find(key, low_bits, number);
     if (__builtin_expect(known != 0, 1)) {
         return known;
     }
     known = g_stacks->find(key.low, key.high);
     if (known != 0) {
-        scratch.stacks.insert(key, low_bits, known);
+        scratch.stacks.insert(key, low_bits, known, number);
         return known;
     }
     // The frames cannot have changed since: this thread runs them, and it is here.
@@ -144,7 +148,7 @@ bool init_python_stacks() {
            g_instances.init() && init_thread_scratch();
 }
 
-uint32_t capture_python_stack(record::StackTable& table, uint32_t* flags) {
+uint32_t capture_python_stack(record::StackTable& table, uint32_t* flags, uint32_t* number) {
     if (!may_walk()) {
         return 0;
     }
@@ -158,7 +162,7 @@ uint32_t capture_python_stack(record::StackTable& table, uint32_t* flags) {
         *flags |= format::kStackUnrecorded;
         return 0;
     }
-    return capture(table, *scratch, flags);
+    return capture(table, *scratch, flags, number);
 }
 
 void watch_methods(const uint64_t* codes, size_t count) {

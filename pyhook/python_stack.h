@@ -13,13 +13,14 @@ bool init_python_stacks();
 // The leaf node in `table` of this thread's Python frames; 0: no Python frames here, or Python is
 // off. Sets bits of format::ContextFlags in `*flags`: kStackTruncated when the stack is deeper
 // than kMaxFrames (the root side is cut), kStackUnrecorded when there is a stack but no room.
-// Any thread, with or without the GIL. Always the same table, until forget_python_stacks().
+// `*number`: of the entry of the thread's cache that is looked at first, 0: none; afterwards of
+// this stack's. Any thread, with or without the GIL. Always the same table, until forget_python_stacks().
 //
 // Note [Capture inside the interpreter]
 // This may run while CPython is inside malloc, the garbage collector, a deallocator or a lock of
 // its own: it takes no Python lock, calls no Python function that could, changes no object and
 // allocates nothing; its own locks are leaves. See Note [Walking without the GIL].
-uint32_t capture_python_stack(record::StackTable& table, uint32_t* flags);
+uint32_t capture_python_stack(record::StackTable& table, uint32_t* flags, uint32_t* number);
 
 // Stacks tell the first local variable of these code objects from now on, and of no others; at most
 // kMaxWatchedMethods count. The caller keeps the code alive and knows that the variable is never

@@ -27,7 +27,7 @@ struct ThreadScratch {
     std::atomic<uint32_t> is_capturing;
     ThreadScratch* next_block;  // all blocks ever mapped; set once, before it is published
     std::atomic<ThreadScratch*> next_free;
-    record::FollowCache<StackKey, 4096> stacks;  // before the table of all threads is asked
+    record::NumberedCache<StackKey, 16384> stacks;  // before the table of all threads is asked
     RawFrame frames[kEntriesPerFrame * kMaxFrames];
     char text[kMaxTextBytes];
 };

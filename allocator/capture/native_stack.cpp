@@ -113,8 +113,13 @@ private:
 
 class Capture {
 public:
-    Capture(const Registers& start, record::StackTable& table, NativeThread& thread, void** frames)
-        : start_(start), table_(table), thread_(thread), frames_(frames) {}
+    // NOLINTNEXTLINE(readability-function-size): what every part of it needs.
+    Capture(const Registers& start,
+            record::StackTable& table,
+            NativeThread& thread,
+            void** frames,
+            uint32_t* number)
+        : start_(start), table_(table), thread_(thread), frames_(frames), number_(number) {}
 
     uint32_t node(uint32_t* flags) {
         if (libraries_added() != thread_.libraries_added) {
@@ -149,8 +154,9 @@ private:
         if (!may_walk_by_rules() || !thread_.has_memo) {
             return 0;
         }
-        uint32_t node = thread_.memo.guess(start_, epoch_);
+        uint32_t node = thread_.memo.guess(start_, epoch_, *number_);
         if (node == 0) {
+            *number_ = 0;
             node = search_memo();
         }
         thread_.counts.memo_hits += node != 0 ? 1 : 0;
@@ -159,7 +165,7 @@ private:
 
     uint32_t search_memo() {
         near_hash_ = StackMemo::hash(start_, 0);
-        if (const uint32_t node = thread_.memo.find(start_, near_hash_, epoch_); node != 0) {
+        if (const uint32_t node = thread_.memo.find(start_, near_hash_, epoch_, number_); node != 0) {
             return node;
         }
         Registers at = start_;
@@ -169,7 +175,7 @@ private:
             }
         }
         far_hash_ = StackMemo::hash(start_, at.return_address);
-        return thread_.memo.find(start_, far_hash_, epoch_);
+        return thread_.memo.find(start_, far_hash_, epoch_, number_);
     }
 
     Frames walk() {
@@ -208,8 +214,9 @@ private:
     void keep_in_memo(uint32_t node) {
         StackMemo& memo = thread_.memo;
         const Walk& walk = thread_.walk;
-        if (!memo.keep(start_, near_hash_, epoch_, walk, node, StackMemo::Keep::kIfRoom)) {
-            memo.keep(start_, far_hash_, epoch_, walk, node);
+        if (!memo.keep(
+                start_, near_hash_, epoch_, walk, node, number_, StackMemo::Keep::kIfRoom)) {
+            memo.keep(start_, far_hash_, epoch_, walk, node, number_);
         }
     }
 
@@ -217,6 +224,7 @@ private:
     record::StackTable& table_;
     NativeThread& thread_;
     void** frames_;
+    uint32_t* number_;
     uint64_t epoch_ = 0;
     uint64_t near_hash_ = 0;
     uint64_t far_hash_ = 0;
@@ -227,14 +235,15 @@ private:
 [[gnu::noinline]] uint32_t capture_from(const Registers start,
                                         record::StackTable& table,
                                         ThreadState& state,
-                                        uint32_t* flags) {
+                                        uint32_t* flags,
+                                        uint32_t* number) {
     NativeThread* thread = native_thread();
     if (thread == nullptr || thread->is_capturing) {
         *flags |= format::kStackUnrecorded;
         return 0;
     }
     const CaptureScope scope(*thread);
-    const uint32_t node = Capture(start, table, *thread, state.native_frames).node(flags);
+    const uint32_t node = Capture(start, table, *thread, state.native_frames, number).node(flags);
     check_native_stack(start, node, [](void* const* frames, size_t count) {
         const Hash hash = hash_frames(frames, count, code_epoch());
         return g_cache->find(hash.low, hash.high);
@@ -264,13 +273,17 @@ bool init_native_stacks() {
 // return address, and behind them the caller's rsp after the return.
 [[gnu::noinline]] uint32_t capture_native_stack(record::StackTable& table,
                                                 ThreadState& state,
-                                                uint32_t* flags) {
+                                                uint32_t* flags,
+                                                uint32_t* number) {
     if (g_cache == nullptr) {
         return 0;
     }
     const auto* frame = static_cast<const uint64_t*>(__builtin_frame_address(0));
-    return capture_from(
-        Registers{frame[1], reinterpret_cast<uint64_t>(frame + 2), frame[0]}, table, state, flags);
+    return capture_from(Registers{frame[1], reinterpret_cast<uint64_t>(frame + 2), frame[0]},
+                        table,
+                        state,
+                        flags,
+                        number);
 }
 
 }  // namespace peakline::capture

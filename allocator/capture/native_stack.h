@@ -18,6 +18,18 @@ bool init_native_stacks();
 // Node of the frame that called this, 0 when there is none. Sets format::kStackTruncated in
 // *flags when the stack is deeper than kMaxNativeFrames, format::kStackUnrecorded when there was
 // no room, or when a signal handler calls this inside a capture of the same thread.
-uint32_t capture_native_stack(record::StackTable& table, ThreadState& state, uint32_t* flags);
+// `*number`: of the memo's entry that is looked at first, see Trail; afterwards of this stack's.
+uint32_t capture_native_stack(record::StackTable& table,
+                              ThreadState& state,
+                              uint32_t* flags,
+                              uint32_t* number);
+
+// Fetches an entry of this thread's memo into the caches.
+inline void prefetch_native_stack(uint32_t number) {
+    const NativeThread* thread = g_native_thread;
+    if (number != 0 && thread != nullptr) {
+        thread->memo.prefetch(number);
+    }
+}
 
 }  // namespace peakline::capture

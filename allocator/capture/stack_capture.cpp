@@ -20,7 +20,7 @@ PythonSide g_side{[](char* reason, size_t room) {
                       }
                       return false;
                   },
-                  [](record::StackTable&, uint32_t*) { return uint32_t{0}; },
+                  [](record::StackTable&, uint32_t*, uint32_t*) { return uint32_t{0}; },
                   [] { return ""; },
                   [](int) { return false; },
                   [] {},
@@ -43,8 +43,11 @@ uint32_t hash_of(const ContextKey& key) {
     return static_cast<uint32_t>(mixed >> 32U);
 }
 
-uint32_t context_id(record::StackTable& table, ThreadState& state, const ContextKey& key) {
-    uint32_t id = state.contexts.find(key, hash_of);
+uint32_t context_id(record::StackTable& table,
+                    ThreadState& state,
+                    const ContextKey& key,
+                    uint32_t* number) {
+    uint32_t id = state.contexts.find(key, hash_of, number);
     if (id == 0) {
         id = table.intern_context({key.thread,
                                    key.python_node,
@@ -52,9 +55,33 @@ uint32_t context_id(record::StackTable& table, ThreadState& state, const Context
                                    key.forward_node,
                                    key.operator_name,
                                    key.flags});
-        state.contexts.insert(key, hash_of, id);
+        state.contexts.insert(key, hash_of, id, number);
     }
     return id;
+}
+
+uint32_t hash_of_places(const Places& places) {
+    const uint64_t mixed = (places.python | uint64_t{places.native} << 32U) * 0x9E3779B97F4A7C15ULL;
+    return static_cast<uint32_t>((mixed ^ places.context) * 0xD6E8FEB86659FD93ULL >> 32U);
+}
+
+uint32_t python_node(record::StackTable& table, uint32_t* flags, uint32_t* number) {
+    if (!g_attached.load(std::memory_order_acquire) || !g_python.load(std::memory_order_relaxed)) {
+        *number = 0;
+        return 0;
+    }
+    return g_side.capture_stack(table, flags, number);
+}
+
+uint32_t native_node(record::StackTable& table,
+                     ThreadState& state,
+                     uint32_t* flags,
+                     uint32_t* number) {
+    if (!g_native.load(std::memory_order_relaxed)) {
+        *number = 0;
+        return 0;
+    }
+    return capture_native_stack(table, state, flags, number);
 }
 
 }  // namespace
@@ -88,23 +115,28 @@ void set_capture_options(const CaptureOptions& options) {
     g_frees.store(options.frees, std::memory_order_relaxed);
 }
 
-uint32_t capture_python(record::StackTable& table, uint32_t* flags) {
-    if (!g_attached.load(std::memory_order_acquire) || !g_python.load(std::memory_order_relaxed)) {
-        return 0;
-    }
-    return g_side.capture_stack(table, flags);
+uint32_t capture_python(record::StackTable& table, ThreadState& state, uint32_t* flags) {
+    Places places{state.trail.expected().python, 0, 0};
+    const uint32_t node = python_node(table, flags, &places.python);
+    state.trail.meet(places, hash_of_places);
+    return node;
 }
 
 uint32_t capture_context(record::StackTable& table, ThreadState& state) {
     uint32_t flags = 0;
-    const uint32_t python_node = capture_python(table, &flags);
-    const uint32_t native_node =
-        g_native.load(std::memory_order_relaxed) ? capture_native_stack(table, state, &flags) : 0;
-    const RunningNode node = owning_node(state, python_node != 0);
+    Places places = state.trail.expected();
+    // Needed when the Python stack is known.
+    prefetch_native_stack(places.native);
+    state.contexts.prefetch(places.context);
+    const uint32_t python = python_node(table, &flags, &places.python);
+    const uint32_t native = native_node(table, state, &flags, &places.native);
+    const RunningNode node = owning_node(state, python != 0);
     // Made at once, of values in registers: read while it is still being stored it would wait.
     const ContextKey key{
-        state.thread_id, python_node, native_node, node.forward_node, node.operator_name, flags};
-    return context_id(table, state, key);
+        state.thread_id, python, native, node.forward_node, node.operator_name, flags};
+    const uint32_t context = context_id(table, state, key, &places.context);
+    state.trail.meet(places, hash_of_places);
+    return context;
 }
 
 uint32_t capture_free(record::StackTable& table, ThreadState& state) {

@@ -17,8 +17,9 @@ struct PythonSide {
     // Finds and verifies the interpreter; call with the GIL held. False: no Python stacks, and
     // `reason` says why ("" when there is simply no Python in this process).
     bool (*attach)(char* reason, size_t room);
-    // This thread's stack as a node, 0 without Python frames.
-    uint32_t (*capture_stack)(record::StackTable& table, uint32_t* flags);
+    // This thread's stack as a node, 0 without Python frames. `*number`: of the entry of its cache
+    // that is looked at first, see Trail; afterwards of this stack's.
+    uint32_t (*capture_stack)(record::StackTable& table, uint32_t* flags, uint32_t* number);
     // "3.11.7", or "" before attach.
     const char* (*version)();
     // Makes the program's main thread raise SystemExit(status) soon; any thread may call it.
@@ -68,7 +69,7 @@ bool attach_python(char* reason, size_t room);
 void set_capture_options(const CaptureOptions& options);
 
 // The Python stack of this thread, 0 when it has none or Python capture is off.
-uint32_t capture_python(record::StackTable& table, uint32_t* flags);
+uint32_t capture_python(record::StackTable& table, ThreadState& state, uint32_t* flags);
 
 uint32_t capture_context(record::StackTable& table, ThreadState& state);
 

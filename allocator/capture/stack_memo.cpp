@@ -9,7 +9,8 @@ static_assert(StackMemo::kMaxWords <= record::kHashKeyCount);
 bool StackMemo::init(size_t set_count) {
     const size_t ways = set_count * kWays;
     if (!tags_.reserve(ways) || !tags_.resize_untouched(ways) || !numbers_.reserve(ways) ||
-        !numbers_.resize_untouched(ways) || !entries_.reserve(ways)) {
+        !numbers_.resize_untouched(ways) || !entries_.reserve(ways + 1) ||
+        !entries_.resize_untouched(1)) {
         return false;
     }
     set_mask_ = set_count - 1;
@@ -55,28 +56,16 @@ bool StackMemo::holds(const Entry& entry, const Registers& start, uint64_t epoch
            hash_words(start.cfa, entry.offsets, entry.word_count) == entry.words_hash;
 }
 
-uint32_t StackMemo::found(uint32_t number, bool was_guess) {
-    Entry& entry = entries_[number];
-    sequence_.follow(number, &entry.met_at, was_guess);
-    const auto* next = reinterpret_cast<const char*>(&entries_[sequence_.guess()]);
-    for (size_t line = 0; line < kLinesAhead; ++line) {
-        __builtin_prefetch(next + line * kCacheLine);
-    }
-    return entry.node;
-}
-
-uint32_t StackMemo::guess(const Registers& start, uint64_t epoch) {
-    const uint32_t number = sequence_.guess();
-    const Entry& entry = entries_[number];
-    return entry.node != 0 && holds(entry, start, epoch) ? found(number, true) : 0;
-}
-
-uint32_t StackMemo::find(const Registers& start, uint64_t hash, uint64_t epoch) {
+uint32_t StackMemo::find(const Registers& start,
+                         uint64_t hash,
+                         uint64_t epoch,
+                         uint32_t* number) const {
     const uint32_t first = first_way(hash);
     const uint32_t wanted = tag(hash);
     for (uint32_t i = first; i < first + kWays; ++i) {
         if (tags_[i] == wanted && holds(entry_of(i), start, epoch)) {
-            return found(numbers_[i] - 1, false);
+            *number = numbers_[i];
+            return entry_of(i).node;
         }
     }
     return 0;
@@ -120,10 +109,10 @@ bool StackMemo::fill(Entry& entry, const Registers& start, const Walk& walk) {
 
 uint32_t StackMemo::give_entry(uint32_t way) {
     if (numbers_[way] == 0) {
-        entries_.resize_untouched(entries_.size() + 1);
         numbers_[way] = static_cast<uint32_t>(entries_.size());
+        entries_.resize_untouched(entries_.size() + 1);
     }
-    return numbers_[way] - 1;
+    return numbers_[way];
 }
 
 bool StackMemo::keep(const Registers& start,
@@ -131,6 +120,7 @@ bool StackMemo::keep(const Registers& start,
                      uint64_t epoch,
                      const Walk& walk,
                      uint32_t node,
+                     uint32_t* number,
                      Keep how) {
     const uint32_t first = first_way(hash);
     const auto is_free = [&](uint32_t i) { return tags_[i] == 0 || entry_of(i).epoch != epoch; };
@@ -144,8 +134,8 @@ bool StackMemo::keep(const Registers& start,
         }
         chosen = first + next_victim_++ % kWays;
     }
-    const uint32_t number = give_entry(chosen);
-    Entry& entry = entries_[number];
+    *number = give_entry(chosen);
+    Entry& entry = entries_[*number];
     tags_[chosen] = entry.node = 0;
     if (!fill(entry, start, walk)) {
         return true;  // too large for any place
@@ -153,7 +143,6 @@ bool StackMemo::keep(const Registers& start,
     entry.epoch = epoch;
     entry.node = node;
     tags_[chosen] = tag(hash);
-    sequence_.follow(number, &entry.met_at, false);
     return true;
 }
 

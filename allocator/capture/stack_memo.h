@@ -19,7 +19,6 @@
 #include <cstddef>
 #include <cstdint>
 
-#include "allocator/record/follow_cache.h"
 #include "allocator/record/mapped_array.h"
 #include "native_stepper.h"
 
@@ -39,10 +38,19 @@ public:
     // apart; best a return address a few frames further out.
     static uint64_t hash(const Registers& start, uint64_t hint);
 
-    // Node of the stack, 0: not known. `guess` looks only at what came next the last time (Note
-    // [What comes next] in follow_cache.h) and needs no hash.
-    uint32_t guess(const Registers& start, uint64_t epoch);
-    uint32_t find(const Registers& start, uint64_t hash, uint64_t epoch);
+    // Node of the stack, 0: not known. `number`: of an entry, 0: none; `guess` looks at no other
+    // and needs no hash.
+    uint32_t guess(const Registers& start, uint64_t epoch, uint32_t number) const {
+        const Entry& entry = entries_[number];
+        return entry.node != 0 && holds(entry, start, epoch) ? entry.node : 0;
+    }
+    uint32_t find(const Registers& start, uint64_t hash, uint64_t epoch, uint32_t* number) const;
+    void prefetch(uint32_t number) const {
+        const auto* entry = reinterpret_cast<const char*>(&entries_[number]);
+        for (size_t line = 0; line < kLinesAhead; ++line) {
+            __builtin_prefetch(entry + line * kCacheLine);
+        }
+    }
     // Keeps a complete walk. kIfRoom: only where no other current stack has to go for it; false
     // when there was none.
     enum class Keep : uint8_t { kIfRoom, kAlways };
@@ -51,11 +59,11 @@ public:
               uint64_t epoch,
               const Walk& walk,
               uint32_t node,
+              uint32_t* number,
               Keep how = Keep::kAlways);
 
 private:
     static constexpr size_t kCacheLine = 64;
-    static constexpr uint32_t kSequenceLength = 1U << 12;
 
     __extension__ using WordsHash = unsigned __int128;
     struct alignas(kCacheLine) Entry {
@@ -63,7 +71,6 @@ private:
         Registers start;
         uint64_t epoch;
         uint32_t node;  // 0: free
-        uint32_t met_at;
         uint16_t word_count;          // a multiple of kWordsAtOnce
         bool rbp_is_live;             // at the start
         uint16_t offsets[kMaxWords];  // in words from start.cfa, innermost first
@@ -75,19 +82,18 @@ private:
     static bool add_word(Entry& entry, uint64_t slot);
     static bool fill(Entry& entry, const Registers& start, const Walk& walk);
     static bool holds(const Entry& entry, const Registers& start, uint64_t epoch);
-    uint32_t found(uint32_t number, bool was_guess);
     uint32_t first_way(uint64_t hash) const {
         return static_cast<uint32_t>(hash >> 32U & set_mask_) * kWays;
     }
-    Entry& entry_of(uint32_t way) { return entries_[numbers_[way] - 1]; }
+    Entry& entry_of(uint32_t way) { return entries_[numbers_[way]]; }
+    const Entry& entry_of(uint32_t way) const { return entries_[numbers_[way]]; }
     uint32_t give_entry(uint32_t way);
     // Never 0, which marks a free way.
     static uint32_t tag(uint64_t hash) { return static_cast<uint32_t>(hash) | 1U; }
 
     record::MappedArray<uint32_t> tags_;
-    record::MappedArray<uint32_t> numbers_;  // of each way's entry, from 1; 0: none yet
-    record::MappedArray<Entry> entries_;     // in the order of first use
-    record::Sequence<kSequenceLength> sequence_{};
+    record::MappedArray<uint32_t> numbers_;  // of each way's entry; 0: none yet
+    record::MappedArray<Entry> entries_;     // in the order of first use; the first stays free
     uint64_t set_mask_ = 0;
     uint32_t next_victim_ = 0;
 };

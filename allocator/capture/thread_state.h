@@ -66,6 +66,15 @@ struct ContextKey {
     bool operator==(const ContextKey&) const = default;
 };
 
+// Where the parts of a capture were found: numbers of entries in the caches of this thread; 0: none.
+struct Places {
+    uint32_t python = 0;
+    uint32_t native = 0;
+    uint32_t context = 0;
+
+    bool operator==(const Places&) const = default;
+};
+
 struct ThreadState {
     uint32_t thread_id = 0;  // StackTable id
     PendingAlloc pending;
@@ -80,7 +89,9 @@ struct ThreadState {
     uint64_t autograd_thread_id = 0;
     SequenceRing* sequences = nullptr;
     void* native_frames[kMaxNativeFrames] = {};
-    record::FollowCache<ContextKey, 4096> contexts;  // not touched when a thread begins
+    // Not touched when a thread begins.
+    record::Trail<Places, 16384> trail;
+    record::NumberedCache<ContextKey, 16384> contexts;
     ThreadState* next_free = nullptr;
 };
 

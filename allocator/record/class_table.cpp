@@ -17,14 +17,24 @@ void ClassTable::add_slot(ClassSlot& slot, TraceTotals& totals) {
     slot.record_count = 0;
 }
 
+uint32_t ClassTable::find_slow(const AllocEvent& event, TraceTotals& totals) {
+    const uint32_t number =
+        numbers_[0].find(shape_hash(event), [&](uint32_t one) { return has(one, event); });
+    if (number == 0) {
+        take_slot_slow(event, totals);
+        return 0;
+    }
+    sequence_.follow_other(number, &slots_[number].met_at);
+    return number;
+}
+
 void ClassTable::take_slot_slow(const AllocEvent& event, TraceTotals& totals) {
-    const uint32_t number = numbers_[0].take(shape_hash(event), [this](uint32_t one) {
-        return is_used(one) ? uint64_t{slots_[one].met_at} + 1 : 0;
-    });
+    const uint32_t number =
+        numbers_[0].take(shape_hash(event), [this](uint32_t one) { return is_used(one); });
     if (is_used(number)) {
         add_slot(slots_[number], totals);
     }
-    slots_.resize_untouched(numbers_[0].taken_count());
+    slots_.resize_untouched(numbers_[0].taken_count() + 1);
     slots_[number] = ClassSlot{event.requested_bytes,
                                event.block_bytes,
                                event.context,
@@ -34,7 +44,7 @@ void ClassTable::take_slot_slow(const AllocEvent& event, TraceTotals& totals) {
                                1,
                                trace_,
                                0};
-    sequence_.follow(number, &slots_[number].met_at, false);
+    sequence_.follow_other(number, &slots_[number].met_at);
 }
 
 void ClassTable::add_to(TraceTotals& totals) {

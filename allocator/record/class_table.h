@@ -31,30 +31,27 @@ public:
     // False when memory cannot be mapped.
     bool init() {
         return slots_.capacity() != 0 ||
-               (slots_.reserve(kSlots) && numbers_.reserve(1) && numbers_.resize_untouched(1));
+               (slots_.reserve(kSlots + 1) && slots_.resize_untouched(1) && numbers_.reserve(1) && numbers_.resize_untouched(1));
     }
     // Slots of an earlier trace stay in memory and count as never seen.
     void begin_trace() { ++trace_; }
 
     // The slot of the shape of `event` when it is a repeated one; else nullptr, and from now on it
-    // has a slot. A shape that leaves its slot, because of two in a set it was met longer ago, is
-    // counted in `totals`.
+    // has a slot. A shape that leaves its slot, because its set is full, is counted
+    // in `totals`.
     ClassSlot* count(const AllocEvent& event, TraceTotals& totals) {
         uint32_t number = sequence_.guess();
-        const bool was_guess = has(number, event);
-        if (!was_guess) {
-            number =
-                numbers_[0].find(shape_hash(event), [&](uint32_t one) { return has(one, event); });
-            if (number == EntryNumbers<kSlots>::kNone) [[unlikely]] {
-                take_slot_slow(event, totals);
+        if (__builtin_expect(has(number, event), 1)) {
+            sequence_.follow(&slots_[number].met_at);
+        } else {
+            number = find_slow(event, totals);
+            if (number == 0) {
                 return nullptr;
             }
         }
-        ClassSlot& slot = slots_[number];
-        sequence_.follow(number, &slot.met_at, was_guess);
         __builtin_prefetch(&slots_[sequence_.guess()]);
-        ++slot.record_count;
-        return &slot;
+        ++slots_[number].record_count;
+        return &slots_[number];
     }
 
     // From the record that is counted now on, `slot` is this class.
@@ -88,9 +85,11 @@ private:
                slot.stream == event.stream && slot.device == event.device;
     }
     static void add_slot(ClassSlot& slot, TraceTotals& totals);
-    [[gnu::noinline]] void take_slot_slow(const AllocEvent& event, TraceTotals& totals);
+    // 0: it had no slot.
+    [[gnu::noinline]] uint32_t find_slow(const AllocEvent& event, TraceTotals& totals);
+    void take_slot_slow(const AllocEvent& event, TraceTotals& totals);
 
-    MappedArray<ClassSlot> slots_;
+    MappedArray<ClassSlot> slots_;               // the first stays free
     MappedArray<EntryNumbers<kSlots>> numbers_;  // one
     uint32_t trace_ = 0;
     Sequence<8192> sequence_{};  // Note [What comes next] in follow_cache.h

@@ -4,11 +4,13 @@
 // Note [What comes next]
 // A training loop comes back to the same stacks and shapes in the same order. So places in a table
 // are written down as they are met, and the guess is: what came next the last time. While it holds,
-// the guess goes on along what was written; where it fails, it goes on from the place where
-// the present one was met last. What is guessed is fetched into the caches at once: between two
-// events of a whole step torch's own work empties them, and a look into a table spread by a hash
-// then costs as much as all else. For the same reason entries stand in the order in which they were
-// met first, and a hash finds only their numbers: what is used in turn shares lines and pages.
+// the guess goes on along what was written; where it fails, it goes on from the place where the
+// present one was met last. Once a whole round was guessed, it is a loop, and nothing is written
+// any more until a guess fails: the round is there to be read. What is guessed is fetched into the
+// caches at once: between two events of a whole step torch's own work empties them, and a look into
+// a table spread by a hash then costs as much as all else. For the same reason entries stand in the
+// order in which they were met first, and a hash finds only their numbers: what is used in turn
+// shares lines and pages.
 #pragma once
 
 #include <atomic>
@@ -18,120 +20,172 @@
 
 namespace peakline::record {
 
+// NOLINTBEGIN(cppcoreguidelines-pro-type-member-init): lives in memory that is zero.
 // kLength: a power of two; a loop of more than that is not seen as one.
 template <uint32_t kLength>
 class Sequence {
 public:
-    // The place that should be next; any place of the table where nothing is known.
-    uint32_t guess() const { return met_[guess_ & (kLength - 1)]; }
+    // The place that should be next; any place that was met, or 0, where nothing is known.
+    uint32_t guess() const { return guess_; }
 
-    // `place` is met. `met_at`: belongs to it, kept by the caller.
-    void follow(uint32_t place, uint32_t* met_at, bool was_guess) {
-        guess_ = (was_guess ? guess_ : *met_at) + 1;
+    // The guess is met. `met_at`: belongs to it, kept by the caller.
+    void follow(uint32_t* met_at) {
+        ++next_;
+        if (__builtin_expect(round_ != 0, 1)) {
+            next_ -= next_ == end_ ? round_ : 0;
+        } else {
+            write(guess_, met_at);
+            ++right_count_;
+            round_ = right_count_ >= end_ - next_ ? end_ - next_ : 0;
+        }
+        guess_ = met_[next_ & (kLength - 1)];
+    }
+
+    // `place` is met instead.
+    void follow_other(uint32_t place, uint32_t* met_at) {
+        round_ = right_count_ = 0;
+        next_ = *met_at + 1;
+        write(place, met_at);
+        guess_ = met_[next_ & (kLength - 1)];
+    }
+
+private:
+    void write(uint32_t place, uint32_t* met_at) {
         *met_at = end_;
         met_[end_++ & (kLength - 1)] = place;
     }
 
-private:
     uint32_t guess_;
-    uint32_t end_;
+    uint32_t next_;         // where the guess was written
+    uint32_t end_;          // where the next one will be
+    uint32_t round_;        // length of the loop in which everything is as guessed; 0: none
+    uint32_t right_count_;  // guesses without a wrong one in between, outside of a loop
     uint32_t met_[kLength];
 };
 
-// NOLINTBEGIN(cppcoreguidelines-pro-type-member-init): lives in memory that is zero.
-// Numbers of entries by hash, counted from 0 on in the order of first use. Two places side by side
+// Numbers of entries by hash, counted from 1 on in the order of first use. Two places side by side
 // are one set. kSize: a power of two.
 template <uint32_t kSize>
 class EntryNumbers {
 public:
-    static constexpr uint32_t kNone = ~uint32_t{0};
-
-    // The number in the set of `hash` for which is_wanted(number); kNone.
+    // The number in the set of `hash` for which is_wanted(number); 0: none.
     template <class IsWanted>
     uint32_t find(uint64_t hash, IsWanted is_wanted) const {
         const auto place = static_cast<uint32_t>(hash & (kSize - 1));
         for (const uint32_t way : {place, place ^ 1U}) {
-            const uint32_t number = numbers_[way] - 1;
-            if (number != kNone && is_wanted(number)) {
-                return number;
+            if (numbers_[way] != 0 && is_wanted(numbers_[way])) {
+                return numbers_[way];
             }
         }
-        return kNone;
+        return 0;
     }
 
-    // A number in the set of `hash` for a new entry: of two that are taken, that of the entry met
-    // longer ago. age_mark(number): the larger the later it was met; 0 for a free entry.
-    template <class AgeMark>
-    uint32_t take(uint64_t hash, AgeMark age_mark) {
+    // A number in the set of `hash` for a new entry: a new one, or one for which !is_used(number),
+    // else one of the two in turn.
+    template <class IsUsed>
+    uint32_t take(uint64_t hash, IsUsed is_used) {
         const auto place = static_cast<uint32_t>(hash & (kSize - 1));
-        const auto mark = [&](uint32_t way) {
-            return numbers_[way] == 0 ? uint64_t{0} : age_mark(numbers_[way] - 1);
+        const auto is_free = [&](uint32_t way) {
+            return numbers_[way] == 0 || !is_used(numbers_[way]);
         };
-        uint32_t& number = numbers_[mark(place ^ 1U) < mark(place) ? place ^ 1U : place];
-        if (number == 0) {
-            number = ++taken_count_;
+        const uint32_t way = is_free(place)       ? place
+                             : is_free(place ^ 1U) ? place ^ 1U
+                                                  : place ^ (++pushed_out_count_ & 1U);
+        if (numbers_[way] == 0) {
+            numbers_[way] = ++taken_count_;
         }
-        return number - 1;
+        return numbers_[way];
     }
     // How many different ones were taken.
     uint32_t taken_count() const { return taken_count_; }
 
 private:
     uint32_t taken_count_;
-    uint32_t numbers_[kSize];  // plus one; 0: none yet
+    uint32_t pushed_out_count_;
+    uint32_t numbers_[kSize];  // 0: none yet
 };
 
 // Ids by key. Key: comparable, trivial. kSize: a power of two.
 template <class Key, size_t kSize>
-class FollowCache {
+class NumberedCache {
 public:
-    // 0: absent. `hash_of(key)` is asked only where the guess is wrong.
+    // 0: absent. `*number`: of the entry that is looked at first, 0: none; afterwards of the one
+    // found. `hash_of(key)` is asked only where it is another.
     template <class HashOf>
-    uint32_t find(const Key& key, HashOf hash_of) {
-        const uint32_t guess = sequence_.guess();
-        if (has(guess, key)) {
-            return found(guess, true);
+    uint32_t find(const Key& key, HashOf hash_of, uint32_t* number) const {
+        if (!has(*number, key)) {
+            *number = numbers_.find(hash_of(key), [&](uint32_t one) { return has(one, key); });
         }
-        const uint32_t number =
-            numbers_.find(hash_of(key), [&](uint32_t one) { return has(one, key); });
-        return number != numbers_.kNone ? found(number, false) : 0;
+        return entries_[*number].id;
     }
 
     template <class HashOf>
-    void insert(const Key& key, HashOf hash_of, uint32_t id) {
-        const uint32_t number = numbers_.take(hash_of(key), [this](uint32_t one) {
-            return entries_[one].id == 0 ? 0 : uint64_t{entries_[one].met_at} + 1;
-        });
-        Entry& entry = entries_[number];
+    void insert(const Key& key, HashOf hash_of, uint32_t id, uint32_t* number) {
+        *number = numbers_.take(hash_of(key), [](uint32_t) { return true; });
+        Entry& entry = entries_[*number];
         // A signal handler in between may ask, too: never a key with another's id.
         entry.id = 0;
         std::atomic_signal_fence(std::memory_order_release);
         entry.key = key;
         std::atomic_signal_fence(std::memory_order_release);
         entry.id = id;
-        sequence_.follow(number, &entry.met_at, false);
     }
+
+    void prefetch(uint32_t number) const { __builtin_prefetch(&entries_[number]); }
 
 private:
     struct Entry {
         Key key;
         uint32_t id;  // 0: free
-        uint32_t met_at;
     };
 
     bool has(uint32_t number, const Key& key) const {
-        return entries_[number].id != 0 && entries_[number].key == key;
-    }
-
-    uint32_t found(uint32_t number, bool was_guess) {
-        sequence_.follow(number, &entries_[number].met_at, was_guess);
-        __builtin_prefetch(&entries_[sequence_.guess()]);
-        return entries_[number].id;
+        return entries_[number].key == key && entries_[number].id != 0;
     }
 
     EntryNumbers<kSize> numbers_;
-    Sequence<kSize> sequence_;
-    Entry entries_[kSize];
+    Entry entries_[kSize + 1];  // the first stays free
+};
+
+// Which of many things a thread meets, one after another. Thing: comparable, trivial; the one of
+// zeros is met first. kSize: a power of two.
+template <class Thing, uint32_t kSize>
+class Trail {
+public:
+    // What should be met next.
+    const Thing& expected() const { return entries_[sequence_.guess()].thing; }
+
+    template <class HashOf>
+    void meet(const Thing& thing, HashOf hash_of) {
+        if (__builtin_expect(expected() == thing, 1)) {
+            sequence_.follow(&entries_[sequence_.guess()].met_at);
+        } else {
+            meet_other_slow(thing, hash_of);
+        }
+        __builtin_prefetch(&expected());
+    }
+
+private:
+    struct Entry {
+        Thing thing;
+        uint32_t met_at;
+    };
+
+    template <class HashOf>
+    [[gnu::noinline]] void meet_other_slow(const Thing& thing, HashOf hash_of) {
+        const auto hash = hash_of(thing);
+        uint32_t number =
+            numbers_.find(hash, [&](uint32_t one) { return entries_[one].thing == thing; });
+        if (number == 0) {
+            number = numbers_.take(hash, [](uint32_t) { return true; });
+            entries_[number].thing = thing;
+        }
+        sequence_.follow_other(number, &entries_[number].met_at);
+    }
+
+    Sequence<2 * kSize> sequence_;
+    EntryNumbers<kSize> numbers_;
+    Entry entries_[kSize + 1];
 };
 // NOLINTEND(cppcoreguidelines-pro-type-member-init)
 

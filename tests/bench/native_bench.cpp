@@ -60,11 +60,13 @@ double least_ns(Body body) {
     costs.walk_ns = least_ns([&] { walk_stack(start, thread.bounds, epoch, frames, thread.walk); });
     costs.frame_count = thread.walk.frame_count;
     const uint64_t hash = StackMemo::hash(start, 0);
-    memo.keep(start, hash, epoch, thread.walk, 1);
+    uint32_t number = 0;
+    memo.keep(start, hash, epoch, thread.walk, 1, &number);
     uint32_t found = 0;
-    costs.memo_ns = least_ns([&] { found += memo.find(start, hash, epoch); });
+    costs.memo_ns = least_ns([&] { found += memo.guess(start, epoch, number); });
     uint32_t flags = 0;
-    costs.capture_ns = least_ns([&] { capture_native_stack(table(), state, &flags); });
+    number = 0;
+    costs.capture_ns = least_ns([&] { capture_native_stack(table(), state, &flags, &number); });
     if (found == 0 || flags != 0) {
         std::printf("the memo did not answer\n");
     }

@@ -42,7 +42,8 @@ struct Captured {
 // Never inlined: its return address is in every stack, whoever calls it.
 [[gnu::noinline]] Captured capture_here() {
     Captured captured;
-    captured.node = capture_native_stack(table(), *thread_state(table()), &captured.flags);
+    static thread_local uint32_t number;
+    captured.node = capture_native_stack(table(), *thread_state(table()), &captured.flags, &number);
     return captured;
 }
 

@@ -32,6 +32,7 @@ struct Wanderer {
     int depth = 0;
     Counts* counts;
     StackMemo memo;
+    uint32_t number = 0;  // of the entry met last
     std::map<Addresses, uint32_t> nodes;
     std::map<uint32_t, Addresses> stacks;
     std::vector<uint8_t> prefix;
@@ -51,7 +52,7 @@ uint32_t node_of_walk(Wanderer& wanderer, const Registers& start, uint64_t hash)
     }
     const auto found = wanderer.nodes.emplace(addresses, wanderer.nodes.size() + 1);
     const uint32_t node = found.first->second;
-    wanderer.memo.keep(start, hash, code_epoch(), thread->walk, node);
+    wanderer.memo.keep(start, hash, code_epoch(), thread->walk, node, &wanderer.number);
     return node;
 }
 
@@ -59,7 +60,10 @@ uint32_t node_of_walk(Wanderer& wanderer, const Registers& start, uint64_t hash)
     const auto* frame = static_cast<const uint64_t*>(__builtin_frame_address(0));
     const Registers start{frame[1], reinterpret_cast<uint64_t>(frame + 2), frame[0]};
     const uint64_t hash = StackMemo::hash(start, 0);
-    uint32_t node = wanderer.memo.find(start, hash, code_epoch());
+    uint32_t node = wanderer.memo.guess(start, code_epoch(), wanderer.number);
+    if (node == 0) {
+        node = wanderer.memo.find(start, hash, code_epoch(), &wanderer.number);
+    }
     wanderer.counts->hits += node != 0 ? 1 : 0;
     if (node == 0) {
         node = node_of_walk(wanderer, start, hash);

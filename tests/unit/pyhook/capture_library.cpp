@@ -96,7 +96,8 @@ void write_stack(uint32_t leaf, bool qualified, char* out, size_t size) {
 
 int capture_to(char* out, size_t size, bool qualified) {
     uint32_t flags = 0;
-    const uint32_t leaf = pyhook::capture_python_stack(table(), &flags);
+    uint32_t number = 0;
+    const uint32_t leaf = pyhook::capture_python_stack(table(), &flags, &number);
     write_stack(leaf, qualified, out, size);
     return static_cast<int>(flags);
 }
@@ -135,7 +136,8 @@ PEAKLINE_TEST_EXPORT int peakline_test_capture_qualified(char* out, size_t size)
 // The capture alone, without reading it back.
 PEAKLINE_TEST_EXPORT uint32_t peakline_test_capture_id() {
     uint32_t flags = 0;
-    return pyhook::capture_python_stack(table(), &flags);
+    static thread_local uint32_t number;
+    return pyhook::capture_python_stack(table(), &flags, &number);
 }
 
 PEAKLINE_TEST_EXPORT void peakline_test_watch_methods(const uint64_t* codes, size_t count) {

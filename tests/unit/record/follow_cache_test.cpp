@@ -1,11 +1,14 @@
 #include "allocator/record/follow_cache.h"
 
+#include <numeric>
 #include <random>
 #include <unordered_map>
+#include <vector>
 
 #include <catch2/catch.hpp>
 
-using peakline::record::FollowCache;
+using peakline::record::NumberedCache;
+using peakline::record::Trail;
 
 namespace {
 
@@ -31,47 +34,79 @@ Cache& fresh_cache() {
 
 }  // namespace
 
-TEST_CASE("the cache of what comes next never gives a key another's id", "[record]") {
-    auto& cache = fresh_cache<FollowCache<Key, 64>>();
+TEST_CASE("a numbered cache never gives a key another's id, whatever it looks at first",
+          "[record]") {
+    auto& cache = fresh_cache<NumberedCache<Key, 64>>();
     std::unordered_map<uint64_t, uint32_t> expected;
     std::mt19937_64 random(7);
     size_t found_count = 0;
     for (uint32_t i = 1; i <= 200'000; ++i) {
-        // Loops of changing length, with noise.
         const Key key{random() % 8 == 0 ? random() % 500 : i % (40 + i / 10'000)};
-        const uint32_t found = cache.find(key, poor_hash);
+        auto number = static_cast<uint32_t>(random() % 65);
+        const uint32_t found = cache.find(key, poor_hash, &number);
         if (found != 0) {
             ++found_count;
             REQUIRE(found == expected.at(key.value));
         } else {
             expected[key.value] = i;
-            cache.insert(key, poor_hash, i);
+            cache.insert(key, poor_hash, i, &number);
         }
+        REQUIRE(cache.find(key, poor_hash, &number) == expected.at(key.value));
     }
     REQUIRE(found_count > 50'000);
 }
 
-TEST_CASE("a loop with repeated parts is guessed, not looked up", "[record]") {
-    auto& cache = fresh_cache<FollowCache<Key, 1024>>();
-    size_t hash_count = 0;
-    const auto counted_hash = [&](const Key& key) {
-        ++hash_count;
-        return good_hash(key);
-    };
-    constexpr int kRounds = 20;
-    constexpr int kParts = 12;
-    size_t hashes_before_last = 0;
-    for (int round = 0; round < kRounds; ++round) {
-        hashes_before_last = hash_count;
-        // Twelve times the same four, then one of its own: like layers that share their lines.
-        for (uint64_t part = 0; part < kParts; ++part) {
-            for (const uint64_t value : {uint64_t{1}, uint64_t{2}, uint64_t{3}, 100 + part}) {
-                if (cache.find(Key{value}, counted_hash) == 0) {
-                    cache.insert(Key{value}, counted_hash, static_cast<uint32_t>(value));
-                }
-            }
+namespace {
+
+// How many of `rounds` times the parts are not what was expected, in the last round.
+size_t surprises(const std::vector<uint64_t>& parts, int rounds) {
+    auto& trail = fresh_cache<Trail<Key, 1024>>();
+    size_t count = 0;
+    for (int round = 0; round < rounds; ++round) {
+        count = 0;
+        for (const uint64_t part : parts) {
+            count += trail.expected() == Key{part} ? 0 : 1;
+            trail.meet(Key{part}, good_hash);
         }
     }
-    REQUIRE(hash_count > 0);
-    REQUIRE(hash_count == hashes_before_last);  // none in the last round
+    return count;
+}
+
+}  // namespace
+
+TEST_CASE("a loop is expected from its second or third round on", "[record]") {
+    std::vector<uint64_t> layers;
+    // Twelve times the same four, then one of its own: like layers that share their lines.
+    for (uint64_t part = 0; part < 12; ++part) {
+        layers.insert(layers.end(), {1, 2, 3, 100 + part});
+    }
+    REQUIRE(surprises(layers, 4) == 0);
+    REQUIRE(surprises({5}, 3) == 0);
+    REQUIRE(surprises({1, 2}, 3) == 0);
+    REQUIRE(surprises({1, 2, 1, 3}, 6) == 0);
+    REQUIRE(surprises({1, 1, 1, 1, 2, 1, 1, 3}, 10) == 0);
+    std::vector<uint64_t> longer(1500);
+    std::iota(longer.begin(), longer.end(), 1);
+    REQUIRE(surprises(longer, 3) > 0);  // more different ones than it keeps
+}
+
+TEST_CASE("a loop is expected again after a round of other things", "[record]") {
+    auto& trail = fresh_cache<Trail<Key, 256>>();
+    std::mt19937_64 random(11);
+    const auto run = [&](uint64_t first, uint64_t count) {
+        size_t unexpected = 0;
+        for (uint64_t value = first; value < first + count; ++value) {
+            unexpected += trail.expected() == Key{value} ? 0 : 1;
+            trail.meet(Key{value}, good_hash);
+        }
+        return unexpected;
+    };
+    for (int round = 0; round < 100; ++round) {
+        run(1, 50);
+        run(1, 50);
+        REQUIRE(run(1, 50) <= 1);
+        for (int i = 0; i < 40; ++i) {
+            trail.meet(Key{1 + random() % 300}, good_hash);
+        }
+    }
 }
