@@ -136,6 +136,7 @@ uint32_t capture_context(record::StackTable& table, ThreadState& state) {
         state.thread_id, python, native, node.forward_node, node.operator_name, flags};
     const uint32_t context = context_id(table, state, key, &places.context);
     state.trail.meet(places, hash_of_places);
+    prefetch_native_stack(state.trail.expected().native);
     return context;
 }
 

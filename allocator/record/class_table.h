@@ -13,7 +13,7 @@
 
 namespace peakline::record {
 
-struct ClassSlot {
+struct alignas(64) ClassSlot {  // a cache line
     uint64_t requested_bytes;
     uint64_t block_bytes;
     uint32_t context;
@@ -24,7 +24,6 @@ struct ClassSlot {
     uint32_t trace;         // which trace this belongs to
     uint32_t met_at;        // of ClassTable's sequence
 };
-static_assert(sizeof(ClassSlot) == 48);
 
 class ClassTable {
 public:
@@ -53,6 +52,9 @@ public:
         ++slots_[number].record_count;
         return &slots_[number];
     }
+
+    // How many rounds of a loop the shapes have made.
+    uint32_t rounds() const { return sequence_.rounds(); }
 
     // From the record that is counted now on, `slot` is this class.
     static void define(ClassSlot& slot, uint32_t class_id, TraceTotals& totals);

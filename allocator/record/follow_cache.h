@@ -32,7 +32,10 @@ public:
     void follow(uint32_t* met_at) {
         ++next_;
         if (__builtin_expect(round_ != 0, 1)) {
-            next_ -= next_ == end_ ? round_ : 0;
+            if (__builtin_expect(next_ == end_, 0)) {
+                next_ -= round_;
+                ++rounds_;
+            }
         } else {
             write(guess_, met_at);
             ++right_count_;
@@ -49,6 +52,9 @@ public:
         guess_ = met_[next_ & (kLength - 1)];
     }
 
+    // How often a loop began anew.
+    uint32_t rounds() const { return rounds_; }
+
 private:
     void write(uint32_t place, uint32_t* met_at) {
         *met_at = end_;
@@ -59,6 +65,7 @@ private:
     uint32_t next_;         // where the guess was written
     uint32_t end_;          // where the next one will be
     uint32_t round_;        // length of the loop in which everything is as guessed; 0: none
+    uint32_t rounds_;
     uint32_t right_count_;  // guesses without a wrong one in between, outside of a loop
     uint32_t met_[kLength];
 };

@@ -103,6 +103,21 @@ public:
         --size_;
     }
 
+    // Fetches into the caches: the index for an address, and where a block of it is, or, without
+    // one, will be; for the second the index should be there.
+    static uint32_t hash_of(uint64_t address) {
+        // Fibonacci hashing; addresses are multiples of 512, the product spreads their low bits.
+        return static_cast<uint32_t>(((address >> 4) * 0x9E3779B97F4A7C15ULL) >> 20);
+    }
+    void prefetch_index(uint32_t hash) const { __builtin_prefetch(&slots_[hash & mask_]); }
+    void prefetch_block(uint32_t hash) const {
+        const uint64_t found = slots_[hash & mask_].block;
+        const uint64_t place = found != 0 ? found : free_place_;
+        if (place != 0) {
+            __builtin_prefetch(&blocks_[place - 1]);
+        }
+    }
+
     size_t size() const { return size_; }
 
     template <class Visit>
@@ -120,10 +135,6 @@ private:
         uint32_t block;  // its place in blocks_, from 1; 0: free
     };
 
-    static uint32_t hash_of(uint64_t address) {
-        // Fibonacci hashing; addresses are multiples of 512, the product spreads their low bits.
-        return static_cast<uint32_t>(((address >> 4) * 0x9E3779B97F4A7C15ULL) >> 20);
-    }
     size_t next(size_t i) const { return (i + 1) & mask_; }
 
     // A free place; there is one.

@@ -8,6 +8,7 @@
 #include <atomic>
 #include <cstdint>
 
+#include "address_rounds.h"
 #include "leaf_lock.h"
 #include "live_set.h"
 #include "peak_groups.h"
@@ -156,6 +157,12 @@ private:
                                                              : device_state_slow(device);
     }
     [[gnu::noinline, gnu::cold]] DeviceState* device_state_slow(uint32_t device);
+    // After an event of this address: for the next two.
+    void fetch_ahead(uint64_t address) {
+        addresses_.note(LiveSet::hash_of(address));
+        live_set_.prefetch_index(addresses_.expected(1));
+        live_set_.prefetch_block(addresses_.expected(0));
+    }
     void add_block(const AllocEvent& event, uint8_t flags);
     void remove_block(LiveBlock* block, uint64_t tick, uint32_t context = 0);
     void drop_from_allocated(LiveBlock* block);
@@ -208,6 +215,7 @@ private:
     // Everything below is guarded by lock_.
     TickClock clock_;
     LiveSet live_set_;
+    AddressRounds addresses_;
     DeviceState devices_[kMaxDevices];
     PhasePeaks phases_;
     TraceWriter writer_;

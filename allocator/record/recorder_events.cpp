@@ -117,6 +117,8 @@ void Recorder::remove_block(LiveBlock* block, uint64_t tick, uint32_t context) {
             devices_[event.device].allocated.level_bytes() != torch_total_bytes) {
             correct_baseline_slow(event.device, torch_total_bytes);
         }
+        addresses_.follow_rounds(writer_.rounds());
+        fetch_ahead(event.address);
     }
     report_trouble_unlocked();
 }
@@ -149,6 +151,7 @@ void Recorder::remove_block(LiveBlock* block, uint64_t tick, uint32_t context) {
             devices_[device].allocated.level_bytes() != torch_total_bytes) {
             correct_baseline_slow(device, torch_total_bytes);
         }
+        fetch_ahead(address);
     }
     report_trouble_unlocked();
 }

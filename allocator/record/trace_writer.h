@@ -94,6 +94,8 @@ public:
     void abandon();
 
     uint64_t event_count() const { return event_count_; }
+    // How many rounds of a loop the allocations have made.
+    uint32_t rounds() const { return classes_.rounds(); }
     uint64_t byte_count() const { return byte_count_; }
 
 private:
