@@ -45,23 +45,24 @@ bool is_shim(const void* frame) {
     return false;
 }
 
-[[gnu::noinline, gnu::cold]] bool is_watched_slow(uint64_t code) {
-    for (const std::atomic<uint64_t>& other : g_watched_methods.others) {
-        const uint64_t watched = other.load(std::memory_order_relaxed);
-        if (watched == 0 || watched == code) {
-            return watched != 0;
+uint64_t watched_at(unsigned place) {
+    return g_watched_methods.codes[place % kWatchedPlaces].load(std::memory_order_relaxed);
+}
+
+[[gnu::noinline, gnu::cold]] bool is_watched_further_slow(uint64_t code) {
+    for (unsigned place = watched_place(code) + 1; watched_at(place) != 0; ++place) {
+        if (watched_at(place) == code) {
+            return true;
         }
     }
     return false;
 }
 
-// Whether the frames of `code` tell their first local variable; `places`: those of the methods.
-[[gnu::always_inline]] inline bool is_watched(uint64_t code, uint64_t places) {
-    if (__builtin_expect((places >> watched_place(code) & 1U) == 0, 1)) {
-        return false;
-    }
-    const auto& placed = g_watched_methods.codes[watched_place(code)];
-    return placed.load(std::memory_order_relaxed) == code || is_watched_slow(code);
+// Whether the frames of `code` tell their first local variable.
+[[gnu::always_inline]] inline bool is_watched(uint64_t code) {
+    const uint64_t watched = watched_at(watched_place(code));
+    return __builtin_expect(watched != 0, 0) &&
+           (watched == code || is_watched_further_slow(code));
 }
 
 template <const PythonLayout& kLayout>
@@ -86,13 +87,12 @@ template <const PythonLayout& kLayout>
 
 template <const PythonLayout& kLayout>
 size_t walk(ThreadStateGetter getter, RawFrame* out, size_t capacity, bool* truncated) {
-    const uint64_t places = g_watched_methods.places.load(std::memory_order_relaxed);
     const void* frame = innermost_frame<kLayout>(getter);
     RawFrame* at = out;
     for (size_t i = 0; i < capacity && frame != nullptr; ++i) {
         const RawFrame raw = read_frame<kLayout>(frame);
         *at++ = raw;
-        if (is_watched(raw.code, places)) {
+        if (is_watched(raw.code)) {
             *at++ = {kInstanceMark, read_first_local<kLayout>(frame)};
         }
         frame = caller_of<kLayout>(frame);
@@ -108,12 +108,10 @@ static_assert(3 * kMaxFrames <= record::kHashKeyCount);
 template <const PythonLayout& kLayout>
 class Hasher {
 public:
-    explicit Hasher(uint64_t places) : places_(places) {}
-
     // The next frame's word, with its key.
     [[gnu::always_inline]] uint64_t word_of(const void* frame) {
         const RawFrame raw = read_frame<kLayout>(frame);
-        if (is_watched(raw.code, places_)) {
+        if (is_watched(raw.code)) {
             const uint64_t* key = keys_ + 2 * kMaxFrames;
             sum_ += static_cast<Uint128>(read_first_local<kLayout>(frame)) * *key;
         }
@@ -129,20 +127,20 @@ public:
         add_pair(word, read_frame<kLayout>(frame).code + *key);
     }
 
+    bool has_room() const { return keys_ != record::kHashKeys.keys + kMaxFrames; }
     size_t frame_count() const { return static_cast<size_t>(keys_ - record::kHashKeys.keys); }
     Uint128 sum() const { return sum_; }
 
 private:
     Uint128 sum_ = 0;
-    uint64_t places_;
     const uint64_t* keys_ = record::kHashKeys.keys;
 };
 
 template <const PythonLayout& kLayout>
 HashedWalk hash_walk(ThreadStateGetter getter) {
-    Hasher<kLayout> hasher(g_watched_methods.places.load(std::memory_order_relaxed));
+    Hasher<kLayout> hasher;
     const void* frame = innermost_frame<kLayout>(getter);
-    while (frame != nullptr && hasher.frame_count() < kMaxFrames) {
+    while (frame != nullptr && hasher.has_room()) {
         const uint64_t first = hasher.word_of(frame);
         if constexpr (kLayout.position_is_index) {
             hasher.add_code(frame, first);

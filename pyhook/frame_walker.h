@@ -33,13 +33,12 @@ static_assert(kMaxFrames % 2 == 0);  // they are hashed in pairs
 
 // The methods whose first local variable is part of a stack.
 inline constexpr size_t kMaxWatchedMethods = 8;
-inline constexpr size_t kWatchedPlaces = 64;
+inline constexpr unsigned kWatchedPlaces = 64;
+static_assert(kMaxWatchedMethods < kWatchedPlaces);  // one is always free
+// At watched_place(code) of each, or the next free place after it; 0: none.
+// relaxed: set under the GIL before the methods run with anything to tell.
 struct WatchedMethods {
-    // The bit watched_place(code) of each: one test tells nearly every other frame from them.
-    // relaxed, all: set under the GIL before the methods run with anything to tell.
-    std::atomic<uint64_t> places;
-    std::atomic<uint64_t> codes[kWatchedPlaces];       // one for each place; 0: none
-    std::atomic<uint64_t> others[kMaxWatchedMethods];  // whose place was taken; 0: the end
+    std::atomic<uint64_t> codes[kWatchedPlaces];
 };
 extern WatchedMethods g_watched_methods;
 

@@ -166,23 +166,17 @@ uint32_t capture_python_stack(record::StackTable& table, uint32_t* flags, uint32
 }
 
 void watch_methods(const uint64_t* codes, size_t count) {
-    WatchedMethods& watched = g_watched_methods;
     uint64_t placed[kWatchedPlaces] = {};
-    uint64_t others[kMaxWatchedMethods] = {};
-    uint64_t places = 0;
-    size_t other_count = 0;
     for (size_t i = 0; i < std::min(count, kMaxWatchedMethods); ++i) {
-        const unsigned place = watched_place(codes[i]);
-        (placed[place] == 0 ? placed[place] : others[other_count++]) = codes[i];
-        places |= uint64_t{1} << place;
+        unsigned place = watched_place(codes[i]);
+        while (placed[place] != 0 && placed[place] != codes[i]) {
+            place = (place + 1) % kWatchedPlaces;
+        }
+        placed[place] = codes[i];
     }
     for (size_t i = 0; i < kWatchedPlaces; ++i) {
-        watched.codes[i].store(placed[i], std::memory_order_relaxed);
+        g_watched_methods.codes[i].store(placed[i], std::memory_order_relaxed);
     }
-    for (size_t i = 0; i < kMaxWatchedMethods; ++i) {
-        watched.others[i].store(others[i], std::memory_order_relaxed);
-    }
-    watched.places.store(places, std::memory_order_relaxed);
 }
 
 uint64_t own_instance() {

@@ -11,6 +11,7 @@ namespace {
 
 constexpr size_t kRingSlots = size_t{1} << 18;
 constexpr size_t kMaxAutogradThreads = 4096;
+constexpr uint64_t kSlotsAhead = 8;
 
 }  // namespace
 
@@ -76,6 +77,8 @@ uint32_t find_sequence(uint64_t autograd_thread_id, uint64_t sequence) {
     if (ring == nullptr) {
         return 0;
     }
+    // Nodes run from the last one back.
+    __builtin_prefetch(&ring->slots[(sequence - kSlotsAhead) % kRingSlots]);
     const SequenceRing::Slot& slot = ring->slots[sequence % kRingSlots];
     return slot.sequence_plus_one == sequence + 1 ? slot.python_node : 0;
 }

@@ -65,6 +65,14 @@ uint32_t hash_of_places(const Places& places) {
     return static_cast<uint32_t>((mixed ^ places.context) * 0xD6E8FEB86659FD93ULL >> 32U);
 }
 
+// What comes next is fetched now: it is not in the caches any more, or in those of another thread.
+void meet(ThreadState& state, const Places& places) {
+    state.trail.meet(places, hash_of_places);
+    const Places& next = state.trail.expected();
+    prefetch_native_stack(next.native);
+    state.contexts.prefetch(next.context);
+}
+
 uint32_t python_node(record::StackTable& table, uint32_t* flags, uint32_t* number) {
     if (!g_attached.load(std::memory_order_acquire) || !g_python.load(std::memory_order_relaxed)) {
         *number = 0;
@@ -118,16 +126,13 @@ void set_capture_options(const CaptureOptions& options) {
 uint32_t capture_python(record::StackTable& table, ThreadState& state, uint32_t* flags) {
     Places places{state.trail.expected().python, 0, 0};
     const uint32_t node = python_node(table, flags, &places.python);
-    state.trail.meet(places, hash_of_places);
+    meet(state, places);
     return node;
 }
 
 uint32_t capture_context(record::StackTable& table, ThreadState& state) {
     uint32_t flags = 0;
     Places places = state.trail.expected();
-    // Needed when the Python stack is known.
-    prefetch_native_stack(places.native);
-    state.contexts.prefetch(places.context);
     const uint32_t python = python_node(table, &flags, &places.python);
     const uint32_t native = native_node(table, state, &flags, &places.native);
     const RunningNode node = owning_node(state, python != 0);
@@ -135,8 +140,7 @@ uint32_t capture_context(record::StackTable& table, ThreadState& state) {
     const ContextKey key{
         state.thread_id, python, native, node.forward_node, node.operator_name, flags};
     const uint32_t context = context_id(table, state, key, &places.context);
-    state.trail.meet(places, hash_of_places);
-    prefetch_native_stack(state.trail.expected().native);
+    meet(state, places);
     return context;
 }
 

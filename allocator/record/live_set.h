@@ -111,8 +111,11 @@ public:
     }
     void prefetch_index(uint32_t hash) const { __builtin_prefetch(&slots_[hash & mask_]); }
     void prefetch_block(uint32_t hash) const {
-        const uint64_t found = slots_[hash & mask_].block;
-        const uint64_t place = found != 0 ? found : free_place_;
+        size_t i = hash & mask_;
+        while (slots_[i].block != 0 && slots_[i].hash != hash) {
+            i = next(i);
+        }
+        const uint64_t place = slots_[i].block != 0 ? slots_[i].block : free_place_;
         if (place != 0) {
             __builtin_prefetch(&blocks_[place - 1]);
         }
