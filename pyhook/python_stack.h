@@ -14,7 +14,8 @@ bool init_python_stacks();
 // off. Sets bits of format::ContextFlags in `*flags`: kStackTruncated when the stack is deeper
 // than kMaxFrames (the root side is cut), kStackUnrecorded when there is a stack but no room.
 // `*number`: of the entry of the thread's cache that is looked at first, 0: none; afterwards of
-// this stack's. Any thread, with or without the GIL. Always the same table, until forget_python_stacks().
+// this stack's. Any thread, with or without the GIL. Always the same table, until
+// forget_python_stacks().
 //
 // Note [Capture inside the interpreter]
 // This may run while CPython is inside malloc, the garbage collector, a deallocator or a lock of

@@ -165,7 +165,8 @@ private:
 
     uint32_t search_memo() {
         near_hash_ = StackMemo::hash(start_, 0);
-        if (const uint32_t node = thread_.memo.find(start_, near_hash_, epoch_, number_); node != 0) {
+        if (const uint32_t node = thread_.memo.find(start_, near_hash_, epoch_, number_);
+            node != 0) {
             return node;
         }
         Registers at = start_;
@@ -214,8 +215,7 @@ private:
     void keep_in_memo(uint32_t node) {
         StackMemo& memo = thread_.memo;
         const Walk& walk = thread_.walk;
-        if (!memo.keep(
-                start_, near_hash_, epoch_, walk, node, number_, StackMemo::Keep::kIfRoom)) {
+        if (!memo.keep(start_, near_hash_, epoch_, walk, node, number_, StackMemo::Keep::kIfRoom)) {
             memo.keep(start_, far_hash_, epoch_, walk, node, number_);
         }
     }

@@ -70,7 +70,7 @@ private:
         WordsHash words_hash;
         Registers start;
         uint64_t epoch;
-        uint32_t node;  // 0: free
+        uint32_t node;                // 0: free
         uint16_t word_count;          // a multiple of kWordsAtOnce
         bool rbp_is_live;             // at the start
         uint16_t offsets[kMaxWords];  // in words from start.cfa, innermost first

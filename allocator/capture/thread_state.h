@@ -66,7 +66,8 @@ struct ContextKey {
     bool operator==(const ContextKey&) const = default;
 };
 
-// Where the parts of a capture were found: numbers of entries in the caches of this thread; 0: none.
+// Where the parts of a capture were found: numbers of entries in the caches of this thread; 0:
+// none.
 struct Places {
     uint32_t python = 0;
     uint32_t native = 0;

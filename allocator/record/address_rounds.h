@@ -1,6 +1,6 @@
 // Which blocks the next events are about. In a training loop the caching allocator gives out the
-// same addresses in every round: what was told one round ago is told again. Only for fetching ahead,
-// so nothing is checked. Used by the recorder under its lock. Lives in memory that is zero.
+// same addresses in every round: what was told one round ago is told again. Only for fetching
+// ahead, so nothing is checked. Used by the recorder under its lock. Lives in memory that is zero.
 #pragma once
 
 #include <cstdint>

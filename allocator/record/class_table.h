@@ -30,7 +30,8 @@ public:
     // False when memory cannot be mapped.
     bool init() {
         return slots_.capacity() != 0 ||
-               (slots_.reserve(kSlots + 1) && slots_.resize_untouched(1) && numbers_.reserve(1) && numbers_.resize_untouched(1));
+               (slots_.reserve(kSlots + 1) && slots_.resize_untouched(1) && numbers_.reserve(1) &&
+                numbers_.resize_untouched(1));
     }
     // Slots of an earlier trace stay in memory and count as never seen.
     void begin_trace() { ++trace_; }

@@ -62,9 +62,9 @@ private:
     }
 
     uint32_t guess_;
-    uint32_t next_;         // where the guess was written
-    uint32_t end_;          // where the next one will be
-    uint32_t round_;        // length of the loop in which everything is as guessed; 0: none
+    uint32_t next_;   // where the guess was written
+    uint32_t end_;    // where the next one will be
+    uint32_t round_;  // length of the loop in which everything is as guessed; 0: none
     uint32_t rounds_;
     uint32_t right_count_;  // guesses without a wrong one in between, outside of a loop
     uint32_t met_[kLength];
@@ -95,9 +95,9 @@ public:
         const auto is_free = [&](uint32_t way) {
             return numbers_[way] == 0 || !is_used(numbers_[way]);
         };
-        const uint32_t way = is_free(place)       ? place
+        const uint32_t way = is_free(place)        ? place
                              : is_free(place ^ 1U) ? place ^ 1U
-                                                  : place ^ (++pushed_out_count_ & 1U);
+                                                   : place ^ (++pushed_out_count_ & 1U);
         if (numbers_[way] == 0) {
             numbers_[way] = ++taken_count_;
         }
