@@ -160,8 +160,10 @@ private:
     // After an event of this address: for the next two.
     void fetch_ahead(uint64_t address) {
         addresses_.note(LiveSet::hash_of(address));
-        live_set_.prefetch_index(addresses_.expected(1));
-        live_set_.prefetch_block(addresses_.expected(0));
+        if (addresses_.repeat()) {
+            live_set_.prefetch_index(addresses_.expected(1));
+            live_set_.prefetch_block(addresses_.expected(0));
+        }
     }
     void add_block(const AllocEvent& event, uint8_t flags);
     void remove_block(LiveBlock* block, uint64_t tick, uint32_t context = 0);

@@ -62,7 +62,7 @@ void TraceWriter::open(ChunkTarget* target, StackTable* table, Keep keep) {
     table_ = table;
     error_ = 0;
     events_ = definitions_ = summary_ = OpenChunk{};
-    next_chunk_ = event_count_ = byte_count_ = ordinal_count_ = 0;
+    next_chunk_ = event_count_ = sealed_bytes_ = ordinal_count_ = 0;
     last_tick_ = last_address_ = live_bytes_ = 0;
     std::memset(emitted_, 0, sizeof emitted_);
     classes_.begin_trace();
@@ -158,7 +158,6 @@ void TraceWriter::release_oldest_slow() {
 }
 
 void TraceWriter::commit(OpenChunk& chunk, unsigned char* end) {
-    byte_count_ += static_cast<uint64_t>(end - chunk.at);
     chunk.at = end;
     format::ChunkHeader* header = chunk.header();
     ++header->event_count;
@@ -173,6 +172,7 @@ void TraceWriter::seal_chunk(OpenChunk& chunk) {
         return;
     }
     format::ChunkHeader* header = chunk.header();
+    sealed_bytes_ += header->committed;
     const bool defines = header->type == static_cast<uint16_t>(ChunkType::kDefs);
     const uint64_t seed = defines ? XXH3_64bits(header->first_ids, sizeof header->first_ids) : 0;
     header->payload_xxh3 =

@@ -96,7 +96,10 @@ public:
     uint64_t event_count() const { return event_count_; }
     // How many rounds of a loop the allocations have made.
     uint32_t rounds() const { return classes_.rounds(); }
-    uint64_t byte_count() const { return byte_count_; }
+    // Of payload.
+    uint64_t byte_count() const {
+        return sealed_bytes_ + events_.payload() + definitions_.payload() + summary_.payload();
+    }
 
 private:
     static constexpr size_t kLastWordsBytes = 32;
@@ -109,6 +112,10 @@ private:
         uint64_t index = 0;
         format::ChunkHeader* header() { return reinterpret_cast<format::ChunkHeader*>(base); }
         unsigned char* end() const { return base + format::kChunkBytes; }
+        uint64_t payload() const {
+            return base == nullptr ? 0
+                                   : static_cast<uint64_t>(at - base) - sizeof(format::ChunkHeader);
+        }
     };
     [[gnu::noinline, gnu::cold]] bool make_room_slow(OpenChunk& chunk,
                                                      format::ChunkType type,
@@ -148,7 +155,7 @@ private:
     uint64_t next_chunk_ = 0;
     uint64_t last_chunk_bytes_ = 0;  // of the chunk before, when it is sealed
     uint64_t event_count_ = 0;
-    uint64_t byte_count_ = 0;
+    uint64_t sealed_bytes_ = 0;  // payload of closed chunks
     uint64_t ordinal_count_ = 0;
     uint64_t last_tick_ = 0;
     uint64_t last_address_ = 0;
