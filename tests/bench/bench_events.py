@@ -5,7 +5,7 @@ steps at a time. A virtual machine changes its speed by a third from one second 
 little within a tenth of one: so the base runs just before and just after each turn of a mode, and
 its mean is taken off. Shown is the median of these differences, over several sets of processes:
 where a process happens to lie in memory makes it a few per cent faster or slower for all its life.
-Ratios have a 95 % interval of bootstrap samples.
+Intervals are 95 % of bootstrap samples, of sets and of turns within them.
 On the simulated GPU kernels take no time, so shares of a step are larger than on a real one, and
 what is counted is processor time of the whole process; on a real GPU it is elapsed time.
 """
@@ -19,6 +19,7 @@ import statistics
 import subprocess
 import sys
 import tempfile
+from collections.abc import Callable
 from pathlib import Path
 
 FOLDER = Path(__file__).resolve().parent
@@ -87,10 +88,11 @@ def command_for(mode: str, trace: Path) -> list[str]:
     return [*run, str(FOLDER / "_worker.py"), argument]
 
 
-def take_turns(workers: list[Worker], work: str, turns: int) -> dict[str, list[dict]]:
+def take_turns(workers: list[Worker], work: str, turns: int, number: int) -> dict[str, list[dict]]:
     """``turns`` measurements of each worker, the first of them left out.
 
-    Each is {"seconds", "events"} and, but for the base, "base_seconds": of the base around it.
+    Each is {"seconds", "events"} and, but for the base, "base_seconds": of the base around it, and
+    "set": ``number``.
     """
     results: dict[str, list[dict]] = {worker.mode: [] for worker in workers}
     base, *others = workers
@@ -103,29 +105,44 @@ def take_turns(workers: list[Worker], work: str, turns: int) -> dict[str, list[d
             after = base.do(work)
             if turn > 0:
                 around = (before["seconds"] + after["seconds"]) / 2
-                results[worker.mode].append({**answer, "base_seconds": around})
+                results[worker.mode].append({**answer, "base_seconds": around, "set": number})
                 results[base.mode].append(after)
             before = after
     return results
 
 
-def added(results: dict[str, list[dict]], mode: str) -> list[float]:
-    """Seconds that each turn of ``mode`` took longer than the base around it."""
-    return [one["seconds"] - one["base_seconds"] for one in results[mode]]
+def added(results: dict[str, list[dict]], mode: str) -> list[list[float]]:
+    """Seconds that each turn of ``mode`` took longer than the base around it, by set."""
+    sets: dict[int, list[float]] = {}
+    for one in results[mode]:
+        sets.setdefault(one["set"], []).append(one["seconds"] - one["base_seconds"])
+    return list(sets.values())
 
 
-def interval(values: list[float]) -> tuple[float, float]:
-    """95 % confidence interval of the median, from order statistics (any distribution)."""
-    ordered = sorted(values)
-    half_width = 0.98 * len(ordered) ** 0.5
-    low = max(0, round(len(ordered) / 2 - half_width))
-    high = min(len(ordered) - 1, round(len(ordered) / 2 + half_width))
-    return ordered[low], ordered[high]
+def middle(sets: list[list[float]]) -> float:
+    """Median of all."""
+    return statistics.median(value for values in sets for value in values)
+
+
+def interval(statistic: Callable[..., float], *modes: list[list[float]]) -> tuple[float, float]:
+    """95 % interval of ``statistic(*modes)`` by bootstrap: sets are drawn, then turns in them.
+
+    Turns of one set are no independent measurements of a mode: their process is slower or faster
+    than another one would be. The same sets are drawn for all modes, which share a base there.
+    """
+    draw = random.Random(1).choices
+    samples = []
+    for _ in range(BOOTSTRAP_SAMPLES):
+        chosen = draw(range(len(modes[0])), k=len(modes[0]))
+        drawn = [[draw(mode[one], k=len(mode[one])) for one in chosen] for mode in modes]
+        samples.append(statistic(*drawn))
+    samples.sort()
+    return samples[BOOTSTRAP_SAMPLES // 40], samples[-BOOTSTRAP_SAMPLES // 40]
 
 
 def per_event(results: dict[str, list[dict]], mode: str) -> float:
     events = statistics.median(answer["events"] for answer in results["base"])
-    return statistics.median(added(results, mode)) / events * 1e9
+    return middle(added(results, mode)) / events * 1e9
 
 
 def print_added(all_results: dict[str, dict[str, list[dict]]], titles: dict[str, str]) -> None:
@@ -137,12 +154,14 @@ def print_added(all_results: dict[str, dict[str, list[dict]]], titles: dict[str,
         base = statistics.median(answer["seconds"] for answer in results["base"])
         row.append(base / statistics.median(answer["events"] for answer in results["base"]) * 1e9)
     print(f"{'base takes':<20}" + "".join(f"{value:>10.0f}" for value in row))
-    for mode in MODES:
-        if mode != "base":
-            values = [per_event(results, mode) for results in all_results.values()]
-            print(f"{mode:<20}" + "".join(f"{value:>10.0f}" for value in values))
+    modes = [mode for mode in next(iter(all_results.values())) if mode != "base"]
+    for mode in modes:
+        values = [per_event(results, mode) for results in all_results.values()]
+        print(f"{mode:<20}" + "".join(f"{value:>10.0f}" for value in values))
     print("\nRatio to torch's own recorder (higher is better for peakline), and its 95 % interval")
     for ours, theirs, target in PAIRS_TO_COMPARE:
+        if ours not in modes or theirs not in modes:
+            continue
         ratios = [ratio(results, ours, theirs) for results in all_results.values()]
         print(f"{theirs} / {ours}, aim {target}")
         print(f"{'':<20}" + "".join(f"{middle:>10}" for middle, _ in ratios))
@@ -154,22 +173,16 @@ def print_added(all_results: dict[str, dict[str, list[dict]]], titles: dict[str,
 def ratio(results: dict[str, list[dict]], ours: str, theirs: str) -> tuple[str, str]:
     """How many times as much theirs costs, with its interval; "-" where ours may be nothing."""
     ours_added, theirs_added = added(results, ours), added(results, theirs)
-    low, _ = interval(ours_added)
+    low, _ = interval(middle, ours_added)
     if low <= 0:
         return "-", ""
-    middle = statistics.median(theirs_added) / statistics.median(ours_added)
-    low, high = ratio_interval(theirs_added, ours_added)
-    return f"{middle:.1f}x", f"{low:.1f}-{high:.1f}"
+    low, high = interval(quotient, theirs_added, ours_added)
+    return f"{quotient(theirs_added, ours_added):.1f}x", f"{low:.1f}-{high:.1f}"
 
 
-def ratio_interval(above: list[float], below: list[float]) -> tuple[float, float]:
-    """95 % interval of the ratio of two medians, from bootstrap samples."""
-    draw = random.Random(1).choices
-    ratios = sorted(
-        statistics.median(draw(above, k=len(above))) / statistics.median(draw(below, k=len(below)))
-        for _ in range(BOOTSTRAP_SAMPLES)
-    )
-    return ratios[BOOTSTRAP_SAMPLES // 40], ratios[-BOOTSTRAP_SAMPLES // 40]
+def quotient(above: list[list[float]], below: list[list[float]]) -> float:
+    """Ratio of two medians."""
+    return middle(above) / middle(below)
 
 
 def print_steps(all_results: dict[str, dict[str, list[dict]]]) -> None:
@@ -181,11 +194,11 @@ def print_steps(all_results: dict[str, dict[str, list[dict]]]) -> None:
         base = statistics.median(answer["seconds"] for answer in results["base"])
         events = statistics.median(answer["events"] for answer in results["base"])
         print(f"{title}: {events:.0f} events, {base * 1e3:.2f} ms without recording")
-        for mode in MODES:
+        for mode in results:
             if mode != "base":
                 differences = added(results, mode)
-                low, high = interval(differences)
-                share = statistics.median(differences) / base
+                low, high = interval(middle, differences)
+                share = middle(differences) / base
                 print(f"  {mode:<20}{share:>8.2%}   [{low / base:.2%}, {high / base:.2%}]")
 
 
@@ -198,11 +211,13 @@ def print_trace_size(trace: Path) -> None:
     print(f"\nTrace with both stacks: {events} events, {size:.2f} bytes each")
 
 
-def measure_set(works: list[str], turns: int, folder: Path) -> dict[str, dict[str, list[dict]]]:
+def measure_set(
+    works: list[str], modes: list[str], turns: int, number: int, folder: Path
+) -> dict[str, dict[str, list[dict]]]:
     """Results by work and mode, of one process for every mode."""
-    workers = [Worker(mode, folder / f"{mode.replace(' ', '-')}.peak") for mode in MODES]
+    workers = [Worker(mode, folder / f"{mode.replace(' ', '-')}.peak") for mode in modes]
     try:
-        return {work: take_turns(workers, work, turns) for work in works}
+        return {work: take_turns(workers, work, turns, number) for work in works}
     finally:
         for worker in workers:
             worker.end()
@@ -212,6 +227,7 @@ def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
     parser.add_argument("--sets", type=int, default=4, help="sets of processes")
     parser.add_argument("--works", nargs="+", help="only these: loops as titled, gpt2, ...")
+    parser.add_argument("--modes", nargs="+", choices=MODES, help="only these, and the base")
     parser.add_argument("--turns", type=int, default=24, help="measurements of each, in each set")
     arguments = parser.parse_args()
     name = platform.processor() or platform.machine()
@@ -220,16 +236,18 @@ def main() -> None:
     # Two devices are simulated; a real machine may have one.
     works = [work for work in titles if not (ON_GPU and work == "devices")]
     works = [work for work in works if work in (arguments.works or works)]
-    results: dict[str, dict[str, list[dict]]] = {w: {mode: [] for mode in MODES} for w in works}
+    modes = [m for m in MODES if m == "base" or m in (arguments.modes or MODES)]
+    results: dict[str, dict[str, list[dict]]] = {w: {mode: [] for mode in modes} for w in works}
     with tempfile.TemporaryDirectory() as folder:
-        for _ in range(arguments.sets):
-            measured = measure_set(works, arguments.turns, Path(folder))
+        for number in range(arguments.sets):
+            measured = measure_set(works, modes, arguments.turns, number, Path(folder))
             for work in works:
-                for mode in MODES:
+                for mode in modes:
                     results[work][mode] += measured[work][mode]
         print_added(results, titles)
         print_steps(results)
-        print_trace_size(Path(folder) / "peakline-all.peak")
+        if "peakline all" in modes:
+            print_trace_size(Path(folder) / "peakline-all.peak")
 
 
 if __name__ == "__main__":
