@@ -215,8 +215,9 @@ private:
     void keep_in_memo(uint32_t node) {
         StackMemo& memo = thread_.memo;
         const Walk& walk = thread_.walk;
-        if (!memo.keep(start_, near_hash_, epoch_, walk, node, number_, StackMemo::Keep::kIfRoom)) {
-            memo.keep(start_, far_hash_, epoch_, walk, node, number_);
+        *number_ = memo.keep(start_, near_hash_, epoch_, walk, node, StackMemo::Keep::kIfRoom);
+        if (*number_ == 0) {
+            *number_ = memo.keep(start_, far_hash_, epoch_, walk, node);
         }
     }
 

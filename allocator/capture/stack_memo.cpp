@@ -115,13 +115,12 @@ uint32_t StackMemo::give_entry(uint32_t way) {
     return numbers_[way];
 }
 
-bool StackMemo::keep(const Registers& start,
-                     uint64_t hash,
-                     uint64_t epoch,
-                     const Walk& walk,
-                     uint32_t node,
-                     uint32_t* number,
-                     Keep how) {
+uint32_t StackMemo::keep(const Registers& start,
+                         uint64_t hash,
+                         uint64_t epoch,
+                         const Walk& walk,
+                         uint32_t node,
+                         Keep how) {
     const uint32_t first = first_way(hash);
     const auto is_free = [&](uint32_t i) { return tags_[i] == 0 || entry_of(i).epoch != epoch; };
     uint32_t chosen = first;
@@ -130,20 +129,20 @@ bool StackMemo::keep(const Registers& start,
     }
     if (chosen == first + kWays) {
         if (how == Keep::kIfRoom) {
-            return false;
+            return 0;
         }
         chosen = first + next_victim_++ % kWays;
     }
-    *number = give_entry(chosen);
-    Entry& entry = entries_[*number];
+    const uint32_t number = give_entry(chosen);
+    Entry& entry = entries_[number];
     tags_[chosen] = entry.node = 0;
     if (!fill(entry, start, walk)) {
-        return true;  // too large for any place
+        return number;  // too large for any place
     }
     entry.epoch = epoch;
     entry.node = node;
     tags_[chosen] = tag(hash);
-    return true;
+    return number;
 }
 
 }  // namespace peakline::capture

@@ -51,16 +51,15 @@ public:
             __builtin_prefetch(entry + line * kCacheLine);
         }
     }
-    // Keeps a complete walk. kIfRoom: only where no other current stack has to go for it; false
-    // when there was none.
+    // Keeps a complete walk. kIfRoom: only where no other current stack has to go for it.
+    // Returns the number of its entry, 0 when there was no room.
     enum class Keep : uint8_t { kIfRoom, kAlways };
-    bool keep(const Registers& start,
-              uint64_t hash,
-              uint64_t epoch,
-              const Walk& walk,
-              uint32_t node,
-              uint32_t* number,
-              Keep how = Keep::kAlways);
+    uint32_t keep(const Registers& start,
+                  uint64_t hash,
+                  uint64_t epoch,
+                  const Walk& walk,
+                  uint32_t node,
+                  Keep how = Keep::kAlways);
 
 private:
     static constexpr size_t kCacheLine = 64;

@@ -60,8 +60,7 @@ double least_ns(Body body) {
     costs.walk_ns = least_ns([&] { walk_stack(start, thread.bounds, epoch, frames, thread.walk); });
     costs.frame_count = thread.walk.frame_count;
     const uint64_t hash = StackMemo::hash(start, 0);
-    uint32_t number = 0;
-    memo.keep(start, hash, epoch, thread.walk, 1, &number);
+    uint32_t number = memo.keep(start, hash, epoch, thread.walk, 1);
     uint32_t found = 0;
     costs.memo_ns = least_ns([&] { found += memo.guess(start, epoch, number); });
     uint32_t flags = 0;

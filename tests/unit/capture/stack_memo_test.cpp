@@ -52,7 +52,7 @@ uint32_t node_of_walk(Wanderer& wanderer, const Registers& start, uint64_t hash)
     }
     const auto found = wanderer.nodes.emplace(addresses, wanderer.nodes.size() + 1);
     const uint32_t node = found.first->second;
-    wanderer.memo.keep(start, hash, code_epoch(), thread->walk, node, &wanderer.number);
+    wanderer.number = wanderer.memo.keep(start, hash, code_epoch(), thread->walk, node);
     return node;
 }
 
