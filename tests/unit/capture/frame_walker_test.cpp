@@ -1,0 +1,203 @@
+// The walk and its hash on frames made here, for every layout: the interpreters of most versions
+// are not at hand where tests run.
+#include "pyhook/frame_walker.h"
+
+#include <algorithm>
+#include <cstring>
+#include <map>
+#include <random>
+#include <set>
+#include <tuple>
+#include <vector>
+
+#include <catch2/catch.hpp>
+
+#include "pyhook/python_layout.h"
+#include "pyhook/python_stack.h"
+
+using namespace peakline::pyhook;
+
+namespace {
+
+constexpr size_t kFrameBytes = 512;
+constexpr uint64_t kCodeBytes = 4096;
+constexpr uint64_t kFirstCode = 0x7F0000000000;
+constexpr uint64_t kFirstObject = 0x7F1000000000;
+// The first two have one place in the table of watched methods.
+constexpr uint64_t kWatched[] = {kFirstCode, kFirstCode + kCodeBytes, kFirstCode + 3 * 4096 + 16};
+
+struct FakeFrame {
+    uint64_t code;
+    uint64_t position;
+    uint64_t object;  // its first local variable
+    bool is_shim;
+
+    auto operator<=>(const FakeFrame&) const = default;
+};
+using FakeStack = std::vector<FakeFrame>;  // leaf first
+
+alignas(16) unsigned char g_thread[256];
+alignas(16) unsigned char g_holder[64];
+
+void* fake_thread() {
+    return g_thread;
+}
+
+template <class T>
+void put(unsigned char* object, uint16_t offset, T value) {
+    std::memcpy(object + offset, &value, sizeof value);
+}
+
+// Lays the stack out as this version would.
+void lay_out(const FakeStack& stack, const PythonLayout& layout, std::vector<unsigned char>& room) {
+    room.assign((stack.size() + 1) * kFrameBytes, 0);
+    const uint64_t tag = layout.code_mask == kTaggedPointer ? 1 : 0;
+    const void* caller = nullptr;
+    for (size_t i = stack.size(); i-- > 0;) {
+        unsigned char* frame = room.data() + i * kFrameBytes;
+        put(frame, layout.frame_code, stack[i].code | tag);
+        put(frame, layout.frame_locals, stack[i].object | tag);
+        put(frame, layout.frame_previous, caller);
+        if (layout.position_is_index) {
+            put(frame, layout.frame_position, static_cast<int32_t>(stack[i].position));
+        } else {
+            put(frame, layout.frame_position, stack[i].code + 256 + 2 * stack[i].position);
+        }
+        if (layout.frame_owner != 0) {
+            put(frame, layout.frame_owner, static_cast<uint8_t>(stack[i].is_shim ? 3 : 0));
+        }
+        caller = frame;
+    }
+    put(g_holder, layout.cframe_frame, caller);
+    const void* top = layout.thread_frame_is_cframe ? g_holder : caller;
+    put(g_thread, layout.thread_frame, top);
+}
+
+bool is_watched_code(uint64_t code) {
+    for (const uint64_t watched : kWatched) {
+        if (watched == code) {
+            return true;
+        }
+    }
+    return false;
+}
+
+// What a walk should write, of at most `capacity` frames.
+std::vector<uint64_t> expected_entries(const FakeStack& stack,
+                                       const PythonLayout& layout,
+                                       size_t capacity) {
+    std::vector<uint64_t> entries;
+    size_t count = 0;
+    for (const FakeFrame& frame : stack) {
+        if ((frame.is_shim && layout.frame_owner != 0) || count == capacity) {
+            continue;
+        }
+        ++count;
+        entries.push_back(frame.code);
+        entries.push_back(layout.position_is_index ? frame.position
+                                                   : frame.code + 256 + 2 * frame.position);
+        if (is_watched_code(frame.code)) {
+            entries.push_back(kInstanceMark);
+            entries.push_back(frame.object);
+        }
+    }
+    return entries;
+}
+
+FakeFrame random_frame(std::mt19937& random) {
+    const uint64_t code =
+        random() % 3 == 0 ? kWatched[random() % 3] : kFirstCode + (4 + random() % 9) * kCodeBytes;
+    return {code, random() % 5, kFirstObject + 16 * (random() % 3), random() % 8 == 0};
+}
+
+FakeStack random_stack(std::mt19937& random, size_t max_depth) {
+    FakeStack stack(random() % (max_depth + 1));
+    for (FakeFrame& frame : stack) {
+        frame = random_frame(random);
+    }
+    return stack;
+}
+
+// Every stack ever seen has one hash, and no two have the same.
+class Seen {
+public:
+    explicit Seen(const PythonLayout& layout) : layout_(layout), walkers_(walkers_for(layout)) {}
+
+    void check(const FakeStack& stack) {
+        lay_out(stack, layout_, room_);
+        std::vector<RawFrame> out(kEntriesPerFrame * kMaxFrames);
+        bool truncated = false;
+        const size_t count = walkers_.frames(fake_thread, out.data(), kMaxFrames, &truncated);
+        std::vector<uint64_t> entries;
+        for (size_t i = 0; i < count; ++i) {
+            entries.insert(entries.end(), {out[i].code, out[i].position});
+        }
+        REQUIRE(entries == expected_entries(stack, layout_, kMaxFrames));
+        const HashedWalk hash = walkers_.hash(fake_thread);
+        REQUIRE(hash.truncated == truncated);
+        const auto key = std::make_tuple(hash.low, hash.high, hash.frame_count);
+        const auto [place, is_new] = hashes_.emplace(entries, key);
+        REQUIRE(place->second == key);
+        REQUIRE(all_.insert(key).second == is_new);
+    }
+    size_t count() const { return hashes_.size(); }
+
+private:
+    using Key = std::tuple<uint64_t, uint64_t, uint32_t>;
+    const PythonLayout& layout_;
+    Walkers walkers_;
+    std::vector<unsigned char> room_;
+    std::map<std::vector<uint64_t>, Key> hashes_;
+    std::set<Key> all_;
+};
+
+}  // namespace
+
+TEST_CASE("a stack has one hash, and another stack another, in every layout", "[pyhook]") {
+    watch_methods(kWatched, 3);
+    for (const PythonLayout* layout : kLayouts) {
+        INFO("3." << layout->minor);
+        Seen seen(*layout);
+        std::mt19937 random(layout->minor);
+        for (int i = 0; i < 4000; ++i) {
+            FakeStack stack = random_stack(random, i % 40 == 0 ? 60 : 6);
+            seen.check(stack);
+            seen.check(stack);
+            // Its neighbours: one frame another, one more, one less, two the other way round.
+            if (!stack.empty()) {
+                FakeStack other = stack;
+                other[random() % other.size()] = random_frame(random);
+                seen.check(other);
+                std::swap(stack[random() % stack.size()], stack[random() % stack.size()]);
+                seen.check(stack);
+                stack.pop_back();
+                seen.check(stack);
+            }
+            stack.push_back(random_frame(random));
+            seen.check(stack);
+        }
+        REQUIRE(seen.count() > 5000);
+    }
+    watch_methods(nullptr, 0);
+}
+
+TEST_CASE("deep stacks are cut at the same frame by the walk and its hash", "[pyhook]") {
+    watch_methods(kWatched, 3);
+    for (const PythonLayout* layout : kLayouts) {
+        INFO("3." << layout->minor);
+        Seen seen(*layout);
+        std::mt19937 random(layout->minor);
+        for (const size_t depth : {kMaxFrames - 1, kMaxFrames, kMaxFrames + 1, 2 * kMaxFrames}) {
+            FakeStack stack(depth);
+            for (FakeFrame& frame : stack) {
+                frame = random_frame(random);
+                frame.is_shim = false;
+            }
+            seen.check(stack);
+            const HashedWalk hash = walkers_for(*layout).hash(fake_thread);
+            REQUIRE(hash.frame_count == std::min(depth, kMaxFrames));
+            REQUIRE(hash.truncated == (depth > kMaxFrames));
+        }
+    }
+    watch_methods(nullptr, 0);
+}
