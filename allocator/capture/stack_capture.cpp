@@ -36,11 +36,15 @@ ObjectSide g_objects{[](const uint64_t*, size_t) {},
                      [](SafePoint) {},
                      [](SafePoint) {}};
 
+uint32_t hash_of_pair(uint64_t first, uint64_t second) {
+    return static_cast<uint32_t>((first * 0x9E3779B97F4A7C15ULL ^ second) * 0xD6E8FEB86659FD93ULL >>
+                                 32U);
+}
+
 uint32_t hash_of(const ContextKey& key) {
     const uint64_t stacks = key.python_node | uint64_t{key.native_node} << 32U;
     const uint64_t node = key.forward_node | uint64_t{key.operator_name} << 32U;
-    const uint64_t mixed = (stacks * 0x9E3779B97F4A7C15ULL ^ node) * 0xD6E8FEB86659FD93ULL;
-    return static_cast<uint32_t>(mixed >> 32U);
+    return hash_of_pair(stacks, node);
 }
 
 uint32_t context_id(record::StackTable& table,
@@ -61,8 +65,7 @@ uint32_t context_id(record::StackTable& table,
 }
 
 uint32_t hash_of_places(const Places& places) {
-    const uint64_t mixed = (places.python | uint64_t{places.native} << 32U) * 0x9E3779B97F4A7C15ULL;
-    return static_cast<uint32_t>((mixed ^ places.context) * 0xD6E8FEB86659FD93ULL >> 32U);
+    return hash_of_pair(places.python | uint64_t{places.native} << 32U, places.context);
 }
 
 // What comes next is fetched now: it is not in the caches any more, or in those of another thread.
@@ -75,21 +78,9 @@ void meet(ThreadState& state, const Places& places) {
 
 uint32_t python_node(record::StackTable& table, uint32_t* flags, uint32_t* number) {
     if (!g_attached.load(std::memory_order_acquire) || !g_python.load(std::memory_order_relaxed)) {
-        *number = 0;
         return 0;
     }
     return g_side.capture_stack(table, flags, number);
-}
-
-uint32_t native_node(record::StackTable& table,
-                     ThreadState& state,
-                     uint32_t* flags,
-                     uint32_t* number) {
-    if (!g_native.load(std::memory_order_relaxed)) {
-        *number = 0;
-        return 0;
-    }
-    return capture_native_stack(table, state, flags, number);
 }
 
 }  // namespace
@@ -134,7 +125,9 @@ uint32_t capture_context(record::StackTable& table, ThreadState& state) {
     uint32_t flags = 0;
     Places places = state.trail.expected();
     const uint32_t python = python_node(table, &flags, &places.python);
-    const uint32_t native = native_node(table, state, &flags, &places.native);
+    const uint32_t native = g_native.load(std::memory_order_relaxed)
+                                ? capture_native_stack(table, state, &flags, &places.native)
+                                : 0;
     const RunningNode node = owning_node(state, python != 0);
     // Made at once, of values in registers: read while it is still being stored it would wait.
     const ContextKey key{

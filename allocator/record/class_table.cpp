@@ -18,17 +18,14 @@ void ClassTable::add_slot(ClassSlot& slot, TraceTotals& totals) {
 }
 
 uint32_t ClassTable::find_slow(const AllocEvent& event, TraceTotals& totals) {
-    const uint32_t number =
+    const uint32_t known =
         numbers_[0].find(shape_hash(event), [&](uint32_t one) { return has(one, event); });
-    if (number == 0) {
-        take_slot_slow(event, totals);
-        return 0;
-    }
+    const uint32_t number = known != 0 ? known : take_slot(event, totals);
     sequence_.follow_other(number, &slots_[number].met_at);
-    return number;
+    return known;
 }
 
-void ClassTable::take_slot_slow(const AllocEvent& event, TraceTotals& totals) {
+uint32_t ClassTable::take_slot(const AllocEvent& event, TraceTotals& totals) {
     const uint32_t number =
         numbers_[0].take(shape_hash(event), [this](uint32_t one) { return is_used(one); });
     if (is_used(number)) {
@@ -44,7 +41,7 @@ void ClassTable::take_slot_slow(const AllocEvent& event, TraceTotals& totals) {
                                1,
                                trace_,
                                0};
-    sequence_.follow_other(number, &slots_[number].met_at);
+    return number;
 }
 
 void ClassTable::add_to(TraceTotals& totals) {

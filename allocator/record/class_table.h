@@ -37,8 +37,8 @@ public:
     void begin_trace() { ++trace_; }
 
     // The slot of the shape of `event` when it is a repeated one; else nullptr, and from now on it
-    // has a slot. A shape that leaves its slot, because its set is full, is counted
-    // in `totals`.
+    // has a slot. A shape that leaves its slot, because its set is full, is counted in
+    // `totals`.
     ClassSlot* count(const AllocEvent& event, TraceTotals& totals) {
         uint32_t number = sequence_.guess();
         if (__builtin_expect(has(number, event), 1)) {
@@ -90,7 +90,7 @@ private:
     static void add_slot(ClassSlot& slot, TraceTotals& totals);
     // 0: it had no slot.
     [[gnu::noinline]] uint32_t find_slow(const AllocEvent& event, TraceTotals& totals);
-    void take_slot_slow(const AllocEvent& event, TraceTotals& totals);
+    uint32_t take_slot(const AllocEvent& event, TraceTotals& totals);
 
     MappedArray<ClassSlot> slots_;               // the first stays free
     MappedArray<EntryNumbers<kSlots>> numbers_;  // one

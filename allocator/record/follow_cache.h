@@ -103,6 +103,9 @@ public:
         }
         return numbers_[way];
     }
+    uint32_t take(uint64_t hash) {
+        return take(hash, [](uint32_t) { return true; });
+    }
     // How many different ones were taken.
     uint32_t taken_count() const { return taken_count_; }
 
@@ -128,7 +131,7 @@ public:
 
     template <class HashOf>
     void insert(const Key& key, HashOf hash_of, uint32_t id, uint32_t* number) {
-        *number = numbers_.take(hash_of(key), [](uint32_t) { return true; });
+        *number = numbers_.take(hash_of(key));
         Entry& entry = entries_[*number];
         // A signal handler in between may ask, too: never a key with another's id.
         entry.id = 0;
@@ -184,7 +187,7 @@ private:
         uint32_t number =
             numbers_.find(hash, [&](uint32_t one) { return entries_[one].thing == thing; });
         if (number == 0) {
-            number = numbers_.take(hash, [](uint32_t) { return true; });
+            number = numbers_.take(hash);
             entries_[number].thing = thing;
         }
         sequence_.follow_other(number, &entries_[number].met_at);

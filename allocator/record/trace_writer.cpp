@@ -79,10 +79,9 @@ void TraceWriter::fail(int error) {
             static_cast<size_t>(format::put_uv(body, static_cast<uint64_t>(error_)) - body);
         unsigned char* out = events_.at;
         *out++ = static_cast<unsigned char>(static_cast<unsigned>(Op::kExtended) << 6);
-        out = format::put_uv(out, static_cast<uint64_t>(format::ExtendedType::kStopped));
-        out = format::put_uv(out, length);
-        std::memcpy(out, body, length);
-        commit(events_, out + length);
+        commit(
+            events_,
+            put_record(out, static_cast<uint64_t>(format::ExtendedType::kStopped), body, length));
     }
     seal_chunk(events_);
     seal_chunk(definitions_);
@@ -207,10 +206,7 @@ bool TraceWriter::put_definition(DefType type, const unsigned char* body, size_t
     if (!has_room(definitions_, ChunkType::kDefs, 2 * format::kMaxVarintBytes + length)) {
         return false;
     }
-    unsigned char* out = format::put_uv(definitions_.at, static_cast<uint64_t>(type));
-    out = format::put_uv(out, length);
-    std::memcpy(out, body, length);
-    commit(definitions_, out + length);
+    commit(definitions_, put_record(definitions_.at, static_cast<uint64_t>(type), body, length));
     return true;
 }
 
@@ -288,6 +284,16 @@ unsigned char* TraceWriter::put_shape(unsigned char* out, const AllocEvent& even
     out = format::put_uv(out, event.requested_bytes);
     return format::put_uv(
         out, format::zigzag(static_cast<int64_t>(event.block_bytes - event.requested_bytes)));
+}
+
+unsigned char* TraceWriter::put_record(unsigned char* out,
+                                       uint64_t type,
+                                       const unsigned char* body,
+                                       size_t length) {
+    out = format::put_uv(out, type);
+    out = format::put_uv(out, length);
+    std::memcpy(out, body, length);
+    return out + length;
 }
 
 uint32_t TraceWriter::class_of(const AllocEvent& event) {
@@ -388,10 +394,7 @@ void TraceWriter::put_extended(format::ExtendedType type,
         return;
     }
     totals_.add_extended(type, values);
-    out = format::put_uv(out, static_cast<uint64_t>(type));
-    out = format::put_uv(out, length);
-    std::memcpy(out, body, length);
-    end_event(out + length);
+    end_event(put_record(out, static_cast<uint64_t>(type), body, length));
 }
 
 }  // namespace peakline::record

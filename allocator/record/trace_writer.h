@@ -129,6 +129,11 @@ private:
     }
     // What an inline allocation, a class and a block of a checkpoint have in common.
     static unsigned char* put_shape(unsigned char* out, const AllocEvent& event);
+    // Type, length and body, as definitions, summaries and extended events are written.
+    static unsigned char* put_record(unsigned char* out,
+                                     uint64_t type,
+                                     const unsigned char* body,
+                                     size_t length);
     void put_checkpoint_part();
     [[gnu::noinline]] void put_extended_free(const FreeEvent& event, uint64_t tick);
     bool put_summary_record(format::SummaryType type, const unsigned char* body, size_t length);

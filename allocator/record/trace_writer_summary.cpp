@@ -44,10 +44,7 @@ bool TraceWriter::put_summary_record(format::SummaryType type,
     if (in_checkpoint_ && (!had_chunk || summary_.index != chunk_before)) {
         put_checkpoint_part();
     }
-    unsigned char* out = format::put_uv(summary_.at, static_cast<uint64_t>(type));
-    out = format::put_uv(out, length);
-    std::memcpy(out, body, length);
-    commit(summary_, out + length);
+    commit(summary_, put_record(summary_.at, static_cast<uint64_t>(type), body, length));
     return true;
 }
 

@@ -88,11 +88,10 @@ def command_for(mode: str, trace: Path) -> list[str]:
     return [*run, str(FOLDER / "_worker.py"), argument]
 
 
-def take_turns(workers: list[Worker], work: str, turns: int, number: int) -> dict[str, list[dict]]:
+def take_turns(workers: list[Worker], work: str, turns: int) -> dict[str, list[dict]]:
     """``turns`` measurements of each worker, the first of them left out.
 
-    Each is {"seconds", "events"} and, but for the base, "base_seconds": of the base around it, and
-    "set": ``number``.
+    Each is {"seconds", "events"} and, but for the base, "base_seconds": of the base around it.
     """
     results: dict[str, list[dict]] = {worker.mode: [] for worker in workers}
     base, *others = workers
@@ -105,18 +104,24 @@ def take_turns(workers: list[Worker], work: str, turns: int, number: int) -> dic
             after = base.do(work)
             if turn > 0:
                 around = (before["seconds"] + after["seconds"]) / 2
-                results[worker.mode].append({**answer, "base_seconds": around, "set": number})
+                results[worker.mode].append({**answer, "base_seconds": around})
                 results[base.mode].append(after)
             before = after
     return results
 
 
-def added(results: dict[str, list[dict]], mode: str) -> list[list[float]]:
+# Of one work: by mode, for each set of processes what take_turns gave.
+Results = dict[str, list[list[dict]]]
+
+
+def added(results: Results, mode: str) -> list[list[float]]:
     """Seconds that each turn of ``mode`` took longer than the base around it, by set."""
-    sets: dict[int, list[float]] = {}
-    for one in results[mode]:
-        sets.setdefault(one["set"], []).append(one["seconds"] - one["base_seconds"])
-    return list(sets.values())
+    return [[one["seconds"] - one["base_seconds"] for one in turns] for turns in results[mode]]
+
+
+def of_base(results: Results, what: str) -> float:
+    """Median of "seconds" or "events" without recording."""
+    return middle([[one[what] for one in turns] for turns in results["base"]])
 
 
 def middle(sets: list[list[float]]) -> float:
@@ -140,19 +145,18 @@ def interval(statistic: Callable[..., float], *modes: list[list[float]]) -> tupl
     return samples[BOOTSTRAP_SAMPLES // 40], samples[-BOOTSTRAP_SAMPLES // 40]
 
 
-def per_event(results: dict[str, list[dict]], mode: str) -> float:
-    events = statistics.median(answer["events"] for answer in results["base"])
-    return middle(added(results, mode)) / events * 1e9
+def per_event(results: Results, mode: str) -> float:
+    return middle(added(results, mode)) / of_base(results, "events") * 1e9
 
 
-def print_added(all_results: dict[str, dict[str, list[dict]]], titles: dict[str, str]) -> None:
+def print_added(all_results: dict[str, Results], titles: dict[str, str]) -> None:
     clock = "elapsed" if ON_GPU else "processor"
     print(f"\nAdded nanoseconds of {clock} time per event (medians)")
     print(f"{'mode':<20}" + "".join(f"{titles[work]:>10}" for work in all_results))
-    row = []
-    for results in all_results.values():
-        base = statistics.median(answer["seconds"] for answer in results["base"])
-        row.append(base / statistics.median(answer["events"] for answer in results["base"]) * 1e9)
+    row = [
+        of_base(results, "seconds") / of_base(results, "events") * 1e9
+        for results in all_results.values()
+    ]
     print(f"{'base takes':<20}" + "".join(f"{value:>10.0f}" for value in row))
     modes = [mode for mode in next(iter(all_results.values())) if mode != "base"]
     for mode in modes:
@@ -164,13 +168,13 @@ def print_added(all_results: dict[str, dict[str, list[dict]]], titles: dict[str,
             continue
         ratios = [ratio(results, ours, theirs) for results in all_results.values()]
         print(f"{theirs} / {ours}, aim {target}")
-        print(f"{'':<20}" + "".join(f"{middle:>10}" for middle, _ in ratios))
+        print(f"{'':<20}" + "".join(f"{value:>10}" for value, _ in ratios))
         print(f"{'':<20}" + "".join(f"{around:>10}" for _, around in ratios))
-        if any(middle == "-" for middle, _ in ratios):
+        if any(value == "-" for value, _ in ratios):
             print("  -: our cost was lost in the noise of this machine; more --sets show it")
 
 
-def ratio(results: dict[str, list[dict]], ours: str, theirs: str) -> tuple[str, str]:
+def ratio(results: Results, ours: str, theirs: str) -> tuple[str, str]:
     """How many times as much theirs costs, with its interval; "-" where ours may be nothing."""
     ours_added, theirs_added = added(results, ours), added(results, theirs)
     low, _ = interval(middle, ours_added)
@@ -185,14 +189,14 @@ def quotient(above: list[list[float]], below: list[list[float]]) -> float:
     return middle(above) / middle(below)
 
 
-def print_steps(all_results: dict[str, dict[str, list[dict]]]) -> None:
+def print_steps(all_results: dict[str, Results]) -> None:
     print("\nWhole steps: share of the step that recording adds, with its 95 % interval")
     for work, title in STEPS.items():
         if work not in all_results:
             continue
         results = all_results[work]
-        base = statistics.median(answer["seconds"] for answer in results["base"])
-        events = statistics.median(answer["events"] for answer in results["base"])
+        base = of_base(results, "seconds")
+        events = of_base(results, "events")
         print(f"{title}: {events:.0f} events, {base * 1e3:.2f} ms without recording")
         for mode in results:
             if mode != "base":
@@ -212,12 +216,12 @@ def print_trace_size(trace: Path) -> None:
 
 
 def measure_set(
-    works: list[str], modes: list[str], turns: int, number: int, folder: Path
+    works: list[str], modes: list[str], turns: int, folder: Path
 ) -> dict[str, dict[str, list[dict]]]:
     """Results by work and mode, of one process for every mode."""
     workers = [Worker(mode, folder / f"{mode.replace(' ', '-')}.peak") for mode in modes]
     try:
-        return {work: take_turns(workers, work, turns, number) for work in works}
+        return {work: take_turns(workers, work, turns) for work in works}
     finally:
         for worker in workers:
             worker.end()
@@ -237,13 +241,13 @@ def main() -> None:
     works = [work for work in titles if not (ON_GPU and work == "devices")]
     works = [work for work in works if work in (arguments.works or works)]
     modes = [m for m in MODES if m == "base" or m in (arguments.modes or MODES)]
-    results: dict[str, dict[str, list[dict]]] = {w: {mode: [] for mode in modes} for w in works}
+    results: dict[str, Results] = {w: {mode: [] for mode in modes} for w in works}
     with tempfile.TemporaryDirectory() as folder:
-        for number in range(arguments.sets):
-            measured = measure_set(works, modes, arguments.turns, number, Path(folder))
+        for _ in range(arguments.sets):
+            measured = measure_set(works, modes, arguments.turns, Path(folder))
             for work in works:
                 for mode in modes:
-                    results[work][mode] += measured[work][mode]
+                    results[work][mode].append(measured[work][mode])
         print_added(results, titles)
         print_steps(results)
         if "peakline all" in modes:

@@ -151,14 +151,22 @@ private:
     std::set<Key> all_;
 };
 
-}  // namespace
-
-TEST_CASE("a stack has one hash, and another stack another, in every layout", "[pyhook]") {
+template <class Check>
+void for_each_layout(Check check) {
     watch_methods(kWatched, 3);
     for (const PythonLayout* layout : kLayouts) {
         INFO("3." << layout->minor);
-        Seen seen(*layout);
         std::mt19937 random(layout->minor);
+        check(*layout, random);
+    }
+    watch_methods(nullptr, 0);
+}
+
+}  // namespace
+
+TEST_CASE("a stack has one hash, and another stack another, in every layout", "[pyhook]") {
+    for_each_layout([](const PythonLayout& layout, std::mt19937& random) {
+        Seen seen(layout);
         for (int i = 0; i < 4000; ++i) {
             FakeStack stack = random_stack(random, i % 40 == 0 ? 60 : 6);
             seen.check(stack);
@@ -177,16 +185,12 @@ TEST_CASE("a stack has one hash, and another stack another, in every layout", "[
             seen.check(stack);
         }
         REQUIRE(seen.count() > 5000);
-    }
-    watch_methods(nullptr, 0);
+    });
 }
 
 TEST_CASE("deep stacks are cut at the same frame by the walk and its hash", "[pyhook]") {
-    watch_methods(kWatched, 3);
-    for (const PythonLayout* layout : kLayouts) {
-        INFO("3." << layout->minor);
-        Seen seen(*layout);
-        std::mt19937 random(layout->minor);
+    for_each_layout([](const PythonLayout& layout, std::mt19937& random) {
+        Seen seen(layout);
         for (const size_t depth : {kMaxFrames - 1, kMaxFrames, kMaxFrames + 1, 2 * kMaxFrames}) {
             FakeStack stack(depth);
             for (FakeFrame& frame : stack) {
@@ -194,10 +198,9 @@ TEST_CASE("deep stacks are cut at the same frame by the walk and its hash", "[py
                 frame.is_shim = false;
             }
             seen.check(stack);
-            const HashedWalk hash = walkers_for(*layout).hash(fake_thread);
+            const HashedWalk hash = walkers_for(layout).hash(fake_thread);
             REQUIRE(hash.frame_count == std::min(depth, kMaxFrames));
             REQUIRE(hash.truncated == (depth > kMaxFrames));
         }
-    }
-    watch_methods(nullptr, 0);
+    });
 }

@@ -7,21 +7,9 @@
 using peakline::record::AddressRounds;
 using peakline::record::Sequence;
 
-namespace {
-
-// Static storage is zero, as they want their memory.
-template <class Thing>
-Thing& fresh() {
-    static Thing thing;
-    thing = Thing{};
-    return thing;
-}
-
-}  // namespace
-
 TEST_CASE("in a loop the addresses of the round before are expected", "[record]") {
-    auto& addresses = fresh<AddressRounds>();
-    auto& shapes = fresh<Sequence<1024>>();
+    AddressRounds addresses;
+    Sequence<1024> shapes{};
     uint32_t met_at[101] = {};
     size_t right = 0;
     constexpr int kRounds = 6;
@@ -48,7 +36,7 @@ TEST_CASE("in a loop the addresses of the round before are expected", "[record]"
 }
 
 TEST_CASE("rounds of a few blocks, and none, are not followed", "[record]") {
-    auto& addresses = fresh<AddressRounds>();
+    AddressRounds addresses;
     for (uint32_t round = 0; round < 100; ++round) {
         addresses.follow_rounds(round);
         addresses.note(7);
