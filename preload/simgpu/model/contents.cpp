@@ -21,13 +21,14 @@ Contents& Contents::instance() {
     return *contents;
 }
 
-bool Contents::is_readable(const Content& content) const {
+bool Contents::is_readable(const Piece& piece) const {
+    const Content& content = *piece.content;
     if (content.bytes.empty()) {
         return false;
     }
     return content.operation != nullptr
                ? content.operation->is_done
-               : uploads_are_trusted_ || content.launch_count == launch_count_;
+               : uploads_are_trusted_ || piece.launch_count == launch_count_;
 }
 
 std::vector<Contents::Overlap> Contents::overlaps(uintptr_t start, size_t bytes) const {
@@ -75,30 +76,52 @@ void Contents::forget(uintptr_t start, size_t bytes) {
         piece_bytes_ -= piece.bytes;
         after = pieces_.erase(after);
         if (piece_start < start) {
-            add(piece_start, {piece.content, piece.offset_bytes, start - piece_start});
+            add(piece_start,
+                {piece.content, piece.offset_bytes, start - piece_start, piece.launch_count});
         }
         if (piece_end > start + bytes) {
             const size_t cut_bytes = start + bytes - piece_start;
             add(start + bytes,
-                {piece.content, piece.offset_bytes + cut_bytes, piece.bytes - cut_bytes});
+                {piece.content,
+                 piece.offset_bytes + cut_bytes,
+                 piece.bytes - cut_bytes,
+                 piece.launch_count});
         }
     }
 }
 
-void Contents::note(uintptr_t to, const void* from, size_t bytes, bool is_exact) {
+bool Contents::make_room(uintptr_t to, size_t bytes) {
     forget(to, bytes);
     if (bytes > kMaxKnownBytes) {
-        return;
+        return false;
     }
     if (piece_bytes_ > kMaxPieceBytes) {
         forget_all();
     }
+    return true;
+}
+
+void Contents::note(uintptr_t to, const void* from, size_t bytes, bool is_exact) {
+    if (!make_room(to, bytes)) {
+        return;
+    }
     const auto* const start = static_cast<const unsigned char*>(from);
     auto content = std::make_shared<Content>();
     content->bytes.assign(start, start + bytes);
-    content->launch_count = launch_count_;
     content->is_exact = is_exact;
-    add(to, {std::move(content), 0, bytes});
+    add(to, {std::move(content), 0, bytes, launch_count_});
+}
+
+void Contents::note_zeros(uintptr_t to, size_t bytes) {
+    // One for all: a training step fills hundreds of tensors, and copies would cost it its caches.
+    static const auto zeros = [] {
+        auto content = std::make_shared<Content>();
+        content->bytes.resize(kMaxKnownBytes);
+        return content;
+    }();
+    if (make_room(to, bytes)) {
+        add(to, {zeros, 0, bytes, launch_count_});
+    }
 }
 
 void Contents::note_copy(uintptr_t to, uintptr_t from, size_t bytes) {
@@ -108,7 +131,10 @@ void Contents::note_copy(uintptr_t to, uintptr_t from, size_t bytes) {
     std::vector<std::pair<uintptr_t, Piece>> copies;
     for (const Overlap& overlap : overlaps(from, bytes)) {
         copies.emplace_back(overlap.start - from + to,
-                            Piece{overlap.piece->content, overlap.offset_bytes, overlap.bytes});
+                            Piece{overlap.piece->content,
+                                  overlap.offset_bytes,
+                                  overlap.bytes,
+                                  overlap.piece->launch_count});
     }
     forget(to, bytes);
     for (auto& [start, piece] : copies) {
@@ -119,7 +145,7 @@ void Contents::note_copy(uintptr_t to, uintptr_t from, size_t bytes) {
 void Contents::promise(uintptr_t to, size_t bytes, std::shared_ptr<Content> content) {
     has_promised_ = true;
     forget(to, bytes);
-    add(to, {std::move(content), 0, bytes});
+    add(to, {std::move(content), 0, bytes, launch_count_});
 }
 
 void Contents::forget_all() {
@@ -131,7 +157,7 @@ Contents::Known Contents::read(void* to, uintptr_t from, size_t bytes) const {
     Known known;
     for (const Overlap& overlap : overlaps(from, bytes)) {
         const Content& content = *overlap.piece->content;
-        if (is_readable(content)) {
+        if (is_readable(*overlap.piece)) {
             std::memcpy(static_cast<char*>(to) + (overlap.start - from),
                         content.bytes.data() + overlap.offset_bytes,
                         overlap.bytes);

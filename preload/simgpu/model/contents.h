@@ -21,7 +21,6 @@ inline constexpr size_t kMaxKnownBytes = 256u << 10;
 struct Content {
     std::vector<unsigned char> bytes;      // empty: not known after all
     std::shared_ptr<Operation> operation;  // the collective that delivers it, if one does
-    uint64_t launch_count = 0;             // of all launches, when the host uploaded it
     bool is_exact = true;                  // false: computed from values that were taken as zero
 };
 
@@ -32,6 +31,7 @@ public:
     void note_upload(uintptr_t to, const void* from, size_t bytes) { note(to, from, bytes, true); }
     // As an upload; is_exact as in Content.
     void note(uintptr_t to, const void* from, size_t bytes, bool is_exact);
+    void note_zeros(uintptr_t to, size_t bytes);
     void note_copy(uintptr_t to, uintptr_t from, size_t bytes);
     // A collective will deliver this content here.
     void promise(uintptr_t to, size_t bytes, std::shared_ptr<Content> content);
@@ -64,6 +64,7 @@ private:
         std::shared_ptr<Content> content;
         size_t offset_bytes = 0;  // in the content
         size_t bytes = 0;
+        uint64_t launch_count = 0;  // of all launches, when the host uploaded it
     };
     struct Overlap {
         uintptr_t start;
@@ -71,9 +72,11 @@ private:
         const Piece* piece;
         size_t offset_bytes;  // in the content
     };
-    bool is_readable(const Content& content) const;
+    bool is_readable(const Piece& piece) const;
     std::vector<Overlap> overlaps(uintptr_t start, size_t bytes) const;
     void add(uintptr_t start, Piece piece);
+    // Forgets what was here. False: too much to be remembered.
+    bool make_room(uintptr_t to, size_t bytes);
     // The pieces that follow this address without a gap; empty when one is not known.
     std::vector<unsigned char> known_run(uintptr_t start) const;
     bool compute_reduction(const char* kernel_name,

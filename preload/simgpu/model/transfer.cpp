@@ -2,6 +2,7 @@
 
 #include "model/transfer.h"
 
+#include <algorithm>
 #include <cstring>
 #include <vector>
 
@@ -21,17 +22,24 @@ Side side_of(const World& world, uintptr_t address) {
     return world.find(address) != nullptr ? Side::kDevice : Side::kUnknown;
 }
 
-void note_fill(uintptr_t start, unsigned value, size_t element_bytes, size_t element_count) {
-    const size_t bytes = element_bytes * element_count;
-    if (bytes > kMaxKnownBytes) {
-        Contents::instance().forget(start, bytes);
-        return;
+void fill_host(unsigned char* start, unsigned value, size_t element_bytes, size_t bytes) {
+    std::memcpy(start, &value, element_bytes);
+    for (size_t done = element_bytes; done < bytes; done *= 2) {
+        std::memcpy(start + done, start, std::min(done, bytes - done));
     }
-    std::vector<unsigned char> filled(bytes);
-    for (size_t index = 0; index < element_count; ++index) {
-        std::memcpy(filled.data() + index * element_bytes, &value, element_bytes);
+}
+
+void note_fill(uintptr_t start, unsigned value, size_t element_bytes, size_t bytes) {
+    Contents& contents = Contents::instance();
+    if (value == 0) {
+        contents.note_zeros(start, bytes);
+    } else if (bytes > kMaxKnownBytes) {
+        contents.forget(start, bytes);
+    } else {
+        std::vector<unsigned char> filled(bytes);
+        fill_host(filled.data(), value, element_bytes, bytes);
+        contents.note_upload(start, filled.data(), bytes);
     }
-    Contents::instance().note_upload(start, filled.data(), bytes);
 }
 
 }  // namespace
@@ -88,14 +96,11 @@ CUresult fill_elements(
     if (start == 0 || side == Side::kUnknown) {
         return CUDA_ERROR_INVALID_VALUE;
     }
+    const size_t bytes = element_bytes * element_count;
     if (side == Side::kDevice) {
-        note_fill(start, value, element_bytes, element_count);
-    }
-    if (side == Side::kHost) {
-        auto* bytes = reinterpret_cast<unsigned char*>(start);
-        for (size_t index = 0; index < element_count; ++index) {
-            std::memcpy(bytes + index * element_bytes, &value, element_bytes);
-        }
+        note_fill(start, value, element_bytes, bytes);
+    } else {
+        fill_host(reinterpret_cast<unsigned char*>(start), value, element_bytes, bytes);
     }
     return CUDA_SUCCESS;
 }
