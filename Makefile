@@ -125,7 +125,7 @@ format: ## put every file into the project's format
 	@git ls-files '*.cpp' '*.h' | xargs clang-format -i
 	@$(PYTHON) -m ruff format -q . && $(PYTHON) -m ruff check -q --fix .
 
-bench: build $(BUILD)/recorder_bench $(BUILD)/native_bench ## print the cost of recording and the speed of reading (tables, no verdict)
+bench: build $(BUILD)/recorder_bench $(BUILD)/native_bench $(BUILD)/librecording_switch.so ## print the cost of recording and the speed of reading (tables, no verdict)
 	@$(PYTHON) tests/bench/bench_events.py
 	@$(BUILD)/native_bench
 	@$(PYTHON) tests/bench/bench_reader.py
@@ -133,7 +133,7 @@ bench: build $(BUILD)/recorder_bench $(BUILD)/native_bench ## print the cost of 
 test-gpu: build ## the same end-to-end tests on a real GPU
 	@PEAKLINE_TEST_DEVICE=gpu $(PYTHON) -m pytest -q tests/e2e
 
-bench-gpu: build ## the cost of recording on a real GPU
+bench-gpu: build $(BUILD)/librecording_switch.so ## the cost of recording on a real GPU
 	@PEAKLINE_TEST_DEVICE=gpu $(PYTHON) tests/bench/bench_events.py
 
 fidelity: build ## peaks on the simulated GPU against those on the real one of this machine
@@ -228,6 +228,10 @@ $(BUILD)/unit_tests: $(call object,$(UNIT_TEST_SOURCES)) $(RECORDER_OBJECTS) $(B
 $(BUILD)/recorder_bench: $(BUILD)/tests/bench/recorder_bench.o $(RECORDER_OBJECTS)
 	@echo '  LINK  $@'
 	$(Q)$(CXX) $(LTO) $(EXTRA_LDFLAGS) -o $@ $^ -lunwind -ldl -lpthread
+
+$(BUILD)/librecording_switch.so: $(BUILD)/tests/bench/recording_switch.o $(BUILD)/preload/got_patch.o
+	@echo '  LINK  $@'
+	$(Q)$(CXX) -shared -fno-lto -o $@ $^ -ldl
 
 $(BUILD)/instruction_driver: $(BUILD)/tests/bench/instruction_driver.o $(RECORDER_OBJECTS)
 	@echo '  LINK  $@'

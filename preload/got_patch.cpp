@@ -13,9 +13,14 @@
 namespace peakline::preload {
 namespace {
 
+struct Visitor {
+    const char* library_filter;
+    VisitImport visit;
+    void* data;
+};
+
 struct Request {
     const char* symbol;
-    const char* library_filter;
     void* replacement;
     void** previous;
     int changed;
@@ -100,36 +105,28 @@ bool is_relro(const dl_phdr_info* info, const void* address) {
     return false;
 }
 
-void patch_table(const dl_phdr_info* info,
+void visit_table(const dl_phdr_info* info,
                  const Imports& imports,
                  const ElfW(Rela) * table,
                  size_t count,
-                 Request* request) {
+                 const Visitor& visitor) {
     for (size_t i = 0; i < count; ++i) {
         const auto type = ELF64_R_TYPE(table[i].r_info);
         if (type != R_X86_64_JUMP_SLOT && type != R_X86_64_GLOB_DAT) {
             continue;
         }
         const ElfW(Sym)& symbol = imports.symbols[ELF64_R_SYM(table[i].r_info)];
-        if (strcmp(imports.strings + symbol.st_name, request->symbol) != 0) {
-            continue;
-        }
-        auto** slot = reinterpret_cast<void**>(info->dlpi_addr + table[i].r_offset);
-        void* const target = *slot;
-        if (target != request->replacement &&
-            write_slot(slot, request->replacement, is_relro(info, slot))) {
-            ++request->changed;
-            if (request->previous != nullptr && is_bound(info, target)) {
-                *request->previous = target;
-            }
-        }
+        visitor.visit(Import{info,
+                             imports.strings + symbol.st_name,
+                             reinterpret_cast<void**>(info->dlpi_addr + table[i].r_offset)},
+                      visitor.data);
     }
 }
 
-int visit(dl_phdr_info* info, size_t, void* data) {
-    auto* request = static_cast<Request*>(data);
+int visit_library(dl_phdr_info* info, size_t, void* data) {
+    const auto* visitor = static_cast<const Visitor*>(data);
     const char* name = info->dlpi_name != nullptr ? info->dlpi_name : "";
-    if (strstr(name, request->library_filter) == nullptr ||
+    if (strstr(name, visitor->library_filter) == nullptr ||
         strstr(name, "libpeakline") != nullptr || strstr(name, "linux-vdso") != nullptr) {
         return 0;
     }
@@ -142,21 +139,44 @@ int visit(dl_phdr_info* info, size_t, void* data) {
         for (int table = 0; table < 2; ++table) {
             if (imports.tables[table] != nullptr && imports.symbols != nullptr &&
                 imports.strings != nullptr) {
-                patch_table(info, imports, imports.tables[table], imports.counts[table], request);
+                visit_table(info, imports, imports.tables[table], imports.counts[table], *visitor);
             }
         }
     }
     return 0;
 }
 
+void redirect(const Import& import, void* data) {
+    auto* request = static_cast<Request*>(data);
+    if (strcmp(import.symbol, request->symbol) != 0) {
+        return;
+    }
+    void* const target = *import.slot;
+    if (target != request->replacement && import.lead_to(request->replacement)) {
+        ++request->changed;
+        if (request->previous != nullptr && is_bound(import.library, target)) {
+            *request->previous = target;
+        }
+    }
+}
+
 }  // namespace
+
+bool Import::lead_to(void* function) const {
+    return write_slot(slot, function, is_relro(library, slot));
+}
+
+void for_each_import(const char* library_filter, VisitImport visit, void* data) {
+    Visitor visitor{library_filter, visit, data};
+    dl_iterate_phdr(visit_library, &visitor);
+}
 
 int redirect_imports(const char* symbol,
                      const char* library_filter,
                      void* replacement,
                      void** previous) {
-    Request request{symbol, library_filter, replacement, previous, 0};
-    dl_iterate_phdr(visit, &request);
+    Request request{symbol, replacement, previous, 0};
+    for_each_import(library_filter, redirect, &request);
     return request.changed;
 }
 

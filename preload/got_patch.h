@@ -3,12 +3,28 @@
 // Libraries loaded later are reached by calling it again.
 #pragma once
 
+struct dl_phdr_info;
+
 namespace peakline::preload {
 
-// Redirects every import of `symbol` in loaded libraries whose file name contains
-// `library_filter` (empty: all) to `replacement`. Returns the number of slots changed now; slots
-// already redirected do not count. libpeakline.so itself is left alone. `previous` (may be null)
-// becomes what a changed slot led to, unless it was not bound yet.
+// A function that a loaded library calls through its table.
+struct Import {
+    const dl_phdr_info* library;
+    const char* symbol;
+    void** slot;
+
+    // False when the table is read-only and stays so.
+    bool lead_to(void* function) const;
+};
+
+// Visits the imports of loaded libraries whose file name contains `library_filter` (empty: all),
+// but not those of libpeakline*.so.
+using VisitImport = void (*)(const Import& import, void* data);
+void for_each_import(const char* library_filter, VisitImport visit, void* data);
+
+// Redirects each of them that is called `symbol` to `replacement`. Returns the number of slots
+// changed now; slots already redirected do not count. `previous` (may be null) becomes what a
+// changed slot led to, unless it was not bound yet.
 int redirect_imports(const char* symbol,
                      const char* library_filter,
                      void* replacement,

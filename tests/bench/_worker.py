@@ -1,9 +1,12 @@
 """One mode of bench_events.py: a process that does the work it is told, and says what it cost.
 
 Reads one JSON object a line from stdin ({"work": name}), answers with one on stdout: seconds and
-events (an allocation or a free each). Several such processes live side by side and take turns.
+events (an allocation or a free each), and base_seconds, the same without recording, where that can
+be told here. Several such processes live side by side and take turns.
 """
 
+import ctypes
+import gc
 import json
 import os
 import sys
@@ -14,8 +17,10 @@ import torch
 
 PAIRS = 4000
 THREADS = 4
-# Of one turn: other processes have had the caches before it. Few, see bench_events.py.
-WARM_STEPS, STEPS = 1, 2
+# Rounds before a measurement: what was switched, and other processes, have had the caches.
+WARM = 1
+# Of one measurement. Few: the machine should not change its speed meanwhile.
+STEPS = 2
 STEP_MODELS = ("gpt2", "resnet50", "llama")
 
 # Of all threads of the process: what other processes do meanwhile does not count. On a real GPU
@@ -102,13 +107,10 @@ def allocations() -> int:
     )
 
 
-def measure(name: str, work) -> dict[str, float]:
-    """Seconds and events of the loop, or of one step."""
-    count = 1
-    if name in STEP_MODELS:
-        count = STEPS
-        for _ in range(WARM_STEPS):
-            work()
+def measure(work, count: int) -> dict[str, float]:
+    """Seconds and events of the work, done ``count`` times."""
+    for _ in range(WARM):
+        work()
     before = allocations()
     begin = clock()
     for _ in range(count):
@@ -117,24 +119,63 @@ def measure(name: str, work) -> dict[str, float]:
     return {"seconds": seconds, "events": 2 * (allocations() - before) / count}
 
 
+def compare(work, count: int, switch) -> dict[str, float]:
+    """The same with recording, and without: just before and just after."""
+    measured = []
+    for is_on in (False, True, False):
+        switch(is_on)
+        measured.append(measure(work, count))
+    switch(True)
+    before, recorded, after = measured
+    return {**recorded, "base_seconds": (before["seconds"] + after["seconds"]) / 2}
+
+
 def start_torch_recorder(mode: str) -> None:
     _, stacks, context = mode.split(":")
     torch.cuda.memory._record_memory_history(context=context, stacks=stacks, max_entries=100_000)
 
 
-def main() -> None:
-    mode = sys.argv[1]
-    answers = os.fdopen(os.dup(1), "w")
-    os.dup2(2, 1)
+def peaklines_switch():
+    """To be called before CUDA is initialised. See recording_switch.cpp."""
+    library = ctypes.CDLL(os.environ["PEAKLINE_BENCH_SWITCH"])
+    if not library.recording_switch_before_cuda():
+        sys.exit("torch's allocator was not found")
+    torch.empty(1, device="cuda")
+    if library.recording_switch_find() == 0:
+        sys.exit("nothing is recorded: there is nothing to switch")
+    return library.recording_switch
+
+
+def start(mode: str):
+    """What switches recording off and on, None where it stays on."""
+    if mode == "peakline":
+        return peaklines_switch()
     torch.empty(1, device="cuda")
     if mode.startswith("torch:"):
         start_torch_recorder(mode)
+        return None
+    return lambda is_on: None
+
+
+def main() -> None:
+    switch = start(sys.argv[1])
+    answers = os.fdopen(os.dup(1), "w")
+    os.dup2(2, 1)
     works: dict[str, object] = {}
     for line in sys.stdin:
         name = json.loads(line)["work"]
         if name not in works:
             works[name] = step_of(name) if name in STEP_MODELS else loop_of(name)
-        answers.write(json.dumps(measure(name, works[name])) + "\n")
+        count = STEPS if name in STEP_MODELS else 1
+        # The collector would come at the same place of every comparison.
+        gc.collect()
+        gc.disable()
+        if switch is None:
+            answer = measure(works[name], count)
+        else:
+            answer = compare(works[name], count, switch)
+        gc.enable()
+        answers.write(json.dumps(answer) + "\n")
         answers.flush()
     # Threads of autograd may not outlive the interpreter: see README.md, limits.
     os._exit(0)

@@ -1,11 +1,16 @@
 """What recording costs: nanoseconds added per event, next to torch's own recorder, in one run.
 
-Every mode is a process of its own. All of them live side by side and take turns, one loop or a few
-steps at a time. A virtual machine changes its speed by a third from one second to the next, but
-little within a tenth of one: so the base runs just before and just after each turn of a mode, and
-its mean is taken off. Shown is the median of these differences, over several sets of processes:
-where a process happens to lie in memory makes it a few per cent faster or slower for all its life.
-Intervals are 95 % of bootstrap samples, of sets and of turns within them.
+Every mode is a process of its own. They live side by side and take turns, one loop or a few steps
+at a time. A virtual machine changes its speed by a third from one second to the next, but little
+within a tenth of one: so what a mode takes is compared with what the same takes without it just
+before and just after. Shown is the median of these differences, of the half of the turns in which
+the machine was quickest: what others do to its caches is no cost of ours.
+Without it is, for peakline, the same process, led past the recorder (recording_switch.cpp): another
+process is a few per cent faster or slower for all its life, by where it happens to lie in memory,
+and that is as much as recording costs. For torch's recorder, which forgets its history when it is
+switched off and is cheap with a short one, it is another process, which records nothing. "base" is
+compared with itself: what it adds is noise. Intervals are 95 % of bootstrap samples, of sets of
+processes and of turns within them.
 On the simulated GPU kernels take no time, so shares of a step are larger than on a real one, and
 what is counted is processor time of the whole process; on a real GPU it is elapsed time.
 """
@@ -23,6 +28,7 @@ from collections.abc import Callable
 from pathlib import Path
 
 FOLDER = Path(__file__).resolve().parent
+SWITCH = FOLDER.parents[1] / "build/librecording_switch.so"  # recording_switch.cpp
 ON_GPU = os.environ.get("PEAKLINE_TEST_DEVICE") == "gpu"
 MODES = {
     "base": "plain",
@@ -51,7 +57,12 @@ class Worker:
     def __init__(self, mode: str, trace: Path):
         self.mode = mode
         # The simulated GPU's watch over values observes every operator: its cost is not ours here.
-        environment = {**os.environ, "PEAKLINE_SIM_COMPANION": "", "OMP_NUM_THREADS": "1"}
+        environment = {
+            **os.environ,
+            "PEAKLINE_SIM_COMPANION": "",
+            "PEAKLINE_BENCH_SWITCH": str(SWITCH),
+            "OMP_NUM_THREADS": "1",
+        }
         self.process = subprocess.Popen(
             command_for(mode, trace),
             env=environment,
@@ -84,6 +95,7 @@ def command_for(mode: str, trace: Path) -> list[str]:
         # Without recording; on a real GPU that is the bare program.
         run = [*run, "--no-record"] if device else [sys.executable]
     else:
+        argument = "peakline"
         run = [*run, "-o", str(trace), "--force", *options]
     return [*run, str(FOLDER / "_worker.py"), argument]
 
@@ -91,22 +103,24 @@ def command_for(mode: str, trace: Path) -> list[str]:
 def take_turns(workers: list[Worker], work: str, turns: int) -> dict[str, list[dict]]:
     """``turns`` measurements of each worker, the first of them left out.
 
-    Each is {"seconds", "events"} and, but for the base, "base_seconds": of the base around it.
+    Each is {"seconds", "base_seconds", "events"}: with and without recording.
     """
     results: dict[str, list[dict]] = {worker.mode: [] for worker in workers}
     base, *others = workers
     for turn in range(turns + 1):
-        before = base.do(work)
         # Another one begins each time: nobody always runs after the most expensive.
         shift = turn % len(others)
+        answers = {base.mode: base.do(work)}
+        before = answers[base.mode]["base_seconds"]
         for worker in others[shift:] + others[:shift]:
-            answer = worker.do(work)
-            after = base.do(work)
-            if turn > 0:
-                around = (before["seconds"] + after["seconds"]) / 2
-                results[worker.mode].append({**answer, "base_seconds": around})
-                results[base.mode].append(after)
-            before = after
+            answer = answers[worker.mode] = worker.do(work)
+            if "base_seconds" not in answer:
+                after = base.do(work)["base_seconds"]
+                answer["base_seconds"] = (before + after) / 2
+                before = after
+        if turn > 0:
+            for mode, answer in answers.items():
+                results[mode].append(answer)
     return results
 
 
@@ -115,12 +129,17 @@ Results = dict[str, list[list[dict]]]
 
 
 def added(results: Results, mode: str) -> list[list[float]]:
-    """Seconds that each turn of ``mode`` took longer than the base around it, by set."""
-    return [[one["seconds"] - one["base_seconds"] for one in turns] for turns in results[mode]]
+    """Seconds that quiet turns of ``mode`` took longer with recording than without, by set."""
+    quiet = middle([[one["base_seconds"] for one in turns] for turns in results[mode]])
+    differences = [
+        [one["seconds"] - one["base_seconds"] for one in turns if one["base_seconds"] <= quiet]
+        for turns in results[mode]
+    ]
+    return [turns for turns in differences if turns]
 
 
 def of_base(results: Results, what: str) -> float:
-    """Median of "seconds" or "events" without recording."""
+    """Median of "base_seconds" or "events" without recording."""
     return middle([[one[what] for one in turns] for turns in results["base"]])
 
 
@@ -133,13 +152,12 @@ def interval(statistic: Callable[..., float], *modes: list[list[float]]) -> tupl
     """95 % interval of ``statistic(*modes)`` by bootstrap: sets are drawn, then turns in them.
 
     Turns of one set are no independent measurements of a mode: their process is slower or faster
-    than another one would be. The same sets are drawn for all modes, which share a base there.
+    than another one would be.
     """
     draw = random.Random(1).choices
     samples = []
     for _ in range(BOOTSTRAP_SAMPLES):
-        chosen = draw(range(len(modes[0])), k=len(modes[0]))
-        drawn = [[draw(mode[one], k=len(mode[one])) for one in chosen] for mode in modes]
+        drawn = [[draw(turns, k=len(turns)) for turns in draw(mode, k=len(mode))] for mode in modes]
         samples.append(statistic(*drawn))
     samples.sort()
     return samples[BOOTSTRAP_SAMPLES // 40], samples[-BOOTSTRAP_SAMPLES // 40]
@@ -154,11 +172,11 @@ def print_added(all_results: dict[str, Results], titles: dict[str, str]) -> None
     print(f"\nAdded nanoseconds of {clock} time per event (medians)")
     print(f"{'mode':<20}" + "".join(f"{titles[work]:>10}" for work in all_results))
     row = [
-        of_base(results, "seconds") / of_base(results, "events") * 1e9
+        of_base(results, "base_seconds") / of_base(results, "events") * 1e9
         for results in all_results.values()
     ]
     print(f"{'base takes':<20}" + "".join(f"{value:>10.0f}" for value in row))
-    modes = [mode for mode in next(iter(all_results.values())) if mode != "base"]
+    modes = list(next(iter(all_results.values())))
     for mode in modes:
         values = [per_event(results, mode) for results in all_results.values()]
         print(f"{mode:<20}" + "".join(f"{value:>10.0f}" for value in values))
@@ -195,7 +213,7 @@ def print_steps(all_results: dict[str, Results]) -> None:
         if work not in all_results:
             continue
         results = all_results[work]
-        base = of_base(results, "seconds")
+        base = of_base(results, "base_seconds")
         events = of_base(results, "events")
         print(f"{title}: {events:.0f} events, {base * 1e3:.2f} ms without recording")
         for mode in results:

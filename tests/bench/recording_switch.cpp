@@ -1,0 +1,89 @@
+// Leads torch past the recorder and back to it, for bench_events.py: steps with and without it then
+// alternate in one process. Another process is a few per cent faster or slower for all its life, by
+// where it happens to lie in memory, and that is more than what recording costs.
+//
+// Whatever import of torch leads into a library of peakline is found, not listed here: a hook that
+// is added later is measured, too. Blocks that come and go unseen are what the recorder counts as
+// unknown frees and lost addresses; a step or two later all is as before.
+#include <atomic>
+#include <cstring>
+#include <vector>
+
+#include <dlfcn.h>
+#include <link.h>
+
+#include "preload/got_patch.h"
+
+namespace {
+
+using peakline::preload::find_in_loaded;
+using peakline::preload::Import;
+
+struct Hooked {
+    dl_phdr_info library;
+    Import import;
+    void* hook;
+    void* real;
+};
+
+// std::atomic<c10::cuda::CUDACachingAllocator::CUDAAllocator*>, torch's current allocator.
+constexpr char kAllocatorSymbol[] = "_ZN3c104cuda20CUDACachingAllocator9allocatorE";
+
+std::vector<Hooked> g_hooked;
+void* g_torchs_allocator = nullptr;
+void* g_our_allocator = nullptr;
+
+std::atomic<void*>* allocator_slot() {
+    return static_cast<std::atomic<void*>*>(find_in_loaded("libc10_cuda.so", kAllocatorSymbol));
+}
+
+void* find_real(const char* symbol) {
+    for (const char* library :
+         {"libc10.so", "libc10_cuda.so", "libtorch_cpu.so", "libtorch_cuda.so"}) {
+        if (void* found = find_in_loaded(library, symbol)) {
+            return found;
+        }
+    }
+    return nullptr;
+}
+
+bool is_of_peakline(const void* function) {
+    Dl_info info{};
+    return dladdr(function, &info) != 0 && strstr(info.dli_fname, "libpeakline") != nullptr;
+}
+
+void find_hook(const Import& import, void*) {
+    void* const target = *import.slot;
+    void* const real = is_of_peakline(target) ? find_real(import.symbol) : nullptr;
+    if (real != nullptr) {
+        g_hooked.push_back({*import.library, import, target, real});
+    }
+}
+
+}  // namespace
+
+#define EXPORT extern "C" __attribute__((visibility("default")))
+
+// Before CUDA is initialised. Returns 0 when torch's allocator is not found.
+EXPORT int recording_switch_before_cuda() {
+    std::atomic<void*>* const slot = allocator_slot();
+    g_torchs_allocator = slot != nullptr ? slot->load() : nullptr;
+    return g_torchs_allocator != nullptr ? 1 : 0;
+}
+
+// Once recording is on and the program is warm. Returns the number of hooked imports.
+EXPORT int recording_switch_find() {
+    g_our_allocator = allocator_slot()->load();
+    peakline::preload::for_each_import("", find_hook, nullptr);
+    for (Hooked& hooked : g_hooked) {
+        hooked.import.library = &hooked.library;
+    }
+    return static_cast<int>(g_hooked.size());
+}
+
+EXPORT void recording_switch(int on) {
+    for (const Hooked& hooked : g_hooked) {
+        hooked.import.lead_to(on != 0 ? hooked.hook : hooked.real);
+    }
+    allocator_slot()->store(on != 0 ? g_our_allocator : g_torchs_allocator);
+}
