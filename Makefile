@@ -32,7 +32,7 @@ LTO_OBJECTS = $(if $(LTO),-flto -ffat-lto-objects)
 PYTHON_INCLUDE = $(shell $(PYTHON) -c 'import sysconfig; print(sysconfig.get_paths()["include"])')
 
 RECORDER_SOURCES := $(wildcard allocator/record/*.cpp allocator/capture/*.cpp) \
-                    $(filter-out pyhook/module.cpp,$(wildcard pyhook/*.cpp)) \
+                    $(filter-out pyhook/module%.cpp,$(wildcard pyhook/*.cpp)) \
                     $(filter-out preload/bootstrap.cpp,$(wildcard preload/*.cpp))
 REPORT_SOURCES := $(foreach room,trace replay symbols attribute views render,$(wildcard report/$(room)/*.cpp))
 UNIT_TEST_SOURCES := $(wildcard tests/unit/*.cpp) \
@@ -164,8 +164,9 @@ $(BUILD)/%.o: %.cpp
 	$(Q)$(CXX) $(CXXFLAGS) -MMD -MP -c $< -o $@
 
 # Extension modules: the limited C API, any Python 3.10+. Python.h does not pass -Wpedantic.
+RECORDER_PYTHON_OBJECTS := $(call object,$(wildcard pyhook/module*.cpp))
 REPORT_PYTHON_OBJECTS := $(call object,$(wildcard report/python/*.cpp))
-$(BUILD)/pyhook/module.o $(REPORT_PYTHON_OBJECTS): $(BUILD)/%.o: %.cpp
+$(RECORDER_PYTHON_OBJECTS) $(REPORT_PYTHON_OBJECTS): $(BUILD)/%.o: %.cpp
 	@mkdir -p $(@D)
 	@echo '  C++   $<'
 	$(Q)$(CXX) $(filter-out -Wpedantic,$(CXXFLAGS)) -isystem $(PYTHON_INCLUDE) -MMD -MP -c $< -o $@
@@ -209,9 +210,10 @@ $(NATIVE)/libzstd.so.1:
 	@mkdir -p $(@D)
 	$(Q)cp -L $$($(CXX) -print-file-name=libzstd.so.1) $@
 
-$(PACKAGE)/_recorder.abi3.so: $(BUILD)/pyhook/module.o $(NATIVE)/libpeakline.so
+$(PACKAGE)/_recorder.abi3.so: $(RECORDER_PYTHON_OBJECTS) $(NATIVE)/libpeakline.so
 	@echo '  LINK  $@'
-	$(Q)$(CXX) -shared -Wl,-rpath,'$$ORIGIN/_native' -o $@ $< -L$(NATIVE) -l:libpeakline.so
+	$(Q)$(CXX) -shared -Wl,-rpath,'$$ORIGIN/_native' -o $@ $(RECORDER_PYTHON_OBJECTS) \
+	    -L$(NATIVE) -l:libpeakline.so
 
 $(BUILD)/libreport.a: $(REPORT_OBJECTS)
 	@rm -f $@

@@ -101,8 +101,8 @@ struct PeaklineParameter {
 struct PeaklineGradients;
 struct PeaklineGradients* peakline_follow_gradients(const PeaklineParameter* parameters,
                                                     size_t count);
-// Tells where they lie now, like peakline_tell_tensors. False, and nothing is told: a parameter is
-// gone, or one storage holds several gradients.
+// Tells where they lie now, like peakline_tell_tensors; somebody holds the parameters meanwhile.
+// False, and nothing is told: one is gone, or one storage holds several gradients.
 int32_t peakline_tell_gradients(struct PeaklineGradients* gradients);
 void peakline_forget_gradients(struct PeaklineGradients* gradients);
 void peakline_safe_point(uint32_t reason);

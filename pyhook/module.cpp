@@ -8,9 +8,14 @@
 #include <cstdint>
 #include <vector>
 
+#include "module_gradients.h"
 #include "preload/peakline_api.h"
 
 namespace {
+
+using peakline::pyhook::follow_gradients;
+using peakline::pyhook::read_pairs;
+using peakline::pyhook::tell_gradients;
 
 PyObject* g_recorder_error = nullptr;
 
@@ -221,18 +226,6 @@ PyObject* define_tensor(PyObject*, PyObject* arguments) {
     return PyLong_FromUnsignedLong(peakline_define_tensor(kind, name, detail, instance));
 }
 
-// [number, id, number, id, ...] as pairs of these. False with an exception.
-template <class Pair>
-bool read_pairs(PyObject* list, std::vector<Pair>* pairs) {
-    const Py_ssize_t size = PyList_Size(list);
-    for (Py_ssize_t i = 0; i + 1 < size && PyErr_Occurred() == nullptr; i += 2) {
-        pairs->push_back(
-            {PyLong_AsUnsignedLongLong(PyList_GetItem(list, i)),
-             static_cast<uint32_t>(PyLong_AsUnsignedLong(PyList_GetItem(list, i + 1)))});
-    }
-    return PyErr_Occurred() == nullptr;
-}
-
 // (kind, [address, tensor, address, tensor, ...])
 PyObject* tell_tensors(PyObject*, PyObject* arguments) {
     unsigned kind = 0;
@@ -243,38 +236,6 @@ PyObject* tell_tensors(PyObject*, PyObject* arguments) {
         return nullptr;
     }
     return PyLong_FromSize_t(peakline_tell_tensors(kind, told.data(), told.size()));
-}
-
-constexpr char kGradients[] = "peakline.gradients";
-
-PeaklineGradients* gradients_of(PyObject* capsule) {
-    return static_cast<PeaklineGradients*>(PyCapsule_GetPointer(capsule, kGradients));
-}
-
-void forget_gradients(PyObject* capsule) {
-    peakline_forget_gradients(gradients_of(capsule));
-}
-
-// ([Tensor._cdata, tensor, Tensor._cdata, tensor, ...])
-PyObject* follow_gradients(PyObject*, PyObject* list) {
-    std::vector<PeaklineParameter> parameters;
-    if (!read_pairs(list, &parameters)) {
-        return nullptr;
-    }
-    PeaklineGradients* followed = peakline_follow_gradients(parameters.data(), parameters.size());
-    if (followed == nullptr) {
-        Py_RETURN_NONE;
-    }
-    PyObject* capsule = PyCapsule_New(followed, kGradients, forget_gradients);
-    if (capsule == nullptr) {
-        peakline_forget_gradients(followed);
-    }
-    return capsule;
-}
-
-PyObject* tell_gradients(PyObject*, PyObject* capsule) {
-    PeaklineGradients* followed = gradients_of(capsule);
-    return followed == nullptr ? nullptr : PyBool_FromLong(peakline_tell_gradients(followed));
 }
 
 PyObject* safe_point(PyObject*, PyObject* reason) {
@@ -338,9 +299,13 @@ PyMethodDef kMethods[] = {
     {"tell_tensors", tell_tensors, METH_VARARGS, "Storages (kind, [address, tensor, ...])."},
     {"follow_gradients",
      follow_gradients,
-     METH_O,
-     "Follow gradients ([Tensor._cdata, tensor, ...]) until the result dies; None: not here."},
-    {"tell_gradients", tell_gradients, METH_O, "False: ask the parameters themselves."},
+     METH_VARARGS,
+     "Follow gradients ([Tensor._cdata, tensor, ...], param_groups) until the result dies."},
+    {"tell_gradients",
+     tell_gradients,
+     METH_VARARGS,
+     "Tell those of (followed, param_groups). False: ask the parameters themselves; None: others "
+     "are in the groups now."},
     {"put_meta", put_meta, METH_VARARGS, "A fact about the run (key, value)."},
     {"safe_point", safe_point, METH_O, "Look at the program's objects now."},
     {nullptr, nullptr, 0, nullptr},

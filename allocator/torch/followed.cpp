@@ -37,13 +37,17 @@ uint64_t storage_of(const at::Tensor& tensor) {
     return reinterpret_cast<uint64_t>(tensor.unsafeGetTensorImpl()->unsafe_storage().data());
 }
 
+// A weak reference keeps the memory of the object and, unlike locking it, costs nothing: that would
+// ask Python about each of them.
 bool gradient_storages(const FollowedTensors* followed, uint64_t* addresses) {
     bool all_live = true;
-    for (const WeakTensor& weak : followed->tensors) {
-        const StrongTensor tensor = weak.lock();
-        all_live = all_live && tensor.defined();
+    for (const WeakTensor& tensor : followed->tensors) {
+        const bool is_live = tensor.use_count() != 0;
+        all_live = all_live && is_live;
         *addresses++ =
-            tensor.defined() ? storage_of(static_cast<const c10::TensorImpl&>(*tensor).grad()) : 0;
+            is_live ? storage_of(
+                          static_cast<const c10::TensorImpl*>(tensor._unsafe_get_target())->grad())
+                    : 0;
     }
     return all_live;
 }

@@ -9,7 +9,7 @@
 namespace peakline::torch_part {
 
 // Raised with every change of this file; both sides compare it.
-inline constexpr uint32_t kInterfaceVersion = 5;
+inline constexpr uint32_t kInterfaceVersion = 6;
 
 // begin_alloc: on the stream that is current on the device the allocator chooses.
 inline constexpr uint64_t kCurrentStream = ~uint64_t{0};
@@ -83,8 +83,8 @@ struct Part {
     void (*observe_nodes)() = nullptr;
     // With the GIL: follows live tensors, each given by its TensorImpl (Tensor._cdata).
     FollowedTensors* (*follow_tensors)(const uint64_t* tensors, size_t count) = nullptr;
-    // With the GIL: the storages of their gradients now, 0 for one without. False: some of them
-    // are gone.
+    // With the GIL, while somebody holds those that still live: the storages of their gradients
+    // now, 0 for one without. False: some of them are gone.
     bool (*gradient_storages)(const FollowedTensors* followed, uint64_t* addresses) = nullptr;
     void (*forget_tensors)(FollowedTensors* followed) = nullptr;
 };

@@ -30,6 +30,8 @@ FORBIDDEN_HEADERS = {
 }
 MODULE_FILES = {
     "pyhook/module.cpp",
+    "pyhook/module_gradients.cpp",
+    "pyhook/module_gradients.h",
     *(f"report/python/{path.name}" for path in (ROOT / "report" / "python").iterdir()),
 }
 INCLUDE = re.compile(r'^\s*#\s*include\s+([<"])([^>"]+)[>"]', re.MULTILINE)

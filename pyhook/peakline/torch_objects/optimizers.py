@@ -20,8 +20,8 @@ class Optimizer:
         self.reference = reference
         self.step_count = 0
         self.state_count = -1
-        self.followed: tuple[int, list[int]] | None = None  # names given and parameters then
-        self.gradients: object = None  # of these, followed by the recorder; None: it cannot
+        self.gradients: object = None  # followed by the recorder
+        self.name_count = -1  # of parameters' names that were given then
 
 
 class Optimizers:
@@ -88,15 +88,15 @@ class Optimizers:
 
     def _tell_gradients(self, optimizer: Any, known: Optimizer) -> None:
         """Runs at every step: what does not change is not looked at again."""
-        present: list[int] = []
-        for group in optimizer.param_groups:
-            present.extend(map(id, group["params"]))
-        if known.followed != (self._parameters.name_count, present):
-            if known.followed is None or known.followed[1] != present:
-                self._tell_modules()  # new ones have names there
+        told = None
+        if known.name_count == self._parameters.name_count:
+            told = self._recorder.tell_gradients(known.gradients, optimizer.param_groups)
+        if told is None:
+            self._tell_modules()  # new parameters have names there
             known.gradients = self._parameters.follow_gradients(optimizer)
-            known.followed = (self._parameters.name_count, present)
-        if known.gradients is None or not self._recorder.tell_gradients(known.gradients):
+            known.name_count = self._parameters.name_count
+            told = self._recorder.tell_gradients(known.gradients, optimizer.param_groups)
+        if not told:
             self._parameters.tell_gradients(optimizer)
 
     def _stepping_optimizer(self) -> Any:

@@ -138,11 +138,13 @@ class Parameters:
         self._recorder.tell_tensors(GRADIENT, self._joined(told))
 
     def follow_gradients(self, optimizer: Any) -> object:
-        """Let the recorder follow those of an optimizer; None where it cannot."""
+        """Let the recorder follow those of an optimizer, or, where it cannot, the parameters."""
         followed: list[int] = []
+        all_are_plain = True
         for place, parameter in optimized(optimizer):
             known = self.of_optimizer(optimizer, place, parameter)
-            if not known.is_plain:
-                return None
+            all_are_plain = all_are_plain and known.is_plain
             followed += (parameter._cdata, known.gradient)
-        return self._recorder.follow_gradients(followed)
+        return self._recorder.follow_gradients(
+            followed if all_are_plain else [], optimizer.param_groups
+        )
