@@ -161,11 +161,42 @@ HashedWalk hash_walk(ThreadStateGetter getter) {
 }
 
 template <const PythonLayout& kLayout>
-constexpr Walkers kWalkers{walk<kLayout>, hash_walk<kLayout>};
+bool is_stack(ThreadStateGetter getter, const uint64_t* words) {
+    if constexpr (kLayout.position_is_index) {
+        return false;
+    }
+    const void* frame = innermost_frame<kLayout>(getter);
+    for (; frame != nullptr; frame = caller_of<kLayout>(frame)) {
+        const uint64_t position = read_at<uint64_t>(frame, kLayout.frame_position);
+        const uint64_t word = *words++;
+        if (position != word &&
+            ((position | kHasInstance) != word || read_first_local<kLayout>(frame) != *words++)) {
+            return false;
+        }
+    }
+    return *words == kEndOfStack;
+}
+
+template <const PythonLayout& kLayout>
+constexpr Walkers kWalkers{walk<kLayout>, hash_walk<kLayout>, is_stack<kLayout>};
 
 }  // namespace
 
 constinit WatchedMethods g_watched_methods{};
+
+bool write_words(const RawFrame* entries, size_t count, uint64_t* words, size_t room) {
+    if (count + 1 > room) {
+        return false;
+    }
+    for (size_t i = 0; i < count; ++i) {
+        if (entries[i].code == kInstanceMark) {
+            words[i - 1] |= kHasInstance;
+        }
+        words[i] = entries[i].position;
+    }
+    words[count] = kEndOfStack;
+    return true;
+}
 
 Walkers walkers_for(const PythonLayout& layout) {
     switch (layout.minor) {

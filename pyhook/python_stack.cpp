@@ -105,28 +105,26 @@ StackKey stack_key(const HashedWalk& walk, uint64_t epoch) {
     return {low, high};
 }
 
-uint32_t capture(record::StackTable& table,
-                 ThreadScratch& scratch,
-                 uint32_t* flags,
-                 uint32_t* number) {
-    const uint64_t epoch = g_code_table.epoch();
-    scratch.stacks.prefetch(*number);
-    const HashedWalk walk = hash_frames();
-    if (walk.frame_count == 0) {
-        return 0;
+// Next time the stack with this key is compared. A number may have been another stack's.
+void keep_frames(ThreadScratch& scratch, uint32_t number, const StackKey& key, uint32_t node) {
+    KnownStack& known = scratch.known[number];
+    if (known.key == key) {
+        return;
     }
-    *flags |= walk.truncated ? format::kStackTruncated : 0U;
-    const StackKey key = stack_key(walk, epoch);
-    const auto low_bits = [](const StackKey& one) { return static_cast<uint32_t>(one.low); };
-    uint32_t known = scratch.stacks.find(key, low_bits, number);
-    if (__builtin_expect(known != 0, 1)) {
-        return known;
+    known.node = 0;
+    known.key = key;
+    known.epoch = g_code_table.epoch();
+    bool truncated = false;
+    const size_t count = walk_frames(scratch.frames, KnownStack::kWords, &truncated);
+    if (!truncated && write_words(scratch.frames, count, known.words, KnownStack::kWords)) {
+        known.node = node;
     }
-    known = g_stacks->find(key.low, key.high);
-    if (known != 0) {
-        scratch.stacks.insert(key, low_bits, known, number);
-        return known;
-    }
+}
+
+uint32_t capture_new_slow(record::StackTable& table,
+                          ThreadScratch& scratch,
+                          const StackKey& key,
+                          uint32_t* flags) {
     // The frames cannot have changed since: this thread runs them, and it is here.
     bool truncated = false;
     const size_t count = walk_frames(scratch.frames, kMaxFrames, &truncated);
@@ -138,6 +136,43 @@ uint32_t capture(record::StackTable& table,
         *flags |= format::kStackUnrecorded;
     }
     return node;
+}
+
+uint32_t capture_by_hash(record::StackTable& table,
+                         ThreadScratch& scratch,
+                         uint32_t* flags,
+                         uint32_t* number) {
+    const uint64_t epoch = g_code_table.epoch();
+    const HashedWalk walk = hash_frames();
+    if (walk.frame_count == 0) {
+        return 0;
+    }
+    *flags |= walk.truncated ? format::kStackTruncated : 0U;
+    const StackKey key = stack_key(walk, epoch);
+    const auto low_bits = [](const StackKey& one) { return static_cast<uint32_t>(one.low); };
+    uint32_t known = scratch.stacks.find(key, low_bits, number);
+    if (known == 0) {
+        known = g_stacks->find(key.low, key.high);
+        if (known == 0) {
+            return capture_new_slow(table, scratch, key, flags);
+        }
+        scratch.stacks.insert(key, low_bits, known, number);
+    }
+    keep_frames(scratch, *number, key, known);
+    return known;
+}
+
+uint32_t capture(record::StackTable& table,
+                 ThreadScratch& scratch,
+                 uint32_t* flags,
+                 uint32_t* number) {
+    const KnownStack& expected = scratch.known[*number];
+    if (__builtin_expect(expected.node != 0 && expected.epoch == g_code_table.epoch() &&
+                             frames_are(expected.words),
+                         1)) {
+        return expected.node;
+    }
+    return capture_by_hash(table, scratch, flags, number);
 }
 
 }  // namespace
@@ -165,6 +200,18 @@ uint32_t capture_python_stack(record::StackTable& table, uint32_t* flags, uint32
     return capture(table, *scratch, flags, number);
 }
 
+void fetch_python_stack(uint32_t number) {
+    constexpr size_t kCacheLine = 64;
+    constexpr size_t kLinesAhead = 4;  // 28 words
+    if (number == 0 || g_own_scratch == nullptr) {
+        return;
+    }
+    const auto* known = reinterpret_cast<const char*>(&g_own_scratch->known[number]);
+    for (size_t line = 0; line < kLinesAhead; ++line) {
+        __builtin_prefetch(known + line * kCacheLine);
+    }
+}
+
 void watch_methods(const uint64_t* codes, size_t count) {
     uint64_t placed[kWatchedPlaces] = {};
     for (size_t i = 0; i < std::min(count, kMaxWatchedMethods); ++i) {
@@ -177,6 +224,7 @@ void watch_methods(const uint64_t* codes, size_t count) {
     for (size_t i = 0; i < kWatchedPlaces; ++i) {
         g_watched_methods.codes[i].store(placed[i], std::memory_order_relaxed);
     }
+    g_code_table.bump_epoch();  // known stacks have other words now
 }
 
 uint64_t own_instance() {

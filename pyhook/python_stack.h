@@ -23,6 +23,9 @@ bool init_python_stacks();
 // allocates nothing; its own locks are leaves. See Note [Walking without the GIL].
 uint32_t capture_python_stack(record::StackTable& table, uint32_t* flags, uint32_t* number);
 
+// Fetches that entry of the thread's cache ahead.
+void fetch_python_stack(uint32_t number);
+
 // Stacks tell the first local variable of these code objects from now on, and of no others; at most
 // kMaxWatchedMethods count. The caller keeps the code alive and knows that the variable is never
 // assigned and no cell.

@@ -61,6 +61,7 @@ bool request_exit(int status) {
 __attribute__((constructor)) void register_python_side() {
     capture::set_python_side(capture::PythonSide{attach_side,
                                                  capture_python_stack,
+                                                 fetch_python_stack,
                                                  version_text,
                                                  request_exit,
                                                  prepare_fork,

@@ -22,12 +22,27 @@ struct StackKey {
     bool operator==(const StackKey&) const = default;
 };
 
+// One that is compared before any hash is made. See Note [Known stacks] in frame_walker.h.
+struct KnownStack {
+    static constexpr size_t kWords = 60;  // deeper ones are hashed each time
+
+    StackKey key;
+    uint64_t epoch;
+    uint32_t node;  // 0: none
+    uint32_t unused;
+    uint64_t words[kWords];
+};
+static_assert(sizeof(KnownStack) == 512);
+
 struct ThreadScratch {
+    static constexpr size_t kStacks = 16384;
+
     // Written by the owning thread only; read by the thread that ends the interpreter.
     std::atomic<uint32_t> is_capturing;
     ThreadScratch* next_block;  // all blocks ever mapped; set once, before it is published
     std::atomic<ThreadScratch*> next_free;
-    record::NumberedCache<StackKey, 16384> stacks;  // before the table of all threads is asked
+    record::NumberedCache<StackKey, kStacks> stacks;  // before the table of all threads is asked
+    KnownStack known[kStacks + 1];                    // by the numbers of `stacks`
     RawFrame frames[kEntriesPerFrame * kMaxFrames];
     char text[kMaxTextBytes];
 };

@@ -27,6 +27,7 @@ struct WalkGate {
     std::atomic<GateState> state{GateState::kClosed};
     std::atomic<Walker> walker{nullptr};
     std::atomic<HashWalker> hash_walker{nullptr};
+    std::atomic<Comparer> comparer{nullptr};
     std::atomic<ThreadStateGetter> getter{nullptr};
 };
 extern WalkGate g_walk_gate;
@@ -64,6 +65,12 @@ inline HashedWalk hash_frames() {
     }
     const HashWalker walker = g_walk_gate.hash_walker.load(std::memory_order_relaxed);
     return walker(g_walk_gate.getter.load(std::memory_order_relaxed));
+}
+
+// Whether these frames are the ones of Note [Known stacks]. To be asked only while may_walk().
+inline bool frames_are(const uint64_t* words) {
+    const Comparer comparer = g_walk_gate.comparer.load(std::memory_order_relaxed);
+    return comparer(g_walk_gate.getter.load(std::memory_order_relaxed), words);
 }
 
 }  // namespace peakline::pyhook

@@ -21,6 +21,7 @@ PythonSide g_side{[](char* reason, size_t room) {
                       return false;
                   },
                   [](record::StackTable&, uint32_t*, uint32_t*) { return uint32_t{0}; },
+                  [](uint32_t) {},
                   [] { return ""; },
                   [](int) { return false; },
                   [] {},
@@ -72,6 +73,7 @@ uint32_t hash_of_places(const Places& places) {
 void meet(ThreadState& state, const Places& places) {
     state.trail.meet(places, hash_of_places);
     const Places& next = state.trail.expected();
+    g_side.fetch_stack(next.python);
     prefetch_native_stack(next.native);
     state.contexts.prefetch(next.context);
 }

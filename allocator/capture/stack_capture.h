@@ -20,6 +20,8 @@ struct PythonSide {
     // This thread's stack as a node, 0 without Python frames. `*number`: of the entry of its cache
     // that is looked at first, see Trail; afterwards of this stack's.
     uint32_t (*capture_stack)(record::StackTable& table, uint32_t* flags, uint32_t* number);
+    // Fetches that entry of the cache ahead.
+    void (*fetch_stack)(uint32_t number);
     // "3.11.7", or "" before attach.
     const char* (*version)();
     // Makes the program's main thread raise SystemExit(status) soon; any thread may call it.

@@ -118,7 +118,8 @@ FakeStack random_stack(std::mt19937& random, size_t max_depth) {
     return stack;
 }
 
-// Every stack ever seen has one hash, and no two have the same.
+// Every stack ever seen has one hash, and no two have the same; it is known again by its words, and
+// the stack before it is not.
 class Seen {
 public:
     explicit Seen(const PythonLayout& layout) : layout_(layout), walkers_(walkers_for(layout)) {}
@@ -139,16 +140,31 @@ public:
         const auto [place, is_new] = hashes_.emplace(entries, key);
         REQUIRE(place->second == key);
         REQUIRE(all_.insert(key).second == is_new);
+        check_words(out.data(), count, truncated);
     }
     size_t count() const { return hashes_.size(); }
 
 private:
     using Key = std::tuple<uint64_t, uint64_t, uint32_t>;
+
+    void check_words(const RawFrame* entries, size_t count, bool truncated) {
+        std::vector<uint64_t> words(count + 1);
+        REQUIRE_FALSE(write_words(entries, count, words.data(), count));
+        REQUIRE(write_words(entries, count, words.data(), count + 1));
+        const bool is_known = !truncated && !layout_.position_is_index;
+        REQUIRE(walkers_.is_stack(fake_thread, words.data()) == is_known);
+        if (words != words_before_) {
+            REQUIRE_FALSE(walkers_.is_stack(fake_thread, words_before_.data()));
+        }
+        words_before_ = words;
+    }
+
     const PythonLayout& layout_;
     Walkers walkers_;
     std::vector<unsigned char> room_;
     std::map<std::vector<uint64_t>, Key> hashes_;
     std::set<Key> all_;
+    std::vector<uint64_t> words_before_{kEndOfStack};
 };
 
 template <class Check>
