@@ -32,24 +32,6 @@ uint64_t StackMemo::hash(const Registers& start, uint64_t hint) {
     return mixed ^ mixed >> 31U;
 }
 
-// The words lie between the start and the end of this thread's stack: they can be read whatever
-// became of the frames there. AddressSanitizer would have them within one variable.
-[[gnu::no_sanitize("address")]] StackMemo::WordsHash StackMemo::hash_words(uint64_t cfa,
-                                                                           const uint16_t* offsets,
-                                                                           size_t count) {
-    const auto* words = reinterpret_cast<const uint64_t*>(cfa);
-    // No lambda for what stands here twice: the sanitizer would look into it.
-    WordsHash sum = 0;
-    for (size_t i = 0; i < count; i += kWordsAtOnce) {
-        const uint64_t* keys = &record::kHashKeys.keys[i];
-        sum += static_cast<WordsHash>(words[offsets[i]] + keys[0]) *
-                   (words[offsets[i + 1]] + keys[1]) +
-               static_cast<WordsHash>(words[offsets[i + 2]] + keys[2]) *
-                   (words[offsets[i + 3]] + keys[3]);
-    }
-    return sum;
-}
-
 bool StackMemo::holds(const Entry& entry, const Registers& start, uint64_t epoch) {
     return entry.start.cfa == start.cfa && entry.start.return_address == start.return_address &&
            (!entry.rbp_is_live || entry.start.rbp == start.rbp) && entry.epoch == epoch &&

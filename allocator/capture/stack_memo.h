@@ -6,8 +6,8 @@
 // lists where these words are, with a hash of their values; when all still hold (and the epoch
 // does, see Note [Code that changes]), a walk would give the same stack. Values themselves would
 // make entries five times as large, and between two events of a whole step none of them stays in
-// the caches. The hash is that of hash_keys.h: other values have the same one once in 2^64. The
-// list must be complete and no longer:
+// the caches; see Note [Hash of the words] in words_hash.h. The list must be complete and no
+// longer:
 //   - the return address of every frame;
 //   - the slot of every re-aligned frame's CFA: return addresses alone would be confirmed by old
 //     words left in a stack that is now shaped differently;
@@ -21,6 +21,7 @@
 
 #include "allocator/record/mapped_array.h"
 #include "native_stepper.h"
+#include "words_hash.h"
 
 namespace peakline::capture {
 
@@ -64,7 +65,6 @@ public:
 private:
     static constexpr size_t kCacheLine = 64;
 
-    __extension__ using WordsHash = unsigned __int128;
     struct alignas(kCacheLine) Entry {
         WordsHash words_hash;
         Registers start;
@@ -74,10 +74,8 @@ private:
         bool rbp_is_live;             // at the start
         uint16_t offsets[kMaxWords];  // in words from start.cfa, innermost first
     };
-    static constexpr size_t kWordsAtOnce = 4;
     static constexpr size_t kLinesAhead = 3;  // 64 words; most stacks have fewer
 
-    static WordsHash hash_words(uint64_t cfa, const uint16_t* offsets, size_t count);
     static bool add_word(Entry& entry, uint64_t slot);
     static bool fill(Entry& entry, const Registers& start, const Walk& walk);
     static bool holds(const Entry& entry, const Registers& start, uint64_t epoch);

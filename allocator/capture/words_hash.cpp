@@ -1,0 +1,64 @@
+#include "words_hash.h"
+
+#include <immintrin.h>
+
+#include "allocator/record/hash_keys.h"
+
+// AddressSanitizer would have the words within one variable.
+#define PEAKLINE_READS_STACK gnu::no_sanitize("address")
+
+namespace peakline::capture {
+namespace {
+
+bool ask_processor() {
+    __builtin_cpu_init();
+    return __builtin_cpu_supports("aes") != 0 && __builtin_cpu_supports("sse4.1") != 0;
+}
+
+const bool g_has_aes = ask_processor();
+
+}  // namespace
+
+bool has_aes() {
+    return g_has_aes;
+}
+
+// No functions for what stands here twice: the sanitizer would look into them.
+[[PEAKLINE_READS_STACK, gnu::target("aes,sse4.1")]] WordsHash hash_words_by_rounds(
+    uint64_t start, const uint16_t* offsets, size_t count) {
+    const auto* words = reinterpret_cast<const long long*>(start);
+    const uint64_t* const keys = record::kHashKeys.keys;
+    auto even = _mm_set_epi64x(static_cast<long long>(keys[0]), static_cast<long long>(keys[1]));
+    auto odd = _mm_set_epi64x(static_cast<long long>(keys[2]), static_cast<long long>(keys[3]));
+    for (const uint16_t* const end = offsets + count; offsets != end; offsets += kWordsAtOnce) {
+        const auto first = _mm_cvtsi64_si128(words[offsets[0]]);
+        const auto second = _mm_cvtsi64_si128(words[offsets[2]]);
+        even = _mm_aesenc_si128(even, _mm_insert_epi64(first, words[offsets[1]], 1));
+        odd = _mm_aesenc_si128(odd, _mm_insert_epi64(second, words[offsets[3]], 1));
+    }
+    const auto joined = _mm_aesenc_si128(_mm_aesenc_si128(even, odd), odd);
+    return static_cast<WordsHash>(static_cast<uint64_t>(_mm_extract_epi64(joined, 1))) << 64U |
+           static_cast<uint64_t>(_mm_cvtsi128_si64(joined));
+}
+
+[[PEAKLINE_READS_STACK]] WordsHash hash_words_by_products(uint64_t start,
+                                                          const uint16_t* offsets,
+                                                          size_t count) {
+    const auto* words = reinterpret_cast<const uint64_t*>(start);
+    WordsHash sum = 0;
+    for (size_t i = 0; i < count; i += kWordsAtOnce) {
+        const uint64_t* keys = &record::kHashKeys.keys[i];
+        sum += static_cast<WordsHash>(words[offsets[i]] + keys[0]) *
+                   (words[offsets[i + 1]] + keys[1]) +
+               static_cast<WordsHash>(words[offsets[i + 2]] + keys[2]) *
+                   (words[offsets[i + 3]] + keys[3]);
+    }
+    return sum;
+}
+
+WordsHash hash_words(uint64_t start, const uint16_t* offsets, size_t count) {
+    return __builtin_expect(g_has_aes, 1) ? hash_words_by_rounds(start, offsets, count)
+                                          : hash_words_by_products(start, offsets, count);
+}
+
+}  // namespace peakline::capture
