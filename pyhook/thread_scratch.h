@@ -24,7 +24,7 @@ struct StackKey {
 
 // One that is compared before any hash is made. See Note [Known stacks] in frame_walker.h.
 struct KnownStack {
-    static constexpr size_t kWords = 60;  // deeper ones are hashed each time
+    static constexpr size_t kWords = 124;  // deeper ones are hashed each time
 
     StackKey key;
     uint64_t epoch;
@@ -32,7 +32,7 @@ struct KnownStack {
     uint32_t unused;
     uint64_t words[kWords];
 };
-static_assert(sizeof(KnownStack) == 512);
+static_assert(sizeof(KnownStack) == 1024);
 
 struct ThreadScratch {
     static constexpr size_t kStacks = 16384;
