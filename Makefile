@@ -50,10 +50,10 @@ LIBRARIES := $(NATIVE)/libpeakline.so $(NATIVE)/libpeakline_preload.so $(NATIVE)
              $(NATIVE)/libpeakline_guard.so \
              $(PACKAGE)/_recorder.abi3.so $(PACKAGE)/_report.abi3.so
 
-.PHONY: help setup build native demo test test-simulated unit soak fuzz sanitize check format bench test-gpu bench-gpu fidelity calibrate wheel clean
+.PHONY: help setup build native demo test test-simulated unit soak fuzz sanitize check format bench bench-instructions test-gpu bench-gpu fidelity calibrate wheel clean
 
 help: ## list the commands
-	@awk -F':.*## ' '/^[a-z-]+:.*## /{printf "  make %-10s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
+	@awk -F':.*## ' '/^[a-z-]+:.*## /{printf "  make %-18s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
 
 setup: ## install what is missing: compiler, libraries, a .venv with torch
 	@.ci/setup
@@ -132,6 +132,9 @@ bench: build $(BUILD)/recorder_bench $(BUILD)/native_bench $(BUILD)/librecording
 
 test-gpu: build ## the same end-to-end tests on a real GPU
 	@PEAKLINE_TEST_DEVICE=gpu $(PYTHON) -m pytest -q tests/e2e
+
+bench-instructions: build $(BUILD)/librecording_switch.so ## the same for instructions, counted under valgrind (minutes, no noise)
+	@$(PYTHON) tests/bench/bench_instructions.py
 
 bench-gpu: build $(BUILD)/librecording_switch.so ## the cost of recording on a real GPU
 	@PEAKLINE_TEST_DEVICE=gpu $(PYTHON) tests/bench/bench_events.py

@@ -61,8 +61,8 @@ def loop_of(name: str):
     return lambda: at_depth(depth, lambda: allocate_and_free(PAIRS))
 
 
-def make_model(name: str):
-    """The model and a function that gives its loss."""
+def make_model(name: str, is_narrow: bool = False):
+    """The model and a function that gives its loss. A narrow one has the same events."""
     if name == "resnet50":
         from torchvision.models import resnet50
 
@@ -72,23 +72,24 @@ def make_model(name: str):
     from transformers import GPT2Config, GPT2LMHeadModel, LlamaConfig, LlamaForCausalLM
 
     if name == "gpt2":
-        model = GPT2LMHeadModel(GPT2Config()).cuda()
+        widths = {"n_embd": 96, "vocab_size": 1000} if is_narrow else {}
+        model = GPT2LMHeadModel(GPT2Config(**widths)).cuda()
     else:
         config = LlamaConfig(
-            hidden_size=512,
-            intermediate_size=1536,
+            hidden_size=128 if is_narrow else 512,
+            intermediate_size=256 if is_narrow else 1536,
             num_hidden_layers=8,
             num_attention_heads=8,
             num_key_value_heads=4,
-            vocab_size=8192,
+            vocab_size=1000 if is_narrow else 8192,
         )
         model = LlamaForCausalLM(config).cuda()
     tokens = torch.zeros((2, 128), dtype=torch.long, device="cuda")
     return model, lambda: model(input_ids=tokens, labels=tokens).loss
 
 
-def step_of(name: str):
-    model, loss = make_model(name)
+def step_of(name: str, is_narrow: bool = False):
+    model, loss = make_model(name, is_narrow)
     optimizer = torch.optim.AdamW(model.parameters())
 
     def step() -> None:
@@ -181,4 +182,5 @@ def main() -> None:
     os._exit(0)
 
 
-main()
+if __name__ == "__main__":
+    main()
