@@ -130,11 +130,11 @@ bench: build $(BUILD)/recorder_bench $(BUILD)/native_bench $(BUILD)/librecording
 	@$(BUILD)/native_bench
 	@$(PYTHON) tests/bench/bench_reader.py
 
+bench-instructions: build $(BUILD)/librecording_switch.so ## the cost of recording in instructions, counted under valgrind (minutes, no noise)
+	@$(PYTHON) tests/bench/bench_instructions.py
+
 test-gpu: build ## the same end-to-end tests on a real GPU
 	@PEAKLINE_TEST_DEVICE=gpu $(PYTHON) -m pytest -q tests/e2e
-
-bench-instructions: build $(BUILD)/librecording_switch.so ## the same for instructions, counted under valgrind (minutes, no noise)
-	@$(PYTHON) tests/bench/bench_instructions.py
 
 bench-gpu: build $(BUILD)/librecording_switch.so ## the cost of recording on a real GPU
 	@PEAKLINE_TEST_DEVICE=gpu $(PYTHON) tests/bench/bench_events.py
