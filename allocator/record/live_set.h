@@ -38,9 +38,10 @@ public:
     // `slot_count`: of the index, a power of two. False when memory cannot be mapped.
     bool init(size_t slot_count = size_t{1} << 12) { return rehash(slot_count); }
 
-    // The block at this address, or nullptr. Valid until the next insert or erase.
-    LiveBlock* find(uint64_t address) {
-        const uint32_t hash = hash_of(address);
+    // The block at this address, or nullptr. Valid until the next insert or erase. `hash`: that of
+    // the address.
+    LiveBlock* find(uint64_t address) { return find(address, hash_of(address)); }
+    LiveBlock* find(uint64_t address, uint32_t hash) {
         for (size_t i = hash & mask_; slots_[i].block != 0; i = next(i)) {
             if (slots_[i].hash == hash) {
                 LiveBlock& block = blocks_[slots_[i].block - 1];
@@ -55,12 +56,12 @@ public:
 
     // Adds a block whose address (never 0) is not in the set; the caller fills in the rest of it.
     // nullptr when the set cannot grow. Valid until the next add or erase.
-    LiveBlock* add(uint64_t address) {
+    LiveBlock* add(uint64_t address) { return add(address, hash_of(address)); }
+    LiveBlock* add(uint64_t address, uint32_t hash) {
         if (size_ == blocks_.capacity() && !rehash(slots_.size() * 2)) {
             return nullptr;
         }
         const uint32_t index = take_place();
-        const uint32_t hash = hash_of(address);
         size_t i = hash & mask_;
         while (slots_[i].block != 0) {
             i = next(i);

@@ -157,15 +157,16 @@ private:
                                                              : device_state_slow(device);
     }
     [[gnu::noinline, gnu::cold]] DeviceState* device_state_slow(uint32_t device);
-    // After an event of this address: for the next two.
-    void fetch_ahead(uint64_t address) {
-        addresses_.note(LiveSet::hash_of(address));
+    // After an event of an address with this hash: for the next two.
+    void fetch_ahead(uint32_t hash) {
+        addresses_.note(hash);
         if (addresses_.repeat()) {
             live_set_.prefetch_index(addresses_.expected(1));
             live_set_.prefetch_block(addresses_.expected(0));
         }
     }
-    void add_block(const AllocEvent& event, uint8_t flags);
+    // `hash`: of the address. Returns the device, nullptr when the block was dropped.
+    DeviceState* add_block(const AllocEvent& event, uint32_t hash, uint8_t flags);
     void remove_block(LiveBlock* block, uint64_t tick, uint32_t context = 0);
     void drop_from_allocated(LiveBlock* block);
     size_t tell_some_tensors(const ToldTensor* tensors, size_t count);

@@ -38,13 +38,13 @@ Recorder::DeviceState* Recorder::device_state_slow(uint32_t device) {
     return &state;
 }
 
-void Recorder::add_block(const AllocEvent& event, uint8_t flags) {
+Recorder::DeviceState* Recorder::add_block(const AllocEvent& event, uint32_t hash, uint8_t flags) {
     DeviceState* state = device_state(event.device);
-    LiveBlock* block = state != nullptr ? live_set_.add(event.address) : nullptr;
+    LiveBlock* block = state != nullptr ? live_set_.add(event.address, hash) : nullptr;
     if (block == nullptr) {
         ++counters_.records_dropped;
         counters_.bytes_dropped += event.block_bytes;
-        return;
+        return nullptr;
     }
     block->ordinal = next_ordinal_;
     block->requested_bytes = event.requested_bytes;
@@ -73,6 +73,7 @@ void Recorder::add_block(const AllocEvent& event, uint8_t flags) {
     ++next_ordinal_;
     writer_.put_alloc(event, tick, live_bytes_);
     check_writer();
+    return state;
 }
 
 void Recorder::drop_from_allocated(LiveBlock* block) {
@@ -108,17 +109,19 @@ void Recorder::remove_block(LiveBlock* block, uint64_t tick, uint32_t context) {
         if (!usable_) {
             return;
         }
+        const uint32_t hash = LiveSet::hash_of(event.address);
         // An address that is still live was freed behind our back.
-        if (LiveBlock* stale = live_set_.find(event.address)) {
+        if (LiveBlock* stale = live_set_.find(event.address, hash)) {
             remove_block(stale, clock_.event_tick());
         }
-        add_block(event, torch_total_bytes == kUnknownTotal ? kUnreported : 0);
-        if (torch_total_bytes != kUnknownTotal && event.device < kMaxDevices &&
-            devices_[event.device].allocated.level_bytes() != torch_total_bytes) {
+        const DeviceState* state =
+            add_block(event, hash, torch_total_bytes == kUnknownTotal ? kUnreported : 0);
+        if (torch_total_bytes != kUnknownTotal && state != nullptr &&
+            state->allocated.level_bytes() != torch_total_bytes) {
             correct_baseline_slow(event.device, torch_total_bytes);
         }
         addresses_.follow_rounds(writer_.rounds());
-        fetch_ahead(event.address);
+        fetch_ahead(hash);
     }
     report_trouble_unlocked();
 }
@@ -133,7 +136,8 @@ void Recorder::remove_block(LiveBlock* block, uint64_t tick, uint32_t context) {
         if (!usable_) {
             return;
         }
-        LiveBlock* block = live_set_.find(address);
+        const uint32_t hash = LiveSet::hash_of(address);
+        LiveBlock* block = live_set_.find(address, hash);
         if (block == nullptr) {
             ++counters_.unknown_frees;
         } else if (kind == FreeKind::kCompleted) {
@@ -151,7 +155,7 @@ void Recorder::remove_block(LiveBlock* block, uint64_t tick, uint32_t context) {
             devices_[device].allocated.level_bytes() != torch_total_bytes) {
             correct_baseline_slow(device, torch_total_bytes);
         }
-        fetch_ahead(address);
+        fetch_ahead(hash);
     }
     report_trouble_unlocked();
 }
@@ -186,7 +190,9 @@ void Recorder::correct_baseline_slow(uint32_t device, uint64_t torch_total_bytes
     }
     if (torch_total_bytes > state.allocated.level_bytes()) {
         const uint64_t bytes = torch_total_bytes - state.allocated.level_bytes();
-        add_block(AllocEvent{baseline_address(device), bytes, bytes, untraced_context_, 0, device},
+        const uint64_t address = baseline_address(device);
+        add_block(AllocEvent{address, bytes, bytes, untraced_context_, 0, device},
+                  LiveSet::hash_of(address),
                   0);
     }
 }
