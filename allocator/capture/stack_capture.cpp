@@ -6,10 +6,11 @@
 namespace peakline::capture {
 namespace {
 
-// relaxed everywhere: set once while recording is switched on; a hook that reads the old value
-// records one stack more or less.
+// relaxed where nothing else is said: set once while recording is switched on; a hook that reads
+// the old value records one stack more or less.
 std::atomic<bool> g_attached{false};
 std::atomic<bool> g_python{true};
+std::atomic<bool> g_takes_python{false};  // both
 std::atomic<bool> g_native{true};
 std::atomic<bool> g_frees{false};
 
@@ -73,16 +74,24 @@ uint32_t hash_of_places(const Places& places) {
 void meet(ThreadState& state, const Places& places) {
     state.trail.meet(places, hash_of_places);
     const Places& next = state.trail.expected();
-    g_side.fetch_stack(next.python);
+    if (next.python != places.python) {
+        g_side.fetch_stack(next.python);
+    }
     prefetch_native_stack(next.native);
     state.contexts.prefetch(next.context);
 }
 
 uint32_t python_node(record::StackTable& table, uint32_t* flags, uint32_t* number) {
-    if (!g_attached.load(std::memory_order_acquire) || !g_python.load(std::memory_order_relaxed)) {
-        return 0;
-    }
-    return g_side.capture_stack(table, flags, number);
+    return g_takes_python.load(std::memory_order_acquire)
+               ? g_side.capture_stack(table, flags, number)
+               : 0;
+}
+
+// release: what attach set up is visible to whoever captures.
+void update_takes_python() {
+    g_takes_python.store(
+        g_attached.load(std::memory_order_relaxed) && g_python.load(std::memory_order_relaxed),
+        std::memory_order_release);
 }
 
 }  // namespace
@@ -105,13 +114,14 @@ const PythonSide& python_side() {
 
 bool attach_python(char* reason, size_t room) {
     const bool attached = g_side.attach(reason, room);
-    // release: what attach set up is visible to whoever captures.
-    g_attached.store(attached, std::memory_order_release);
+    g_attached.store(attached, std::memory_order_relaxed);
+    update_takes_python();
     return attached;
 }
 
 void set_capture_options(const CaptureOptions& options) {
     g_python.store(options.python, std::memory_order_relaxed);
+    update_takes_python();
     g_native.store(options.native, std::memory_order_relaxed);
     g_frees.store(options.frees, std::memory_order_relaxed);
 }
