@@ -81,6 +81,9 @@ PyObject* follow_gradients(PyObject*, PyObject* arguments) {
         followed->parameters.push_back(parameter);
         return true;
     });
+    if (PyErr_Occurred() != nullptr) {
+        return nullptr;
+    }
     if (all_are_known && parameters.size() == followed->parameters.size()) {
         followed->gradients = peakline_follow_gradients(parameters.data(), parameters.size());
     }

@@ -4,6 +4,7 @@
 #include <cstddef>
 #include <new>
 
+#include "allocator/record/prefetch.h"
 #include "allocator/record/trace_format.h"
 #include "code_reader.h"
 #include "code_table.h"
@@ -116,7 +117,8 @@ void keep_frames(ThreadScratch& scratch, uint32_t number, const StackKey& key, u
     known.epoch = g_code_table.epoch();
     bool truncated = false;
     const size_t count = walk_frames(scratch.frames, KnownStack::kWords, &truncated);
-    if (!truncated && write_words(scratch.frames, count, known.words, KnownStack::kWords)) {
+    if (count != 0 && !truncated &&
+        write_words(scratch.frames, count, known.words, KnownStack::kWords)) {
         known.node = node;
     }
 }
@@ -201,14 +203,9 @@ uint32_t capture_python_stack(record::StackTable& table, uint32_t* flags, uint32
 }
 
 void fetch_python_stack(uint32_t number) {
-    constexpr size_t kCacheLine = 64;
     constexpr size_t kLinesAhead = 4;  // 28 words
-    if (number == 0 || g_own_scratch == nullptr) {
-        return;
-    }
-    const auto* known = reinterpret_cast<const char*>(&g_own_scratch->known[number]);
-    for (size_t line = 0; line < kLinesAhead; ++line) {
-        __builtin_prefetch(known + line * kCacheLine);
+    if (number != 0 && g_own_scratch != nullptr) {
+        record::prefetch_lines(&g_own_scratch->known[number], kLinesAhead);
     }
 }
 

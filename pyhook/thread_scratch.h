@@ -8,6 +8,7 @@
 #include <cstdint>
 
 #include "allocator/record/follow_cache.h"
+#include "allocator/record/prefetch.h"
 #include "frame_walker.h"
 
 namespace peakline::pyhook {
@@ -23,7 +24,7 @@ struct StackKey {
 };
 
 // One that is compared before any hash is made. See Note [Known stacks] in frame_walker.h.
-struct KnownStack {
+struct alignas(record::kCacheLine) KnownStack {
     static constexpr size_t kWords = 124;  // deeper ones are hashed each time
 
     StackKey key;

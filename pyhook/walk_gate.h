@@ -67,8 +67,11 @@ inline HashedWalk hash_frames() {
     return walker(g_walk_gate.getter.load(std::memory_order_relaxed));
 }
 
-// Whether these frames are the ones of Note [Known stacks]. To be asked only while may_walk().
+// Whether this thread's frames are the ones of Note [Known stacks] in frame_walker.h.
 inline bool frames_are(const uint64_t* words) {
+    if (!may_walk()) {
+        return false;
+    }
     const Comparer comparer = g_walk_gate.comparer.load(std::memory_order_relaxed);
     return comparer(g_walk_gate.getter.load(std::memory_order_relaxed), words);
 }

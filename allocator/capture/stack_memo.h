@@ -20,6 +20,7 @@
 #include <cstdint>
 
 #include "allocator/record/mapped_array.h"
+#include "allocator/record/prefetch.h"
 #include "native_stepper.h"
 #include "words_hash.h"
 
@@ -46,12 +47,7 @@ public:
         return entry.node != 0 && holds(entry, start, epoch) ? entry.node : 0;
     }
     uint32_t find(const Registers& start, uint64_t hash, uint64_t epoch, uint32_t* number) const;
-    void prefetch(uint32_t number) const {
-        const auto* entry = reinterpret_cast<const char*>(&entries_[number]);
-        for (size_t line = 0; line < kLinesAhead; ++line) {
-            __builtin_prefetch(entry + line * kCacheLine);
-        }
-    }
+    void prefetch(uint32_t number) const { record::prefetch_lines(&entries_[number], kLinesAhead); }
     // Keeps a complete walk. kIfRoom: only where no other current stack has to go for it.
     // Returns the number of its entry, 0 when there was no room.
     enum class Keep : uint8_t { kIfRoom, kAlways };
@@ -63,9 +59,7 @@ public:
                   Keep how = Keep::kAlways);
 
 private:
-    static constexpr size_t kCacheLine = 64;
-
-    struct alignas(kCacheLine) Entry {
+    struct alignas(record::kCacheLine) Entry {
         WordsHash words_hash;
         Registers start;
         uint64_t epoch;

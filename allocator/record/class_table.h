@@ -9,11 +9,12 @@
 #include "alloc_event.h"
 #include "follow_cache.h"
 #include "mapped_array.h"
+#include "prefetch.h"
 #include "trace_totals.h"
 
 namespace peakline::record {
 
-struct alignas(64) ClassSlot {  // a cache line
+struct alignas(kCacheLine) ClassSlot {
     uint64_t requested_bytes;
     uint64_t block_bytes;
     uint32_t context;

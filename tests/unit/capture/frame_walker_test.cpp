@@ -14,6 +14,7 @@
 
 #include "pyhook/python_layout.h"
 #include "pyhook/python_stack.h"
+#include "pyhook/walk_gate.h"
 
 using namespace peakline::pyhook;
 
@@ -219,4 +220,16 @@ TEST_CASE("deep stacks are cut at the same frame by the walk and its hash", "[py
             REQUIRE(hash.truncated == (depth > kMaxFrames));
         }
     });
+}
+
+// As for a thread that was stopped between its first look at the gate and its mark, while the
+// interpreter ended: see Note [End of the interpreter].
+TEST_CASE("behind a closed gate no frame is read", "[pyhook]") {
+    REQUIRE(g_walk_gate.state.load() == GateState::kClosed);
+    const uint64_t words[] = {kEndOfStack};
+    REQUIRE_FALSE(frames_are(words));
+    REQUIRE(hash_frames().frame_count == 0);
+    RawFrame frame{};
+    bool truncated = true;
+    REQUIRE(walk_frames(&frame, 1, &truncated) == 0);
 }
