@@ -1,14 +1,11 @@
-// peakline._recorder: the recorder of this process, for the Python package. Limited API, so one
-// build serves CPython 3.10 and later. Converts arguments and results; contains no logic.
-#define PY_SSIZE_T_CLEAN
-#define Py_LIMITED_API 0x030A0000
-#include <Python.h>
-
+// peakline._recorder: the recorder of this process, for the Python package. Converts arguments and
+// results; contains no logic.
 #include <cerrno>
 #include <cstdint>
 #include <vector>
 
 #include "module_gradients.h"
+#include "module_python.h"
 #include "preload/peakline_api.h"
 
 namespace {

@@ -1,26 +1,9 @@
 // The part of peakline._recorder that is called at every step of an optimizer. See module.cpp.
 #pragma once
 
-#define PY_SSIZE_T_CLEAN
-#define Py_LIMITED_API 0x030A0000
-#include <Python.h>
-
-#include <cstdint>
-#include <vector>
+#include "module_python.h"
 
 namespace peakline::pyhook {
-
-// [number, id, number, id, ...] as pairs of these. False with an exception.
-template <class Pair>
-bool read_pairs(PyObject* list, std::vector<Pair>* pairs) {
-    const Py_ssize_t size = PyList_Size(list);
-    for (Py_ssize_t i = 0; i + 1 < size && PyErr_Occurred() == nullptr; i += 2) {
-        pairs->push_back(
-            {PyLong_AsUnsignedLongLong(PyList_GetItem(list, i)),
-             static_cast<uint32_t>(PyLong_AsUnsignedLong(PyList_GetItem(list, i + 1)))});
-    }
-    return PyErr_Occurred() == nullptr;
-}
 
 // ([Tensor._cdata, tensor, ...], param_groups): the gradients of all parameters of the groups, or
 // of none, which only remembers the parameters.

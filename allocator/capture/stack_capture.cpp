@@ -6,11 +6,10 @@
 namespace peakline::capture {
 namespace {
 
-// relaxed where nothing else is said: set once while recording is switched on; a hook that reads
-// the old value records one stack more or less.
+// relaxed everywhere: set once while recording is switched on; a hook that reads the old value
+// records one stack more or less.
 std::atomic<bool> g_attached{false};
 std::atomic<bool> g_python{true};
-std::atomic<bool> g_takes_python{false};  // both
 std::atomic<bool> g_native{true};
 std::atomic<bool> g_frees{false};
 
@@ -82,16 +81,9 @@ void meet(ThreadState& state, const Places& places) {
 }
 
 uint32_t python_node(record::StackTable& table, uint32_t* flags, uint32_t* number) {
-    return g_takes_python.load(std::memory_order_acquire)
-               ? g_side.capture_stack(table, flags, number)
-               : 0;
-}
-
-// release: what attach set up is visible to whoever captures.
-void update_takes_python() {
-    g_takes_python.store(
-        g_attached.load(std::memory_order_relaxed) && g_python.load(std::memory_order_relaxed),
-        std::memory_order_release);
+    const bool is_on =
+        g_attached.load(std::memory_order_acquire) && g_python.load(std::memory_order_relaxed);
+    return is_on ? g_side.capture_stack(table, flags, number) : 0;
 }
 
 }  // namespace
@@ -114,14 +106,13 @@ const PythonSide& python_side() {
 
 bool attach_python(char* reason, size_t room) {
     const bool attached = g_side.attach(reason, room);
-    g_attached.store(attached, std::memory_order_relaxed);
-    update_takes_python();
+    // release: what attach set up is visible to whoever captures.
+    g_attached.store(attached, std::memory_order_release);
     return attached;
 }
 
 void set_capture_options(const CaptureOptions& options) {
     g_python.store(options.python, std::memory_order_relaxed);
-    update_takes_python();
     g_native.store(options.native, std::memory_order_relaxed);
     g_frees.store(options.frees, std::memory_order_relaxed);
 }

@@ -28,7 +28,12 @@ from collections.abc import Callable
 from pathlib import Path
 
 FOLDER = Path(__file__).resolve().parent
-SWITCH = FOLDER.parents[1] / "build/librecording_switch.so"  # recording_switch.cpp
+WORKER_ENVIRONMENT = {
+    "PEAKLINE_BENCH_SWITCH": str(FOLDER.parents[1] / "build/librecording_switch.so"),
+    # The simulated GPU's watch over values observes every operator: its cost is not ours here.
+    "PEAKLINE_SIM_COMPANION": "",
+    "OMP_NUM_THREADS": "1",
+}
 ON_GPU = os.environ.get("PEAKLINE_TEST_DEVICE") == "gpu"
 MODES = {
     "base": "plain",
@@ -56,16 +61,9 @@ class Worker:
 
     def __init__(self, mode: str, trace: Path):
         self.mode = mode
-        # The simulated GPU's watch over values observes every operator: its cost is not ours here.
-        environment = {
-            **os.environ,
-            "PEAKLINE_SIM_COMPANION": "",
-            "PEAKLINE_BENCH_SWITCH": str(SWITCH),
-            "OMP_NUM_THREADS": "1",
-        }
         self.process = subprocess.Popen(
             command_for(mode, trace),
-            env=environment,
+            env={**os.environ, **WORKER_ENVIRONMENT},
             stdin=subprocess.PIPE,
             stdout=subprocess.PIPE,
             stderr=subprocess.DEVNULL,
@@ -89,7 +87,6 @@ def command_for(mode: str, trace: Path) -> list[str]:
     device = [] if ON_GPU else ["--simulate", "h200x2"]
     run = [sys.executable, "-m", "peakline", "run", "-q", *device]
     options = MODES[mode]
-    argument = "plain"
     if isinstance(options, str):
         argument = options
         # Without recording; on a real GPU that is the bare program.

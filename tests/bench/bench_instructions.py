@@ -14,8 +14,8 @@ import sys
 import tempfile
 from pathlib import Path
 
-FOLDER = Path(__file__).resolve().parent
-SWITCH = FOLDER.parents[1] / "build/librecording_switch.so"
+from bench_events import FOLDER, WORKER_ENVIRONMENT
+
 STACKS = ("python", "all")
 MODELS = ("gpt2", "llama")
 # What a run of the program starts beside it.
@@ -29,16 +29,9 @@ def counts(model: str, stacks: str, folder: Path) -> dict[str, float]:
     valgrind += [f"--trace-children-skip={NOT_COUNTED}", f"--callgrind-out-file={folder}/%p"]
     run = [sys.executable, "-m", "peakline", "run", "-q", "--simulate", SIMULATED]
     run += ["--stacks", stacks, "-o", str(folder / "counted.peak")]
-    environment = {
-        **os.environ,
-        "PEAKLINE_SIM_COMPANION": "",
-        "PEAKLINE_BENCH_SWITCH": str(SWITCH),
-        "PYTHONHASHSEED": "0",
-        "OMP_NUM_THREADS": "1",
-    }
     done = subprocess.run(
         [*valgrind, *run, str(FOLDER / "_counted_worker.py"), model],
-        env=environment,
+        env={**os.environ, **WORKER_ENVIRONMENT, "PYTHONHASHSEED": "0"},
         capture_output=True,
         text=True,
     )
@@ -62,7 +55,7 @@ def instructions_of(dump: Path) -> int:
 
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
-    parser.add_argument("models", nargs="*", default=["gpt2"], help=f"of {', '.join(MODELS)}")
+    parser.add_argument("--models", nargs="+", choices=MODELS, default=["gpt2"])
     for model in parser.parse_args().models:
         for stacks in STACKS:
             with tempfile.TemporaryDirectory() as folder:

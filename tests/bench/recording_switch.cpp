@@ -1,6 +1,7 @@
-// Leads torch past the recorder and back to it, for bench_events.py: steps with and without it then
-// alternate in one process. Another process is a few per cent faster or slower for all its life, by
-// where it happens to lie in memory, and that is more than what recording costs.
+// Leads torch past the recorder and back to it, for bench_events.py and bench_instructions.py:
+// steps with and without it then alternate in one process. Another process is a few per cent faster
+// or slower for all its life, by where it happens to lie in memory, and that is more than what
+// recording costs.
 //
 // Whatever import of torch leads into a library of peakline is found, not listed here: a hook that
 // is added later is measured, too. Blocks that come and go unseen are what the recorder counts as

@@ -29,9 +29,7 @@ FORBIDDEN_HEADERS = {
     "report": ("Python.h", "torch", "c10", "libunwind.h"),
 }
 MODULE_FILES = {
-    "pyhook/module.cpp",
-    "pyhook/module_gradients.cpp",
-    "pyhook/module_gradients.h",
+    *(f"pyhook/{path.name}" for path in (ROOT / "pyhook").glob("module*")),
     *(f"report/python/{path.name}" for path in (ROOT / "report" / "python").iterdir()),
 }
 INCLUDE = re.compile(r'^\s*#\s*include\s+([<"])([^>"]+)[>"]', re.MULTILINE)

@@ -76,16 +76,11 @@ void Contents::forget(uintptr_t start, size_t bytes) {
         piece_bytes_ -= piece.bytes;
         after = pieces_.erase(after);
         if (piece_start < start) {
-            add(piece_start,
-                {piece.content, piece.offset_bytes, start - piece_start, piece.launch_count});
+            add(piece_start, piece.part(0, start - piece_start));
         }
         if (piece_end > start + bytes) {
             const size_t cut_bytes = start + bytes - piece_start;
-            add(start + bytes,
-                {piece.content,
-                 piece.offset_bytes + cut_bytes,
-                 piece.bytes - cut_bytes,
-                 piece.launch_count});
+            add(start + bytes, piece.part(cut_bytes, piece.bytes - cut_bytes));
         }
     }
 }
@@ -130,11 +125,9 @@ void Contents::note_copy(uintptr_t to, uintptr_t from, size_t bytes) {
     }
     std::vector<std::pair<uintptr_t, Piece>> copies;
     for (const Overlap& overlap : overlaps(from, bytes)) {
+        const Piece& piece = *overlap.piece;
         copies.emplace_back(overlap.start - from + to,
-                            Piece{overlap.piece->content,
-                                  overlap.offset_bytes,
-                                  overlap.bytes,
-                                  overlap.piece->launch_count});
+                            piece.part(overlap.offset_bytes - piece.offset_bytes, overlap.bytes));
     }
     forget(to, bytes);
     for (auto& [start, piece] : copies) {

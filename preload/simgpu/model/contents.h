@@ -65,6 +65,11 @@ private:
         size_t offset_bytes = 0;  // in the content
         size_t bytes = 0;
         uint64_t launch_count = 0;  // of all launches, when the host uploaded it
+
+        // `start_bytes`: in this piece.
+        Piece part(size_t start_bytes, size_t part_bytes) const {
+            return {content, offset_bytes + start_bytes, part_bytes, launch_count};
+        }
     };
     struct Overlap {
         uintptr_t start;

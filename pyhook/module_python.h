@@ -1,0 +1,26 @@
+// Python.h for the files of peakline._recorder. Limited API, so one build serves CPython 3.10 and
+// later.
+#pragma once
+
+#define PY_SSIZE_T_CLEAN
+#define Py_LIMITED_API 0x030A0000
+#include <Python.h>
+
+#include <cstdint>
+#include <vector>
+
+namespace peakline::pyhook {
+
+// [number, id, number, id, ...] as pairs of these. False with an exception.
+template <class Pair>
+bool read_pairs(PyObject* list, std::vector<Pair>* pairs) {
+    const Py_ssize_t size = PyList_Size(list);
+    for (Py_ssize_t i = 0; i + 1 < size && PyErr_Occurred() == nullptr; i += 2) {
+        pairs->push_back(
+            {PyLong_AsUnsignedLongLong(PyList_GetItem(list, i)),
+             static_cast<uint32_t>(PyLong_AsUnsignedLong(PyList_GetItem(list, i + 1)))});
+    }
+    return PyErr_Occurred() == nullptr;
+}
+
+}  // namespace peakline::pyhook
