@@ -55,9 +55,6 @@ public:
         return &slots_[number];
     }
 
-    // How many rounds of a loop the shapes have made.
-    uint32_t rounds() const { return sequence_.rounds(); }
-
     // From the record that is counted now on, `slot` is this class.
     static void define(ClassSlot& slot, uint32_t class_id, TraceTotals& totals);
 

@@ -34,7 +34,6 @@ public:
         if (__builtin_expect(round_ != 0, 1)) {
             if (__builtin_expect(next_ == end_, 0)) {
                 next_ -= round_;
-                ++rounds_;
             }
         } else {
             write(guess_, met_at);
@@ -52,9 +51,6 @@ public:
         guess_ = met_[next_ & (kLength - 1)];
     }
 
-    // How often a loop began anew.
-    uint32_t rounds() const { return rounds_; }
-
 private:
     void write(uint32_t place, uint32_t* met_at) {
         *met_at = end_;
@@ -62,10 +58,9 @@ private:
     }
 
     uint32_t guess_;
-    uint32_t next_;   // where the guess was written
-    uint32_t end_;    // where the next one will be
-    uint32_t round_;  // length of the loop in which everything is as guessed; 0: none
-    uint32_t rounds_;
+    uint32_t next_;         // where the guess was written
+    uint32_t end_;          // where the next one will be
+    uint32_t round_;        // length of the loop in which everything is as guessed; 0: none
     uint32_t right_count_;  // guesses without a wrong one in between, outside of a loop
     uint32_t met_[kLength];
 };
@@ -141,6 +136,12 @@ public:
         entry.id = id;
     }
 
+    // Of the entry, when it is that of the key; else 0.
+    uint32_t id_of(uint32_t number, const Key& key) const {
+        const Entry& entry = entries_[number];
+        return entry.key == key ? entry.id : 0;
+    }
+
     void prefetch(uint32_t number) const { __builtin_prefetch(&entries_[number]); }
 
 private:
@@ -168,11 +169,19 @@ public:
     template <class HashOf>
     void meet(const Thing& thing, HashOf hash_of) {
         if (__builtin_expect(expected() == thing, 1)) {
-            sequence_.follow(&entries_[sequence_.guess()].met_at);
+            follow();
         } else {
             meet_other_slow(thing, hash_of);
         }
         __builtin_prefetch(&expected());
+    }
+    // expected() is met.
+    void follow() { sequence_.follow(&entries_[sequence_.guess()].met_at); }
+    // Expects only things that are met from now on, or the one of zeros.
+    void forget() {
+        for (uint32_t number = 1; number <= numbers_.taken_count(); ++number) {
+            entries_[number].thing = Thing{};
+        }
     }
 
 private:

@@ -1,9 +1,11 @@
-// The live set: allocations not yet freed, by address. An index with open addressing, linear
-// probing and backward-shift deletion, in mapped memory; a few nanoseconds an operation.
-// Used by the recorder (under its lock) and by replay. Not thread safe. Never calls malloc.
+// The live set: allocations not yet freed, by address. An index with open addressing and linear
+// probing in mapped memory; a few nanoseconds an operation.
+// Used by the recorder (under its lock) and by the hooks of segments. Not thread safe. Never calls
+// malloc.
 #pragma once
 
 #include <cstdint>
+#include <cstring>
 
 #include "mapped_array.h"
 
@@ -12,6 +14,7 @@ namespace peakline::record {
 enum LiveFlags : uint8_t {
     kFreeRequested = 1,  // given up by the program, another stream may still use it
     kUnreported = 2,     // recorded at the call: its free is told at the call, too
+    kFreed = 4,          // not in the set; see Note [Places that stay]
     kTensorKind = 0xF0,  // the format::TensorKind that was told of it, 0: none
 };
 inline constexpr unsigned kTensorKindShift = 4;
@@ -30,23 +33,33 @@ struct LiveBlock {
 };
 static_assert(sizeof(LiveBlock) == 40);
 
-// Blocks stand in one array, the one freed last is used again first: what a program holds lies
-// close together, and what it touched last is still in the caches. An index of 8 bytes a slot
-// finds them by address; it is at most half full.
+// Note [Places that stay]
+// A caching allocator gives out the same few addresses again and again. So a freed block keeps its
+// place in the array, and its address stands in the index: when the address comes again, it is
+// the same place, and neither the index nor a list of free places had to be changed. Who remembers
+// the place (EventScript) does not even look into the index. Only when no place is left, and half
+// of all are of freed blocks, they are given up, all at once; with fewer the array grows. So there
+// are at most four times as many places as blocks were ever live at once.
+//
+// The index has 8 bytes a slot and is at most half full.
 class LiveSet {
 public:
     // `slot_count`: of the index, a power of two. False when memory cannot be mapped.
-    bool init(size_t slot_count = size_t{1} << 12) { return rehash(slot_count); }
+    bool init(size_t slot_count = size_t{1} << 12) { return grow(slot_count); }
 
-    // The block at this address, or nullptr. Valid until the next insert or erase. `hash`: that of
-    // the address.
-    LiveBlock* find(uint64_t address) { return find(address, hash_of(address)); }
-    LiveBlock* find(uint64_t address, uint32_t hash) {
+    // The block at this address, or nullptr. Valid until the next add.
+    LiveBlock* find(uint64_t address) {
+        LiveBlock* const block = find_place(address);
+        return block != nullptr && is_live(*block) ? block : nullptr;
+    }
+
+    // The block that is or was at this address: live, or erased since; nullptr: not known.
+    [[gnu::noinline]] LiveBlock* find_place(uint64_t address) {
+        const uint32_t hash = hash_of(address);
         for (size_t i = hash & mask_; slots_[i].block != 0; i = next(i)) {
             if (slots_[i].hash == hash) {
                 LiveBlock& block = blocks_[slots_[i].block - 1];
                 if (block.address == address) {
-                    found_ = i;
                     return &block;
                 }
             }
@@ -54,22 +67,14 @@ public:
         return nullptr;
     }
 
-    // Adds a block whose address (never 0) is not in the set; the caller fills in the rest of it.
-    // nullptr when the set cannot grow. Valid until the next add or erase.
-    LiveBlock* add(uint64_t address) { return add(address, hash_of(address)); }
-    LiveBlock* add(uint64_t address, uint32_t hash) {
-        if (size_ == blocks_.capacity() && !rehash(slots_.size() * 2)) {
-            return nullptr;
-        }
-        const uint32_t index = take_place();
-        size_t i = hash & mask_;
-        while (slots_[i].block != 0) {
-            i = next(i);
-        }
-        slots_[i] = Slot{hash, index + 1};
-        ++size_;
-        blocks_[index].address = address;
-        return &blocks_[index];
+    // Adds a block whose address (never 0) is not in the set; the caller fills in the rest of it,
+    // flags too. nullptr when the set cannot grow. Valid until the next add.
+    LiveBlock* add(uint64_t address) { return add(address, find_place(address)); }
+    // `erased`: what find_place says of the address.
+    LiveBlock* add(uint64_t address, LiveBlock* erased) {
+        LiveBlock* const block = erased != nullptr ? erased : take_place(address);
+        size_ += block != nullptr ? 1 : 0;
+        return block;
     }
     // The same with a whole block. False when the set cannot grow.
     bool insert(const LiveBlock& block) {
@@ -81,45 +86,17 @@ public:
         return true;
     }
 
-    // Removes a block returned by find().
+    // Removes a live block. All of it but the flags stays as it was.
     void erase(LiveBlock* block) {
-        size_t hole = found_;
-        if (&blocks_[slots_[hole].block - 1] != block) {
-            find(block->address);
-            hole = found_;
-        }
-        const uint32_t place = slots_[hole].block;
-        for (size_t i = next(hole); slots_[i].block != 0; i = next(i)) {
-            const size_t wanted = slots_[i].hash & mask_;
-            // Move back only what may stand in the hole: its home is not between hole and i.
-            if (((i - wanted) & mask_) >= ((i - hole) & mask_)) {
-                slots_[hole] = slots_[i];
-                hole = i;
-            }
-        }
-        slots_[hole] = Slot{};
-        block->address = 0;
-        block->ordinal = free_place_;
-        free_place_ = place;
+        block->flags = kFreed;
         --size_;
     }
 
-    // Fetches into the caches: the index for an address, and where a block of it is, or, without
-    // one, will be; for the second the index should be there.
-    static uint32_t hash_of(uint64_t address) {
-        // Fibonacci hashing; addresses are multiples of 512, the product spreads their low bits.
-        return static_cast<uint32_t>(((address >> 4) * 0x9E3779B97F4A7C15ULL) >> 20);
-    }
-    void prefetch_index(uint32_t hash) const { __builtin_prefetch(&slots_[hash & mask_]); }
-    void prefetch_block(uint32_t hash) const {
-        size_t i = hash & mask_;
-        while (slots_[i].block != 0 && slots_[i].hash != hash) {
-            i = next(i);
-        }
-        const uint64_t place = slots_[i].block != 0 ? slots_[i].block : free_place_;
-        if (place != 0) {
-            __builtin_prefetch(&blocks_[place - 1]);
-        }
+    static bool is_live(const LiveBlock& block) { return (block.flags & kFreed) == 0; }
+    // The block at a place: any that was told by place_of, or 0. May be freed, or another's now.
+    LiveBlock& at(uint32_t place) { return blocks_[place]; }
+    uint32_t place_of(const LiveBlock* block) const {
+        return static_cast<uint32_t>(block - blocks_.data());
     }
 
     size_t size() const { return size_; }
@@ -127,7 +104,7 @@ public:
     template <class Visit>
     void for_each(Visit visit) const {
         for (const LiveBlock& block : blocks_) {
-            if (block.address != 0) {
+            if (block.address != 0 && is_live(block)) {
                 visit(block);
             }
         }
@@ -141,49 +118,85 @@ private:
 
     size_t next(size_t i) const { return (i + 1) & mask_; }
 
-    // A free place; there is one.
-    uint32_t take_place() {
-        if (free_place_ == 0) {
-            blocks_.resize_untouched(blocks_.size() + 1);
-            return static_cast<uint32_t>(blocks_.size() - 1);
-        }
-        const auto index = static_cast<uint32_t>(free_place_ - 1);
-        free_place_ = blocks_[index].ordinal;
-        return index;
+    static uint32_t hash_of(uint64_t address) {
+        // Fibonacci hashing; addresses are multiples of 512, the product spreads their low bits.
+        return static_cast<uint32_t>(((address >> 4) * 0x9E3779B97F4A7C15ULL) >> 20);
     }
 
-    [[gnu::noinline, gnu::cold]] bool rehash(size_t slot_count) {
+    LiveBlock* take_place(uint64_t address) {
+        if (free_place_ == 0 && blocks_.size() == blocks_.capacity() && !make_room_slow()) {
+            return nullptr;
+        }
+        uint32_t place = static_cast<uint32_t>(blocks_.size());
+        if (free_place_ != 0) {
+            place = static_cast<uint32_t>(free_place_ - 1);
+            free_place_ = blocks_[place].ordinal;
+        } else {
+            blocks_.resize_untouched(place + size_t{1});
+        }
+        blocks_[place].address = address;
+        put_into_index(slots_, mask_, Slot{hash_of(address), place + 1});
+        return &blocks_[place];
+    }
+
+    static void put_into_index(MappedArray<Slot>& slots, size_t mask, Slot slot) {
+        size_t i = slot.hash & mask;
+        while (slots[i].block != 0) {
+            i = (i + 1) & mask;
+        }
+        slots[i] = slot;
+    }
+
+    [[gnu::noinline, gnu::cold]] bool make_room_slow() {
+        if (size_ > blocks_.size() / 2) {
+            return grow(slots_.size() * 2);
+        }
+        for (size_t place = blocks_.size(); place-- > 0;) {
+            LiveBlock& block = blocks_[place];
+            if (!is_live(block)) {
+                block.address = 0;
+                block.ordinal = free_place_;
+                free_place_ = place + 1;
+            }
+        }
+        std::memset(slots_.data(), 0, slots_.size() * sizeof(Slot));
+        index_all(slots_, mask_);
+        return true;
+    }
+
+    // Without free places, but those of freed blocks.
+    void index_all(MappedArray<Slot>& slots, size_t mask) const {
+        for (size_t place = 0; place < blocks_.size(); ++place) {
+            if (const uint64_t address = blocks_[place].address; address != 0) {
+                put_into_index(
+                    slots, mask, Slot{hash_of(address), static_cast<uint32_t>(place + 1)});
+            }
+        }
+    }
+
+    bool grow(size_t slot_count) {
         MappedArray<Slot> slots;
         MappedArray<LiveBlock> blocks;
         if (!slots.reserve(slot_count) || !slots.resize_untouched(slot_count) ||
             !blocks.reserve(slot_count / 2)) {
             return false;
         }
-        const size_t mask = slot_count - 1;
-        for (const Slot& slot : slots_) {
-            if (slot.block != 0) {
-                size_t i = slot.hash & mask;
-                while (slots[i].block != 0) {
-                    i = (i + 1) & mask;
-                }
-                slots[i] = slot;
-            }
-        }
+        index_all(slots, slot_count - 1);
         for (const LiveBlock& block : blocks_) {
             blocks.push(block);
         }
         slots_.swap(slots);
         blocks_.swap(blocks);
-        mask_ = mask;
+        mask_ = slot_count - 1;
         return true;
     }
 
     MappedArray<Slot> slots_;
-    MappedArray<LiveBlock> blocks_;  // Of a free place: address 0, and in `ordinal` the next one.
-    uint64_t free_place_ = 0;        // from 1; 0: none
+    // Of a free place: address 0, kFreed, and in `ordinal` the next one.
+    MappedArray<LiveBlock> blocks_;
+    uint64_t free_place_ = 0;  // from 1; 0: none
     size_t size_ = 0;
     size_t mask_ = 0;
-    size_t found_ = 0;  // slot of the block found last: what is erased was mostly just found
 };
 
 }  // namespace peakline::record

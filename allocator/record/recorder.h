@@ -8,7 +8,7 @@
 #include <atomic>
 #include <cstdint>
 
-#include "address_rounds.h"
+#include "event_script.h"
 #include "leaf_lock.h"
 #include "live_set.h"
 #include "peak_groups.h"
@@ -157,19 +157,36 @@ private:
                                                              : device_state_slow(device);
     }
     [[gnu::noinline, gnu::cold]] DeviceState* device_state_slow(uint32_t device);
-    // After an event of an address with this hash: for the next two.
-    void fetch_ahead(uint32_t hash) {
-        addresses_.note(hash);
-        if (addresses_.repeat()) {
-            live_set_.prefetch_index(addresses_.expected(1));
-            live_set_.prefetch_block(addresses_.expected(0));
-        }
+    // For the next event.
+    void fetch_ahead() {
+        script_.prefetch();
+        __builtin_prefetch(&live_set_.at(script_.expected().place));
     }
-    // `hash`: of the address. Returns the device, nullptr when the block was dropped.
-    DeviceState* add_block(const AllocEvent& event, uint32_t hash, uint8_t flags);
+    // Returns the device, nullptr when this is not the allocation that was expected.
+    const DeviceState* record_expected_alloc(const AllocEvent& event);
+    [[gnu::noinline]] const DeviceState* record_other_alloc(const AllocEvent& event, uint8_t flags);
+    // Returns the block, nullptr when it was dropped.
+    LiveBlock* add_block(const AllocEvent& event, LiveBlock* erased, uint8_t flags);
+    // A block that is in the live set now. Returns the time of the event.
+    uint64_t count_alloc(DeviceState& state, LiveBlock& block, bool is_traced);
+    // The live block at this address, mostly without asking the index; nullptr: none.
+    LiveBlock* find_block(uint64_t address) {
+        LiveBlock& expected = live_set_.at(script_.expected().place);
+        return expected.address == address && LiveSet::is_live(expected) ? &expected
+                                                                         : live_set_.find(address);
+    }
     void remove_block(LiveBlock* block, uint64_t tick, uint32_t context = 0);
     void drop_from_allocated(LiveBlock* block);
     size_t tell_some_tensors(const ToldTensor* tensors, size_t count);
+    [[gnu::noinline, gnu::cold]] void free_of_unknown_slow(uint32_t device,
+                                                           uint64_t torch_total_bytes);
+    // After an event of a device that is known: whether torch counts what we count.
+    void check_total(uint32_t device, uint64_t torch_total_bytes) {
+        if (devices_[device].allocated.level_bytes() != torch_total_bytes &&
+            torch_total_bytes != kUnknownTotal) {
+            correct_baseline_slow(device, torch_total_bytes);
+        }
+    }
     [[gnu::noinline, gnu::cold]] void correct_baseline_slow(uint32_t device,
                                                             uint64_t torch_total_bytes);
     void write_live_set_slow();
@@ -218,7 +235,7 @@ private:
     // Everything below is guarded by lock_.
     TickClock clock_;
     LiveSet live_set_;
-    AddressRounds addresses_;
+    EventScript script_;
     DeviceState devices_[kMaxDevices];
     PhasePeaks phases_;
     TraceWriter writer_;
@@ -226,7 +243,6 @@ private:
     RecorderCounters counters_{};
     uint64_t next_ordinal_ = 0;
     uint64_t live_bytes_ = 0;
-    uint64_t events_until_clock_sync_ = 0;
     uint32_t untraced_context_ = 0;
     TroubleHandler on_trouble_ = nullptr;
     const char* pending_trouble_ = nullptr;

@@ -8,12 +8,20 @@ namespace {
 
 using format::ExtendedType;
 
-constexpr uint64_t kEventsPerClockSync = 1 << 14;
 constexpr size_t kSideCapacity = size_t{1} << 24;
 
 // Addresses of baseline blocks: below every real one.
 uint64_t baseline_address(uint32_t device) {
     return device + 1;
+}
+
+void fill(LiveBlock& block, const AllocEvent& event, uint8_t flags) {
+    block.requested_bytes = event.requested_bytes;
+    block.block_bytes = event.block_bytes;
+    block.context = event.context;
+    block.stream = static_cast<uint16_t>(std::min<uint32_t>(event.stream, kManyStreams));
+    block.device = static_cast<uint8_t>(event.device);
+    block.flags = flags;
 }
 
 }  // namespace
@@ -38,42 +46,34 @@ Recorder::DeviceState* Recorder::device_state_slow(uint32_t device) {
     return &state;
 }
 
-Recorder::DeviceState* Recorder::add_block(const AllocEvent& event, uint32_t hash, uint8_t flags) {
+LiveBlock* Recorder::add_block(const AllocEvent& event, LiveBlock* erased, uint8_t flags) {
     DeviceState* state = device_state(event.device);
-    LiveBlock* block = state != nullptr ? live_set_.add(event.address, hash) : nullptr;
+    LiveBlock* block = state != nullptr ? live_set_.add(event.address, erased) : nullptr;
     if (block == nullptr) {
         ++counters_.records_dropped;
         counters_.bytes_dropped += event.block_bytes;
         return nullptr;
     }
-    block->ordinal = next_ordinal_;
-    block->requested_bytes = event.requested_bytes;
-    block->block_bytes = event.block_bytes;
-    block->context = event.context;
-    block->stream = static_cast<uint16_t>(std::min<uint32_t>(event.stream, kManyStreams));
-    block->device = static_cast<uint8_t>(event.device);
-    block->flags = flags;
-    if (events_until_clock_sync_-- == 0) {
-        events_until_clock_sync_ = kEventsPerClockSync;
-        clock_.synchronise();
-    }
+    fill(*block, event, flags);
+    return block;
+}
+
+uint64_t Recorder::count_alloc(DeviceState& state, LiveBlock& block, bool is_traced) {
     const uint64_t tick = clock_.event_tick();
-    live_bytes_ += event.block_bytes;
-    ++state->allocs;
-    if (event.context == untraced_context_) {
-        state->allocated.on_untraced_alloc(next_ordinal_, event.block_bytes, tick);
-        state->requested.on_untraced_alloc(next_ordinal_, event.requested_bytes, tick);
+    block.ordinal = next_ordinal_++;
+    live_bytes_ += block.block_bytes;
+    ++state.allocs;
+    if (is_traced) {
+        state.allocated.on_alloc(block.ordinal, block.block_bytes, tick);
+        state.requested.on_alloc(block.ordinal, block.requested_bytes, tick);
     } else {
-        state->allocated.on_alloc(next_ordinal_, event.block_bytes, tick);
-        state->requested.on_alloc(next_ordinal_, event.requested_bytes, tick);
+        state.allocated.on_untraced_alloc(block.ordinal, block.block_bytes, tick);
+        state.requested.on_untraced_alloc(block.ordinal, block.requested_bytes, tick);
     }
     if (phases_.is_active()) {
-        phases_.on_alloc(*block, tick, event.context != untraced_context_);
+        phases_.on_alloc(block, tick, is_traced);
     }
-    ++next_ordinal_;
-    writer_.put_alloc(event, tick, live_bytes_);
-    check_writer();
-    return state;
+    return tick;
 }
 
 void Recorder::drop_from_allocated(LiveBlock* block) {
@@ -102,6 +102,52 @@ void Recorder::remove_block(LiveBlock* block, uint64_t tick, uint32_t context) {
     check_writer();
 }
 
+const Recorder::DeviceState* Recorder::record_expected_alloc(const AllocEvent& event) {
+    const ScriptedEvent& expected = script_.expected();
+    LiveBlock& erased = live_set_.at(expected.place);
+    if (erased.address != event.address || LiveSet::is_live(erased) ||
+        !expected.is_shape_of(event) || !writer_.can_repeat(expected.written)) {
+        return nullptr;
+    }
+    DeviceState& state = devices_[event.device];
+    LiveBlock& block = *live_set_.add(event.address, &erased);
+    fill(block, event, 0);
+    const uint64_t tick = count_alloc(state, block, true);
+    writer_.repeat_alloc(expected.written, block.address, tick, live_bytes_);
+    script_.follow();
+    check_writer();
+    return &state;
+}
+
+[[gnu::flatten]] const Recorder::DeviceState* Recorder::record_other_alloc(const AllocEvent& event,
+                                                                           uint8_t flags) {
+    LiveBlock* const before = live_set_.find_place(event.address);
+    // An address that is still live was freed behind our back.
+    if (before != nullptr && LiveSet::is_live(*before)) {
+        remove_block(before, clock_.event_tick());
+    }
+    LiveBlock* const block = add_block(event, before, flags);
+    if (block == nullptr) {
+        return nullptr;
+    }
+    DeviceState& state = devices_[event.device];
+    const bool is_traced = event.context != untraced_context_;
+    const uint64_t tick = count_alloc(state, *block, is_traced);
+    const WrittenAlloc written = writer_.put_alloc(event, tick, live_bytes_);
+    if (flags == 0 && is_traced) {
+        script_.meet({live_set_.place_of(block),
+                      written,
+                      event.context,
+                      event.stream,
+                      event.device,
+                      0,
+                      event.requested_bytes,
+                      event.block_bytes});
+    }
+    check_writer();
+    return &state;
+}
+
 [[gnu::flatten]] void Recorder::record_alloc(const AllocEvent& event, uint64_t torch_total_bytes) {
     open_if_waiting();
     {
@@ -109,19 +155,15 @@ void Recorder::remove_block(LiveBlock* block, uint64_t tick, uint32_t context) {
         if (!usable_) {
             return;
         }
-        const uint32_t hash = LiveSet::hash_of(event.address);
-        // An address that is still live was freed behind our back.
-        if (LiveBlock* stale = live_set_.find(event.address, hash)) {
-            remove_block(stale, clock_.event_tick());
+        const bool is_reported = torch_total_bytes != kUnknownTotal;
+        const DeviceState* state = is_reported ? record_expected_alloc(event) : nullptr;
+        if (state == nullptr) {
+            state = record_other_alloc(event, is_reported ? 0 : kUnreported);
         }
-        const DeviceState* state =
-            add_block(event, hash, torch_total_bytes == kUnknownTotal ? kUnreported : 0);
-        if (torch_total_bytes != kUnknownTotal && state != nullptr &&
-            state->allocated.level_bytes() != torch_total_bytes) {
-            correct_baseline_slow(event.device, torch_total_bytes);
+        if (state != nullptr) {
+            check_total(event.device, torch_total_bytes);
         }
-        addresses_.follow_rounds(writer_.rounds());
-        fetch_ahead(hash);
+        fetch_ahead();
     }
     report_trouble_unlocked();
 }
@@ -136,12 +178,12 @@ void Recorder::remove_block(LiveBlock* block, uint64_t tick, uint32_t context) {
         if (!usable_) {
             return;
         }
-        const uint32_t hash = LiveSet::hash_of(address);
-        LiveBlock* block = live_set_.find(address, hash);
+        LiveBlock* block = find_block(address);
         if (block == nullptr) {
-            ++counters_.unknown_frees;
+            free_of_unknown_slow(device, torch_total_bytes);
         } else if (kind == FreeKind::kCompleted) {
             remove_block(block, clock_.event_tick(), context);
+            script_.meet_free(live_set_.place_of(block));
         } else if ((block->flags & kFreeRequested) == 0) {
             const uint64_t back = next_ordinal_ - block->ordinal;
             drop_from_allocated(block);
@@ -151,13 +193,19 @@ void Recorder::remove_block(LiveBlock* block, uint64_t tick, uint32_t context) {
                              live_bytes_);
             check_writer();
         }
-        if (torch_total_bytes != kUnknownTotal && device < kMaxDevices && devices_[device].used &&
-            devices_[device].allocated.level_bytes() != torch_total_bytes) {
-            correct_baseline_slow(device, torch_total_bytes);
+        if (block != nullptr) {
+            check_total(block->device, torch_total_bytes);
         }
-        fetch_ahead(hash);
+        fetch_ahead();
     }
     report_trouble_unlocked();
+}
+
+void Recorder::free_of_unknown_slow(uint32_t device, uint64_t torch_total_bytes) {
+    ++counters_.unknown_frees;
+    if (device < kMaxDevices && devices_[device].used) {
+        check_total(device, torch_total_bytes);
+    }
 }
 
 void Recorder::record_unreported_free(uint64_t address, uint32_t context) {
@@ -191,9 +239,7 @@ void Recorder::correct_baseline_slow(uint32_t device, uint64_t torch_total_bytes
     if (torch_total_bytes > state.allocated.level_bytes()) {
         const uint64_t bytes = torch_total_bytes - state.allocated.level_bytes();
         const uint64_t address = baseline_address(device);
-        add_block(AllocEvent{address, bytes, bytes, untraced_context_, 0, device},
-                  LiveSet::hash_of(address),
-                  0);
+        record_other_alloc(AllocEvent{address, bytes, bytes, untraced_context_, 0, device}, 0);
     }
 }
 

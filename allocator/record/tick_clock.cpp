@@ -35,7 +35,7 @@ void TickClock::calibrate() {
         ticks_per_cycle_q40(now_ns - start_monotonic_ns_, __builtin_ia32_rdtsc() - first_cycles_);
 }
 
-void TickClock::synchronise() {
+void TickClock::synchronise_slow() {
     const uint64_t elapsed_ns = read_clock_ns(CLOCK_MONOTONIC) - start_monotonic_ns_;
     const uint64_t cycles = __builtin_ia32_rdtsc();
     if (elapsed_ns > 2 * kCalibrationNs && cycles > first_cycles_) {

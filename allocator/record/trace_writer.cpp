@@ -318,9 +318,9 @@ void TraceWriter::define_class_slow(ClassSlot& slot, const AllocEvent& event) {
     }
 }
 
-void TraceWriter::put_alloc(const AllocEvent& event, uint64_t tick, uint64_t live_bytes) {
+WrittenAlloc TraceWriter::put_alloc(const AllocEvent& event, uint64_t tick, uint64_t live_bytes) {
     if (target_ == nullptr) {
-        return;
+        return {};
     }
     if (event.context > emitted_[static_cast<size_t>(DefType::kContext)] ||
         event.stream > emitted_[static_cast<size_t>(DefType::kStream)]) {
@@ -330,21 +330,46 @@ void TraceWriter::put_alloc(const AllocEvent& event, uint64_t tick, uint64_t liv
     unsigned char* out =
         begin_event(class_id != 0 ? Op::kAllocClass : Op::kAllocInline, tick, kMaxAllocBody);
     if (out == nullptr) {
-        return;
+        return {};
     }
+    const unsigned char* const body = out;
     if (class_id != 0) {
         out = format::put_uv(out, class_id);
     } else {
         out = put_shape(out, event);
     }
     out = format::put_address(out, event.address, last_address_);
-    last_address_ = event.address;
+    WrittenAlloc written{last_address_, class_id, 0, {}};
+    const auto length = static_cast<size_t>(out - body);
+    if (class_id != 0 && length <= sizeof written.body) {
+        written.length = static_cast<uint8_t>(length);
+        std::memcpy(written.body, body, length);
+    }
+    end_alloc(out, event.address, live_bytes);
+    return written;
+}
+
+void TraceWriter::repeat_alloc(const WrittenAlloc& written,
+                               uint64_t address,
+                               uint64_t tick,
+                               uint64_t live_bytes) {
+    unsigned char* out = begin_event(Op::kAllocClass, tick, sizeof written.body);
+    if (out == nullptr) {
+        return;
+    }
+    totals_.add_class_records(written.class_id, 1);
+    std::memcpy(out, written.body, sizeof written.body);  // what is too much will be overwritten
+    end_alloc(out + written.length, address, live_bytes);
+}
+
+void TraceWriter::end_alloc(unsigned char* end, uint64_t address, uint64_t live_bytes) {
+    last_address_ = address;
     live_bytes_ = live_bytes;
     if (live_bytes > events_.header()->max_live_bytes) {
         events_.header()->max_live_bytes = live_bytes;
     }
     ++ordinal_count_;
-    end_event(out);
+    end_event(end);
 }
 
 void TraceWriter::put_free(const FreeEvent& event, uint64_t tick, uint64_t live_bytes) {

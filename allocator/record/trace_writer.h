@@ -25,6 +25,17 @@ struct FreeEvent {
     Kind kind = Kind::kPlain;
 };
 
+// An allocation as it stands in the trace.
+struct WrittenAlloc {
+    using Address [[gnu::aligned(4)]] = uint64_t;  // no padding: it is compared by its bytes
+
+    Address previous_address;  // of the allocation before, from which its own is counted
+    uint32_t class_id;
+    uint8_t length;  // of the body; 0: it cannot be repeated
+    unsigned char body[7];
+};
+static_assert(sizeof(WrittenAlloc) == 20);
+
 // A live allocation that turned out to be the storage of a tensor.
 struct TensorBlock {
     uint64_t back;    // next ordinal minus its ordinal, as in free records
@@ -57,7 +68,16 @@ public:
     bool is_open() const { return target_ != nullptr; }
     int error() const { return error_; }
 
-    void put_alloc(const AllocEvent& event, uint64_t tick, uint64_t live_bytes);
+    // Returns how it was written.
+    WrittenAlloc put_alloc(const AllocEvent& event, uint64_t tick, uint64_t live_bytes);
+    // Writes it again, with the same bytes, where they would mean the same.
+    bool can_repeat(const WrittenAlloc& written) const {
+        return written.length != 0 && is_open() && written.previous_address == last_address_;
+    }
+    void repeat_alloc(const WrittenAlloc& written,
+                      uint64_t address,
+                      uint64_t tick,
+                      uint64_t live_bytes);
     void put_free(const FreeEvent& event, uint64_t tick, uint64_t live_bytes);
     void put_extended(format::ExtendedType type,
                       const uint64_t* values,
@@ -94,8 +114,6 @@ public:
     void abandon();
 
     uint64_t event_count() const { return event_count_; }
-    // How many rounds of a loop the allocations have made.
-    uint32_t rounds() const { return classes_.rounds(); }
     // Of payload.
     uint64_t byte_count() const {
         return sealed_bytes_ + events_.payload() + definitions_.payload() + summary_.payload();
@@ -147,6 +165,7 @@ private:
     unsigned char* begin_event(format::Op op, uint64_t tick, size_t max_body_bytes);
     void end_event(unsigned char* end);
     uint32_t class_of(const AllocEvent& event);
+    void end_alloc(unsigned char* end, uint64_t address, uint64_t live_bytes);
     [[gnu::noinline]] void define_class_slow(ClassSlot& slot, const AllocEvent& event);
     bool put_definition(format::DefType type, const unsigned char* body, size_t length);
     void fail(int error);

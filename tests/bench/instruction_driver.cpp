@@ -22,21 +22,27 @@ using record::Recorder;
 
 namespace {
 
+constexpr uint64_t kBytes = 512;
+
 struct Kind {
     const char* name;
     int depth;
     bool captures;
+    uint64_t addresses;  // that come in turn
 };
 constexpr Kind kKinds[] = {
-    {"plain", 0, false},
-    {"native5", 3, true},
-    {"native20", 18, true},
-    {"native60", 58, true},
+    {"plain", 0, false, 64},
+    {"churn", 0, false, 1 << 20},  // the same without a loop
+    {"native5", 3, true, 64},
+    {"native20", 18, true, 64},
+    {"native60", 58, true, 64},
 };
+
+uint32_t g_context = 0;  // where nothing is captured
 
 uint32_t context_now(Recorder& recorder, const Kind& kind) {
     if (!kind.captures) {
-        return 1;
+        return g_context;
     }
     capture::ThreadState* state = capture::thread_state(recorder.table());
     return capture::capture_context(recorder.table(), *state);
@@ -48,8 +54,7 @@ uint32_t context_now(Recorder& recorder, const Kind& kind) {
 extern "C" [[gnu::noinline]] void free_block(Recorder& recorder, uint64_t address, bool captures) {
     capture::ThreadState* state = capture::thread_state(recorder.table());
     const uint32_t context = captures ? capture::capture_free(recorder.table(), *state) : 0;
-    recorder.record_free(
-        address, 0, Recorder::FreeKind::kCompleted, record::kUnknownTotal, context);
+    recorder.record_free(address, 0, Recorder::FreeKind::kCompleted, 0, context);
 }
 
 namespace {
@@ -61,9 +66,9 @@ namespace {
         asm volatile("");  // no tail call: the frame counts
         return;
     }
-    const uint64_t address = (number % 64 + 1) * 4096;
+    const uint64_t address = (number * 7919 % kind.addresses + 1) * 4096;
     const uint32_t context = context_now(recorder, kind);
-    recorder.record_alloc(AllocEvent{address, 500, 512, context, 0, 0}, record::kUnknownTotal);
+    recorder.record_alloc(AllocEvent{address, 500, kBytes, context, 0, 0}, kBytes);
     free_block(recorder, address, kind.captures);
 }
 
@@ -77,8 +82,9 @@ int main(int argc, char** argv) {
         }
     }
     if (kind == nullptr) {
-        std::fprintf(stderr,
-                     "usage: instruction_driver plain|native5|native20|native60 COUNT [frees]\n");
+        std::fprintf(
+            stderr,
+            "usage: instruction_driver plain|churn|native5|native20|native60 COUNT [frees]\n");
         return 2;
     }
     // As in any real program, the counts of libraries added and present are no longer equal to
@@ -96,6 +102,7 @@ int main(int argc, char** argv) {
     unlink(path.c_str());
     capture::set_capture_options({false, true, argc > 3});
     recorder.start_tracing();
+    g_context = recorder.table().intern_context(record::Context{0, 0, 0, 0, 0, 0});
     const uint64_t count = std::strtoull(argv[2], nullptr, 10);
     for (uint64_t i = 0; i < count; ++i) {
         pair_at(recorder, i, kind->depth, *kind);

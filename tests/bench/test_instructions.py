@@ -19,7 +19,7 @@ import pytest
 ROOT = Path(__file__).resolve().parents[2]
 DRIVER = ROOT / "build" / "instruction_driver"
 GOLDEN = Path(__file__).with_name("golden_instructions.json")
-KINDS = ("plain", "native5", "native20", "native60")
+KINDS = ("plain", "churn", "native5", "native20", "native60")
 FREES = ("plain", "native20")
 PYTHON_DEPTHS = (5, 20, 60)
 TOLERANCE = 0.05

@@ -36,6 +36,7 @@ using record::Recorder;
 
 namespace {
 
+constexpr uint64_t kEventsPerRound = 2500;
 constexpr size_t kMaxEvents = size_t{1} << 21;
 constexpr uint32_t kSlots = 700;
 
@@ -141,6 +142,7 @@ Plan plan_of(uint64_t seed) {
         ptrace(PTRACE_TRACEME, 0, nullptr, nullptr);
     }
     std::mt19937_64 random(plan.seed);
+    uint64_t level = 0;
     std::vector<uint32_t> contexts;
     std::vector<uint32_t> live(kSlots);
     log->ready.store(true, std::memory_order_release);
@@ -151,16 +153,22 @@ Plan plan_of(uint64_t seed) {
             const uint32_t operator_name = table.intern_string(name.data(), name.size());
             contexts.push_back(table.intern_context(record::Context{0, 0, 0, 0, operator_name, 0}));
         }
+        // Every other program is a loop: each slot is as it was after every second round.
+        if (plan.seed % 2 == 0 && n % kEventsPerRound == 0) {
+            random.seed(plan.seed);
+        }
         const auto slot = static_cast<uint32_t>(random() % kSlots);
+        const auto drawn_bytes = static_cast<uint32_t>(random() % 100 + 1) * 512;
         const uint64_t address = (slot + 1) * uint64_t{65536};
         uint32_t bytes = 0;
         if (live[slot] != 0) {
-            recorder.record_free(address, 0, Recorder::FreeKind::kCompleted, record::kUnknownTotal);
+            level -= live[slot];
+            recorder.record_free(address, 0, Recorder::FreeKind::kCompleted, level);
         } else {
-            bytes = static_cast<uint32_t>(random() % 100 + 1) * 512;
-            recorder.record_alloc(
-                AllocEvent{address, bytes - 7, bytes, contexts[n % contexts.size()], 0, 0},
-                record::kUnknownTotal);
+            bytes = drawn_bytes;
+            level += bytes;
+            const uint32_t context = contexts[n % kEventsPerRound % contexts.size()];
+            recorder.record_alloc(AllocEvent{address, bytes - 7, bytes, context, 0, 0}, level);
         }
         live[slot] = bytes;
         log->events[n] = Logged{slot, bytes};

@@ -1,5 +1,6 @@
 #include "allocator/record/live_set.h"
 
+#include <algorithm>
 #include <random>
 #include <unordered_map>
 #include <vector>
@@ -59,4 +60,39 @@ TEST_CASE("an address that was never inserted is not found", "[record]") {
     REQUIRE(set.find(512) == nullptr);
     REQUIRE(set.insert(block_at(512, 1)));
     REQUIRE(set.find(1024) == nullptr);
+}
+
+TEST_CASE("an address that comes again has the place it had", "[record]") {
+    LiveSet set;
+    REQUIRE(set.init(64));
+    std::vector<uint32_t> places;
+    for (uint64_t round = 0; round < 10; ++round) {
+        for (uint64_t i = 1; i <= 20; ++i) {
+            REQUIRE(set.insert(block_at(i * 512, round)));
+            places.push_back(set.place_of(set.find(i * 512)));
+            REQUIRE(places.back() == places[i - 1]);
+        }
+        for (uint64_t i = 1; i <= 20; ++i) {
+            set.erase(set.find(i * 512));
+            REQUIRE(set.find(i * 512) == nullptr);
+            REQUIRE(set.at(places[i - 1]).address == i * 512);
+            REQUIRE_FALSE(LiveSet::is_live(set.at(places[i - 1])));
+        }
+        REQUIRE(set.size() == 0);
+    }
+}
+
+TEST_CASE("addresses that never come again do not fill the memory", "[record]") {
+    constexpr uint64_t kLive = 100;
+    LiveSet set;
+    REQUIRE(set.init(16));
+    uint32_t last_place = 0;
+    for (uint64_t i = 1; i <= 100'000; ++i) {
+        REQUIRE(set.insert(block_at(i * 512, i)));
+        last_place = std::max(last_place, set.place_of(set.find(i * 512)));
+        if (i > kLive) {
+            set.erase(set.find((i - kLive) * 512));
+        }
+    }
+    REQUIRE(last_place < 4 * kLive);
 }
