@@ -13,6 +13,7 @@
 #include "allocator/capture/stack_capture.h"
 #include "allocator/capture/thread_state.h"
 #include "allocator/record/recorder.h"
+#include "allocator/torch/torch_part.h"
 #include "peakline_api.h"
 
 namespace {
@@ -126,7 +127,7 @@ extern "C" __attribute__((visibility("default"))) void* peakline_malloc(ptrdiff_
     }
     peakline::capture::ThreadState* state = peakline::capture::thread_state(recorder.table());
     // Under the delegate the block is recorded there.
-    if (state != nullptr && !state->pending.active) {
+    if (state != nullptr && state->pending.progress == peakline::torch_part::kNoAlloc) {
         const uint32_t context = recorder.is_tracing()
                                      ? peakline::capture::capture_context(recorder.table(), *state)
                                      : recorder.untraced_context();

@@ -42,7 +42,7 @@ std::atomic<bool> g_has_tracker{false};
 
 uint32_t stream_of_segment(uint32_t device) {
     const capture::ThreadState* state = capture::g_thread_state;
-    const bool is_for_block = state != nullptr && state->pending.active;
+    const bool is_for_block = state != nullptr && state->pending.progress != torch_part::kNoAlloc;
     return stream_of(
         *g_part, is_for_block ? state->pending.stream : torch_part::kCurrentStream, device);
 }

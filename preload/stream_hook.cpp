@@ -79,14 +79,10 @@ void hook_new_libraries_slow() {
     }
 }
 
-uint32_t current_stream(const torch_part::Part& part,
-                        capture::ThreadState& state,
-                        uint32_t device) {
-    capture::KnownStream& known = state.known_stream;
+uint32_t current_stream_slow(const torch_part::Part& part,
+                             capture::KnownStream& known,
+                             uint32_t device) {
     const uint64_t added = capture::libraries_added();
-    if (known.libraries == added && known.device == device && added != capture::kUnknownLibraries) {
-        return known.id;
-    }
     const uint32_t id = stream_of(part, torch_part::kCurrentStream, device);
     if (added == g_stream_hook_libraries.load(std::memory_order_relaxed)) {
         known.libraries = added;

@@ -37,7 +37,19 @@ inline void hook_new_libraries_if_due() {
     }
 }
 
+[[gnu::noinline]] uint32_t current_stream_slow(const torch_part::Part& part,
+                                               capture::KnownStream& known,
+                                               uint32_t device);
 // Id of the stream that is current on this thread, whose state this is.
-uint32_t current_stream(const torch_part::Part& part, capture::ThreadState& state, uint32_t device);
+inline uint32_t current_stream(const torch_part::Part& part,
+                               capture::ThreadState& state,
+                               uint32_t device) {
+    capture::KnownStream& known = state.known_stream;
+    const uint64_t added = capture::libraries_added();
+    if (known.libraries == added && known.device == device && added != capture::kUnknownLibraries) {
+        return known.id;
+    }
+    return current_stream_slow(part, known, device);
+}
 
 }  // namespace peakline::preload

@@ -57,23 +57,34 @@ uint32_t stream_id(ThreadState& state, uint64_t handle, uint32_t device) {
                                                 : stream_of(g_part, handle, device);
 }
 
-void record_reported_block(void* address, uint64_t bytes, uint64_t total, uint32_t device) {
+// Observed only, or made inside the allocator (a graph pool being restored).
+[[gnu::noinline, gnu::cold]] void begin_observed_slow(Recorder& recorder,
+                                                      ThreadState& state,
+                                                      uint64_t bytes) {
+    state.pending = capture::PendingAlloc{
+        torch_part::kNoAlloc, context_now(recorder, state), bytes, torch_part::kCurrentStream};
+}
+
+[[gnu::flatten]] void record_reported_block(void* address,
+                                            uint64_t bytes,
+                                            uint64_t total,
+                                            uint32_t device) {
     Recorder& recorder = Recorder::instance();
     ThreadState* state = capture::thread_state(recorder.table());
     if (state == nullptr) {
         return;
     }
-    AllocEvent event{reinterpret_cast<uint64_t>(address), bytes, bytes, 0, 0, device};
-    if (state->pending.active) {
-        event.context = state->pending.context;
-        event.requested_bytes = state->pending.requested_bytes;
-        event.stream = stream_id(*state, state->pending.stream, device);
-        state->pending.recorded = true;
+    if (state->pending.progress != torch_part::kNoAlloc) {
+        state->pending.progress = torch_part::kAllocReported;
     } else {
-        // Observed only, or made inside the allocator (a graph pool being restored).
-        event.context = context_now(recorder, *state);
-        event.stream = current_stream(g_part, *state, device);
+        begin_observed_slow(recorder, *state, bytes);
     }
+    AllocEvent event{reinterpret_cast<uint64_t>(address),
+                     state->pending.requested_bytes,
+                     bytes,
+                     state->pending.context,
+                     stream_id(*state, state->pending.stream, device),
+                     device};
     if (state->traced.address == event.address) {
         event.requested_bytes = state->traced.requested_bytes;
         event.stream = recorder.table().intern_stream(state->traced.stream);
@@ -83,7 +94,7 @@ void record_reported_block(void* address, uint64_t bytes, uint64_t total, uint32
     recorder.record_alloc(event, total);
 }
 
-void record_reported_free(void* address, uint64_t total, uint32_t device) {
+[[gnu::flatten]] void record_reported_free(void* address, uint64_t total, uint32_t device) {
     Recorder& recorder = Recorder::instance();
     ThreadState* state = capture::thread_state(recorder.table());
     const auto freed = reinterpret_cast<uint64_t>(address);
@@ -131,32 +142,26 @@ uint64_t sequence_hook() {
     return sequence;
 }
 
-void begin_alloc(size_t requested_bytes, uint64_t stream) {
+uint32_t* begin_alloc(size_t requested_bytes, uint64_t stream) {
     if (wants_tracker() && g_part.attach_tracker != nullptr) {
         g_part.attach_tracker();
     }
     Recorder& recorder = Recorder::instance();
     ThreadState* state = capture::thread_state(recorder.table());
     if (state == nullptr || requested_bytes == 0) {
-        return;
+        return nullptr;
     }
     hook_new_libraries_if_due();
-    state->pending.context = context_now(recorder, *state);
-    state->pending.requested_bytes = requested_bytes;
-    state->pending.stream = stream;
-    state->pending.recorded = false;
-    state->pending.active = true;
+    state->pending = capture::PendingAlloc{
+        torch_part::kAllocBegun, context_now(recorder, *state), requested_bytes, stream};
+    return &state->pending.progress;
 }
 
-bool end_alloc(void* address, int device, void* stream) {
+void unreported_alloc(void* address, int device, void* stream) {
     Recorder& recorder = Recorder::instance();
     ThreadState* state = capture::thread_state(recorder.table());
-    if (state == nullptr || !state->pending.active) {
-        return true;
-    }
-    state->pending.active = false;
-    if (state->pending.recorded || address == nullptr) {
-        return true;
+    if (state == nullptr) {
+        return;
     }
     const uint64_t bytes = state->pending.requested_bytes;
     recorder.record_alloc(
@@ -167,7 +172,6 @@ bool end_alloc(void* address, int device, void* stream) {
                    recorder.table().intern_stream(reinterpret_cast<uint64_t>(stream)),
                    static_cast<uint32_t>(device < 0 ? 0 : device)},
         record::kUnknownTotal);
-    return false;
 }
 
 void block_freed(void* address, int) {
@@ -201,11 +205,12 @@ void out_of_memory(int device, uint64_t requested_bytes, uint64_t device_free_by
     Recorder& recorder = Recorder::instance();
     ThreadState* state = capture::thread_state(recorder.table());
     if (state != nullptr) {
-        recorder.record_out_of_memory(
-            state->pending.active ? state->pending.context : context_now(recorder, *state),
-            static_cast<uint32_t>(device),
-            requested_bytes,
-            device_free_bytes);
+        recorder.record_out_of_memory(state->pending.progress != torch_part::kNoAlloc
+                                          ? state->pending.context
+                                          : context_now(recorder, *state),
+                                      static_cast<uint32_t>(device),
+                                      requested_bytes,
+                                      device_free_bytes);
     }
     capture::object_side().request_safe_point(capture::SafePoint::kOutOfMemory);
 }
@@ -228,7 +233,7 @@ bool find_real_functions(const char** reason) {
 const torch_part::Host& torch_host() {
     static const torch_part::Host host{torch_part::kInterfaceVersion,
                                        begin_alloc,
-                                       end_alloc,
+                                       unreported_alloc,
                                        block_freed,
                                        tracker_is_attached,
                                        traced_alloc,

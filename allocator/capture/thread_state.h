@@ -29,8 +29,7 @@ struct RunningNode {
 
 // What is known before the allocator takes its lock, used when it reports the block.
 struct PendingAlloc {
-    bool active = false;
-    bool recorded = false;
+    uint32_t progress = 0;  // torch_part::AllocProgress
     uint32_t context = 0;
     uint64_t requested_bytes = 0;
     uint64_t stream = 0;  // a handle, or torch_part::kCurrentStream
@@ -97,7 +96,7 @@ struct ThreadState {
 };
 
 // This thread's state; nullptr when memory cannot be had.
-ThreadState* thread_state_slow(record::StackTable& table);
+[[gnu::noinline]] ThreadState* thread_state_slow(record::StackTable& table);
 
 extern constinit thread_local ThreadState* g_thread_state
     __attribute__((tls_model("initial-exec")));

@@ -5,6 +5,8 @@
 #include <c10/core/Allocator.h>
 #include <c10/cuda/CUDAFunctions.h>
 
+#include "alloc_scope.h"
+
 namespace peakline::torch_part {
 namespace {
 
@@ -20,31 +22,6 @@ void delete_unreported(void* address) {
 
 }  // namespace
 
-// Closes the scope on every way out: a failed allocation throws through it.
-class AllocScope {
-public:
-    AllocScope(const Host& host, size_t bytes, uint64_t stream = kCurrentStream) : host_(host) {
-        host_.begin_alloc(bytes, stream);
-    }
-    ~AllocScope() {
-        if (!ended_) {
-            host_.end_alloc(nullptr, -1, nullptr);
-        }
-    }
-    AllocScope(const AllocScope&) = delete;
-    AllocScope& operator=(const AllocScope&) = delete;
-
-    // True when the allocator reported the block itself.
-    bool end(void* address, int device, void* stream) {
-        ended_ = true;
-        return host_.end_alloc(address, device, stream);
-    }
-
-private:
-    const Host& host_;
-    bool ended_ = false;
-};
-
 c10::DataPtr Delegate::wrap_unreported(c10::DataPtr pointer) {
     const c10::Device device = pointer.device();
     g_host = &host_;
@@ -54,9 +31,9 @@ c10::DataPtr Delegate::wrap_unreported(c10::DataPtr pointer) {
 }
 
 c10::DataPtr Delegate::allocate(size_t bytes) {
-    AllocScope scope(host_, bytes);
+    const AllocScope scope(host_, bytes);
     c10::DataPtr pointer = native_->allocate(bytes);
-    if (scope.end(pointer.get(), pointer.device().index(), nullptr) || pointer.get() == nullptr) {
+    if (scope.end(pointer.get(), pointer.device().index(), nullptr)) {
         return pointer;
     }
     return wrap_unreported(std::move(pointer));
@@ -64,9 +41,9 @@ c10::DataPtr Delegate::allocate(size_t bytes) {
 
 #ifdef PEAKLINE_HAS_allocateWithAddress
 c10::DataPtr Delegate::allocateWithAddress(size_t bytes, void* address) {
-    AllocScope scope(host_, bytes);
+    const AllocScope scope(host_, bytes);
     c10::DataPtr pointer = native_->allocateWithAddress(bytes, address);
-    if (scope.end(pointer.get(), pointer.device().index(), nullptr) || pointer.get() == nullptr) {
+    if (scope.end(pointer.get(), pointer.device().index(), nullptr)) {
         return pointer;
     }
     return wrap_unreported(std::move(pointer));
@@ -74,14 +51,14 @@ c10::DataPtr Delegate::allocateWithAddress(size_t bytes, void* address) {
 #endif
 
 void* Delegate::raw_alloc(size_t bytes) {
-    AllocScope scope(host_, bytes);
+    const AllocScope scope(host_, bytes);
     void* address = native_->raw_alloc(bytes);
     scope.end(address, c10::cuda::current_device(), nullptr);
     return address;
 }
 
 void* Delegate::raw_alloc_with_stream(size_t bytes, cudaStream_t stream) {
-    AllocScope scope(host_, bytes, reinterpret_cast<uint64_t>(stream));
+    const AllocScope scope(host_, bytes, reinterpret_cast<uint64_t>(stream));
     void* address = native_->raw_alloc_with_stream(bytes, stream);
     scope.end(address, c10::cuda::current_device(), stream);
     return address;

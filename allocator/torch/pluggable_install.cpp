@@ -8,6 +8,7 @@
 
 #include <cuda_runtime_api.h>
 
+#include "alloc_scope.h"
 #include "delegate.h"
 
 namespace peakline::torch_part {
@@ -37,15 +38,9 @@ void* recorded(ssize_t bytes, int device, cudaStream_t stream, Call call) {
     if (bytes <= 0) {
         return nullptr;
     }
-    g_host->begin_alloc(static_cast<size_t>(bytes), reinterpret_cast<uint64_t>(stream));
-    void* address = nullptr;
-    try {
-        address = call();
-    } catch (...) {
-        g_host->end_alloc(nullptr, device, stream);
-        throw;
-    }
-    g_host->end_alloc(address, device, stream);
+    const AllocScope scope(*g_host, static_cast<size_t>(bytes), reinterpret_cast<uint64_t>(stream));
+    void* address = call();
+    scope.end(address, device, stream);
     return address;
 }
 

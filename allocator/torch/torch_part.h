@@ -9,20 +9,28 @@
 namespace peakline::torch_part {
 
 // Raised with every change of this file; both sides compare it.
-inline constexpr uint32_t kInterfaceVersion = 6;
+inline constexpr uint32_t kInterfaceVersion = 7;
 
 // begin_alloc: on the stream that is current on the device the allocator chooses.
 inline constexpr uint64_t kCurrentStream = ~uint64_t{0};
+
+// Of the allocation that a thread is about to make.
+enum AllocProgress : uint32_t {
+    kNoAlloc = 0,
+    kAllocBegun = 1,
+    kAllocReported = 2,  // by the allocator itself (c10::reportMemoryUsageToProfiler)
+};
 
 // What the part calls. All functions are safe on any thread, never throw, never call torch.
 struct Host {
     uint32_t interface_version;
 
-    // Around one call of the allocator. end_alloc returns whether the allocator reported the
-    // block itself (c10::reportMemoryUsageToProfiler); if not, it was recorded with its requested
-    // size, and the part must announce its free through block_freed. address null: it failed.
-    void (*begin_alloc)(size_t requested_bytes, uint64_t stream);
-    bool (*end_alloc)(void* address, int device, void* stream);
+    // Before a call of the allocator: where its AllocProgress of this thread will stand, to be set
+    // to kNoAlloc after the call, however it ends; nullptr: nothing to set.
+    uint32_t* (*begin_alloc)(size_t requested_bytes, uint64_t stream);
+    // After it, where the allocator reported nothing and gave a block: it is recorded with its
+    // requested size, and the part must announce its free through block_freed.
+    void (*unreported_alloc)(void* address, int device, void* stream);
     void (*block_freed)(void* address, int device);  // before the real free
 
     // From the allocator's trace tracker, under its lock. See Note [A tracker only where needed].
