@@ -2,6 +2,9 @@
 // See Note [Walking without the GIL] in frame_walker.h.
 #include "frame_walker.h"
 
+#include <immintrin.h>
+
+#include "allocator/capture/words_hash.h"
 #include "allocator/record/hash_keys.h"
 
 namespace peakline::pyhook {
@@ -160,45 +163,67 @@ HashedWalk hash_walk(ThreadStateGetter getter) {
             frame != nullptr};
 }
 
+#define PEAKLINE_USES_AES gnu::target("aes,sse4.1")
+
 template <const PythonLayout& kLayout>
-bool is_stack(ThreadStateGetter getter, const uint64_t* words) {
-    if constexpr (kLayout.position_is_index) {
-        return false;
-    }
+[[PEAKLINE_USES_AES]] bool is_stack(ThreadStateGetter getter, const KnownFrames& known) {
+    auto marks = static_cast<Uint128>(known.has_instance[1]) << 64U | known.has_instance[0];
+    __m128i hash = _mm_setzero_si128();
     const void* frame = innermost_frame<kLayout>(getter);
-    for (; frame != nullptr; frame = caller_of<kLayout>(frame)) {
-        const uint64_t position = read_at<uint64_t>(frame, kLayout.frame_position);
-        const uint64_t word = *words++;
-        if (position != word &&
-            ((position | kHasInstance) != word || read_first_local<kLayout>(frame) != *words++)) {
-            return false;
+    for (; frame != nullptr; frame = caller_of<kLayout>(frame), marks >>= 1U) {
+        auto word = _mm_cvtsi64_si128(read_at<long long>(frame, kLayout.frame_position));
+        if ((marks & 1U) != 0) {
+            const uint64_t object = read_first_local<kLayout>(frame);
+            word = _mm_insert_epi64(word, static_cast<long long>(object), 1);
         }
+        hash = _mm_aesenc_si128(hash, word);
     }
-    return *words == kEndOfStack;
+    return static_cast<uint64_t>(_mm_cvtsi128_si64(hash)) == known.low &&
+           static_cast<uint64_t>(_mm_extract_epi64(hash, 1)) == known.high;
+}
+
+bool is_never_known(ThreadStateGetter, const KnownFrames&) {
+    return false;
 }
 
 template <const PythonLayout& kLayout>
-constexpr Walkers kWalkers{walk<kLayout>, hash_walk<kLayout>, is_stack<kLayout>};
+constexpr Comparer comparer() {
+    return kLayout.position_is_index ? is_never_known : is_stack<kLayout>;
+}
+
+template <const PythonLayout& kLayout>
+constexpr Walkers kWalkers{walk<kLayout>, hash_walk<kLayout>, comparer<kLayout>()};
 
 }  // namespace
 
 constinit WatchedMethods g_watched_methods{};
 
-bool write_words(const RawFrame* entries, size_t count, uint64_t* words, size_t room) {
-    if (count + 1 > room) {
-        return false;
-    }
-    for (size_t i = 0; i < count; ++i) {
-        if (entries[i].code == kInstanceMark) {
-            words[i - 1] |= kHasInstance;
+namespace {
+
+[[PEAKLINE_USES_AES]] bool know_frames_by_aes(const RawFrame* entries,
+                                              size_t count,
+                                              KnownFrames* known) {
+    *known = KnownFrames{};
+    __m128i hash = _mm_setzero_si128();
+    size_t frame_count = 0;
+    for (size_t i = 0; i < count; ++i, ++frame_count) {
+        if (frame_count == KnownFrames::kMostFrames) {
+            return false;
         }
-        words[i] = entries[i].position;
+        const auto position = static_cast<long long>(entries[i].position);
+        long long object = 0;
+        if (i + 1 < count && entries[i + 1].code == kInstanceMark) {
+            object = static_cast<long long>(entries[++i].position);
+            known->has_instance[frame_count / 64] |= uint64_t{1} << frame_count % 64;
+        }
+        hash = _mm_aesenc_si128(hash, _mm_set_epi64x(object, position));
     }
-    words[count] = kEndOfStack;
+    known->low = static_cast<uint64_t>(_mm_cvtsi128_si64(hash));
+    known->high = static_cast<uint64_t>(_mm_extract_epi64(hash, 1));
     return true;
 }
 
-Walkers walkers_for(const PythonLayout& layout) {
+Walkers walkers_of_version(const PythonLayout& layout) {
     switch (layout.minor) {
         case 10:
             return kWalkers<kLayout310>;
@@ -213,6 +238,20 @@ Walkers walkers_for(const PythonLayout& layout) {
         default:
             return {};
     }
+}
+
+}  // namespace
+
+bool know_frames(const RawFrame* entries, size_t count, KnownFrames* known) {
+    return capture::has_aes() && know_frames_by_aes(entries, count, known);
+}
+
+Walkers walkers_for(const PythonLayout& layout) {
+    Walkers walkers = walkers_of_version(layout);
+    if (!capture::has_aes()) {
+        walkers.is_stack = is_never_known;
+    }
+    return walkers;
 }
 
 }  // namespace peakline::pyhook

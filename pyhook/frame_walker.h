@@ -80,17 +80,26 @@ struct HashedWalk {
 };
 using HashWalker = HashedWalk (*)(ThreadStateGetter getter);
 
-// The same walk, comparing with a stack met before, which is quicker still.
+// The same walk, comparing with a stack met before, which is quicker still, and the stack is one
+// cache line: between two events of a whole step nothing of it stays in the caches.
 // Note [Known stacks]
-// A stack in words: the position of every frame, innermost first, with the lowest bit set (that of
-// a position never is) where the object of an instance mark follows; at the end kEndOfStack. An
-// address within a code object says which one it is, as long as that lives, so a stack has the
-// words of no other. False in 3.10, where positions are indices.
-using Comparer = bool (*)(ThreadStateGetter getter, const uint64_t* words);
-inline constexpr uint64_t kHasInstance = 1;
-inline constexpr uint64_t kEndOfStack = ~uint64_t{0};
-// From what a Walker wrote. False: there is no room for them and the end.
-bool write_words(const RawFrame* entries, size_t count, uint64_t* words, size_t room);
+// The hash of a stack that is known: one AES round (round(hash) xor frame) for each frame,
+// innermost first, from zero on. A frame is its position and, where a bit of `has_instance` says
+// so, the object of its instance mark: which frames have one follows from their code, and an
+// address within a code object says which one that is, as long as it lives. A round is a
+// permutation, so stacks that differ in one frame never have the same hash; see Note [Hash of the
+// words] in words_hash.h. Never known: in 3.10, where positions are indices, on a processor without
+// these instructions, and deeper than kMostFrames; these are hashed as above.
+struct KnownFrames {
+    static constexpr size_t kMostFrames = 128;
+
+    uint64_t low;
+    uint64_t high;
+    uint64_t has_instance[2];  // a bit for each frame; zeros: the stack without frames
+};
+using Comparer = bool (*)(ThreadStateGetter getter, const KnownFrames& known);
+// From what a Walker wrote. False: it cannot be known.
+bool know_frames(const RawFrame* entries, size_t count, KnownFrames* known);
 
 struct Walkers {
     Walker frames;

@@ -4,6 +4,7 @@
 #include <cstddef>
 #include <new>
 
+#include "allocator/capture/stack_capture.h"
 #include "allocator/record/prefetch.h"
 #include "allocator/record/trace_format.h"
 #include "code_reader.h"
@@ -108,18 +109,18 @@ StackKey stack_key(const HashedWalk& walk, uint64_t epoch) {
 
 // Next time the stack with this key is compared. A number may have been another stack's.
 void keep_frames(ThreadScratch& scratch, uint32_t number, const StackKey& key, uint32_t node) {
+    const uint64_t epoch = g_code_table.epoch();
     KnownStack& known = scratch.known[number];
     if (known.key == key) {
         return;
     }
-    known.node = 0;
+    known.epoch = 0;
     known.key = key;
-    known.epoch = g_code_table.epoch();
     bool truncated = false;
-    const size_t count = walk_frames(scratch.frames, KnownStack::kWords, &truncated);
-    if (count != 0 && !truncated &&
-        write_words(scratch.frames, count, known.words, KnownStack::kWords)) {
+    const size_t count = walk_frames(scratch.frames, KnownFrames::kMostFrames, &truncated);
+    if (count != 0 && !truncated && know_frames(scratch.frames, count, &known.frames)) {
         known.node = node;
+        known.epoch = epoch;
     }
 }
 
@@ -140,13 +141,14 @@ uint32_t capture_new_slow(record::StackTable& table,
     return node;
 }
 
-uint32_t capture_by_hash(record::StackTable& table,
-                         ThreadScratch& scratch,
-                         uint32_t* flags,
-                         uint32_t* number) {
+uint32_t capture(record::StackTable& table,
+                 ThreadScratch& scratch,
+                 uint32_t* flags,
+                 uint32_t* number) {
     const uint64_t epoch = g_code_table.epoch();
     const HashedWalk walk = hash_frames();
     if (walk.frame_count == 0) {
+        *number = 0;
         return 0;
     }
     *flags |= walk.truncated ? format::kStackTruncated : 0U;
@@ -164,25 +166,26 @@ uint32_t capture_by_hash(record::StackTable& table,
     return known;
 }
 
-uint32_t capture(record::StackTable& table,
-                 ThreadScratch& scratch,
-                 uint32_t* flags,
-                 uint32_t* number) {
-    const KnownStack& expected = scratch.known[*number];
-    if (__builtin_expect(expected.node != 0 && expected.epoch == g_code_table.epoch() &&
-                             frames_are(expected.words),
-                         1)) {
-        return expected.node;
-    }
-    return capture_by_hash(table, scratch, flags, number);
-}
-
 }  // namespace
 
 bool init_python_stacks() {
     g_stacks = new (std::nothrow) record::RawStackCache;
     return g_stacks != nullptr && g_stacks->init(kStackCacheCapacity) && g_code_table.init() &&
            g_instances.init() && init_thread_scratch();
+}
+
+uint32_t expected_python_stack(uint32_t number) {
+    ThreadScratch* const scratch = g_own_scratch;
+    if (scratch == nullptr) {
+        return capture::kOtherStack;
+    }
+    const CaptureScope scope(*scratch);
+    if (!scope.entered()) {
+        return capture::kOtherStack;
+    }
+    const KnownStack& known = scratch->known[number];
+    const bool is_valid = known.epoch == g_code_table.epoch() || number == 0;
+    return is_valid && frames_are(known.frames) ? known.node : capture::kOtherStack;
 }
 
 uint32_t capture_python_stack(record::StackTable& table, uint32_t* flags, uint32_t* number) {
@@ -203,9 +206,8 @@ uint32_t capture_python_stack(record::StackTable& table, uint32_t* flags, uint32
 }
 
 void fetch_python_stack(uint32_t number) {
-    constexpr size_t kLinesAhead = 4;  // 28 words
     if (number != 0 && g_own_scratch != nullptr) {
-        record::prefetch_lines(&g_own_scratch->known[number], kLinesAhead);
+        __builtin_prefetch(&g_own_scratch->known[number]);
     }
 }
 

@@ -14,7 +14,7 @@ bool init_python_stacks();
 // off. Sets bits of format::ContextFlags in `*flags`: kStackTruncated when the stack is deeper
 // than kMaxFrames (the root side is cut), kStackUnrecorded when there is a stack but no room.
 // `*number`: of the entry of the thread's cache that is looked at first, 0: none; afterwards of
-// this stack's. Any thread, with or without the GIL. Always the same table, until
+// this stack's, 0 without frames. Any thread, with or without the GIL. Always the same table, until
 // forget_python_stacks().
 //
 // Note [Capture inside the interpreter]
@@ -22,6 +22,10 @@ bool init_python_stacks();
 // its own: it takes no Python lock, calls no Python function that could, changes no object and
 // allocates nothing; its own locks are leaves. See Note [Walking without the GIL].
 uint32_t capture_python_stack(record::StackTable& table, uint32_t* flags, uint32_t* number);
+
+// Of the entry `number` of this thread's cache, or of the stack without frames, 0: its node, when
+// it is this thread's stack now; else capture::kOtherStack, which says nothing.
+uint32_t expected_python_stack(uint32_t number);
 
 // Fetches that entry of the thread's cache ahead.
 void fetch_python_stack(uint32_t number);

@@ -25,15 +25,13 @@ struct StackKey {
 
 // One that is compared before any hash is made. See Note [Known stacks] in frame_walker.h.
 struct alignas(record::kCacheLine) KnownStack {
-    static constexpr size_t kWords = 124;  // deeper ones are hashed each time
-
+    KnownFrames frames;
     StackKey key;
-    uint64_t epoch;
-    uint32_t node;  // 0: none
+    uint64_t epoch;  // of the code table; 0: not known
+    uint32_t node;
     uint32_t unused;
-    uint64_t words[kWords];
 };
-static_assert(sizeof(KnownStack) == 1024);
+static_assert(sizeof(KnownStack) == record::kCacheLine);
 
 struct ThreadScratch {
     static constexpr size_t kStacks = 16384;
@@ -43,7 +41,7 @@ struct ThreadScratch {
     ThreadScratch* next_block;  // all blocks ever mapped; set once, before it is published
     std::atomic<ThreadScratch*> next_free;
     record::NumberedCache<StackKey, kStacks> stacks;  // before the table of all threads is asked
-    KnownStack known[kStacks + 1];                    // by the numbers of `stacks`
+    KnownStack known[kStacks + 1];  // by the numbers of `stacks`; 0: the stack without frames
     RawFrame frames[kEntriesPerFrame * kMaxFrames];
     char text[kMaxTextBytes];
 };

@@ -68,12 +68,12 @@ inline HashedWalk hash_frames() {
 }
 
 // Whether this thread's frames are the ones of Note [Known stacks] in frame_walker.h.
-inline bool frames_are(const uint64_t* words) {
+inline bool frames_are(const KnownFrames& known) {
     if (!may_walk()) {
         return false;
     }
     const Comparer comparer = g_walk_gate.comparer.load(std::memory_order_relaxed);
-    return comparer(g_walk_gate.getter.load(std::memory_order_relaxed), words);
+    return comparer(g_walk_gate.getter.load(std::memory_order_relaxed), known);
 }
 
 }  // namespace peakline::pyhook

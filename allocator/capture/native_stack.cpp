@@ -111,6 +111,18 @@ private:
     NativeThread& thread_;
 };
 
+// The node of an entry of the thread's memo, when that is the stack from `start`; else 0.
+uint32_t expected_stack(const Registers& start, NativeThread& thread, uint32_t number) {
+    if (!kWalksByRules || !thread.has_memo || thread.is_capturing || !thread.bounds.has(start) ||
+        libraries_added() != thread.libraries_added) {
+        return 0;
+    }
+    const CaptureScope scope(thread);
+    const uint32_t node = thread.memo.guess(start, code_epoch(), number);
+    thread.counts.memo_hits += node != 0 ? 1 : 0;
+    return node;
+}
+
 class Capture {
 public:
     // NOLINTNEXTLINE(readability-function-size): what every part of it needs.
@@ -154,11 +166,8 @@ private:
         if (!may_walk_by_rules() || !thread_.has_memo) {
             return 0;
         }
-        uint32_t node = thread_.memo.guess(start_, epoch_, *number_);
-        if (node == 0) {
-            *number_ = 0;
-            node = search_memo();
-        }
+        *number_ = 0;
+        const uint32_t node = search_memo();
         thread_.counts.memo_hits += node != 0 ? 1 : 0;
         return node;
     }
@@ -232,6 +241,13 @@ private:
     bool by_rules_ = false;
 };
 
+void check_stack(const Registers& start, uint32_t node) {
+    check_native_stack(start, node, [](void* const* frames, size_t count) {
+        const Hash hash = hash_frames(frames, count, code_epoch());
+        return g_cache->find(hash.low, hash.high);
+    });
+}
+
 // Not inlined: the frames from here on are not part of the stack.
 [[gnu::noinline]] uint32_t capture_from(const Registers start,
                                         record::StackTable& table,
@@ -245,10 +261,7 @@ private:
     }
     const CaptureScope scope(*thread);
     const uint32_t node = Capture(start, table, *thread, state.native_frames, number).node(flags);
-    check_native_stack(start, node, [](void* const* frames, size_t count) {
-        const Hash hash = hash_frames(frames, count, code_epoch());
-        return g_cache->find(hash.low, hash.high);
-    });
+    check_stack(start, node);
     return node;
 }
 
@@ -280,11 +293,14 @@ bool init_native_stacks() {
         return 0;
     }
     const auto* frame = static_cast<const uint64_t*>(__builtin_frame_address(0));
-    return capture_from(Registers{frame[1], reinterpret_cast<uint64_t>(frame + 2), frame[0]},
-                        table,
-                        state,
-                        flags,
-                        number);
+    const Registers start{frame[1], reinterpret_cast<uint64_t>(frame + 2), frame[0]};
+    NativeThread* const thread = g_native_thread;
+    const uint32_t expected = thread != nullptr ? expected_stack(start, *thread, *number) : 0;
+    if (__builtin_expect(expected != 0, 1)) {
+        check_stack(start, expected);
+        return expected;
+    }
+    return capture_from(start, table, state, flags, number);
 }
 
 }  // namespace peakline::capture

@@ -20,6 +20,7 @@ PythonSide g_side{[](char* reason, size_t room) {
                       }
                       return false;
                   },
+                  [](uint32_t) { return kOtherStack; },
                   [](record::StackTable&, uint32_t*, uint32_t*) { return uint32_t{0}; },
                   [](uint32_t) {},
                   [] { return ""; },
@@ -48,10 +49,10 @@ uint32_t hash_of(const ContextKey& key) {
     return hash_of_pair(stacks, node);
 }
 
-uint32_t context_id(record::StackTable& table,
-                    ThreadState& state,
-                    const ContextKey& key,
-                    uint32_t* number) {
+[[gnu::noinline]] uint32_t other_context_slow(record::StackTable& table,
+                                              ThreadState& state,
+                                              const ContextKey& key,
+                                              uint32_t* number) {
     uint32_t id = state.contexts.find(key, hash_of, number);
     if (id == 0) {
         id = table.intern_context({key.thread,
@@ -63,6 +64,14 @@ uint32_t context_id(record::StackTable& table,
         state.contexts.insert(key, hash_of, id, number);
     }
     return id;
+}
+
+uint32_t context_id(record::StackTable& table,
+                    ThreadState& state,
+                    const ContextKey& key,
+                    uint32_t* number) {
+    const uint32_t id = state.contexts.id_of(*number, key);
+    return __builtin_expect(id != 0, 1) ? id : other_context_slow(table, state, key, number);
 }
 
 uint32_t hash_of_places(const Places& places) {
@@ -83,7 +92,12 @@ void meet(ThreadState& state, const Places& places) {
 uint32_t python_node(record::StackTable& table, uint32_t* flags, uint32_t* number) {
     const bool is_on =
         g_attached.load(std::memory_order_acquire) && g_python.load(std::memory_order_relaxed);
-    return is_on ? g_side.capture_stack(table, flags, number) : 0;
+    if (!is_on) {
+        return 0;
+    }
+    const uint32_t node = g_side.expected_stack(*number);
+    return __builtin_expect(node != kOtherStack, 1) ? node
+                                                    : g_side.capture_stack(table, flags, number);
 }
 
 }  // namespace
@@ -117,14 +131,16 @@ void set_capture_options(const CaptureOptions& options) {
     g_frees.store(options.frees, std::memory_order_relaxed);
 }
 
-uint32_t capture_python(record::StackTable& table, ThreadState& state, uint32_t* flags) {
+[[gnu::flatten]] uint32_t capture_python(record::StackTable& table,
+                                         ThreadState& state,
+                                         uint32_t* flags) {
     Places places{state.trail.expected().python, 0, 0};
     const uint32_t node = python_node(table, flags, &places.python);
     meet(state, places);
     return node;
 }
 
-uint32_t capture_context(record::StackTable& table, ThreadState& state) {
+[[gnu::flatten]] uint32_t capture_context(record::StackTable& table, ThreadState& state) {
     uint32_t flags = 0;
     Places places = state.trail.expected();
     const uint32_t python = python_node(table, &flags, &places.python);

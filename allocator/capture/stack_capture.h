@@ -11,12 +11,17 @@
 
 namespace peakline::capture {
 
+inline constexpr uint32_t kOtherStack = UINT32_MAX;
+
 // How the Python side is reached: pyhook registers itself, so capture knows no Python. Until then
 // every function does nothing.
 struct PythonSide {
     // Finds and verifies the interpreter; call with the GIL held. False: no Python stacks, and
     // `reason` says why ("" when there is simply no Python in this process).
     bool (*attach)(char* reason, size_t room);
+    // The node of the stack of an entry of this thread's cache (of number 0: 0, without frames),
+    // when it is this thread's stack now; else kOtherStack: ask capture_stack.
+    uint32_t (*expected_stack)(uint32_t number);
     // This thread's stack as a node, 0 without Python frames. `*number`: of the entry of its cache
     // that is looked at first, see Trail; afterwards of this stack's.
     uint32_t (*capture_stack)(record::StackTable& table, uint32_t* flags, uint32_t* number);
@@ -73,7 +78,7 @@ void set_capture_options(const CaptureOptions& options);
 // The Python stack of this thread, 0 when it has none or Python capture is off.
 uint32_t capture_python(record::StackTable& table, ThreadState& state, uint32_t* flags);
 
-uint32_t capture_context(record::StackTable& table, ThreadState& state);
+[[gnu::noinline]] uint32_t capture_context(record::StackTable& table, ThreadState& state);
 
 // Where this thread gives a block up; 0 unless CaptureOptions::frees.
 uint32_t capture_free(record::StackTable& table, ThreadState& state);

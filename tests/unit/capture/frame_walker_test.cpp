@@ -4,6 +4,7 @@
 
 #include <algorithm>
 #include <cstring>
+#include <deque>
 #include <map>
 #include <random>
 #include <set>
@@ -12,15 +13,18 @@
 
 #include <catch2/catch.hpp>
 
+#include "allocator/capture/words_hash.h"
 #include "pyhook/python_layout.h"
 #include "pyhook/python_stack.h"
 #include "pyhook/walk_gate.h"
 
 using namespace peakline::pyhook;
+using peakline::capture::has_aes;
 
 namespace {
 
 constexpr size_t kFrameBytes = 512;
+constexpr size_t kKnownAtOnce = 20;
 constexpr uint64_t kCodeBytes = 4096;
 constexpr uint64_t kFirstCode = 0x7F0000000000;
 constexpr uint64_t kFirstObject = 0x7F1000000000;
@@ -119,8 +123,8 @@ FakeStack random_stack(std::mt19937& random, size_t max_depth) {
     return stack;
 }
 
-// Every stack ever seen has one hash, and no two have the same; it is known again by its words, and
-// the stack before it is not.
+// Every stack ever seen has one hash, and no two have the same; it is known again, and none of the
+// stacks before it is taken for it.
 class Seen {
 public:
     explicit Seen(const PythonLayout& layout) : layout_(layout), walkers_(walkers_for(layout)) {}
@@ -141,23 +145,30 @@ public:
         const auto [place, is_new] = hashes_.emplace(entries, key);
         REQUIRE(place->second == key);
         REQUIRE(all_.insert(key).second == is_new);
-        check_words(out.data(), count, truncated);
+        out.resize(count);
+        check_known(out, entries, hash.frame_count);
     }
     size_t count() const { return hashes_.size(); }
 
 private:
     using Key = std::tuple<uint64_t, uint64_t, uint32_t>;
 
-    void check_words(const RawFrame* entries, size_t count, bool truncated) {
-        std::vector<uint64_t> words(count + 1);
-        REQUIRE_FALSE(write_words(entries, count, words.data(), count));
-        REQUIRE(write_words(entries, count, words.data(), count + 1));
-        const bool is_known = !truncated && !layout_.position_is_index;
-        REQUIRE(walkers_.is_stack(fake_thread, words.data()) == is_known);
-        if (words != words_before_) {
-            REQUIRE_FALSE(walkers_.is_stack(fake_thread, words_before_.data()));
+    void check_known(const std::vector<RawFrame>& frames,
+                     const std::vector<uint64_t>& entries,
+                     size_t frame_count) {
+        KnownFrames known;
+        const bool is_known = know_frames(frames.data(), frames.size(), &known);
+        REQUIRE(is_known == (has_aes() && frame_count <= KnownFrames::kMostFrames));
+        if (is_known) {
+            known_before_.emplace_back(entries, known);
         }
-        words_before_ = words;
+        for (const auto& [other, known_before] : known_before_) {
+            const bool is_other = other != entries || layout_.position_is_index;
+            REQUIRE(walkers_.is_stack(fake_thread, known_before) != is_other);
+        }
+        if (known_before_.size() > kKnownAtOnce) {
+            known_before_.pop_front();
+        }
     }
 
     const PythonLayout& layout_;
@@ -165,7 +176,7 @@ private:
     std::vector<unsigned char> room_;
     std::map<std::vector<uint64_t>, Key> hashes_;
     std::set<Key> all_;
-    std::vector<uint64_t> words_before_{kEndOfStack};
+    std::deque<std::pair<std::vector<uint64_t>, KnownFrames>> known_before_;
 };
 
 template <class Check>
@@ -205,6 +216,18 @@ TEST_CASE("a stack has one hash, and another stack another, in every layout", "[
     });
 }
 
+TEST_CASE("stacks of more frames than can be known are told by their hash", "[pyhook]") {
+    for_each_layout([](const PythonLayout& layout, std::mt19937& random) {
+        Seen seen(layout);
+        FakeStack stack;
+        while (stack.size() < KnownFrames::kMostFrames + 4) {
+            stack.push_back(random_frame(random));
+            stack.back().is_shim = false;
+            seen.check(stack);
+        }
+    });
+}
+
 TEST_CASE("deep stacks are cut at the same frame by the walk and its hash", "[pyhook]") {
     for_each_layout([](const PythonLayout& layout, std::mt19937& random) {
         Seen seen(layout);
@@ -226,8 +249,7 @@ TEST_CASE("deep stacks are cut at the same frame by the walk and its hash", "[py
 // interpreter ended: see Note [End of the interpreter].
 TEST_CASE("behind a closed gate no frame is read", "[pyhook]") {
     REQUIRE(g_walk_gate.state.load() == GateState::kClosed);
-    const uint64_t words[] = {kEndOfStack};
-    REQUIRE_FALSE(frames_are(words));
+    REQUIRE_FALSE(frames_are(KnownFrames{}));
     REQUIRE(hash_frames().frame_count == 0);
     RawFrame frame{};
     bool truncated = true;

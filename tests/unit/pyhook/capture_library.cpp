@@ -12,6 +12,7 @@
 #include <dlfcn.h>
 #include <pthread.h>
 
+#include "allocator/capture/stack_capture.h"
 #include "allocator/record/stack_table.h"
 #include "pyhook/code_table.h"
 #include "pyhook/instances.h"
@@ -94,10 +95,17 @@ void write_stack(uint32_t leaf, bool qualified, char* out, size_t size) {
     snprintf(out, size, "%s", text.c_str());
 }
 
+// As at an allocation.
+uint32_t capture_here(uint32_t* flags, uint32_t* number) {
+    const uint32_t expected = pyhook::expected_python_stack(*number);
+    return expected != capture::kOtherStack ? expected
+                                            : pyhook::capture_python_stack(table(), flags, number);
+}
+
 int capture_to(char* out, size_t size, bool qualified) {
     uint32_t flags = 0;
     uint32_t number = 0;
-    const uint32_t leaf = pyhook::capture_python_stack(table(), &flags, &number);
+    const uint32_t leaf = capture_here(&flags, &number);
     write_stack(leaf, qualified, out, size);
     return static_cast<int>(flags);
 }
@@ -137,7 +145,7 @@ PEAKLINE_TEST_EXPORT int peakline_test_capture_qualified(char* out, size_t size)
 PEAKLINE_TEST_EXPORT uint32_t peakline_test_capture_id() {
     uint32_t flags = 0;
     static thread_local uint32_t number;
-    return pyhook::capture_python_stack(table(), &flags, &number);
+    return capture_here(&flags, &number);
 }
 
 PEAKLINE_TEST_EXPORT void peakline_test_watch_methods(const uint64_t* codes, size_t count) {

@@ -12,7 +12,7 @@ FLAGS = [
 ]
 # The extension module and the registration with capture are tested with the whole library.
 NOT_CAPTURE = {"module.cpp", "module_gradients.cpp", "register.cpp"}
-RECORD_SOURCES = ["stack_table.cpp", "raw_stack_cache.cpp"]
+RECORDER_SOURCES = ["record/stack_table.cpp", "record/raw_stack_cache.cpp", "capture/words_hash.cpp"]
 PYENV = Path(os.environ.get("PYENV_ROOT", Path.home() / ".pyenv")) / "versions"
 INTERPRETERS = ["3.10", "3.11", "3.12", "3.13", "3.14", "system"]
 
@@ -21,7 +21,7 @@ def build_library(output, folder=ROOT / "pyhook"):
     """Compiles the capture in `folder` with the test functions around it."""
     sources = [HERE / "capture_library.cpp"]
     sources += [p for p in sorted(folder.glob("*.cpp")) if p.name not in NOT_CAPTURE]
-    sources += [ROOT / "allocator" / "record" / name for name in RECORD_SOURCES]
+    sources += [ROOT / "allocator" / name for name in RECORDER_SOURCES]
     command = ["g++", *FLAGS, *map(str, sources), "-o", str(output), "-ldl", "-pthread"]
     subprocess.run(command, check=True)
     return output
