@@ -12,7 +12,11 @@ FLAGS = [
 ]
 # The extension module and the registration with capture are tested with the whole library.
 NOT_CAPTURE = {"module.cpp", "module_gradients.cpp", "register.cpp"}
-RECORDER_SOURCES = ["record/stack_table.cpp", "record/raw_stack_cache.cpp", "capture/words_hash.cpp"]
+RECORDER_SOURCES = [
+    "record/stack_table.cpp",
+    "record/raw_stack_cache.cpp",
+    "capture/words_hash.cpp",
+]
 PYENV = Path(os.environ.get("PYENV_ROOT", Path.home() / ".pyenv")) / "versions"
 INTERPRETERS = ["3.10", "3.11", "3.12", "3.13", "3.14", "system"]
 
