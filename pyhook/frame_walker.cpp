@@ -165,6 +165,10 @@ HashedWalk hash_walk(ThreadStateGetter getter) {
 
 #define PEAKLINE_USES_AES gnu::target("aes,sse4.1")
 
+[[PEAKLINE_USES_AES, gnu::always_inline]] inline __m128i absorb(__m128i hash, __m128i frame) {
+    return _mm_aesenc_si128(_mm_aesenc_si128(hash, _mm_setzero_si128()), frame);
+}
+
 template <const PythonLayout& kLayout>
 [[PEAKLINE_USES_AES]] bool is_stack(ThreadStateGetter getter, const KnownFrames& known) {
     auto marks = static_cast<Uint128>(known.has_instance[1]) << 64U | known.has_instance[0];
@@ -176,7 +180,7 @@ template <const PythonLayout& kLayout>
             const uint64_t object = read_first_local<kLayout>(frame);
             word = _mm_insert_epi64(word, static_cast<long long>(object), 1);
         }
-        hash = _mm_aesenc_si128(hash, word);
+        hash = absorb(hash, word);
     }
     return static_cast<uint64_t>(_mm_cvtsi128_si64(hash)) == known.low &&
            static_cast<uint64_t>(_mm_extract_epi64(hash, 1)) == known.high;
@@ -216,7 +220,7 @@ namespace {
             object = static_cast<long long>(entries[++i].position);
             known->has_instance[frame_count / 64] |= uint64_t{1} << frame_count % 64;
         }
-        hash = _mm_aesenc_si128(hash, _mm_set_epi64x(object, position));
+        hash = absorb(hash, _mm_set_epi64x(object, position));
     }
     known->low = static_cast<uint64_t>(_mm_cvtsi128_si64(hash));
     known->high = static_cast<uint64_t>(_mm_extract_epi64(hash, 1));

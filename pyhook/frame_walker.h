@@ -83,7 +83,7 @@ using HashWalker = HashedWalk (*)(ThreadStateGetter getter);
 // The same walk, comparing with a stack met before, which is quicker still, and the stack is one
 // cache line: between two events of a whole step nothing of it stays in the caches.
 // Note [Known stacks]
-// The hash of a stack that is known: one AES round (round(hash) xor frame) for each frame,
+// The hash of a stack that is known: two AES rounds (round(round(hash)) xor frame) for each frame,
 // innermost first, from zero on. A frame is its position and, where a bit of `has_instance` says
 // so, the object of its instance mark: which frames have one follows from their code, and an
 // address within a code object says which one that is, as long as it lives. A round is a

@@ -5,7 +5,6 @@
 #include <new>
 
 #include "allocator/capture/stack_capture.h"
-#include "allocator/record/prefetch.h"
 #include "allocator/record/trace_format.h"
 #include "code_reader.h"
 #include "code_table.h"
@@ -108,8 +107,9 @@ StackKey stack_key(const HashedWalk& walk, uint64_t epoch) {
 }
 
 // Next time the stack with this key is compared. A number may have been another stack's.
-void keep_frames(ThreadScratch& scratch, uint32_t number, const StackKey& key, uint32_t node) {
-    const uint64_t epoch = g_code_table.epoch();
+// `epoch`: of the code table before the key was made; later ones may have other methods watched.
+void keep_frames(
+    ThreadScratch& scratch, uint32_t number, const StackKey& key, uint32_t node, uint64_t epoch) {
     KnownStack& known = scratch.known[number];
     if (known.key == key) {
         return;
@@ -162,7 +162,7 @@ uint32_t capture(record::StackTable& table,
         }
         scratch.stacks.insert(key, low_bits, known, number);
     }
-    keep_frames(scratch, *number, key, known);
+    keep_frames(scratch, *number, key, known, epoch);
     return known;
 }
 

@@ -30,11 +30,14 @@ bool has_aes() {
     const uint64_t* const keys = record::kHashKeys.keys;
     auto even = _mm_set_epi64x(static_cast<long long>(keys[0]), static_cast<long long>(keys[1]));
     auto odd = _mm_set_epi64x(static_cast<long long>(keys[2]), static_cast<long long>(keys[3]));
+    const auto none = _mm_setzero_si128();
     for (const uint16_t* const end = offsets + count; offsets != end; offsets += kWordsAtOnce) {
         const auto first = _mm_cvtsi64_si128(words[offsets[0]]);
         const auto second = _mm_cvtsi64_si128(words[offsets[2]]);
-        even = _mm_aesenc_si128(even, _mm_insert_epi64(first, words[offsets[1]], 1));
-        odd = _mm_aesenc_si128(odd, _mm_insert_epi64(second, words[offsets[3]], 1));
+        even = _mm_aesenc_si128(_mm_aesenc_si128(even, none),
+                                _mm_insert_epi64(first, words[offsets[1]], 1));
+        odd = _mm_aesenc_si128(_mm_aesenc_si128(odd, none),
+                               _mm_insert_epi64(second, words[offsets[3]], 1));
     }
     const auto joined = _mm_aesenc_si128(_mm_aesenc_si128(even, odd), odd);
     return static_cast<WordsHash>(static_cast<uint64_t>(_mm_extract_epi64(joined, 1))) << 64U |

@@ -118,8 +118,9 @@ public:
     // found. `hash_of(key)` is asked only where it is another.
     template <class HashOf>
     uint32_t find(const Key& key, HashOf hash_of, uint32_t* number) const {
-        if (!has(*number, key)) {
-            *number = numbers_.find(hash_of(key), [&](uint32_t one) { return has(one, key); });
+        const auto is_it = [&](uint32_t one) { return id_of(one, key) != 0; };
+        if (!is_it(*number)) {
+            *number = numbers_.find(hash_of(key), is_it);
         }
         return entries_[*number].id;
     }
@@ -149,10 +150,6 @@ private:
         Key key;
         uint32_t id;  // 0: free
     };
-
-    bool has(uint32_t number, const Key& key) const {
-        return entries_[number].key == key && entries_[number].id != 0;
-    }
 
     EntryNumbers<kSize> numbers_;
     Entry entries_[kSize + 1];  // the first stays free

@@ -12,6 +12,7 @@
 #include <vector>
 
 #include <catch2/catch.hpp>
+#include <immintrin.h>
 
 #include "allocator/capture/words_hash.h"
 #include "pyhook/python_layout.h"
@@ -190,6 +191,25 @@ void for_each_layout(Check check) {
     watch_methods(nullptr, 0);
 }
 
+// As in words_hash_test: one round makes the lowest byte of a position four bytes of the next one.
+[[gnu::target("aes,sse4.1")]] void check_made_to_collide() {
+    const __m128i none = _mm_setzero_si128();
+    for (uint64_t low = 2; low < 256; low += 2) {
+        const RawFrame frames[] = {{0, 0x7F0000010000}, {0, 0x7F0000123456}};
+        const __m128i first = _mm_cvtsi64_si128(0x7F0000010000);
+        const __m128i changed = _mm_cvtsi64_si128(static_cast<long long>(low));
+        const auto difference = static_cast<uint64_t>(_mm_cvtsi128_si64(_mm_xor_si128(
+            _mm_aesenc_si128(first, none), _mm_aesenc_si128(_mm_xor_si128(first, changed), none))));
+        const RawFrame others[] = {{0, frames[0].position ^ low},
+                                   {0, frames[1].position ^ difference}};
+        KnownFrames known;
+        KnownFrames other;
+        REQUIRE(know_frames(frames, 2, &known));
+        REQUIRE(know_frames(others, 2, &other));
+        REQUIRE((known.low != other.low || known.high != other.high));
+    }
+}
+
 }  // namespace
 
 TEST_CASE("a stack has one hash, and another stack another, in every layout", "[pyhook]") {
@@ -214,6 +234,12 @@ TEST_CASE("a stack has one hash, and another stack another, in every layout", "[
         }
         REQUIRE(seen.count() > 5000);
     });
+}
+
+TEST_CASE("two lines of a function and their callers do not make up for each other", "[pyhook]") {
+    if (has_aes()) {
+        check_made_to_collide();
+    }
 }
 
 TEST_CASE("stacks of more frames than can be known are told by their hash", "[pyhook]") {

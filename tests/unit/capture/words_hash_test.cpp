@@ -8,6 +8,9 @@
 #include <vector>
 
 #include <catch2/catch.hpp>
+#include <immintrin.h>
+
+#include "allocator/record/hash_keys.h"
 
 using namespace peakline::capture;
 
@@ -55,7 +58,43 @@ void check(Hash hash) {
     REQUIRE(hashes.size() > 10000);
 }
 
+// Words of two lists that differ in the lowest byte of one word and, so that a single round would
+// make up for it, in the low four bytes of the word four places on.
+[[gnu::target("aes,sse4.1")]] void check_made_to_collide() {
+    const auto* keys = reinterpret_cast<const long long*>(peakline::record::kHashKeys.keys);
+    const __m128i start = _mm_set_epi64x(keys[0], keys[1]);
+    const uint16_t offsets[] = {0, 1, 2, 3, 4, 5, 6, 7};
+    std::mt19937 random(9);
+    for (int i = 0; i < 1000; ++i) {
+        Words stack(8);
+        std::generate(stack.begin(), stack.end(), [&] { return random_word(random); });
+        const auto one =
+            hash_words_by_rounds(reinterpret_cast<uint64_t>(stack.data()), offsets, stack.size());
+        const __m128i first =
+            _mm_set_epi64x(static_cast<long long>(stack[1]), static_cast<long long>(stack[0]));
+        const __m128i changed = _mm_cvtsi64_si128(4 * (1 + i % 60));
+        const __m128i sum = _mm_aesenc_si128(start, first);
+        const __m128i none = _mm_setzero_si128();
+        const __m128i difference = _mm_xor_si128(
+            _mm_aesenc_si128(sum, none), _mm_aesenc_si128(_mm_xor_si128(sum, changed), none));
+        REQUIRE(_mm_extract_epi64(difference, 1) == 0);
+        REQUIRE(static_cast<uint64_t>(_mm_cvtsi128_si64(difference)) >> 32U == 0);
+        stack[0] ^= static_cast<uint64_t>(_mm_cvtsi128_si64(changed));
+        stack[4] ^= static_cast<uint64_t>(_mm_cvtsi128_si64(difference));
+        const auto other =
+            hash_words_by_rounds(reinterpret_cast<uint64_t>(stack.data()), offsets, stack.size());
+        REQUIRE((one != other));
+    }
+}
+
 }  // namespace
+
+TEST_CASE("a call from elsewhere in a function and its caller's do not make up for each other",
+          "[capture]") {
+    if (has_aes()) {
+        check_made_to_collide();
+    }
+}
 
 TEST_CASE("other words on a stack have another hash", "[capture]") {
     check(hash_words_by_products);
