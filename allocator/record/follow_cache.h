@@ -14,9 +14,11 @@
 #pragma once
 
 #include <atomic>
+#include <bit>
 #include <cstddef>
 #include <cstdint>
-#include <initializer_list>
+
+#include <emmintrin.h>
 
 namespace peakline::record {
 
@@ -65,38 +67,43 @@ private:
     uint32_t met_[kLength];
 };
 
-// Numbers of entries by hash, counted from 1 on in the order of first use. Two places side by side
-// are one set. kSize: a power of two.
+// Numbers of entries by hash, counted from 1 on in the order of first use. Eight places side by
+// side are one set: with two a loop of some thousand things had a few that pushed each other out in
+// every round. Beside a number stand other bits of its hash, so hardly an entry is looked at in
+// vain. kSize: a power of two.
 template <uint32_t kSize>
 class EntryNumbers {
 public:
     // The number in the set of `hash` for which is_wanted(number); 0: none.
     template <class IsWanted>
     uint32_t find(uint64_t hash, IsWanted is_wanted) const {
-        const auto place = static_cast<uint32_t>(hash & (kSize - 1));
-        for (const uint32_t way : {place, place ^ 1U}) {
-            if (numbers_[way] != 0 && is_wanted(numbers_[way])) {
-                return numbers_[way];
+        const uint32_t* const set = set_of(slots_, hash);
+        const __m128i tags = _mm_set1_epi32(static_cast<int>(tag(hash)));
+        unsigned ways = like(set, tags) | like(set + 4, tags) << 4U;
+        for (; ways != 0; ways &= ways - 1) {
+            const uint32_t number = set[std::countr_zero(ways)] & kNumberMask;
+            if (number != 0 && is_wanted(number)) {
+                return number;
             }
         }
         return 0;
     }
 
     // A number in the set of `hash` for a new entry: a new one, or one for which !is_used(number),
-    // else one of the two in turn.
+    // else one of the eight in turn.
     template <class IsUsed>
     uint32_t take(uint64_t hash, IsUsed is_used) {
-        const auto place = static_cast<uint32_t>(hash & (kSize - 1));
-        const auto is_free = [&](uint32_t way) {
-            return numbers_[way] == 0 || !is_used(numbers_[way]);
-        };
-        const uint32_t way = is_free(place)        ? place
-                             : is_free(place ^ 1U) ? place ^ 1U
-                                                   : place ^ (++pushed_out_count_ & 1U);
-        if (numbers_[way] == 0) {
-            numbers_[way] = ++taken_count_;
+        uint32_t* const set = set_of(slots_, hash);
+        uint32_t way = 0;
+        while (way < kWays && set[way] != 0 && is_used(set[way] & kNumberMask)) {
+            ++way;
         }
-        return numbers_[way];
+        if (way == kWays) {
+            way = next(&pushed_out_count_) % kWays;
+        }
+        const uint32_t number = set[way] != 0 ? set[way] & kNumberMask : next(&taken_count_);
+        set[way] = number | tag(hash);
+        return number;
     }
     uint32_t take(uint64_t hash) {
         return take(hash, [](uint32_t) { return true; });
@@ -105,9 +112,30 @@ public:
     uint32_t taken_count() const { return taken_count_; }
 
 private:
+    static constexpr uint32_t kWays = 8;
+    static constexpr uint32_t kNumberMask = (1U << 17U) - 1;
+    static_assert(kSize % kWays == 0 && kSize <= kNumberMask);
+
+    static uint32_t tag(uint64_t hash) { return static_cast<uint32_t>(hash) & ~kNumberMask; }
+    template <class Slot>
+    static Slot* set_of(Slot* slots, uint64_t hash) {
+        return slots + (hash & (kSize - kWays));
+    }
+    // A bit for each of four places: whether it has this tag.
+    static unsigned like(const uint32_t* four, __m128i tags) {
+        const __m128i places = _mm_load_si128(reinterpret_cast<const __m128i*>(four));
+        const __m128i numbers = _mm_set1_epi32(static_cast<int>(kNumberMask));
+        const __m128i equal = _mm_cmpeq_epi32(_mm_andnot_si128(numbers, places), tags);
+        return static_cast<unsigned>(_mm_movemask_ps(_mm_castsi128_ps(equal)));
+    }
+    // In one instruction: a signal handler that takes one, too, must not get the same.
+    static uint32_t next(uint32_t* count) {
+        return std::atomic_ref<uint32_t>(*count).fetch_add(1, std::memory_order_relaxed) + 1;
+    }
+
     uint32_t taken_count_;
     uint32_t pushed_out_count_;
-    uint32_t numbers_[kSize];  // 0: none yet
+    alignas(kWays * sizeof(uint32_t)) uint32_t slots_[kSize];  // number and tag; 0: none yet
 };
 
 // Ids by key. Key: comparable, trivial. kSize: a power of two.

@@ -1,5 +1,6 @@
 #include "allocator/record/follow_cache.h"
 
+#include <algorithm>
 #include <numeric>
 #include <random>
 #include <unordered_map>
@@ -59,8 +60,9 @@ TEST_CASE("a numbered cache never gives a key another's id, whatever it looks at
 namespace {
 
 // How many of `rounds` times the parts are not what was expected, in the last round.
+template <uint32_t kSize = 1024>
 size_t surprises(const std::vector<uint64_t>& parts, int rounds) {
-    auto& trail = fresh_cache<Trail<Key, 1024>>();
+    auto& trail = fresh_cache<Trail<Key, kSize>>();
     size_t count = 0;
     for (int round = 0; round < rounds; ++round) {
         count = 0;
@@ -88,6 +90,15 @@ TEST_CASE("a loop is expected from its second or third round on", "[record]") {
     std::vector<uint64_t> longer(1500);
     std::iota(longer.begin(), longer.end(), 1);
     REQUIRE(surprises(longer, 3) > 0);  // more different ones than it keeps
+}
+
+TEST_CASE("things of a loop do not push each other out while there is room", "[record]") {
+    std::mt19937_64 random(13);
+    for (int i = 0; i < 20; ++i) {
+        std::vector<uint64_t> step(2000);
+        std::generate(step.begin(), step.end(), random);
+        REQUIRE(surprises<16384>(step, 3) == 0);
+    }
 }
 
 TEST_CASE("a loop is expected again after a round of other things", "[record]") {
