@@ -24,6 +24,7 @@ import statistics
 import subprocess
 import sys
 import tempfile
+import time
 from collections.abc import Callable
 from pathlib import Path
 
@@ -235,22 +236,47 @@ def measure_set(
 ) -> dict[str, dict[str, list[dict]]]:
     """Results by work and mode, of one process for every mode."""
     workers = [Worker(mode, folder / f"{mode.replace(' ', '-')}.peak") for mode in modes]
+    results = {}
     try:
-        return {work: take_turns(workers, work, turns) for work in works}
+        for number, work in enumerate(works, start=1):
+            say(f"{work} ({number} of {len(works)})")
+            results[work] = take_turns(workers, work, turns)
     finally:
         for worker in workers:
             worker.end()
+    return results
+
+
+def say(what: str) -> None:
+    """Progress, for somebody who looks on."""
+    if sys.stderr.isatty():
+        print(f"\r\033[K{what}", end="", file=sys.stderr, flush=True)
+
+
+def measure_sets(arguments: argparse.Namespace, measure: Callable[[], None]) -> int:
+    """Calls ``measure`` ``--sets`` times, or as often as ``--minutes`` allow, at least twice."""
+    begin = time.monotonic()
+    done = 0
+    while True:
+        measure()
+        done += 1
+        taken = time.monotonic() - begin
+        say(f"{done} sets of processes in {taken / 60:.0f} min")
+        if arguments.sets is not None:
+            if done >= arguments.sets:
+                return done
+        elif done >= 2 and taken * (done + 1) / done > 60 * arguments.minutes:
+            return done
 
 
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
-    parser.add_argument("--sets", type=int, default=4, help="sets of processes")
+    parser.add_argument("--minutes", type=float, default=30, help="how long, about")
+    parser.add_argument("--sets", type=int, help="sets of processes, however long they take")
     parser.add_argument("--works", nargs="+", help="only these: loops as titled, gpt2, ...")
     parser.add_argument("--modes", nargs="+", choices=MODES, help="only these, and the base")
-    parser.add_argument("--turns", type=int, default=24, help="measurements of each, in each set")
+    parser.add_argument("--turns", type=int, default=6, help="measurements of each, in each set")
     arguments = parser.parse_args()
-    name = platform.processor() or platform.machine()
-    print(f"{name}, {os.cpu_count()} cores, {arguments.sets} sets of {arguments.turns} turns")
     titles = {**{loop: loop for loop in LOOPS}, **STEPS}
     # Two devices are simulated; a real machine may have one.
     works = [work for work in titles if not (ON_GPU and work == "devices")]
@@ -258,11 +284,17 @@ def main() -> None:
     modes = [m for m in MODES if m == "base" or m in (arguments.modes or MODES)]
     results: dict[str, Results] = {w: {mode: [] for mode in modes} for w in works}
     with tempfile.TemporaryDirectory() as folder:
-        for _ in range(arguments.sets):
+
+        def measure() -> None:
             measured = measure_set(works, modes, arguments.turns, Path(folder))
             for work in works:
                 for mode in modes:
                     results[work][mode].append(measured[work][mode])
+
+        sets = measure_sets(arguments, measure)
+        say("")
+        name = platform.processor() or platform.machine()
+        print(f"{name}, {os.cpu_count()} cores, {sets} sets of {arguments.turns} turns")
         print_added(results, titles)
         print_steps(results)
         if "peakline all" in modes:
