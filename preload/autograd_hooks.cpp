@@ -9,6 +9,7 @@
 #include "allocator/capture/autograd_nodes.h"
 #include "allocator/capture/stack_capture.h"
 #include "allocator/capture/thread_state.h"
+#include "allocator/record/hot_data.h"
 #include "allocator/record/raw_stack_cache.h"
 #include "allocator/record/recorder.h"
 
@@ -23,7 +24,7 @@ constexpr char kEngineScope[] = "torch::autograd::Engine::execute";
 
 // Set once before anything is hooked. Ids of strings by the hash of their text, and by the type
 // of a node, whose address cannot be taken for such a hash: the other half is a constant.
-record::RawStackCache* g_operator_names = nullptr;
+[[PEAKLINE_HOT_DATA]] record::RawStackCache* g_operator_names = nullptr;
 constexpr uint64_t kNodeType = 0x6E6F6465;
 
 // The name is torch's for the duration of the call only.

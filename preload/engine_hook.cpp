@@ -1,5 +1,6 @@
 #include "engine_hook.h"
 
+#include "allocator/record/hot_data.h"
 #include "autograd_hooks.h"
 #include "got_patch.h"
 
@@ -26,8 +27,8 @@ using EvaluateFunction = void (*)(void*, void*, const void*, void*, const void*)
 
 // Set once before the imports are redirected.
 ExecuteFunction g_real_execute = nullptr;
-EvaluateFunction g_real_evaluate = nullptr;
-const torch_part::Part* g_part = nullptr;
+[[PEAKLINE_HOT_DATA]] EvaluateFunction g_real_evaluate = nullptr;
+[[PEAKLINE_HOT_DATA]] const torch_part::Part* g_part = nullptr;
 bool g_nodes_are_hooked = false;  // or observed
 bool g_scopes_are_hooked = false;
 

@@ -4,6 +4,7 @@
 #include <new>
 
 #include "allocator/capture/thread_state.h"
+#include "allocator/record/hot_data.h"
 #include "allocator/record/live_set.h"
 #include "allocator/record/recorder.h"
 #include "got_patch.h"
@@ -36,9 +37,9 @@ Segments* g_segments = nullptr;
 
 // relaxed: written and compared under torch's lock of the device, or by a hint that may be wrong.
 std::atomic<uint64_t> g_reserved_bytes[record::kMaxDevices];
-std::atomic<bool> g_wants_tracker{false};
+[[PEAKLINE_HOT_DATA]] std::atomic<bool> g_wants_tracker{false};
 // The same; and a block that may be freed deferred exists only after it was set.
-std::atomic<bool> g_has_tracker{false};
+[[PEAKLINE_HOT_DATA]] std::atomic<bool> g_has_tracker{false};
 
 uint32_t stream_of_segment(uint32_t device) {
     const capture::ThreadState* state = capture::g_thread_state;

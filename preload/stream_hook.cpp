@@ -2,12 +2,13 @@
 
 #include <atomic>
 
+#include "allocator/record/hot_data.h"
 #include "got_patch.h"
 #include "segment_hooks.h"
 
 namespace peakline::preload {
 
-std::atomic<uint64_t> g_stream_hook_libraries{capture::kUnknownLibraries};
+[[PEAKLINE_HOT_DATA]] std::atomic<uint64_t> g_stream_hook_libraries{capture::kUnknownLibraries};
 
 namespace {
 
@@ -18,7 +19,7 @@ using SetStreamFunction = void (*)(uint64_t, uint64_t);
 constexpr uint32_t kFirstWait = 256;
 
 // Set once before the imports are redirected.
-SetStreamFunction g_real_set_stream = nullptr;
+[[PEAKLINE_HOT_DATA]] SetStreamFunction g_real_set_stream = nullptr;
 // relaxed: a hint; two threads that redirect at once do the same.
 std::atomic<uint32_t> g_allocations_to_wait{kFirstWait};
 std::atomic<uint32_t> g_next_wait{2 * kFirstWait};

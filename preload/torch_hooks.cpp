@@ -5,6 +5,7 @@
 #include "allocator/capture/autograd_nodes.h"
 #include "allocator/capture/stack_capture.h"
 #include "allocator/capture/thread_state.h"
+#include "allocator/record/hot_data.h"
 #include "allocator/record/recorder.h"
 #include "autograd_hooks.h"
 #include "engine_hook.h"
@@ -35,9 +36,9 @@ constexpr char kThreadIdSymbol[] = "_ZN2at14RecordFunction15currentThreadIdEv";
 using ThreadIdFunction = uint64_t (*)();
 
 // Set once before the imports are redirected.
-ReportFunction g_real_report = nullptr;
-SequenceFunction g_real_sequence = nullptr;
-ThreadIdFunction g_autograd_thread_id = nullptr;
+[[PEAKLINE_HOT_DATA]] ReportFunction g_real_report = nullptr;
+[[PEAKLINE_HOT_DATA]] SequenceFunction g_real_sequence = nullptr;
+[[PEAKLINE_HOT_DATA]] ThreadIdFunction g_autograd_thread_id = nullptr;
 torch_part::Part g_part;
 
 uint32_t context_now(Recorder& recorder, ThreadState& state) {

@@ -4,6 +4,7 @@
 
 #include <sys/mman.h>
 
+#include "allocator/record/hot_data.h"
 #include "instances.h"
 #include "thread_scratch.h"
 
@@ -34,7 +35,7 @@ FrameKey key_of(uint32_t serial, int64_t byte_offset, uint32_t instance) {
 }  // namespace
 
 // Not destroyed: code dies and threads capture until the process is gone.
-constinit CodeTable g_code_table;
+[[PEAKLINE_HOT_DATA]] constinit CodeTable g_code_table;
 
 bool CodeTable::init() {
     void* const memory = mmap(nullptr,

@@ -2,11 +2,12 @@
 
 #include <pthread.h>
 
+#include "allocator/record/hot_data.h"
 #include "thread_scratch.h"
 
 namespace peakline::pyhook {
 
-WalkGate g_walk_gate;
+[[PEAKLINE_HOT_DATA]] WalkGate g_walk_gate;
 
 namespace {
 // Written before the state says kExiting, by the thread it names.

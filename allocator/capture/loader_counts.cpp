@@ -9,7 +9,12 @@
 #include <dlfcn.h>
 #include <link.h>
 
+#include "allocator/record/hot_data.h"
+
 namespace peakline::capture {
+
+[[PEAKLINE_HOT_DATA]] constinit std::atomic<const uint64_t*> g_libraries_added{&kUnknownLibraries};
+
 namespace {
 
 constexpr size_t kMaxWords = 1024;  // some 540 in glibc 2.36

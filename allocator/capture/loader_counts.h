@@ -12,7 +12,7 @@ inline constexpr uint64_t kUnknownLibraries = 0;
 
 // The loader's own word, or kUnknownLibraries. Written only within dl_iterate_phdr, which lets in
 // one thread at a time.
-inline std::atomic<const uint64_t*> g_libraries_added{&kUnknownLibraries};
+extern std::atomic<const uint64_t*> g_libraries_added;
 // How many of them are there still. Written once, before the other leads to the loader.
 inline const uint32_t* g_libraries_present = nullptr;
 

@@ -9,6 +9,7 @@
 
 #include <xxhash.h>
 
+#include "allocator/record/hot_data.h"
 #include "loader_counts.h"
 #include "module_map.h"
 #include "native_check.h"
@@ -28,7 +29,7 @@ constexpr int kMaxAttempts = 3;
 // spreads stacks that begin at one address over more places than one set of the memo has.
 constexpr int kHintFrames = 6;
 
-record::RawStackCache* g_cache = nullptr;
+[[PEAKLINE_HOT_DATA]] record::RawStackCache* g_cache = nullptr;
 
 struct Hash {
     uint64_t low;

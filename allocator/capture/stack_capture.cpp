@@ -1,5 +1,6 @@
 #include "stack_capture.h"
 
+#include "allocator/record/hot_data.h"
 #include "autograd_nodes.h"
 #include "native_stack.h"
 
@@ -8,26 +9,27 @@ namespace {
 
 // relaxed everywhere: set once while recording is switched on; a hook that reads the old value
 // records one stack more or less.
-std::atomic<bool> g_attached{false};
-std::atomic<bool> g_python{true};
-std::atomic<bool> g_native{true};
-std::atomic<bool> g_frees{false};
+[[PEAKLINE_HOT_DATA]] std::atomic<bool> g_attached{false};
+[[PEAKLINE_HOT_DATA]] std::atomic<bool> g_python{true};
+[[PEAKLINE_HOT_DATA]] std::atomic<bool> g_native{true};
+[[PEAKLINE_HOT_DATA]] std::atomic<bool> g_frees{false};
 
 // Written by pyhook's registration while the library loads.
-PythonSide g_side{[](char* reason, size_t room) {
-                      if (room > 0) {
-                          reason[0] = '\0';
-                      }
-                      return false;
-                  },
-                  [](uint32_t) { return kOtherStack; },
-                  [](record::StackTable&, uint32_t*, uint32_t*) { return uint32_t{0}; },
-                  [](uint32_t) {},
-                  [] { return ""; },
-                  [](int) { return false; },
-                  [] {},
-                  [] {},
-                  [] {}};
+[[PEAKLINE_HOT_DATA]] PythonSide g_side{
+    [](char* reason, size_t room) {
+        if (room > 0) {
+            reason[0] = '\0';
+        }
+        return false;
+    },
+    [](uint32_t) { return kOtherStack; },
+    [](record::StackTable&, uint32_t*, uint32_t*) { return uint32_t{0}; },
+    [](uint32_t) {},
+    [] { return ""; },
+    [](int) { return false; },
+    [] {},
+    [] {},
+    [] {}};
 
 // The same.
 ObjectSide g_objects{[](const uint64_t*, size_t) {},

@@ -2,10 +2,14 @@
 
 #include <link.h>
 
+#include "allocator/record/hot_data.h"
 #include "loader_counts.h"
 #include "loader_walk.h"
 
 namespace peakline::capture {
+
+[[PEAKLINE_HOT_DATA]] constinit std::atomic<uint64_t> g_code_epoch{0};
+
 namespace {
 
 // What the loader says about an address, and how many libraries it has unloaded so far.

@@ -40,7 +40,7 @@ inline constexpr uint32_t kCapturesPerLoaderCheck = 1024;
 
 // Raised by refresh_code_epoch_slow. relaxed: a thread that reads an old value is in the window
 // of Note [Code that changes]; the values it selects are ordered by the table's own keys.
-inline std::atomic<uint64_t> g_code_epoch{0};
+extern std::atomic<uint64_t> g_code_epoch;
 
 inline uint64_t code_epoch() {
     return g_code_epoch.load(std::memory_order_relaxed);

@@ -191,11 +191,11 @@ private:
         return true;
     }
 
-    MappedArray<Slot> slots_;
     // Of a free place: address 0, kFreed, and in `ordinal` the next one.
     MappedArray<LiveBlock> blocks_;
-    uint64_t free_place_ = 0;  // from 1; 0: none
     size_t size_ = 0;
+    MappedArray<Slot> slots_;
+    uint64_t free_place_ = 0;  // from 1; 0: none
     size_t mask_ = 0;
 };
 

@@ -104,11 +104,11 @@ private:
     uint64_t level_ = 0;
     uint64_t peak_ = 0;
     uint64_t peak_ordinal_ = 0;
-    uint64_t peak_tick_ = 0;
     uint64_t total_allocated_bytes_ = 0;
-    uint64_t side_dropped_ = 0;
     bool tracing_ = false;
     bool has_peak_ = false;
+    uint64_t peak_tick_ = 0;
+    uint64_t side_dropped_ = 0;
     MappedArray<LiveBlock> side_;
 };
 

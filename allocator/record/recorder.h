@@ -14,6 +14,7 @@
 #include "peak_groups.h"
 #include "peak_tracker.h"
 #include "phase_peaks.h"
+#include "prefetch.h"
 #include "stack_table.h"
 #include "tick_clock.h"
 #include "trace_writer.h"
@@ -140,15 +141,16 @@ public:
     void child_after_fork();
 
 private:
-    struct DeviceState {
-        PeakTracker allocated;
-        PeakTracker requested;
-        KeptGroups allocated_groups;  // for checkpoints
-        KeptGroups requested_groups;
+    // What every event uses is two cache lines.
+    struct alignas(kCacheLine) DeviceState {
+        bool used = false;
         uint64_t allocs = 0;
         uint64_t frees = 0;
+        PeakTracker allocated;
+        alignas(kCacheLine) PeakTracker requested;
+        KeptGroups allocated_groups;  // for checkpoints
+        KeptGroups requested_groups;
         uint64_t baseline_bytes = 0;
-        bool used = false;
     };
 
     // All of these are called with lock_ held.
@@ -231,24 +233,24 @@ private:
     std::atomic<bool> tracing_{false};
     // relaxed: a hint; the trouble itself is read under the lock.
     std::atomic<bool> has_trouble_{false};
-    StackTable table_;
-    // Everything below is guarded by lock_.
+    // Everything below but table_ is guarded by lock_. What every event uses stands first.
+    bool usable_ = false;
+    bool had_trace_ = false;
+    uint32_t untraced_context_ = 0;
+    uint64_t next_ordinal_ = 0;
+    uint64_t live_bytes_ = 0;
     TickClock clock_;
     LiveSet live_set_;
+    TraceWriter writer_;
     EventScript script_;
     DeviceState devices_[kMaxDevices];
     PhasePeaks phases_;
-    TraceWriter writer_;
+    StackTable table_;
     FileTarget file_;
     RecorderCounters counters_{};
-    uint64_t next_ordinal_ = 0;
-    uint64_t live_bytes_ = 0;
-    uint32_t untraced_context_ = 0;
     TroubleHandler on_trouble_ = nullptr;
     const char* pending_trouble_ = nullptr;
     int pending_error_ = 0;
-    bool usable_ = false;
-    bool had_trace_ = false;
 };
 
 // Storage without a destructor.

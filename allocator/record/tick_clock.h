@@ -41,12 +41,12 @@ private:
     // Removes the drift since the last call.
     [[gnu::noinline, gnu::cold]] void synchronise_slow();
 
-    uint64_t start_monotonic_ns_ = 0;
-    uint64_t start_realtime_ns_ = 0;
-    uint64_t first_cycles_ = 0;
     uint64_t anchor_cycles_ = 0;
     uint64_t anchor_tick_ = 0;
     uint64_t ticks_per_cycle_q40_ = 0;  // ticks a cycle, times 2^40
+    uint64_t start_monotonic_ns_ = 0;
+    uint64_t start_realtime_ns_ = 0;
+    uint64_t first_cycles_ = 0;
 };
 
 }  // namespace peakline::record

@@ -170,24 +170,27 @@ private:
     bool put_definition(format::DefType type, const unsigned char* body, size_t length);
     void fail(int error);
 
+    // What every event uses stands first.
     ChunkTarget* target_ = nullptr;
+    OpenChunk events_;
+    // Past this byte of the open EVENTS chunk a checkpoint is due; the end of memory: never.
+    const unsigned char* checkpoint_at_ = never_due();
+    uint64_t last_tick_ = 0;
+    uint64_t last_address_ = 0;
+    uint64_t event_count_ = 0;
+    uint64_t ordinal_count_ = 0;
+    uint64_t live_bytes_ = 0;
+    TraceTotals totals_;
     StackTable* table_ = nullptr;
     int error_ = 0;
-    OpenChunk events_;
     OpenChunk definitions_;
     OpenChunk summary_;
     uint64_t next_chunk_ = 0;
     uint64_t last_chunk_bytes_ = 0;  // of the chunk before, when it is sealed
-    uint64_t event_count_ = 0;
-    uint64_t sealed_bytes_ = 0;  // payload of closed chunks
-    uint64_t ordinal_count_ = 0;
-    uint64_t last_tick_ = 0;
-    uint64_t last_address_ = 0;
-    uint64_t live_bytes_ = 0;
+    uint64_t sealed_bytes_ = 0;      // payload of closed chunks
     // Definitions written, by DefType; the first kDefTypeCount types have ids.
     uint32_t emitted_[format::kLastDefType + 1] = {};
     ClassTable classes_;
-    TraceTotals totals_;
     // Only now: what is written may be left out, so that no room for it is no failure.
     bool puts_totals_ = false;
 
@@ -201,8 +204,6 @@ private:
     uint64_t events_chunks_ = 0;   // since the last checkpoint
     uint64_t baseline_address_ = 0;
     bool in_checkpoint_ = false;
-    // Past this byte of the open EVENTS chunk a checkpoint is due; the end of memory: never.
-    const unsigned char* checkpoint_at_ = never_due();
 };
 
 }  // namespace peakline::record

@@ -17,7 +17,7 @@ from pathlib import Path
 from bench_events import FOLDER, WORKER_ENVIRONMENT
 
 STACKS = ("python", "all")
-MODELS = ("gpt2", "llama")
+MODELS = ("gpt2", "llama", "resnet50")
 # What a run of the program starts beside it.
 NOT_COUNTED = "*callgrind_control*,*/perl,*/gdb,*/vgdb,*/ldconfig,*/uname,*/sh"
 SIMULATED = "h200:12GiB"  # more does not fit into valgrind's address space
