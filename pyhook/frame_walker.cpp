@@ -2,8 +2,7 @@
 // See Note [Walking without the GIL] in frame_walker.h.
 #include "frame_walker.h"
 
-#include <immintrin.h>
-
+#include "allocator/capture/aes_rounds.h"
 #include "allocator/capture/words_hash.h"
 #include "allocator/record/hash_keys.h"
 
@@ -163,12 +162,6 @@ HashedWalk hash_walk(ThreadStateGetter getter) {
             frame != nullptr};
 }
 
-#define PEAKLINE_USES_AES gnu::target("aes,sse4.1")
-
-[[PEAKLINE_USES_AES, gnu::always_inline]] inline __m128i absorb(__m128i hash, __m128i frame) {
-    return _mm_aesenc_si128(_mm_aesenc_si128(hash, _mm_setzero_si128()), frame);
-}
-
 template <const PythonLayout& kLayout>
 [[PEAKLINE_USES_AES]] bool is_stack(ThreadStateGetter getter, const KnownFrames& known) {
     auto marks = static_cast<Uint128>(known.has_instance[1]) << 64U | known.has_instance[0];
@@ -180,7 +173,7 @@ template <const PythonLayout& kLayout>
             const uint64_t object = read_first_local<kLayout>(frame);
             word = _mm_insert_epi64(word, static_cast<long long>(object), 1);
         }
-        hash = absorb(hash, word);
+        hash = capture::absorb(hash, word);
     }
     return static_cast<uint64_t>(_mm_cvtsi128_si64(hash)) == known.low &&
            static_cast<uint64_t>(_mm_extract_epi64(hash, 1)) == known.high;
@@ -220,7 +213,7 @@ namespace {
             object = static_cast<long long>(entries[++i].position);
             known->has_instance[frame_count / 64] |= uint64_t{1} << frame_count % 64;
         }
-        hash = absorb(hash, _mm_set_epi64x(object, position));
+        hash = capture::absorb(hash, _mm_set_epi64x(object, position));
     }
     known->low = static_cast<uint64_t>(_mm_cvtsi128_si64(hash));
     known->high = static_cast<uint64_t>(_mm_extract_epi64(hash, 1));

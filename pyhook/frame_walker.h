@@ -83,13 +83,12 @@ using HashWalker = HashedWalk (*)(ThreadStateGetter getter);
 // The same walk, comparing with a stack met before, which is quicker still, and the stack is one
 // cache line: between two events of a whole step nothing of it stays in the caches.
 // Note [Known stacks]
-// The hash of a stack that is known: two AES rounds (round(round(hash)) xor frame) for each frame,
-// innermost first, from zero on. A frame is its position and, where a bit of `has_instance` says
-// so, the object of its instance mark: which frames have one follows from their code, and an
-// address within a code object says which one that is, as long as it lives. A round is a
-// permutation, so stacks that differ in one frame never have the same hash; see Note [Hash of the
-// words] in words_hash.h. Never known: in 3.10, where positions are indices, on a processor without
-// these instructions, and deeper than kMostFrames; these are hashed as above.
+// The hash of a stack that is known: absorb() of Note [Two rounds] in capture/aes_rounds.h for each
+// frame, innermost first, from zero on. A frame is its position and, where a bit of `has_instance`
+// says so, the object of its instance mark: which frames have one follows from their code, and an
+// address within a code object says which one that is, as long as it lives. Never known: in 3.10,
+// where positions are indices, on a processor without these instructions, and deeper than
+// kMostFrames; these are hashed as above.
 struct KnownFrames {
     static constexpr size_t kMostFrames = 128;
 

@@ -1,7 +1,6 @@
 #include "words_hash.h"
 
-#include <immintrin.h>
-
+#include "aes_rounds.h"
 #include "allocator/record/hash_keys.h"
 
 // AddressSanitizer would have the words within one variable.
@@ -23,21 +22,19 @@ bool has_aes() {
     return g_has_aes;
 }
 
-// No functions for what stands here twice: the sanitizer would look into them.
-[[PEAKLINE_READS_STACK, gnu::target("aes,sse4.1")]] WordsHash hash_words_by_rounds(
-    uint64_t start, const uint16_t* offsets, size_t count) {
+// No function for reading, which stands here twice: the sanitizer would look into it.
+[[PEAKLINE_READS_STACK, PEAKLINE_USES_AES]] WordsHash hash_words_by_rounds(uint64_t start,
+                                                                           const uint16_t* offsets,
+                                                                           size_t count) {
     const auto* words = reinterpret_cast<const long long*>(start);
     const uint64_t* const keys = record::kHashKeys.keys;
     auto even = _mm_set_epi64x(static_cast<long long>(keys[0]), static_cast<long long>(keys[1]));
     auto odd = _mm_set_epi64x(static_cast<long long>(keys[2]), static_cast<long long>(keys[3]));
-    const auto none = _mm_setzero_si128();
     for (const uint16_t* const end = offsets + count; offsets != end; offsets += kWordsAtOnce) {
         const auto first = _mm_cvtsi64_si128(words[offsets[0]]);
         const auto second = _mm_cvtsi64_si128(words[offsets[2]]);
-        even = _mm_aesenc_si128(_mm_aesenc_si128(even, none),
-                                _mm_insert_epi64(first, words[offsets[1]], 1));
-        odd = _mm_aesenc_si128(_mm_aesenc_si128(odd, none),
-                               _mm_insert_epi64(second, words[offsets[3]], 1));
+        even = absorb(even, _mm_insert_epi64(first, words[offsets[1]], 1));
+        odd = absorb(odd, _mm_insert_epi64(second, words[offsets[3]], 1));
     }
     const auto joined = _mm_aesenc_si128(_mm_aesenc_si128(even, odd), odd);
     return static_cast<WordsHash>(static_cast<uint64_t>(_mm_extract_epi64(joined, 1))) << 64U |

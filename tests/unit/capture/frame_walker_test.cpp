@@ -12,9 +12,9 @@
 #include <vector>
 
 #include <catch2/catch.hpp>
-#include <immintrin.h>
 
 #include "allocator/capture/words_hash.h"
+#include "one_round.h"
 #include "pyhook/python_layout.h"
 #include "pyhook/python_stack.h"
 #include "pyhook/walk_gate.h"
@@ -192,14 +192,13 @@ void for_each_layout(Check check) {
 }
 
 // As in words_hash_test: one round makes the lowest byte of a position four bytes of the next one.
-[[gnu::target("aes,sse4.1")]] void check_made_to_collide() {
-    const __m128i none = _mm_setzero_si128();
+[[PEAKLINE_USES_AES]] void check_made_to_collide() {
     for (uint64_t low = 2; low < 256; low += 2) {
         const RawFrame frames[] = {{0, 0x7F0000010000}, {0, 0x7F0000123456}};
         const __m128i first = _mm_cvtsi64_si128(0x7F0000010000);
         const __m128i changed = _mm_cvtsi64_si128(static_cast<long long>(low));
-        const auto difference = static_cast<uint64_t>(_mm_cvtsi128_si64(_mm_xor_si128(
-            _mm_aesenc_si128(first, none), _mm_aesenc_si128(_mm_xor_si128(first, changed), none))));
+        const auto difference =
+            static_cast<uint64_t>(_mm_cvtsi128_si64(after_one_round(first, changed)));
         const RawFrame others[] = {{0, frames[0].position ^ low},
                                    {0, frames[1].position ^ difference}};
         KnownFrames known;

@@ -1,0 +1,13 @@
+// What a single AES round makes of a difference: for tests that two rounds are needed.
+#pragma once
+
+#include <immintrin.h>
+
+#include "allocator/capture/aes_rounds.h"
+
+// Two hashes differ by `changed`: by what after one round.
+[[PEAKLINE_USES_AES]] inline __m128i after_one_round(__m128i hash, __m128i changed) {
+    const __m128i none = _mm_setzero_si128();
+    return _mm_xor_si128(_mm_aesenc_si128(hash, none),
+                         _mm_aesenc_si128(_mm_xor_si128(hash, changed), none));
+}
