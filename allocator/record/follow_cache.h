@@ -79,7 +79,7 @@ public:
     uint32_t find(uint64_t hash, IsWanted is_wanted) const {
         const uint32_t* const set = set_of(slots_, hash);
         const __m128i tags = _mm_set1_epi32(static_cast<int>(tag(hash)));
-        unsigned ways = like(set, tags) | like(set + 4, tags) << 4U;
+        unsigned ways = like(set, tags) | like(set + kWays / 2, tags) << kWays / 2;
         for (; ways != 0; ways &= ways - 1) {
             const uint32_t number = set[std::countr_zero(ways)] & kNumberMask;
             if (number != 0 && is_wanted(number)) {

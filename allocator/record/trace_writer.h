@@ -162,6 +162,7 @@ private:
     }
     void commit(OpenChunk& chunk, unsigned char* end);
     void seal_chunk(OpenChunk& chunk);
+    void seal_chunks();
     unsigned char* begin_event(format::Op op, uint64_t tick, size_t max_body_bytes);
     void end_event(unsigned char* end);
     uint32_t class_of(const AllocEvent& event);

@@ -25,9 +25,7 @@ void TraceWriter::fail(int error) {
             events_,
             put_record(out, static_cast<uint64_t>(format::ExtendedType::kStopped), body, length));
     }
-    seal_chunk(events_);
-    seal_chunk(definitions_);
-    seal_chunk(summary_);
+    seal_chunks();
     target_ = nullptr;
 }
 
@@ -116,11 +114,15 @@ void TraceWriter::seal_chunk(OpenChunk& chunk) {
     chunk = OpenChunk{};
 }
 
+void TraceWriter::seal_chunks() {
+    seal_chunk(events_);
+    seal_chunk(definitions_);
+    seal_chunk(summary_);
+}
+
 void TraceWriter::seal() {
     if (target_ != nullptr) {
-        seal_chunk(events_);
-        seal_chunk(definitions_);
-        seal_chunk(summary_);
+        seal_chunks();
         target_->trim(next_chunk_, last_chunk_bytes_);
     }
 }
