@@ -16,6 +16,7 @@ what is counted is processor time of the whole process; on a real GPU it is elap
 """
 
 import argparse
+import itertools
 import json
 import os
 import platform
@@ -25,7 +26,7 @@ import subprocess
 import sys
 import tempfile
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from pathlib import Path
 
 FOLDER = Path(__file__).resolve().parent
@@ -235,11 +236,11 @@ def measure_set(
     works: list[str], modes: list[str], turns: int, folder: Path
 ) -> dict[str, dict[str, list[dict]]]:
     """Results by work and mode, of one process for every mode."""
-    workers = [Worker(mode, folder / f"{mode.replace(' ', '-')}.peak") for mode in modes]
     results = {}
+    workers = [Worker(mode, folder / f"{mode.replace(' ', '-')}.peak") for mode in modes]
     try:
-        for number, work in enumerate(works, start=1):
-            say(f"{work} ({number} of {len(works)})")
+        for work in works:
+            say(f", {work}", begins=False)
             results[work] = take_turns(workers, work, turns)
     finally:
         for worker in workers:
@@ -247,26 +248,21 @@ def measure_set(
     return results
 
 
-def say(what: str) -> None:
-    """Progress, for somebody who looks on."""
+def say(what: str, begins: bool = True) -> None:
+    """Progress, for somebody who looks on; ``begins``: in place of what was said."""
     if sys.stderr.isatty():
-        print(f"\r\033[K{what}", end="", file=sys.stderr, flush=True)
+        print("\r\033[K" * begins + what, end="", file=sys.stderr, flush=True)
 
 
-def measure_sets(arguments: argparse.Namespace, measure: Callable[[], None]) -> int:
-    """Calls ``measure`` ``--sets`` times, or as often as ``--minutes`` allow, at least twice."""
+def wanted_sets(sets: int | None, minutes: float) -> Iterator[int]:
+    """Counts from 1 to ``sets``, or as long as ``minutes`` allow another one, at least to 2."""
     begin = time.monotonic()
-    done = 0
-    while True:
-        measure()
-        done += 1
+    for number in itertools.count(1):
+        yield number
         taken = time.monotonic() - begin
-        say(f"{done} sets of processes in {taken / 60:.0f} min")
-        if arguments.sets is not None:
-            if done >= arguments.sets:
-                return done
-        elif done >= 2 and taken * (done + 1) / done > 60 * arguments.minutes:
-            return done
+        is_over = number >= 2 and taken * (number + 1) / number > 60 * minutes
+        if number == sets or (sets is None and is_over):
+            return
 
 
 def main() -> None:
@@ -284,17 +280,15 @@ def main() -> None:
     modes = [m for m in MODES if m == "base" or m in (arguments.modes or MODES)]
     results: dict[str, Results] = {w: {mode: [] for mode in modes} for w in works}
     with tempfile.TemporaryDirectory() as folder:
-
-        def measure() -> None:
+        for number in wanted_sets(arguments.sets, arguments.minutes):
+            say(f"set {number}")
             measured = measure_set(works, modes, arguments.turns, Path(folder))
             for work in works:
                 for mode in modes:
                     results[work][mode].append(measured[work][mode])
-
-        sets = measure_sets(arguments, measure)
         say("")
         name = platform.processor() or platform.machine()
-        print(f"{name}, {os.cpu_count()} cores, {sets} sets of {arguments.turns} turns")
+        print(f"{name}, {os.cpu_count()} cores, {number} sets of {arguments.turns} turns")
         print_added(results, titles)
         print_steps(results)
         if "peakline all" in modes:
