@@ -1,8 +1,9 @@
 """One mode of bench_events.py: a process that does the work it is told, and says what it cost.
 
-Reads one JSON object a line from stdin ({"work": name}), answers with one on stdout: seconds and
-events (an allocation or a free each), and base_seconds, the same without recording, where that can
-be told here. Several such processes live side by side and take turns.
+Reads one JSON object a line from stdin ({"work": name, "compares": whether}), answers with one on
+stdout: seconds and events (an allocation or a free each), and base_seconds, the same without
+recording, where that is asked for and can be told here. Several such processes live side by side
+and take turns.
 """
 
 import ctypes
@@ -22,6 +23,8 @@ WARM = 1
 # Of one measurement. Few: the machine should not change its speed meanwhile.
 STEPS = 2
 STEP_MODELS = ("gpt2", "resnet50", "llama")
+# What torch's recorder keeps; an allocation takes three: its own, its free wanted and completed.
+HISTORY_ENTRIES, ENTRIES_OF_ALLOCATION = 100_000, 3
 
 # Of all threads of the process: what other processes do meanwhile does not count. On a real GPU
 # a step is what its user waits for.
@@ -133,7 +136,16 @@ def compare(work, count: int, switch) -> dict[str, float]:
 
 def start_torch_recorder(mode: str) -> None:
     _, stacks, context = mode.split(":")
-    torch.cuda.memory._record_memory_history(context=context, stacks=stacks, max_entries=100_000)
+    torch.cuda.memory._record_memory_history(
+        context=context, stacks=stacks, max_entries=HISTORY_ENTRIES
+    )
+
+
+def fill_torchs_history(work) -> None:
+    """Until it is full torch's recorder frees nothing: no training run stays there for long."""
+    before = allocations()
+    while (allocations() - before) * ENTRIES_OF_ALLOCATION < HISTORY_ENTRIES:
+        work()
 
 
 def peaklines_switch():
@@ -164,14 +176,17 @@ def main() -> None:
     os.dup2(2, 1)
     works: dict[str, object] = {}
     for line in sys.stdin:
-        name = json.loads(line)["work"]
+        request = json.loads(line)
+        name = request["work"]
         if name not in works:
             works[name] = step_of(name) if name in STEP_MODELS else loop_of(name)
+            if sys.argv[1].startswith("torch:"):
+                fill_torchs_history(works[name])
         count = STEPS if name in STEP_MODELS else 1
         # The collector would come at the same place of every comparison.
         gc.collect()
         gc.disable()
-        if switch is None:
+        if switch is None or not request["compares"]:
             answer = measure(works[name], count)
         else:
             answer = compare(works[name], count, switch)

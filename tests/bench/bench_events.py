@@ -8,7 +8,8 @@ the machine was quickest: what others do to its caches is no cost of ours.
 Without it is, for peakline, the same process, led past the recorder (recording_switch.cpp): another
 process is a few per cent faster or slower for all its life, by where it happens to lie in memory,
 and that is as much as recording costs. For torch's recorder, which forgets its history when it is
-switched off and is cheap with a short one, it is another process, which records nothing. "base" is
+switched off and is cheap with a short one, it is another process, which records nothing; its
+history is full when a measurement begins, as in any training run. "base" is
 compared with itself: what it adds is noise. Intervals are 95 % of bootstrap samples, of sets of
 processes and of turns within them.
 On the simulated GPU kernels take no time, so shares of a step are larger than on a real one, and
@@ -63,6 +64,8 @@ class Worker:
 
     def __init__(self, mode: str, trace: Path):
         self.mode = mode
+        # Torch's recorder is compared with another process.
+        self.tells_base = not mode.startswith("torch")
         self.process = subprocess.Popen(
             command_for(mode, trace),
             env={**os.environ, **WORKER_ENVIRONMENT},
@@ -72,8 +75,9 @@ class Worker:
             text=True,
         )
 
-    def do(self, work: str) -> dict:
-        self.process.stdin.write(json.dumps({"work": work}) + "\n")
+    def do(self, work: str, compares: bool = True) -> dict:
+        """Seconds and events of the work; ``compares``: base_seconds, too, where it can tell."""
+        self.process.stdin.write(json.dumps({"work": work, "compares": compares}) + "\n")
         self.process.stdin.flush()
         answer = self.process.stdout.readline()
         if not answer:
@@ -110,13 +114,14 @@ def take_turns(workers: list[Worker], work: str, turns: int) -> dict[str, list[d
         # Another one begins each time: nobody always runs after the most expensive.
         shift = turn % len(others)
         answers = {base.mode: base.do(work)}
-        before = answers[base.mode]["base_seconds"]
         for worker in others[shift:] + others[:shift]:
+            if worker.tells_base:
+                answers[worker.mode] = worker.do(work)
+                continue
+            before = base.do(work, compares=False)["seconds"]
             answer = answers[worker.mode] = worker.do(work)
-            if "base_seconds" not in answer:
-                after = base.do(work)["base_seconds"]
-                answer["base_seconds"] = (before + after) / 2
-                before = after
+            after = base.do(work, compares=False)["seconds"]
+            answer["base_seconds"] = (before + after) / 2
         if turn > 0:
             for mode, answer in answers.items():
                 results[mode].append(answer)
