@@ -137,7 +137,10 @@ uint64_t sequence_hook() {
                 // Double backward: the node is made while another runs, and inherits its line.
                 node = capture::owning_node(*state, false).forward_node;
             }
-            capture::remember_sequence(*state, g_autograd_thread_id(), sequence, node);
+            if (state->sequences == nullptr) {
+                capture::begin_sequences(*state, g_autograd_thread_id());
+            }
+            capture::remember_sequence(*state, sequence, node);
         }
     }
     return sequence;

@@ -53,16 +53,13 @@ SequenceRing* ring_slow(uint64_t autograd_thread_id) {
 
 }  // namespace
 
-void remember_sequence(ThreadState& state,
-                       uint64_t autograd_thread_id,
-                       uint64_t sequence,
-                       uint32_t python_node) {
-    if (state.sequences == nullptr || state.autograd_thread_id != autograd_thread_id) {
-        state.sequences = ring_slow(autograd_thread_id);
-        state.autograd_thread_id = autograd_thread_id;
-        if (state.sequences == nullptr) {
-            return;
-        }
+void begin_sequences(ThreadState& state, uint64_t autograd_thread_id) {
+    state.sequences = ring_slow(autograd_thread_id);
+}
+
+void remember_sequence(ThreadState& state, uint64_t sequence, uint32_t python_node) {
+    if (state.sequences == nullptr) {
+        return;
     }
     SequenceRing::Slot& slot = state.sequences->slots[sequence % kRingSlots];
     slot.python_node = python_node;

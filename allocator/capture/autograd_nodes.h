@@ -12,11 +12,12 @@ namespace peakline::capture {
 
 inline constexpr uint64_t kNoSequence = ~uint64_t{0};  // AccumulateGrad has this number
 
-// The forward thread with torch's id `autograd_thread_id` took `sequence` with this stack.
-void remember_sequence(ThreadState& state,
-                       uint64_t autograd_thread_id,
-                       uint64_t sequence,
-                       uint32_t python_node);
+// Torch's id of this thread, which stays the same for all its life.
+void begin_sequences(ThreadState& state, uint64_t autograd_thread_id);
+
+// This thread took `sequence` with this stack. Nothing is remembered before begin_sequences(), or
+// when that got no memory.
+void remember_sequence(ThreadState& state, uint64_t sequence, uint32_t python_node);
 
 // The stack remembered for it, 0 when unknown or overwritten.
 uint32_t find_sequence(uint64_t autograd_thread_id, uint64_t sequence);

@@ -86,8 +86,7 @@ struct ThreadState {
     bool is_main_thread = false;
     bool is_engine_thread = false;  // of torch's autograd engine: runs nodes and their hooks only
     RunningNode last_node{};        // the one that ended last: its sums come after its end
-    uint64_t autograd_thread_id = 0;
-    SequenceRing* sequences = nullptr;
+    SequenceRing* sequences = nullptr;  // none before begin_sequences()
     void* native_frames[kMaxNativeFrames] = {};
     // Not touched when a thread begins.
     record::Trail<Places, 16384> trail;

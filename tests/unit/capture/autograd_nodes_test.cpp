@@ -15,8 +15,9 @@ constexpr uint64_t kThread = 7;
 struct Engine {
     Engine() {
         state->is_engine_thread = true;
+        begin_sequences(*state, kThread);
         for (uint32_t number = 1; number < 100; ++number) {
-            remember_sequence(*state, kThread, number, 100 + number);
+            remember_sequence(*state, number, 100 + number);
         }
     }
     void begin(uint32_t number) { begin_node(*state, number, kThread, number); }
