@@ -5,14 +5,15 @@
 // A training loop comes back to the same stacks and shapes in the same order. So places in a table
 // are written down as they are met, and the guess is: what came next the last time. While it holds,
 // the guess goes on along what was written; where it fails, it goes on from the place where the
-// present one was met last. Once a whole round was guessed, it is a loop, and nothing is written
-// any more until a guess fails: the round is there to be read. What is guessed is fetched into the
-// caches at once: between two events of a whole step torch's own work empties them, and a look into
-// a table spread by a hash then costs as much as all else. For the same reason entries stand in the
-// order in which they were met first, and a hash finds only their numbers: what is used in turn
-// shares lines and pages.
+// present one was met last. Once a whole round was guessed, and a thousand things, it is a loop,
+// and nothing is written any more until a guess fails: the round is there to be read. What is
+// guessed is fetched into the caches at once: between two events of a whole step torch's own work
+// empties them, and a look into a table spread by a hash then costs as much as all else. For the
+// same reason entries stand in the order in which they were met first, and a hash finds only their
+// numbers: what is used in turn shares lines and pages.
 #pragma once
 
+#include <algorithm>
 #include <atomic>
 #include <bit>
 #include <cstddef>
@@ -40,7 +41,8 @@ public:
         } else {
             write(guess_, met_at);
             ++right_count_;
-            round_ = right_count_ >= end_ - next_ ? end_ - next_ : 0;
+            const uint32_t distance = end_ - next_;
+            round_ = right_count_ >= std::max(distance, kLeastRight) ? distance : 0;
         }
         guess_ = met_[next_ & (kLength - 1)];
     }
@@ -54,6 +56,10 @@ public:
     }
 
 private:
+    // Of a run of one thing within a round all must be written down, or the next round finds a
+    // shorter one there.
+    static constexpr uint32_t kLeastRight = std::min<uint32_t>(1024, kLength / 4);
+
     void write(uint32_t place, uint32_t* met_at) {
         *met_at = end_;
         met_[end_++ & (kLength - 1)] = place;

@@ -92,6 +92,14 @@ TEST_CASE("a loop is expected from its second or third round on", "[record]") {
     REQUIRE(surprises(longer, 3) > 0);  // more different ones than it keeps
 }
 
+TEST_CASE("a run of one thing within a loop is as long in the next round", "[record]") {
+    std::vector<uint64_t> step(900);
+    std::iota(step.begin(), step.end(), 1);
+    // As an optimizer does that allocates for all parameters in one line.
+    step.insert(step.begin() + 600, 148, 1000);
+    REQUIRE(surprises<16384>(step, 4) == 0);
+}
+
 TEST_CASE("things of a loop do not push each other out while there is room", "[record]") {
     std::mt19937_64 random(13);
     for (int i = 0; i < 20; ++i) {
