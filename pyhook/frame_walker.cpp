@@ -163,18 +163,32 @@ HashedWalk hash_walk(ThreadStateGetter getter) {
 }
 
 template <const PythonLayout& kLayout>
+[[PEAKLINE_USES_AES, gnu::always_inline]] inline __m128i known_word(const void* frame,
+                                                                    uint64_t has_instance) {
+    const auto position = _mm_cvtsi64_si128(read_at<long long>(frame, kLayout.frame_position));
+    if (has_instance == 0) {
+        return position;
+    }
+    const uint64_t object = read_first_local<kLayout>(frame);
+    return _mm_insert_epi64(position, static_cast<long long>(object), 1);
+}
+
+template <const PythonLayout& kLayout>
 [[PEAKLINE_USES_AES]] bool is_stack(ThreadStateGetter getter, const KnownFrames& known) {
     auto marks = static_cast<Uint128>(known.has_instance[1]) << 64U | known.has_instance[0];
-    __m128i hash = _mm_setzero_si128();
+    __m128i even = _mm_setzero_si128();
+    __m128i odd = capture::absorb(even, even);
     const void* frame = innermost_frame<kLayout>(getter);
-    for (; frame != nullptr; frame = caller_of<kLayout>(frame), marks >>= 1U) {
-        auto word = _mm_cvtsi64_si128(read_at<long long>(frame, kLayout.frame_position));
-        if ((marks & 1U) != 0) {
-            const uint64_t object = read_first_local<kLayout>(frame);
-            word = _mm_insert_epi64(word, static_cast<long long>(object), 1);
+    for (; frame != nullptr; frame = caller_of<kLayout>(frame), marks >>= 2U) {
+        const auto two = static_cast<uint64_t>(marks);
+        even = capture::absorb(even, known_word<kLayout>(frame, two & 1U));
+        frame = caller_of<kLayout>(frame);
+        if (frame == nullptr) {
+            break;
         }
-        hash = capture::absorb(hash, word);
+        odd = capture::absorb(odd, known_word<kLayout>(frame, two & 2U));
     }
+    const __m128i hash = capture::absorb(even, odd);
     return static_cast<uint64_t>(_mm_cvtsi128_si64(hash)) == known.low &&
            static_cast<uint64_t>(_mm_extract_epi64(hash, 1)) == known.high;
 }
@@ -201,7 +215,8 @@ namespace {
                                               size_t count,
                                               KnownFrames* known) {
     *known = KnownFrames{};
-    __m128i hash = _mm_setzero_si128();
+    const __m128i zero = _mm_setzero_si128();
+    __m128i chains[2] = {zero, capture::absorb(zero, zero)};
     size_t frame_count = 0;
     for (size_t i = 0; i < count; ++i, ++frame_count) {
         if (frame_count == KnownFrames::kMostFrames) {
@@ -213,8 +228,10 @@ namespace {
             object = static_cast<long long>(entries[++i].position);
             known->has_instance[frame_count / 64] |= uint64_t{1} << frame_count % 64;
         }
-        hash = capture::absorb(hash, _mm_set_epi64x(object, position));
+        __m128i& chain = chains[frame_count % 2];
+        chain = capture::absorb(chain, _mm_set_epi64x(object, position));
     }
+    const __m128i hash = capture::absorb(chains[0], chains[1]);
     known->low = static_cast<uint64_t>(_mm_cvtsi128_si64(hash));
     known->high = static_cast<uint64_t>(_mm_extract_epi64(hash, 1));
     return true;

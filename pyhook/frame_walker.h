@@ -84,7 +84,9 @@ using HashWalker = HashedWalk (*)(ThreadStateGetter getter);
 // cache line: between two events of a whole step nothing of it stays in the caches.
 // Note [Known stacks]
 // The hash of a stack that is known: absorb() of Note [Two rounds] in capture/aes_rounds.h for each
-// frame, innermost first, from zero on. A frame is its position and, where a bit of `has_instance`
+// frame, innermost first, in two chains that take turns (one alone would take longer than to follow
+// the frames) and are joined at the end; they begin so that the stack without frames has hash zero.
+// A frame is its position and, where a bit of `has_instance`
 // says so, the object of its instance mark: which frames have one follows from their code, and an
 // address within a code object says which one that is, as long as it lives. Never known: in 3.10,
 // where positions are indices, on a processor without these instructions, and deeper than

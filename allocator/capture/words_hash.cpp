@@ -36,7 +36,7 @@ bool has_aes() {
         even = absorb(even, _mm_insert_epi64(first, words[offsets[1]], 1));
         odd = absorb(odd, _mm_insert_epi64(second, words[offsets[3]], 1));
     }
-    const auto joined = _mm_aesenc_si128(_mm_aesenc_si128(even, odd), odd);
+    const auto joined = absorb(even, odd);
     return static_cast<WordsHash>(static_cast<uint64_t>(_mm_extract_epi64(joined, 1))) << 64U |
            static_cast<uint64_t>(_mm_cvtsi128_si64(joined));
 }

@@ -5,9 +5,11 @@
 
 #include "allocator/capture/aes_rounds.h"
 
+[[PEAKLINE_USES_AES]] inline __m128i one_round(__m128i hash) {
+    return _mm_aesenc_si128(hash, _mm_setzero_si128());
+}
+
 // Two hashes differ by `changed`: by what after one round.
 [[PEAKLINE_USES_AES]] inline __m128i after_one_round(__m128i hash, __m128i changed) {
-    const __m128i none = _mm_setzero_si128();
-    return _mm_xor_si128(_mm_aesenc_si128(hash, none),
-                         _mm_aesenc_si128(_mm_xor_si128(hash, changed), none));
+    return _mm_xor_si128(one_round(hash), one_round(_mm_xor_si128(hash, changed)));
 }
