@@ -81,14 +81,13 @@ template <const PythonLayout& kLayout>
 
 // The innermost frame of this thread, nullptr without one.
 template <const PythonLayout& kLayout>
-[[gnu::always_inline]] inline const void* innermost_frame(ThreadStateGetter getter) {
-    const void* thread = getter();
+[[gnu::always_inline]] inline const void* innermost_frame(const void* thread) {
     return thread == nullptr ? nullptr : skip_shims<kLayout>(top_frame<kLayout>(thread));
 }
 
 template <const PythonLayout& kLayout>
 size_t walk(ThreadStateGetter getter, RawFrame* out, size_t capacity, bool* truncated) {
-    const void* frame = innermost_frame<kLayout>(getter);
+    const void* frame = innermost_frame<kLayout>(getter());
     RawFrame* at = out;
     for (size_t i = 0; i < capacity && frame != nullptr; ++i) {
         const RawFrame raw = read_frame<kLayout>(frame);
@@ -140,7 +139,7 @@ private:
 template <const PythonLayout& kLayout>
 HashedWalk hash_walk(ThreadStateGetter getter) {
     Hasher<kLayout> hasher;
-    const void* frame = innermost_frame<kLayout>(getter);
+    const void* frame = innermost_frame<kLayout>(getter());
     while (frame != nullptr && hasher.has_room()) {
         const uint64_t first = hasher.word_of(frame);
         if constexpr (kLayout.position_is_index) {
@@ -174,11 +173,11 @@ template <const PythonLayout& kLayout>
 }
 
 template <const PythonLayout& kLayout>
-[[PEAKLINE_USES_AES]] bool is_stack(ThreadStateGetter getter, const KnownFrames& known) {
+[[PEAKLINE_USES_AES]] bool is_stack(const void* thread, const KnownFrames& known) {
     auto marks = static_cast<Uint128>(known.has_instance[1]) << 64U | known.has_instance[0];
     __m128i even = _mm_setzero_si128();
     __m128i odd = capture::absorb(even, even);
-    const void* frame = innermost_frame<kLayout>(getter);
+    const void* frame = innermost_frame<kLayout>(thread);
     for (; frame != nullptr; frame = caller_of<kLayout>(frame), marks >>= 2U) {
         const auto two = static_cast<uint64_t>(marks);
         even = capture::absorb(even, known_word<kLayout>(frame, two & 1U));
@@ -193,7 +192,7 @@ template <const PythonLayout& kLayout>
            static_cast<uint64_t>(_mm_extract_epi64(hash, 1)) == known.high;
 }
 
-bool is_never_known(ThreadStateGetter, const KnownFrames&) {
+bool is_never_known(const void*, const KnownFrames&) {
     return false;
 }
 

@@ -98,7 +98,8 @@ struct KnownFrames {
     uint64_t high;
     uint64_t has_instance[2];  // a bit for each frame; zeros: the stack without frames
 };
-using Comparer = bool (*)(ThreadStateGetter getter, const KnownFrames& known);
+// `thread`: this thread's state, nullptr where it has none.
+using Comparer = bool (*)(const void* thread, const KnownFrames& known);
 // From what a Walker wrote. False: it cannot be known.
 bool know_frames(const RawFrame* entries, size_t count, KnownFrames* known);
 

@@ -264,6 +264,7 @@ void parent_after_fork() {
 }
 
 void child_after_fork() {
+    forget_thread_slot();
     if (g_stacks != nullptr) {
         g_stacks->child_after_fork();
     }

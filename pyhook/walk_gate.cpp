@@ -16,6 +16,7 @@ std::atomic<pthread_t> g_exiting_thread{};
 
 void open_gate(const PythonLayout& layout, ThreadStateGetter getter) {
     g_walk_gate.getter.store(getter, std::memory_order_relaxed);
+    g_walk_gate.thread_slot.store(find_thread_slot(getter), std::memory_order_relaxed);
     const Walkers walkers = walkers_for(layout);
     g_walk_gate.walker.store(walkers.frames, std::memory_order_relaxed);
     g_walk_gate.hash_walker.store(walkers.hash, std::memory_order_relaxed);
@@ -35,6 +36,10 @@ void close_gate_to_others_slow() {
 
 void close_gate() {
     g_walk_gate.state.store(GateState::kClosed, std::memory_order_relaxed);
+}
+
+void forget_thread_slot() {
+    g_walk_gate.thread_slot.store(0, std::memory_order_relaxed);
 }
 
 bool is_exiting_thread() {

@@ -15,6 +15,7 @@
 #include <atomic>
 
 #include "frame_walker.h"
+#include "thread_slot.h"
 
 namespace peakline::pyhook {
 
@@ -29,12 +30,15 @@ struct WalkGate {
     std::atomic<HashWalker> hash_walker{nullptr};
     std::atomic<Comparer> comparer{nullptr};
     std::atomic<ThreadStateGetter> getter{nullptr};
+    std::atomic<ptrdiff_t> thread_slot{0};  // 0: the getter is asked
 };
 extern WalkGate g_walk_gate;
 
 void open_gate(const PythonLayout& layout, ThreadStateGetter getter);
 void close_gate_to_others_slow();
 void close_gate();
+// In the child of fork: see Note [Slot of the thread state].
+void forget_thread_slot();
 
 // While exiting: only the thread that ends the interpreter.
 bool is_exiting_thread();
@@ -67,13 +71,21 @@ inline HashedWalk hash_frames() {
     return walker(g_walk_gate.getter.load(std::memory_order_relaxed));
 }
 
-// Whether this thread's frames are the ones of Note [Known stacks] in frame_walker.h.
+// Only while the gate is open.
+inline const void* own_thread_state() {
+    const ptrdiff_t slot = g_walk_gate.thread_slot.load(std::memory_order_relaxed);
+    return __builtin_expect(slot != 0, 1) ? read_thread_slot(slot)
+                                          : g_walk_gate.getter.load(std::memory_order_relaxed)();
+}
+
+// Whether this thread's frames are the ones of Note [Known stacks] in frame_walker.h. While the
+// interpreter ends nothing is known.
 inline bool frames_are(const KnownFrames& known) {
-    if (!may_walk()) {
+    if (g_walk_gate.state.load(std::memory_order_relaxed) != GateState::kOpen) {
         return false;
     }
     const Comparer comparer = g_walk_gate.comparer.load(std::memory_order_relaxed);
-    return comparer(g_walk_gate.getter.load(std::memory_order_relaxed), known);
+    return comparer(own_thread_state(), known);
 }
 
 }  // namespace peakline::pyhook

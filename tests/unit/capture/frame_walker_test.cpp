@@ -165,7 +165,7 @@ private:
         }
         for (const auto& [other, known_before] : known_before_) {
             const bool is_other = other != entries || layout_.position_is_index;
-            REQUIRE(walkers_.is_stack(fake_thread, known_before) != is_other);
+            REQUIRE(walkers_.is_stack(fake_thread(), known_before) != is_other);
         }
         if (known_before_.size() > kKnownAtOnce) {
             known_before_.pop_front();

@@ -158,6 +158,12 @@ PEAKLINE_TEST_EXPORT void peakline_test_instance_died(uint64_t address) {
     pyhook::g_instances.died(address);
 }
 
+// Whether the state of this thread is read from its slot, and is right there.
+PEAKLINE_TEST_EXPORT int peakline_test_reads_slot() {
+    const ptrdiff_t slot = pyhook::g_walk_gate.thread_slot.load();
+    return slot != 0 && pyhook::read_thread_slot(slot) == pyhook::g_walk_gate.getter.load()();
+}
+
 PEAKLINE_TEST_EXPORT void peakline_test_capture_for_ns(uint64_t duration_ns) {
     const auto start = std::chrono::steady_clock::now();
     while (std::chrono::steady_clock::now() - start < std::chrono::nanoseconds(duration_ns)) {

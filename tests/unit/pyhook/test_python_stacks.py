@@ -61,6 +61,7 @@ def test_a_thread_capturing_while_the_interpreter_exits_does_not_crash(run_progr
 def test_short_lived_threads_reuse_their_memory(run_json):
     result = run_json("thread_storm.py")
     assert result["empty"] == 0
+    assert result["slots"] == (1 if result["minor"] < 14 else 0)
     assert result["gained_kib"] < 4096  # 6000 threads with a page each would be 24 MB
 
 

@@ -23,6 +23,8 @@ def child_is_right():
     thread = threading.Thread(target=c.capture_id)
     thread.start()
     thread.join()
+    if c.library.peakline_test_reads_slot():
+        return False  # CPython makes a new key: another slot, one day
     return c.frames_of(out.value)[0][2] == "child_is_right"
 
 

@@ -14,11 +14,12 @@ def mapped_kib():
 
 
 def storm(count):
-    empty = 0
+    stacks = []
+    slots = []
 
     def work():
-        nonlocal empty
-        empty += c.capture_id() == 0
+        stacks.append(c.capture_id())
+        slots.append(c.library.peakline_test_reads_slot())
 
     for _ in range(count):
         threads = [threading.Thread(target=work) for _ in range(4)]
@@ -26,15 +27,16 @@ def storm(count):
             thread.start()
         for thread in threads:
             thread.join()
-    return empty
+    return stacks.count(0), sum(slots) / len(slots)
 
 
 def main():
     c.attach()
-    empty = storm(100)
+    early_empty, _ = storm(100)
     before = mapped_kib()
-    empty += storm(1500)
-    json.dump({"gained_kib": mapped_kib() - before, "empty": empty}, sys.stdout)
+    empty, slots = storm(1500)
+    result = {"gained_kib": mapped_kib() - before, "empty": early_empty + empty, "slots": slots}
+    json.dump({**result, "minor": sys.version_info.minor}, sys.stdout)
 
 
 if __name__ == "__main__":
