@@ -43,7 +43,7 @@ public:
     ClassSlot* count(const AllocEvent& event, TraceTotals& totals) {
         uint32_t number = sequence_.guess();
         if (__builtin_expect(has(number, event), 1)) {
-            sequence_.follow(&slots_[number].met_at);
+            sequence_.follow([this](uint32_t place) { return &slots_[place].met_at; });
         } else {
             number = find_slow(event, totals);
             if (number == 0) {

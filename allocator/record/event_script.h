@@ -12,6 +12,7 @@
 // while.
 #pragma once
 
+#include <algorithm>
 #include <bit>
 #include <cstdint>
 
@@ -20,14 +21,15 @@
 
 namespace peakline::record {
 
+// An allocation. Of a free only the place is kept.
 struct ScriptedEvent {
-    uint32_t place;        // of the block, in LiveSet
-    WrittenAlloc written;  // here and below: zeros in a free
+    uint32_t place;  // of the block, in LiveSet
+    WrittenAlloc written;
     uint32_t context;
     uint32_t stream;
     uint32_t device;
-    uint32_t unused;           // no padding: compared by its bytes
-    uint64_t requested_bytes;  // 0: a free
+    uint32_t unused;  // no padding: compared by its bytes
+    uint64_t requested_bytes;
     uint64_t block_bytes;
 
     bool is_shape_of(const AllocEvent& event) const {
@@ -48,40 +50,48 @@ static_assert(sizeof(ScriptedEvent) == 56);
 
 class EventScript {
 public:
-    // Any event that was met, or one of zeros, a free of the block at the first place.
+    // The allocation that should come; one of zeros, which is none, where a free should.
     const ScriptedEvent& expected() const { return trail_.expected(); }
-    // The expected event has come.
-    void follow() {
-        surprises_ -= surprises_ >= kWorthOfOne ? kWorthOfOne : 0;
-        trail_.follow();
+    // Of the block of the next event.
+    uint32_t expected_place() const {
+        const uint32_t freed = trail_.expected_number();
+        return freed < kPlaces ? freed : expected().place;
     }
+    // The expected event has come.
+    void follow() { trail_.follow(); }
     // This one has come.
     void meet(const ScriptedEvent& event) {
-        if (__builtin_expect(left_to_rest_ != 0, 0)) {
-            --left_to_rest_;
-            return;
-        }
-        trail_.meet(event, hash_of);
-        if (++surprises_ == kLongestRound) {
-            surprises_ = 0;
-            left_to_rest_ = kRest;
+        if (has_strength()) {
+            trail_.meet(event, hash_of);
         }
     }
     void meet_free(uint32_t place) {
-        if (expected().place == place && expected().requested_bytes == 0) {
+        if (trail_.expected_number() == place) {
             follow();
-        } else {
-            ScriptedEvent event{};
-            event.place = place;
-            meet(event);
+        } else if (place < kPlaces && has_strength()) {
+            trail_.meet_number(place);
         }
     }
     // A new trace: what was written to another one means nothing there.
     void forget() { trail_.forget(); }
     // Fetches what is expected after the expected event.
-    void prefetch() const { __builtin_prefetch(&expected() + 1); }
+    void prefetch() const { trail_.prefetch_second(); }
 
 private:
+    // For a surprise.
+    bool has_strength() {
+        if (__builtin_expect(left_to_rest_ != 0, 0)) {
+            --left_to_rest_;
+            return false;
+        }
+        const uint64_t outweighed = uint64_t{trail_.right_count()} * kWorthOfOne;
+        surprises_ -= static_cast<uint32_t>(std::min<uint64_t>(outweighed, surprises_));
+        if (++surprises_ == kLongestRound) {
+            surprises_ = 0;
+            left_to_rest_ = kRest;
+        }
+        return true;
+    }
     static uint32_t hash_of(const ScriptedEvent& event) {
         const uint64_t place = event.place | uint64_t{event.context} << 32U;
         const uint64_t mixed = (event.written.previous_address ^ place * 0xA0761D6478BD642FULL) *
@@ -91,10 +101,11 @@ private:
     }
 
     static constexpr uint32_t kLongestRound = 1U << 16;
+    static constexpr uint32_t kPlaces = kLongestRound;
     static constexpr uint32_t kRest = 7 * kLongestRound;
     static constexpr uint32_t kWorthOfOne = 8;  // surprises, an expected event
 
-    Trail<ScriptedEvent, kLongestRound> trail_;
+    Trail<ScriptedEvent, kLongestRound, kPlaces> trail_;
     uint32_t surprises_;     // more than were outweighed
     uint32_t left_to_rest_;  // surprises
 };

@@ -31,15 +31,22 @@ public:
     // The place that should be next; any place that was met, or 0, where nothing is known.
     uint32_t guess() const { return guess_; }
 
-    // The guess is met. `met_at`: belongs to it, kept by the caller.
-    void follow(uint32_t* met_at) {
+    // The one after it.
+    uint32_t second_guess() const { return met_[(next_ + 1) & (kLength - 1)]; }
+
+    // Guesses that were right since the last wrong one; in a loop no longer counted.
+    uint32_t right_count() const { return right_count_; }
+
+    // The guess is met. met_at(guess): a number that belongs to it, kept by the caller.
+    template <class MetAt>
+    void follow(MetAt met_at) {
         ++next_;
         if (__builtin_expect(round_ != 0, 1)) {
             if (__builtin_expect(next_ == end_, 0)) {
                 next_ -= round_;
             }
         } else {
-            write(guess_, met_at);
+            write(guess_, met_at(guess_));
             ++right_count_;
             const uint32_t distance = end_ - next_;
             round_ = right_count_ >= std::max(distance, kLeastRight) ? distance : 0;
@@ -190,24 +197,42 @@ private:
 };
 
 // Which of many things a thread meets, one after another. Thing: comparable, trivial; the one of
-// zeros is met first. kSize: a power of two.
-template <class Thing, uint32_t kSize>
+// zeros is met first. kSize: a power of two. Between them, kBareNumbers things more that are
+// nothing but a number, from 0 on: no entry tells what they are.
+template <class Thing, uint32_t kSize, uint32_t kBareNumbers = 0>
 class Trail {
 public:
-    // What should be met next.
-    const Thing& expected() const { return entries_[sequence_.guess()].thing; }
+    // What should be met next; the one of zeros where that is a bare number.
+    const Thing& expected() const { return entries_[is_bare() ? 0 : sequence_.guess()].thing; }
+    // The bare number that should be next; kBareNumbers or more: something else.
+    uint32_t expected_number() const { return sequence_.guess() - kFirstBare; }
+    // What comes after it, if that has an entry.
+    void prefetch_second() const {
+        const uint32_t second = sequence_.second_guess();
+        __builtin_prefetch(&entries_[second < kFirstBare ? second : 0]);
+    }
 
     template <class HashOf>
     void meet(const Thing& thing, HashOf hash_of) {
-        if (__builtin_expect(expected() == thing, 1)) {
+        if (__builtin_expect(expected() == thing && !is_bare(), 1)) {
             follow();
         } else {
             meet_other_slow(thing, hash_of);
         }
         __builtin_prefetch(&expected());
     }
-    // expected() is met.
-    void follow() { sequence_.follow(&entries_[sequence_.guess()].met_at); }
+    void meet_number(uint32_t number) {
+        if (__builtin_expect(expected_number() == number, 1)) {
+            follow();
+        } else {
+            sequence_.follow_other(kFirstBare + number, met_at(kFirstBare + number));
+        }
+    }
+    // What was expected is met.
+    void follow() {
+        sequence_.follow([this](uint32_t place) { return met_at(place); });
+    }
+    uint32_t right_count() const { return sequence_.right_count(); }
     // Expects only things that are met from now on, or the one of zeros.
     void forget() {
         for (uint32_t number = 1; number <= numbers_.taken_count(); ++number) {
@@ -220,6 +245,13 @@ private:
         Thing thing;
         uint32_t met_at;
     };
+    static constexpr uint32_t kFirstBare = kSize + 1;
+
+    bool is_bare() const { return kBareNumbers != 0 && sequence_.guess() >= kFirstBare; }
+    uint32_t* met_at(uint32_t place) {
+        return kBareNumbers != 0 && place >= kFirstBare ? &bare_met_at_[place - kFirstBare]
+                                                        : &entries_[place].met_at;
+    }
 
     template <class HashOf>
     [[gnu::noinline]] void meet_other_slow(const Thing& thing, HashOf hash_of) {
@@ -236,6 +268,7 @@ private:
     Sequence<2 * kSize> sequence_;
     EntryNumbers<kSize> numbers_;
     Entry entries_[kSize + 1];
+    uint32_t bare_met_at_[std::max(kBareNumbers, 1U)];
 };
 // NOLINTEND(cppcoreguidelines-pro-type-member-init)
 

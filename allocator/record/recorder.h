@@ -162,7 +162,7 @@ private:
     // For the next event.
     void fetch_ahead() {
         script_.prefetch();
-        __builtin_prefetch(&live_set_.at(script_.expected().place));
+        __builtin_prefetch(&live_set_.at(script_.expected_place()));
     }
     // Returns the device, nullptr when this is not the allocation that was expected.
     const DeviceState* record_expected_alloc(const AllocEvent& event);
@@ -173,7 +173,7 @@ private:
     uint64_t count_alloc(DeviceState& state, LiveBlock& block, bool is_traced);
     // The live block at this address, mostly without asking the index; nullptr: none.
     LiveBlock* find_block(uint64_t address) {
-        LiveBlock& expected = live_set_.at(script_.expected().place);
+        LiveBlock& expected = live_set_.at(script_.expected_place());
         return expected.address == address && LiveSet::is_live(expected) ? &expected
                                                                          : live_set_.find(address);
     }
