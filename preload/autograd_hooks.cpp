@@ -1,5 +1,6 @@
 #include "autograd_hooks.h"
 
+#include <atomic>
 #include <cstring>
 #include <new>
 
@@ -9,7 +10,6 @@
 #include "allocator/capture/autograd_nodes.h"
 #include "allocator/capture/stack_capture.h"
 #include "allocator/capture/thread_state.h"
-#include "allocator/record/hot_data.h"
 #include "allocator/record/raw_stack_cache.h"
 #include "allocator/record/recorder.h"
 
@@ -22,10 +22,8 @@ using record::Recorder;
 // The name of the scope around a run of the engine, known to report/attribute.
 constexpr char kEngineScope[] = "torch::autograd::Engine::execute";
 
-// Set once before anything is hooked. Ids of strings by the hash of their text, and by the type
-// of a node, whose address cannot be taken for such a hash: the other half is a constant.
-[[PEAKLINE_HOT_DATA]] record::RawStackCache* g_operator_names = nullptr;
-constexpr uint64_t kNodeType = 0x6E6F6465;
+// Set once before anything is hooked. Ids of strings by the hash of their text.
+record::RawStackCache* g_operator_names = nullptr;
 
 // The name is torch's for the duration of the call only.
 uint32_t intern_operator(record::StackTable& table, const char* name) {
@@ -41,22 +39,34 @@ uint32_t intern_operator(record::StackTable& table, const char* name) {
     return id;
 }
 
-uint32_t name_of_type(record::StackTable& table,
-                      const torch_part::Part& part,
-                      const void* node,
-                      uint64_t type) {
-    const uint64_t spread = type * 0x9E3779B97F4A7C15ULL >> 8;
-    const uint32_t known = g_operator_names->find(spread, kNodeType ^ type);
-    if (known != 0) {
-        return known;
-    }
+[[gnu::noinline]] uint32_t name_of_node_slow(record::StackTable& table,
+                                             const torch_part::Part& part,
+                                             const void* node,
+                                             uint64_t type,
+                                             capture::NodeName* keep) {
     char name[256];
     const bool is_the_types = part.node_name(node, name, sizeof name);
     const uint32_t id = intern_operator(table, name);
     if (is_the_types && id != 0) {
-        g_operator_names->insert(spread, kNodeType ^ type, id);
+        // A signal handler in between may ask, too: never a type with another's name.
+        keep->type = 0;
+        std::atomic_signal_fence(std::memory_order_release);
+        keep->name = id;
+        std::atomic_signal_fence(std::memory_order_release);
+        keep->type = type;
     }
     return id;
+}
+
+uint32_t name_of_node(ThreadState& state,
+                      const torch_part::Part& part,
+                      const void* node,
+                      uint64_t type) {
+    const uint64_t spread = type * 0x9E3779B97F4A7C15ULL >> (64U - capture::kNodeNameBits);
+    capture::NodeName& known = state.node_names[spread];
+    return __builtin_expect(known.type == type, 1)
+               ? known.name
+               : name_of_node_slow(Recorder::instance().table(), part, node, type, &known);
 }
 
 void record_scope(format::ScopeAction action, const char* name) {
@@ -101,7 +111,7 @@ void begin_node_of(const torch_part::Part& part, const void* node) {
     on_this_thread([&part, node](ThreadState& state) {
         const torch_part::NodeFacts facts = part.node_facts(node);
         capture::begin_node(state,
-                            name_of_type(Recorder::instance().table(), part, node, facts.type),
+                            name_of_node(state, part, node, facts.type),
                             facts.forward_thread,
                             facts.sequence);
     });

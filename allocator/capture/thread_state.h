@@ -53,6 +53,13 @@ struct KnownStream {
     uint64_t set_stream = 0;
 };
 
+// The name of a type of autograd nodes. type 0: none.
+struct NodeName {
+    uint64_t type = 0;
+    uint32_t name = 0;
+};
+inline constexpr unsigned kNodeNameBits = 7;
+
 // What makes a context.
 struct ContextKey {
     uint32_t thread = 0;
@@ -87,6 +94,7 @@ struct ThreadState {
     bool is_engine_thread = false;  // of torch's autograd engine: runs nodes and their hooks only
     RunningNode last_node{};        // the one that ended last: its sums come after its end
     SequenceRing* sequences = nullptr;  // none before begin_sequences()
+    NodeName node_names[1U << kNodeNameBits] = {};
     void* native_frames[kMaxNativeFrames] = {};
     // Not touched when a thread begins.
     record::Trail<Places, 16384> trail;
