@@ -1,405 +1,14 @@
 """Compares captured stacks with traceback.extract_stack at the same place; prints JSON."""
 
-# Odd constructs are the point of this program.
-# ruff: noqa: B018, C400, C416, C417
-
 import asyncio
-import contextlib
-import ctypes
-import functools
 import json
-import random
 import sys
 import threading
-import traceback
 
 import capture as c
-
-capture, SIZE = c.capture, c.SIZE
-buffers = threading.local()
-lock = threading.Lock()
-compared = {}
-mismatches = []
-scenario = "start"
-
-
-def buffer():
-    if not hasattr(buffers, "value"):
-        buffers.value = ctypes.create_string_buffer(SIZE)
-    return buffers.value
-
-
-def readable(text):
-    return "".join("\ufffd" if 0xD800 <= ord(char) < 0xE000 else char for char in text)
-
-
-def compare(ours, theirs, flags, expected_flags=0):
-    theirs = [(readable(f.filename), f.lineno, f.name) for f in reversed(theirs)]
-    with lock:
-        compared[scenario] = compared.get(scenario, 0) + 1
-        if ours != theirs or flags != expected_flags:
-            mismatches.append(
-                {"scenario": scenario, "ours": ours[:40], "theirs": theirs[:40], "flags": flags}
-            )
-
-
-def check(*_):
-    out = buffer()
-    flags, theirs = capture(out, SIZE), traceback.extract_stack()
-    compare(c.frames_of(out.value), theirs, flags)
-    return 0
-
-
-def recurse(depth):
-    if depth > 0:
-        return recurse(depth - 1)
-    return check()
-
-
-def truncated_recursion(depth):
-    if depth > 0:
-        return truncated_recursion(depth - 1)
-    out = buffer()
-    flags, theirs = capture(out, SIZE), traceback.extract_stack()
-    ours = c.frames_of(out.value)
-    assert len(ours) == 1024, len(ours)
-    return compare(ours, theirs[-1024:], flags, c.TRUNCATED)
-
-
-def generators():
-    def inner():
-        check()
-        yield 1
-        check()
-        received = yield 2
-        assert received == "sent"
-        check()
-
-    def outer():
-        check()
-        yield from inner()
-        check()
-
-    generator = outer()
-    next(generator)
-    next(generator)
-    with contextlib.suppress(StopIteration):
-        generator.send("sent")
-    thrown = inner()
-    next(thrown)
-
-    def closing():
-        try:
-            yield 1
-        finally:
-            check()
-
-    started = closing()
-    next(started)
-    started.close()
-    del thrown
-
-
-async def coroutine(depth):
-    check()
-    if depth == 0:
-        await asyncio.sleep(0)
-        return check()
-    await asyncio.gather(coroutine(depth - 1), coroutine(depth - 1))
-
-    async def numbers():
-        for number in range(2):
-            check()
-            yield number
-            await asyncio.sleep(0)
-            check()
-
-    class Context:
-        async def __aenter__(self):
-            check()
-
-        async def __aexit__(self, *error):
-            check()
-
-    async for _ in numbers():
-        check()
-    async with Context():
-        check()
-    return [check() async for _ in numbers()]
-
-
-def comprehensions():
-    [check() for _ in range(2)]
-    {check() for _ in range(2)}
-    {check(): check() for _ in range(2)}
-    list(check() for _ in range(2))
-    [[check() for _ in range(2)] for _ in range(2)]
-
-
-def classes():
-    class Body:
-        check()
-        value = check()
-
-        def __init__(self):
-            check()
-
-        def __call__(self):
-            check()
-
-        @property
-        def measured(self):
-            return check()
-
-        def __getitem__(self, key):
-            return self.measured
-
-        def __getattr__(self, name):
-            return check()
-
-        def __del__(self):
-            check()
-
-        @staticmethod
-        def static():
-            check()
-
-        @classmethod
-        def made(cls):
-            return cls()
-
-        def __lt__(self, other):
-            check()
-            return False
-
-    body = Body()
-    body()
-    body.measured
-    body[1]
-    body.missing
-    Body.static()
-    Body.made()
-    sorted([Body(), Body(), Body()])
-
-    class Meta(type):
-        def __new__(cls, name, bases, namespace):
-            check()
-            return super().__new__(cls, name, bases, namespace)
-
-        def __call__(cls, *arguments):
-            check()
-            return super().__call__(*arguments)
-
-    class Made(metaclass=Meta):
-        def __new__(cls):
-            check()
-            return super().__new__(cls)
-
-        def __init__(self):
-            check()
-
-    Made()
-
-
-def class_in_a_hot_loop():
-    class Counter:
-        def __init__(self, number):
-            if number % 100 == 99:
-                check()
-
-    for number in range(1000):
-        Counter(number)
-
-
-def callbacks():
-    sorted([3, 1, 2], key=check)
-    list(map(check, [1, 2]))
-    list(filter(check, [1, 2]))
-    max([1, 2], key=lambda value: check() + value)
-    functools.reduce(lambda total, value: check() + total + value, [1, 2, 3])
-    functools.partial(check, 1)()
-
-    @functools.cache
-    def cached(value):
-        return check() + value
-
-    cached(1)
-    callback = ctypes.CFUNCTYPE(ctypes.c_int, ctypes.c_int)(lambda value: check())
-    callback(1)
-
-    @functools.singledispatch
-    def dispatched(value):
-        return check()
-
-    dispatched(1)
-    json.loads("[{}]", object_hook=check)
-
-
-def decorators():
-    def decorate(function):
-        @functools.wraps(function)
-        def wrapper(*arguments):
-            check()
-            return function(*arguments)
-
-        return wrapper
-
-    @decorate
-    @decorate
-    def decorated(value):
-        return check() + value
-
-    decorated(1)
-
-
-def handlers():
-    try:
-        try:
-            raise ValueError(check())
-        except ValueError as error:
-            check()
-            raise KeyError(
-                check(),
-            ) from error
-        finally:
-            check()
-    except KeyError:
-        check()
-    else:
-        raise AssertionError
-    with contextlib.ExitStack() as stack:
-        stack.callback(check)
-
-        @contextlib.contextmanager
-        def managed():
-            check()
-            yield
-            check()
-
-        with managed(), managed():
-            check()
-
-
-def matches(value):
-    source = (
-        "def f(value):\n    match value:\n        case [x, y]:\n            check()\n"
-        "        case {'k': z}:\n            check(\n\n z)\nf([1, 2])\nf({'k': 3})\n"
-    )
-    exec(compile(source, "match.py", "exec"), {"check": check})
-
-
-FILES = [
-    "\u00e9t\u00e9.py",
-    "\u043f\u0440\u0438\u043c\u0435\u0440.py",
-    "\u6df1\u5ea6/\u30e2.py",
-    "smile_\U0001f600_\U00010437.py",
-    "lone_\udc80_surrogate.py",
-    "",
-    "x" * 300 + "\u00fc.py",
-]
-NAMES = ["gr\u00f6\u00dfe", "\u6df1\u3055", "\U00010437", "plain", "\u043f\u0440\u0438"]
-
-
-def executed(files=FILES):
-    for file in files:
-        for name in NAMES:
-            space = {"check": check}
-            source = f"def {name}():\n\n  return [check() for _ in (1,)]\n{name}()\neval('check()')"
-            exec(compile(source, file, "exec"), space)
-    exec("\n" * 70000 + "check()", {"check": check})
-
-
-def long_function():
-    body = "".join(f"    x = {i}\n" if i % 97 else f"    check({i},\n {i})\n" for i in range(3000))
-    exec(compile("def long():\n" + body + "long()\n", "long.py", "exec"), {"check": check})
-
-
-def nested(depth, rng):
-    """One random construct around another."""
-    if depth == 0:
-        return check()
-    kind = rng.randrange(16)
-    if kind == 0:
-        return nested(depth - 1, rng)
-    if kind == 1:
-        return (lambda: nested(depth - 1, rng))()
-    if kind == 2:
-
-        def generator():
-            yield nested(depth - 1, rng)
-
-        return list(generator())
-    if kind == 3:
-
-        class Local:
-            def __init__(self):
-                nested(depth - 1, rng)
-
-        return Local()
-    if kind == 4:
-        return [nested(depth - 1, rng) for _ in range(1)]
-    if kind == 5:
-        space = {"nested": nested, "depth": depth, "rng": rng}
-        return exec("def gr\u00f6\u00dfe():\n  nested(depth - 1, rng)\ngr\u00f6\u00dfe()", space)
-    if kind == 6:
-        return sorted([1], key=lambda _: (nested(depth - 1, rng), 0)[1])
-    if kind == 7:
-
-        def delegating():
-            yield from (nested(depth - 1, rng) for _ in range(1))
-
-        return [value for value in delegating()]
-    if kind == 8:
-
-        class Holder:
-            @property
-            def value(self):
-                return nested(depth - 1, rng)
-
-            def __getitem__(self, key):
-                return self.value
-
-        return Holder()[1]
-    if kind == 9:
-        try:
-            raise ValueError
-        except ValueError:
-            return nested(depth - 1, rng)
-    if kind == 10:
-        with contextlib.nullcontext():
-            return nested(
-                depth - 1,
-                rng,
-            )
-    if kind == 11:
-        return functools.partial(nested, depth - 1)(rng)
-    if kind == 12:
-
-        async def coroutine():
-            async def inner():
-                return nested(depth - 1, rng)
-
-            return await inner()
-
-        running = coroutine()
-        with contextlib.suppress(StopIteration):
-            running.send(None)
-        return None
-    if kind == 13:
-        return {key: nested(depth - 1, rng) for key in range(1)}
-    if kind == 14:
-
-        class Body:
-            value = nested(depth - 1, rng)
-
-        return Body.value
-    return next(map(lambda _: nested(depth - 1, rng), [1]))
-
-
-def random_nestings(count, seed):
-    rng = random.Random(seed)
-    for _ in range(count):
-        nested(rng.randrange(22), rng)
+import comparison
+import constructs
+from nestings import random_nestings
 
 
 def in_threads(function, *arguments):
@@ -411,8 +20,7 @@ def in_threads(function, *arguments):
 
 
 def run(name, function, *arguments):
-    global scenario
-    scenario = name
+    comparison.begin(name)
     function(*arguments)
 
 
@@ -421,20 +29,20 @@ def main():
     assert c.attach() < attach_ms + 1  # a second call does nothing
     sys.setrecursionlimit(20000)
     for _ in range(3):  # colder and warmer instructions
-        run("plain calls", check)
-        run("recursion", recurse, 500)
-        run("recursion beyond the limit", truncated_recursion, 2000)
-        run("generators", generators)
-        run("coroutines", lambda: asyncio.run(coroutine(3)))
-        run("comprehensions", comprehensions)
-        run("classes", classes)
-        run("class in a hot loop", class_in_a_hot_loop)
-        run("callbacks", callbacks)
-        run("decorators", decorators)
-        run("handlers", handlers)
-        run("match", matches, 0)
-        run("executed code", executed)
-        run("long function", long_function)
+        run("plain calls", comparison.check)
+        run("recursion", constructs.recurse, 500)
+        run("recursion beyond the limit", constructs.truncated_recursion, 2000)
+        run("generators", constructs.generators)
+        run("coroutines", lambda: asyncio.run(constructs.coroutine(3)))
+        run("comprehensions", constructs.comprehensions)
+        run("classes", constructs.classes)
+        run("class in a hot loop", constructs.class_in_a_hot_loop)
+        run("callbacks", constructs.callbacks)
+        run("decorators", constructs.decorators)
+        run("handlers", constructs.handlers)
+        run("match", constructs.matches, 0)
+        run("executed code", constructs.executed)
+        run("long function", constructs.long_function)
     run("random nestings", random_nestings, 4000, 1)
     run("threads", in_threads, random_nestings, 250, 7)
     sys.settrace(lambda *_: None)
@@ -446,9 +54,9 @@ def main():
         {
             "version": sys.version.split()[0],
             "attach_ms": attach_ms,
-            "compared": compared,
-            "mismatch_count": len(mismatches),
-            "mismatches": mismatches[:3],
+            "compared": comparison.compared,
+            "mismatch_count": len(comparison.mismatches),
+            "mismatches": comparison.mismatches[:3],
         },
         sys.stdout,
     )
