@@ -58,7 +58,8 @@ int malloc_hook(void** address, size_t bytes) {
     if (error != 0) {
         return error;
     }
-    const auto device = static_cast<uint32_t>(g_current_device());
+    // Negative where there is none.
+    const uint32_t device = static_cast<uint8_t>(g_current_device());
     if (device >= record::kMaxDevices) {
         return error;
     }

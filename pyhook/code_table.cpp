@@ -26,8 +26,8 @@ struct FrameKey {
 // Code objects are smaller than 2^20 bytes and there are fewer serials than 2^26, or the frame is
 // not cached: see intern_frame_slow.
 FrameKey key_of(uint32_t serial, int64_t byte_offset, uint32_t instance) {
-    const uint64_t key =
-        uint64_t{serial} << 38 | static_cast<uint64_t>(byte_offset) << 18 | instance;
+    const auto offset = static_cast<uint64_t>(byte_offset);
+    const uint64_t key = (uint64_t{serial} << 20U | offset) << 18U | instance;
     const uint64_t mixed = key * 0x9E3779B97F4A7C15U;
     return {mixed ^ mixed >> 32, key};
 }

@@ -96,10 +96,10 @@ struct ThreadState {
     SequenceRing* sequences = nullptr;  // none before begin_sequences()
     NodeName node_names[1U << kNodeNameBits] = {};
     void* native_frames[kMaxNativeFrames] = {};
+    ThreadState* next_free = nullptr;
     // Not touched when a thread begins.
     record::Trail<Places, 16384> trail;
     record::NumberedCache<ContextKey, 16384> contexts;
-    ThreadState* next_free = nullptr;
 };
 
 // This thread's state; nullptr when memory cannot be had.

@@ -161,6 +161,7 @@ size_t StackTable::definition_count(format::DefType type) const {
 }
 
 // Called with lock_ held. Bodies as drawn in trace_format.h; the longest is a string.
+// NOLINTNEXTLINE(readability-function-size): a few lines for each kind of definition.
 size_t StackTable::encode(format::DefType type,
                           uint32_t id,
                           unsigned char* out,
