@@ -22,8 +22,10 @@ using record::Recorder;
 // The name of the scope around a run of the engine, known to report/attribute.
 constexpr char kEngineScope[] = "torch::autograd::Engine::execute";
 
-// Set once before anything is hooked. Ids of strings by the hash of their text.
+// Set once before anything is hooked. Ids of strings by the hash of their text, and by the type
+// of a node, whose address cannot be taken for such a hash: the other half is a constant.
 record::RawStackCache* g_operator_names = nullptr;
+constexpr uint64_t kNodeType = 0x6E6F6465;
 
 // The name is torch's for the duration of the call only.
 uint32_t intern_operator(record::StackTable& table, const char* name) {
@@ -39,14 +41,38 @@ uint32_t intern_operator(record::StackTable& table, const char* name) {
     return id;
 }
 
+uint32_t spread(uint64_t type) {
+    return static_cast<uint32_t>(type * 0x9E3779B97F4A7C15ULL >> 32U);
+}
+
+// Asks torch, which takes the heap, once for each type. `*is_the_types`: not of this node alone.
+uint32_t name_of_type(record::StackTable& table,
+                      const torch_part::Part& part,
+                      const void* node,
+                      uint64_t type,
+                      bool* is_the_types) {
+    *is_the_types = true;
+    uint32_t id = g_operator_names->find(spread(type), kNodeType ^ type);
+    if (id == 0) {
+        char name[256];
+        *is_the_types = part.node_name(node, name, sizeof name);
+        id = intern_operator(table, name);
+        if (*is_the_types && id != 0) {
+            g_operator_names->insert(spread(type), kNodeType ^ type, id);
+        }
+    }
+    return id;
+}
+
+// `keep`: the place of this type in the thread's own table, where two types may push each other
+// out.
 [[gnu::noinline]] uint32_t name_of_node_slow(record::StackTable& table,
                                              const torch_part::Part& part,
                                              const void* node,
                                              uint64_t type,
                                              capture::NodeName* keep) {
-    char name[256];
-    const bool is_the_types = part.node_name(node, name, sizeof name);
-    const uint32_t id = intern_operator(table, name);
+    bool is_the_types = false;
+    const uint32_t id = name_of_type(table, part, node, type, &is_the_types);
     if (is_the_types && id != 0) {
         // A signal handler in between may ask, too: never a type with another's name.
         keep->type = 0;
@@ -62,8 +88,7 @@ uint32_t name_of_node(ThreadState& state,
                       const torch_part::Part& part,
                       const void* node,
                       uint64_t type) {
-    const uint64_t spread = type * 0x9E3779B97F4A7C15ULL >> (64U - capture::kNodeNameBits);
-    capture::NodeName& known = state.node_names[spread];
+    capture::NodeName& known = state.node_names[spread(type) >> (32U - capture::kNodeNameBits)];
     return __builtin_expect(known.type == type, 1)
                ? known.name
                : name_of_node_slow(Recorder::instance().table(), part, node, type, &known);

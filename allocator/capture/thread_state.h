@@ -58,7 +58,7 @@ struct NodeName {
     uint64_t type = 0;
     uint32_t name = 0;
 };
-inline constexpr unsigned kNodeNameBits = 7;
+inline constexpr unsigned kNodeNameBits = 8;
 
 // What makes a context.
 struct ContextKey {
