@@ -86,8 +86,8 @@ template <const PythonLayout& kLayout>
 }
 
 template <const PythonLayout& kLayout>
-size_t walk(ThreadStateGetter getter, RawFrame* out, size_t capacity, bool* truncated) {
-    const void* frame = innermost_frame<kLayout>(getter());
+size_t walk(const void* thread, RawFrame* out, size_t capacity, bool* truncated) {
+    const void* frame = innermost_frame<kLayout>(thread);
     RawFrame* at = out;
     for (size_t i = 0; i < capacity && frame != nullptr; ++i) {
         const RawFrame raw = read_frame<kLayout>(frame);
@@ -137,9 +137,9 @@ private:
 };
 
 template <const PythonLayout& kLayout>
-HashedWalk hash_walk(ThreadStateGetter getter) {
+HashedWalk hash_walk(const void* thread) {
     Hasher<kLayout> hasher;
-    const void* frame = innermost_frame<kLayout>(getter());
+    const void* frame = innermost_frame<kLayout>(thread);
     while (frame != nullptr && hasher.has_room()) {
         const uint64_t first = hasher.word_of(frame);
         if constexpr (kLayout.position_is_index) {

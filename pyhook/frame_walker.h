@@ -59,10 +59,8 @@ inline unsigned watched_place(uint64_t code) {
 // (3.12+), and a thread of C++ gets a new state at each PyGILState_Ensure, so none may be kept.
 using ThreadStateGetter = void* (*)();
 // The entries of at most `capacity` frames; `out` has room for kEntriesPerFrame of each.
-using Walker = size_t (*)(ThreadStateGetter getter,
-                          RawFrame* out,
-                          size_t capacity,
-                          bool* truncated);
+// `thread`: this thread's state, nullptr where it has none.
+using Walker = size_t (*)(const void* thread, RawFrame* out, size_t capacity, bool* truncated);
 
 // The same walk over at most kMaxFrames frames, without writing anything down: what a stack met
 // before needs.
@@ -78,7 +76,7 @@ struct HashedWalk {
     uint32_t frame_count;  // 0: no Python frames
     bool truncated;
 };
-using HashWalker = HashedWalk (*)(ThreadStateGetter getter);
+using HashWalker = HashedWalk (*)(const void* thread);
 
 // The same walk, comparing with a stack met before, which is quicker still, and the stack is one
 // cache line: between two events of a whole step nothing of it stays in the caches.
@@ -86,11 +84,10 @@ using HashWalker = HashedWalk (*)(ThreadStateGetter getter);
 // The hash of a stack that is known: absorb() of Note [Two rounds] in capture/aes_rounds.h for each
 // frame, innermost first, in two chains that take turns (one alone would take longer than to follow
 // the frames) and are joined at the end; they begin so that the stack without frames has hash zero.
-// A frame is its position and, where a bit of `has_instance`
-// says so, the object of its instance mark: which frames have one follows from their code, and an
-// address within a code object says which one that is, as long as it lives. Never known: in 3.10,
-// where positions are indices, on a processor without these instructions, and deeper than
-// kMostFrames; these are hashed as above.
+// A frame is its position and, where a bit of `has_instance` says so, the object of its instance
+// mark: which frames have one follows from their code, and an address within a code object says
+// which one that is, as long as it lives. Never known: in 3.10, where positions are indices, on a
+// processor without these instructions, and deeper than kMostFrames; these are hashed as above.
 struct KnownFrames {
     static constexpr size_t kMostFrames = 128;
 
@@ -98,7 +95,6 @@ struct KnownFrames {
     uint64_t high;
     uint64_t has_instance[2];  // a bit for each frame; zeros: the stack without frames
 };
-// `thread`: this thread's state, nullptr where it has none.
 using Comparer = bool (*)(const void* thread, const KnownFrames& known);
 // From what a Walker wrote. False: it cannot be known.
 bool know_frames(const RawFrame* entries, size_t count, KnownFrames* known);

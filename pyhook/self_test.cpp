@@ -152,7 +152,7 @@ bool same_stack(const Run& run) {
     bool truncated = false;
     const size_t count =
         walkers_for(*run.reader->layout)
-            .frames(api.PyGILState_GetThisThreadState, ours, kMaxComparedFrames, &truncated);
+            .frames(api.PyGILState_GetThisThreadState(), ours, kMaxComparedFrames, &truncated);
     Reference theirs(api, api.PyThreadState_GetFrame(api.PyThreadState_Get()));
     size_t depth = 0;
     for (size_t i = 0; i < count; ++i) {

@@ -9,7 +9,7 @@
 // key is the one whose value the getter returns. Found or not, the getter stays right; the slot is
 // no longer believed once the key may be another:
 //   - in the child of fork, where CPython makes a new one;
-//   - when the interpreter ends: the key goes, the word stays.
+//   - when the interpreter begins to end: the key will go, the word stays.
 #pragma once
 
 #include <cstddef>

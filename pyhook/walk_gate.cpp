@@ -29,6 +29,7 @@ void close_gate_to_others_slow() {
     if (g_walk_gate.state.load(std::memory_order_relaxed) == GateState::kClosed) {
         return;
     }
+    forget_thread_slot();  // the only thread let through from now on is this one
     g_exiting_thread.store(pthread_self(), std::memory_order_relaxed);
     g_walk_gate.state.store(GateState::kExiting, std::memory_order_seq_cst);
     wait_for_captures_slow();

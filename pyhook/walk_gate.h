@@ -37,7 +37,7 @@ extern WalkGate g_walk_gate;
 void open_gate(const PythonLayout& layout, ThreadStateGetter getter);
 void close_gate_to_others_slow();
 void close_gate();
-// In the child of fork: see Note [Slot of the thread state].
+// When it may be another one from now on: see Note [Slot of the thread state].
 void forget_thread_slot();
 
 // While exiting: only the thread that ends the interpreter.
@@ -51,6 +51,13 @@ inline bool may_walk() {
     return state == GateState::kExiting && is_exiting_thread();
 }
 
+// Where may_walk(). nullptr: this thread has none.
+inline const void* own_thread_state() {
+    const ptrdiff_t slot = g_walk_gate.thread_slot.load(std::memory_order_relaxed);
+    return __builtin_expect(slot != 0, 1) ? read_thread_slot(slot)
+                                          : g_walk_gate.getter.load(std::memory_order_relaxed)();
+}
+
 // This thread's Python frames, leaf first: how many were written to `out`. `*truncated`: there
 // were more. 0 without Python, without frames, and when the gate is closed.
 inline size_t walk_frames(RawFrame* out, size_t capacity, bool* truncated) {
@@ -59,7 +66,7 @@ inline size_t walk_frames(RawFrame* out, size_t capacity, bool* truncated) {
         return 0;
     }
     const Walker walker = g_walk_gate.walker.load(std::memory_order_relaxed);
-    return walker(g_walk_gate.getter.load(std::memory_order_relaxed), out, capacity, truncated);
+    return walker(own_thread_state(), out, capacity, truncated);
 }
 
 // The hash of what walk_frames would write.
@@ -68,20 +75,12 @@ inline HashedWalk hash_frames() {
         return {};
     }
     const HashWalker walker = g_walk_gate.hash_walker.load(std::memory_order_relaxed);
-    return walker(g_walk_gate.getter.load(std::memory_order_relaxed));
+    return walker(own_thread_state());
 }
 
-// Only while the gate is open.
-inline const void* own_thread_state() {
-    const ptrdiff_t slot = g_walk_gate.thread_slot.load(std::memory_order_relaxed);
-    return __builtin_expect(slot != 0, 1) ? read_thread_slot(slot)
-                                          : g_walk_gate.getter.load(std::memory_order_relaxed)();
-}
-
-// Whether this thread's frames are the ones of Note [Known stacks] in frame_walker.h. While the
-// interpreter ends nothing is known.
+// Whether this thread's frames are the ones of Note [Known stacks] in frame_walker.h.
 inline bool frames_are(const KnownFrames& known) {
-    if (g_walk_gate.state.load(std::memory_order_relaxed) != GateState::kOpen) {
+    if (!may_walk()) {
         return false;
     }
     const Comparer comparer = g_walk_gate.comparer.load(std::memory_order_relaxed);

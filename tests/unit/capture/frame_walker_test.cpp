@@ -134,13 +134,13 @@ public:
         lay_out(stack, layout_, room_);
         std::vector<RawFrame> out(kEntriesPerFrame * kMaxFrames);
         bool truncated = false;
-        const size_t count = walkers_.frames(fake_thread, out.data(), kMaxFrames, &truncated);
+        const size_t count = walkers_.frames(fake_thread(), out.data(), kMaxFrames, &truncated);
         std::vector<uint64_t> entries;
         for (size_t i = 0; i < count; ++i) {
             entries.insert(entries.end(), {out[i].code, out[i].position});
         }
         REQUIRE(entries == expected_entries(stack, layout_, kMaxFrames));
-        const HashedWalk hash = walkers_.hash(fake_thread);
+        const HashedWalk hash = walkers_.hash(fake_thread());
         REQUIRE(hash.truncated == truncated);
         const auto key = std::make_tuple(hash.low, hash.high, hash.frame_count);
         const auto [place, is_new] = hashes_.emplace(entries, key);
@@ -267,7 +267,7 @@ TEST_CASE("deep stacks are cut at the same frame by the walk and its hash", "[py
                 frame.is_shim = false;
             }
             seen.check(stack);
-            const HashedWalk hash = walkers_for(layout).hash(fake_thread);
+            const HashedWalk hash = walkers_for(layout).hash(fake_thread());
             REQUIRE(hash.frame_count == std::min(depth, kMaxFrames));
             REQUIRE(hash.truncated == (depth > kMaxFrames));
         }

@@ -2,7 +2,6 @@
 // none.
 #include "pyhook/thread_slot.h"
 
-#include <memory>
 #include <thread>
 #include <vector>
 
