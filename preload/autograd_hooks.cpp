@@ -45,42 +45,29 @@ uint32_t spread(uint64_t type) {
     return static_cast<uint32_t>(type * 0x9E3779B97F4A7C15ULL >> 32U);
 }
 
-// Asks torch, which takes the heap, once for each type. `*is_the_types`: not of this node alone.
-uint32_t name_of_type(record::StackTable& table,
-                      const torch_part::Part& part,
-                      const void* node,
-                      uint64_t type,
-                      bool* is_the_types) {
-    *is_the_types = true;
-    uint32_t id = g_operator_names->find(spread(type), kNodeType ^ type);
-    if (id == 0) {
-        char name[256];
-        *is_the_types = part.node_name(node, name, sizeof name);
-        id = intern_operator(table, name);
-        if (*is_the_types && id != 0) {
-            g_operator_names->insert(spread(type), kNodeType ^ type, id);
-        }
-    }
-    return id;
-}
-
-// `keep`: the place of this type in the thread's own table, where two types may push each other
-// out.
+// Asks torch, which takes the heap, once for each type whose nodes have one name. `keep`: the place
+// of this type in the thread's own table, where two types may push each other out.
 [[gnu::noinline]] uint32_t name_of_node_slow(record::StackTable& table,
                                              const torch_part::Part& part,
                                              const void* node,
                                              uint64_t type,
                                              capture::NodeName* keep) {
-    bool is_the_types = false;
-    const uint32_t id = name_of_type(table, part, node, type, &is_the_types);
-    if (is_the_types && id != 0) {
-        // A signal handler in between may ask, too: never a type with another's name.
-        keep->type = 0;
-        std::atomic_signal_fence(std::memory_order_release);
-        keep->name = id;
-        std::atomic_signal_fence(std::memory_order_release);
-        keep->type = type;
+    uint32_t id = g_operator_names->find(spread(type), kNodeType ^ type);
+    if (id == 0) {
+        char name[256];
+        const bool is_the_types = part.node_name(node, name, sizeof name);
+        id = intern_operator(table, name);
+        if (!is_the_types || id == 0) {
+            return id;
+        }
+        g_operator_names->insert(spread(type), kNodeType ^ type, id);
     }
+    // A signal handler in between may ask, too: never a type with another's name.
+    keep->type = 0;
+    std::atomic_signal_fence(std::memory_order_release);
+    keep->name = id;
+    std::atomic_signal_fence(std::memory_order_release);
+    keep->type = type;
     return id;
 }
 
