@@ -69,7 +69,7 @@ public:
         if (trail_.expected_number() == place) {
             follow();
         } else if (place < kPlaces && has_strength()) {
-            trail_.meet_number(place);
+            trail_.meet_other_number(place);
         }
     }
     // A new trace: what was written to another one means nothing there.

@@ -221,12 +221,9 @@ public:
         }
         __builtin_prefetch(&expected());
     }
-    void meet_number(uint32_t number) {
-        if (__builtin_expect(expected_number() == number, 1)) {
-            follow();
-        } else {
-            sequence_.follow_other(kFirstBare + number, met_at(kFirstBare + number));
-        }
+    // Another one than expected_number().
+    void meet_other_number(uint32_t number) {
+        sequence_.follow_other(kFirstBare + number, met_at(kFirstBare + number));
     }
     // What was expected is met.
     void follow() {
