@@ -8,6 +8,7 @@
 // `peakline run` removes the hidden and the new ones when the program has ended. The first of each
 // kind is said on stderr. Every function forwards to the real one with at most another path.
 #include <cerrno>
+#include <climits>
 #include <cstdarg>
 #include <cstdint>
 #include <cstdio>
@@ -16,7 +17,6 @@
 
 #include <dlfcn.h>
 #include <fcntl.h>
-#include <limits.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
