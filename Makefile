@@ -234,7 +234,7 @@ $(BUILD)/recorder_bench: $(BUILD)/tests/bench/recorder_bench.o $(RECORDER_OBJECT
 	@echo '  LINK  $@'
 	$(Q)$(CXX) $(LTO) $(EXTRA_LDFLAGS) -o $@ $^ -lunwind -ldl -lpthread
 
-$(BUILD)/librecording_switch.so: $(BUILD)/tests/bench/recording_switch.o $(BUILD)/preload/got_patch.o
+$(BUILD)/librecording_switch.so: $(BUILD)/tests/bench/recording_switch.o $(BUILD)/allocator/capture/got_patch.o
 	@echo '  LINK  $@'
 	$(Q)$(CXX) -shared -fno-lto -o $@ $^ -ldl
 

@@ -1,8 +1,8 @@
 #include "engine_hook.h"
 
+#include "allocator/capture/got_patch.h"
 #include "allocator/record/hot_data.h"
 #include "autograd_hooks.h"
-#include "got_patch.h"
 
 namespace peakline::preload {
 namespace {
@@ -70,7 +70,7 @@ void evaluate_hook(
 void hook_nodes(const torch_part::Part& part) {
     if (g_real_evaluate != nullptr && part.node_facts != nullptr) {
         g_nodes_are_hooked =
-            redirect_imports(
+            capture::redirect_imports(
                 kEvaluateSymbol, "libtorch_cpu", reinterpret_cast<void*>(evaluate_hook)) > 0;
     }
     if (!g_nodes_are_hooked && part.observe_nodes != nullptr) {
@@ -84,9 +84,10 @@ void hook_scopes(const torch_part::Part& part) {
     if (wanted.symbol == nullptr) {
         return;
     }
-    *wanted.real = find_in_loaded("libtorch_cpu.so", wanted.symbol);
-    g_scopes_are_hooked = *wanted.real != nullptr &&
-                          redirect_imports(wanted.symbol, wanted.library, wanted.replacement) > 0;
+    *wanted.real = capture::find_in_loaded("libtorch_cpu.so", wanted.symbol);
+    g_scopes_are_hooked =
+        *wanted.real != nullptr &&
+        capture::redirect_imports(wanted.symbol, wanted.library, wanted.replacement) > 0;
     if (!g_scopes_are_hooked) {
         part.observe_scopes();
         g_scopes_are_hooked = true;
@@ -98,13 +99,14 @@ void hook_scopes(const torch_part::Part& part) {
 void hook_engine(const torch_part::Part& part) {
     g_part = &part;
     if (g_real_execute == nullptr) {
-        g_real_execute =
-            reinterpret_cast<ExecuteFunction>(find_in_loaded("libtorch_cpu.so", kExecuteSymbol));
-        g_real_evaluate =
-            reinterpret_cast<EvaluateFunction>(find_in_loaded("libtorch_cpu.so", kEvaluateSymbol));
+        g_real_execute = reinterpret_cast<ExecuteFunction>(
+            capture::find_in_loaded("libtorch_cpu.so", kExecuteSymbol));
+        g_real_evaluate = reinterpret_cast<EvaluateFunction>(
+            capture::find_in_loaded("libtorch_cpu.so", kEvaluateSymbol));
     }
     if (g_real_execute != nullptr) {
-        redirect_imports(kExecuteSymbol, "libtorch_python", reinterpret_cast<void*>(execute_hook));
+        capture::redirect_imports(
+            kExecuteSymbol, "libtorch_python", reinterpret_cast<void*>(execute_hook));
     }
     if (!g_nodes_are_hooked) {
         hook_nodes(part);

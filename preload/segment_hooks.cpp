@@ -3,11 +3,11 @@
 #include <atomic>
 #include <new>
 
+#include "allocator/capture/got_patch.h"
 #include "allocator/capture/thread_state.h"
 #include "allocator/record/hot_data.h"
 #include "allocator/record/live_set.h"
 #include "allocator/record/recorder.h"
-#include "got_patch.h"
 
 namespace peakline::preload {
 namespace {
@@ -107,17 +107,19 @@ void want_tracker() {
 // before that one: see redirect().
 bool find_real_functions() {
     g_real_malloc =
-        reinterpret_cast<MallocFunction>(find_in_loaded("libc10_cuda.so", "cudaMalloc"));
-    g_real_free = reinterpret_cast<FreeFunction>(find_in_loaded("libc10_cuda.so", "cudaFree"));
+        reinterpret_cast<MallocFunction>(capture::find_in_loaded("libc10_cuda.so", "cudaMalloc"));
+    g_real_free =
+        reinterpret_cast<FreeFunction>(capture::find_in_loaded("libc10_cuda.so", "cudaFree"));
     g_current_device = reinterpret_cast<CurrentDeviceFunction>(
-        find_in_loaded("libc10_cuda.so", kCurrentDeviceSymbol));
+        capture::find_in_loaded("libc10_cuda.so", kCurrentDeviceSymbol));
     return g_real_malloc != nullptr && g_real_free != nullptr && g_current_device != nullptr;
 }
 
 template <class Function>
 bool redirect(const char* symbol, Function hook, Function* real) {
     void* previous = nullptr;
-    const int slots = redirect_imports(symbol, kLibrary, reinterpret_cast<void*>(hook), &previous);
+    const int slots =
+        capture::redirect_imports(symbol, kLibrary, reinterpret_cast<void*>(hook), &previous);
     if (previous != nullptr) {
         *real = reinterpret_cast<Function>(previous);
     }

@@ -2,8 +2,8 @@
 
 #include <atomic>
 
+#include "allocator/capture/got_patch.h"
 #include "allocator/record/hot_data.h"
-#include "got_patch.h"
 #include "segment_hooks.h"
 
 namespace peakline::preload {
@@ -54,14 +54,15 @@ void hook_stream_changes() {
     static bool is_imported_at_home = false;
     if (g_real_set_stream == nullptr) {
         g_real_set_stream =
-            reinterpret_cast<SetStreamFunction>(find_in_loaded("libc10_cuda.so", kSymbol));
+            reinterpret_cast<SetStreamFunction>(capture::find_in_loaded("libc10_cuda.so", kSymbol));
     }
     if (g_real_set_stream == nullptr) {
         return;
     }
     void* const hook = reinterpret_cast<void*>(set_stream_hook);
-    is_imported_at_home = is_imported_at_home || redirect_imports(kSymbol, "libc10_cuda", hook) > 0;
-    redirect_imports(kSymbol, "", hook);
+    is_imported_at_home =
+        is_imported_at_home || capture::redirect_imports(kSymbol, "libc10_cuda", hook) > 0;
+    capture::redirect_imports(kSymbol, "", hook);
     if (is_imported_at_home) {
         g_stream_hook_libraries.store(added, std::memory_order_relaxed);
     }

@@ -3,13 +3,13 @@
 #include <atomic>
 
 #include "allocator/capture/autograd_nodes.h"
+#include "allocator/capture/got_patch.h"
 #include "allocator/capture/stack_capture.h"
 #include "allocator/capture/thread_state.h"
 #include "allocator/record/hot_data.h"
 #include "allocator/record/recorder.h"
 #include "autograd_hooks.h"
 #include "engine_hook.h"
-#include "got_patch.h"
 #include "segment_hooks.h"
 #include "stream_hook.h"
 
@@ -220,11 +220,12 @@ void out_of_memory(int device, uint64_t requested_bytes, uint64_t device_free_by
 }
 
 bool find_real_functions(const char** reason) {
-    g_real_report = reinterpret_cast<ReportFunction>(find_in_loaded("libc10.so", kReportSymbol));
-    g_real_sequence =
-        reinterpret_cast<SequenceFunction>(find_in_loaded("libtorch_cpu.so", kSequenceSymbol));
-    g_autograd_thread_id =
-        reinterpret_cast<ThreadIdFunction>(find_in_loaded("libtorch_cpu.so", kThreadIdSymbol));
+    g_real_report =
+        reinterpret_cast<ReportFunction>(capture::find_in_loaded("libc10.so", kReportSymbol));
+    g_real_sequence = reinterpret_cast<SequenceFunction>(
+        capture::find_in_loaded("libtorch_cpu.so", kSequenceSymbol));
+    g_autograd_thread_id = reinterpret_cast<ThreadIdFunction>(
+        capture::find_in_loaded("libtorch_cpu.so", kThreadIdSymbol));
     if (g_real_report == nullptr) {
         *reason = "c10::reportMemoryUsageToProfiler is not in libc10.so";
         return false;
@@ -259,8 +260,8 @@ bool hook_torch_imports(const char** reason) {
     if (g_real_report == nullptr && (!init_operator_names() || !find_real_functions(reason))) {
         return false;
     }
-    const int slots =
-        redirect_imports(kReportSymbol, "libc10_cuda", reinterpret_cast<void*>(report_hook));
+    const int slots = capture::redirect_imports(
+        kReportSymbol, "libc10_cuda", reinterpret_cast<void*>(report_hook));
     static bool report_hooked = false;
     report_hooked = report_hooked || slots > 0;
     if (!report_hooked) {
@@ -271,7 +272,7 @@ bool hook_torch_imports(const char** reason) {
     hook_segment_imports(g_part);
     hook_stream_changes();
     if (g_real_sequence != nullptr && g_autograd_thread_id != nullptr) {
-        redirect_imports(kSequenceSymbol, "", reinterpret_cast<void*>(sequence_hook));
+        capture::redirect_imports(kSequenceSymbol, "", reinterpret_cast<void*>(sequence_hook));
     }
     return true;
 }

@@ -7,7 +7,7 @@
 #include <dlfcn.h>
 #include <unistd.h>
 
-#include "got_patch.h"
+#include "allocator/capture/got_patch.h"
 #include "torch_hooks.h"
 
 namespace peakline::preload {
@@ -120,7 +120,7 @@ Backend backend_of(Installed& state) {
 }  // namespace
 
 bool find_torch_version(char* version, size_t room) {
-    void* allocator = find_in_loaded("libc10_cuda.so", kAllocatorSymbol);
+    void* allocator = capture::find_in_loaded("libc10_cuda.so", kAllocatorSymbol);
     Dl_info info{};
     if (allocator == nullptr || dladdr(allocator, &info) == 0) {
         return false;

@@ -13,12 +13,12 @@
 #include <dlfcn.h>
 #include <link.h>
 
-#include "preload/got_patch.h"
+#include "allocator/capture/got_patch.h"
 
 namespace {
 
-using peakline::preload::find_in_loaded;
-using peakline::preload::Import;
+using peakline::capture::find_in_loaded;
+using peakline::capture::Import;
 
 struct Hooked {
     dl_phdr_info library;
@@ -75,7 +75,7 @@ EXPORT int recording_switch_before_cuda() {
 // Once recording is on and the program is warm. Returns the number of hooked imports.
 EXPORT int recording_switch_find() {
     g_our_allocator = allocator_slot()->load();
-    peakline::preload::for_each_import("", find_hook, nullptr);
+    peakline::capture::for_each_import("", find_hook, nullptr);
     for (Hooked& hooked : g_hooked) {
         hooked.import.library = &hooked.library;
     }

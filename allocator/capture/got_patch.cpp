@@ -10,11 +10,12 @@
 #include <sys/mman.h>
 #include <unistd.h>
 
-namespace peakline::preload {
+namespace peakline::capture {
 namespace {
 
 struct Visitor {
     const char* library_filter;
+    const void* within;  // nullptr: any library
     VisitImport visit;
     void* data;
 };
@@ -80,29 +81,22 @@ bool write_slot(void** slot, void* value, bool read_only) {
     return true;
 }
 
-// A slot that was never called may lead back into its own library, to the loader's stub.
-bool is_bound(const dl_phdr_info* info, const void* target) {
-    const auto at = reinterpret_cast<uintptr_t>(target);
+// Whether a segment of this kind (PT_LOAD, ...) of the library holds the address.
+bool holds(const dl_phdr_info* info, uint32_t kind, const void* address) {
+    const auto at = reinterpret_cast<uintptr_t>(address);
     for (int i = 0; i < info->dlpi_phnum; ++i) {
         const ElfW(Phdr)& segment = info->dlpi_phdr[i];
         const uintptr_t start = info->dlpi_addr + segment.p_vaddr;
-        if (segment.p_type == PT_LOAD && at >= start && at < start + segment.p_memsz) {
-            return false;
-        }
-    }
-    return target != nullptr;
-}
-
-bool is_relro(const dl_phdr_info* info, const void* address) {
-    for (int i = 0; i < info->dlpi_phnum; ++i) {
-        const ElfW(Phdr)& segment = info->dlpi_phdr[i];
-        const auto at = reinterpret_cast<uintptr_t>(address);
-        const uintptr_t start = info->dlpi_addr + segment.p_vaddr;
-        if (segment.p_type == PT_GNU_RELRO && at >= start && at < start + segment.p_memsz) {
+        if (segment.p_type == kind && at >= start && at < start + segment.p_memsz) {
             return true;
         }
     }
     return false;
+}
+
+// A slot that was never called may lead back into its own library, to the loader's stub.
+bool is_bound(const dl_phdr_info* info, const void* target) {
+    return target != nullptr && !holds(info, PT_LOAD, target);
 }
 
 void visit_table(const dl_phdr_info* info,
@@ -126,6 +120,9 @@ void visit_table(const dl_phdr_info* info,
 int visit_library(dl_phdr_info* info, size_t, void* data) {
     const auto* visitor = static_cast<const Visitor*>(data);
     const char* name = info->dlpi_name != nullptr ? info->dlpi_name : "";
+    if (visitor->within != nullptr && !holds(info, PT_LOAD, visitor->within)) {
+        return 0;
+    }
     if (strstr(name, visitor->library_filter) == nullptr ||
         strstr(name, "libpeakline") != nullptr || strstr(name, "linux-vdso") != nullptr) {
         return 0;
@@ -163,11 +160,11 @@ void redirect(const Import& import, void* data) {
 }  // namespace
 
 bool Import::lead_to(void* function) const {
-    return write_slot(slot, function, is_relro(library, slot));
+    return write_slot(slot, function, holds(library, PT_GNU_RELRO, slot));
 }
 
 void for_each_import(const char* library_filter, VisitImport visit, void* data) {
-    Visitor visitor{library_filter, visit, data};
+    Visitor visitor{library_filter, nullptr, visit, data};
     dl_iterate_phdr(visit_library, &visitor);
 }
 
@@ -180,9 +177,16 @@ int redirect_imports(const char* symbol,
     return request.changed;
 }
 
+int redirect_imports_of(const void* within, const char* symbol, void* replacement) {
+    Request request{symbol, replacement, nullptr, 0};
+    Visitor visitor{"", within, redirect, &request};
+    dl_iterate_phdr(visit_library, &visitor);
+    return request.changed;
+}
+
 void* find_in_loaded(const char* library, const char* symbol) {
     void* handle = dlopen(library, RTLD_NOLOAD | RTLD_LAZY);
     return handle != nullptr ? dlsym(handle, symbol) : nullptr;
 }
 
-}  // namespace peakline::preload
+}  // namespace peakline::capture

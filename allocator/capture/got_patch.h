@@ -5,7 +5,7 @@
 
 struct dl_phdr_info;
 
-namespace peakline::preload {
+namespace peakline::capture {
 
 // A function that a loaded library calls through its table.
 struct Import {
@@ -30,8 +30,11 @@ int redirect_imports(const char* symbol,
                      void* replacement,
                      void** previous = nullptr);
 
+// The same for the one library, or the program, that the address `within` lies in.
+int redirect_imports_of(const void* within, const char* symbol, void* replacement);
+
 // The address of `symbol` as `library` (its file name) sees it, or nullptr when that library is not
 // loaded or does not have it. Loads nothing.
 void* find_in_loaded(const char* library, const char* symbol);
 
-}  // namespace peakline::preload
+}  // namespace peakline::capture
