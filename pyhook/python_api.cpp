@@ -29,6 +29,8 @@ const char* load_python_api(PythonApi* api) {
         PEAKLINE_SYMBOL(Py_DecRef, kRequired),
         PEAKLINE_SYMBOL(PyGILState_Check, kRequired),
         PEAKLINE_SYMBOL(PyGILState_GetThisThreadState, kRequired),
+        PEAKLINE_SYMBOL(PyEval_SaveThread, kRequired),
+        PEAKLINE_SYMBOL(PyEval_RestoreThread, kRequired),
         PEAKLINE_SYMBOL(PyErr_Fetch, kRequired),
         PEAKLINE_SYMBOL(PyErr_Restore, kRequired),
         PEAKLINE_SYMBOL(PyErr_Clear, kRequired),

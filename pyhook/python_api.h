@@ -29,6 +29,8 @@ struct PythonApi {
     void (*Py_DecRef)(Object* object);
     int (*PyGILState_Check)();
     void* (*PyGILState_GetThisThreadState)();
+    void* (*PyEval_SaveThread)();
+    void (*PyEval_RestoreThread)(void* thread);
 
     void (*PyErr_Fetch)(Object** type, Object** value, Object** traceback);
     void (*PyErr_Restore)(Object* type, Object* value, Object* traceback);

@@ -6,6 +6,7 @@
 #include <cstring>
 
 #include "code_table.h"
+#include "gil_watch.h"
 #include "python_api.h"
 #include "python_stack.h"
 #include "safe_point.h"
@@ -151,6 +152,7 @@ AttachResult attach_once() {
         return off(version, "its end cannot be watched");
     }
     open_gate(*layout, g_api.PyGILState_GetThisThreadState);
+    watch_gil(g_api);
     load_safe_points(g_api);
     return {PythonSupport::kOn, ""};
 }

@@ -91,15 +91,47 @@ void meet(ThreadState& state, const Places& places) {
     state.contexts.prefetch(next.context);
 }
 
-uint32_t python_node(record::StackTable& table, uint32_t* flags, uint32_t* number) {
+// The stack of this pause from now on. A signal handler in between may ask, too: never a pause with
+// another's stack.
+void keep_in_pause(PythonPause& pause, uint32_t node, uint32_t number) {
+    pause.known_in = 0;
+    std::atomic_signal_fence(std::memory_order_release);
+    pause.node = node;
+    pause.stack_number = number;
+    std::atomic_signal_fence(std::memory_order_release);
+    pause.known_in = pause.number;
+}
+
+uint32_t asked_python_node(record::StackTable& table,
+                           PythonPause& pause,
+                           uint32_t* flags,
+                           uint32_t* number) {
+    uint32_t node = g_side.expected_stack(*number);
+    if (__builtin_expect(node == kOtherStack, 0)) {
+        node = g_side.capture_stack(table, flags, number);
+    }
+    const bool is_whole = *flags == 0 && (node != 0) == (*number != 0);
+    if ((pause.number & 1U) != 0 && is_whole) {
+        keep_in_pause(pause, node, *number);
+    }
+    return node;
+}
+
+// `*flags`: none yet.
+uint32_t python_node(record::StackTable& table,
+                     PythonPause& pause,
+                     uint32_t* flags,
+                     uint32_t* number) {
     const bool is_on =
         g_attached.load(std::memory_order_acquire) && g_python.load(std::memory_order_relaxed);
     if (!is_on) {
         return 0;
     }
-    const uint32_t node = g_side.expected_stack(*number);
-    return __builtin_expect(node != kOtherStack, 1) ? node
-                                                    : g_side.capture_stack(table, flags, number);
+    if (pause.number != pause.known_in) {
+        return asked_python_node(table, pause, flags, number);
+    }
+    *number = pause.stack_number;
+    return pause.node;
 }
 
 }  // namespace
@@ -137,7 +169,7 @@ void set_capture_options(const CaptureOptions& options) {
                                          ThreadState& state,
                                          uint32_t* flags) {
     Places places{state.trail.expected().python, 0, 0};
-    const uint32_t node = python_node(table, flags, &places.python);
+    const uint32_t node = python_node(table, state.pause, flags, &places.python);
     meet(state, places);
     return node;
 }
@@ -145,7 +177,7 @@ void set_capture_options(const CaptureOptions& options) {
 [[gnu::flatten]] uint32_t capture_context(record::StackTable& table, ThreadState& state) {
     uint32_t flags = 0;
     Places places = state.trail.expected();
-    const uint32_t python = python_node(table, &flags, &places.python);
+    const uint32_t python = python_node(table, state.pause, &flags, &places.python);
     const uint32_t native = g_native.load(std::memory_order_relaxed)
                                 ? capture_native_stack(table, state, &flags, &places.native)
                                 : 0;

@@ -82,8 +82,18 @@ struct Places {
     bool operator==(const Places&) const = default;
 };
 
+// The Python stack of a thread while no Python code can run on it, so that it need not be asked
+// twice. See Note [Without the GIL] in pyhook/gil_watch.h.
+struct PythonPause {
+    uint64_t number = 2;    // of this pause, when odd; even: Python code may run
+    uint64_t known_in = 0;  // the pause in which the stack was captured
+    uint32_t node = 0;
+    uint32_t stack_number = 0;  // as in Places
+};
+
 struct ThreadState {
     uint32_t thread_id = 0;  // StackTable id
+    PythonPause pause;
     PendingAlloc pending;
     TracedAlloc traced;
     KnownStream known_stream;

@@ -20,9 +20,21 @@ def allocate_many() -> list[torch.Tensor]:
     return blocks
 
 
+def allocate_with_gil() -> list[torch.UntypedStorage]:
+    """Two lines between which this thread never gives up the GIL."""
+    line = sys._getframe().f_lineno + 1
+    first = torch.UntypedStorage(11 * 512, device="cuda")
+    second = torch.UntypedStorage(13 * 512, device="cuda")
+    sizes.setdefault(f"{line} allocate_with_gil", []).append(first.nbytes())
+    sizes.setdefault(f"{line + 1} allocate_with_gil", []).append(second.nbytes())
+    return [first, second]
+
+
 sizes: dict[str, list[int]] = {}
-kept = [allocate(size) for size in (1, 3_000_000, 700, 700, 512)]
+kept: list[object] = [allocate(size) for size in (1, 3_000_000, 700, 700, 512)]
 kept += allocate_many()
+for _ in range(4):
+    kept += allocate_with_gil()
 gone = [torch.empty(50_000_000, dtype=torch.uint8, device="cuda") for _ in range(2)]
 here = sys._getframe().f_lineno - 1
 sizes[f"{here} <module>"] = [block.nbytes for block in gone]

@@ -7,12 +7,14 @@
 #include <cstring>
 #include <mutex>
 #include <string>
+#include <thread>
 #include <vector>
 
 #include <dlfcn.h>
 #include <pthread.h>
 
 #include "allocator/capture/stack_capture.h"
+#include "allocator/capture/thread_state.h"
 #include "allocator/record/stack_table.h"
 #include "pyhook/code_table.h"
 #include "pyhook/instances.h"
@@ -162,6 +164,21 @@ PEAKLINE_TEST_EXPORT void peakline_test_instance_died(uint64_t address) {
 PEAKLINE_TEST_EXPORT int peakline_test_reads_slot() {
     const ptrdiff_t slot = pyhook::g_walk_gate.thread_slot.load();
     return slot != 0 && pyhook::read_thread_slot(slot) == pyhook::g_walk_gate.getter.load()();
+}
+
+// The number of this thread's pause, see Note [Without the GIL].
+PEAKLINE_TEST_EXPORT uint64_t peakline_test_pause() {
+    return capture::thread_state(table())->pause.number;
+}
+PEAKLINE_TEST_EXPORT void peakline_test_pauses_around(void (*callback)(), uint64_t* numbers) {
+    numbers[0] = peakline_test_pause();
+    callback();
+    numbers[1] = peakline_test_pause();
+}
+PEAKLINE_TEST_EXPORT uint64_t peakline_test_pause_of_new_thread() {
+    uint64_t number = 0;
+    std::thread([&number] { number = peakline_test_pause(); }).join();
+    return number;
 }
 
 PEAKLINE_TEST_EXPORT void peakline_test_capture_for_ns(uint64_t duration_ns) {

@@ -16,6 +16,8 @@ RECORDER_SOURCES = [
     "record/stack_table.cpp",
     "record/raw_stack_cache.cpp",
     "capture/words_hash.cpp",
+    "capture/got_patch.cpp",
+    "capture/thread_state.cpp",
 ]
 PYENV = Path(os.environ.get("PYENV_ROOT", Path.home() / ".pyenv")) / "versions"
 INTERPRETERS = ["3.10", "3.11", "3.12", "3.13", "3.14", "system"]

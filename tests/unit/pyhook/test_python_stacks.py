@@ -65,6 +65,17 @@ def test_short_lived_threads_reuse_their_memory(run_json):
     assert result["gained_kib"] < 4096  # 6000 threads with a page each would be 24 MB
 
 
+def test_a_thread_is_paused_while_it_does_not_hold_the_gil(run_json):
+    assert run_json("pauses.py") == {
+        "wrong": 0,
+        "wrong_beside_another": 0,
+        "wrong_in_child": 0,
+        "new_thread": 0,
+        "around": [1, 0, 1, 1],
+        "different": 4,
+    }
+
+
 def test_a_forked_child_captures_right_stacks(run_json):
     assert run_json("fork_child.py")["failures"] == 0
 
