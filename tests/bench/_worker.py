@@ -1,9 +1,9 @@
 """One mode of bench_events.py: a process that does the work it is told, and says what it cost.
 
 Reads one JSON object a line from stdin ({"work": name, "compares": whether}), answers with one on
-stdout: seconds and events (an allocation or a free each), and base_seconds, the same without
-recording, where that is asked for and can be told here. Several such processes live side by side
-and take turns.
+stdout: seconds, a list of what the work took each time, its events (an allocation or a free each),
+and base_seconds, the same without recording, where that is asked for and can be told here. Several
+such processes live side by side and take turns.
 """
 
 import ctypes
@@ -111,19 +111,20 @@ def allocations() -> int:
     )
 
 
-def measure(work, count: int) -> dict[str, float]:
-    """Seconds and events of the work, done ``count`` times."""
+def measure(work, count: int) -> dict:
+    """Seconds of the work, each of ``count`` times, and its events."""
     for _ in range(WARM):
         work()
     before = allocations()
-    begin = clock()
+    seconds = []
     for _ in range(count):
+        begin = clock()
         work()
-    seconds = (clock() - begin) / count
+        seconds.append(clock() - begin)
     return {"seconds": seconds, "events": 2 * (allocations() - before) / count}
 
 
-def compare(work, count: int, switch) -> dict[str, float]:
+def compare(work, count: int, switch) -> dict:
     """The same with recording, and without: just before and just after."""
     measured = []
     for is_on in (False, True, False):
@@ -131,7 +132,7 @@ def compare(work, count: int, switch) -> dict[str, float]:
         measured.append(measure(work, count))
     switch(True)
     before, recorded, after = measured
-    return {**recorded, "base_seconds": (before["seconds"] + after["seconds"]) / 2}
+    return {**recorded, "base_seconds": before["seconds"] + after["seconds"]}
 
 
 def start_torch_recorder(mode: str) -> None:

@@ -1,10 +1,11 @@
 """What recording costs: nanoseconds added per event, next to torch's own recorder, in one run.
 
 Every mode is a process of its own. They live side by side and take turns, one loop or a few steps
-at a time. A virtual machine changes its speed by a third from one second to the next, but little
-within a tenth of one: so what a mode takes is compared with what the same takes without it just
-before and just after. Shown is the median of these differences, of the half of the turns in which
-the machine was quickest: what others do to its caches is no cost of ours.
+at a time. A virtual machine changes its speed by a third from one second to the next: so what a
+mode takes is measured between two measurements of the same without it. Compared is the lower
+quartile of the one with that of the other: what others do to the caches of the machine is no cost
+of ours. (To choose quiet turns by what the work took without recording would not do: of two alike
+the one that was quick by chance would be the base.)
 Without it is, for peakline, the same process, led past the recorder (recording_switch.cpp): another
 process is a few per cent faster or slower for all its life, by where it happens to lie in memory,
 and that is as much as recording costs. For torch's recorder, which forgets its history when it is
@@ -27,8 +28,9 @@ import subprocess
 import sys
 import tempfile
 import time
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from pathlib import Path
+from typing import TypedDict
 
 FOLDER = Path(__file__).resolve().parent
 WORKER_ENVIRONMENT = {
@@ -59,6 +61,14 @@ PAIRS_TO_COMPARE = (
 )
 
 
+class Turn(TypedDict):
+    """What a worker answered; see _worker.py."""
+
+    seconds: list[float]
+    base_seconds: list[float]
+    events: float
+
+
 class Worker:
     """The process of one mode."""
 
@@ -75,8 +85,8 @@ class Worker:
             text=True,
         )
 
-    def do(self, work: str, compares: bool = True) -> dict:
-        """Seconds and events of the work; ``compares``: base_seconds, too, where it can tell."""
+    def do(self, work: str, compares: bool = True) -> Turn:
+        """The work done once; ``compares``: base_seconds, too, where it can tell."""
         self.process.stdin.write(json.dumps({"work": work, "compares": compares}) + "\n")
         self.process.stdin.flush()
         answer = self.process.stdout.readline()
@@ -103,12 +113,13 @@ def command_for(mode: str, trace: Path) -> list[str]:
     return [*run, str(FOLDER / "_worker.py"), argument]
 
 
-def take_turns(workers: list[Worker], work: str, turns: int) -> dict[str, list[dict]]:
-    """``turns`` measurements of each worker, the first of them left out.
+# Of one work: by mode, for each set of processes its turns.
+Results = dict[str, list[list[Turn]]]
 
-    Each is {"seconds", "base_seconds", "events"}: with and without recording.
-    """
-    results: dict[str, list[dict]] = {worker.mode: [] for worker in workers}
+
+def take_turns(workers: list[Worker], work: str, turns: int) -> dict[str, list[Turn]]:
+    """``turns`` measurements of each worker, the first of them left out, by mode."""
+    results: dict[str, list[Turn]] = {worker.mode: [] for worker in workers}
     base, *others = workers
     for turn in range(turns + 1):
         # Another one begins each time: nobody always runs after the most expensive.
@@ -120,39 +131,38 @@ def take_turns(workers: list[Worker], work: str, turns: int) -> dict[str, list[d
                 continue
             before = base.do(work, compares=False)["seconds"]
             answer = answers[worker.mode] = worker.do(work)
-            after = base.do(work, compares=False)["seconds"]
-            answer["base_seconds"] = (before + after) / 2
+            answer["base_seconds"] = before + base.do(work, compares=False)["seconds"]
         if turn > 0:
             for mode, answer in answers.items():
                 results[mode].append(answer)
     return results
 
 
-# Of one work: by mode, for each set of processes what take_turns gave.
-Results = dict[str, list[list[dict]]]
+def quick(measured: Iterable[list[float]]) -> float:
+    """The lower quartile of all these."""
+    return statistics.quantiles(itertools.chain.from_iterable(measured), n=4)[0]
 
 
-def added(results: Results, mode: str) -> list[list[float]]:
-    """Seconds that quiet turns of ``mode`` took longer with recording than without, by set."""
-    quiet = middle([[one["base_seconds"] for one in turns] for turns in results[mode]])
-    differences = [
-        [one["seconds"] - one["base_seconds"] for one in turns if one["base_seconds"] <= quiet]
-        for turns in results[mode]
-    ]
-    return [turns for turns in differences if turns]
+def quick_base(turns: list[Turn]) -> float:
+    return quick(turn["base_seconds"] for turn in turns)
 
 
-def of_base(results: Results, what: str) -> float:
-    """Median of "base_seconds" or "events" without recording."""
-    return middle([[one[what] for one in turns] for turns in results["base"]])
+def added(sets: list[list[Turn]]) -> float:
+    """Seconds that the work took longer with recording than without: the median of the sets."""
+    return statistics.median(
+        quick(turn["seconds"] for turn in turns) - quick_base(turns) for turns in sets
+    )
 
 
-def middle(sets: list[list[float]]) -> float:
-    """Median of all."""
-    return statistics.median(value for values in sets for value in values)
+def base_seconds(results: Results) -> float:
+    return statistics.median(quick_base(turns) for turns in results["base"])
 
 
-def interval(statistic: Callable[..., float], *modes: list[list[float]]) -> tuple[float, float]:
+def event_count(results: Results) -> float:
+    return statistics.median(turn["events"] for turns in results["base"] for turn in turns)
+
+
+def interval(statistic: Callable[..., float], *modes: list[list[Turn]]) -> tuple[float, float]:
     """95 % interval of ``statistic(*modes)`` by bootstrap: sets are drawn, then turns in them.
 
     Turns of one set are no independent measurements of a mode: their process is slower or faster
@@ -167,22 +177,20 @@ def interval(statistic: Callable[..., float], *modes: list[list[float]]) -> tupl
     return samples[BOOTSTRAP_SAMPLES // 40], samples[-BOOTSTRAP_SAMPLES // 40]
 
 
-def per_event(results: Results, mode: str) -> float:
-    return middle(added(results, mode)) / of_base(results, "events") * 1e9
+def per_event(results: Results, seconds: float) -> float:
+    """In nanoseconds."""
+    return seconds / event_count(results) * 1e9
 
 
 def print_added(all_results: dict[str, Results], titles: dict[str, str]) -> None:
     clock = "elapsed" if ON_GPU else "processor"
-    print(f"\nAdded nanoseconds of {clock} time per event (medians)")
+    print(f"\nAdded nanoseconds of {clock} time per event")
     print(f"{'mode':<20}" + "".join(f"{titles[work]:>10}" for work in all_results))
-    row = [
-        of_base(results, "base_seconds") / of_base(results, "events") * 1e9
-        for results in all_results.values()
-    ]
+    row = [per_event(results, base_seconds(results)) for results in all_results.values()]
     print(f"{'base takes':<20}" + "".join(f"{value:>10.0f}" for value in row))
     modes = list(next(iter(all_results.values())))
     for mode in modes:
-        values = [per_event(results, mode) for results in all_results.values()]
+        values = [per_event(results, added(results[mode])) for results in all_results.values()]
         print(f"{mode:<20}" + "".join(f"{value:>10.0f}" for value in values))
     print("\nRatio to torch's own recorder (higher is better for peakline), and its 95 % interval")
     for ours, theirs, target in PAIRS_TO_COMPARE:
@@ -198,17 +206,16 @@ def print_added(all_results: dict[str, Results], titles: dict[str, str]) -> None
 
 def ratio(results: Results, ours: str, theirs: str) -> tuple[str, str]:
     """How many times as much theirs costs, with its interval; "-" where ours may be nothing."""
-    ours_added, theirs_added = added(results, ours), added(results, theirs)
-    low, _ = interval(middle, ours_added)
+    low, _ = interval(added, results[ours])
     if low <= 0:
         return "-", ""
-    low, high = interval(quotient, theirs_added, ours_added)
-    return f"{quotient(theirs_added, ours_added):.1f}x", f"{low:.1f}-{high:.1f}"
+    low, high = interval(quotient, results[theirs], results[ours])
+    return f"{quotient(results[theirs], results[ours]):.1f}x", f"{low:.1f}-{high:.1f}"
 
 
-def quotient(above: list[list[float]], below: list[list[float]]) -> float:
-    """Ratio of two medians."""
-    return middle(above) / middle(below)
+def quotient(above: list[list[Turn]], below: list[list[Turn]]) -> float:
+    """How many times as much one mode adds as the other."""
+    return added(above) / added(below)
 
 
 def print_steps(all_results: dict[str, Results]) -> None:
@@ -217,14 +224,12 @@ def print_steps(all_results: dict[str, Results]) -> None:
         if work not in all_results:
             continue
         results = all_results[work]
-        base = of_base(results, "base_seconds")
-        events = of_base(results, "events")
-        print(f"{title}: {events:.0f} events, {base * 1e3:.2f} ms without recording")
+        base = base_seconds(results)
+        print(f"{title}: {event_count(results):.0f} events, {base * 1e3:.2f} ms without recording")
         for mode in results:
             if mode != "base":
-                differences = added(results, mode)
-                low, high = interval(middle, differences)
-                share = middle(differences) / base
+                low, high = interval(added, results[mode])
+                share = added(results[mode]) / base
                 print(f"  {mode:<20}{share:>8.2%}   [{low / base:.2%}, {high / base:.2%}]")
 
 
@@ -239,7 +244,7 @@ def print_trace_size(trace: Path) -> None:
 
 def measure_set(
     works: list[str], modes: list[str], turns: int, folder: Path
-) -> dict[str, dict[str, list[dict]]]:
+) -> dict[str, dict[str, list[Turn]]]:
     """Results by work and mode, of one process for every mode."""
     results = {}
     workers = [Worker(mode, folder / f"{mode.replace(' ', '-')}.peak") for mode in modes]
