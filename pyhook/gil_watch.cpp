@@ -38,10 +38,8 @@ int listening_signal(pthread_cond_t* condition) {
 }
 
 int watching_signal(pthread_cond_t* condition) {
-    if (capture::ThreadState* const state = capture::g_thread_state) {
-        const uint64_t next = (state->pause.number + 2) & ~uint64_t{1};
-        state->pause.number = next | (condition == g_gives_up ? 1U : 0U);
-    }
+    const uint64_t next_even = (capture::g_python_pause | 1U) + 1;
+    capture::g_python_pause = next_even + (condition == g_gives_up ? 1 : 0);
     return g_real_signal(condition);
 }
 

@@ -9,8 +9,8 @@
 // pthread_cond_signal(&gil->switch_cond) when it has taken it, before any Python code runs. The
 // import of that function in the library that CPython is in is led through us. From the first
 // signal to the next one of the same thread its pause has a number of its own, which is odd
-// (capture::PythonPause), and the stack found in a pause holds until its end. Frames of Python code
-// that is called in between, by a hook or a kernel written in Python, come with a GIL that was
+// (capture::g_python_pause), and the stack found in a pause holds until its end. Frames of Python
+// code that is called in between, by a hook or a kernel written in Python, come with a GIL that was
 // taken.
 // Which condition is which is not assumed: attach() gives the GIL up and takes it, and listens. The
 // first signal alone begins a pause. Any other one ends it: the GIL of another interpreter, or what

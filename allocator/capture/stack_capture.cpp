@@ -99,7 +99,7 @@ void keep_in_pause(PythonPause& pause, uint32_t node, uint32_t number) {
     pause.node = node;
     pause.stack_number = number;
     std::atomic_signal_fence(std::memory_order_release);
-    pause.known_in = pause.number;
+    pause.known_in = g_python_pause;
 }
 
 uint32_t asked_python_node(record::StackTable& table,
@@ -111,7 +111,7 @@ uint32_t asked_python_node(record::StackTable& table,
         node = g_side.capture_stack(table, flags, number);
     }
     const bool is_whole = *flags == 0 && (node != 0) == (*number != 0);
-    if ((pause.number & 1U) != 0 && is_whole) {
+    if ((g_python_pause & 1U) != 0 && is_whole) {
         keep_in_pause(pause, node, *number);
     }
     return node;
@@ -127,7 +127,7 @@ uint32_t python_node(record::StackTable& table,
     if (!is_on) {
         return 0;
     }
-    if (pause.number != pause.known_in) {
+    if (g_python_pause != pause.known_in) {
         return asked_python_node(table, pause, flags, number);
     }
     *number = pause.stack_number;

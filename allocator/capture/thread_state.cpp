@@ -14,6 +14,7 @@
 namespace peakline::capture {
 
 constinit thread_local ThreadState* g_thread_state = nullptr;
+constinit thread_local uint64_t g_python_pause = 2;  // no stack is known in it
 
 namespace {
 

@@ -85,7 +85,6 @@ struct Places {
 // The Python stack of a thread while no Python code can run on it, so that it need not be asked
 // twice. See Note [Without the GIL] in pyhook/gil_watch.h.
 struct PythonPause {
-    uint64_t number = 2;    // of this pause, when odd; even: Python code may run
     uint64_t known_in = 0;  // the pause in which the stack was captured
     uint32_t node = 0;
     uint32_t stack_number = 0;  // as in Places
@@ -117,6 +116,9 @@ struct ThreadState {
 
 extern constinit thread_local ThreadState* g_thread_state
     __attribute__((tls_model("initial-exec")));
+
+// The number of this thread's pause when it is odd; even: Python code may run.
+extern constinit thread_local uint64_t g_python_pause __attribute__((tls_model("initial-exec")));
 
 inline ThreadState* thread_state(record::StackTable& table) {
     ThreadState* state = g_thread_state;

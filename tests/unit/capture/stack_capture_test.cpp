@@ -10,6 +10,10 @@ using namespace peakline::capture;
 
 namespace {
 
+constexpr uint64_t kFirstPause = 5;
+constexpr uint64_t kRunning = 8;
+constexpr uint64_t kSecondPause = 11;
+
 // What the side under test was asked, and what it answers.
 struct Answers {
     uint32_t node;
@@ -37,6 +41,7 @@ public:
         char reason[8];
         attach_python(reason, sizeof reason);
         g_answers = {11, 1, 0, 0};
+        g_python_pause = kRunning;
     }
     ~FakePython() {
         PythonSide nobody = before_;
@@ -45,6 +50,7 @@ public:
         char reason[8];
         attach_python(reason, sizeof reason);
         set_python_side(before_);
+        g_python_pause = kRunning;
     }
     FakePython(const FakePython&) = delete;
     FakePython& operator=(const FakePython&) = delete;
@@ -62,20 +68,16 @@ private:
     PythonSide before_;
 };
 
-constexpr uint64_t kFirstPause = 5;
-constexpr uint64_t kRunning = 8;
-constexpr uint64_t kSecondPause = 11;
-
 }  // namespace
 
 TEST_CASE("in one pause the Python side is asked once", "[capture]") {
     FakePython python;
-    python.state->pause.number = kFirstPause;
+    g_python_pause = kFirstPause;
     CHECK(python.capture() == 11);
     g_answers.node = 22;
     CHECK(python.capture() == 11);
     CHECK(g_answers.asked == 1);
-    python.state->pause.number = kSecondPause;
+    g_python_pause = kSecondPause;
     CHECK(python.capture() == 22);
     CHECK(python.capture() == 22);
     CHECK(g_answers.asked == 2);
@@ -87,9 +89,9 @@ TEST_CASE("while Python code may run its side is asked each time", "[capture]") 
         g_answers.node = node;
         CHECK(python.capture() == node);
     }
-    python.state->pause.number = kFirstPause;
+    g_python_pause = kFirstPause;
     CHECK(python.capture() == 3);
-    python.state->pause.number = kRunning;
+    g_python_pause = kRunning;
     g_answers.node = 4;
     CHECK(python.capture() == 4);
     CHECK(g_answers.asked == 5);
@@ -97,7 +99,7 @@ TEST_CASE("while Python code may run its side is asked each time", "[capture]") 
 
 TEST_CASE("a stack that is not whole is asked for again", "[capture]") {
     FakePython python;
-    python.state->pause.number = kFirstPause;
+    g_python_pause = kFirstPause;
     g_answers.flags = format::kStackUnrecorded;
     g_answers.node = g_answers.number = 0;
     CHECK(python.capture() == 0);
@@ -110,7 +112,7 @@ TEST_CASE("a stack that is not whole is asked for again", "[capture]") {
 
 TEST_CASE("that a thread has no Python frames holds in a pause, too", "[capture]") {
     FakePython python;
-    python.state->pause.number = kFirstPause;
+    g_python_pause = kFirstPause;
     g_answers.node = g_answers.number = 0;
     CHECK(python.capture() == 0);
     CHECK(python.capture() == 0);

@@ -168,7 +168,7 @@ PEAKLINE_TEST_EXPORT int peakline_test_reads_slot() {
 
 // The number of this thread's pause, see Note [Without the GIL].
 PEAKLINE_TEST_EXPORT uint64_t peakline_test_pause() {
-    return capture::thread_state(table())->pause.number;
+    return capture::g_python_pause;
 }
 PEAKLINE_TEST_EXPORT void peakline_test_pauses_around(void (*callback)(), uint64_t* numbers) {
     numbers[0] = peakline_test_pause();

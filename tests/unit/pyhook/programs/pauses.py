@@ -64,7 +64,6 @@ def wrong_calls_in_child():
 
 def main():
     c.attach()
-    without_gil()  # the state of this thread begins within a pause, which has no number
     before, after, with_inner, without_inner = around_python()
     json.dump(
         {
