@@ -38,7 +38,7 @@ def wrong_calls_beside_another_thread():
         while not stop:
             without_gil()
 
-    sys.setswitchinterval(1e-6)  # the GIL goes to and fro in the middle of Python code
+    sys.setswitchinterval(1e-6)  # the GIL changes hands in the middle of Python code
     thread = threading.Thread(target=busy)
     thread.start()
     wrong = wrong_calls()
