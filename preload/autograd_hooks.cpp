@@ -1,6 +1,5 @@
 #include "autograd_hooks.h"
 
-#include <atomic>
 #include <cstring>
 #include <new>
 
@@ -12,6 +11,7 @@
 #include "allocator/capture/thread_state.h"
 #include "allocator/record/raw_stack_cache.h"
 #include "allocator/record/recorder.h"
+#include "allocator/record/replace_tagged.h"
 
 namespace peakline::preload {
 namespace {
@@ -62,12 +62,7 @@ uint32_t spread(uint64_t type) {
         }
         g_operator_names->insert(spread(type), kNodeType ^ type, id);
     }
-    // A signal handler in between may ask, too: never a type with another's name.
-    keep->type = 0;
-    std::atomic_signal_fence(std::memory_order_release);
-    keep->name = id;
-    std::atomic_signal_fence(std::memory_order_release);
-    keep->type = type;
+    record::replace_tagged(keep->type, type, [&] { keep->name = id; });
     return id;
 }
 

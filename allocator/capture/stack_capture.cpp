@@ -1,6 +1,7 @@
 #include "stack_capture.h"
 
 #include "allocator/record/hot_data.h"
+#include "allocator/record/replace_tagged.h"
 #include "autograd_nodes.h"
 #include "native_stack.h"
 
@@ -91,17 +92,6 @@ void meet(ThreadState& state, const Places& places) {
     state.contexts.prefetch(next.context);
 }
 
-// The stack of this pause from now on. A signal handler in between may ask, too: never a pause with
-// another's stack.
-void keep_in_pause(PythonPause& pause, uint32_t node, uint32_t number) {
-    pause.known_in = 0;
-    std::atomic_signal_fence(std::memory_order_release);
-    pause.node = node;
-    pause.stack_number = number;
-    std::atomic_signal_fence(std::memory_order_release);
-    pause.known_in = g_python_pause;
-}
-
 uint32_t asked_python_node(record::StackTable& table,
                            PythonPause& pause,
                            uint32_t* flags,
@@ -112,7 +102,10 @@ uint32_t asked_python_node(record::StackTable& table,
     }
     const bool is_whole = *flags == 0 && (node != 0) == (*number != 0);
     if ((g_python_pause & 1U) != 0 && is_whole) {
-        keep_in_pause(pause, node, *number);
+        record::replace_tagged(pause.known_in, g_python_pause, [&] {
+            pause.node = node;
+            pause.stack_number = *number;
+        });
     }
     return node;
 }

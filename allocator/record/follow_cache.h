@@ -21,6 +21,8 @@
 
 #include <emmintrin.h>
 
+#include "replace_tagged.h"
+
 namespace peakline::record {
 
 // NOLINTBEGIN(cppcoreguidelines-pro-type-member-init): lives in memory that is zero.
@@ -170,12 +172,7 @@ public:
     void insert(const Key& key, HashOf hash_of, uint32_t id, uint32_t* number) {
         *number = numbers_.take(hash_of(key));
         Entry& entry = entries_[*number];
-        // A signal handler in between may ask, too: never a key with another's id.
-        entry.id = 0;
-        std::atomic_signal_fence(std::memory_order_release);
-        entry.key = key;
-        std::atomic_signal_fence(std::memory_order_release);
-        entry.id = id;
+        replace_tagged(entry.id, id, [&] { entry.key = key; });
     }
 
     // Of the entry, when it is that of the key; else 0.

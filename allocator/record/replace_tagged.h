@@ -1,0 +1,20 @@
+// An entry of a thread that a signal handler of the same thread may read while it is replaced: its
+// tag says whose it is, and is none in the meantime. The handler then finds the old entry, none, or
+// the new one, never a tag with what belongs to another.
+#pragma once
+
+#include <atomic>
+
+namespace peakline::record {
+
+// `write` fills in the rest of the entry. A Tag of zero is none.
+template <class Tag, class Write>
+[[gnu::always_inline]] inline void replace_tagged(Tag& tag, Tag value, Write write) {
+    tag = Tag{};
+    std::atomic_signal_fence(std::memory_order_release);
+    write();
+    std::atomic_signal_fence(std::memory_order_release);
+    tag = value;
+}
+
+}  // namespace peakline::record
