@@ -1,9 +1,10 @@
 #include "thread_slot.h"
 
-#include <csignal>
 #include <cstdint>
 
 #include <pthread.h>
+
+#include "allocator/capture/signals_blocked.h"
 
 namespace peakline::pyhook {
 namespace {
@@ -48,25 +49,9 @@ ptrdiff_t place_of_first_key() {
     return places[0] == places[1] && places[0] > distance ? places[0] - distance : 0;
 }
 
-// A handler that asks for the thread state must not meet a mark of ours.
-class SignalsBlocked {
-public:
-    SignalsBlocked() {
-        sigset_t all;
-        sigfillset(&all);
-        pthread_sigmask(SIG_SETMASK, &all, &before_);
-    }
-    ~SignalsBlocked() { pthread_sigmask(SIG_SETMASK, &before_, nullptr); }
-    SignalsBlocked(const SignalsBlocked&) = delete;
-    SignalsBlocked& operator=(const SignalsBlocked&) = delete;
-
-private:
-    sigset_t before_{};
-};
-
 // Whether `getter` returns the value of this key, which is `value` before and after.
 bool is_key_of(pthread_key_t key, ThreadStateGetter getter, const void* value) {
-    const SignalsBlocked blocked;
+    const capture::SignalsBlocked blocked;  // a handler may ask for the thread state
     const char mark = 0;
     if (pthread_setspecific(key, &mark) != 0) {
         return false;

@@ -10,6 +10,8 @@
 #include <sys/mman.h>
 #include <unistd.h>
 
+#include "loader_walk.h"
+
 namespace peakline::capture {
 namespace {
 
@@ -165,7 +167,7 @@ bool Import::lead_to(void* function) const {
 
 void for_each_import(const char* library_filter, VisitImport visit, void* data) {
     Visitor visitor{library_filter, nullptr, visit, data};
-    dl_iterate_phdr(visit_library, &visitor);
+    walk_loaded_objects_slow(visit_library, &visitor);
 }
 
 int redirect_imports(const char* symbol,
@@ -180,7 +182,7 @@ int redirect_imports(const char* symbol,
 int redirect_imports_of(const void* within, const char* symbol, void* replacement) {
     Request request{symbol, replacement, nullptr, 0};
     Visitor visitor{"", within, redirect, &request};
-    dl_iterate_phdr(visit_library, &visitor);
+    walk_loaded_objects_slow(visit_library, &visitor);
     return request.changed;
 }
 

@@ -3,19 +3,15 @@
 // unwinds the thread it interrupted would wait for ever.
 #pragma once
 
-#include <csignal>
-
 #include <link.h>
+
+#include "signals_blocked.h"
 
 namespace peakline::capture {
 
 inline void walk_loaded_objects_slow(int (*visit)(dl_phdr_info*, size_t, void*), void* data) {
-    sigset_t all;
-    sigset_t before;
-    sigfillset(&all);
-    pthread_sigmask(SIG_SETMASK, &all, &before);
+    const SignalsBlocked blocked;
     dl_iterate_phdr(visit, data);
-    pthread_sigmask(SIG_SETMASK, &before, nullptr);
 }
 
 }  // namespace peakline::capture
