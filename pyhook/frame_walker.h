@@ -1,6 +1,6 @@
 // Reads this thread's own Python frames without the GIL. Hot path: called at every allocation.
-// Allocates nothing, locks nothing, calls nothing of Python but PyGILState_GetThisThreadState.
-// Callers: python_stack.cpp and the self-test.
+// Allocates nothing, locks nothing, calls nothing of Python.
+// Callers: python_stack.cpp (through walk_gate.h) and the self-test.
 #pragma once
 
 #include <atomic>
@@ -54,7 +54,7 @@ inline unsigned watched_place(uint64_t code) {
 // is inside malloc, the garbage collector or a deallocator. Frames of other threads are never
 // read.
 //
-// The thread state must come from PyGILState_GetThisThreadState at every call: the "unchecked"
+// The thread state must be what PyGILState_GetThisThreadState says at every call: the "unchecked"
 // getters return whoever holds the GIL (3.10, 3.11) or nothing when this thread released it
 // (3.12+), and a thread of C++ gets a new state at each PyGILState_Ensure, so none may be kept.
 using ThreadStateGetter = void* (*)();

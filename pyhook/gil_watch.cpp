@@ -74,21 +74,19 @@ const pthread_cond_t* find_condition(const PythonApi& api) {
 
 }  // namespace
 
-bool watch_gil(const PythonApi& api) {
+void watch_gil(const PythonApi& api) {
     g_real_signal = reinterpret_cast<SignalFunction>(dlsym(RTLD_DEFAULT, kSignal));
     if (g_real_signal == nullptr) {
-        return false;
+        return;
     }
     // Binds the import, if that is still to be done. Signals are sent under the mutex of the GIL:
     // no other thread is binding it any more.
     let_others_run(api);
     g_heard = Heard{pthread_self(), {}, 0};
-    if (!lead_to(api, listening_signal)) {
-        return false;
+    if (lead_to(api, listening_signal)) {
+        g_gives_up = find_condition(api);
+        lead_to(api, g_gives_up != nullptr ? watching_signal : g_real_signal);
     }
-    g_gives_up = find_condition(api);
-    lead_to(api, g_gives_up != nullptr ? watching_signal : g_real_signal);
-    return g_gives_up != nullptr;
 }
 
 }  // namespace peakline::pyhook

@@ -22,8 +22,8 @@
 
 namespace peakline::pyhook {
 
-// Call once, with the GIL; other threads may run meanwhile. False: no pauses are seen, everything
-// else is as before.
-bool watch_gil(const PythonApi& api);
+// Call once, with the GIL; other threads may run meanwhile. Where CPython is not as in the note no
+// pauses are seen, and everything else is as before.
+void watch_gil(const PythonApi& api);
 
 }  // namespace peakline::pyhook
