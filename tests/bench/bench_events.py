@@ -2,10 +2,10 @@
 
 Every mode is a process of its own. They live side by side and take turns, one loop or a few steps
 at a time. A virtual machine changes its speed by a third from one second to the next: so what a
-mode takes is measured between two measurements of the same without it. Compared is the lower
-quartile of the one with that of the other: what others do to the caches of the machine is no cost
-of ours. (To choose quiet turns by what the work took without recording would not do: of two alike
-the one that was quick by chance would be the base.)
+mode takes is measured between two measurements of the same without it; their difference is one
+turn's answer, and of these the middle half is averaged. (Lower quartiles of each, compared, vary
+twice as much where the machine changes its speed. To choose quiet turns by what the work took
+without recording is biased: of two alike the one that was quick by chance would be the base.)
 Without it is, for peakline, the same process, led past the recorder (recording_switch.cpp): another
 process is a few per cent faster or slower for all its life, by where it happens to lie in memory,
 and that is as much as recording costs. For torch's recorder, which forgets its history when it is
@@ -28,7 +28,7 @@ import subprocess
 import sys
 import tempfile
 import time
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import TypedDict
 
@@ -138,24 +138,31 @@ def take_turns(workers: list[Worker], work: str, turns: int) -> dict[str, list[T
     return results
 
 
-def quick(measured: Iterable[list[float]]) -> float:
-    """The lower quartile of all these."""
-    return statistics.quantiles(itertools.chain.from_iterable(measured), n=4)[0]
-
-
-def quick_base(turns: list[Turn]) -> float:
-    return quick(turn["base_seconds"] for turn in turns)
+def midmean(values: list[float]) -> float:
+    """The mean of what lies between the quartiles (interquartile mean)."""
+    values = sorted(values)
+    quarter = len(values) // 4
+    return statistics.fmean(values[quarter : len(values) - quarter])
 
 
 def added(sets: list[list[Turn]]) -> float:
-    """Seconds that the work took longer with recording than without: the median of the sets."""
-    return statistics.median(
-        quick(turn["seconds"] for turn in turns) - quick_base(turns) for turns in sets
+    """Seconds that the work took longer with recording than just before and after without it."""
+    return statistics.fmean(
+        midmean(
+            [
+                statistics.fmean(turn["seconds"]) - statistics.fmean(turn["base_seconds"])
+                for turn in turns
+            ]
+        )
+        for turns in sets
     )
 
 
 def base_seconds(results: Results) -> float:
-    return statistics.median(quick_base(turns) for turns in results["base"])
+    return statistics.fmean(
+        midmean([statistics.fmean(turn["base_seconds"]) for turn in turns])
+        for turns in results["base"]
+    )
 
 
 def event_count(results: Results) -> float:
@@ -281,7 +288,7 @@ def main() -> None:
     parser.add_argument("--sets", type=int, help="sets of processes, however long they take")
     parser.add_argument("--works", nargs="+", help="only these: loops as titled, gpt2, ...")
     parser.add_argument("--modes", nargs="+", choices=MODES, help="only these, and the base")
-    parser.add_argument("--turns", type=int, default=6, help="measurements of each, in each set")
+    parser.add_argument("--turns", type=int, default=20, help="measurements of each, in each set")
     arguments = parser.parse_args()
     titles = {**{loop: loop for loop in LOOPS}, **STEPS}
     # Two devices are simulated; a real machine may have one.
