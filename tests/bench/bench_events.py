@@ -307,7 +307,8 @@ def main() -> None:
         name = platform.processor() or platform.machine()
         print(f"{name}, {os.cpu_count()} cores, {number} sets of {arguments.turns} turns")
         print_added(results, titles)
-        print_steps(results)
+        if any(work in STEPS for work in works):
+            print_steps(results)
         if "peakline all" in modes:
             print_trace_size(Path(folder) / "peakline-all.peak")
 
