@@ -36,7 +36,7 @@ struct Segments {
 Segments* g_segments = nullptr;
 
 // relaxed: written and compared under torch's lock of the device, or by a hint that may be wrong.
-std::atomic<uint64_t> g_reserved_bytes[record::kMaxDevices];
+[[PEAKLINE_HOT_DATA]] std::atomic<uint64_t> g_reserved_bytes[record::kMaxDevices];
 [[PEAKLINE_HOT_DATA]] std::atomic<bool> g_wants_tracker{false};
 // The same; and a block that may be freed deferred exists only after it was set.
 [[PEAKLINE_HOT_DATA]] std::atomic<bool> g_has_tracker{false};

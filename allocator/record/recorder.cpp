@@ -34,6 +34,7 @@ bool Recorder::init(TroubleHandler on_trouble) {
         return false;
     }
     untraced_context_ = table_.intern_context(Context{0, 0, 0, 0, 0, format::kUntraced});
+    fetch_ahead();
     clock_.calibrate();
     usable_ = true;
     return true;

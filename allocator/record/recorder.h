@@ -162,10 +162,11 @@ private:
                                                              : device_state_slow(device);
     }
     [[gnu::noinline, gnu::cold]] DeviceState* device_state_slow(uint32_t device);
-    // For the next event.
+    // For the next event; after all that moves blocks.
     void fetch_ahead() {
         script_.prefetch();
-        __builtin_prefetch(&live_set_.at(script_.expected_place()));
+        next_block_ = &live_set_.at(script_.expected_place());
+        __builtin_prefetch(next_block_);
     }
     // Returns the device, nullptr when this is not the allocation that was expected.
     const DeviceState* record_expected_alloc(const AllocEvent& event);
@@ -176,9 +177,9 @@ private:
     uint64_t count_alloc(DeviceState& state, LiveBlock& block, bool is_traced);
     // The live block at this address, mostly without asking the index; nullptr: none.
     LiveBlock* find_block(uint64_t address) {
-        LiveBlock& expected = live_set_.at(script_.expected_place());
-        return expected.address == address && LiveSet::is_live(expected) ? &expected
-                                                                         : live_set_.find(address);
+        return next_block_->address == address && LiveSet::is_live(*next_block_)
+                   ? next_block_
+                   : live_set_.find(address);
     }
     void remove_block(LiveBlock* block, uint64_t tick, uint32_t context = 0);
     void drop_from_allocated(LiveBlock* block);
@@ -242,6 +243,9 @@ private:
     uint32_t untraced_context_ = 0;
     uint64_t next_ordinal_ = 0;
     uint64_t live_bytes_ = 0;
+    // The block at the place that the script expects. Kept: to find it takes four loads, each of
+    // which waits for the one before, and all of them for the lock.
+    LiveBlock* next_block_ = nullptr;
     TickClock clock_;
     LiveSet live_set_;
     TraceWriter writer_;

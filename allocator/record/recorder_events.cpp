@@ -104,7 +104,7 @@ void Recorder::remove_block(LiveBlock* block, uint64_t tick, uint32_t context) {
 
 const Recorder::DeviceState* Recorder::record_expected_alloc(const AllocEvent& event) {
     const ScriptedEvent& expected = script_.expected();
-    LiveBlock& erased = live_set_.at(expected.place);
+    LiveBlock& erased = *next_block_;
     if (erased.address != event.address || LiveSet::is_live(erased) ||
         !expected.is_shape_of(event) || !writer_.can_repeat(expected.written)) {
         return nullptr;
