@@ -226,11 +226,10 @@ def quotient(above: list[list[Turn]], below: list[list[Turn]]) -> float:
 
 
 def print_steps(all_results: dict[str, Results]) -> None:
-    print("\nWhole steps: share of the step that recording adds, with its 95 % interval")
-    for work, title in STEPS.items():
-        if work not in all_results:
-            continue
-        results = all_results[work]
+    steps = {title: all_results[work] for work, title in STEPS.items() if work in all_results}
+    if steps:
+        print("\nWhole steps: share of the step that recording adds, with its 95 % interval")
+    for title, results in steps.items():
         base = base_seconds(results)
         print(f"{title}: {event_count(results):.0f} events, {base * 1e3:.2f} ms without recording")
         for mode in results:
@@ -307,8 +306,7 @@ def main() -> None:
         name = platform.processor() or platform.machine()
         print(f"{name}, {os.cpu_count()} cores, {number} sets of {arguments.turns} turns")
         print_added(results, titles)
-        if any(work in STEPS for work in works):
-            print_steps(results)
+        print_steps(results)
         if "peakline all" in modes:
             print_trace_size(Path(folder) / "peakline-all.peak")
 
