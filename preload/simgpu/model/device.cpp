@@ -3,6 +3,7 @@
 #include "model/device.h"
 
 #include <algorithm>
+#include <atomic>
 
 #include <sys/mman.h>
 
@@ -12,12 +13,38 @@ namespace {
 // Room for every granule twice over, so that addresses never run out before memory does.
 constexpr size_t kArenaFactor = 3;
 
+// Note [Where device addresses lie]
+// A device takes more address space than all libraries together. Where the kernel chooses the
+// place, it is below the libraries that are loaded by then, and those loaded later (a compiled
+// kernel, the recorder) lie behind it, more than 4 GB from the code that calls them: processors
+// predict such branches badly, which on a step without kernels is measured. So device addresses
+// are asked for where nothing else is, above the heap of programs at fixed addresses and below
+// that of all others. Only asked for: where the place is taken, the kernel chooses.
+constexpr uintptr_t kLowestAddress = uintptr_t{1} << 40;
+constexpr uintptr_t kHighestAddress = uintptr_t{1} << 46;
+
+void* map_addresses(size_t bytes) {
+    // relaxed: two that ask for the same place get different ones.
+    static std::atomic<uintptr_t> next{kLowestAddress};
+    uintptr_t place = next.load(std::memory_order_relaxed);
+    if (bytes > kHighestAddress - place) {
+        place = kLowestAddress;
+    }
+    next.store(place + std::min<uintptr_t>(bytes, kHighestAddress - place),
+               std::memory_order_relaxed);
+    return mmap(reinterpret_cast<void*>(place),
+                bytes,
+                PROT_NONE,
+                MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE,
+                -1,
+                0);
+}
+
 }  // namespace
 
 AddressArena reserve_addresses(size_t bytes, size_t alignment) {
     const size_t whole_bytes = bytes + alignment;
-    void* start =
-        mmap(nullptr, whole_bytes, PROT_NONE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
+    void* start = map_addresses(whole_bytes);
     if (start == MAP_FAILED) {
         return {};
     }
