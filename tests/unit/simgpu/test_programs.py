@@ -38,6 +38,10 @@ def test_two_devices_have_their_own_memory(run_programs: Runner) -> None:
     run_programs("two_devices.py", device="h200x2")
 
 
+def test_devices_leave_the_place_beside_the_libraries_free(run_programs: Runner) -> None:
+    run_programs("places.py", device="h200x8")
+
+
 @pytest.mark.parametrize("setting", ["expandable_segments:True", "backend:cudaMallocAsync"])
 def test_training_runs_with_other_allocators(run_programs: Runner, setting: str) -> None:
     run_programs("mlp.py", PYTORCH_CUDA_ALLOC_CONF=setting, PYTORCH_ALLOC_CONF=setting)
