@@ -141,7 +141,7 @@ unsigned char* TraceWriter::begin_event(Op op, uint64_t tick, size_t max_body_by
     last_tick_ += dt;
     const auto op_bits = static_cast<unsigned>(op) << 6;
     unsigned char* out = events_.at;
-    // No line of a chunk was in a cache before: a store that waits for one makes the next lock wait.
+    // Chunks are in no cache at first, and the next lock waits for every store.
     __builtin_prefetch(out + kBytesAhead, 1);
     if (dt <= format::kDtMax) {
         *out++ = static_cast<unsigned char>(op_bits | dt);
