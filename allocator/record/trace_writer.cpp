@@ -6,6 +6,8 @@
 #include <cerrno>
 #include <cstring>
 
+#include "prefetch.h"
+
 namespace peakline::record {
 namespace {
 
@@ -30,7 +32,6 @@ constexpr DefType kTableTypes[] = {DefType::kString,
                                    DefType::kInstance,
                                    DefType::kTensor};
 constexpr size_t kTensorBlocksBytes = 4096;
-constexpr size_t kBytesAhead = 128;  // some 50 events
 
 // Frees look themselves: whatever else an event names must be defined before it.
 bool may_name_definitions(format::ExtendedType type) {
@@ -141,8 +142,9 @@ unsigned char* TraceWriter::begin_event(Op op, uint64_t tick, size_t max_body_by
     last_tick_ += dt;
     const auto op_bits = static_cast<unsigned>(op) << 6;
     unsigned char* out = events_.at;
-    // Chunks are in no cache at first, and the next lock waits for every store.
-    __builtin_prefetch(out + kBytesAhead, 1);
+    // Chunks are in no cache at first, and the next lock waits for every store. Two lines are some
+    // 50 events.
+    __builtin_prefetch(out + 2 * kCacheLine, 1);
     if (dt <= format::kDtMax) {
         *out++ = static_cast<unsigned char>(op_bits | dt);
         return out;

@@ -3,7 +3,6 @@
 #include "model/device.h"
 
 #include <algorithm>
-#include <atomic>
 
 #include <sys/mman.h>
 
@@ -16,28 +15,27 @@ constexpr size_t kArenaFactor = 3;
 // Note [Where device addresses lie]
 // A device takes more address space than all libraries together. Where the kernel chooses the
 // place, it is below the libraries that are loaded by then, and those loaded later (a compiled
-// kernel, the recorder) lie behind it, more than 4 GB from the code that calls them: processors
-// predict such branches badly, which on a step without kernels is measured. So device addresses
-// are asked for where nothing else is, above the heap of programs at fixed addresses and below
-// that of all others. Only asked for: where the place is taken, the kernel chooses.
+// kernel, the recorder) lie behind it, hundreds of GB from the code that calls them: calls cost
+// more then, tests/bench/RESULTS.md has figures. So device addresses are asked for where nothing
+// else is, above the heap of programs at fixed addresses and below that of all others. Only asked
+// for: where the place is taken, the kernel chooses.
 constexpr uintptr_t kLowestAddress = uintptr_t{1} << 40;
 constexpr uintptr_t kHighestAddress = uintptr_t{1} << 46;
 
+// The caller holds the lock of the world, or makes it.
 void* map_addresses(size_t bytes) {
-    // relaxed: two that ask for the same place get different ones.
-    static std::atomic<uintptr_t> next{kLowestAddress};
-    uintptr_t place = next.load(std::memory_order_relaxed);
-    if (bytes > kHighestAddress - place) {
-        place = kLowestAddress;
+    static uintptr_t next = kLowestAddress;
+    if (bytes > kHighestAddress - next) {
+        next = kLowestAddress;
     }
-    next.store(place + std::min<uintptr_t>(bytes, kHighestAddress - place),
-               std::memory_order_relaxed);
-    return mmap(reinterpret_cast<void*>(place),
-                bytes,
-                PROT_NONE,
-                MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE,
-                -1,
-                0);
+    void* start = mmap(reinterpret_cast<void*>(next),
+                       bytes,
+                       PROT_NONE,
+                       MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE,
+                       -1,
+                       0);
+    next += std::min<uintptr_t>(bytes, kHighestAddress - next);
+    return start;
 }
 
 }  // namespace
