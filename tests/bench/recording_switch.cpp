@@ -6,7 +6,9 @@
 // Whatever import of torch leads into a library of peakline is found, not listed here: a hook that
 // is added later is measured, too. Blocks that come and go unseen are what the recorder counts as
 // unknown frees and lost addresses; a step or two later all is as before.
+#include <algorithm>
 #include <atomic>
+#include <cstdint>
 #include <cstring>
 #include <vector>
 
@@ -30,7 +32,13 @@ struct Hooked {
 // std::atomic<c10::cuda::CUDACachingAllocator::CUDAAllocator*>, torch's current allocator.
 constexpr char kAllocatorSymbol[] = "_ZN3c104cuda20CUDACachingAllocator9allocatorE";
 
+struct Segment {
+    uintptr_t begin;
+    uintptr_t end;
+};
+
 std::vector<Hooked> g_hooked;
+std::vector<Segment> g_segments;  // of peakline's libraries
 void* g_torchs_allocator = nullptr;
 void* g_our_allocator = nullptr;
 
@@ -48,9 +56,24 @@ void* find_real(const char* symbol) {
     return nullptr;
 }
 
+int add_if_peaklines(dl_phdr_info* library, size_t, void*) {
+    for (int i = 0; strstr(library->dlpi_name, "libpeakline") != nullptr && i < library->dlpi_phnum;
+         ++i) {
+        const ElfW(Phdr)& segment = library->dlpi_phdr[i];
+        if (segment.p_type == PT_LOAD) {
+            const uintptr_t begin = library->dlpi_addr + segment.p_vaddr;
+            g_segments.push_back({begin, begin + segment.p_memsz});
+        }
+    }
+    return 0;
+}
+
+// dladdr would look for a symbol among all of torch's, a millisecond for each import.
 bool is_of_peakline(const void* function) {
-    Dl_info info{};
-    return dladdr(function, &info) != 0 && strstr(info.dli_fname, "libpeakline") != nullptr;
+    const auto address = reinterpret_cast<uintptr_t>(function);
+    return std::any_of(g_segments.begin(), g_segments.end(), [&](const Segment& segment) {
+        return address >= segment.begin && address < segment.end;
+    });
 }
 
 void find_hook(const Import& import, void*) {
@@ -75,6 +98,7 @@ EXPORT int recording_switch_before_cuda() {
 // Once recording is on and the program is warm. Returns the number of hooked imports.
 EXPORT int recording_switch_find() {
     g_our_allocator = allocator_slot()->load();
+    dl_iterate_phdr(add_if_peaklines, nullptr);
     peakline::capture::for_each_import("", find_hook, nullptr);
     for (Hooked& hooked : g_hooked) {
         hooked.import.library = &hooked.library;
