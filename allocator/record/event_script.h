@@ -52,6 +52,8 @@ class EventScript {
 public:
     // The allocation that should come; one of zeros, which is none, where a free should.
     const ScriptedEvent& expected() const { return trail_.expected(); }
+    // Whether the next event should be a free.
+    bool expects_free() const { return trail_.expected_number() < kPlaces; }
     // Of the block of the next event.
     uint32_t expected_place() const {
         const uint32_t freed = trail_.expected_number();

@@ -23,12 +23,17 @@ public:
     bool init(size_t side_capacity = size_t{1} << 26) { return side_.reserve(side_capacity); }
 
     void on_alloc(uint64_t ordinal, uint64_t bytes, uint64_t tick) {
-        level_ += bytes;
         if (tracing_) {
-            total_allocated_bytes_ += bytes;
-            if (level_ > peak_) {
-                set_peak(ordinal, tick);
-            }
+            on_alloc_while_tracing(ordinal, bytes, tick);
+        } else {
+            level_ += bytes;
+        }
+    }
+    void on_alloc_while_tracing(uint64_t ordinal, uint64_t bytes, uint64_t tick) {
+        level_ += bytes;
+        total_allocated_bytes_ += bytes;
+        if (level_ > peak_) {
+            set_peak(ordinal, tick);
         }
     }
 

@@ -168,9 +168,19 @@ private:
         next_block_ = &live_set_.at(script_.expected_place());
         __builtin_prefetch(next_block_);
     }
-    // Returns the device, nullptr when this is not the allocation that was expected.
-    const DeviceState* record_expected_alloc(const AllocEvent& event);
-    [[gnu::noinline]] const DeviceState* record_other_alloc(const AllocEvent& event, uint8_t flags);
+    // What the script expects, where nothing is left to do but to count and to copy. False: it is
+    // something else, or more is to be done, and nothing was.
+    bool repeat_alloc(const AllocEvent& event, uint64_t torch_total_bytes);
+    bool repeat_free(uint64_t address, uint64_t torch_total_bytes);
+    // By value: what has an address is kept in memory, by those, too, that need it no more.
+    [[gnu::noinline]] void record_other_alloc(AllocEvent event, uint64_t torch_total_bytes);
+    [[gnu::noinline]] void record_other_free(uint64_t address,
+                                             uint32_t device,
+                                             FreeKind kind,
+                                             uint64_t torch_total_bytes,
+                                             uint32_t context);
+    // Returns the device, nullptr when the block was dropped.
+    const DeviceState* put_alloc(const AllocEvent& event, uint8_t flags);
     // Returns the block, nullptr when it was dropped.
     LiveBlock* add_block(const AllocEvent& event, LiveBlock* erased, uint8_t flags);
     // A block that is in the live set now. Returns the time of the event.

@@ -102,25 +102,54 @@ void Recorder::remove_block(LiveBlock* block, uint64_t tick, uint32_t context) {
     check_writer();
 }
 
-const Recorder::DeviceState* Recorder::record_expected_alloc(const AllocEvent& event) {
+bool Recorder::repeat_alloc(const AllocEvent& event, uint64_t torch_total_bytes) {
     const ScriptedEvent& expected = script_.expected();
     LiveBlock& erased = *next_block_;
     if (erased.address != event.address || LiveSet::is_live(erased) ||
         !expected.is_shape_of(event) || !writer_.can_repeat(expected.written)) {
-        return nullptr;
+        return false;
     }
     DeviceState& state = devices_[event.device];
+    if (state.allocated.level_bytes() + event.block_bytes != torch_total_bytes) {
+        return false;
+    }
     LiveBlock& block = *live_set_.add(event.address, &erased);
     fill(block, event, 0);
-    const uint64_t tick = count_alloc(state, block, true);
-    writer_.repeat_alloc(expected.written, block.address, tick, live_bytes_);
+    const uint64_t tick = clock_.event_tick();
+    block.ordinal = next_ordinal_++;
+    live_bytes_ += event.block_bytes;
+    ++state.allocs;
+    state.allocated.on_alloc_while_tracing(block.ordinal, event.block_bytes, tick);
+    state.requested.on_alloc_while_tracing(block.ordinal, event.requested_bytes, tick);
+    writer_.repeat_alloc(expected.written, event.address, tick, live_bytes_);
     script_.follow();
-    check_writer();
-    return &state;
+    fetch_ahead();
+    return true;
 }
 
-[[gnu::flatten]] const Recorder::DeviceState* Recorder::record_other_alloc(const AllocEvent& event,
-                                                                           uint8_t flags) {
+bool Recorder::repeat_free(uint64_t address, uint64_t torch_total_bytes) {
+    LiveBlock& block = *next_block_;
+    if (block.address != address || (block.flags & (kFreed | kFreeRequested)) != 0 ||
+        !script_.expects_free() || !writer_.can_repeat()) {
+        return false;
+    }
+    DeviceState& state = devices_[block.device];
+    if (state.allocated.level_bytes() - block.block_bytes != torch_total_bytes) {
+        return false;
+    }
+    const uint64_t tick = clock_.event_tick();
+    live_bytes_ -= block.block_bytes;
+    ++state.frees;
+    state.allocated.on_free(block, block.block_bytes);
+    state.requested.on_free(block, block.requested_bytes);
+    writer_.repeat_free(next_ordinal_ - block.ordinal, tick, live_bytes_);
+    live_set_.erase(&block);
+    script_.follow();
+    fetch_ahead();
+    return true;
+}
+
+const Recorder::DeviceState* Recorder::put_alloc(const AllocEvent& event, uint8_t flags) {
     LiveBlock* const before = live_set_.find_place(event.address);
     // An address that is still live was freed behind our back.
     if (before != nullptr && LiveSet::is_live(*before)) {
@@ -148,24 +177,55 @@ const Recorder::DeviceState* Recorder::record_expected_alloc(const AllocEvent& e
     return &state;
 }
 
+[[gnu::flatten]] void Recorder::record_other_alloc(AllocEvent event, uint64_t torch_total_bytes) {
+    if (!usable_) {
+        return;
+    }
+    const uint8_t flags = torch_total_bytes != kUnknownTotal ? 0 : kUnreported;
+    if (put_alloc(event, flags) != nullptr) {
+        check_total(event.device, torch_total_bytes);
+    }
+    fetch_ahead();
+}
+
 [[gnu::flatten]] void Recorder::record_alloc(const AllocEvent& event, uint64_t torch_total_bytes) {
     open_if_waiting();
     {
         const LockGuard guard(lock_);
-        if (!usable_) {
+        if (repeat_alloc(event, torch_total_bytes)) {
             return;
         }
-        const bool is_reported = torch_total_bytes != kUnknownTotal;
-        const DeviceState* state = is_reported ? record_expected_alloc(event) : nullptr;
-        if (state == nullptr) {
-            state = record_other_alloc(event, is_reported ? 0 : kUnreported);
-        }
-        if (state != nullptr) {
-            check_total(event.device, torch_total_bytes);
-        }
-        fetch_ahead();
+        record_other_alloc(event, torch_total_bytes);
     }
     report_trouble_unlocked();
+}
+
+[[gnu::flatten]] void Recorder::record_other_free(uint64_t address,
+                                                  uint32_t device,
+                                                  FreeKind kind,
+                                                  uint64_t torch_total_bytes,
+                                                  uint32_t context) {
+    if (!usable_) {
+        return;
+    }
+    LiveBlock* block = find_block(address);
+    if (block == nullptr) {
+        free_of_unknown_slow(device, torch_total_bytes);
+    } else if (kind == FreeKind::kCompleted) {
+        remove_block(block, clock_.event_tick(), context);
+        script_.meet_free(live_set_.place_of(block));
+    } else if ((block->flags & kFreeRequested) == 0) {
+        const uint64_t back = next_ordinal_ - block->ordinal;
+        drop_from_allocated(block);
+        block->flags |= kFreeRequested;
+        writer_.put_free(
+            FreeEvent{back, context, FreeEvent::Kind::kDeferred}, clock_.event_tick(), live_bytes_);
+        check_writer();
+    }
+    if (block != nullptr) {
+        check_total(block->device, torch_total_bytes);
+    }
+    fetch_ahead();
 }
 
 [[gnu::flatten]] void Recorder::record_free(uint64_t address,
@@ -175,28 +235,11 @@ const Recorder::DeviceState* Recorder::record_expected_alloc(const AllocEvent& e
                                             uint32_t context) {
     {
         const LockGuard guard(lock_);
-        if (!usable_) {
+        if (kind == FreeKind::kCompleted && context == 0 &&
+            repeat_free(address, torch_total_bytes)) {
             return;
         }
-        LiveBlock* block = find_block(address);
-        if (block == nullptr) {
-            free_of_unknown_slow(device, torch_total_bytes);
-        } else if (kind == FreeKind::kCompleted) {
-            remove_block(block, clock_.event_tick(), context);
-            script_.meet_free(live_set_.place_of(block));
-        } else if ((block->flags & kFreeRequested) == 0) {
-            const uint64_t back = next_ordinal_ - block->ordinal;
-            drop_from_allocated(block);
-            block->flags |= kFreeRequested;
-            writer_.put_free(FreeEvent{back, context, FreeEvent::Kind::kDeferred},
-                             clock_.event_tick(),
-                             live_bytes_);
-            check_writer();
-        }
-        if (block != nullptr) {
-            check_total(block->device, torch_total_bytes);
-        }
-        fetch_ahead();
+        record_other_free(address, device, kind, torch_total_bytes, context);
     }
     report_trouble_unlocked();
 }
@@ -239,7 +282,7 @@ void Recorder::correct_baseline_slow(uint32_t device, uint64_t torch_total_bytes
     if (torch_total_bytes > state.allocated.level_bytes()) {
         const uint64_t bytes = torch_total_bytes - state.allocated.level_bytes();
         const uint64_t address = baseline_address(device);
-        record_other_alloc(AllocEvent{address, bytes, bytes, untraced_context_, 0, device}, 0);
+        put_alloc(AllocEvent{address, bytes, bytes, untraced_context_, 0, device}, 0);
     }
 }
 

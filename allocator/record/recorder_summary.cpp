@@ -148,6 +148,7 @@ void Recorder::update_phases() {
     phases_.update(
         {levels, count, next_ordinal_ - 1, clock_.now_tick(), next_ordinal_ > 0, is_tracing()},
         live_set_);
+    writer_.let_repeat(is_tracing() && !phases_.is_active());
 }
 
 }  // namespace peakline::record

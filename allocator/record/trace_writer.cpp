@@ -20,6 +20,8 @@ constexpr uint32_t kMaxClasses = 1U << 22;
 constexpr uint32_t kMaxClassesOfBounded = 1U << 16;
 constexpr size_t kMaxTagBytes = 1 + format::kMaxVarintBytes;
 constexpr size_t kMaxAllocBody = 6 * format::kMaxVarintBytes;
+constexpr size_t kMaxRepeatedBytes =
+    kMaxTagBytes + std::max(format::kMaxVarintBytes, sizeof WrittenAlloc::body);
 constexpr DefType kTableTypes[] = {DefType::kString,
                                    DefType::kPythonFrame,
                                    DefType::kPythonNode,
@@ -68,6 +70,14 @@ void TraceWriter::open(ChunkTarget* target, StackTable* table, Keep keep) {
     totals_.begin_trace(recycles() ? TraceTotals::Wanted::kNo : TraceTotals::Wanted::kYes,
                         kMaxClasses);
     define_new_slow();
+}
+
+void TraceWriter::find_repeats_end() {
+    repeats_end_ = nullptr;
+    if (is_repeat_allowed_ && target_ != nullptr && events_.base != nullptr) {
+        const unsigned char* const end = events_.end() - kLastWordsBytes;
+        repeats_end_ = std::min(end, checkpoint_at_) - kMaxRepeatedBytes;
+    }
 }
 
 void TraceWriter::commit(OpenChunk& chunk, unsigned char* end) {
@@ -135,9 +145,11 @@ void TraceWriter::put_tensor_blocks(const TensorBlock* blocks, size_t count) {
 }
 
 unsigned char* TraceWriter::begin_event(Op op, uint64_t tick, size_t max_body_bytes) {
-    if (!has_room(events_, ChunkType::kEvents, kMaxTagBytes + max_body_bytes)) {
-        return nullptr;
-    }
+    return has_room(events_, ChunkType::kEvents, kMaxTagBytes + max_body_bytes) ? put_tag(op, tick)
+                                                                                : nullptr;
+}
+
+unsigned char* TraceWriter::put_tag(Op op, uint64_t tick) {
     const uint64_t dt = tick > last_tick_ ? tick - last_tick_ : 0;
     last_tick_ += dt;
     const auto op_bits = static_cast<unsigned>(op) << 6;
@@ -234,10 +246,7 @@ void TraceWriter::repeat_alloc(const WrittenAlloc& written,
                                uint64_t address,
                                uint64_t tick,
                                uint64_t live_bytes) {
-    unsigned char* out = begin_event(Op::kAllocClass, tick, sizeof written.body);
-    if (out == nullptr) {
-        return;
-    }
+    unsigned char* out = put_tag(Op::kAllocClass, tick);
     totals_.add_class_records(written.class_id, 1);
     std::memcpy(out, written.body, sizeof written.body);  // what is too much will be overwritten
     end_alloc(out + written.length, address, live_bytes);
@@ -266,6 +275,11 @@ void TraceWriter::put_free(const FreeEvent& event, uint64_t tick, uint64_t live_
     if (out != nullptr) {
         end_event(format::put_uv(out, event.back));
     }
+}
+
+void TraceWriter::repeat_free(uint64_t back, uint64_t tick, uint64_t live_bytes) {
+    live_bytes_ = live_bytes;
+    end_event(format::put_uv(put_tag(Op::kFree, tick), back));
 }
 
 void TraceWriter::put_extended_free(const FreeEvent& event, uint64_t tick) {

@@ -70,14 +70,23 @@ public:
 
     // Returns how it was written.
     WrittenAlloc put_alloc(const AllocEvent& event, uint64_t tick, uint64_t live_bytes);
-    // Writes it again, with the same bytes, where they would mean the same.
+    // Whether events may be repeated: they need what they name defined, room in the open chunk, and
+    // no checkpoint after them. The caller allows it while nothing else is to be done for an event.
+    void let_repeat(bool is_allowed) {
+        is_repeat_allowed_ = is_allowed;
+        find_repeats_end();
+    }
+    bool can_repeat() const { return events_.at < repeats_end_; }
+    // Writes an allocation again, with the same bytes, where they would mean the same.
     bool can_repeat(const WrittenAlloc& written) const {
-        return written.length != 0 && is_open() && written.previous_address == last_address_;
+        return written.length != 0 && written.previous_address == last_address_ && can_repeat();
     }
     void repeat_alloc(const WrittenAlloc& written,
                       uint64_t address,
                       uint64_t tick,
                       uint64_t live_bytes);
+    // `back` as in FreeEvent, of a plain one. While can_repeat().
+    void repeat_free(uint64_t back, uint64_t tick, uint64_t live_bytes);
     void put_free(const FreeEvent& event, uint64_t tick, uint64_t live_bytes);
     void put_extended(format::ExtendedType type,
                       const uint64_t* values,
@@ -160,10 +169,13 @@ private:
         return (chunk.base != nullptr && chunk.at + bytes + kLastWordsBytes <= chunk.end()) ||
                make_room_slow(chunk, type, bytes);
     }
+    void find_repeats_end();
     void commit(OpenChunk& chunk, unsigned char* end);
     void seal_chunk(OpenChunk& chunk);
     void seal_chunks();
     unsigned char* begin_event(format::Op op, uint64_t tick, size_t max_body_bytes);
+    // Where there is room. Returns where the body goes.
+    unsigned char* put_tag(format::Op op, uint64_t tick);
     void end_event(unsigned char* end);
     uint32_t class_of(const AllocEvent& event);
     void end_alloc(unsigned char* end, uint64_t address, uint64_t live_bytes);
@@ -176,6 +188,7 @@ private:
     OpenChunk events_;
     // Past this byte of the open EVENTS chunk a checkpoint is due; the end of memory: never.
     const unsigned char* checkpoint_at_ = never_due();
+    const unsigned char* repeats_end_ = nullptr;  // of the open EVENTS chunk
     uint64_t last_tick_ = 0;
     uint64_t last_address_ = 0;
     uint64_t event_count_ = 0;
@@ -205,6 +218,7 @@ private:
     uint64_t events_chunks_ = 0;   // since the last checkpoint
     uint64_t baseline_address_ = 0;
     bool in_checkpoint_ = false;
+    bool is_repeat_allowed_ = false;
 };
 
 }  // namespace peakline::record

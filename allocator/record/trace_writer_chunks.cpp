@@ -58,6 +58,7 @@ bool TraceWriter::make_room_slow(OpenChunk& chunk, ChunkType type, size_t bytes)
         // Room for what one call of the recorder may still write before it looks.
         const bool is_last = recycles() && ++events_chunks_ >= segment_chunks_;
         checkpoint_at_ = is_last ? base + format::kChunkBytes - 1024 : never_due();
+        find_repeats_end();
     } else if (type == ChunkType::kDefs) {
         for (size_t i = 0; i < format::kDefTypeCount; ++i) {
             header->first_ids[i] = emitted_[i] + 1;
@@ -112,6 +113,7 @@ void TraceWriter::seal_chunk(OpenChunk& chunk) {
     }
     target_->close_chunk(chunk.index, chunk.base);
     chunk = OpenChunk{};
+    find_repeats_end();
 }
 
 void TraceWriter::seal_chunks() {
@@ -134,6 +136,7 @@ void TraceWriter::close() {
 
 void TraceWriter::abandon() {
     target_ = nullptr;
+    find_repeats_end();
 }
 
 }  // namespace peakline::record
