@@ -46,7 +46,8 @@ inline uint32_t current_stream(const torch_part::Part& part,
                                uint32_t device) {
     capture::KnownStream& known = state.known_stream;
     const uint64_t added = capture::libraries_added();
-    if (known.libraries == added && known.device == device && added != capture::kUnknownLibraries) {
+    if (known.libraries == added && known.device == device && added != capture::kUnknownLibraries)
+        [[likely]] {
         return known.id;
     }
     return current_stream_slow(part, known, device);

@@ -52,11 +52,19 @@ uint32_t hash_of(const ContextKey& key) {
     return hash_of_pair(stacks, node);
 }
 
-[[gnu::noinline]] uint32_t other_context_slow(record::StackTable& table,
-                                              ThreadState& state,
-                                              const ContextKey& key,
-                                              uint32_t* number) {
-    uint32_t id = state.contexts.find(key, hash_of, number);
+// An id, and where it was found; see Places.
+struct NumberedId {
+    uint32_t id;
+    uint32_t number;
+};
+
+// By value, like all that is handed over here: what has an address is kept in memory, by those,
+// too, that need it no more.
+[[gnu::noinline]] NumberedId other_context_slow(record::StackTable& table,
+                                                ThreadState& state,
+                                                ContextKey key,
+                                                uint32_t number) {
+    uint32_t id = state.contexts.find(key, hash_of, &number);
     if (id == 0) {
         id = table.intern_context({key.thread,
                                    key.python_node,
@@ -64,17 +72,18 @@ uint32_t hash_of(const ContextKey& key) {
                                    key.forward_node,
                                    key.operator_name,
                                    key.flags});
-        state.contexts.insert(key, hash_of, id, number);
+        state.contexts.insert(key, hash_of, id, &number);
     }
-    return id;
+    return {id, number};
 }
 
-uint32_t context_id(record::StackTable& table,
-                    ThreadState& state,
-                    const ContextKey& key,
-                    uint32_t* number) {
-    const uint32_t id = state.contexts.id_of(*number, key);
-    return __builtin_expect(id != 0, 1) ? id : other_context_slow(table, state, key, number);
+NumberedId context_id(record::StackTable& table,
+                      ThreadState& state,
+                      const ContextKey& key,
+                      uint32_t number) {
+    const uint32_t id = state.contexts.id_of(number, key);
+    return __builtin_expect(id != 0, 1) ? NumberedId{id, number}
+                                        : other_context_slow(table, state, key, number);
 }
 
 uint32_t hash_of_places(const Places& places) {
@@ -92,39 +101,63 @@ void meet(ThreadState& state, const Places& places) {
     state.contexts.prefetch(next.context);
 }
 
-uint32_t asked_python_node(record::StackTable& table,
-                           PythonPause& pause,
-                           uint32_t* flags,
-                           uint32_t* number) {
-    uint32_t node = g_side.expected_stack(*number);
-    if (__builtin_expect(node == kOtherStack, 0)) {
-        node = g_side.capture_stack(table, flags, number);
+// Asks for the stack, as nobody expected it. `*flags`: of the context.
+[[gnu::noinline]] NumberedId other_python_node_slow(record::StackTable& table,
+                                                    uint32_t expected_number,
+                                                    uint32_t* flags) {
+    NumberedId node{0, expected_number};
+    node.id = g_side.capture_stack(table, flags, &node.number);
+    return node;
+}
+
+NumberedId asked_python_node(record::StackTable& table,
+                             PythonPause& pause,
+                             uint32_t* flags,
+                             uint32_t expected_number) {
+    NumberedId node{g_side.expected_stack(expected_number), expected_number};
+    if (__builtin_expect(node.id == kOtherStack, 0)) {
+        uint32_t its_flags = 0;
+        node = other_python_node_slow(table, expected_number, &its_flags);
+        *flags = its_flags;
     }
-    const bool is_whole = *flags == 0 && (node != 0) == (*number != 0);
+    const bool is_whole = *flags == 0 && (node.id != 0) == (node.number != 0);
     if ((g_python_pause & 1U) != 0 && is_whole) {
         record::replace_tagged(pause.known_in, g_python_pause, [&] {
-            pause.node = node;
-            pause.stack_number = *number;
+            pause.node = node.id;
+            pause.stack_number = node.number;
         });
     }
     return node;
 }
 
-// `*flags`: none yet.
-uint32_t python_node(record::StackTable& table,
-                     PythonPause& pause,
-                     uint32_t* flags,
-                     uint32_t* number) {
+// `*flags`: none yet. `expected_number`: of the stack that should be met.
+NumberedId python_node(record::StackTable& table,
+                       PythonPause& pause,
+                       uint32_t* flags,
+                       uint32_t expected_number) {
     const bool is_on =
         g_attached.load(std::memory_order_acquire) && g_python.load(std::memory_order_relaxed);
     if (!is_on) {
-        return 0;
+        return {0, expected_number};
     }
     if (g_python_pause != pause.known_in) {
-        return asked_python_node(table, pause, flags, number);
+        return asked_python_node(table, pause, flags, expected_number);
     }
-    *number = pause.stack_number;
-    return pause.node;
+    return {pause.node, pause.stack_number};
+}
+
+NumberedId native_node(record::StackTable& table,
+                       ThreadState& state,
+                       uint32_t* flags,
+                       uint32_t expected_number) {
+    if (!g_native.load(std::memory_order_relaxed)) {
+        return {0, expected_number};
+    }
+    uint32_t its_flags = *flags;
+    NumberedId node{0, expected_number};
+    node.id = capture_native_stack(table, state, &its_flags, &node.number);
+    *flags = its_flags;
+    return node;
 }
 
 }  // namespace
@@ -161,26 +194,25 @@ void set_capture_options(const CaptureOptions& options) {
 [[gnu::flatten]] uint32_t capture_python(record::StackTable& table,
                                          ThreadState& state,
                                          uint32_t* flags) {
-    Places places{state.trail.expected().python, 0, 0};
-    const uint32_t node = python_node(table, state.pause, flags, &places.python);
-    meet(state, places);
-    return node;
+    uint32_t its_flags = *flags;
+    const NumberedId python =
+        python_node(table, state.pause, &its_flags, state.trail.expected().python);
+    *flags = its_flags;
+    meet(state, Places{python.number, 0, 0});
+    return python.id;
 }
 
 [[gnu::flatten]] uint32_t capture_context(record::StackTable& table, ThreadState& state) {
     uint32_t flags = 0;
-    Places places = state.trail.expected();
-    const uint32_t python = python_node(table, state.pause, &flags, &places.python);
-    const uint32_t native = g_native.load(std::memory_order_relaxed)
-                                ? capture_native_stack(table, state, &flags, &places.native)
-                                : 0;
-    const RunningNode node = owning_node(state, python != 0);
-    // Made at once, of values in registers: read while it is still being stored it would wait.
+    const Places& expected = state.trail.expected();
+    const NumberedId python = python_node(table, state.pause, &flags, expected.python);
+    const NumberedId native = native_node(table, state, &flags, expected.native);
+    const RunningNode node = owning_node(state, python.id != 0);
     const ContextKey key{
-        state.thread_id, python, native, node.forward_node, node.operator_name, flags};
-    const uint32_t context = context_id(table, state, key, &places.context);
-    meet(state, places);
-    return context;
+        state.thread_id, python.id, native.id, node.forward_node, node.operator_name, flags};
+    const NumberedId context = context_id(table, state, key, expected.context);
+    meet(state, Places{python.number, native.number, context.number});
+    return context.id;
 }
 
 uint32_t capture_free(record::StackTable& table, ThreadState& state) {

@@ -248,7 +248,7 @@ private:
     }
 
     template <class HashOf>
-    [[gnu::noinline]] void meet_other_slow(const Thing& thing, HashOf hash_of) {
+    [[gnu::noinline]] void meet_other_slow(Thing thing, HashOf hash_of) {
         const auto hash = hash_of(thing);
         uint32_t number =
             numbers_.find(hash, [&](uint32_t one) { return entries_[one].thing == thing; });

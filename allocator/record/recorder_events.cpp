@@ -192,7 +192,7 @@ const Recorder::DeviceState* Recorder::put_alloc(const AllocEvent& event, uint8_
     open_if_waiting();
     {
         const LockGuard guard(lock_);
-        if (repeat_alloc(event, torch_total_bytes)) {
+        if (repeat_alloc(event, torch_total_bytes)) [[likely]] {
             return;
         }
         record_other_alloc(event, torch_total_bytes);
@@ -235,8 +235,8 @@ const Recorder::DeviceState* Recorder::put_alloc(const AllocEvent& event, uint8_
                                             uint32_t context) {
     {
         const LockGuard guard(lock_);
-        if (kind == FreeKind::kCompleted && context == 0 &&
-            repeat_free(address, torch_total_bytes)) {
+        if (kind == FreeKind::kCompleted && context == 0 && repeat_free(address, torch_total_bytes))
+            [[likely]] {
             return;
         }
         record_other_free(address, device, kind, torch_total_bytes, context);

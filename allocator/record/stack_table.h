@@ -87,7 +87,8 @@ public:
     uint32_t intern_native_frame(uint32_t module, uint64_t offset);
     uint32_t intern_native_node(uint32_t parent, uint32_t frame);
     uint32_t add_thread(uint32_t kernel_thread_id, const char* name, size_t name_length);
-    uint32_t intern_stream(uint64_t handle);  // handle 0, the default stream, has id 0
+    // Handle 0, the default stream, has id 0.
+    [[gnu::noinline]] uint32_t intern_stream(uint64_t handle);
     uint32_t intern_context(const Context& context);
     // Tells something about an instance; what was told before stands in the trace, too.
     void tell_instance(const Instance& instance);
