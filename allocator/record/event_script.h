@@ -7,9 +7,10 @@
 // [Places that stay] in live_set.h) and how it was written to the trace. When the next event is
 // the expected one, with the same address, sizes, context, stream and device, what is left to do
 // is to count and to copy a few bytes: no look into the index of the live set, no class, no
-// encoding. Nothing is believed that is not compared. A program without loops would only pay for
-// what is written down: where eight of nine events are a surprise for a while, it rests for a
-// while.
+// encoding. Nothing is believed that is not compared, and an event that calls for more (a
+// checkpoint, an open phase, a total of torch's that is not ours) goes the long way. A program
+// without loops would only pay for what is written down: where eight of nine events are a surprise
+// for a while, it rests for a while.
 #pragma once
 
 #include <algorithm>
