@@ -103,10 +103,13 @@ void Recorder::remove_block(LiveBlock* block, uint64_t tick, uint32_t context) {
 }
 
 bool Recorder::repeat_alloc(const AllocEvent& event, uint64_t torch_total_bytes) {
+    if (!writer_.can_repeat()) {
+        return false;  // without a trace there may be no block either
+    }
     const ScriptedEvent& expected = script_.expected();
     LiveBlock& erased = *next_block_;
     if (erased.address != event.address || LiveSet::is_live(erased) ||
-        !expected.is_shape_of(event) || !writer_.can_repeat(expected.written)) {
+        !expected.is_shape_of(event) || !writer_.means_the_same(expected.written)) {
         return false;
     }
     DeviceState& state = devices_[event.device];
@@ -128,9 +131,12 @@ bool Recorder::repeat_alloc(const AllocEvent& event, uint64_t torch_total_bytes)
 }
 
 bool Recorder::repeat_free(uint64_t address, uint64_t torch_total_bytes) {
+    if (!writer_.can_repeat()) {
+        return false;
+    }
     LiveBlock& block = *next_block_;
     if (block.address != address || (block.flags & (kFreed | kFreeRequested)) != 0 ||
-        !script_.expects_free() || !writer_.can_repeat()) {
+        !script_.expects_free()) {
         return false;
     }
     DeviceState& state = devices_[block.device];

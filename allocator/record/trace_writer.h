@@ -77,10 +77,11 @@ public:
         find_repeats_end();
     }
     bool can_repeat() const { return events_.at < repeats_end_; }
-    // Writes an allocation again, with the same bytes, where they would mean the same.
-    bool can_repeat(const WrittenAlloc& written) const {
-        return written.length != 0 && written.previous_address == last_address_ && can_repeat();
+    // Whether the same bytes, written again, would mean the same allocation.
+    bool means_the_same(const WrittenAlloc& written) const {
+        return written.length != 0 && written.previous_address == last_address_;
     }
+    // Writes it again. While can_repeat(), and where it means the same.
     void repeat_alloc(const WrittenAlloc& written,
                       uint64_t address,
                       uint64_t tick,

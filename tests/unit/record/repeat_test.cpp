@@ -180,4 +180,11 @@ TEST_CASE("in a forked child a loop is not recorded", "[record]") {
     CHECK(recorder->counters().allocs == events);
 }
 
+TEST_CASE("a recorder without memory of its own records nothing", "[record]") {
+    const auto recorder = std::make_unique<Recorder>();  // as after an init that failed
+    recorder->record_alloc(AllocEvent{kBytes, kBytes, kBytes}, kBytes);
+    recorder->record_free(kBytes, 0, Recorder::FreeKind::kCompleted, 0);
+    CHECK(recorder->counters().allocs == 0);
+}
+
 }  // namespace peakline::test
