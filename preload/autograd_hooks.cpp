@@ -76,6 +76,27 @@ uint32_t name_of_node(ThreadState& state,
                : name_of_node_slow(Recorder::instance().table(), part, node, type, &known);
 }
 
+capture::RunningNode running_node(const ThreadState& state,
+                                  uint32_t name,
+                                  const void* node,
+                                  uint64_t sequence,
+                                  uint64_t forward_thread) {
+    const bool is_leaf = sequence == torch_part::kNoSequence;
+    const uint32_t forward = is_leaf ? capture::forward_of_leaf(state, node)
+                                     : capture::find_sequence(forward_thread, sequence);
+    return {forward, name, is_leaf};
+}
+
+// See Note [The line of a leaf].
+[[gnu::noinline]] void tell_leaves_slow(const torch_part::Part& part,
+                                        const void* node,
+                                        uint32_t forward_node) {
+    const auto tell = [](const void* leaf, void* forward) {
+        capture::tell_leaf(leaf, *static_cast<const uint32_t*>(forward));
+    };
+    part.visit_leaves(node, tell, &forward_node);
+}
+
 void record_scope(format::ScopeAction action, const char* name) {
     Recorder& recorder = Recorder::instance();
     ThreadState* state = recorder.is_tracing() ? capture::thread_state(recorder.table()) : nullptr;
@@ -107,24 +128,28 @@ bool init_operator_names() {
 
 void begin_node(const char* name, int64_t sequence, uint64_t forward_thread) {
     on_this_thread([=](ThreadState& state) {
-        capture::begin_node(state,
-                            intern_operator(Recorder::instance().table(), name),
-                            forward_thread,
-                            static_cast<uint64_t>(sequence));
+        const uint32_t interned = intern_operator(Recorder::instance().table(), name);
+        capture::begin_node(
+            state,
+            running_node(
+                state, interned, nullptr, static_cast<uint64_t>(sequence), forward_thread));
     });
 }
 
 void begin_node_of(const torch_part::Part& part, const void* node) {
     on_this_thread([&part, node](ThreadState& state) {
         const torch_part::NodeFacts facts = part.node_facts(node);
-        capture::begin_node(state,
-                            name_of_node(state, part, node, facts.type),
-                            facts.forward_thread,
-                            facts.sequence);
+        const uint32_t name = name_of_node(state, part, node, facts.type);
+        const capture::RunningNode running =
+            running_node(state, name, node, facts.sequence, facts.forward_thread);
+        capture::begin_node(state, running);
+        if (capture::tells_leaves(state) || Recorder::instance().uses_several_devices()) {
+            tell_leaves_slow(part, node, running.forward_node);
+        }
     });
 }
 
-void end_node() {
+[[gnu::hot]] void end_node() {
     on_this_thread(capture::end_node);
 }
 

@@ -5,6 +5,8 @@
 
 #include <sys/mman.h>
 
+#include "allocator/record/hot_data.h"
+
 namespace peakline::capture {
 
 namespace {
@@ -12,19 +14,33 @@ namespace {
 constexpr size_t kRingSlots = size_t{1} << 18;
 constexpr size_t kMaxAutogradThreads = 4096;
 constexpr uint64_t kSlotsAhead = 8;
+constexpr size_t kToldLeaves = size_t{1} << 12;  // many more than wait at one time
 
 }  // namespace
 
 struct SequenceRing {
     struct Slot {
-        uint64_t sequence_plus_one;  // 0: empty
+        uint32_t sequence_plus_one;  // its lower bits: a graph lives for fewer nodes; 0: empty
         uint32_t python_node;
-        uint32_t unused;
     };
     Slot slots[kRingSlots];
 };
 
 namespace {
+
+// By the address of the leaf: its upper bits, so that none is taken for another, and the stack. 0:
+// empty. The engine orders a leaf after the node that told it, and both are one word: relaxed.
+std::atomic<uint64_t> g_told_leaves[kToldLeaves];
+[[PEAKLINE_HOT_DATA]] std::atomic<bool> g_leaves_are_told{false};
+
+std::atomic<uint64_t>& told_leaf(const void* leaf) {
+    return g_told_leaves[(reinterpret_cast<uint64_t>(leaf) >> 4U) % kToldLeaves];
+}
+
+// The bits of the address that do not choose the place.
+uint64_t upper_bits(const void* leaf) {
+    return reinterpret_cast<uint64_t>(leaf) >> 16U << 32U;
+}
 
 // By torch's thread id, which counts from 1. Rings stay for ever: a graph may outlive its thread.
 std::atomic<SequenceRing*> g_rings[kMaxAutogradThreads];
@@ -63,10 +79,10 @@ void remember_sequence(ThreadState& state, uint64_t sequence, uint32_t python_no
     }
     SequenceRing::Slot& slot = state.sequences->slots[sequence % kRingSlots];
     slot.python_node = python_node;
-    slot.sequence_plus_one = sequence + 1;
+    slot.sequence_plus_one = static_cast<uint32_t>(sequence + 1);
 }
 
-uint32_t find_sequence(uint64_t autograd_thread_id, uint64_t sequence) {
+[[gnu::hot]] uint32_t find_sequence(uint64_t autograd_thread_id, uint64_t sequence) {
     if (autograd_thread_id >= kMaxAutogradThreads) {
         return 0;
     }
@@ -77,27 +93,44 @@ uint32_t find_sequence(uint64_t autograd_thread_id, uint64_t sequence) {
     // Nodes run from the last one back.
     __builtin_prefetch(&ring->slots[(sequence - kSlotsAhead) % kRingSlots]);
     const SequenceRing::Slot& slot = ring->slots[sequence % kRingSlots];
-    return slot.sequence_plus_one == sequence + 1 ? slot.python_node : 0;
+    return slot.sequence_plus_one == static_cast<uint32_t>(sequence + 1) ? slot.python_node : 0;
 }
 
-void begin_node(ThreadState& state,
-                uint32_t operator_name,
-                uint64_t autograd_thread_id,
-                uint64_t sequence) {
-    const uint32_t forward = sequence == kNoSequence ? state.last_node.forward_node
-                                                     : find_sequence(autograd_thread_id, sequence);
+bool tells_leaves(const ThreadState& state) {
+    return !state.is_engine_thread || g_leaves_are_told.load(std::memory_order_relaxed);
+}
+
+void tell_leaf(const void* leaf, uint32_t forward_node) {
+    told_leaf(leaf).store(upper_bits(leaf) | forward_node, std::memory_order_relaxed);
+    g_leaves_are_told.store(true, std::memory_order_relaxed);
+}
+
+uint32_t forward_of_leaf(const ThreadState& state, const void* leaf) {
+    if (!g_leaves_are_told.load(std::memory_order_relaxed)) {
+        return state.last_node.forward_node;
+    }
+    std::atomic<uint64_t>& told = told_leaf(leaf);
+    const uint64_t known = told.load(std::memory_order_relaxed);
+    if (known == 0 || (known ^ upper_bits(leaf)) >> 32U != 0) {
+        return state.last_node.forward_node;
+    }
+    told.store(0, std::memory_order_relaxed);
+    return static_cast<uint32_t>(known);
+}
+
+void begin_node(ThreadState& state, const RunningNode& node) {
     if (state.node_depth < kMaxNodeDepth) {
-        state.nodes[state.node_depth] = RunningNode{forward, operator_name};
+        state.nodes[state.node_depth] = node;
     }
     ++state.node_depth;
 }
 
-void end_node(ThreadState& state) {
+[[gnu::hot]] void end_node(ThreadState& state) {
     if (state.node_depth == 0) {
         return;
     }
     --state.node_depth;
-    if (state.node_depth >= kMaxNodeDepth) {
+    if (state.node_depth >= kMaxNodeDepth || state.nodes[state.node_depth].is_leaf) {
         return;
     }
     state.last_node = state.nodes[state.node_depth];

@@ -10,8 +10,6 @@
 
 namespace peakline::capture {
 
-inline constexpr uint64_t kNoSequence = ~uint64_t{0};  // AccumulateGrad has this number
-
 // Torch's id of this thread, which stays the same for all its life.
 void begin_sequences(ThreadState& state, uint64_t autograd_thread_id);
 
@@ -22,13 +20,25 @@ void remember_sequence(ThreadState& state, uint64_t sequence, uint32_t python_no
 // The stack remembered for it, 0 when unknown or overwritten.
 uint32_t find_sequence(uint64_t autograd_thread_id, uint64_t sequence);
 
-// A node starts or ends on this thread. A node without number of its own (AccumulateGrad) runs
-// right after the node that made its gradient and belongs to that node's forward line.
-void begin_node(ThreadState& state,
-                uint32_t operator_name,
-                uint64_t autograd_thread_id,
-                uint64_t sequence);
+// A node starts or ends on this thread.
+void begin_node(ThreadState& state, const RunningNode& node);
 void end_node(ThreadState& state);
+
+// Note [The line of a leaf]
+// AccumulateGrad has no number of its own: it belongs to the forward line of the node that made its
+// gradient. Both run on the thread of the device they were made for, where leaves go before all
+// other nodes, so that node is mostly the one that ended last on this thread and is no leaf itself:
+// the leaf of another thread may come between the two. Where the two devices differ (`x.to("cuda:1")`, `x.cpu()`)
+// so do the threads; there a node tells its stack to the leaves it is about to reach, before the
+// engine queues them. One that has told makes all nodes tell: what is found is then always the
+// last.
+
+// Whether a node of this thread has to tell its leaves, although one device only is in use.
+bool tells_leaves(const ThreadState& state);
+// `leaf`: the address of its AccumulateGrad.
+void tell_leaf(const void* leaf, uint32_t forward_node);
+// What this leaf was told, which is forgotten; else the stack of the node that ended last here.
+uint32_t forward_of_leaf(const ThreadState& state, const void* leaf);
 
 // The engine starts or ends on this thread; within a node its sums are not that node's.
 void begin_engine(ThreadState& state);

@@ -20,8 +20,9 @@ struct SequenceRing;
 
 // An autograd node being executed: the stack that created it, and its name.
 struct RunningNode {
-    uint32_t forward_node = 0;
+    uint32_t forward_node = 0;  // the stack that made it
     uint32_t operator_name = 0;
+    bool is_leaf = false;  // an AccumulateGrad
     // A run of the engine within a node (reentrant checkpointing), not a node: stands for the node
     // that ended last in it.
     bool is_engine = false;
@@ -101,7 +102,7 @@ struct ThreadState {
     uint32_t node_depth = 0;
     bool is_main_thread = false;
     bool is_engine_thread = false;  // of torch's autograd engine: runs nodes and their hooks only
-    RunningNode last_node{};        // the one that ended last: its sums come after its end
+    RunningNode last_node{};        // no leaf, ended last: its sums come after its end
     SequenceRing* sequences = nullptr;  // none before begin_sequences()
     NodeName node_names[1U << kNodeNameBits] = {};
     void* native_frames[kMaxNativeFrames] = {};

@@ -71,6 +71,14 @@ NodeFacts node_facts(const void* node) {
         reinterpret_cast<uint64_t>(&typeid(known)), known.sequence_nr(), known.thread_id()};
 }
 
+void visit_leaves(const void* node, VisitLeaf visit, void* data) {
+    for (const torch::autograd::Edge& edge : as_node(node).next_edges()) {
+        if (edge.is_valid() && edge.function->sequence_nr() == kNoSequence) {
+            visit(edge.function.get(), data);
+        }
+    }
+}
+
 // Nodes written in Python are of one C++ type; their name is that of their class.
 bool node_name(const void* node, char* out, size_t room) {
     const torch::autograd::Node& known = as_node(node);
@@ -91,6 +99,7 @@ bool node_name(const void* node, char* out, size_t room) {
 void offer_observers(const Host& host, Part* part) {
     g_host = &host;
     part->node_facts = node_facts;
+    part->visit_leaves = visit_leaves;
     part->node_name = node_name;
     part->observe_nodes = observe_nodes;
     part->step_callbacks = Redirection{"libtorch",

@@ -9,7 +9,7 @@
 namespace peakline::torch_part {
 
 // Raised with every change of this file; both sides compare it.
-inline constexpr uint32_t kInterfaceVersion = 7;
+inline constexpr uint32_t kInterfaceVersion = 9;
 
 // begin_alloc: on the stream that is current on the device the allocator chooses.
 inline constexpr uint64_t kCurrentStream = ~uint64_t{0};
@@ -54,12 +54,17 @@ struct Host {
     void (*end_scope)(const char* name);
 };
 
+// Of a node that has no number: AccumulateGrad, a leaf.
+inline constexpr uint64_t kNoSequence = ~uint64_t{0};
+
 // Of a torch::autograd::Node.
 struct NodeFacts {
     uint64_t type;            // of the node: the same for every node of one class
-    uint64_t sequence;        // ~0: has none (AccumulateGrad)
+    uint64_t sequence;        // or kNoSequence
     uint64_t forward_thread;  // torch's number of the thread that made the node
 };
+
+using VisitLeaf = void (*)(const void* leaf, void* data);
 
 // A function of torch that is to be led through one of the part's, where libraries of torch import
 // it: `real` gets its address first.
@@ -81,6 +86,8 @@ struct Part {
     void (*attach_tracker)() = nullptr;
     // Of a node that is about to run.
     NodeFacts (*node_facts)(const void* node) = nullptr;
+    // Visits the leaves among the nodes after it.
+    void (*visit_leaves)(const void* node, VisitLeaf visit, void* data) = nullptr;
     // Writes its name, cut to `room` with the end mark; false when other nodes of the same type
     // have other names. May allocate, and take the GIL for a node written in Python.
     bool (*node_name)(const void* node, char* out, size_t room) = nullptr;

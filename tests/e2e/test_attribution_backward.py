@@ -65,7 +65,7 @@ def test_gradients_belong_to_the_node_of_their_forward_line(lab: Lab, device: st
     if run.said["devices"] != int(device[5:] or 1):
         pytest.skip("another number of devices")
     expected = {int(line): size for line, size in run.said["gradients"].items()}
-    assert len(expected) == 11
+    assert len(expected) == 13
     assert backward_bytes_by_line(lab, run, "node") == expected
 
 

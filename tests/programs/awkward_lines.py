@@ -1,8 +1,9 @@
 """Gradients of a size of its own for each forward line, in programs that make lines hard to own.
 
 Checkpointing of both kinds, functions and hooks of the user, double backward, two passes over one
-graph; on a machine of several devices they take turns. Prints {"gradients": {forward line: bytes}},
-and which of these Python of the program made; all gradients are live at the end.
+graph, leaves used elsewhere than where they are; on a machine of several devices they take turns.
+Prints {"gradients": {forward line: bytes}}, and which of these Python of the program made; all
+gradients are live at the end.
 """
 
 import itertools
@@ -14,7 +15,7 @@ from counters import finish_holding
 from torch.utils.checkpoint import checkpoint
 
 # Python of the program makes these gradients: a function's backward, hooks.
-BY_PYTHON = ("function", "hook", "replaced")
+BY_PYTHON = ("function", "hook", "replaced", "crossing", "offloaded")
 weights: dict[int, list[torch.Tensor]] = {}  # by the line that uses them
 devices = itertools.cycle(range(torch.cuda.device_count()))
 
@@ -80,6 +81,11 @@ def replace(leaf: torch.Tensor) -> None:
     leaf.grad = leaf.grad * 2
 
 
+def elsewhere() -> torch.Tensor:
+    total = weight("crossing").to("cuda:0").square().sum()
+    return total + weight("offloaded").to("cpu").square().sum().to("cuda:0")
+
+
 def penalty() -> torch.Tensor:
     loss = loss_of(weight("penalty") ** 3)
     (slope,) = torch.autograd.grad(loss, made["penalty"], create_graph=True)
@@ -91,9 +97,11 @@ def main() -> None:
     plain().backward()
     checkpoint(again, x, "saved", use_reentrant=False).sum().backward()
     checkpoint(again, x, "reentrant", use_reentrant=True).sum().backward()
-    loss = of_the_user()
-    made["replaced"].register_post_accumulate_grad_hook(replace)
-    loss.backward()
+    for graph, hooked in ((of_the_user, ["replaced"]), (elsewhere, ["crossing", "offloaded"])):
+        loss = graph()
+        for name in hooked:
+            made[name].register_post_accumulate_grad_hook(replace)
+        loss.backward()
     penalty().backward()
     twice = loss_of(weight("twice").tanh())
     twice.backward(retain_graph=True)

@@ -10,6 +10,7 @@ using namespace peakline::capture;
 namespace {
 
 constexpr uint64_t kThread = 7;
+constexpr uint32_t kLeafName = 1000;
 
 // Runs on a thread of the engine; node n has name n and was made by stack 100 + n.
 struct Engine {
@@ -20,7 +21,17 @@ struct Engine {
             remember_sequence(*state, number, 100 + number);
         }
     }
-    void begin(uint32_t number) { begin_node(*state, number, kThread, number); }
+    void begin(uint32_t number) {
+        begin_node(*state, {find_sequence(kThread, number), number});
+    }
+    // Returns the stack it belongs to.
+    uint32_t run_leaf(const void* leaf) {
+        begin_node(*state, {forward_of_leaf(*state, leaf), kLeafName, true});
+        const RunningNode node = owning_node(*state, false);
+        CHECK(node.operator_name == kLeafName);
+        end_node(*state);
+        return node.forward_node;
+    }
     void run(uint32_t number) {
         begin(number);
         CHECK(owner() == number);
@@ -48,9 +59,8 @@ TEST_CASE("between two nodes the one that ended owns", "[capture]") {
 TEST_CASE("a node without number belongs to the line of the node before it", "[capture]") {
     Engine engine;
     engine.run(1);
-    begin_node(*engine.state, 50, 0, kNoSequence);
-    CHECK(owning_node(*engine.state, false).operator_name == 50);
-    CHECK(owning_node(*engine.state, false).forward_node == 101);
+    CHECK(engine.run_leaf(nullptr) == 101);
+    CHECK(engine.run_leaf(nullptr) == 101);
 }
 
 TEST_CASE("between two nodes of an engine within a node theirs is the memory", "[capture]") {
@@ -95,4 +105,23 @@ TEST_CASE("more nested engines than there is room for keep their order", "[captu
     }
     CHECK(engine.state->node_depth == 0);
     CHECK(engine.owner() == 1);
+}
+
+TEST_CASE("a leaf has the line that was told for it, once", "[capture]") {
+    Engine engine;
+    engine.run(1);
+    constexpr uint64_t kLeaf = 0x7F12'3456'7890;
+    const auto leaf = [](uint64_t address) { return reinterpret_cast<const void*>(address); };
+    tell_leaf(leaf(kLeaf), 77);
+    // The same place in the table, another address.
+    CHECK(forward_of_leaf(*engine.state, leaf(kLeaf + 0x10000)) == 101);
+    CHECK(forward_of_leaf(*engine.state, leaf(kLeaf + 0x10)) == 101);
+    CHECK(forward_of_leaf(*engine.state, leaf(kLeaf)) == 77);
+    CHECK(forward_of_leaf(*engine.state, leaf(kLeaf)) == 101);
+    // Another thread's leaf may come before the one of the node that ended last.
+    tell_leaf(leaf(kLeaf), 77);
+    CHECK(engine.run_leaf(leaf(kLeaf)) == 77);
+    CHECK(engine.run_leaf(leaf(kLeaf + 0x40)) == 101);
+    // One has told: from now on all do, so that what is told is never an old one's.
+    CHECK(tells_leaves(*engine.state));
 }
