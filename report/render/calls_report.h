@@ -10,9 +10,10 @@
 #include "json_writer.h"
 #include "report/replay/phase_replay.h"
 #include "report/trace/reader.h"
-#include "report/views/call_series.h"
 #include "report/views/layers.h"
+#include "report/views/operator_series.h"
 #include "report/views/selection.h"
+#include "report/views/stages.h"
 
 namespace peakline::report {
 
@@ -22,8 +23,10 @@ struct CallsReport {
     const PhaseResult& phases;
     const CallRules& rules;
     const CallResult& result;
-    const DeviceTotals& chosen;  // the device the figures are about, or the sum
-    uint64_t top;                // rows shown, of stages: steps; 0: all
+    const OperatorSeries& series;  // empty where not `ops`
+    const Stages& stages;          // empty where not `stages`
+    const DeviceTotals& chosen;    // the device the figures are about, or the sum
+    uint64_t top;                  // rows shown, of stages: steps; 0: all
 };
 
 std::string layers_text(const CallsReport& report);

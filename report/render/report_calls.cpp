@@ -1,4 +1,5 @@
 // The reports that follow calls and single blocks: layers, ops, stages, tensors.
+#include <optional>
 #include <utility>
 
 #include "calls_report.h"
@@ -12,11 +13,12 @@
 namespace peakline::report {
 namespace {
 
+enum class Shown { kLayers, kOperators, kStages };
+
 struct CallsQuestion {
     const char* command;
     CallNames names;
-    bool keeps_operators;
-    bool keeps_layers;
+    Shown shows;
     std::string (*text)(const CallsReport&);
     std::string (*json)(const CallsReport&);
 };
@@ -38,12 +40,24 @@ std::string make_calls(const TraceReader& reader,
     if (asked.device.kind != DeviceChoiceKind::kAll) {
         request.device = chosen.device;
     }
-    request.keeps_operators = question.keeps_operators;
-    request.keeps_layers = question.keeps_layers;
     request.moments = stage_moments(phases.table);
+    const bool is_json = options.form == OutputForm::kJson;
+    std::optional<OperatorSeriesBuilder> series_builder;
+    std::optional<StagesBuilder> stages_builder;
+    if (question.shows == Shown::kOperators) {
+        const KeptPoints kept = is_json ? KeptPoints::kFirst : KeptPoints::kLargest;
+        series_builder.emplace(rules, phases.table, kept, options.top);
+        request.on_operator = [&](const OperatorCall& call) { series_builder->add(call); };
+    } else if (question.shows == Shown::kStages) {
+        stages_builder.emplace(rules, phases.table, options.top);
+        request.on_layer = [&](const LayerCall& call) { stages_builder->add(call); };
+    }
     const CallResult result = replay_calls(reader, rules, std::move(request), progress);
-    const CallsReport report = {reader, selection, phases, rules, result, chosen, options.top};
-    return options.form == OutputForm::kJson ? question.json(report) : question.text(report);
+    const OperatorSeries series = series_builder ? series_builder->take() : OperatorSeries();
+    const Stages stages = stages_builder ? stages_builder->take(result.moments) : Stages();
+    const CallsReport report = {
+        reader, selection, phases, rules, result, series, stages, chosen, options.top};
+    return is_json ? question.json(report) : question.text(report);
 }
 
 }  // namespace
@@ -54,16 +68,17 @@ std::string make_layers(const TraceReader& reader,
     return make_calls(reader,
                       options,
                       progress,
-                      {"layers", CallNames::kLayers, false, false, layers_text, layers_json});
+                      {"layers", CallNames::kLayers, Shown::kLayers, layers_text, layers_json});
 }
 
 std::string make_ops(const TraceReader& reader,
                      const ReportOptions& options,
                      const Progress& progress) {
-    return make_calls(reader,
-                      options,
-                      progress,
-                      {"ops", CallNames::kLayersAndOperators, true, false, ops_text, ops_json});
+    return make_calls(
+        reader,
+        options,
+        progress,
+        {"ops", CallNames::kLayersAndOperators, Shown::kOperators, ops_text, ops_json});
 }
 
 std::string make_stages(const TraceReader& reader,
@@ -72,7 +87,7 @@ std::string make_stages(const TraceReader& reader,
     return make_calls(reader,
                       options,
                       progress,
-                      {"stages", CallNames::kLayers, false, true, stages_text, stages_json});
+                      {"stages", CallNames::kLayers, Shown::kStages, stages_text, stages_json});
 }
 
 std::string make_tensors(const TraceReader& reader,

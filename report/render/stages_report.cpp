@@ -1,6 +1,4 @@
 // `stages`: the levels before and after every module, backward pass and step of the optimizer.
-#include <algorithm>
-
 #include "calls_report.h"
 #include "format_bytes.h"
 #include "path_display.h"
@@ -21,26 +19,15 @@ void put_stage(JsonWriter& json, const CallsReport& report, const StageRow& row)
     json.end_object().field("seconds", report.reader.seconds(row.tick)).end_object();
 }
 
-// The rows of the first `top` steps, and of what comes before and between them.
-size_t shown_rows(const std::vector<StageRow>& rows, uint64_t top) {
-    const auto beyond = std::find_if(rows.begin(), rows.end(), [top](const StageRow& row) {
-        return top != 0 && row.step.value_or(0) >= top;
-    });
-    return static_cast<size_t>(beyond - rows.begin());
-}
-
 }  // namespace
 
 std::string stages_text(const CallsReport& report) {
     using enum Align;
-    const std::vector<StageRow> rows =
-        build_stages(report.result, report.rules, report.phases.table);
-    const size_t shown = shown_rows(rows, report.top);
+    const Stages& stages = report.stages;
     TextColumns columns(
         {kRight, kLeft, kRight, kRight, kRight, kRight, kLeft},
         {"Step", "Stage", "Allocated", "Reserved", "Max allocated", "Max reserved", "Module"});
-    for (size_t i = 0; i < shown; ++i) {
-        const StageRow& row = rows[i];
+    for (const StageRow& row : stages.rows) {
         columns.add({optional_step_text(row.step),
                      row.stage,
                      format_bytes(row.levels.allocated_bytes),
@@ -52,22 +39,20 @@ std::string stages_text(const CallsReport& report) {
     std::string text = calls_head_text(report) +
                        "Calls are seen by their allocations: one that makes none has no rows\n" +
                        columns.text();
-    if (shown < rows.size()) {
-        text += "... " + std::to_string(rows.size() - shown) + " more rows in later steps" +
-                " (--top 0)\n";
+    if (stages.rows.size() < stages.row_count) {
+        text += "... " + std::to_string(stages.row_count - stages.rows.size()) +
+                " more rows in later steps (--top 0)\n";
     }
     return text + health_text(report.phases.health);
 }
 
 std::string stages_json(const CallsReport& report) {
-    const std::vector<StageRow> rows =
-        build_stages(report.result, report.rules, report.phases.table);
-    const size_t shown = shown_rows(rows, report.top);
+    const Stages& stages = report.stages;
     JsonWriter json;
     put_calls_head(json, report);
-    json.field("row_count", static_cast<uint64_t>(rows.size())).key("stages").begin_array();
-    for (size_t i = 0; i < shown; ++i) {
-        put_stage(json, report, rows[i]);
+    json.field("row_count", stages.row_count).key("stages").begin_array();
+    for (const StageRow& row : stages.rows) {
+        put_stage(json, report, row);
     }
     json.end_array();
     put_health(json, report.reader, report.phases.health);

@@ -133,6 +133,29 @@ void CallFollower::on_scope(uint32_t thread) {
     }
 }
 
+CallFollower::Track* CallFollower::oldest_track() {
+    Track* oldest = nullptr;
+    for (auto& [thread, track] : tracks_) {
+        if (track.operation.has_value() &&
+            (oldest == nullptr ||
+             track.operation->call.begin_event < oldest->operation->call.begin_event)) {
+            oldest = &track;
+        }
+    }
+    return oldest;
+}
+
+uint64_t CallFollower::oldest_operator() {
+    const Track* const oldest = oldest_track();
+    return oldest != nullptr ? oldest->operation->call.begin_event : UINT64_MAX;
+}
+
+void CallFollower::end_oldest_operator() {
+    if (Track* const oldest = oldest_track()) {
+        end_operator(*oldest);
+    }
+}
+
 void CallFollower::end_all(const MemoryLevels& now) {
     for (auto& [thread, track] : tracks_) {
         if (track.operation.has_value()) {

@@ -48,6 +48,9 @@ public:
     void on_free(uint64_t ordinal, uint32_t context, uint64_t bytes, FreeKind kind);
     // A range begins or ends on this thread, which no operator does.
     void on_scope(uint32_t thread);
+    // The event with which the oldest open call of an operator began; UINT64_MAX: none is open.
+    uint64_t oldest_operator();
+    void end_oldest_operator();
     // Nothing that runs now goes on: a phase begins or ends.
     void end_all(const MemoryLevels& now);
 
@@ -62,6 +65,8 @@ private:
     };
 
     Track& track_of(uint32_t thread);
+    // With the oldest open call of an operator; nullptr when none is open.
+    Track* oldest_track();
     bool goes_on(const OpenOperator& open, const ContextCall& said, uint32_t context) const;
     void follow_operator(Track& track,
                          const MadeBlock& block,

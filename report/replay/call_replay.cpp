@@ -1,13 +1,12 @@
 #include "call_replay.h"
 
-#include <algorithm>
 #include <span>
-#include <tuple>
 #include <utility>
 
 #include "allocation_table.h"
 #include "call_follower.h"
 #include "layer_meter.h"
+#include "operator_order.h"
 
 namespace peakline::report {
 namespace {
@@ -33,14 +32,6 @@ private:
     std::vector<bool> is_told_;
 };
 
-// They come in the order of their ends; one after another on one thread.
-template <class Call, class Less>
-void sort_calls(std::vector<Call>* calls, Less less) {
-    if (!std::is_sorted(calls->begin(), calls->end(), less)) {
-        std::sort(calls->begin(), calls->end(), less);
-    }
-}
-
 class CallVisitor {
 public:
     CallVisitor(const TraceReader& reader, const CallRules& rules, CallRequest request)
@@ -51,6 +42,7 @@ public:
           told_(reader.definitions(), reader.max_alloc_count()),
           levels_(request_.device),
           layers_(rules.layers.size()),
+          operators_(request_.on_operator),
           follower_(rules, sinks()) {
         if (reader.checkpoint() != nullptr) {
             restore_checkpoint(*reader.checkpoint());
@@ -101,31 +93,30 @@ public:
             keep_moment(totals.last_tick);
         }
         follower_.end_all(levels_.now());
+        operators_.hand_on(UINT64_MAX);
         result_.layers = layers_.take();
         result_.end = levels_.now();
         result_.knows_reserved = levels_.has_segments() && reader_.checkpoint() == nullptr;
-        sort_calls(&result_.operators, [](const OperatorCall& a, const OperatorCall& b) {
-            return a.begin_event < b.begin_event;
-        });
-        sort_calls(&result_.layer_calls, [](const LayerCall& a, const LayerCall& b) {
-            return std::tie(a.begin_event, a.depth) < std::tie(b.begin_event, b.depth);
-        });
         return std::move(result_);
     }
 
 private:
     CallFollower::Sinks sinks() {
-        return {[this](const OperatorCall& call) {
-                    if (request_.keeps_operators) {
-                        result_.operators.push_back(call);
-                    }
-                },
+        return {[this](const OperatorCall& call) { operators_.add(call); },
                 [this](const LayerCall& call) {
                     layers_.on_call(call);
-                    if (request_.keeps_layers) {
-                        result_.layer_calls.push_back(call);
+                    if (request_.on_layer) {
+                        request_.on_layer(call);
                     }
                 }};
+    }
+
+    void hand_on_operators() {
+        operators_.hand_on(follower_.oldest_operator());
+        while (operators_.waiting_count() > request_.most_waiting_operators) {
+            follower_.end_oldest_operator();
+            operators_.hand_on(follower_.oldest_operator());
+        }
     }
 
     void pass_event(uint64_t tick) {
@@ -158,6 +149,9 @@ private:
         const ContextCall& said = rules_.contexts[context];
         follower_.on_alloc(
             {ordinal, context, shape.block_bytes, tick, event_ - 1}, before, levels_.now());
+        if (operators_.is_due()) {
+            hand_on_operators();
+        }
         layers_.on_alloc(rules_.chains[said.running],
                          owners_of(ordinal, context),
                          shape.block_bytes,
@@ -199,6 +193,7 @@ private:
     ToldTensors told_;
     LevelFollower levels_;
     LayerMeter layers_;
+    OperatorOrder operators_;
     CallFollower follower_;
     CallResult result_;
     size_t next_moment_ = 0;

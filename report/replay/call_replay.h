@@ -3,7 +3,9 @@
 // phases or layers.
 #pragma once
 
+#include <cstddef>
 #include <cstdint>
+#include <functional>
 #include <optional>
 #include <vector>
 
@@ -16,17 +18,20 @@ namespace peakline::report {
 
 struct CallRequest {
     std::optional<uint32_t> device;  // nullopt: all of them together
-    bool keeps_operators = false;
-    bool keeps_layers = false;  // every call; what the layers hold is always told
+    // Told every call, of operators in the order of their begins, of layers in that of their ends;
+    // empty: they are not wanted. What the layers hold is always told.
+    std::function<void(const OperatorCall&)> on_operator;
+    std::function<void(const LayerCall&)> on_layer;
+    // When more calls wait for one that began before them, that one is over: a thread that never
+    // allocates again would hold back all that others do.
+    size_t most_waiting_operators = size_t{1} << 18;
     // Before these events, ascending, nothing goes on: where phases begin and end.
     std::vector<uint64_t> moments;
 };
 
 struct CallResult {
-    std::vector<OperatorCall> operators;  // in order of their begin
-    std::vector<LayerCall> layer_calls;   // the same; a layer before those within it
-    std::vector<LayerUse> layers;         // by layer
-    std::vector<MomentLevels> moments;    // in their order
+    std::vector<LayerUse> layers;       // by layer
+    std::vector<MomentLevels> moments;  // in their order
     MemoryLevels end;
     bool knows_reserved = false;
 };

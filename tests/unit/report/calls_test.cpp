@@ -1,4 +1,5 @@
 // Calls of operators and modules, and what layers hold.
+#include <algorithm>
 #include <map>
 #include <string>
 #include <vector>
@@ -7,8 +8,9 @@
 
 #include "report/attribute/call_rules.h"
 #include "report/replay/call_replay.h"
-#include "report/views/call_series.h"
 #include "report/views/layers.h"
+#include "report/views/operator_series.h"
+#include "report/views/stages.h"
 #include "report_testing.h"
 
 namespace peakline::test {
@@ -38,32 +40,47 @@ std::string alloc(const std::string& block, const std::string& how) {
 }
 
 struct Calls {
-    explicit Calls(const std::string& text) : trace(text) {
+    explicit Calls(const std::string& text, size_t most_waiting = 1000) : trace(text) {
         report::StackLookup stacks(trace.reader.definitions(), {});
         phases = report::replay_phases(trace.reader, stacks.phase_rules(), {});
         rules = report::make_call_rules(stacks, report::CallNames::kLayersAndOperators);
         report::CallRequest request;
-        request.keeps_operators = request.keeps_layers = true;
         request.moments = report::stage_moments(phases.table);
+        request.on_operator = [this](const auto& call) { operators.push_back(call); };
+        request.on_layer = [this](const auto& call) { layer_calls.push_back(call); };
+        request.most_waiting_operators = most_waiting;
         result = report::replay_calls(trace.reader, rules, request);
     }
     // "pre forward a 12 100": stage, module, allocated and reserved.
     std::vector<std::string> stages() const {
         std::vector<std::string> lines;
-        for (const auto& row : report::build_stages(result, rules, phases.table)) {
+        for (const auto& row : all_stages(0).rows) {
             lines.push_back(std::string(row.stage) + " " + row.module + " " +
                             std::to_string(row.levels.allocated_bytes) + " " +
                             std::to_string(row.levels.reserved_bytes));
         }
         return lines;
     }
+    report::Stages all_stages(uint64_t step_count) const {
+        report::StagesBuilder builder(rules, phases.table, step_count);
+        for (const auto& call : layer_calls) {
+            builder.add(call);
+        }
+        return builder.take(result.moments);
+    }
+    report::OperatorSeries series(report::KeptPoints kept, uint64_t top) const {
+        report::OperatorSeriesBuilder builder(rules, phases.table, kept, top);
+        for (const auto& call : operators) {
+            builder.add(call);
+        }
+        return builder.take();
+    }
     std::vector<std::string> points() const {
         std::vector<std::string> lines;
-        const auto series = report::build_operator_series(result, rules, phases.table);
-        for (const auto& point : series.points) {
+        for (const auto& point : series(report::KeptPoints::kFirst, 0).points) {
             lines.push_back(report::point_name(point, rules) + " " +
-                            std::to_string(point.call->after.allocated_bytes) + " " +
-                            std::to_string(point.call->after.active_bytes));
+                            std::to_string(point.call.after.allocated_bytes) + " " +
+                            std::to_string(point.call.after.active_bytes));
         }
         return lines;
     }
@@ -79,6 +96,8 @@ struct Calls {
     OpenTrace trace;
     report::PhaseResult phases;
     report::CallRules rules;
+    std::vector<report::OperatorCall> operators;
+    std::vector<report::LayerCall> layer_calls;
     report::CallResult result;
 };
 
@@ -137,6 +156,81 @@ TEST_CASE("the same line again is another call", "[report][calls]") {
                       "stop\n end\n");
     CHECK(calls.points() == Lines{"a.forward.no operator: m.py:1 (f)_0 1 1",
                                   "a.forward.no operator: m.py:1 (f)_1 3 3"});
+}
+
+TEST_CASE("operators come in the order of their begins, whatever thread ends first",
+          "[report][calls]") {
+    const std::string other = "thread=3 stack=o.py:1:g";
+    const Calls calls(kNames + "start\n" + alloc("z 1 16", in("2;1")) + alloc("a 2 1", other) +
+                      alloc("b 3 2", in("2;1")) + alloc("c 4 4", in("2;1")) + "free a\n" +
+                      alloc("d 5 8", "thread=3 stack=o.py:2:g") + "stop\n end\n");
+    CHECK(calls.points() == Lines{"a.forward.no operator: m.py:1 (f)_0 16 16",
+                                  "forward.no operator: o.py:1 (g)_0 16 16",
+                                  "a.forward.no operator: m.py:1 (f)_1 19 19",
+                                  "a.forward.no operator: m.py:1 (f)_2 23 23",
+                                  "forward.no operator: o.py:2 (g)_0 30 30"});
+}
+
+TEST_CASE("a thread that allocates no more does not hold back the others", "[report][calls]") {
+    constexpr int kCalls = 5000;
+    std::string text = "start\n" + alloc("x 1 7", "thread=3 stack=o.py:1:g");
+    for (int i = 0; i < kCalls; ++i) {
+        text += alloc("b 2 1", "thread=1 stack=t.py:1:g") + "free b\n";
+    }
+    text += "free x\n stop\n end\n";
+    // What is let go after the end of a call was not let go within it.
+    const size_t most_waiting = GENERATE(100, 10'000);
+    const Calls calls(text, most_waiting);
+    REQUIRE(calls.operators.size() == kCalls + 1);
+    CHECK(calls.operators.front().after.allocated_bytes == (most_waiting < kCalls ? 7 : 0));
+    CHECK(std::is_sorted(
+        calls.operators.begin(), calls.operators.end(), [](const auto& a, const auto& b) {
+            return a.begin_event < b.begin_event;
+        }));
+}
+
+TEST_CASE("of many operators those stay after which most was added", "[report][calls]") {
+    std::string text = "start\n";
+    for (const int bytes : {3, 9, 1, 9, 4}) {
+        text += alloc("b" + std::to_string(text.size()) + " 1 " + std::to_string(bytes),
+                      "thread=1 stack=t.py:1:g");
+    }
+    const Calls calls(text + "stop\n end\n");
+    const auto indices = [&calls](report::KeptPoints kept, uint64_t top) {
+        const report::OperatorSeries series = calls.series(kept, top);
+        CHECK(series.point_count == 5);
+        std::vector<uint64_t> found;
+        for (const report::OperatorPoint& point : series.points) {
+            found.push_back(point.index);
+        }
+        return found;
+    };
+    using Indices = std::vector<uint64_t>;
+    CHECK(indices(report::KeptPoints::kLargest, 3) == Indices{1, 3, 4});
+    CHECK(indices(report::KeptPoints::kLargest, 0) == Indices{1, 3, 4, 0, 2});
+    CHECK(indices(report::KeptPoints::kFirst, 2) == Indices{0, 1});
+    CHECK(indices(report::KeptPoints::kFirst, 0) == Indices{0, 1, 2, 3, 4});
+}
+
+TEST_CASE("stages of the first steps are those that begin in them", "[report][calls]") {
+    const std::string step = " 1 Optimizer.step#SGD.step\n";
+    std::string text = kNames + "start\n";
+    for (int i = 0; i < 3; ++i) {
+        text +=
+            alloc("h 1 1", in("2;1")) + "free h\n scope" + step +
+            alloc("s" + std::to_string(i) + " 3 4", "thread=1 stack=/v/torch/optim/sgd.py:9:step") +
+            "endscope" + step;
+    }
+    const Calls calls(text + "stop\n end\n");
+    const report::Stages all = calls.all_stages(0);
+    REQUIRE(all.rows.size() == 3 * 6);
+    CHECK(all.row_count == all.rows.size());
+    for (uint64_t steps = 1; steps <= 4; ++steps) {
+        const report::Stages some = calls.all_stages(steps);
+        CHECK(some.row_count == all.row_count);
+        CHECK(some.rows.size() == 6 * std::min<uint64_t>(steps, 3));
+        CHECK(some.rows.back().step.value_or(9) == std::min<uint64_t>(steps, 3) - 1);
+    }
 }
 
 TEST_CASE("layers hold what they make and what their tensors are", "[report][calls]") {

@@ -1,0 +1,59 @@
+// Levels along a program: before and after every module, backward pass and step of the optimizer.
+// Pure aggregation.
+#pragma once
+
+#include <cstdint>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "event_places.h"
+#include "report/replay/call_replay.h"
+#include "report/replay/call_rules.h"
+
+namespace peakline::report {
+
+struct StageRow {
+    std::string module;      // "optimizer" for its steps
+    const char* stage = "";  // "pre forward", ..., "post step"
+    std::optional<uint32_t> step;
+    uint64_t event = 0;
+    uint64_t tick = 0;
+    uint32_t depth = 0;
+    MemoryLevels levels;
+};
+
+struct Stages {
+    uint64_t row_count = 0;
+    std::vector<StageRow> rows;  // of the steps asked for, and of what comes before and between
+};
+
+// Where a CallRequest must look for stages: ascending.
+std::vector<uint64_t> stage_moments(const PhaseTable& phases);
+
+class StagesBuilder {
+public:
+    // Keeps what begins in the first `step_count` steps or before (0: everything). What it refers
+    // to must outlive it.
+    StagesBuilder(const CallRules& rules, const PhaseTable& phases, uint64_t step_count);
+    // In any order.
+    void add(const LayerCall& call);
+    // `moments`: the levels at stage_moments().
+    Stages take(const std::vector<MomentLevels>& moments);
+
+private:
+    struct OrderedRow;
+
+    bool is_kept(uint64_t begin_event) const { return begin_event < end_event_; }
+    void add_phases(const std::vector<MomentLevels>& moments, std::vector<OrderedRow>* rows);
+    void add_layers(std::vector<OrderedRow>* rows) const;
+
+    const CallRules& rules_;
+    const PhaseTable& phases_;
+    EventPlaces places_;
+    uint64_t end_event_;  // where the first step begins that is not kept
+    std::vector<LayerCall> calls_;
+    Stages stages_;
+};
+
+}  // namespace peakline::report
