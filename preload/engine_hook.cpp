@@ -61,7 +61,7 @@ void* execute_hook(void* result,
         result, engine, roots, inputs, keep_graph, create_graph, accumulate_grad, outputs);
 }
 
-void evaluate_hook(
+[[gnu::hot]] void evaluate_hook(
     void* engine, void* graph_task, const void* node, void* inputs, const void* queue) {
     const NodeScope scope(node);
     g_real_evaluate(engine, graph_task, node, inputs, queue);

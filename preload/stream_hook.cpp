@@ -39,7 +39,7 @@ void note_set_stream(capture::KnownStream& known, uint64_t device, uint64_t stre
     known.set_stream = stream;
 }
 
-void set_stream_hook(uint64_t device, uint64_t stream) {
+[[gnu::hot]] void set_stream_hook(uint64_t device, uint64_t stream) {
     if (capture::ThreadState* const state = capture::g_thread_state) {
         note_set_stream(state->known_stream, device, stream);
     }

@@ -112,7 +112,8 @@ uint32_t stream_id(ThreadState& state, uint64_t handle, uint32_t device) {
     }
 }
 
-void report_hook(void* address, int64_t bytes, size_t total, size_t reserved, uint16_t device) {
+[[gnu::hot]] void report_hook(
+    void* address, int64_t bytes, size_t total, size_t reserved, uint16_t device) {
     if ((device & 0xFF) == kCudaDeviceType && address != nullptr) {
         const auto index = static_cast<uint32_t>(device >> 8);
         check_reserved(index, reserved);
@@ -125,7 +126,7 @@ void report_hook(void* address, int64_t bytes, size_t total, size_t reserved, ui
     g_real_report(address, bytes, total, reserved, device);
 }
 
-uint64_t sequence_hook() {
+[[gnu::hot]] uint64_t sequence_hook() {
     const uint64_t sequence = g_real_sequence();
     Recorder& recorder = Recorder::instance();
     if (recorder.is_tracing()) {
@@ -146,7 +147,7 @@ uint64_t sequence_hook() {
     return sequence;
 }
 
-uint32_t* begin_alloc(size_t requested_bytes, uint64_t stream) {
+[[gnu::hot]] uint32_t* begin_alloc(size_t requested_bytes, uint64_t stream) {
     if (wants_tracker() && g_part.attach_tracker != nullptr) {
         g_part.attach_tracker();
     }

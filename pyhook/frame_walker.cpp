@@ -173,7 +173,7 @@ template <const PythonLayout& kLayout>
 }
 
 template <const PythonLayout& kLayout>
-[[PEAKLINE_USES_AES]] bool is_stack(const void* thread, const KnownFrames& known) {
+[[PEAKLINE_USES_AES, gnu::hot]] bool is_stack(const void* thread, const KnownFrames& known) {
     auto marks = static_cast<Uint128>(known.has_instance[1]) << 64U | known.has_instance[0];
     __m128i even = _mm_setzero_si128();
     __m128i odd = capture::absorb(even, even);

@@ -37,7 +37,7 @@ int listening_signal(pthread_cond_t* condition) {
     return g_real_signal(condition);
 }
 
-int watching_signal(pthread_cond_t* condition) {
+[[gnu::hot]] int watching_signal(pthread_cond_t* condition) {
     const uint64_t next_even = (capture::g_python_pause | 1U) + 1;
     capture::g_python_pause = next_even + (condition == g_gives_up ? 1 : 0);
     return g_real_signal(condition);

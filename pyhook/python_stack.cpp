@@ -174,7 +174,7 @@ bool init_python_stacks() {
            g_instances.init() && init_thread_scratch();
 }
 
-uint32_t expected_python_stack(uint32_t number) {
+[[gnu::hot]] uint32_t expected_python_stack(uint32_t number) {
     ThreadScratch* const scratch = g_own_scratch;
     if (scratch == nullptr) {
         return capture::kOtherStack;
@@ -205,7 +205,7 @@ uint32_t capture_python_stack(record::StackTable& table, uint32_t* flags, uint32
     return capture(table, *scratch, flags, number);
 }
 
-void fetch_python_stack(uint32_t number) {
+[[gnu::hot]] void fetch_python_stack(uint32_t number) {
     if (number != 0 && g_own_scratch != nullptr) {
         __builtin_prefetch(&g_own_scratch->known[number]);
     }

@@ -83,19 +83,6 @@ bool write_slot(void** slot, void* value, bool read_only) {
     return true;
 }
 
-// Whether a segment of this kind (PT_LOAD, ...) of the library holds the address.
-bool holds(const dl_phdr_info* info, uint32_t kind, const void* address) {
-    const auto at = reinterpret_cast<uintptr_t>(address);
-    for (int i = 0; i < info->dlpi_phnum; ++i) {
-        const ElfW(Phdr)& segment = info->dlpi_phdr[i];
-        const uintptr_t start = info->dlpi_addr + segment.p_vaddr;
-        if (segment.p_type == kind && at >= start && at < start + segment.p_memsz) {
-            return true;
-        }
-    }
-    return false;
-}
-
 // A slot that was never called may lead back into its own library, to the loader's stub.
 bool is_bound(const dl_phdr_info* info, const void* target) {
     return target != nullptr && !holds(info, PT_LOAD, target);
@@ -160,6 +147,18 @@ void redirect(const Import& import, void* data) {
 }
 
 }  // namespace
+
+bool holds(const dl_phdr_info* library, uint32_t kind, const void* address) {
+    const auto at = reinterpret_cast<uintptr_t>(address);
+    for (int i = 0; i < library->dlpi_phnum; ++i) {
+        const ElfW(Phdr)& segment = library->dlpi_phdr[i];
+        const uintptr_t start = library->dlpi_addr + segment.p_vaddr;
+        if (segment.p_type == kind && at >= start && at < start + segment.p_memsz) {
+            return true;
+        }
+    }
+    return false;
+}
 
 bool Import::lead_to(void* function) const {
     return write_slot(slot, function, holds(library, PT_GNU_RELRO, slot));

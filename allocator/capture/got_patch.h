@@ -3,9 +3,14 @@
 // Libraries loaded later are reached by calling it again.
 #pragma once
 
+#include <cstdint>
+
 struct dl_phdr_info;
 
 namespace peakline::capture {
+
+// Whether a segment of this kind (PT_LOAD, ...) of the library holds the address.
+bool holds(const dl_phdr_info* library, uint32_t kind, const void* address);
 
 // A function that a loaded library calls through its table.
 struct Import {

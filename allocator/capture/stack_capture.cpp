@@ -101,23 +101,18 @@ void meet(ThreadState& state, const Places& places) {
     state.contexts.prefetch(next.context);
 }
 
-// Asks for the stack, as nobody expected it. `*flags`: of the context.
-[[gnu::noinline]] NumberedId other_python_node_slow(record::StackTable& table,
-                                                    uint32_t expected_number,
-                                                    uint32_t* flags) {
-    NumberedId node{0, expected_number};
-    node.id = g_side.capture_stack(table, flags, &node.number);
-    return node;
-}
-
+// `*flags`: of the context.
 NumberedId asked_python_node(record::StackTable& table,
                              PythonPause& pause,
                              uint32_t* flags,
                              uint32_t expected_number) {
     NumberedId node{g_side.expected_stack(expected_number), expected_number};
     if (__builtin_expect(node.id == kOtherStack, 0)) {
+        // Copies: what has an address is kept in memory where it is not needed, too.
         uint32_t its_flags = 0;
-        node = other_python_node_slow(table, expected_number, &its_flags);
+        uint32_t its_number = expected_number;
+        node.id = g_side.capture_stack(table, &its_flags, &its_number);
+        node.number = its_number;
         *flags = its_flags;
     }
     const bool is_whole = *flags == 0 && (node.id != 0) == (node.number != 0);
@@ -154,10 +149,10 @@ NumberedId native_node(record::StackTable& table,
         return {0, expected_number};
     }
     uint32_t its_flags = *flags;
-    NumberedId node{0, expected_number};
-    node.id = capture_native_stack(table, state, &its_flags, &node.number);
+    uint32_t number = expected_number;
+    const uint32_t id = capture_native_stack(table, state, &its_flags, &number);
     *flags = its_flags;
-    return node;
+    return {id, number};
 }
 
 }  // namespace
@@ -191,18 +186,15 @@ void set_capture_options(const CaptureOptions& options) {
     g_frees.store(options.frees, std::memory_order_relaxed);
 }
 
-[[gnu::flatten]] uint32_t capture_python(record::StackTable& table,
-                                         ThreadState& state,
-                                         uint32_t* flags) {
-    uint32_t its_flags = *flags;
-    const NumberedId python =
-        python_node(table, state.pause, &its_flags, state.trail.expected().python);
-    *flags = its_flags;
+[[gnu::flatten, gnu::hot]] uint32_t capture_python(record::StackTable& table,
+                                                   ThreadState& state,
+                                                   uint32_t* flags) {
+    const NumberedId python = python_node(table, state.pause, flags, state.trail.expected().python);
     meet(state, Places{python.number, 0, 0});
     return python.id;
 }
 
-[[gnu::flatten]] uint32_t capture_context(record::StackTable& table, ThreadState& state) {
+[[gnu::flatten, gnu::hot]] uint32_t capture_context(record::StackTable& table, ThreadState& state) {
     uint32_t flags = 0;
     const Places& expected = state.trail.expected();
     const NumberedId python = python_node(table, state.pause, &flags, expected.python);

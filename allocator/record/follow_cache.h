@@ -54,6 +54,7 @@ public:
             round_ = right_count_ >= std::max(distance, kLeastRight) ? distance : 0;
         }
         guess_ = met_[next_ & (kLength - 1)];
+        __builtin_prefetch(&met_[(next_ + kFetchedAhead) & (kLength - 1)]);
     }
 
     // `place` is met instead.
@@ -68,6 +69,8 @@ private:
     // Of a run of one thing within a round all must be written down, or the next round finds a
     // shorter one there.
     static constexpr uint32_t kLeastRight = std::min<uint32_t>(1024, kLength / 4);
+
+    static constexpr uint32_t kFetchedAhead = 24;  // in the next line, or the one after it
 
     void write(uint32_t place, uint32_t* met_at) {
         *met_at = end_;

@@ -55,6 +55,7 @@ public:
     // The context of blocks allocated while tracing is off.
     uint32_t untraced_context() const { return untraced_context_; }
     bool is_tracing() const { return tracing_.load(std::memory_order_relaxed); }
+    bool uses_several_devices() const { return used_devices_.load(std::memory_order_relaxed) > 1; }
 
     // `torch_total_bytes`: what torch says is allocated on the device with this block, taken under
     // its lock, or kUnknownTotal. A difference is recorded as an untraced baseline block.
@@ -166,7 +167,9 @@ private:
     void fetch_ahead() {
         script_.prefetch();
         next_block_ = &live_set_.at(script_.expected_place());
+        // It may lie across two lines.
         __builtin_prefetch(next_block_);
+        __builtin_prefetch(reinterpret_cast<const char*>(next_block_ + 1) - 1);
     }
     // What the script expects, where nothing is left to do but to count and to copy. False: it is
     // something else, or more is to be done, and nothing was.
@@ -179,11 +182,13 @@ private:
                                              FreeKind kind,
                                              uint64_t torch_total_bytes,
                                              uint32_t context);
-    // Returns the device, nullptr when the block was dropped.
-    const DeviceState* put_alloc(const AllocEvent& event, uint8_t flags);
+    // False when the block was dropped.
+    bool put_alloc(const AllocEvent& event, uint8_t flags);
     // Returns the block, nullptr when it was dropped.
     LiveBlock* add_block(const AllocEvent& event, LiveBlock* erased, uint8_t flags);
-    // A block that is in the live set now. Returns the time of the event.
+    // A block that is in the live set now, but in no view yet. Returns the time of the event.
+    uint64_t count_new(DeviceState& state, LiveBlock& block);
+    // The same, and in all views.
     uint64_t count_alloc(DeviceState& state, LiveBlock& block, bool is_traced);
     // The live block at this address, mostly without asking the index; nullptr: none.
     LiveBlock* find_block(uint64_t address) {
@@ -192,6 +197,8 @@ private:
                    : live_set_.find(address);
     }
     void remove_block(LiveBlock* block, uint64_t tick, uint32_t context = 0);
+    // A block whose bytes torch counts no more; phases do not know yet.
+    void count_freed(DeviceState& state, const LiveBlock& block);
     void drop_from_allocated(LiveBlock* block);
     size_t tell_some_tensors(const ToldTensor* tensors, size_t count);
     [[gnu::noinline, gnu::cold]] void free_of_unknown_slow(uint32_t device,
@@ -247,6 +254,7 @@ private:
     std::atomic<bool> tracing_{false};
     // relaxed: a hint; the trouble itself is read under the lock.
     std::atomic<bool> has_trouble_{false};
+    std::atomic<uint32_t> used_devices_{0};  // relaxed, too
     // Everything below but table_ is guarded by lock_. What every event uses stands first.
     bool usable_ = false;
     bool had_trace_ = false;

@@ -36,6 +36,7 @@ Recorder::DeviceState* Recorder::device_state_slow(uint32_t device) {
             return nullptr;
         }
         state.used = true;
+        used_devices_.fetch_add(1, std::memory_order_relaxed);
         if (is_tracing()) {
             const uint64_t tick = clock_.now_tick();
             state.allocated.start(next_ordinal_, false, tick);
@@ -58,11 +59,21 @@ LiveBlock* Recorder::add_block(const AllocEvent& event, LiveBlock* erased, uint8
     return block;
 }
 
-uint64_t Recorder::count_alloc(DeviceState& state, LiveBlock& block, bool is_traced) {
-    const uint64_t tick = clock_.event_tick();
+uint64_t Recorder::count_new(DeviceState& state, LiveBlock& block) {
     block.ordinal = next_ordinal_++;
     live_bytes_ += block.block_bytes;
     ++state.allocs;
+    return clock_.event_tick();
+}
+
+void Recorder::count_freed(DeviceState& state, const LiveBlock& block) {
+    live_bytes_ -= block.block_bytes;
+    ++state.frees;
+    state.allocated.on_free(block, block.block_bytes);
+}
+
+uint64_t Recorder::count_alloc(DeviceState& state, LiveBlock& block, bool is_traced) {
+    const uint64_t tick = count_new(state, block);
     if (is_traced) {
         state.allocated.on_alloc(block.ordinal, block.block_bytes, tick);
         state.requested.on_alloc(block.ordinal, block.requested_bytes, tick);
@@ -77,10 +88,7 @@ uint64_t Recorder::count_alloc(DeviceState& state, LiveBlock& block, bool is_tra
 }
 
 void Recorder::drop_from_allocated(LiveBlock* block) {
-    DeviceState& state = devices_[block->device];
-    live_bytes_ -= block->block_bytes;
-    ++state.frees;
-    state.allocated.on_free(*block, block->block_bytes);
+    count_freed(devices_[block->device], *block);
     if (phases_.is_active()) {
         phases_.on_free_allocated(*block);
     }
@@ -118,10 +126,7 @@ bool Recorder::repeat_alloc(const AllocEvent& event, uint64_t torch_total_bytes)
     }
     LiveBlock& block = *live_set_.add(event.address, &erased);
     fill(block, event, 0);
-    const uint64_t tick = clock_.event_tick();
-    block.ordinal = next_ordinal_++;
-    live_bytes_ += event.block_bytes;
-    ++state.allocs;
+    const uint64_t tick = count_new(state, block);
     state.allocated.on_alloc_while_tracing(block.ordinal, event.block_bytes, tick);
     state.requested.on_alloc_while_tracing(block.ordinal, event.requested_bytes, tick);
     writer_.repeat_alloc(expected.written, event.address, tick, live_bytes_);
@@ -144,9 +149,7 @@ bool Recorder::repeat_free(uint64_t address, uint64_t torch_total_bytes) {
         return false;
     }
     const uint64_t tick = clock_.event_tick();
-    live_bytes_ -= block.block_bytes;
-    ++state.frees;
-    state.allocated.on_free(block, block.block_bytes);
+    count_freed(state, block);
     state.requested.on_free(block, block.requested_bytes);
     writer_.repeat_free(next_ordinal_ - block.ordinal, tick, live_bytes_);
     live_set_.erase(&block);
@@ -155,7 +158,7 @@ bool Recorder::repeat_free(uint64_t address, uint64_t torch_total_bytes) {
     return true;
 }
 
-const Recorder::DeviceState* Recorder::put_alloc(const AllocEvent& event, uint8_t flags) {
+bool Recorder::put_alloc(const AllocEvent& event, uint8_t flags) {
     LiveBlock* const before = live_set_.find_place(event.address);
     // An address that is still live was freed behind our back.
     if (before != nullptr && LiveSet::is_live(*before)) {
@@ -163,11 +166,10 @@ const Recorder::DeviceState* Recorder::put_alloc(const AllocEvent& event, uint8_
     }
     LiveBlock* const block = add_block(event, before, flags);
     if (block == nullptr) {
-        return nullptr;
+        return false;
     }
-    DeviceState& state = devices_[event.device];
     const bool is_traced = event.context != untraced_context_;
-    const uint64_t tick = count_alloc(state, *block, is_traced);
+    const uint64_t tick = count_alloc(devices_[event.device], *block, is_traced);
     const WrittenAlloc written = writer_.put_alloc(event, tick, live_bytes_);
     if (flags == 0 && is_traced) {
         script_.meet({live_set_.place_of(block),
@@ -180,7 +182,7 @@ const Recorder::DeviceState* Recorder::put_alloc(const AllocEvent& event, uint8_
                       event.block_bytes});
     }
     check_writer();
-    return &state;
+    return true;
 }
 
 [[gnu::flatten]] void Recorder::record_other_alloc(AllocEvent event, uint64_t torch_total_bytes) {
@@ -188,7 +190,7 @@ const Recorder::DeviceState* Recorder::put_alloc(const AllocEvent& event, uint8_
         return;
     }
     const uint8_t flags = torch_total_bytes != kUnknownTotal ? 0 : kUnreported;
-    if (put_alloc(event, flags) != nullptr) {
+    if (put_alloc(event, flags)) {
         check_total(event.device, torch_total_bytes);
     }
     fetch_ahead();

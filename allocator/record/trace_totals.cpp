@@ -25,8 +25,16 @@ void TraceTotals::begin_trace(Wanted wanted, uint32_t max_classes) {
     is_whole_ = wanted == Wanted::kYes && class_counts_.reserve(size_t{max_classes} + 1) &&
                 places_.reserve(kPlaceSlots);
     place_count_ = phase_count_ = 0;
+    waiting_count_ = 0;
     std::memset(inline_sizes_, 0, sizeof inline_sizes_);
     std::memset(extended_counts_, 0, sizeof extended_counts_);
+}
+
+void TraceTotals::count_waiting_slow() {
+    for (uint32_t i = 0; i < waiting_count_; ++i) {
+        ++class_counts_[waiting_[i]];
+    }
+    waiting_count_ = 0;
 }
 
 TraceTotals::Place* TraceTotals::find_place(const ClassSlot& shape) {
@@ -76,10 +84,11 @@ void TraceTotals::add_phase_slow(uint64_t string) {
     }
 }
 
-void TraceTotals::write_to(TraceWriter& writer, const Position& end) const {
+void TraceTotals::write_to(TraceWriter& writer, const Position& end) {
     if (!is_whole_) {
         return;
     }
+    count_waiting_slow();
     uint64_t values[2 + format::kLastExtendedType] = {end.event_count, end.alloc_count};
     std::copy_n(extended_counts_ + 1, format::kLastExtendedType, values + 2);
     if (writer.put_summary(SummaryType::kTotals, values, std::size(values)) &&

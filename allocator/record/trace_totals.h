@@ -23,6 +23,16 @@ public:
     // The trace has events that cannot be counted here: it gets no totals.
     void give_up() { is_whole_ = false; }
 
+    // One record, counted with others: that of a class met again after a whole step has left the
+    // caches, and while it is fetched so are the others.
+    void add_class_record(uint32_t class_id) {
+        if (is_whole_) {
+            waiting_[waiting_count_++] = class_id;
+            if (waiting_count_ == kMostWaiting) {
+                count_waiting_slow();
+            }
+        }
+    }
     void add_class_records(uint32_t class_id, uint64_t count) {
         if (is_whole_) {
             class_counts_[class_id] += count;
@@ -43,10 +53,11 @@ public:
         uint32_t class_count;
     };
     // Puts the totals, when they are whole, as SUMMARY records; stops at the first that is refused.
-    void write_to(TraceWriter& writer, const Position& end) const;
+    void write_to(TraceWriter& writer, const Position& end);
 
 private:
     static constexpr size_t kPlaceSlots = size_t{1} << 17;
+    static constexpr uint32_t kMostWaiting = 64;
     static constexpr size_t kMaxPlaces = kPlaceSlots / 4 * 3;
 
     // Inline records of one context, stream and device.
@@ -67,7 +78,11 @@ private:
     bool put_sizes(TraceWriter& writer) const;
     bool put_phases(TraceWriter& writer) const;
 
+    [[gnu::noinline]] void count_waiting_slow();
+
     bool is_whole_ = false;
+    uint32_t waiting_count_ = 0;
+    uint32_t waiting_[kMostWaiting] = {};
     MappedArray<uint64_t> class_counts_;  // by class id
     MappedArray<Place> places_;           // open addressing
     size_t place_count_ = 0;

@@ -247,7 +247,7 @@ void TraceWriter::repeat_alloc(const WrittenAlloc& written,
                                uint64_t tick,
                                uint64_t live_bytes) {
     unsigned char* out = put_tag(Op::kAllocClass, tick);
-    totals_.add_class_records(written.class_id, 1);
+    totals_.add_class_record(written.class_id);
     std::memcpy(out, written.body, sizeof written.body);  // what is too much will be overwritten
     end_alloc(out + written.length, address, live_bytes);
 }

@@ -1,7 +1,5 @@
 // Recordings with a bounded file: what they keep is exact, however often chunks were used again,
 // and they say what they keep.
-#include <sys/stat.h>
-
 #include "random_program.h"
 #include "report/render/report.h"
 #include "report/trace/trace_error.h"
@@ -12,12 +10,6 @@ namespace {
 using record::Keep;
 
 constexpr uint64_t kMebibyte = uint64_t{1} << 20;
-
-uint64_t file_bytes(const char* path) {
-    struct stat facts = {};
-    REQUIRE(stat(path, &facts) == 0);
-    return static_cast<uint64_t>(facts.st_size);
-}
 
 report::ReplayResult ask_phase(const report::TraceReader& reader,
                                uint32_t phase,

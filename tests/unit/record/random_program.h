@@ -12,6 +12,7 @@
 #include <vector>
 
 #include <catch2/catch.hpp>
+#include <sys/stat.h>
 #include <unistd.h>
 
 #include "allocator/record/recorder.h"
@@ -51,6 +52,12 @@ public:
 private:
     char path_[64] = "/tmp/peakline-round-trip-XXXXXX";
 };
+
+inline uint64_t file_bytes(const char* path) {
+    struct stat facts = {};
+    REQUIRE(stat(path, &facts) == 0);
+    return static_cast<uint64_t>(facts.st_size);
+}
 
 inline std::unique_ptr<Recorder> new_recorder() {
     auto recorder = std::make_unique<Recorder>();

@@ -1,7 +1,5 @@
 // What the recorder does for events that it only repeats (Note [Script of the events]): whatever
 // needs more than counting and copying must still come when it is due.
-#include <sys/stat.h>
-
 #include "allocator/record/trace_format.h"
 #include "random_program.h"
 #include "report/trace/reader.h"
@@ -53,12 +51,6 @@ private:
     uint64_t level_ = 0;
 };
 
-uint64_t file_bytes(const char* path) {
-    struct stat facts = {};
-    REQUIRE(stat(path, &facts) == 0);
-    return static_cast<uint64_t>(facts.st_size);
-}
-
 // Counts, and looks at every free.
 struct Counter {
     void on_alloc_class(uint64_t ordinal, uint64_t, uint32_t, uint64_t) { newest = ordinal; }
@@ -95,6 +87,16 @@ TEST_CASE("a loop fills chunk after chunk", "[record]") {
     CHECK(counter.frees == kAllocs);
     CHECK(counter.wrong_frees == 0);
     CHECK(file_bytes(file.path()) > 4 * format::kChunkBytes);
+    const report::RecordedTotals* const totals = reader.whole_totals();
+    REQUIRE(totals != nullptr);
+    uint64_t counted = 0;
+    for (const uint64_t count : totals->class_counts) {
+        counted += count;
+    }
+    for (const report::AllocationSum& sum : totals->inline_totals) {
+        counted += sum.count;
+    }
+    CHECK(counted == kAllocs);
 }
 
 TEST_CASE("a loop in a bounded file reaches its checkpoints", "[record][keep]") {
@@ -134,10 +136,8 @@ TEST_CASE("a phase in a loop has its peak in a file without events", "[record][k
 }
 
 TEST_CASE("what torch counts differently is seen in a loop, too", "[record]") {
-    const auto recorder = new_recorder();
     const TemporaryFile file;
-    REQUIRE(open_trace(*recorder, file.path()) == 0);
-    recorder->start_tracing();
+    const auto recorder = start_recording(file.path());
     Loop loop(*recorder);
     REQUIRE(recorder->counters().baseline_corrections == 0);
     constexpr uint64_t kMore = 4096;
