@@ -50,7 +50,7 @@ LIBRARIES := $(NATIVE)/libpeakline.so $(NATIVE)/libpeakline_preload.so $(NATIVE)
              $(NATIVE)/libpeakline_guard.so \
              $(PACKAGE)/_recorder.abi3.so $(PACKAGE)/_report.abi3.so
 
-.PHONY: help setup build native demo test test-simulated unit soak fuzz sanitize check format bench bench-instructions test-gpu bench-gpu fidelity calibrate wheel clean
+.PHONY: help setup build native demo test test-simulated unit soak fuzz sanitize check format bench bench-instructions bench-samples test-gpu bench-gpu fidelity calibrate wheel clean
 
 help: ## list the commands
 	@awk -F':.*## ' '/^[a-z-]+:.*## /{printf "  make %-18s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
@@ -132,6 +132,9 @@ bench: build $(BUILD)/recorder_bench $(BUILD)/native_bench $(BUILD)/librecording
 
 bench-instructions: build $(BUILD)/librecording_switch.so ## the cost of recording in instructions, counted under valgrind (minutes, no noise)
 	@$(PYTHON) tests/bench/bench_instructions.py
+
+bench-samples: build $(BUILD)/librecording_switch.so ## where the time goes that recording adds to a training step (needs perf)
+	@$(PYTHON) tests/bench/bench_samples.py
 
 test-gpu: build ## the same end-to-end tests on a real GPU
 	@PEAKLINE_TEST_DEVICE=gpu $(PYTHON) -m pytest -q tests/e2e

@@ -285,7 +285,7 @@ def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
     parser.add_argument("--minutes", type=float, default=30, help="how long, about")
     parser.add_argument("--sets", type=int, help="sets of processes, however long they take")
-    parser.add_argument("--works", nargs="+", help="only these: loops as titled, gpt2, ...")
+    parser.add_argument("--works", nargs="+", choices=[*LOOPS, *STEPS], help="only these")
     parser.add_argument("--modes", nargs="+", choices=MODES, help="only these, and the base")
     parser.add_argument("--turns", type=int, default=20, help="measurements of each, in each set")
     arguments = parser.parse_args()

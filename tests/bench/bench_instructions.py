@@ -6,15 +6,12 @@ minutes; needs valgrind. The model is narrow, which changes the sizes of blocks 
 """
 
 import argparse
-import json
-import os
 import re
-import subprocess
 import sys
 import tempfile
 from pathlib import Path
 
-from bench_events import FOLDER, WORKER_ENVIRONMENT
+from _recorded_run import said_under
 
 STACKS = ("python", "all")
 MODELS = ("gpt2", "llama", "resnet50")
@@ -27,17 +24,7 @@ def counts(model: str, stacks: str, folder: Path) -> dict[str, float]:
     """Instructions an event by recorder."""
     valgrind = ["valgrind", "-q", "--tool=callgrind", "--instr-atstart=no", "--trace-children=yes"]
     valgrind += [f"--trace-children-skip={NOT_COUNTED}", f"--callgrind-out-file={folder}/%p"]
-    run = [sys.executable, "-m", "peakline", "run", "-q", "--simulate", SIMULATED]
-    run += ["--stacks", stacks, "-o", str(folder / "counted.peak")]
-    done = subprocess.run(
-        [*valgrind, *run, str(FOLDER / "_counted_worker.py"), model],
-        env={**os.environ, **WORKER_ENVIRONMENT, "PYTHONHASHSEED": "0"},
-        capture_output=True,
-        text=True,
-    )
-    told = [json.loads(line) for line in done.stdout.splitlines() if line.startswith("{")]
-    if done.returncode != 0 or not told:
-        sys.exit(f"the counted program failed:\n{done.stderr[-2000:]}")
+    told = said_under(valgrind, folder, stacks, ["_counted_worker.py", model], SIMULATED)
     dumps = sorted(folder.glob("*.[0-9]*"), key=lambda path: int(path.suffix[1:]))
     return {
         one["recorder"]: instructions_of(dump) / one["events"]

@@ -20,6 +20,7 @@
 namespace {
 
 using peakline::capture::find_in_loaded;
+using peakline::capture::holds;
 using peakline::capture::Import;
 
 struct Hooked {
@@ -32,13 +33,8 @@ struct Hooked {
 // std::atomic<c10::cuda::CUDACachingAllocator::CUDAAllocator*>, torch's current allocator.
 constexpr char kAllocatorSymbol[] = "_ZN3c104cuda20CUDACachingAllocator9allocatorE";
 
-struct Segment {
-    uintptr_t begin;
-    uintptr_t end;
-};
-
 std::vector<Hooked> g_hooked;
-std::vector<Segment> g_segments;  // of peakline's libraries
+std::vector<dl_phdr_info> g_peaklines;
 void* g_torchs_allocator = nullptr;
 void* g_our_allocator = nullptr;
 
@@ -57,22 +53,16 @@ void* find_real(const char* symbol) {
 }
 
 int add_if_peaklines(dl_phdr_info* library, size_t, void*) {
-    for (int i = 0; strstr(library->dlpi_name, "libpeakline") != nullptr && i < library->dlpi_phnum;
-         ++i) {
-        const ElfW(Phdr)& segment = library->dlpi_phdr[i];
-        if (segment.p_type == PT_LOAD) {
-            const uintptr_t begin = library->dlpi_addr + segment.p_vaddr;
-            g_segments.push_back({begin, begin + segment.p_memsz});
-        }
+    if (strstr(library->dlpi_name, "libpeakline") != nullptr) {
+        g_peaklines.push_back(*library);
     }
     return 0;
 }
 
 // dladdr would look for a symbol among all of torch's, a millisecond for each import.
 bool is_of_peakline(const void* function) {
-    const auto address = reinterpret_cast<uintptr_t>(function);
-    return std::any_of(g_segments.begin(), g_segments.end(), [&](const Segment& segment) {
-        return address >= segment.begin && address < segment.end;
+    return std::any_of(g_peaklines.begin(), g_peaklines.end(), [&](const dl_phdr_info& library) {
+        return holds(&library, PT_LOAD, function);
     });
 }
 
