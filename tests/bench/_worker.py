@@ -1,9 +1,9 @@
 """One mode of bench_events.py: a process that does the work it is told, and says what it cost.
 
-Reads one JSON object a line from stdin ({"work": name, "compares": whether}), answers with one on
+Reads one JSON object a line from stdin ({"work": name, "comparisons": number}), answers with one on
 stdout: seconds, a list of what the work took each time, its events (an allocation or a free each),
-and base_seconds, the same without recording, where that is asked for and can be told here. Several
-such processes live side by side and take turns.
+and base_seconds, the same without recording, before and after each comparison that is asked for.
+Several such processes live side by side and take turns.
 """
 
 import ctypes
@@ -111,28 +111,36 @@ def allocations() -> int:
     )
 
 
-def measure(work, count: int) -> dict:
-    """Seconds of the work, each of ``count`` times, and its events."""
+def seconds_of(work, count: int) -> list[float]:
+    """What the work took, each of ``count`` times."""
     for _ in range(WARM):
         work()
-    before = allocations()
     seconds = []
     for _ in range(count):
         begin = clock()
         work()
         seconds.append(clock() - begin)
-    return {"seconds": seconds, "events": 2 * (allocations() - before) / count}
+    return seconds
 
 
-def compare(work, count: int, switch) -> dict:
-    """The same with recording, and without: just before and just after."""
-    measured = []
-    for is_on in (False, True, False):
-        switch(is_on)
-        measured.append(measure(work, count))
+def measure(work, count: int) -> dict:
+    before = allocations()
+    seconds = seconds_of(work, count)
+    return {"seconds": seconds, "events": 2 * (allocations() - before) / (WARM + count)}
+
+
+def compare(work, count: int, switch, comparisons: int) -> dict:
+    """With recording, and without: before, between and after."""
+    switch(False)
+    answer = measure(work, count)
+    base, recorded = answer["seconds"], []
+    for _ in range(comparisons):
+        switch(True)
+        recorded += seconds_of(work, count)
+        switch(False)
+        base += seconds_of(work, count)
     switch(True)
-    before, recorded, after = measured
-    return {**recorded, "base_seconds": before["seconds"] + after["seconds"]}
+    return {**answer, "seconds": recorded, "base_seconds": base}
 
 
 def start_torch_recorder(mode: str) -> None:
@@ -191,10 +199,10 @@ def main() -> None:
         # The collector would come at the same place of every comparison.
         gc.collect()
         gc.disable()
-        if switch is None or not request["compares"]:
+        if request["comparisons"] == 0:
             answer = measure(works[name], count)
         else:
-            answer = compare(works[name], count, switch)
+            answer = compare(works[name], count, switch, request["comparisons"])
         gc.enable()
         answers.write(json.dumps(answer) + "\n")
         answers.flush()

@@ -1,11 +1,12 @@
 """What recording costs: nanoseconds added per event, next to torch's own recorder, in one run.
 
-Every mode is a process of its own. They live side by side and take turns, one loop or a few steps
-at a time. A virtual machine changes its speed by a third from one second to the next: so what a
-mode takes is measured between two measurements of the same without it; their difference is one
-turn's answer, and of these the middle half is averaged. (Lower quartiles of each, compared, vary
-twice as much where the machine changes its speed. To choose quiet turns by what the work took
-without recording is biased: of two alike the one that was quick by chance would be the base.)
+Every mode is a process of its own. They live side by side and take turns, a few loops or steps at
+a time. A virtual machine changes its speed by a third from one second to the next: so what a mode
+takes is measured between two measurements of the same without it, for peakline three times in every
+turn; their difference is one turn's answer, and of these the middle half is averaged. (Lower
+quartiles of each, compared, vary twice as much where the machine changes its speed. To choose quiet
+turns by what the work took without recording is biased: of two alike the one that was quick by
+chance would be the base.)
 Without it is, for peakline, the same process, led past the recorder (recording_switch.cpp): another
 process is a few per cent faster or slower for all its life, by where it happens to lie in memory,
 and that is as much as recording costs. For torch's recorder, which forgets its history when it is
@@ -54,6 +55,7 @@ MODES = {
 }
 LOOPS = ("depth 5", "depth 20", "depth 60", "threads", "devices")
 STEPS = {"gpt2": "GPT-2", "resnet50": "ResNet-50", "llama": "Llama"}
+COMPARISONS = 3  # of peakline with itself, in every turn: its cost is as small as the noise
 BOOTSTRAP_SAMPLES = 1000
 PAIRS_TO_COMPARE = (
     ("peakline python", "torch python/all", 6),
@@ -85,14 +87,21 @@ class Worker:
             text=True,
         )
 
-    def do(self, work: str, compares: bool = True) -> Turn:
-        """The work done once; ``compares``: base_seconds, too, where it can tell."""
-        self.process.stdin.write(json.dumps({"work": work, "compares": compares}) + "\n")
+    def ask(self, work: str, comparisons: int) -> None:
+        request = {"work": work, "comparisons": comparisons}
+        self.process.stdin.write(json.dumps(request) + "\n")
         self.process.stdin.flush()
+
+    def answer(self) -> Turn:
         answer = self.process.stdout.readline()
         if not answer:
-            sys.exit(f"{self.mode}: the process ended in {work!r}; run it alone to see why")
+            sys.exit(f"{self.mode}: the process ended; run it alone to see why")
         return json.loads(answer)
+
+    def do(self, work: str, comparisons: int) -> Turn:
+        """The work done; with comparisons, where it can compare, base_seconds, too."""
+        self.ask(work, comparisons)
+        return self.answer()
 
     def end(self) -> None:
         self.process.stdin.close()
@@ -118,23 +127,26 @@ Results = dict[str, list[list[Turn]]]
 
 
 def take_turns(workers: list[Worker], work: str, turns: int) -> dict[str, list[Turn]]:
-    """``turns`` measurements of each worker, the first of them left out, by mode."""
+    """``turns`` measurements of each worker, by mode."""
     results: dict[str, list[Turn]] = {worker.mode: [] for worker in workers}
+    # They make their models at the same time, which takes longer than to measure.
+    for worker in workers:
+        worker.ask(work, comparisons=0)
+    for worker in workers:
+        worker.answer()
     base, *others = workers
-    for turn in range(turns + 1):
+    for turn in range(turns):
+        results[base.mode].append(base.do(work, comparisons=1))
         # Another one begins each time: nobody always runs after the most expensive.
         shift = turn % len(others)
-        answers = {base.mode: base.do(work)}
         for worker in others[shift:] + others[:shift]:
             if worker.tells_base:
-                answers[worker.mode] = worker.do(work)
+                results[worker.mode].append(worker.do(work, COMPARISONS))
                 continue
-            before = base.do(work, compares=False)["seconds"]
-            answer = answers[worker.mode] = worker.do(work)
-            answer["base_seconds"] = before + base.do(work, compares=False)["seconds"]
-        if turn > 0:
-            for mode, answer in answers.items():
-                results[mode].append(answer)
+            before = base.do(work, comparisons=0)["seconds"]
+            answer = worker.do(work, comparisons=0)
+            answer["base_seconds"] = before + base.do(work, comparisons=0)["seconds"]
+            results[worker.mode].append(answer)
     return results
 
 
@@ -287,7 +299,7 @@ def main() -> None:
     parser.add_argument("--sets", type=int, help="sets of processes, however long they take")
     parser.add_argument("--works", nargs="+", choices=[*LOOPS, *STEPS], help="only these")
     parser.add_argument("--modes", nargs="+", choices=MODES, help="only these, and the base")
-    parser.add_argument("--turns", type=int, default=20, help="measurements of each, in each set")
+    parser.add_argument("--turns", type=int, default=10, help="measurements of each, in each set")
     arguments = parser.parse_args()
     titles = {**{loop: loop for loop in LOOPS}, **STEPS}
     # Two devices are simulated; a real machine may have one.
