@@ -28,10 +28,10 @@ void end_node(ThreadState& state);
 // AccumulateGrad has no number of its own: it belongs to the forward line of the node that made its
 // gradient. Both run on the thread of the device they were made for, where leaves go before all
 // other nodes, so that node is mostly the one that ended last on this thread and is no leaf itself:
-// the leaf of another thread may come between the two. Where the two devices differ (`x.to("cuda:1")`, `x.cpu()`)
-// so do the threads; there a node tells its stack to the leaves it is about to reach, before the
-// engine queues them. One that has told makes all nodes tell: what is found is then always the
-// last.
+// the leaf of another thread may come between the two. Where the two devices differ
+// (`x.to("cuda:1")`, `x.cpu()`) so do the threads; there a node tells its stack to the leaves it is
+// about to reach, before the engine queues them. One that has told makes all nodes tell: what is
+// found is then always the last.
 
 // Whether a node of this thread has to tell its leaves, although one device only is in use.
 bool tells_leaves(const ThreadState& state);

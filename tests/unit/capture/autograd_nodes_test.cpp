@@ -21,9 +21,7 @@ struct Engine {
             remember_sequence(*state, number, 100 + number);
         }
     }
-    void begin(uint32_t number) {
-        begin_node(*state, {find_sequence(kThread, number), number});
-    }
+    void begin(uint32_t number) { begin_node(*state, {find_sequence(kThread, number), number}); }
     // Returns the stack it belongs to.
     uint32_t run_leaf(const void* leaf) {
         begin_node(*state, {forward_of_leaf(*state, leaf), kLeafName, true});
