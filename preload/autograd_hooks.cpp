@@ -79,11 +79,10 @@ uint32_t name_of_node(ThreadState& state,
 capture::RunningNode running_node(const ThreadState& state,
                                   uint32_t name,
                                   const void* node,
-                                  uint64_t sequence,
-                                  uint64_t forward_thread) {
-    const bool is_leaf = sequence == torch_part::kNoSequence;
+                                  const torch_part::NodeFacts& facts) {
+    const bool is_leaf = facts.sequence == torch_part::kNoSequence;
     const uint32_t forward = is_leaf ? capture::forward_of_leaf(state, node)
-                                     : capture::find_sequence(forward_thread, sequence);
+                                     : capture::find_sequence(facts.forward_thread, facts.sequence);
     return {forward, name, is_leaf};
 }
 
@@ -129,10 +128,8 @@ bool init_operator_names() {
 void begin_node(const char* name, int64_t sequence, uint64_t forward_thread) {
     on_this_thread([=](ThreadState& state) {
         const uint32_t interned = intern_operator(Recorder::instance().table(), name);
-        capture::begin_node(
-            state,
-            running_node(
-                state, interned, nullptr, static_cast<uint64_t>(sequence), forward_thread));
+        const torch_part::NodeFacts facts{0, static_cast<uint64_t>(sequence), forward_thread};
+        capture::begin_node(state, running_node(state, interned, nullptr, facts));
     });
 }
 
@@ -140,8 +137,7 @@ void begin_node_of(const torch_part::Part& part, const void* node) {
     on_this_thread([&part, node](ThreadState& state) {
         const torch_part::NodeFacts facts = part.node_facts(node);
         const uint32_t name = name_of_node(state, part, node, facts.type);
-        const capture::RunningNode running =
-            running_node(state, name, node, facts.sequence, facts.forward_thread);
+        const capture::RunningNode running = running_node(state, name, node, facts);
         capture::begin_node(state, running);
         if (capture::tells_leaves(state) || Recorder::instance().uses_several_devices()) {
             tell_leaves_slow(part, node, running.forward_node);

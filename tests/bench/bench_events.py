@@ -92,16 +92,16 @@ class Worker:
         self.process.stdin.write(json.dumps(request) + "\n")
         self.process.stdin.flush()
 
-    def answer(self) -> Turn:
+    def answer(self, work: str) -> Turn:
         answer = self.process.stdout.readline()
         if not answer:
-            sys.exit(f"{self.mode}: the process ended; run it alone to see why")
+            sys.exit(f"{self.mode}: the process ended in {work!r}; run it alone to see why")
         return json.loads(answer)
 
     def do(self, work: str, comparisons: int) -> Turn:
         """The work done; with comparisons, where it can compare, base_seconds, too."""
         self.ask(work, comparisons)
-        return self.answer()
+        return self.answer(work)
 
     def end(self) -> None:
         self.process.stdin.close()
@@ -133,7 +133,7 @@ def take_turns(workers: list[Worker], work: str, turns: int) -> dict[str, list[T
     for worker in workers:
         worker.ask(work, comparisons=0)
     for worker in workers:
-        worker.answer()
+        worker.answer(work)
     base, *others = workers
     for turn in range(turns):
         results[base.mode].append(base.do(work, comparisons=1))
