@@ -2,50 +2,13 @@
 // See Note [Walking without the GIL] in frame_walker.h.
 #include "frame_walker.h"
 
-#include "allocator/capture/aes_rounds.h"
-#include "allocator/capture/words_hash.h"
 #include "allocator/record/hash_keys.h"
+#include "frame_reads.h"
 
 namespace peakline::pyhook {
 namespace {
 
-// From 3.12 on a frame with this owner or above stands for C code between Python frames
-// (FRAME_OWNED_BY_CSTACK, _INTERPRETER, _THREAD_STATE): it has no line of its own.
-constexpr uint8_t kFirstShimOwner = 3;
-
 __extension__ using Uint128 = unsigned __int128;
-
-template <const PythonLayout& kLayout>
-const void* top_frame(const void* thread) {
-    const void* holder = read_at<const void*>(thread, kLayout.thread_frame);
-    if constexpr (kLayout.thread_frame_is_cframe) {
-        return holder == nullptr ? nullptr : read_at<const void*>(holder, kLayout.cframe_frame);
-    }
-    return holder;
-}
-
-template <const PythonLayout& kLayout>
-RawFrame read_frame(const void* frame) {
-    const uint64_t code = read_at<uint64_t>(frame, kLayout.frame_code) & kLayout.code_mask;
-    if constexpr (kLayout.position_is_index) {
-        const int64_t index = read_at<int32_t>(frame, kLayout.frame_position);
-        return {code, static_cast<uint64_t>(index)};
-    }
-    return {code, read_at<uint64_t>(frame, kLayout.frame_position)};
-}
-
-template <const PythonLayout& kLayout>
-uint64_t read_first_local(const void* frame) {
-    return read_at<uint64_t>(frame, kLayout.frame_locals) & kLayout.code_mask;
-}
-
-template <const PythonLayout& kLayout>
-bool is_shim(const void* frame) {
-    if constexpr (kLayout.frame_owner != 0) {
-        return read_at<uint8_t>(frame, kLayout.frame_owner) >= kFirstShimOwner;
-    }
-    return false;
-}
 
 uint64_t watched_at(unsigned place) {
     return g_watched_methods.codes[place % kWatchedPlaces].load(std::memory_order_relaxed);
@@ -64,25 +27,6 @@ uint64_t watched_at(unsigned place) {
 [[gnu::always_inline]] inline bool is_watched(uint64_t code) {
     const uint64_t watched = watched_at(watched_place(code));
     return __builtin_expect(watched != 0, 0) && (watched == code || is_watched_further_slow(code));
-}
-
-template <const PythonLayout& kLayout>
-[[gnu::always_inline]] inline const void* skip_shims(const void* frame) {
-    while (frame != nullptr && is_shim<kLayout>(frame)) {
-        frame = read_at<const void*>(frame, kLayout.frame_previous);
-    }
-    return frame;
-}
-
-template <const PythonLayout& kLayout>
-[[gnu::always_inline]] inline const void* caller_of(const void* frame) {
-    return skip_shims<kLayout>(read_at<const void*>(frame, kLayout.frame_previous));
-}
-
-// The innermost frame of this thread, nullptr without one.
-template <const PythonLayout& kLayout>
-[[gnu::always_inline]] inline const void* innermost_frame(const void* thread) {
-    return thread == nullptr ? nullptr : skip_shims<kLayout>(top_frame<kLayout>(thread));
 }
 
 template <const PythonLayout& kLayout>
@@ -162,81 +106,13 @@ HashedWalk hash_walk(const void* thread) {
 }
 
 template <const PythonLayout& kLayout>
-[[PEAKLINE_USES_AES, gnu::always_inline]] inline __m128i known_word(const void* frame,
-                                                                    uint64_t has_instance) {
-    const auto position = _mm_cvtsi64_si128(read_at<long long>(frame, kLayout.frame_position));
-    if (has_instance == 0) {
-        return position;
-    }
-    const uint64_t object = read_first_local<kLayout>(frame);
-    return _mm_insert_epi64(position, static_cast<long long>(object), 1);
-}
-
-template <const PythonLayout& kLayout>
-[[PEAKLINE_USES_AES, gnu::hot]] bool is_stack(const void* thread, const KnownFrames& known) {
-    auto marks = static_cast<Uint128>(known.has_instance[1]) << 64U | known.has_instance[0];
-    __m128i even = _mm_setzero_si128();
-    __m128i odd = capture::absorb(even, even);
-    const void* frame = innermost_frame<kLayout>(thread);
-    for (; frame != nullptr; frame = caller_of<kLayout>(frame), marks >>= 2U) {
-        const auto two = static_cast<uint64_t>(marks);
-        even = capture::absorb(even, known_word<kLayout>(frame, two & 1U));
-        frame = caller_of<kLayout>(frame);
-        if (frame == nullptr) {
-            break;
-        }
-        odd = capture::absorb(odd, known_word<kLayout>(frame, two & 2U));
-    }
-    const __m128i hash = capture::absorb(even, odd);
-    return static_cast<uint64_t>(_mm_cvtsi128_si64(hash)) == known.low &&
-           static_cast<uint64_t>(_mm_extract_epi64(hash, 1)) == known.high;
-}
-
-bool is_never_known(const void*, const KnownFrames&) {
-    return false;
-}
-
-template <const PythonLayout& kLayout>
-constexpr Comparer comparer() {
-    return kLayout.position_is_index ? is_never_known : is_stack<kLayout>;
-}
-
-template <const PythonLayout& kLayout>
-constexpr Walkers kWalkers{walk<kLayout>, hash_walk<kLayout>, comparer<kLayout>()};
+constexpr Walkers kWalkers{walk<kLayout>, hash_walk<kLayout>};
 
 }  // namespace
 
 constinit WatchedMethods g_watched_methods{};
 
-namespace {
-
-[[PEAKLINE_USES_AES]] bool know_frames_by_aes(const RawFrame* entries,
-                                              size_t count,
-                                              KnownFrames* known) {
-    *known = KnownFrames{};
-    const __m128i zero = _mm_setzero_si128();
-    __m128i chains[2] = {zero, capture::absorb(zero, zero)};
-    size_t frame_count = 0;
-    for (size_t i = 0; i < count; ++i, ++frame_count) {
-        if (frame_count == KnownFrames::kMostFrames) {
-            return false;
-        }
-        const auto position = static_cast<long long>(entries[i].position);
-        long long object = 0;
-        if (i + 1 < count && entries[i + 1].code == kInstanceMark) {
-            object = static_cast<long long>(entries[++i].position);
-            known->has_instance[frame_count / 64] |= uint64_t{1} << frame_count % 64;
-        }
-        __m128i& chain = chains[frame_count % 2];
-        chain = capture::absorb(chain, _mm_set_epi64x(object, position));
-    }
-    const __m128i hash = capture::absorb(chains[0], chains[1]);
-    known->low = static_cast<uint64_t>(_mm_cvtsi128_si64(hash));
-    known->high = static_cast<uint64_t>(_mm_extract_epi64(hash, 1));
-    return true;
-}
-
-Walkers walkers_of_version(const PythonLayout& layout) {
+Walkers walkers_for(const PythonLayout& layout) {
     switch (layout.minor) {
         case 10:
             return kWalkers<kLayout310>;
@@ -251,20 +127,6 @@ Walkers walkers_of_version(const PythonLayout& layout) {
         default:
             return {};
     }
-}
-
-}  // namespace
-
-bool know_frames(const RawFrame* entries, size_t count, KnownFrames* known) {
-    return capture::has_aes() && know_frames_by_aes(entries, count, known);
-}
-
-Walkers walkers_for(const PythonLayout& layout) {
-    Walkers walkers = walkers_of_version(layout);
-    if (!capture::has_aes()) {
-        walkers.is_stack = is_never_known;
-    }
-    return walkers;
 }
 
 }  // namespace peakline::pyhook

@@ -10,6 +10,7 @@
 #include "allocator/record/follow_cache.h"
 #include "allocator/record/prefetch.h"
 #include "frame_walker.h"
+#include "known_frames.h"
 
 namespace peakline::pyhook {
 
@@ -23,7 +24,7 @@ struct StackKey {
     bool operator==(const StackKey&) const = default;
 };
 
-// One that is compared before any hash is made. See Note [Known stacks] in frame_walker.h.
+// One that is compared before any hash is made. See Note [Known stacks] in known_frames.h.
 struct alignas(record::kCacheLine) KnownStack {
     KnownFrames frames;
     StackKey key;

@@ -20,7 +20,7 @@ void open_gate(const PythonLayout& layout, ThreadStateGetter getter) {
     const Walkers walkers = walkers_for(layout);
     g_walk_gate.walker.store(walkers.frames, std::memory_order_relaxed);
     g_walk_gate.hash_walker.store(walkers.hash, std::memory_order_relaxed);
-    g_walk_gate.comparer.store(walkers.is_stack, std::memory_order_relaxed);
+    g_walk_gate.comparer.store(comparer_for(layout), std::memory_order_relaxed);
     // release: a thread that sees the gate open through any chain of locks sees the pointers.
     g_walk_gate.state.store(GateState::kOpen, std::memory_order_release);
 }

@@ -15,6 +15,7 @@
 #include <atomic>
 
 #include "frame_walker.h"
+#include "known_frames.h"
 #include "thread_slot.h"
 
 namespace peakline::pyhook {
@@ -78,7 +79,7 @@ inline HashedWalk hash_frames() {
     return walker(own_thread_state());
 }
 
-// Whether this thread's frames are the ones of Note [Known stacks] in frame_walker.h.
+// Whether this thread's frames are the ones of Note [Known stacks] in known_frames.h.
 inline bool frames_are(const KnownFrames& known) {
     if (!may_walk()) {
         return false;
