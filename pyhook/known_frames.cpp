@@ -8,8 +8,6 @@
 namespace peakline::pyhook {
 namespace {
 
-__extension__ using Uint128 = unsigned __int128;
-
 template <const PythonLayout& kLayout>
 [[PEAKLINE_USES_AES, gnu::always_inline]] inline __m128i known_word(const void* frame,
                                                                     uint64_t has_instance) {
@@ -21,27 +19,128 @@ template <const PythonLayout& kLayout>
     return _mm_insert_epi64(position, static_cast<long long>(object), 1);
 }
 
+// Four chains that take turns. They begin differently: else two frames of different chains might
+// change places.
+struct Chains {
+    __m128i next = _mm_cvtsi64_si128(1);
+    __m128i second = _mm_cvtsi64_si128(2);
+    __m128i third = _mm_cvtsi64_si128(3);
+    __m128i last = _mm_cvtsi64_si128(4);
+};
+
+[[PEAKLINE_USES_AES, gnu::always_inline]] inline void absorb_next(Chains& chains, __m128i word) {
+    const __m128i absorbed = capture::absorb(chains.next, word);
+    chains = {chains.second, chains.third, chains.last, absorbed};
+}
+
+[[PEAKLINE_USES_AES, gnu::always_inline]] inline __m128i joined(const Chains& chains) {
+    return capture::absorb(capture::absorb(chains.next, chains.second),
+                           capture::absorb(chains.third, chains.last));
+}
+
+// The same value, of which the compiler does not know what it equals.
+[[gnu::always_inline]] inline const void* opaque(const void* value) {
+    asm("" : "+r"(value));
+    return value;
+}
+
+// From the innermost frame outwards; all of it in registers.
 template <const PythonLayout& kLayout>
-[[PEAKLINE_USES_AES, gnu::hot]] bool is_stack(const void* thread, const KnownFrames& known) {
-    auto marks = static_cast<Uint128>(known.has_instance[1]) << 64U | known.has_instance[0];
-    __m128i even = _mm_setzero_si128();
-    __m128i odd = capture::absorb(even, even);
-    const void* frame = innermost_frame<kLayout>(thread);
-    for (; frame != nullptr; frame = caller_of<kLayout>(frame), marks >>= 2U) {
-        const auto two = static_cast<uint64_t>(marks);
-        even = capture::absorb(even, known_word<kLayout>(frame, two & 1U));
-        frame = caller_of<kLayout>(frame);
-        if (frame == nullptr) {
-            break;
-        }
-        odd = capture::absorb(odd, known_word<kLayout>(frame, two & 2U));
+class Comparison {
+public:
+    // `innermost`: of a stack that has one, as `known` has.
+    [[PEAKLINE_USES_AES, gnu::always_inline]] Comparison(const void* innermost,
+                                                         const KnownFrames& known,
+                                                         FramePlaces& places)
+        : frame_(innermost),
+          place_(&places.at[known.frame_count]),
+          left_(known.frame_count),
+          known_count_(known.frame_count),
+          last_moved_(known.frame_count + 1),
+          marks_(known.has_instance[0]),
+          further_marks_(known.has_instance[1]) {
+        *place_ = innermost;
     }
-    const __m128i hash = capture::absorb(even, odd);
+
+    bool is_over() const { return frame_ == nullptr; }
+    // Callers from the innermost one to the last that was not where it had been.
+    uint32_t moved_count() const { return known_count_ + 1 - last_moved_; }
+    [[PEAKLINE_USES_AES, gnu::always_inline]] __m128i hash() const { return joined(chains_); }
+
+    // Follows callers until so many frames are left, at least one. False: there are fewer.
+    [[PEAKLINE_USES_AES, gnu::always_inline]] bool follow(uint32_t guessed_count) {
+        for (; left_ > guessed_count; --left_) {
+            const void* const caller = absorb_frame();
+            if (caller == nullptr) {
+                return false;
+            }
+            --place_;
+            last_moved_ = caller != *place_ ? left_ : last_moved_;
+            *place_ = frame_ = caller;
+        }
+        return true;
+    }
+
+    // Goes on where callers lay, to the first that does not. False: there are fewer frames or more.
+    [[PEAKLINE_USES_AES, gnu::always_inline]] bool guess() {
+        while (frame_ != nullptr) {
+            const void* const caller = absorb_frame();
+            const void* const guessed = *--place_;
+            const void* const next = opaque(guessed);
+            --left_;
+            if (__builtin_expect(caller != guessed, 0)) {
+                last_moved_ = left_ + 1;
+                return left_ != 0 && (*place_ = frame_ = caller) != nullptr;
+            }
+            frame_ = next;
+        }
+        return left_ == 0;
+    }
+
+private:
+    // Returns the caller.
+    [[PEAKLINE_USES_AES, gnu::always_inline]] const void* absorb_frame() {
+        absorb_next(chains_, known_word<kLayout>(frame_, marks_ & 1U));
+        marks_ = marks_ >> 1U | further_marks_ << 63U;
+        further_marks_ >>= 1U;
+        return caller_of<kLayout>(frame_);
+    }
+
+    const void* frame_;
+    const void** place_;
+    uint32_t left_;
+    uint32_t known_count_;
+    uint32_t last_moved_;
+    uint64_t marks_;
+    uint64_t further_marks_;
+    Chains chains_;
+};
+
+template <const PythonLayout& kLayout>
+[[PEAKLINE_USES_AES, gnu::hot]] bool is_stack(const void* thread,
+                                              KnownFrames& known,
+                                              FramePlaces& places) {
+    const void* const innermost = innermost_frame<kLayout>(thread);
+    if (innermost == nullptr || known.frame_count == 0) {
+        return innermost == nullptr && known.frame_count == 0;
+    }
+    Comparison<kLayout> comparison(innermost, known, places);
+    uint32_t guessed_count = known.frame_count - known.followed_count;
+    do {
+        if (!comparison.follow(guessed_count) || !comparison.guess()) {
+            return false;
+        }
+        guessed_count = 1;
+    } while (!comparison.is_over());
+    if (known.followed_count != comparison.moved_count()) {
+        known.followed_count = comparison.moved_count();
+    }
+    const __m128i hash = comparison.hash();
     return static_cast<uint64_t>(_mm_cvtsi128_si64(hash)) == known.low &&
            static_cast<uint64_t>(_mm_extract_epi64(hash, 1)) == known.high;
 }
 
-bool is_never_known(const void*, const KnownFrames&) {
+bool is_never_known(const void*, KnownFrames&, FramePlaces&) {
     return false;
 }
 
@@ -54,9 +153,8 @@ constexpr Comparer comparer() {
                                               size_t count,
                                               KnownFrames* known) {
     *known = KnownFrames{};
-    const __m128i zero = _mm_setzero_si128();
-    __m128i chains[2] = {zero, capture::absorb(zero, zero)};
-    size_t frame_count = 0;
+    Chains chains;
+    uint32_t frame_count = 0;
     for (size_t i = 0; i < count; ++i, ++frame_count) {
         if (frame_count == KnownFrames::kMostFrames) {
             return false;
@@ -67,10 +165,10 @@ constexpr Comparer comparer() {
             object = static_cast<long long>(entries[++i].position);
             known->has_instance[frame_count / 64] |= uint64_t{1} << frame_count % 64;
         }
-        __m128i& chain = chains[frame_count % 2];
-        chain = capture::absorb(chain, _mm_set_epi64x(object, position));
+        absorb_next(chains, _mm_set_epi64x(object, position));
     }
-    const __m128i hash = capture::absorb(chains[0], chains[1]);
+    known->frame_count = frame_count;
+    const __m128i hash = joined(chains);
     known->low = static_cast<uint64_t>(_mm_cvtsi128_si64(hash));
     known->high = static_cast<uint64_t>(_mm_extract_epi64(hash, 1));
     return true;

@@ -9,24 +9,43 @@
 
 namespace peakline::pyhook {
 
-// A walk, comparing with a stack met before, which is quicker still, and the stack is one
+// A walk, comparing with a stack met before, which is quicker than to hash it, and the stack is one
 // cache line: between two events of a whole step nothing of it stays in the caches.
 // Note [Known stacks]
 // The hash of a stack that is known: absorb() of Note [Two rounds] in capture/aes_rounds.h for each
-// frame, innermost first, in two chains that take turns (one alone would take longer than to follow
-// the frames) and are joined at the end; they begin so that the stack without frames has hash zero.
-// A frame is its position and, where a bit of `has_instance` says so, the object of its instance
-// mark: which frames have one follows from their code, and an address within a code object says
-// which one that is, as long as it lives. Never known: in 3.10, where positions are indices, on a
-// processor without these instructions, and deeper than kMostFrames; these are hashed as above.
+// frame, innermost first, in four chains that take turns (fewer would take longer than to read the
+// frames) and are joined at the end. A frame is its position and, where a bit of `has_instance`
+// says so, the object of its instance mark: which frames have one follows from their code, and an
+// address within a code object says which one that is, as long as it lives. Never known: in 3.10,
+// where positions are indices, on a processor without these instructions, and deeper than
+// kMostFrames; these are hashed as above.
 struct KnownFrames {
     static constexpr size_t kMostFrames = 128;
 
     uint64_t low;
     uint64_t high;
-    uint64_t has_instance[2];  // a bit for each frame; zeros: the stack without frames
+    uint64_t has_instance[2];  // a bit for each frame
+    uint32_t frame_count;      // 0: the stack without frames
+    // Of callers, innermost first, that had moved when this stack was compared last: as many are
+    // followed the next time.
+    uint32_t followed_count;
 };
-using Comparer = bool (*)(const void* thread, const KnownFrames& known);
+
+// Where the frames of this thread lay when each depth was seen last, the outermost at 1; 0 is
+// always nullptr, its caller. Zeros: nothing was seen.
+// Note [Frames where they were]
+// To follow callers is a chain of loads, each of which waits for the one before, and between two
+// events of a whole step frames leave the nearest cache. But most of them lie where they lay when
+// the last stack was compared. So the walk goes on from there, and that it is where the caller lies
+// is a branch, which the processor guesses: it reads all frames at the same time. (Value
+// prediction, Lipasti, Wilkerson, Shen 1996, in software.) A guess that fails costs more than to
+// follow, so the innermost callers, which another stack had moved, are followed; in a loop these
+// are the same ones every time.
+struct FramePlaces {
+    const void* at[KnownFrames::kMostFrames + 1];
+};
+
+using Comparer = bool (*)(const void* thread, KnownFrames& known, FramePlaces& places);
 // Made for this layout's version; nullptr for a version that is not known.
 Comparer comparer_for(const PythonLayout& layout);
 // From what a Walker wrote. False: it cannot be known.

@@ -111,11 +111,11 @@ StackKey stack_key(const HashedWalk& walk, uint64_t epoch) {
 void keep_frames(
     ThreadScratch& scratch, uint32_t number, const StackKey& key, uint32_t node, uint64_t epoch) {
     KnownStack& known = scratch.known[number];
-    if (known.key == key) {
+    if (known.key == key.low) {
         return;
     }
     known.epoch = 0;
-    known.key = key;
+    known.key = key.low;
     bool truncated = false;
     const size_t count = walk_frames(scratch.frames, KnownFrames::kMostFrames, &truncated);
     if (count != 0 && !truncated && know_frames(scratch.frames, count, &known.frames)) {
@@ -183,9 +183,10 @@ bool init_python_stacks() {
     if (!scope.entered()) {
         return capture::kOtherStack;
     }
-    const KnownStack& known = scratch->known[number];
+    KnownStack& known = scratch->known[number];
     const bool is_valid = known.epoch == g_code_table.epoch() || number == 0;
-    return is_valid && frames_are(known.frames) ? known.node : capture::kOtherStack;
+    return is_valid && frames_are(known.frames, scratch->places) ? known.node
+                                                                 : capture::kOtherStack;
 }
 
 uint32_t capture_python_stack(record::StackTable& table, uint32_t* flags, uint32_t* number) {

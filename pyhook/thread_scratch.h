@@ -27,7 +27,7 @@ struct StackKey {
 // One that is compared before any hash is made. See Note [Known stacks] in known_frames.h.
 struct alignas(record::kCacheLine) KnownStack {
     KnownFrames frames;
-    StackKey key;
+    uint64_t key;    // StackKey::low: frames are compared all the same
     uint64_t epoch;  // of the code table; 0: not known
     uint32_t node;
     uint32_t unused;
@@ -43,6 +43,7 @@ struct ThreadScratch {
     std::atomic<ThreadScratch*> next_free;
     record::NumberedCache<StackKey, kStacks> stacks;  // before the table of all threads is asked
     KnownStack known[kStacks + 1];  // by the numbers of `stacks`; 0: the stack without frames
+    FramePlaces places;
     RawFrame frames[kEntriesPerFrame * kMaxFrames];
     char text[kMaxTextBytes];
 };

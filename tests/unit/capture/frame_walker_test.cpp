@@ -165,9 +165,9 @@ private:
         if (is_known) {
             known_before_.emplace_back(entries, known);
         }
-        for (const auto& [other, known_before] : known_before_) {
+        for (auto& [other, known_before] : known_before_) {
             const bool is_other = other != entries || layout_.position_is_index;
-            REQUIRE(is_stack_(fake_thread(), known_before) != is_other);
+            REQUIRE(is_stack_(fake_thread(), known_before, places_) != is_other);
         }
         if (known_before_.size() > kKnownAtOnce) {
             known_before_.pop_front();
@@ -177,6 +177,7 @@ private:
     const PythonLayout& layout_;
     Walkers walkers_;
     Comparer is_stack_;
+    FramePlaces places_{};
     std::vector<unsigned char> room_;
     std::map<std::vector<uint64_t>, Key> hashes_;
     std::set<Key> all_;
@@ -198,7 +199,11 @@ void for_each_layout(Check check) {
 // of its chain, or of the other chain where they are joined. `start`: what is absorbed before.
 [[PEAKLINE_USES_AES]] void check_made_to_collide(__m128i start, size_t next) {
     for (uint64_t low = 2; low < 256; low += 2) {
-        RawFrame frames[] = {{0, 0x7F0000010000}, {0, 0x7F0000123456}, {0, 0x7F0000654321}};
+        RawFrame frames[] = {{0, 0x7F0000010000},
+                             {0, 0x7F0000123456},
+                             {0, 0x7F0000654321},
+                             {0, 0x7F0000234561},
+                             {0, 0x7F0000765432}};
         KnownFrames known;
         REQUIRE(know_frames(frames, next + 1, &known));
         const __m128i first = _mm_xor_si128(start, _mm_cvtsi64_si128(0x7F0000010000));
@@ -240,12 +245,82 @@ TEST_CASE("a stack has one hash, and another stack another, in every layout", "[
 
 TEST_CASE("two lines of a function and their callers do not make up for each other", "[pyhook]") {
     if (has_aes()) {
-        const __m128i zero = _mm_setzero_si128();
-        for (const __m128i start : {zero, one_round(zero)}) {
-            check_made_to_collide(start, 1);
-            check_made_to_collide(start, 2);
-        }
+        const __m128i start = one_round(_mm_cvtsi64_si128(1));
+        check_made_to_collide(start, 1);
+        check_made_to_collide(start, 4);
     }
+}
+
+TEST_CASE("the innermost callers are followed as far as another stack had moved them", "[pyhook]") {
+    const PythonLayout& layout = kLayout311;
+    const Comparer is_stack = comparer_for(layout);
+    if (!has_aes()) {
+        return;
+    }
+    constexpr uint32_t kDepth = 6;
+    std::mt19937 random(3);
+    FakeStack stack(kDepth);
+    std::generate(stack.begin(), stack.end(), [&] { return random_frame(random); });
+    std::vector<unsigned char> room;
+    lay_out(stack, layout, room);
+    RawFrame frames[2 * kDepth];
+    bool truncated = false;
+    const size_t count = walkers_for(layout).frames(fake_thread(), frames, kDepth, &truncated);
+    KnownFrames known;
+    REQUIRE(know_frames(frames, count, &known));
+    KnownFrames moved = known;
+    FramePlaces places{};
+    REQUIRE(is_stack(fake_thread(), known, places));
+    REQUIRE(known.followed_count == kDepth - 1);
+    REQUIRE(is_stack(fake_thread(), known, places));
+    REQUIRE(known.followed_count == 0);
+    // The same stack with its two innermost frames elsewhere.
+    unsigned char* const innermost = room.data();
+    std::vector<unsigned char> elsewhere(innermost, innermost + 2 * kFrameBytes);
+    const void* const caller = elsewhere.data() + kFrameBytes;
+    put(elsewhere.data(), layout.frame_previous, caller);
+    for (int round = 0; round < 3; ++round) {
+        put(g_holder, layout.cframe_frame, elsewhere.data());
+        REQUIRE(is_stack(fake_thread(), moved, places));
+        REQUIRE(moved.followed_count == 1);
+        put(g_holder, layout.cframe_frame, innermost);
+        REQUIRE(is_stack(fake_thread(), known, places));
+        REQUIRE(known.followed_count == 1);
+    }
+}
+
+TEST_CASE("a stack that ends earlier or later is another, wherever frames were", "[pyhook]") {
+    for_each_layout([](const PythonLayout& layout, std::mt19937& random) {
+        const Comparer is_stack = comparer_for(layout);
+        if (!has_aes() || layout.position_is_index) {
+            return;
+        }
+        FakeStack stack(12);
+        for (FakeFrame& frame : stack) {
+            frame = random_frame(random);
+            frame.is_shim = false;
+        }
+        std::vector<unsigned char> room;
+        std::vector<RawFrame> frames(2 * stack.size());
+        std::vector<KnownFrames> known(stack.size());
+        bool truncated = false;
+        for (size_t depth = 1; depth <= stack.size(); ++depth) {
+            lay_out(
+                FakeStack(stack.begin(), stack.begin() + static_cast<long>(depth)), layout, room);
+            const size_t count =
+                walkers_for(layout).frames(fake_thread(), frames.data(), depth, &truncated);
+            REQUIRE(know_frames(frames.data(), count, &known[depth - 1]));
+        }
+        for (size_t depth = 0; depth <= stack.size(); ++depth) {
+            lay_out(
+                FakeStack(stack.begin(), stack.begin() + static_cast<long>(depth)), layout, room);
+            for (size_t other = 1; other <= stack.size(); ++other) {
+                FramePlaces unknown{};
+                REQUIRE(is_stack(fake_thread(), known[other - 1], unknown) == (other == depth));
+                REQUIRE(is_stack(fake_thread(), known[other - 1], unknown) == (other == depth));
+            }
+        }
+    });
 }
 
 TEST_CASE("stacks of more frames than can be known are told by their hash", "[pyhook]") {
@@ -281,7 +356,9 @@ TEST_CASE("deep stacks are cut at the same frame by the walk and its hash", "[py
 // interpreter ended: see Note [End of the interpreter].
 TEST_CASE("behind a closed gate no frame is read", "[pyhook]") {
     REQUIRE(g_walk_gate.state.load() == GateState::kClosed);
-    REQUIRE_FALSE(frames_are(KnownFrames{}));
+    KnownFrames known{};
+    FramePlaces places{};
+    REQUIRE_FALSE(frames_are(known, places));
     REQUIRE(hash_frames().frame_count == 0);
     RawFrame frame{};
     bool truncated = true;
