@@ -19,14 +19,19 @@ template <const PythonLayout& kLayout>
     return _mm_insert_epi64(position, static_cast<long long>(object), 1);
 }
 
-// Four chains that take turns. They begin differently: else two frames of different chains might
-// change places.
+// Four chains that take turns.
 struct Chains {
-    __m128i next = _mm_cvtsi64_si128(1);
-    __m128i second = _mm_cvtsi64_si128(2);
-    __m128i third = _mm_cvtsi64_si128(3);
-    __m128i last = _mm_cvtsi64_si128(4);
+    __m128i next, second, third, last;
 };
+
+// They begin differently: else two frames of different chains might change places. Without a table,
+// whose line would be cold; all bytes of each are equal, as those of two addresses never differ.
+[[PEAKLINE_USES_AES, gnu::always_inline]] inline Chains first_chains() {
+    const __m128i zero = _mm_setzero_si128();
+    const __m128i once = _mm_aesenc_si128(zero, zero);
+    const __m128i twice = _mm_aesenc_si128(once, zero);
+    return {zero, once, twice, _mm_aesenc_si128(twice, zero)};
+}
 
 [[PEAKLINE_USES_AES, gnu::always_inline]] inline void absorb_next(Chains& chains, __m128i word) {
     const __m128i absorbed = capture::absorb(chains.next, word);
@@ -113,7 +118,7 @@ private:
     uint32_t last_moved_;
     uint64_t marks_;
     uint64_t further_marks_;
-    Chains chains_;
+    Chains chains_ = first_chains();
 };
 
 template <const PythonLayout& kLayout>
@@ -153,7 +158,7 @@ constexpr Comparer comparer() {
                                               size_t count,
                                               KnownFrames* known) {
     *known = KnownFrames{};
-    Chains chains;
+    Chains chains = first_chains();
     uint32_t frame_count = 0;
     for (size_t i = 0; i < count; ++i, ++frame_count) {
         if (frame_count == KnownFrames::kMostFrames) {
