@@ -10,9 +10,9 @@ namespace {
 
 template <const PythonLayout& kLayout>
 [[PEAKLINE_USES_AES, gnu::always_inline]] inline __m128i known_word(const void* frame,
-                                                                    uint64_t has_instance) {
+                                                                    bool has_instance) {
     const auto position = _mm_cvtsi64_si128(read_at<long long>(frame, kLayout.frame_position));
-    if (has_instance == 0) {
+    if (!has_instance) {
         return position;
     }
     const uint64_t object = read_first_local<kLayout>(frame);
@@ -49,7 +49,8 @@ struct Chains {
     return value;
 }
 
-// From the innermost frame outwards; all of it in registers.
+// From the innermost frame outwards; all of it in registers. A place is that of FramePlaces where
+// the frame belongs which is looked at.
 template <const PythonLayout& kLayout>
 class Comparison {
 public:
@@ -59,65 +60,64 @@ public:
                                                          FramePlaces& places)
         : frame_(innermost),
           place_(&places.at[known.frame_count]),
-          left_(known.frame_count),
-          known_count_(known.frame_count),
-          last_moved_(known.frame_count + 1),
-          marks_(known.has_instance[0]),
-          further_marks_(known.has_instance[1]) {
+          first_place_(place_),
+          last_moved_(place_),
+          marks_(known.marks[0]),
+          later_marks_(known.marks[1]) {
         *place_ = innermost;
     }
 
     bool is_over() const { return frame_ == nullptr; }
     // Callers from the innermost one to the last that was not where it had been.
-    uint32_t moved_count() const { return known_count_ + 1 - last_moved_; }
+    uint32_t moved_count() const { return static_cast<uint32_t>(first_place_ - last_moved_); }
     [[PEAKLINE_USES_AES, gnu::always_inline]] __m128i hash() const { return joined(chains_); }
 
-    // Follows callers until so many frames are left, at least one. False: there are fewer.
-    [[PEAKLINE_USES_AES, gnu::always_inline]] bool follow(uint32_t guessed_count) {
-        for (; left_ > guessed_count; --left_) {
+    // Follows callers to the frame of `place`, not nullptr's. False: there are fewer.
+    [[PEAKLINE_USES_AES, gnu::always_inline]] bool follow(const void* const* place) {
+        while (place_ > place) {
             const void* const caller = absorb_frame();
             if (caller == nullptr) {
                 return false;
             }
             --place_;
-            last_moved_ = caller != *place_ ? left_ : last_moved_;
+            last_moved_ = caller != *place_ ? place_ : last_moved_;
             *place_ = frame_ = caller;
         }
         return true;
     }
 
-    // Goes on where callers lay, to the first that does not. False: there are fewer frames or more.
-    [[PEAKLINE_USES_AES, gnu::always_inline]] bool guess() {
+    // Goes on where callers lay, to the first that does not. False: there are fewer frames, or
+    // more, than to `end`, nullptr's place.
+    [[PEAKLINE_USES_AES, gnu::always_inline]] bool guess(const void* const* end) {
         while (frame_ != nullptr) {
             const void* const caller = absorb_frame();
             const void* const guessed = *--place_;
             const void* const next = opaque(guessed);
-            --left_;
             if (__builtin_expect(caller != guessed, 0)) {
-                last_moved_ = left_ + 1;
-                return left_ != 0 && (*place_ = frame_ = caller) != nullptr;
+                last_moved_ = place_;
+                return place_ != end && (*place_ = frame_ = caller) != nullptr;
             }
             frame_ = next;
         }
-        return left_ == 0;
+        return place_ == end;
     }
 
 private:
     // Returns the caller.
     [[PEAKLINE_USES_AES, gnu::always_inline]] const void* absorb_frame() {
-        absorb_next(chains_, known_word<kLayout>(frame_, marks_ & 1U));
-        marks_ = marks_ >> 1U | further_marks_ << 63U;
-        further_marks_ >>= 1U;
+        absorb_next(chains_, known_word<kLayout>(frame_, static_cast<int64_t>(marks_) < 0));
+        // The next mark: an addition with carry, where compilers take a double shift, which is slow
+        // on some processors.
+        asm("add %0, %0\n\tadc %1, %1" : "+r"(later_marks_), "+r"(marks_) : : "cc");
         return caller_of<kLayout>(frame_);
     }
 
     const void* frame_;
     const void** place_;
-    uint32_t left_;
-    uint32_t known_count_;
-    uint32_t last_moved_;
+    const void** first_place_;
+    const void** last_moved_;
     uint64_t marks_;
-    uint64_t further_marks_;
+    uint64_t later_marks_;
     Chains chains_ = first_chains();
 };
 
@@ -130,12 +130,12 @@ template <const PythonLayout& kLayout>
         return innermost == nullptr && known.frame_count == 0;
     }
     Comparison<kLayout> comparison(innermost, known, places);
-    uint32_t guessed_count = known.frame_count - known.followed_count;
+    const void* const* followed_to = &places.at[known.frame_count - known.followed_count];
     do {
-        if (!comparison.follow(guessed_count) || !comparison.guess()) {
+        if (!comparison.follow(followed_to) || !comparison.guess(places.at)) {
             return false;
         }
-        guessed_count = 1;
+        followed_to = &places.at[1];
     } while (!comparison.is_over());
     if (known.followed_count != comparison.moved_count()) {
         known.followed_count = comparison.moved_count();
@@ -168,7 +168,7 @@ constexpr Comparer comparer() {
         long long object = 0;
         if (i + 1 < count && entries[i + 1].code == kInstanceMark) {
             object = static_cast<long long>(entries[++i].position);
-            known->has_instance[frame_count / 64] |= uint64_t{1} << frame_count % 64;
+            known->marks[frame_count / 64] |= uint64_t{1} << (63 - frame_count % 64);
         }
         absorb_next(chains, _mm_set_epi64x(object, position));
     }

@@ -14,7 +14,7 @@ namespace peakline::pyhook {
 // Note [Known stacks]
 // The hash of a stack that is known: absorb() of Note [Two rounds] in capture/aes_rounds.h for each
 // frame, innermost first, in four chains that take turns (fewer would take longer than to read the
-// frames) and are joined at the end. A frame is its position and, where a bit of `has_instance`
+// frames) and are joined at the end. A frame is its position and, where a bit of `marks`
 // says so, the object of its instance mark: which frames have one follows from their code, and an
 // address within a code object says which one that is, as long as it lives. Never known: in 3.10,
 // where positions are indices, on a processor without these instructions, and deeper than
@@ -24,8 +24,8 @@ struct KnownFrames {
 
     uint64_t low;
     uint64_t high;
-    uint64_t has_instance[2];  // a bit for each frame
-    uint32_t frame_count;      // 0: the stack without frames
+    uint64_t marks[2];     // a bit for each frame, the innermost in the highest of the first
+    uint32_t frame_count;  // 0: the stack without frames
     // Of callers, innermost first, that had moved when this stack was compared last: as many are
     // followed the next time.
     uint32_t followed_count;
