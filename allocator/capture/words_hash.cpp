@@ -9,6 +9,9 @@
 namespace peakline::capture {
 namespace {
 
+constexpr size_t kChains = 4;
+static_assert(kWordsAtOnce == 2 * kChains);
+
 bool ask_processor() {
     __builtin_cpu_init();
     return __builtin_cpu_supports("aes") != 0 && __builtin_cpu_supports("sse4.1") != 0;
@@ -27,16 +30,20 @@ bool has_aes() {
                                                                            const uint16_t* offsets,
                                                                            size_t count) {
     const auto* words = reinterpret_cast<const long long*>(start);
-    const uint64_t* const keys = record::kHashKeys.keys;
-    auto even = _mm_set_epi64x(static_cast<long long>(keys[0]), static_cast<long long>(keys[1]));
-    auto odd = _mm_set_epi64x(static_cast<long long>(keys[2]), static_cast<long long>(keys[3]));
-    for (const uint16_t* const end = offsets + count; offsets != end; offsets += kWordsAtOnce) {
-        const auto first = _mm_cvtsi64_si128(words[offsets[0]]);
-        const auto second = _mm_cvtsi64_si128(words[offsets[2]]);
-        even = absorb(even, _mm_insert_epi64(first, words[offsets[1]], 1));
-        odd = absorb(odd, _mm_insert_epi64(second, words[offsets[3]], 1));
+    const auto* keys = reinterpret_cast<const long long*>(record::kHashKeys.keys);
+    __m128i chains[kChains];
+#pragma GCC unroll 4
+    for (size_t i = 0; i < kChains; ++i) {
+        chains[i] = _mm_set_epi64x(keys[2 * i], keys[2 * i + 1]);
     }
-    const auto joined = absorb(even, odd);
+    for (const uint16_t* const end = offsets + count; offsets != end; offsets += kWordsAtOnce) {
+#pragma GCC unroll 4
+        for (size_t i = 0; i < kChains; ++i) {
+            const auto first = _mm_cvtsi64_si128(words[offsets[2 * i]]);
+            chains[i] = absorb(chains[i], _mm_insert_epi64(first, words[offsets[2 * i + 1]], 1));
+        }
+    }
+    const auto joined = absorb(absorb(chains[0], chains[1]), absorb(chains[2], chains[3]));
     return static_cast<WordsHash>(static_cast<uint64_t>(_mm_extract_epi64(joined, 1))) << 64U |
            static_cast<uint64_t>(_mm_cvtsi128_si64(joined));
 }
@@ -46,12 +53,10 @@ bool has_aes() {
                                                           size_t count) {
     const auto* words = reinterpret_cast<const uint64_t*>(start);
     WordsHash sum = 0;
-    for (size_t i = 0; i < count; i += kWordsAtOnce) {
+    for (size_t i = 0; i < count; i += 2) {
         const uint64_t* keys = &record::kHashKeys.keys[i];
-        sum += static_cast<WordsHash>(words[offsets[i]] + keys[0]) *
-                   (words[offsets[i + 1]] + keys[1]) +
-               static_cast<WordsHash>(words[offsets[i + 2]] + keys[2]) *
-                   (words[offsets[i + 3]] + keys[3]);
+        sum +=
+            static_cast<WordsHash>(words[offsets[i]] + keys[0]) * (words[offsets[i + 1]] + keys[1]);
     }
     return sum;
 }

@@ -1,10 +1,10 @@
 // A hash of words that lie scattered on a stack: what StackMemo compares with.
 //
 // Note [Hash of the words]
-// With the processor's AES instructions it takes two chains of pairs of words (Note [Two rounds] in
-// aes_rounds.h), joined at the end. It needs no table of keys, whose lines would be cold each time.
-// Without these instructions it is the sum of products of hash_keys.h: two lists collide once in
-// 2^64.
+// With the processor's AES instructions it takes four chains of pairs of words (Note [Two rounds]
+// in aes_rounds.h), joined at the end. It needs no table of keys, whose lines would be cold each
+// time. Without these instructions it is the sum of products of hash_keys.h: two lists collide once
+// in 2^64.
 #pragma once
 
 #include <cstddef>
@@ -16,7 +16,7 @@ __extension__ using WordsHash = unsigned __int128;
 
 // `offsets`: in words from `start`. `count`: a multiple of kWordsAtOnce. The words are read
 // whatever became of the frames there: they must lie on this thread's stack.
-inline constexpr size_t kWordsAtOnce = 4;
+inline constexpr size_t kWordsAtOnce = 8;
 WordsHash hash_words(uint64_t start, const uint16_t* offsets, size_t count);
 
 // The two ways; the first where has_aes().

@@ -47,7 +47,7 @@ void check(Hash hash) {
         const auto [place, is_new] = hashes.emplace(words, found);
         REQUIRE((place->second == found));
         REQUIRE(all.insert(found).second == is_new);
-        // The same words the other way round, in pairs and in fours, are others.
+        // The same words the other way round, in pairs and in chains, are others.
         std::swap(stack[offsets[0]], stack[offsets[count - 2]]);
         std::swap(stack[offsets[1]], stack[offsets[count - 1]]);
         const bool is_other = stack[offsets[0]] != words[0] || stack[offsets[1]] != words[1];
@@ -59,14 +59,14 @@ void check(Hash hash) {
 }
 
 // Words of two lists that differ in the lowest byte of one word and, so that a single round would
-// make up for it, in the low four bytes of the word four places on.
+// make up for it, in the low four bytes of the word eight places on.
 [[PEAKLINE_USES_AES]] void check_made_to_collide() {
     const auto* keys = reinterpret_cast<const long long*>(peakline::record::kHashKeys.keys);
     const __m128i start = _mm_set_epi64x(keys[0], keys[1]);
-    const uint16_t offsets[] = {0, 1, 2, 3, 4, 5, 6, 7};
+    const uint16_t offsets[] = {0, 1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11, 12, 13, 14, 15};
     std::mt19937 random(9);
     for (int i = 0; i < 1000; ++i) {
-        Words stack(8);
+        Words stack(std::size(offsets));
         std::generate(stack.begin(), stack.end(), [&] { return random_word(random); });
         const auto one =
             hash_words_by_rounds(reinterpret_cast<uint64_t>(stack.data()), offsets, stack.size());
@@ -78,7 +78,7 @@ void check(Hash hash) {
         REQUIRE(_mm_extract_epi64(difference, 1) == 0);
         REQUIRE(static_cast<uint64_t>(_mm_cvtsi128_si64(difference)) >> 32U == 0);
         stack[0] ^= static_cast<uint64_t>(_mm_cvtsi128_si64(changed));
-        stack[4] ^= static_cast<uint64_t>(_mm_cvtsi128_si64(difference));
+        stack[8] ^= static_cast<uint64_t>(_mm_cvtsi128_si64(difference));
         const auto other =
             hash_words_by_rounds(reinterpret_cast<uint64_t>(stack.data()), offsets, stack.size());
         REQUIRE((one != other));
