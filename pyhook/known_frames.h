@@ -14,11 +14,11 @@ namespace peakline::pyhook {
 // Note [Known stacks]
 // The hash of a stack that is known: absorb() of Note [Two rounds] in capture/aes_rounds.h for each
 // frame, innermost first, in four chains that take turns (fewer would take longer than to read the
-// frames) and are joined at the end. A frame is its position and, where a bit of `marks`
-// says so, the object of its instance mark: which frames have one follows from their code, and an
-// address within a code object says which one that is, as long as it lives. Never known: in 3.10,
-// where positions are indices, on a processor without these instructions, and deeper than
-// kMostFrames; these are hashed as above.
+// frames) and are joined at the end. A frame is its position and, where a bit of `marks` says so,
+// the object of its instance mark: which frames have one follows from their code, and an address
+// within a code object says which one that is, as long as it lives. Never known: in 3.10, where
+// positions are indices, on a processor without these instructions, and deeper than kMostFrames;
+// these are hashed, see Note [Hash of a stack] in frame_walker.h.
 struct KnownFrames {
     static constexpr size_t kMostFrames = 128;
 

@@ -41,9 +41,9 @@ struct ThreadScratch {
     std::atomic<uint32_t> is_capturing;
     ThreadScratch* next_block;  // all blocks ever mapped; set once, before it is published
     std::atomic<ThreadScratch*> next_free;
+    FramePlaces places;
     record::NumberedCache<StackKey, kStacks> stacks;  // before the table of all threads is asked
     KnownStack known[kStacks + 1];  // by the numbers of `stacks`; 0: the stack without frames
-    FramePlaces places;
     RawFrame frames[kEntriesPerFrame * kMaxFrames];
     char text[kMaxTextBytes];
 };
