@@ -8,6 +8,7 @@ An ordinary script. It does not know about peakline; every rank gets a trace of 
 
 import argparse
 import os
+import sys
 
 import torch
 from torch import nn
@@ -28,6 +29,12 @@ def build(width: int, layers: int) -> nn.Module:
     return nn.Sequential(*blocks, nn.Linear(width, 10))
 
 
+def say(line: str) -> None:
+    """Print in one write: torchrun does not buffer, and lines of several ranks would mix."""
+    sys.stdout.write(line + "\n")
+    sys.stdout.flush()
+
+
 def main() -> None:
     arguments = parse_arguments()
     device = torch.device("cuda", int(os.environ["LOCAL_RANK"]))
@@ -46,10 +53,10 @@ def main() -> None:
         loss.backward()
         optimizer.step()
         optimizer.zero_grad()
-        print(f"rank {rank} step {step}: loss {loss.item():.3f}", flush=True)
+        say(f"rank {rank} step {step}: loss {loss.item():.3f}")
     torch.cuda.synchronize()
     peak = torch.cuda.max_memory_allocated()
-    print(f"rank {rank} max_memory_allocated: {peak}", flush=True)
+    say(f"rank {rank} max_memory_allocated: {peak}")
     torch.distributed.destroy_process_group()
 
 
