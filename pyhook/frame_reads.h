@@ -63,4 +63,24 @@ template <const PythonLayout& kLayout>
     return thread == nullptr ? nullptr : skip_shims<kLayout>(top_frame<kLayout>(thread));
 }
 
+// make.operator()<kLayout>() of the layout of this version; an empty one for a version that is not
+// known.
+template <class Make>
+auto made_for(const PythonLayout& layout, Make make) {
+    switch (layout.minor) {
+        case 10:
+            return make.template operator()<kLayout310>();
+        case 11:
+            return make.template operator()<kLayout311>();
+        case 12:
+            return make.template operator()<kLayout312>();
+        case 13:
+            return make.template operator()<kLayout313>();
+        case 14:
+            return make.template operator()<kLayout314>();
+        default:
+            return decltype(make.template operator()<kLayout310>()){};
+    }
+}
+
 }  // namespace peakline::pyhook

@@ -105,28 +105,14 @@ HashedWalk hash_walk(const void* thread) {
             frame != nullptr};
 }
 
-template <const PythonLayout& kLayout>
-constexpr Walkers kWalkers{walk<kLayout>, hash_walk<kLayout>};
-
 }  // namespace
 
 constinit WatchedMethods g_watched_methods{};
 
 Walkers walkers_for(const PythonLayout& layout) {
-    switch (layout.minor) {
-        case 10:
-            return kWalkers<kLayout310>;
-        case 11:
-            return kWalkers<kLayout311>;
-        case 12:
-            return kWalkers<kLayout312>;
-        case 13:
-            return kWalkers<kLayout313>;
-        case 14:
-            return kWalkers<kLayout314>;
-        default:
-            return {};
-    }
+    return made_for(layout, []<const PythonLayout & kLayout>() {
+        return Walkers{walk<kLayout>, hash_walk<kLayout>};
+    });
 }
 
 }  // namespace peakline::pyhook

@@ -149,11 +149,6 @@ bool is_never_known(const void*, KnownFrames&, FramePlaces&) {
     return false;
 }
 
-template <const PythonLayout& kLayout>
-constexpr Comparer comparer() {
-    return kLayout.position_is_index ? is_never_known : is_stack<kLayout>;
-}
-
 [[PEAKLINE_USES_AES]] bool know_frames_by_aes(const RawFrame* entries,
                                               size_t count,
                                               KnownFrames* known) {
@@ -179,23 +174,6 @@ constexpr Comparer comparer() {
     return true;
 }
 
-Comparer comparer_of_version(const PythonLayout& layout) {
-    switch (layout.minor) {
-        case 10:
-            return comparer<kLayout310>();
-        case 11:
-            return comparer<kLayout311>();
-        case 12:
-            return comparer<kLayout312>();
-        case 13:
-            return comparer<kLayout313>();
-        case 14:
-            return comparer<kLayout314>();
-        default:
-            return nullptr;
-    }
-}
-
 }  // namespace
 
 bool know_frames(const RawFrame* entries, size_t count, KnownFrames* known) {
@@ -203,7 +181,12 @@ bool know_frames(const RawFrame* entries, size_t count, KnownFrames* known) {
 }
 
 Comparer comparer_for(const PythonLayout& layout) {
-    return capture::has_aes() ? comparer_of_version(layout) : is_never_known;
+    if (!capture::has_aes()) {
+        return is_never_known;
+    }
+    return made_for(layout, []<const PythonLayout & kLayout>() -> Comparer {
+        return kLayout.position_is_index ? is_never_known : is_stack<kLayout>;
+    });
 }
 
 }  // namespace peakline::pyhook
