@@ -12,7 +12,7 @@ namespace peakline::record {
 
 class ChunkTarget {
 public:
-    // Room for chunk `index` (kChunkBytes, page aligned; zeroed unless it was used before), or
+    // Room for chunk `index` (kChunkBytes, page aligned; zeroed, in memory unless used before), or
     // nullptr with error() set.
     virtual unsigned char* open_chunk_slow(uint64_t index) = 0;
     virtual void close_chunk(uint64_t index, unsigned char* chunk) = 0;
