@@ -139,7 +139,9 @@ void begin_node_of(const torch_part::Part& part, const void* node) {
         const uint32_t name = name_of_node(state, part, node, facts.type);
         const capture::RunningNode running = running_node(state, name, node, facts);
         capture::begin_node(state, running);
-        if (capture::tells_leaves(state) || Recorder::instance().uses_several_devices()) {
+        // Without a branch for each: on a thread of the engine neither holds.
+        if (static_cast<unsigned>(capture::tells_leaves(state)) |
+            static_cast<unsigned>(Recorder::instance().uses_several_devices())) [[unlikely]] {
             tell_leaves_slow(part, node, running.forward_node);
         }
     });

@@ -36,10 +36,13 @@ struct Segments {
 Segments* g_segments = nullptr;
 
 // relaxed: written and compared under torch's lock of the device, or by a hint that may be wrong.
-[[PEAKLINE_HOT_DATA]] std::atomic<uint64_t> g_reserved_bytes[record::kMaxDevices];
-[[PEAKLINE_HOT_DATA]] std::atomic<bool> g_wants_tracker{false};
-// The same; and a block that may be freed deferred exists only after it was set.
-[[PEAKLINE_HOT_DATA]] std::atomic<bool> g_has_tracker{false};
+struct TrackerState {
+    std::atomic<bool> is_wanted{false};
+    // The same; and a block that may be freed deferred exists only after it was set.
+    std::atomic<bool> is_there{false};
+    std::atomic<uint64_t> reserved_bytes[record::kMaxDevices] = {};
+};
+[[PEAKLINE_HOT_DATA]] constinit TrackerState g_tracker;
 
 uint32_t stream_of_segment(uint32_t device) {
     const capture::ThreadState* state = capture::g_thread_state;
@@ -68,7 +71,7 @@ int malloc_hook(void** address, size_t bytes) {
     segment.block_bytes = bytes;
     segment.device = static_cast<uint8_t>(device);
     segment.context = stream_of_segment(device);
-    g_reserved_bytes[device].fetch_add(bytes, std::memory_order_relaxed);
+    g_tracker.reserved_bytes[device].fetch_add(bytes, std::memory_order_relaxed);
     {
         const record::LockGuard guard(g_segments->lock);
         if (LiveBlock* stale = g_segments->live.find(segment.address)) {
@@ -91,7 +94,8 @@ int free_hook(void* address) {
         }
     }
     if (segment.address != 0) {
-        g_reserved_bytes[segment.device].fetch_sub(segment.block_bytes, std::memory_order_relaxed);
+        g_tracker.reserved_bytes[segment.device].fetch_sub(segment.block_bytes,
+                                                           std::memory_order_relaxed);
         record_segment(format::SegmentAction::kFree, segment);
     }
     return g_real_free(address);
@@ -99,8 +103,8 @@ int free_hook(void* address) {
 
 void want_tracker() {
     // relaxed: the next allocation of any thread acts on it, sooner or later.
-    g_wants_tracker.store(!g_has_tracker.load(std::memory_order_relaxed),
-                          std::memory_order_relaxed);
+    g_tracker.is_wanted.store(!g_tracker.is_there.load(std::memory_order_relaxed),
+                              std::memory_order_relaxed);
 }
 
 // By the handle of libc10_cuda: the runtime it is linked to answers. Somebody else may stand
@@ -167,8 +171,8 @@ void record_mapped_segment(
     const auto what = static_cast<format::SegmentAction>(action);
     const auto index = static_cast<uint32_t>(device);
     if (index < record::kMaxDevices) {
-        g_reserved_bytes[index].fetch_add(what == format::SegmentAction::kMap ? bytes : -bytes,
-                                          std::memory_order_relaxed);
+        g_tracker.reserved_bytes[index].fetch_add(
+            what == format::SegmentAction::kMap ? bytes : -bytes, std::memory_order_relaxed);
     }
     Recorder& recorder = Recorder::instance();
     recorder.record_segment(what,
@@ -194,25 +198,26 @@ void record_segments(const LiveSegments& segments) {
 }
 
 void check_reserved(uint32_t device, uint64_t reserved_bytes) {
-    if (device < record::kMaxDevices &&
-        __builtin_expect(g_reserved_bytes[device].load(std::memory_order_relaxed) != reserved_bytes,
-                         0)) {
-        g_reserved_bytes[device].store(reserved_bytes, std::memory_order_relaxed);
+    if (__builtin_expect(device < record::kMaxDevices, 1) &&
+        __builtin_expect(
+            g_tracker.reserved_bytes[device].load(std::memory_order_relaxed) != reserved_bytes,
+            0)) {
+        g_tracker.reserved_bytes[device].store(reserved_bytes, std::memory_order_relaxed);
         want_tracker();
     }
 }
 
 bool wants_tracker() {
-    return __builtin_expect(g_wants_tracker.load(std::memory_order_relaxed), 0);
+    return __builtin_expect(g_tracker.is_wanted.load(std::memory_order_relaxed), 0);
 }
 
 void tracker_is_attached() {
-    g_has_tracker.store(true, std::memory_order_relaxed);
-    g_wants_tracker.store(false, std::memory_order_relaxed);
+    g_tracker.is_there.store(true, std::memory_order_relaxed);
+    g_tracker.is_wanted.store(false, std::memory_order_relaxed);
 }
 
 bool has_tracker() {
-    return g_has_tracker.load(std::memory_order_relaxed);
+    return g_tracker.is_there.load(std::memory_order_relaxed);
 }
 
 void prepare_fork_segments() {

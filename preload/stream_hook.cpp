@@ -29,7 +29,7 @@ std::atomic<uint32_t> g_next_wait{2 * kFirstWait};
 void note_set_stream(capture::KnownStream& known, uint64_t device, uint64_t stream) {
     const uint64_t added = capture::libraries_added();
     if (known.set_device == device && known.set_stream == stream && known.set_libraries == added &&
-        added != capture::kUnknownLibraries) {
+        added != capture::kUnknownLibraries) [[likely]] {
         return;
     }
     const bool all_are_seen = added == g_stream_hook_libraries.load(std::memory_order_relaxed);
@@ -40,7 +40,7 @@ void note_set_stream(capture::KnownStream& known, uint64_t device, uint64_t stre
 }
 
 [[gnu::hot]] void set_stream_hook(uint64_t device, uint64_t stream) {
-    if (capture::ThreadState* const state = capture::g_thread_state) {
+    if (capture::ThreadState* const state = capture::g_thread_state) [[likely]] {
         note_set_stream(state->known_stream, device, stream);
     }
     g_real_set_stream(device, stream);

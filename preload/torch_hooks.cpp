@@ -42,20 +42,25 @@ using ThreadIdFunction = uint64_t (*)();
 torch_part::Part g_part;
 
 uint32_t context_now(Recorder& recorder, ThreadState& state) {
-    return recorder.is_tracing() ? capture::capture_context(recorder.table(), state)
-                                 : recorder.untraced_context();
+    if (recorder.is_tracing()) [[likely]] {
+        return capture::capture_context(recorder.table(), state);
+    }
+    return recorder.untraced_context();
 }
 
 // Of a block that the program gives up; 0: the recording does not want to know.
 uint32_t context_of_free(Recorder& recorder, ThreadState* state) {
-    return state != nullptr && recorder.is_tracing()
-               ? capture::capture_free(recorder.table(), *state)
-               : 0;
+    if (state == nullptr || !recorder.is_tracing()) [[unlikely]] {
+        return 0;
+    }
+    return capture::capture_free(recorder.table(), *state);
 }
 
 uint32_t stream_id(ThreadState& state, uint64_t handle, uint32_t device) {
-    return handle == torch_part::kCurrentStream ? current_stream(g_part, state, device)
-                                                : stream_of(g_part, handle, device);
+    if (handle == torch_part::kCurrentStream) [[likely]] {
+        return current_stream(g_part, state, device);
+    }
+    return stream_of(g_part, handle, device);
 }
 
 // Observed only, or made inside the allocator (a graph pool being restored).
@@ -75,7 +80,7 @@ uint32_t stream_id(ThreadState& state, uint64_t handle, uint32_t device) {
     if (state == nullptr) {
         return;
     }
-    if (state->pending.progress != torch_part::kNoAlloc) {
+    if (state->pending.progress != torch_part::kNoAlloc) [[likely]] {
         state->pending.progress = torch_part::kAllocReported;
     } else {
         begin_observed_slow(recorder, *state, bytes);
@@ -86,7 +91,7 @@ uint32_t stream_id(ThreadState& state, uint64_t handle, uint32_t device) {
                      state->pending.context,
                      stream_id(*state, state->pending.stream, device),
                      device};
-    if (state->traced.address == event.address) {
+    if (state->traced.address == event.address) [[unlikely]] {
         event.requested_bytes = state->traced.requested_bytes;
         event.stream = recorder.table().intern_stream(state->traced.stream);
         state->traced.address = 0;
@@ -114,12 +119,12 @@ uint32_t stream_id(ThreadState& state, uint64_t handle, uint32_t device) {
 
 [[gnu::hot]] void report_hook(
     void* address, int64_t bytes, size_t total, size_t reserved, uint16_t device) {
-    if ((device & 0xFF) == kCudaDeviceType && address != nullptr) {
+    if ((device & 0xFF) == kCudaDeviceType && address != nullptr) [[likely]] {
         const auto index = static_cast<uint32_t>(device >> 8);
         check_reserved(index, reserved);
         if (bytes > 0) {
             record_reported_block(address, static_cast<uint64_t>(bytes), total, index);
-        } else if (bytes < 0) {
+        } else if (bytes < 0) [[likely]] {
             record_reported_free(address, total, index);
         }
     }

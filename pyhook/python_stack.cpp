@@ -185,8 +185,11 @@ bool init_python_stacks() {
     }
     KnownStack& known = scratch->known[number];
     const bool is_valid = known.epoch == g_code_table.epoch() || number == 0;
-    return is_valid && frames_are(known.frames, scratch->places) ? known.node
-                                                                 : capture::kOtherStack;
+    if (__builtin_expect(is_valid, 1) &&
+        __builtin_expect(frames_are(known.frames, scratch->places), 1)) {
+        return known.node;
+    }
+    return capture::kOtherStack;
 }
 
 uint32_t capture_python_stack(record::StackTable& table, uint32_t* flags, uint32_t* number) {

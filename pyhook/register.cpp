@@ -59,10 +59,10 @@ bool request_exit(int status) {
 }
 
 __attribute__((constructor)) void register_python_side() {
-    capture::set_python_side(capture::PythonSide{attach_side,
-                                                 expected_python_stack,
+    capture::set_python_side(capture::PythonSide{expected_python_stack,
                                                  capture_python_stack,
                                                  fetch_python_stack,
+                                                 attach_side,
                                                  version_text,
                                                  request_exit,
                                                  prepare_fork,

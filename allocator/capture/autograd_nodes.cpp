@@ -97,7 +97,10 @@ void remember_sequence(ThreadState& state, uint64_t sequence, uint32_t python_no
 }
 
 bool tells_leaves(const ThreadState& state) {
-    return !state.is_engine_thread || g_leaves_are_told.load(std::memory_order_relaxed);
+    if (!state.is_engine_thread) [[unlikely]] {
+        return true;
+    }
+    return g_leaves_are_told.load(std::memory_order_relaxed);
 }
 
 void tell_leaf(const void* leaf, uint32_t forward_node) {
@@ -119,8 +122,13 @@ uint32_t forward_of_leaf(const ThreadState& state, const void* leaf) {
 }
 
 void begin_node(ThreadState& state, const RunningNode& node) {
-    if (state.node_depth < kMaxNodeDepth) {
-        state.nodes[state.node_depth] = node;
+    if (state.node_depth < kMaxNodeDepth) [[likely]] {
+        // Field by field: a copy of the whole waits until the fields, just written, are in memory.
+        RunningNode& running = state.nodes[state.node_depth];
+        running.forward_node = node.forward_node;
+        running.operator_name = node.operator_name;
+        running.is_leaf = node.is_leaf;
+        running.is_engine = node.is_engine;
     }
     ++state.node_depth;
 }

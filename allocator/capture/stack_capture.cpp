@@ -1,6 +1,7 @@
 #include "stack_capture.h"
 
 #include "allocator/record/hot_data.h"
+#include "allocator/record/prefetch.h"
 #include "allocator/record/replace_tagged.h"
 #include "autograd_nodes.h"
 #include "native_stack.h"
@@ -8,31 +9,33 @@
 namespace peakline::capture {
 namespace {
 
-// relaxed everywhere: set once while recording is switched on; a hook that reads the old value
-// records one stack more or less.
-[[PEAKLINE_HOT_DATA]] std::atomic<bool> g_attached{false};
-[[PEAKLINE_HOT_DATA]] std::atomic<bool> g_python{true};
-[[PEAKLINE_HOT_DATA]] std::atomic<bool> g_native{true};
-[[PEAKLINE_HOT_DATA]] std::atomic<bool> g_frees{false};
+// What every capture reads, side by side.
+struct alignas(record::kCacheLine) Switches {
+    // relaxed everywhere but `attached`: set once while recording is switched on; a hook that reads
+    // the old value records one stack more or less.
+    std::atomic<bool> attached{false};
+    std::atomic<bool> python{true};
+    std::atomic<bool> native{true};
+    std::atomic<bool> frees{false};
+    // Written by pyhook's registration while the library loads.
+    PythonSide side{[](uint32_t) { return kOtherStack; },
+                    [](record::StackTable&, uint32_t*, uint32_t*) { return uint32_t{0}; },
+                    [](uint32_t) {},
+                    [](char* reason, size_t room) {
+                        if (room > 0) {
+                            reason[0] = '\0';
+                        }
+                        return false;
+                    },
+                    [] { return ""; },
+                    [](int) { return false; },
+                    [] {},
+                    [] {},
+                    [] {}};
+};
+[[PEAKLINE_HOT_DATA]] constinit Switches g_switches;
 
-// Written by pyhook's registration while the library loads.
-[[PEAKLINE_HOT_DATA]] PythonSide g_side{
-    [](char* reason, size_t room) {
-        if (room > 0) {
-            reason[0] = '\0';
-        }
-        return false;
-    },
-    [](uint32_t) { return kOtherStack; },
-    [](record::StackTable&, uint32_t*, uint32_t*) { return uint32_t{0}; },
-    [](uint32_t) {},
-    [] { return ""; },
-    [](int) { return false; },
-    [] {},
-    [] {},
-    [] {}};
-
-// The same.
+// Written as the Python side is.
 ObjectSide g_objects{[](const uint64_t*, size_t) {},
                      [] { return uint64_t{0}; },
                      [](record::StackTable&, uint64_t) { return uint32_t{0}; },
@@ -95,7 +98,7 @@ void meet(ThreadState& state, const Places& places) {
     state.trail.meet(places, hash_of_places);
     const Places& next = state.trail.expected();
     if (next.python != places.python) {
-        g_side.fetch_stack(next.python);
+        g_switches.side.fetch_stack(next.python);
     }
     prefetch_native_stack(next.native);
     state.contexts.prefetch(next.context);
@@ -106,12 +109,12 @@ NumberedId asked_python_node(record::StackTable& table,
                              PythonPause& pause,
                              uint32_t* flags,
                              uint32_t expected_number) {
-    NumberedId node{g_side.expected_stack(expected_number), expected_number};
+    NumberedId node{g_switches.side.expected_stack(expected_number), expected_number};
     if (__builtin_expect(node.id == kOtherStack, 0)) {
         // Copies: what has an address is kept in memory where it is not needed, too.
         uint32_t its_flags = 0;
         uint32_t its_number = expected_number;
-        node.id = g_side.capture_stack(table, &its_flags, &its_number);
+        node.id = g_switches.side.capture_stack(table, &its_flags, &its_number);
         node.number = its_number;
         *flags = its_flags;
     }
@@ -130,22 +133,21 @@ NumberedId python_node(record::StackTable& table,
                        PythonPause& pause,
                        uint32_t* flags,
                        uint32_t expected_number) {
-    const bool is_on =
-        g_attached.load(std::memory_order_acquire) && g_python.load(std::memory_order_relaxed);
-    if (!is_on) {
+    if (!g_switches.attached.load(std::memory_order_acquire) ||
+        !g_switches.python.load(std::memory_order_relaxed)) [[unlikely]] {
         return {0, expected_number};
     }
-    if (g_python_pause != pause.known_in) {
-        return asked_python_node(table, pause, flags, expected_number);
+    if (g_python_pause == pause.known_in) {
+        return {pause.node, pause.stack_number};
     }
-    return {pause.node, pause.stack_number};
+    return asked_python_node(table, pause, flags, expected_number);
 }
 
 NumberedId native_node(record::StackTable& table,
                        ThreadState& state,
                        uint32_t* flags,
                        uint32_t expected_number) {
-    if (!g_native.load(std::memory_order_relaxed)) {
+    if (!g_switches.native.load(std::memory_order_relaxed)) {
         return {0, expected_number};
     }
     uint32_t its_flags = *flags;
@@ -166,24 +168,24 @@ const ObjectSide& object_side() {
 }
 
 void set_python_side(const PythonSide& side) {
-    g_side = side;
+    g_switches.side = side;
 }
 
 const PythonSide& python_side() {
-    return g_side;
+    return g_switches.side;
 }
 
 bool attach_python(char* reason, size_t room) {
-    const bool attached = g_side.attach(reason, room);
+    const bool attached = g_switches.side.attach(reason, room);
     // release: what attach set up is visible to whoever captures.
-    g_attached.store(attached, std::memory_order_release);
+    g_switches.attached.store(attached, std::memory_order_release);
     return attached;
 }
 
 void set_capture_options(const CaptureOptions& options) {
-    g_python.store(options.python, std::memory_order_relaxed);
-    g_native.store(options.native, std::memory_order_relaxed);
-    g_frees.store(options.frees, std::memory_order_relaxed);
+    g_switches.python.store(options.python, std::memory_order_relaxed);
+    g_switches.native.store(options.native, std::memory_order_relaxed);
+    g_switches.frees.store(options.frees, std::memory_order_relaxed);
 }
 
 [[gnu::flatten, gnu::hot]] uint32_t capture_python(record::StackTable& table,
@@ -208,7 +210,9 @@ void set_capture_options(const CaptureOptions& options) {
 }
 
 uint32_t capture_free(record::StackTable& table, ThreadState& state) {
-    return g_frees.load(std::memory_order_relaxed) ? capture_context(table, state) : 0;
+    return __builtin_expect(g_switches.frees.load(std::memory_order_relaxed), 0)
+               ? capture_context(table, state)
+               : 0;
 }
 
 }  // namespace peakline::capture

@@ -16,9 +16,6 @@ inline constexpr uint32_t kOtherStack = UINT32_MAX;
 // How the Python side is reached: pyhook registers itself, so capture knows no Python. Until then
 // every function does nothing.
 struct PythonSide {
-    // Finds and verifies the interpreter; call with the GIL held. False: no Python stacks, and
-    // `reason` says why ("" when there is simply no Python in this process).
-    bool (*attach)(char* reason, size_t room);
     // The node of the stack of an entry of this thread's cache (of number 0: 0, without frames),
     // when it is this thread's stack now; else kOtherStack: ask capture_stack.
     uint32_t (*expected_stack)(uint32_t number);
@@ -27,6 +24,9 @@ struct PythonSide {
     uint32_t (*capture_stack)(record::StackTable& table, uint32_t* flags, uint32_t* number);
     // Fetches that entry of the cache ahead.
     void (*fetch_stack)(uint32_t number);
+    // Finds and verifies the interpreter; call with the GIL held. False: no Python stacks, and
+    // `reason` says why ("" when there is simply no Python in this process).
+    bool (*attach)(char* reason, size_t room);
     // "3.11.7", or "" before attach.
     const char* (*version)();
     // Makes the program's main thread raise SystemExit(status) soon; any thread may call it.

@@ -70,7 +70,12 @@ struct ContextKey {
     uint32_t operator_name = 0;
     uint32_t flags = 0;
 
-    bool operator==(const ContextKey&) const = default;
+    // One branch instead of six, see Note [In one line] in hot_data.h.
+    bool operator==(const ContextKey& other) const {
+        return ((thread ^ other.thread) | (python_node ^ other.python_node) |
+                (native_node ^ other.native_node) | (forward_node ^ other.forward_node) |
+                (operator_name ^ other.operator_name) | (flags ^ other.flags)) == 0;
+    }
 };
 
 // Where the parts of a capture were found: numbers of entries in the caches of this thread; 0:
@@ -80,7 +85,9 @@ struct Places {
     uint32_t native = 0;
     uint32_t context = 0;
 
-    bool operator==(const Places&) const = default;
+    bool operator==(const Places& other) const {
+        return ((python ^ other.python) | (native ^ other.native) | (context ^ other.context)) == 0;
+    }
 };
 
 // The Python stack of a thread while no Python code can run on it, so that it need not be asked
@@ -98,12 +105,12 @@ struct ThreadState {
     TracedAlloc traced;
     KnownStream known_stream;
     uint64_t completed_address = 0;  // last block whose free completed, see torch_hooks
-    RunningNode nodes[kMaxNodeDepth] = {};
     uint32_t node_depth = 0;
     bool is_main_thread = false;
     bool is_engine_thread = false;  // of torch's autograd engine: runs nodes and their hooks only
-    RunningNode last_node{};        // no leaf, ended last: its sums come after its end
     SequenceRing* sequences = nullptr;  // none before begin_sequences()
+    RunningNode last_node{};            // no leaf, ended last: its sums come after its end
+    RunningNode nodes[kMaxNodeDepth] = {};
     NodeName node_names[1U << kNodeNameBits] = {};
     void* native_frames[kMaxNativeFrames] = {};
     ThreadState* next_free = nullptr;

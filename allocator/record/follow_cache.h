@@ -181,7 +181,7 @@ public:
     // Of the entry, when it is that of the key; else 0.
     uint32_t id_of(uint32_t number, const Key& key) const {
         const Entry& entry = entries_[number];
-        return entry.key == key ? entry.id : 0;
+        return __builtin_expect(entry.key == key, 1) ? entry.id : 0;
     }
 
     void prefetch(uint32_t number) const { __builtin_prefetch(&entries_[number]); }

@@ -32,7 +32,7 @@ public:
     void on_alloc_while_tracing(uint64_t ordinal, uint64_t bytes, uint64_t tick) {
         level_ += bytes;
         total_allocated_bytes_ += bytes;
-        if (level_ > peak_) {
+        if (level_ > peak_) [[unlikely]] {
             set_peak(ordinal, tick);
         }
     }
@@ -49,8 +49,8 @@ public:
     // the peak.
     void on_free(const LiveBlock& block, uint64_t bytes) {
         level_ -= bytes;
-        if (has_peak_ && block.ordinal <= peak_ordinal_ && !side_.push(block)) {
-            ++side_dropped_;
+        if (block.ordinal < after_peak_) [[unlikely]] {
+            keep_freed(block);
         }
     }
 
@@ -58,7 +58,7 @@ public:
     // `last_ordinal`: of the newest allocation; pass has_allocations = false when there is none.
     void start(uint64_t last_ordinal, bool has_allocations, uint64_t tick) {
         tracing_ = true;
-        if (has_allocations && (level_ > peak_ || (!has_peak_ && peak_ == 0))) {
+        if (has_allocations && (level_ > peak_ || (after_peak_ == 0 && peak_ == 0))) {
             set_peak(last_ordinal, tick);
         }
     }
@@ -67,7 +67,7 @@ public:
     // Forgets the peak and the total; the level stays.
     void reset() {
         peak_ = total_allocated_bytes_ = 0;
-        has_peak_ = false;
+        after_peak_ = 0;
         side_.clear();
     }
 
@@ -85,33 +85,36 @@ public:
     }
 
     bool was_live_at_peak(const LiveBlock& live_block) const {
-        return has_peak_ && live_block.ordinal <= peak_ordinal_;
+        return live_block.ordinal < after_peak_;
     }
 
     uint64_t level_bytes() const { return level_; }
     uint64_t peak_bytes() const { return peak_; }
     uint64_t peak_tick() const { return peak_tick_; }
-    uint64_t peak_ordinal() const { return peak_ordinal_; }
+    // Of the allocation that made the peak; meaningless without has_peak().
+    uint64_t peak_ordinal() const { return after_peak_ - 1; }
     uint64_t total_allocated_bytes() const { return total_allocated_bytes_; }
     uint64_t side_dropped_count() const { return side_dropped_; }
-    bool has_peak() const { return has_peak_; }
+    bool has_peak() const { return after_peak_ != 0; }
     const MappedArray<LiveBlock>& freed_since_peak() const { return side_; }
 
 private:
-    void set_peak(uint64_t ordinal, uint64_t tick) {
+    // Once in the life of a block at most, in a loop without a new peak never.
+    [[gnu::noinline]] void keep_freed(const LiveBlock& block) {
+        side_dropped_ += side_.push(block) ? 0 : 1;
+    }
+    [[gnu::noinline]] void set_peak(uint64_t ordinal, uint64_t tick) {
         peak_ = level_;
-        peak_ordinal_ = ordinal;
+        after_peak_ = ordinal + 1;
         peak_tick_ = tick;
-        has_peak_ = true;
         side_.clear();
     }
 
     uint64_t level_ = 0;
     uint64_t peak_ = 0;
-    uint64_t peak_ordinal_ = 0;
+    uint64_t after_peak_ = 0;  // ordinal of the allocation that made the peak, plus 1; 0: none
     uint64_t total_allocated_bytes_ = 0;
     bool tracing_ = false;
-    bool has_peak_ = false;
     uint64_t peak_tick_ = 0;
     uint64_t side_dropped_ = 0;
     MappedArray<LiveBlock> side_;

@@ -150,14 +150,14 @@ unsigned char* TraceWriter::begin_event(Op op, uint64_t tick, size_t max_body_by
 }
 
 unsigned char* TraceWriter::put_tag(Op op, uint64_t tick) {
-    const uint64_t dt = tick > last_tick_ ? tick - last_tick_ : 0;
+    const uint64_t dt = __builtin_expect(tick > last_tick_, 1) ? tick - last_tick_ : 0;
     last_tick_ += dt;
     const auto op_bits = static_cast<unsigned>(op) << 6;
     unsigned char* out = events_.at;
     // Chunks are in no cache at first, and the next lock waits for every store. Two lines are some
     // 50 events.
     __builtin_prefetch(out + 2 * kCacheLine, 1);
-    if (dt <= format::kDtMax) {
+    if (dt <= format::kDtMax) [[unlikely]] {
         *out++ = static_cast<unsigned char>(op_bits | dt);
         return out;
     }
@@ -255,8 +255,8 @@ void TraceWriter::repeat_alloc(const WrittenAlloc& written,
 void TraceWriter::end_alloc(unsigned char* end, uint64_t address, uint64_t live_bytes) {
     last_address_ = address;
     live_bytes_ = live_bytes;
-    if (live_bytes > events_.header()->max_live_bytes) {
-        events_.header()->max_live_bytes = live_bytes;
+    if (live_bytes > max_live_bytes_) [[unlikely]] {
+        events_.header()->max_live_bytes = max_live_bytes_ = live_bytes;
     }
     ++ordinal_count_;
     end_event(end);

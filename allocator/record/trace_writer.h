@@ -195,6 +195,7 @@ private:
     uint64_t event_count_ = 0;
     uint64_t ordinal_count_ = 0;
     uint64_t live_bytes_ = 0;
+    uint64_t max_live_bytes_ = 0;  // of the open EVENTS chunk, as its header says
     TraceTotals totals_;
     StackTable* table_ = nullptr;
     int error_ = 0;
