@@ -115,12 +115,14 @@ private:
 // The node of an entry of the thread's memo, when that is the stack from `start`; else 0.
 uint32_t expected_stack(const Registers& start, NativeThread& thread, uint32_t number) {
     if (!kWalksByRules || !thread.has_memo || thread.is_capturing || !thread.bounds.has(start) ||
-        libraries_added() != thread.libraries_added) {
+        libraries_added() != thread.libraries_added) [[unlikely]] {
         return 0;
     }
     const CaptureScope scope(thread);
     const uint32_t node = thread.memo.guess(start, code_epoch(), number);
-    thread.counts.memo_hits += node != 0 ? 1 : 0;
+    if (node != 0) [[likely]] {
+        ++thread.counts.memo_hits;
+    }
     return node;
 }
 
@@ -286,10 +288,10 @@ bool init_native_stacks() {
 
 // __builtin_frame_address makes the compiler keep rbp here: the psABI's frame is caller's rbp,
 // return address, and behind them the caller's rsp after the return.
-[[gnu::noinline]] uint32_t capture_native_stack(record::StackTable& table,
-                                                ThreadState& state,
-                                                uint32_t* flags,
-                                                uint32_t* number) {
+[[gnu::noinline, gnu::hot]] uint32_t capture_native_stack(record::StackTable& table,
+                                                          ThreadState& state,
+                                                          uint32_t* flags,
+                                                          uint32_t* number) {
     if (g_cache == nullptr) {
         return 0;
     }

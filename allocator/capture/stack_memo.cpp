@@ -32,7 +32,7 @@ uint64_t StackMemo::hash(const Registers& start, uint64_t hint) {
     return mixed ^ mixed >> 31U;
 }
 
-bool StackMemo::holds(const Entry& entry, const Registers& start, uint64_t epoch) {
+[[gnu::hot]] bool StackMemo::holds(const Entry& entry, const Registers& start, uint64_t epoch) {
     return entry.start.cfa == start.cfa && entry.start.return_address == start.return_address &&
            (!entry.rbp_is_live || entry.start.rbp == start.rbp) && entry.epoch == epoch &&
            hash_words(start.cfa, entry.offsets, entry.word_count) == entry.words_hash;

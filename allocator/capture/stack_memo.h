@@ -44,7 +44,10 @@ public:
     // and needs no hash.
     uint32_t guess(const Registers& start, uint64_t epoch, uint32_t number) const {
         const Entry& entry = entries_[number];
-        return entry.node != 0 && holds(entry, start, epoch) ? entry.node : 0;
+        if (entry.node == 0 || !holds(entry, start, epoch)) [[unlikely]] {
+            return 0;
+        }
+        return entry.node;
     }
     uint32_t find(const Registers& start, uint64_t hash, uint64_t epoch, uint32_t* number) const;
     void prefetch(uint32_t number) const { record::prefetch_lines(&entries_[number], kLinesAhead); }

@@ -2,6 +2,7 @@
 
 #include "aes_rounds.h"
 #include "allocator/record/hash_keys.h"
+#include "allocator/record/hot_data.h"
 
 // AddressSanitizer would have the words within one variable.
 #define PEAKLINE_READS_STACK gnu::no_sanitize("address")
@@ -17,7 +18,7 @@ bool ask_processor() {
     return __builtin_cpu_supports("aes") != 0 && __builtin_cpu_supports("sse4.1") != 0;
 }
 
-const bool g_has_aes = ask_processor();
+[[PEAKLINE_HOT_DATA]] const bool g_has_aes = ask_processor();
 
 }  // namespace
 
@@ -26,9 +27,8 @@ bool has_aes() {
 }
 
 // No function for reading, which stands here twice: the sanitizer would look into it.
-[[PEAKLINE_READS_STACK, PEAKLINE_USES_AES]] WordsHash hash_words_by_rounds(uint64_t start,
-                                                                           const uint16_t* offsets,
-                                                                           size_t count) {
+[[PEAKLINE_READS_STACK, PEAKLINE_USES_AES, gnu::hot]] WordsHash hash_words_by_rounds(
+    uint64_t start, const uint16_t* offsets, size_t count) {
     const auto* words = reinterpret_cast<const long long*>(start);
     const auto* keys = reinterpret_cast<const long long*>(record::kHashKeys.keys);
     __m128i chains[kChains];
