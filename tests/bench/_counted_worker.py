@@ -37,9 +37,10 @@ def main() -> None:
         switch_torchs(recorder.split()[1].split("/")[0] if torchs else None)
         # One loop, so that the counted steps come from the same line as those before.
         for number in range(WARM_STEPS + COUNTED_STEPS):
+            if number == WARM_STEPS - 1:
+                control_callgrind("-i", "on")  # a step for the simulated caches
             if number == WARM_STEPS:
                 before = allocations()
-                control_callgrind("-i", "on")
                 control_callgrind("-z")
             step()
         control_callgrind("-d")
