@@ -45,9 +45,9 @@ bool write_all(int descriptor, const void* bytes, size_t length) {
 // file system has them: a quarter of what it takes when each page's first write faults. What cannot
 // be written is left to those faults: the blocks are there.
 void write_zeros_slow(int descriptor, uint64_t offset) {
-    static const std::array<unsigned char, kPageBytes> kZeros = {};
-    std::array<iovec, kChunkPages> pages;
-    pages.fill({const_cast<unsigned char*>(kZeros.data()), kPageBytes});
+    static const std::array<unsigned char, kPageBytes> zeros = {};
+    std::array<iovec, kChunkPages> pages = {};
+    pages.fill({const_cast<unsigned char*>(zeros.data()), kPageBytes});
     while (pwritev(descriptor, pages.data(), kChunkPages, static_cast<off_t>(offset)) < 0 &&
            errno == EINTR) {
     }

@@ -84,30 +84,38 @@ std::vector<format::ChunkHeader> headers_of_events(const Bytes& trace) {
     return headers;
 }
 
+constexpr uint64_t kLargeBytes = uint64_t{1} << 40;
+constexpr uint64_t kBlocks = 5;
+constexpr uint64_t kBlockBytes = 512;
+
+void alloc(Recorder& recorder, uint64_t address, uint64_t bytes) {
+    recorder.record_alloc({address, bytes, bytes, 0, 0, 0}, record::kUnknownTotal);
+}
+
+void free(Recorder& recorder, uint64_t address) {
+    recorder.record_free(address, 0, Recorder::FreeKind::kCompleted, record::kUnknownTotal);
+}
+
+// A large block, then for some chunks a few small ones again and again.
+void record_levels(Recorder& recorder) {
+    alloc(recorder, 4096, kLargeBytes);
+    free(recorder, 4096);
+    for (int round = 0; round < 40'000; ++round) {
+        for (uint64_t i = 1; i <= kBlocks; ++i) {
+            alloc(recorder, i * 4096, kBlockBytes);
+        }
+        for (uint64_t i = 1; i <= kBlocks; ++i) {
+            free(recorder, i * 4096);
+        }
+    }
+}
+
 TEST_CASE("a chunk's largest level is its own, not that of a chunk before", "[record]") {
-    constexpr uint64_t kLargeBytes = uint64_t{1} << 40;
-    constexpr uint64_t kBlocks = 5;
-    constexpr uint64_t kBlockBytes = 512;
     const TemporaryFile file;
     auto recorder = new_recorder();
     REQUIRE(open_trace(*recorder, file.path()) == 0);
     recorder->start_tracing();
-    const auto alloc = [&](uint64_t address, uint64_t bytes) {
-        recorder->record_alloc({address, bytes, bytes, 0, 0, 0}, record::kUnknownTotal);
-    };
-    const auto free = [&](uint64_t address) {
-        recorder->record_free(address, 0, Recorder::FreeKind::kCompleted, record::kUnknownTotal);
-    };
-    alloc(4096, kLargeBytes);
-    free(4096);
-    for (int round = 0; round < 40'000; ++round) {
-        for (uint64_t i = 1; i <= kBlocks; ++i) {
-            alloc(i * 4096, kBlockBytes);
-        }
-        for (uint64_t i = 1; i <= kBlocks; ++i) {
-            free(i * 4096);
-        }
-    }
+    record_levels(*recorder);
     recorder->close_trace();
     const auto headers = headers_of_events(file.bytes());
     REQUIRE(headers.size() >= 4);
