@@ -3,6 +3,7 @@
 
 #include "allocator/capture/aes_rounds.h"
 #include "allocator/capture/words_hash.h"
+#include "allocator/record/opaque.h"
 #include "frame_reads.h"
 
 namespace peakline::pyhook {
@@ -41,12 +42,6 @@ struct Chains {
 [[PEAKLINE_USES_AES, gnu::always_inline]] inline __m128i joined(const Chains& chains) {
     return capture::absorb(capture::absorb(chains.next, chains.second),
                            capture::absorb(chains.third, chains.last));
-}
-
-// The same value, of which the compiler does not know what it equals.
-[[gnu::always_inline]] inline const void* opaque(const void* value) {
-    asm("" : "+r"(value));
-    return value;
 }
 
 // From the innermost frame outwards; all of it in registers. A place is that of FramePlaces where
@@ -92,7 +87,7 @@ public:
         while (frame_ != nullptr) {
             const void* const caller = absorb_frame();
             const void* const guessed = *--place_;
-            const void* const next = opaque(guessed);
+            const void* const next = record::opaque(guessed);
             if (__builtin_expect(caller != guessed, 0)) {
                 last_moved_ = place_;
                 return place_ != end && (*place_ = frame_ = caller) != nullptr;

@@ -123,12 +123,10 @@ uint32_t forward_of_leaf(const ThreadState& state, const void* leaf) {
 
 void begin_node(ThreadState& state, const RunningNode& node) {
     if (state.node_depth < kMaxNodeDepth) [[likely]] {
-        // Field by field: a copy of the whole waits until the fields, just written, are in memory.
-        RunningNode& running = state.nodes[state.node_depth];
-        running.forward_node = node.forward_node;
-        running.operator_name = node.operator_name;
-        running.is_leaf = node.is_leaf;
-        running.is_engine = node.is_engine;
+        // Field by field, all of them: a copy of the whole waits until the fields, just written,
+        // are in memory.
+        const auto& [forward_node, operator_name, is_leaf, is_engine] = node;
+        state.nodes[state.node_depth] = {forward_node, operator_name, is_leaf, is_engine};
     }
     ++state.node_depth;
 }

@@ -1,6 +1,7 @@
 // Allocations and frees: the live set, levels and peaks, and their records.
 #include <algorithm>
 
+#include "opaque.h"
 #include "recorder.h"
 
 namespace peakline::record {
@@ -13,14 +14,6 @@ constexpr size_t kSideCapacity = size_t{1} << 24;
 // Addresses of baseline blocks: below every real one.
 uint64_t baseline_address(uint32_t device) {
     return device + 1;
-}
-
-// The address, in a register: the compiler would make it anew for every use, with eight bytes of
-// code instead of four.
-template <class Thing>
-Thing* opaque(Thing* thing) {
-    asm("" : "+r"(thing));
-    return thing;
 }
 
 void fill(LiveBlock& block, const AllocEvent& event, uint8_t flags) {
@@ -122,6 +115,7 @@ bool Recorder::repeat_alloc(const AllocEvent& event, uint64_t torch_total_bytes)
     if (!writer_.can_repeat()) [[unlikely]] {
         return false;  // without a trace there may be no block either
     }
+    // In a register: four bytes of code at every use instead of eight.
     const ScriptedEvent& expected = *opaque(&script_.expected());
     LiveBlock& erased = *next_block_;
     if (erased.address != event.address || LiveSet::is_live(erased) ||
