@@ -1,6 +1,5 @@
 // Chunks of a trace file: as the writer gets them, and what their headers say.
 #include <algorithm>
-#include <cstring>
 #include <vector>
 
 #include <sys/mman.h>
@@ -25,7 +24,7 @@ bool kernel_populates_for_writing() {
     void* page =
         mmap(nullptr, kPageBytes, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
     REQUIRE(page != MAP_FAILED);
-    const bool does = madvise(page, kPageBytes, 23) == 0;
+    const bool does = madvise(page, kPageBytes, MADV_POPULATE_WRITE) == 0;
     munmap(page, kPageBytes);
     return does;
 }
@@ -73,12 +72,10 @@ TEST_CASE("a chunk that was used before is opened as an empty one", "[record]") 
 
 std::vector<format::ChunkHeader> headers_of_events(const Bytes& trace) {
     std::vector<format::ChunkHeader> headers;
-    for (size_t at = format::kSuperblockBytes; at + sizeof(format::ChunkHeader) <= trace.size();
-         at += format::kChunkBytes) {
-        format::ChunkHeader header = {};
-        std::memcpy(&header, trace.data() + at, sizeof header);
-        if (header.type == static_cast<uint16_t>(format::ChunkType::kEvents)) {
-            headers.push_back(header);
+    const auto reader = report::TraceReader::from_memory("run", trace);
+    for (const auto& chunk : reader.chunks()) {
+        if (chunk.is(format::ChunkType::kEvents)) {
+            headers.push_back(chunk.header);
         }
     }
     return headers;
