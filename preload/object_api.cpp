@@ -14,12 +14,10 @@
 using peakline::capture::object_side;
 using peakline::format::TensorKind;
 using peakline::record::Recorder;
-using peakline::torch_part::FollowedTensors;
-using peakline::torch_part::Part;
 
 // With room for what every step needs.
 struct PeaklineGradients {
-    FollowedTensors* parameters;
+    std::vector<uint64_t> tensors;
     std::vector<uint32_t> ids;
     std::vector<uint64_t> addresses;
     std::vector<Recorder::ToldTensor> told;
@@ -52,8 +50,20 @@ PEAKLINE_EXPORT int32_t peakline_knows_instance(uint64_t address) {
     return object_side().knows_instance(address) ? 1 : 0;
 }
 
-PEAKLINE_EXPORT void peakline_instance_died(uint64_t address) {
-    object_side().instance_died(address);
+PEAKLINE_EXPORT int32_t peakline_learn_finalizer(uint64_t kind, uint64_t finalizer) {
+    return object_side().learn_finalizer(kind, finalizer) ? 1 : 0;
+}
+
+PEAKLINE_EXPORT int32_t peakline_watch_class(uint64_t kind) {
+    return object_side().watch_class(kind) ? 1 : 0;
+}
+
+PEAKLINE_EXPORT uint64_t peakline_watch_object(uint64_t address) {
+    return object_side().watch_object(address);
+}
+
+PEAKLINE_EXPORT int32_t peakline_is_object_alive(uint64_t address, uint64_t number) {
+    return object_side().is_object_alive(address, number) ? 1 : 0;
 }
 
 PEAKLINE_EXPORT uint32_t peakline_define_tensor(uint32_t kind,
@@ -84,17 +94,14 @@ PEAKLINE_EXPORT size_t peakline_tell_tensors(uint32_t kind,
 
 PEAKLINE_EXPORT PeaklineGradients* peakline_follow_gradients(const PeaklineParameter* parameters,
                                                              size_t count) {
-    const Part& part = peakline::preload::torch_part_slot();
-    if (part.follow_tensors == nullptr) {
+    if (peakline::preload::torch_part_slot().gradient_storages == nullptr) {
         return nullptr;
     }
-    std::vector<uint64_t> tensors;
     auto* gradients = new PeaklineGradients{};
     for (size_t i = 0; i < count; ++i) {
-        tensors.push_back(parameters[i].tensor_impl);
+        gradients->tensors.push_back(parameters[i].tensor_impl);
         gradients->ids.push_back(parameters[i].gradient);
     }
-    gradients->parameters = part.follow_tensors(tensors.data(), count);
     gradients->addresses.resize(count);
     gradients->told.reserve(count);
     return gradients;
@@ -102,10 +109,8 @@ PEAKLINE_EXPORT PeaklineGradients* peakline_follow_gradients(const PeaklineParam
 
 PEAKLINE_EXPORT int32_t peakline_tell_gradients(PeaklineGradients* gradients) {
     std::vector<Recorder::ToldTensor>& told = gradients->told;
-    if (!peakline::preload::torch_part_slot().gradient_storages(gradients->parameters,
-                                                                gradients->addresses.data())) {
-        return 0;
-    }
+    peakline::preload::torch_part_slot().gradient_storages(
+        gradients->tensors.data(), gradients->tensors.size(), gradients->addresses.data());
     told.clear();
     for (size_t i = 0; i < gradients->ids.size(); ++i) {
         if (gradients->addresses[i] != 0) {
@@ -122,7 +127,6 @@ PEAKLINE_EXPORT int32_t peakline_tell_gradients(PeaklineGradients* gradients) {
 }
 
 PEAKLINE_EXPORT void peakline_forget_gradients(PeaklineGradients* gradients) {
-    peakline::preload::torch_part_slot().forget_tensors(gradients->parameters);
     delete gradients;
 }
 

@@ -81,7 +81,11 @@ uint32_t peakline_name_instance(uint64_t address,
                                 const char* path);
 // Whether a stack has shown the object at this address, or it has a name.
 int32_t peakline_knows_instance(uint64_t address);
-void peakline_instance_died(uint64_t address);
+// Objects that are known again until they die: see pyhook/watched_objects.h.
+int32_t peakline_learn_finalizer(uint64_t kind, uint64_t finalizer);
+int32_t peakline_watch_class(uint64_t kind);
+uint64_t peakline_watch_object(uint64_t address);
+int32_t peakline_is_object_alive(uint64_t address, uint64_t number);
 // kind: peakline::format::TensorKind. Returns the id of this tensor.
 uint32_t peakline_define_tensor(uint32_t kind,
                                 const char* name,
@@ -93,7 +97,8 @@ struct PeaklineToldTensor {
 };
 // Returns how many addresses belong to no block.
 size_t peakline_tell_tensors(uint32_t kind, const PeaklineToldTensor* tensors, size_t count);
-// Follows the gradients of live parameters without keeping them alive; null: not possible here.
+// Remembers parameters, whose gradients are reported together; null: not possible here. Holds no
+// reference to them.
 struct PeaklineParameter {
     uint64_t tensor_impl;  // Tensor._cdata
     uint32_t gradient;     // id of peakline_define_tensor
@@ -101,8 +106,9 @@ struct PeaklineParameter {
 struct PeaklineGradients;
 struct PeaklineGradients* peakline_follow_gradients(const PeaklineParameter* parameters,
                                                     size_t count);
-// Tells where they lie now, like peakline_tell_tensors; somebody holds the parameters meanwhile.
-// False, and nothing is told: one is gone, or one storage holds several gradients.
+// Tells where they lie now, like peakline_tell_tensors; somebody holds the parameters meanwhile, and
+// they have the same TensorImpl still. False, and nothing is told: one storage holds several
+// gradients.
 int32_t peakline_tell_gradients(struct PeaklineGradients* gradients);
 void peakline_forget_gradients(struct PeaklineGradients* gradients);
 void peakline_safe_point(uint32_t reason);

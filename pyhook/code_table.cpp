@@ -2,8 +2,6 @@
 
 #include <new>
 
-#include <sys/mman.h>
-
 #include "allocator/record/hot_data.h"
 #include "instances.h"
 #include "thread_scratch.h"
@@ -11,9 +9,6 @@
 namespace peakline::pyhook {
 namespace {
 
-constexpr unsigned kCapacityBits = 16;
-constexpr size_t kCapacity = size_t{1} << kCapacityBits;
-constexpr size_t kMaxUsed = kCapacity / 4 * 3;
 constexpr uint32_t kMaxKeySerial = 1U << 26;
 constexpr uint64_t kMaxKeyOffset = uint64_t{1} << 20;
 constexpr size_t kFrameCapacity = size_t{1} << 16;
@@ -38,65 +33,28 @@ FrameKey key_of(uint32_t serial, int64_t byte_offset, uint32_t instance) {
 [[PEAKLINE_HOT_DATA]] constinit CodeTable g_code_table;
 
 bool CodeTable::init() {
-    void* const memory = mmap(nullptr,
-                              kCapacity * sizeof(Entry),
-                              PROT_READ | PROT_WRITE,
-                              MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE,
-                              -1,
-                              0);
-    if (memory == MAP_FAILED) {
-        return false;
-    }
     frames_ = new (std::nothrow) record::RawStackCache;
     if (frames_ == nullptr || !frames_->init(kFrameCapacity)) {
         return false;
     }
     const record::LockGuard guard(lock_);
-    entries_ = static_cast<Entry*>(memory);
-    return true;
-}
-
-size_t CodeTable::home_of(uint64_t code) {
-    return (code >> 4) * 0x9E3779B97F4A7C15U >> (64 - kCapacityBits);
-}
-
-CodeTable::Entry* CodeTable::find(uint64_t code) {
-    size_t i = home_of(code);
-    while (entries_[i].code != 0 && entries_[i].code != code) {
-        i = (i + 1) % kCapacity;
-    }
-    return &entries_[i];
+    return entries_.init();
 }
 
 // Under lock_. Another thread may have been faster: then `entry` becomes what it stored.
 bool CodeTable::insert(Entry& entry) {
-    Entry* const place = find(entry.code);
-    if (place->code != 0 && place->file != 0) {
-        entry = *place;
+    Entry* const slot = entries_.find(entry.address);
+    if (slot->address != 0 && slot->file != 0) {
+        entry = *slot;
         return true;
     }
-    if (place->code == 0 && used_ == kMaxUsed) {
+    if (slot->address == 0 && entries_.is_full()) {
         overflowed_ = true;
         return false;
     }
-    used_ += place->code == 0 ? 1 : 0;
     entry.serial = ++last_serial_;
-    *place = entry;
+    entries_.put(slot, entry);
     return true;
-}
-
-// Under lock_. Closes the gap, so that no search ends too early.
-void CodeTable::remove(Entry* entry) {
-    auto gap = static_cast<size_t>(entry - entries_);
-    for (size_t i = (gap + 1) % kCapacity; entries_[i].code != 0; i = (i + 1) % kCapacity) {
-        const size_t distance_to_home = (i - home_of(entries_[i].code)) % kCapacity;
-        if (distance_to_home >= (i - gap) % kCapacity) {
-            entries_[gap] = entries_[i];
-            gap = i;
-        }
-    }
-    entries_[gap] = Entry{};
-    --used_;
 }
 
 uint32_t CodeTable::intern_frame_slow(const CodeReader& reader,
@@ -107,7 +65,7 @@ uint32_t CodeTable::intern_frame_slow(const CodeReader& reader,
     Entry entry{};
     {
         const record::LockGuard guard(lock_);
-        entry = *find(frame.code);
+        entry = *entries_.find(frame.code);
     }
     if (entry.file == 0 && !name_code_slow(reader, frame, table, text, &entry)) {
         return 0;
@@ -133,7 +91,7 @@ bool CodeTable::name_code_slow(const CodeReader& reader,
                                record::StackTable& table,
                                char* text,
                                Entry* named) {
-    Entry entry = {.code = frame.code, .serial = 0, .file = 0, .name = 0, .qualified_name = 0};
+    Entry entry = {.address = frame.code, .serial = 0, .file = 0, .name = 0, .qualified_name = 0};
     size_t length = reader.copy_file(frame, text, kMaxTextBytes);
     entry.file = table.intern_string(text, length);
     length = reader.copy_name(frame, text, kMaxTextBytes);
@@ -152,16 +110,16 @@ bool CodeTable::name_code_slow(const CodeReader& reader,
 }
 
 void CodeTable::watch(uint64_t code) {
-    Entry entry = {.code = code, .serial = 0, .file = 0, .name = 0, .qualified_name = 0};
+    Entry entry = {.address = code, .serial = 0, .file = 0, .name = 0, .qualified_name = 0};
     const record::LockGuard guard(lock_);
     insert(entry);
 }
 
 void CodeTable::code_died(uint64_t code) {
     const record::LockGuard guard(lock_);
-    Entry* const entry = find(code);
-    if (entry->code != 0) {
-        remove(entry);
+    Entry* const entry = entries_.find(code);
+    if (entry->address != 0) {
+        entries_.remove(entry);
     } else if (!overflowed_) {
         return;
     }
@@ -171,8 +129,8 @@ void CodeTable::code_died(uint64_t code) {
 
 void CodeTable::forget() {
     const record::LockGuard guard(lock_);
-    for (size_t i = 0; i < kCapacity; ++i) {
-        entries_[i].file = 0;  // still watched, named anew with a new serial
+    for (Entry& entry : entries_) {
+        entry.file = 0;  // still watched, named anew with a new serial
     }
     epoch_.fetch_add(1, std::memory_order_relaxed);
 }

@@ -9,6 +9,7 @@
 
 #include "allocator/record/leaf_lock.h"
 #include "allocator/record/stack_table.h"
+#include "address_table.h"
 #include "code_reader.h"
 
 namespace peakline::pyhook {
@@ -58,17 +59,14 @@ public:
 
 private:
     struct Entry {
-        uint64_t code;    // 0: free
+        uint64_t address;  // of the code object; 0: free
         uint32_t serial;  // never given twice, so that (serial, offset) names an instruction
         uint32_t file;
         uint32_t name;
         uint32_t qualified_name;
     };
 
-    static size_t home_of(uint64_t code);
-    Entry* find(uint64_t code);  // the entry, or the free one where it would go
     bool insert(Entry& entry);
-    void remove(Entry* entry);
     bool name_code_slow(const CodeReader& reader,
                         const RawFrame& frame,
                         record::StackTable& table,
@@ -77,8 +75,7 @@ private:
 
     std::atomic<uint64_t> epoch_{1};
     record::LeafLock lock_;
-    Entry* entries_ = nullptr;                 // Guarded by lock_.
-    size_t used_ = 0;                          // Guarded by lock_.
+    AddressTable<Entry, 16> entries_;          // Guarded by lock_.
     uint32_t last_serial_ = 0;                 // Guarded by lock_.
     bool overflowed_ = false;                  // Guarded by lock_. Then every death counts.
     record::RawStackCache* frames_ = nullptr;  // (serial, offset) -> frame id

@@ -1,6 +1,6 @@
 // The modules and operators seen in stacks, by address, and their ids in the trace. An address may
-// serve a second object when the first has died: whoever knows of the death (torch_objects/ holds
-// weak references) tells it, and the next stacks get a new id. See Note [Instances in stacks].
+// serve a second object when the first has died: watched_objects.h reports the death, and the next
+// stacks get a new id. See Note [Instances in stacks].
 // Slow path of a capture. Own leaf lock, mapped memory, never destroyed.
 #pragma once
 

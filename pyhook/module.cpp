@@ -203,13 +203,38 @@ PyObject* knows_instance(PyObject*, PyObject* object) {
     return PyBool_FromLong(peakline_knows_instance(address_of(object)));
 }
 
-PyObject* instance_died(PyObject*, PyObject* address) {
-    const uint64_t value = PyLong_AsUnsignedLongLong(address);
-    if (PyErr_Occurred() != nullptr) {
+// A class whose __del__ is a function of Python.
+PyObject* learn_finalizer(PyObject*, PyObject* kind) {
+    if (PyType_Check(kind) == 0) {
+        PyErr_SetString(PyExc_TypeError, "a class is wanted");
         return nullptr;
     }
-    peakline_instance_died(value);
-    Py_RETURN_NONE;
+    void* const finalizer = PyType_GetSlot(reinterpret_cast<PyTypeObject*>(kind), Py_tp_finalize);
+    return PyBool_FromLong(
+        peakline_learn_finalizer(address_of(kind), reinterpret_cast<uint64_t>(finalizer)));
+}
+
+PyObject* watch_class(PyObject*, PyObject* kind) {
+    return PyBool_FromLong(PyType_Check(kind) != 0 && peakline_watch_class(address_of(kind)) != 0);
+}
+
+PyObject* watch(PyObject*, PyObject* object) {
+    // An object is finalised once: one that survived it would die unseen.
+    const bool is_finalized = PyObject_GC_IsFinalized(object) != 0;
+    return PyLong_FromUnsignedLongLong(
+        is_finalized ? 0 : peakline_watch_object(address_of(object)));
+}
+
+PyObject* watched(PyObject*, PyObject* arguments) {
+    unsigned long long address = 0;
+    unsigned long long number = 0;
+    if (!PyArg_ParseTuple(arguments, "KK", &address, &number)) {
+        return nullptr;
+    }
+    if (peakline_is_object_alive(address, number) == 0) {
+        Py_RETURN_NONE;
+    }
+    return Py_NewRef(reinterpret_cast<PyObject*>(address));
 }
 
 PyObject* define_tensor(PyObject*, PyObject* arguments) {
@@ -291,7 +316,10 @@ PyMethodDef kMethods[] = {
     {"own_instance", own_instance, METH_NOARGS, "Address of the innermost watched `self`."},
     {"name_instance", name_instance, METH_VARARGS, "Name an object (object, class, root, path)."},
     {"knows_instance", knows_instance, METH_O, "Whether a stack has shown this object."},
-    {"instance_died", instance_died, METH_O, "The object at this address is gone."},
+    {"learn_finalizer", learn_finalizer, METH_O, "How classes with a __del__ finalise."},
+    {"watch_class", watch_class, METH_O, "Whether deaths of this class's objects are seen now."},
+    {"watch", watch, METH_O, "A number of this object until it dies; 0: it cannot be watched."},
+    {"watched", watched, METH_VARARGS, "The object (id, number), or None when it has died."},
     {"define_tensor", define_tensor, METH_VARARGS, "Id of (kind, name, detail, instance)."},
     {"tell_tensors", tell_tensors, METH_VARARGS, "Storages (kind, [address, tensor, ...])."},
     {"follow_gradients",

@@ -1,5 +1,6 @@
 #include "module_gradients.h"
 
+#include <cstring>
 #include <memory>
 
 #include "preload/peakline_api.h"
@@ -10,8 +11,10 @@ namespace {
 constexpr char kFollowed[] = "peakline.gradients";
 
 struct Followed {
-    std::vector<const PyObject*> parameters;  // not owned: only compared
-    PeaklineGradients* gradients = nullptr;   // null: cannot be followed
+    std::vector<const PyObject*> parameters;    // not owned: only compared
+    std::vector<PeaklineParameter> gradient_of;  // the same, with what they held then
+    size_t impl_offset = 0;                      // of the TensorImpl in their objects
+    PeaklineGradients* gradients = nullptr;      // null: cannot be followed
 
     Followed() = default;
     ~Followed() {
@@ -56,14 +59,42 @@ bool all_parameters(PyObject* groups, Visit visit) {
     return true;
 }
 
+uint64_t word_at(const PyObject* object, size_t offset) {
+    uint64_t word = 0;
+    memcpy(&word, reinterpret_cast<const char*>(object) + offset, sizeof word);
+    return word;
+}
+
+// Where torch's tensor objects keep their TensorImpl: among the first words after the header, the
+// same in all of them. 0: somewhere else.
+size_t find_impl_offset(const Followed& followed) {
+    for (size_t offset = sizeof(PyObject); offset < sizeof(PyObject) + 4 * 8; offset += 8) {
+        bool all_have_it = true;
+        for (size_t i = 0; i < followed.parameters.size() && all_have_it; ++i) {
+            all_have_it =
+                word_at(followed.parameters[i], offset) == followed.gradient_of[i].tensor_impl;
+        }
+        if (all_have_it) {
+            return offset;
+        }
+    }
+    return 0;
+}
+
+// Whether these are still the parameters of the groups, with the same TensorImpl: it changes where
+// torch.utils.swap_tensors() is used.
 bool has_parameters(const Followed& followed, PyObject* groups) {
-    auto expected = followed.parameters.begin();
-    const auto end = followed.parameters.end();
-    return all_parameters(groups,
-                          [&](const PyObject* parameter) {
-                              return expected != end && *expected++ == parameter;
-                          }) &&
-           expected == end;
+    const size_t count = followed.parameters.size();
+    size_t i = 0;
+    const auto is_next = [&](const PyObject* parameter) {
+        const bool is_same =
+            i < count && followed.parameters[i] == parameter &&
+            (followed.gradients == nullptr ||
+             word_at(parameter, followed.impl_offset) == followed.gradient_of[i].tensor_impl);
+        ++i;
+        return is_same;
+    };
+    return all_parameters(groups, is_next) && i == count;
 }
 
 }  // namespace
@@ -71,12 +102,12 @@ bool has_parameters(const Followed& followed, PyObject* groups) {
 PyObject* follow_gradients(PyObject*, PyObject* arguments) {
     PyObject* list = nullptr;
     PyObject* groups = nullptr;
-    std::vector<PeaklineParameter> parameters;
+    auto followed = std::make_unique<Followed>();
+    std::vector<PeaklineParameter>& parameters = followed->gradient_of;
     if (!PyArg_ParseTuple(arguments, "O!O", &PyList_Type, &list, &groups) ||
         !read_pairs(list, &parameters)) {
         return nullptr;
     }
-    auto followed = std::make_unique<Followed>();
     const bool all_are_known = all_parameters(groups, [&](const PyObject* parameter) {
         followed->parameters.push_back(parameter);
         return true;
@@ -85,6 +116,9 @@ PyObject* follow_gradients(PyObject*, PyObject* arguments) {
         return nullptr;
     }
     if (all_are_known && parameters.size() == followed->parameters.size()) {
+        followed->impl_offset = find_impl_offset(*followed);
+    }
+    if (followed->impl_offset != 0) {
         followed->gradients = peakline_follow_gradients(parameters.data(), parameters.size());
     }
     PyObject* capsule = PyCapsule_New(followed.get(), kFollowed, forget);

@@ -38,7 +38,6 @@ const char* load_python_api(PythonApi* api) {
         PEAKLINE_SYMBOL(PyErr_SetInterrupt, kRequired),
         PEAKLINE_SYMBOL(PyDict_New, kRequired),
         PEAKLINE_SYMBOL(PyDict_SetItemString, kRequired),
-        PEAKLINE_SYMBOL(PyDict_Clear, kRequired),
         PEAKLINE_SYMBOL(PyUnicode_FromString, kRequired),
         PEAKLINE_SYMBOL(PyUnicode_AsUTF8String, kRequired),
         PEAKLINE_SYMBOL(PyBytes_AsStringAndSize, kRequired),

@@ -40,7 +40,6 @@ struct PythonApi {
 
     Object* (*PyDict_New)();
     int (*PyDict_SetItemString)(Object* dict, const char* key, Object* value);
-    void (*PyDict_Clear)(Object* dict);
     Object* (*PyUnicode_FromString)(const char* text);
     Object* (*PyUnicode_AsUTF8String)(Object* string);
     int (*PyBytes_AsStringAndSize)(Object* bytes, char** text, ptrdiff_t* length);

@@ -99,6 +99,10 @@ inline constexpr uint16_t kVarObjectSize = 16;
 inline constexpr uint16_t kBytesData = 32;
 inline constexpr uint16_t kTypeName = 24;
 inline constexpr uint16_t kTypeDealloc = 48;
+inline constexpr uint16_t kTypeFlags = 168;
+inline constexpr uint16_t kTypeOrder = 344;  // the tuple tp_mro
+inline constexpr uint16_t kTypeFinalize = 392;
+inline constexpr uint16_t kTupleItems = 24;
 inline constexpr uint16_t kUnicodeLength = 16;
 inline constexpr uint16_t kUnicodeState = 32;
 

@@ -10,6 +10,7 @@
 #include "python_runtime.h"
 #include "python_stack.h"
 #include "safe_point.h"
+#include "watched_objects.h"
 
 namespace peakline::pyhook {
 namespace {
@@ -75,7 +76,14 @@ __attribute__((constructor)) void register_python_side() {
                                 return g_instances.intern_slow(address, table);
                             },
                             [](uint64_t address) { return g_instances.knows(address); },
-                            [](uint64_t address) { g_instances.died(address); },
+                            [](uint64_t kind, uint64_t finalizer) {
+                                return g_watched_objects.learn_finalizer(kind, finalizer);
+                            },
+                            [](uint64_t kind) { return g_watched_objects.watch_class(kind); },
+                            [](uint64_t address) { return g_watched_objects.watch(address); },
+                            [](uint64_t address, uint64_t number) {
+                                return g_watched_objects.is_alive(address, number);
+                            },
                             request_safe_point,
                             run_safe_point});
 }

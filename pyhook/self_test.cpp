@@ -213,16 +213,16 @@ bool fill_globals(const PythonApi& api, Object* globals) {
 // True when the chain ran to its end.
 bool run_chain(const PythonApi& api) {
     const Reference code(api, api.Py_CompileString(kSource, kFile, kCompileFile));
-    const Reference globals(api, code ? api.PyDict_New() : nullptr);
-    if (!globals || !fill_globals(api, globals.get())) {
+    // Never released: a class is a cycle, and the program could count that garbage.
+    Object* const globals = code ? api.PyDict_New() : nullptr;
+    if (globals == nullptr || !fill_globals(api, globals)) {
         return false;
     }
-    const Reference result(api, api.PyEval_EvalCode(code.get(), globals.get(), globals.get()));
+    const Reference result(api, api.PyEval_EvalCode(code.get(), globals, globals));
     if (!result && api.PyErr_ExceptionMatches(*api.PyExc_KeyboardInterrupt) != 0) {
         api.PyErr_SetInterrupt();  // it was meant for the program: deliver it again
     }
     api.PyErr_Clear();
-    api.PyDict_Clear(globals.get());  // functions and their globals hold each other
     return static_cast<bool>(result);
 }
 

@@ -40,7 +40,10 @@ ObjectSide g_objects{[](const uint64_t*, size_t) {},
                      [] { return uint64_t{0}; },
                      [](record::StackTable&, uint64_t) { return uint32_t{0}; },
                      [](uint64_t) { return false; },
-                     [](uint64_t) {},
+                     [](uint64_t, uint64_t) { return false; },
+                     [](uint64_t) { return false; },
+                     [](uint64_t) { return uint64_t{0}; },
+                     [](uint64_t, uint64_t) { return false; },
                      [](SafePoint) {},
                      [](SafePoint) {}};
 

@@ -56,7 +56,11 @@ struct ObjectSide {
     uint64_t (*own_instance)();
     uint32_t (*instance_id)(record::StackTable& table, uint64_t address);
     bool (*knows_instance)(uint64_t address);
-    void (*instance_died)(uint64_t address);
+    // See pyhook/watched_objects.h.
+    bool (*learn_finalizer)(uint64_t kind, uint64_t finalizer);
+    bool (*watch_class)(uint64_t kind);
+    uint64_t (*watch_object)(uint64_t address);
+    bool (*is_object_alive)(uint64_t address, uint64_t number);
     void (*request_safe_point)(SafePoint reason);
     void (*run_safe_point)(SafePoint reason);
 };

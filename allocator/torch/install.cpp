@@ -14,7 +14,7 @@
 
 #include "allocator/record/trace_format.h"
 #include "delegate.h"
-#include "followed.h"
+#include "gradients.h"
 #include "observe.h"
 #include "pluggable_install.h"
 
@@ -141,7 +141,7 @@ peakline_torch_install(const peakline::torch_part::Host* host,
     g_native = cca::allocator.load();
     part->current_stream = current_stream;
     offer_observers(g_installed_host, part);
-    offer_followed_tensors(part);
+    offer_gradients(part);
     if (backend == Backend::kObserve) {
         return InstallResult::kInstalled;
     }

@@ -9,7 +9,7 @@
 namespace peakline::torch_part {
 
 // Raised with every change of this file; both sides compare it.
-inline constexpr uint32_t kInterfaceVersion = 9;
+inline constexpr uint32_t kInterfaceVersion = 10;
 
 // begin_alloc: on the stream that is current on the device the allocator chooses.
 inline constexpr uint64_t kCurrentStream = ~uint64_t{0};
@@ -75,9 +75,6 @@ struct Redirection {
     void** real;
 };
 
-// Weak references to tensors.
-struct FollowedTensors;
-
 // What the part offers in return. Empty where it is not installed.
 struct Part {
     // The handle of the stream that is current on this thread; safe under the allocator's lock.
@@ -96,12 +93,11 @@ struct Part {
     void (*observe_scopes)() = nullptr;
     // Where the engine's calls cannot be hooked: calls begin_node and end_node from an observer.
     void (*observe_nodes)() = nullptr;
-    // With the GIL: follows live tensors, each given by its TensorImpl (Tensor._cdata).
-    FollowedTensors* (*follow_tensors)(const uint64_t* tensors, size_t count) = nullptr;
-    // With the GIL, while somebody holds those that still live: the storages of their gradients
-    // now, 0 for one without. False: some of them are gone.
-    bool (*gradient_storages)(const FollowedTensors* followed, uint64_t* addresses) = nullptr;
-    void (*forget_tensors)(FollowedTensors* followed) = nullptr;
+    // With the GIL: the storages of the gradients of live tensors, each given by its TensorImpl
+    // (Tensor._cdata); 0 for one without.
+    void (*gradient_storages)(const uint64_t* tensors,
+                              size_t count,
+                              uint64_t* addresses) = nullptr;
 };
 
 enum class Backend : int32_t {

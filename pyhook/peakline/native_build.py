@@ -278,7 +278,7 @@ def _compile_torch_part(torch: TorchInstallation, scratch: Path) -> Path:
     folder = source_root() / "allocator" / "torch"
     sources = [
         folder / f"{name}.cpp"
-        for name in ("delegate", "followed", "install", "observe", "pluggable_install")
+        for name in ("delegate", "gradients", "install", "observe", "pluggable_install")
     ]
     libraries = ["-lc10", "-lc10_cuda", "-ltorch_cpu", "-ltorch_cuda"]
     built = scratch / "libpeakline_torch.so"

@@ -2,21 +2,20 @@
 
 from __future__ import annotations
 
-import weakref
 from collections.abc import Iterator
 from types import ModuleType
 from typing import Any
 
-from .reading import WRAPPED_NAMES, WRAPPER_CLASSES, children, class_name, death_watch, unwrapped
+from .reading import WRAPPED_NAMES, WRAPPER_CLASSES, children, class_name, unwrapped
 
 
 # Plain classes: dataclasses look their module up in sys.modules, where this one is not.
 class Named:
     """A module that has been named."""
 
-    def __init__(self, reference: weakref.ref[Any], root: str, path: str, instance: int) -> None:
-        """Keep what the recorder was told."""
-        self.reference = reference
+    def __init__(self, address: int, root: str, path: str, instance: int) -> None:
+        """Keep what was reported to the recorder."""
+        self.address = address
         self.root = root
         self.path = path
         self.instance = instance
@@ -28,15 +27,20 @@ class Modules:
     def __init__(self, recorder: ModuleType) -> None:
         """Begin with none."""
         self._recorder = recorder
-        self._modules: dict[int, Named] = {}
+        self._modules: dict[int, Named] = {}  # by the number of Recorder.watch
         self._root_counts: dict[str, int] = {}
 
     def alive(self) -> Iterator[tuple[Named, Any]]:
         """Every named module with its name."""
-        for named in list(self._modules.values()):
-            module = named.reference()
-            if module is not None:
+        for number, named in list(self._modules.items()):
+            module = self._recorder.watched(named.address, number)
+            if module is None:
+                del self._modules[number]
+            else:
                 yield named, module
+
+    def _known(self, module: Any) -> Named | None:
+        return self._modules.get(self._recorder.watch(module))
 
     def name_all(self, modules: list[Any]) -> None:
         """Name every one of these, which are all modules of the process."""
@@ -67,23 +71,22 @@ class Modules:
 
     def name_unknown(self, root: Any) -> None:
         """Name this module as a model, unless it was met before."""
-        known = self._modules.get(id(root))
-        if known is None or known.reference() is not root:
+        if self._known(root) is None:
             self._name_tree(root, set())
 
     def name_replicas(self, replicas: list[Any], original: Any) -> None:
         """Name what DataParallel made anew of a model for one call, like the model."""
-        known = self._modules.get(id(original))
+        known = self._known(original)
         seen: set[int] = set()
         for replica in replicas:
-            if known is not None and known.reference() is original:
+            if known is not None:
                 self._name_below(replica, known.root, known.path, seen)
 
     def _root_label(self, root: Any) -> str:
         inner = unwrapped(root)
         for module in (root, inner):  # a model keeps its name when it is wrapped later
-            known = self._modules.get(id(module))
-            if known is not None and known.reference() is module and not known.path:
+            known = self._known(module)
+            if known is not None and not known.path:
                 return known.root
         name = class_name(inner)
         if root.__dict__.get("_is_replica"):  # DataParallel makes them anew for every call
@@ -92,17 +95,11 @@ class Modules:
         return name if count == 1 else f"{name}#{count}"
 
     def _name_module(self, module: Any, root: str, path: str) -> None:
-        known = self._modules.get(id(module))
-        if known is not None and known.reference() is module:
-            if (known.root, known.path) == (root, path):
-                return
-        elif known is not None:
-            self._module_died(id(module))
+        number = self._recorder.watch(module)
+        known = self._modules.get(number)
+        is_the_same = known is not None and (known.root, known.path) == (root, path)
+        if not number or is_the_same:  # of one whose death is not seen another would get the name
+            return
         name = type(module).__name__
         instance = self._recorder.name_instance(module, name, root, path or None)
-        reference = weakref.ref(module, death_watch(self._module_died, id(module)))
-        self._modules[id(module)] = Named(reference, root, path, instance)
-
-    def _module_died(self, address: int) -> None:
-        if self._modules.pop(address, None) is not None:
-            self._recorder.instance_died(address)
+        self._modules[number] = Named(id(module), root, path, instance)

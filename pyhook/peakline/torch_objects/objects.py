@@ -35,6 +35,7 @@ class Objects:
         self._module_class: type = torch.nn.Module
         self._optimizer_class: type = torch.optim.Optimizer
         self._without_torch_function = torch._C.DisableTorchFunction
+        self._recorder = recorder
         self._modules = Modules(recorder)
         self._parameters = Parameters(recorder, torch._C._data_address)
         self._optimizers = Optimizers(
@@ -107,6 +108,8 @@ class Objects:
         begin = time.thread_time()  # what others do meanwhile is no cost of ours
         module_types = classes_below(self._module_class)
         optimizer_types = classes_below(self._optimizer_class)
+        for kind in module_types:
+            self._recorder.watch_class(kind)
         modules = []
         # By type(), which asks no object: isinstance() would call __class__ of proxies.
         for thing in gc.get_objects():
@@ -121,17 +124,23 @@ class Objects:
         self._next_scan = time.monotonic() + (time.thread_time() - begin) / _SCAN_SHARE
 
 
+# Classes stand here: one that is made in a function is garbage, which the program could count.
+class _Asking:
+    def ask(self, recorder: ModuleType) -> int:
+        return int(recorder.own_instance())
+
+
+class _Mortal:
+    def __del__(self) -> None:
+        pass
+
+
 def _reads_self(recorder: ModuleType) -> bool:
     """Whether the recorder reads the first local variable of a frame rightly here."""
-
-    class Probe:
-        def ask(self) -> int:
-            return int(recorder.own_instance())
-
-    probe = Probe()
-    recorder.watch_methods(Probe.ask.__code__)
+    asking = _Asking()
+    recorder.watch_methods(_Asking.ask.__code__)
     try:
-        return probe.ask() == id(probe)
+        return asking.ask(recorder) == id(asking)
     finally:
         recorder.watch_methods()
 
@@ -154,6 +163,7 @@ def connect(recorder: ModuleType) -> Callable[[int], None] | None:
     torch = sys.modules["torch"]
     if not all(hasattr(torch, name) for name in ("nn", "optim", "_ops")):
         return None
+    recorder.learn_finalizer(_Mortal)  # without it no object gets a name
     names = ("_wrapped_call_impl", "_apply")
     objects = Objects(recorder, torch)
     if _reads_self(recorder):

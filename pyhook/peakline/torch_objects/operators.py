@@ -7,12 +7,9 @@ recorder knows by its address until it is named here.
 from __future__ import annotations
 
 import sys
-import weakref
 from collections.abc import Callable, Iterator
 from types import CodeType, FrameType, ModuleType
 from typing import Any
-
-from .reading import death_watch
 
 # Classes of torch._ops whose __call__ stands in stacks, and what their objects call themselves.
 _NAMES = {
@@ -29,7 +26,7 @@ class Operators:
         """Begin with none."""
         self._recorder = recorder
         self._torch = torch
-        self._named: dict[int, weakref.ref[Any]] = {}
+        self._named: set[int] = set()  # by the number of Recorder.watch
         self._codes: list[CodeType] = []
 
     def methods(self) -> list[Callable[..., Any]]:
@@ -56,7 +53,7 @@ class Operators:
     def name_seen(self) -> None:
         """Name all that were in a stack."""
         for operator in self._all():
-            if id(operator) not in self._named and self._recorder.knows_instance(operator):
+            if self._recorder.knows_instance(operator):
                 self._name(operator)
 
     def _all(self) -> Iterator[Any]:
@@ -76,12 +73,7 @@ class Operators:
     def _name(self, operator: Any) -> None:
         kind = type(operator).__name__
         name = operator.__dict__.get(_NAMES[kind]) if kind in _NAMES else None
-        known = self._named.get(id(operator))
-        if name is None or (known is not None and known() is operator):
-            return
-        self._recorder.name_instance(operator, kind, None, name)
-        self._named[id(operator)] = weakref.ref(operator, death_watch(self._died, id(operator)))
-
-    def _died(self, address: int) -> None:
-        if self._named.pop(address, None) is not None:
-            self._recorder.instance_died(address)
+        number = self._recorder.watch(operator) if name is not None else 0
+        if number and number not in self._named:
+            self._recorder.name_instance(operator, kind, None, name)
+            self._named.add(number)

@@ -3,21 +3,20 @@
 from __future__ import annotations
 
 import sys
-import weakref
 from collections.abc import Callable
 from types import FrameType, ModuleType
 from typing import Any
 
 from .parameters import OPTIMIZER_STATE, PARAMETER, Parameter, Parameters
-from .reading import death_watch, optimized, tensors_in
+from .reading import optimized, tensors_in
 
 
 class Optimizer:
     """What was last seen of an optimizer."""
 
-    def __init__(self, reference: weakref.ref[Any]) -> None:
+    def __init__(self, address: int) -> None:
         """Begin before its first step."""
-        self.reference = reference
+        self.address = address
         self.step_count = 0
         self.state_count = -1
         self.gradients: object = None  # followed by the recorder
@@ -42,26 +41,26 @@ class Optimizers:
         self._tensor_class: type = torch.Tensor
         self._look = look
         self._tell_modules = tell_modules
-        self._optimizers: dict[int, Optimizer] = {}
+        self._optimizers: dict[int, Optimizer] = {}  # by the number of Recorder.watch
 
     def tell_all(self) -> None:
         """Tell everything of every optimizer."""
-        for known in list(self._optimizers.values()):
-            optimizer = known.reference()
-            if optimizer is not None:
+        for number, known in list(self._optimizers.items()):
+            optimizer = self._recorder.watched(known.address, number)
+            if optimizer is None:
+                del self._optimizers[number]
+            else:
                 self._tell_optimizer(optimizer)
 
     def remember(self, optimizer: Any) -> Optimizer:
         """Follow this one from now on."""
-        known = self._optimizers.get(id(optimizer))
-        if known is None or known.reference() is not optimizer:
-            forget = death_watch(self._forget, id(optimizer))
-            known = Optimizer(weakref.ref(optimizer, forget))
-            self._optimizers[id(optimizer)] = known
+        number = self._recorder.watch(optimizer)
+        known = self._optimizers.get(number)
+        if known is None:
+            known = Optimizer(id(optimizer))
+            if number:
+                self._optimizers[number] = known
         return known
-
-    def _forget(self, address: int) -> None:
-        self._optimizers.pop(address, None)
 
     def look_at_step(self) -> None:
         """Look at the optimizer whose step has just ended on this thread."""

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import weakref
 from collections.abc import Callable
 from types import ModuleType
 from typing import Any
@@ -16,13 +15,15 @@ BUFFER = 2
 GRADIENT = 3
 OPTIMIZER_STATE = 4
 
+_FIRST_ROOM = 4096
+
 
 class Parameter:
     """A parameter and the recorder's numbers for what belongs to it."""
 
     def __init__(self, parameter: Any, name: str, root: str, instance: int) -> None:
         """Know it by this name, of this module of this model."""
-        self.reference = weakref.ref(parameter)
+        self.address = id(parameter)
         self.name = name
         self.root = root
         self.instance = instance
@@ -40,7 +41,8 @@ class Parameters:
         """Begin with none; `address` is that of a tensor's storage."""
         self._recorder = recorder
         self._address = address
-        self._parameters: dict[int, Parameter] = {}
+        self._parameters: dict[int, Parameter] = {}  # by the number of Recorder.watch
+        self._room = _FIRST_ROOM  # with more parameters, those that died are looked for
         self.name_count = 0  # raised whenever a parameter gets a name, its first or a better one
         self._of_gradient: dict[int, Parameter] = {}  # by the recorder's number
         self._shared: dict[tuple[int, ...], int] = {}  # numbers of gradients in one storage
@@ -69,18 +71,28 @@ class Parameters:
         self._recorder.tell_tensors(GRADIENT, self._joined(gradients))
 
     def _know_parameter(self, parameter: Any, name: str, root: str, instance: int) -> Parameter:
-        known = self._parameters.get(id(parameter))
-        is_same = known is not None and known.reference() is parameter
-        # One that was met in an optimizer first gets the name of its module later.
-        if known is not None and is_same and (known.instance or not instance):
+        number = self._recorder.watch(parameter)
+        known = self._parameters.get(number)
+        # One that was seen in an optimizer first gets the name of its module later.
+        if known is not None and (known.instance or not instance):
             return known
         known = Parameter(parameter, name, root, instance)
         known.storage = self._recorder.define_tensor(PARAMETER, name, None, instance)
         known.gradient = self._recorder.define_tensor(GRADIENT, name, None, instance)
-        self._parameters[id(parameter)] = known
+        if number:
+            self._parameters[number] = known
+            self._forget_dead()
         self.name_count += 1
         self._of_gradient[known.gradient] = known
         return known
+
+    def _forget_dead(self) -> None:
+        if len(self._parameters) > self._room:
+            watched = self._recorder.watched
+            for number, known in list(self._parameters.items()):
+                if watched(known.address, number) is None:
+                    del self._parameters[number]
+            self._room = max(_FIRST_ROOM, 2 * len(self._parameters))
 
     def _joined(self, told: list[int]) -> list[int]:
         """Name a storage that holds several gradients, as those of FSDP do, by all of them."""
@@ -120,14 +132,14 @@ class Parameters:
                 self.add(told, gradient, known.gradient)
 
     def is_known(self, parameter: Any) -> bool:
-        """Whether this very object was met before."""
-        known = self._parameters.get(id(parameter))
-        return known is not None and known.reference() is parameter
+        """Whether this very object was seen before."""
+        return self._recorder.watch(parameter) in self._parameters
 
     def of_optimizer(self, optimizer: Any, place: str, parameter: Any) -> Parameter:
         """One that may belong to no module."""
-        if self.is_known(parameter):
-            return self._parameters[id(parameter)]
+        known = self._parameters.get(self._recorder.watch(parameter))
+        if known is not None:
+            return known
         return self._know_parameter(parameter, f"{type(optimizer).__name__}.{place}", "", 0)
 
     def tell_gradients(self, optimizer: Any) -> None:

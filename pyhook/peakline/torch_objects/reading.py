@@ -21,11 +21,6 @@ WRAPPER_CLASSES = frozenset(
 )
 
 
-def death_watch(tell: Callable[[int], None], address: int) -> Callable[[Any], None]:
-    """Return what a weak reference calls: `tell`, with the address that the object had."""
-    return lambda _: tell(address)
-
-
 def join(path: str, name: str) -> str:
     """Extend a path as named_modules() does."""
     return f"{path}.{name}" if path else name

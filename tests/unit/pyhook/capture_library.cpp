@@ -23,6 +23,7 @@
 #include "pyhook/python_stack.h"
 #include "pyhook/thread_scratch.h"
 #include "pyhook/walk_gate.h"
+#include "pyhook/watched_objects.h"
 
 #define PEAKLINE_TEST_EXPORT extern "C" __attribute__((visibility("default")))
 
@@ -158,6 +159,17 @@ PEAKLINE_TEST_EXPORT uint64_t peakline_test_own_instance() {
 }
 PEAKLINE_TEST_EXPORT void peakline_test_instance_died(uint64_t address) {
     pyhook::g_instances.died(address);
+}
+
+// Objects that are known again until they die.
+PEAKLINE_TEST_EXPORT int peakline_test_learn_finalizer(uint64_t kind, uint64_t finalizer) {
+    return pyhook::g_watched_objects.learn_finalizer(kind, finalizer) ? 1 : 0;
+}
+PEAKLINE_TEST_EXPORT uint64_t peakline_test_watch(uint64_t object) {
+    return pyhook::g_watched_objects.watch(object);
+}
+PEAKLINE_TEST_EXPORT int peakline_test_is_alive(uint64_t object, uint64_t number) {
+    return pyhook::g_watched_objects.is_alive(object, number) ? 1 : 0;
 }
 
 // Whether the state of this thread is read from its slot, and is right there.

@@ -52,6 +52,15 @@ def test_stacks_of_one_line_tell_whose_method_runs(run_json):
     }
 
 
+def test_watched_objects_are_known_again_until_they_die(run_json):
+    result = run_json("watched_objects.py")
+    assert all(result["known"].values()), result["known"]
+    # Each address serves many objects here, and every object has a number of its own.
+    assert result["addresses"] < result["objects"] == result["numbers"]
+    assert result["finalised"] == ["by the class", "by the class", "late"]
+    assert result["weak references"] == 0
+
+
 def test_a_thread_capturing_while_the_interpreter_exits_does_not_crash(run_program):
     for _ in range(20):
         done = run_program("exit_while_capturing.py", timeout=60)

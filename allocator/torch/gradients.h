@@ -1,0 +1,12 @@
+// Where the gradients of parameters lie, for the report after an optimizer's step. Holds no
+// reference to a tensor, not even a weak one: torch.utils.swap_tensors() counts them.
+#pragma once
+
+#include "torch_part.h"
+
+namespace peakline::torch_part {
+
+// Fills in what `part` offers for it.
+void offer_gradients(Part* part);
+
+}  // namespace peakline::torch_part
