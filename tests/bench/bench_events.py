@@ -251,6 +251,29 @@ def print_steps(all_results: dict[str, Results]) -> None:
                 print(f"  {mode:<20}{share:>8.2%}   [{low / base:.2%}, {high / base:.2%}]")
 
 
+def figures(all_results: dict[str, Results]) -> dict[str, object]:
+    """What the tables show, for other programs: times in nanoseconds, shares of the base."""
+    document = {}
+    for work, results in all_results.items():
+        base = base_seconds(results)
+        modes = {}
+        for mode in results:
+            low, high = interval(added, results[mode])
+            mean = added(results[mode])
+            modes[mode] = {
+                "added_ns_per_event": [per_event(results, value) for value in (low, mean, high)],
+                "added_share": [value / base for value in (low, mean, high)],
+            }
+        pairs = [(a, b) for a, b, _ in PAIRS_TO_COMPARE if a in results and b in results]
+        document[work] = {
+            "events": event_count(results),
+            "base_seconds": base,
+            "modes": modes,
+            "ratios": {f"{b} / {a}": quotient(results[b], results[a]) for a, b in pairs},
+        }
+    return document
+
+
 def print_trace_size(trace: Path) -> None:
     import peakline._report as engine
 
@@ -300,6 +323,7 @@ def main() -> None:
     parser.add_argument("--works", nargs="+", choices=[*LOOPS, *STEPS], help="only these")
     parser.add_argument("--modes", nargs="+", choices=MODES, help="only these, and the base")
     parser.add_argument("--turns", type=int, default=10, help="measurements of each, in each set")
+    parser.add_argument("--json", type=Path, help="write the figures into this file, too")
     arguments = parser.parse_args()
     titles = {**{loop: loop for loop in LOOPS}, **STEPS}
     # Two devices are simulated; a real machine may have one.
@@ -319,6 +343,8 @@ def main() -> None:
         print(f"{name}, {os.cpu_count()} cores, {number} sets of {arguments.turns} turns")
         print_added(results, titles)
         print_steps(results)
+        if arguments.json:
+            arguments.json.write_text(json.dumps(figures(results), indent=1) + "\n")
         if "peakline all" in modes:
             print_trace_size(Path(folder) / "peakline-all.peak")
 

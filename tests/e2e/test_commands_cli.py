@@ -1,7 +1,6 @@
-"""The commands: help, doctor, preload, version, options, and an installation without torch."""
+"""The commands: help, doctor, preload, version, options."""
 
 import json
-import subprocess
 import sys
 import venv
 from pathlib import Path
@@ -156,28 +155,3 @@ def test_a_closed_pipe_ends_a_report_quietly(lab: Any, trace: Path) -> None:
     assert result.status == 0
     assert "Traceback" not in result.stderr
     assert "BrokenPipe" not in result.stderr
-
-
-def test_an_installation_without_torch_reads_traces(
-    lab: Any, trace: Path, peak: int, tmp_path: Path
-) -> None:
-    """Installs into an empty folder, as `pip install .` does, and runs it from there."""
-    probe = "import setuptools, pip, rich"
-    if subprocess.run([sys.executable, "-c", probe], check=False).returncode != 0:
-        pytest.skip("pip, setuptools or rich is missing in this Python")
-    # pip itself copies the checkout's build folder: without it, it compiles anew.
-    pip = [sys.executable, "-m", "pip", "install", "-q", "--no-build-isolation", "--no-deps"]
-    command = [*pip, "--no-index", "--target", str(tmp_path / "site"), str(ROOT)]
-    installed = plain(lab, tmp_path, *command)
-    assert installed.status == 0, installed.stderr
-    venv.EnvBuilder(with_pip=False).create(tmp_path / "venv")
-    python = str(tmp_path / "venv" / "bin" / "python")
-    alone = {"PYTHONPATH": str(tmp_path / "site")}
-    words = [python, "-m", "peakline", "table"]
-    help_text = plain(lab, tmp_path, *words, "--help", environment=alone)
-    assert help_text.status == 0, help_text.stderr
-    result = plain(lab, tmp_path, *words, "--json", str(trace), environment=alone)
-    assert result.status == 0, result.stderr
-    assert json.loads(result.stdout)["peak_bytes"] == peak
-    entry = tmp_path / "site" / "bin" / "peakline"
-    assert entry.is_file()

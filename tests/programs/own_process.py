@@ -15,6 +15,7 @@ import sys
 import threading
 import traceback
 import warnings
+from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
@@ -74,6 +75,16 @@ def missing_program() -> str:
     return "found"
 
 
+def error_of(call: Callable[[], object]) -> list[str]:
+    try:
+        call()
+    except Exception as error:  # noqa: BLE001
+        frames = [frame.name for frame in traceback.extract_tb(error.__traceback__)]
+        text = f"{type(error).__name__} {str(error).split('process ')[0]} {frames}"
+        return [text, repr(error.__context__)]
+    return []
+
+
 def raised() -> list[str]:
     texts = []
     for call in (
@@ -82,12 +93,7 @@ def raised() -> list[str]:
         lambda: torch.empty(1 << 50, device="cuda"),
         lambda: torch.zeros(2, device="cuda") + torch.zeros(3, device="cuda"),
     ):
-        try:
-            call()
-        except Exception as error:  # noqa: BLE001
-            frames = [frame.name for frame in traceback.extract_tb(error.__traceback__)]
-            texts.append(f"{type(error).__name__} {str(error).split('process ')[0]} {frames}")
-            texts.append(repr(error.__context__))
+        texts += error_of(call)
     return texts
 
 
@@ -113,7 +119,7 @@ def warned() -> list[str]:
 def interpreter() -> dict[str, Any]:
     return {
         "modules": sorted(sys.modules),
-        "path": [entry for entry in sys.path if entry != os.getcwd()],
+        "path": [entry for entry in sys.path if entry != str(Path.cwd())],
         "finders": [repr(finder).split(" at ")[0] for finder in sys.meta_path],
         "argv": sys.argv[1:],
         "trace": repr(sys.gettrace()),
