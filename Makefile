@@ -42,6 +42,7 @@ UNIT_TEST_SOURCES := $(wildcard tests/unit/*.cpp) \
 
 object = $(patsubst %.cpp,$(BUILD)/%.o,$(1))
 RECORDER_OBJECTS := $(call object,$(RECORDER_SOURCES))
+GUARD_OBJECTS := $(call object,$(wildcard preload/guard/*.cpp))
 REPORT_OBJECTS := $(call object,$(REPORT_SOURCES))
 
 TORTURE := $(addprefix $(BUILD)/,kill_test soak_test steady_test storm_test replay_corpus)
@@ -207,10 +208,12 @@ $(NATIVE)/libpeakline_preload.so: $(BUILD)/preload/bootstrap.o
 	@echo '  LINK  $@'
 	$(Q)$(CC) -shared -Wl,-soname,libpeakline_preload.so -Wl,-z,defs -o $@ $< -ldl
 
-$(NATIVE)/libpeakline_guard.so: preload/simulated/file_guard.cpp
+# Needs libc only: linked by the C compiler, so that nothing else can creep in.
+$(BUILD)/preload/guard/%.o: CXXFLAGS += -fno-threadsafe-statics -fno-lto
+$(NATIVE)/libpeakline_guard.so: $(GUARD_OBJECTS)
 	@mkdir -p $(@D)
 	@echo '  LINK  $@'
-	$(Q)$(CXX) $(CXXFLAGS) $(NO_EXCEPTIONS) -shared -Wl,-soname,libpeakline_guard.so -Wl,-z,defs -o $@ $< -ldl
+	$(Q)$(CC) -shared -Wl,-soname,libpeakline_guard.so -Wl,-z,defs -o $@ $^ -ldl -lpthread
 
 # Shipped beside the recorder: the program's machine need not have it.
 $(NATIVE)/libunwind.so.8:

@@ -81,7 +81,17 @@ void watch() {
     device_values()->set_read_handler(on_guessed_read);
 }
 
+// All processes of the run guard checkpoints from now on (preload/guard).
+void report_device_use() {
+    const auto report =
+        reinterpret_cast<void (*)()>(dlsym(RTLD_DEFAULT, "peakline_guard_device_used"));
+    if (report != nullptr) {
+        report();
+    }
+}
+
 __attribute__((constructor)) void start() {
+    report_device_use();
     watch();
 }
 

@@ -146,7 +146,7 @@ def ensure_values_companion(torch: TorchInstallation) -> Path:
     """Build what keeps small values true on the simulated GPU, unless it is there."""
     target = torch_part_path(torch).with_name("libpeakline_values.so")
     folder = source_root() / "preload" / "simulated"
-    sources = [file for file in sorted(folder.iterdir()) if file.stem != "file_guard"]
+    sources = sorted(folder.iterdir())
     sources.append(source_root() / "preload" / "peakline_api.h")
     what = f"the values of the simulated GPU for torch {torch.version} (once, about 30 s)"
     return _ensure_built(target, sources, torch, what, _compile_companion)

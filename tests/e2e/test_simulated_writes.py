@@ -4,6 +4,7 @@ transformers, accelerate and Lightning."""
 from __future__ import annotations
 
 import importlib.util
+import json
 from pathlib import Path
 from typing import Any
 
@@ -113,3 +114,21 @@ def test_lightning_checkpoints_are_guarded(lab: Any, tmp_path: Path) -> None:
     run(lab, tmp_path, program="saves_lightning.py")
     assert (tmp_path / "out" / "best.ckpt").read_text() == "real"
     assert checkpoints(tmp_path) == ["best.ckpt"]
+
+
+@needs("transformers", "accelerate")
+def test_the_trainer_neither_leaves_nor_removes_a_checkpoint(lab: Any, tmp_path: Path) -> None:
+    real = {"model.safetensors": "real", "config.json": "real", "trainer_state.json": "{}"}
+    kept = tmp_path / "out" / "checkpoint-1"
+    kept.mkdir(parents=True)
+    for name, text in real.items():
+        (kept / name).write_text(text)
+    done = run(lab, tmp_path, program="saves_trainer.py")
+    # save_total_limit=1: only the newest is there for the program.
+    assert json.loads(done.stdout.splitlines()[-1]) == {
+        "checkpoints": ["checkpoint-4"],
+        "final": True,
+        "reloaded": 32,
+    }
+    assert [path.name for path in (tmp_path / "out").iterdir()] == ["checkpoint-1"]
+    assert {path.name: path.read_text() for path in kept.iterdir()} == real

@@ -14,6 +14,7 @@ ALLOWED = {
     "preload": {"allocator/record", "allocator/capture", "allocator/torch/torch_part.h"},
     "preload/simgpu": set(),
     "preload/simulated": {"preload/peakline_api.h"},
+    "preload/guard": set(),
     "report": {
         "allocator/record/trace_format.h",
         "allocator/record/live_set.h",

@@ -1,7 +1,7 @@
 """What `peakline run` and `peakline fit` do around a simulated program: options, notes, clean-up.
 
 The program writes two lists while it runs: the checkpoints it made (removed afterwards, see
-preload/simulated/README.md) and, when it is not recorded, the values it read that do not exist.
+preload/guard/README.md) and, when it is not recorded, the values it read that do not exist.
 """
 
 from __future__ import annotations
@@ -16,6 +16,7 @@ from contextlib import contextmanager
 from pathlib import Path
 
 from peakline import assumptions
+from peakline.commands._written_files import clean_up
 
 _READS_SHOWN = 8
 _MOST_NOTED = 1000  # of unrecorded_reads.py
@@ -90,24 +91,9 @@ def notes_of_program(
         try:
             yield
         finally:
-            _remove_noted(writes, quiet)
+            clean_up(writes, quiet=quiet)
             if shows_reads:
                 print("".join(f"{line}\n" for line in _read_lines(reads)), end="", file=sys.stderr)
-
-
-def _remove_noted(notes: Path, quiet: bool) -> None:
-    paths = notes.read_text(errors="surrogateescape").splitlines() if notes.exists() else []
-    made = [path for path in map(Path, dict.fromkeys(paths)) if path.is_file()]
-    for path in made:
-        path.unlink(missing_ok=True)
-    shown = [path for path in made if not path.name.endswith(".peakline-simulated")]
-    if shown and not quiet:
-        names = ", ".join(path.name for path in shown[:3]) + (", ..." if len(shown) > 3 else "")
-        print(
-            f"peakline: removed {len(shown)} new checkpoint file{'s' * (len(shown) > 1)} without "
-            f"real values: {names}",
-            file=sys.stderr,
-        )
 
 
 def _read_lines(notes: Path) -> Iterator[str]:

@@ -1,49 +1,195 @@
-"""The part of the checkpoint guard in Python.
+"""The part of the checkpoint guard in Python: who is saving a checkpoint.
 
-safetensors puts its file in place with system calls of its own, which the preloaded guard
-(preload/simulated/file_guard.cpp) cannot see: its writer is told the path to use instead. Without
-the guard (`--allow-writes`) nothing happens.
+The guard (preload/guard) sees files, this sees callers: while one of the functions below runs, what
+its thread writes is a checkpoint. They are wrapped when their module is imported. Without the guard
+(`--allow-writes`) nothing happens.
 """
 
 from __future__ import annotations
 
+import ctypes
+import functools
 import importlib.util
 import sys
+from collections.abc import Callable
+from contextlib import contextmanager
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
+    from collections.abc import Iterator
     from importlib.machinery import ModuleSpec
 
+_Wrap = Callable[[Any, Any], Any]  # the guard's library, the real function -> ours
+_PATH_BYTES = 4096
 
-def _guard(package: Any) -> None:
-    import ctypes
-    import functools
-    import os
 
+@contextmanager
+def _saving(guard: Any) -> Iterator[None]:
+    guard.peakline_guard_begin_save()
     try:
-        write_path = ctypes.CDLL(None).peakline_guard_write_path
-    except AttributeError:
-        return
-    write_path.restype = ctypes.c_char_p
-    real = package.serialize_file
+        yield
+    finally:
+        guard.peakline_guard_end_save()
+
+
+def _whole(guard: Any, real: Any) -> Any:
+    """All that the call writes belongs to a checkpoint."""
+
+    @functools.wraps(real)
+    def save(*args: Any, **kwargs: Any) -> Any:
+        with _saving(guard):
+            return real(*args, **kwargs)
+
+    return save
+
+
+def _to_file(guard: Any, real: Any) -> Any:
+    """The same for ``save(object, path_or_file)``: the file may be open already, or memory."""
+
+    @functools.wraps(real)
+    def save(obj: Any, f: Any, *args: Any, **kwargs: Any) -> Any:
+        descriptor = _descriptor(f)
+        if descriptor is not None:
+            guard.peakline_guard_saves_to(descriptor)
+        with _saving(guard):
+            result = real(obj, f, *args, **kwargs)
+        _note_memory(guard, f)
+        return result
+
+    return save
+
+
+def _descriptor(file: Any) -> int | None:
+    try:
+        return int(file.fileno())
+    except Exception:  # a path, a file in memory, a closed one: the real function judges
+        return None
+
+
+def _note_memory(guard: Any, file: Any) -> None:
+    import io
+    import zlib
+
+    if isinstance(file, io.BytesIO):
+        with file.getbuffer() as content:
+            digest = f"{len(content)}:{zlib.crc32(content)}"
+        guard.peakline_guard_saved_in_memory(digest.encode())
+
+
+def _to_bytes(guard: Any, real: Any) -> Any:
+    """The call returns a checkpoint as bytes."""
+
+    @functools.wraps(real)
+    def serialize(*args: Any, **kwargs: Any) -> Any:
+        import zlib
+
+        content = real(*args, **kwargs)
+        digest = f"{len(content)}:{zlib.crc32(content)}"
+        guard.peakline_guard_saved_in_memory(digest.encode())
+        return content
+
+    return serialize
+
+
+def _to_other_path(guard: Any, real: Any) -> Any:
+    """The call makes system calls that the guard cannot see: it is given the path to use."""
+    import os
 
     @functools.wraps(real)
     def serialize_file(tensors: Any, filename: Any, *args: Any, **kwargs: Any) -> Any:
-        buffer = ctypes.create_string_buffer(4096)
-        instead = os.fsdecode(write_path(os.fsencode(filename), buffer))
-        return real(tensors, instead, *args, **kwargs)
+        buffer = ctypes.create_string_buffer(_PATH_BYTES)
+        with _saving(guard):
+            instead = guard.peakline_guard_write_path(os.fsencode(filename), buffer)
+            path = filename if instead is None else os.fsdecode(instead)
+            return real(tensors, path, *args, **kwargs)
 
-    package.serialize_file = serialize_file
+    return serialize_file
 
 
-class _SafetensorsFinder:
-    """Finds nothing itself: it only sees the import of safetensors pass by."""
+def _stream(guard: Any, real: Any) -> Any:
+    """A context manager whose body writes a checkpoint, in any thread."""
 
-    @staticmethod
-    def find_spec(name: str, path: Any = None, target: Any = None) -> ModuleSpec | None:
-        if name != "safetensors" or _SafetensorsFinder not in sys.meta_path:
+    @functools.wraps(real)
+    @contextmanager
+    def create_stream(*args: Any, **kwargs: Any) -> Any:
+        with _saving(guard), real(*args, **kwargs) as stream:
+            yield stream
+
+    return create_stream
+
+
+def _removal(guard: Any, real: Any) -> Any:
+    """A folder with real checkpoints in it is only removed for the program."""
+    import os
+
+    @functools.wraps(real)
+    def rmtree(path: Any, *args: Any, **kwargs: Any) -> Any:
+        if not _has_real_checkpoint(guard, os.fsencode(path)):
+            return real(path, *args, **kwargs)
+        guard.peakline_guard_begin_removal()
+        try:
+            return real(path, *args, **kwargs)
+        finally:
+            guard.peakline_guard_end_removal()
+
+    return rmtree
+
+
+def _has_real_checkpoint(guard: Any, path: bytes) -> bool:
+    import os
+
+    return any(
+        guard.peakline_guard_is_real_checkpoint(os.path.join(folder, name))  # noqa: PTH118
+        for folder, _folders, names in os.walk(path)
+        for name in names
+    )
+
+
+_WRAPPED: dict[str, dict[str, _Wrap]] = {
+    "shutil": {"rmtree": _removal},
+    "torch.serialization": {"save": _to_file},
+    "torch.jit._serialization": {"save": _to_file},
+    "torch.export": {"save": _to_file},
+    "torch.distributed.checkpoint.filesystem": {
+        "FileSystem.create_stream": _stream,
+        "FileSystem.mkdir": _whole,
+    },
+    "torch.distributed.checkpoint.state_dict_saver": {"save": _whole},
+    "safetensors": {"serialize_file": _to_other_path, "serialize": _to_bytes},
+    "transformers.modeling_utils": {"PreTrainedModel.save_pretrained": _whole},
+    "transformers.trainer": {"Trainer.save_model": _whole, "Trainer._save_checkpoint": _whole},
+    "accelerate.accelerator": {"Accelerator.save_state": _whole, "Accelerator.save_model": _whole},
+    "peft.peft_model": {"PeftModel.save_pretrained": _whole},
+    "diffusers.models.modeling_utils": {"ModelMixin.save_pretrained": _whole},
+    "diffusers.pipelines.pipeline_utils": {"DiffusionPipeline.save_pretrained": _whole},
+    "deepspeed.runtime.engine": {"DeepSpeedEngine.save_checkpoint": _whole},
+    "lightning.fabric.plugins.io.torch_io": {"TorchCheckpointIO.save_checkpoint": _whole},
+    "lightning_fabric.plugins.io.torch_io": {"TorchCheckpointIO.save_checkpoint": _whole},
+}
+
+
+def _wrap(guard: Any, module: Any) -> None:
+    for path, wrap in _WRAPPED[module.__name__].items():
+        *outer, name = path.split(".")
+        owner = module
+        for part in outer:
+            owner = getattr(owner, part, None)
+        real = getattr(owner, name, None)
+        if real is not None:
+            setattr(owner, name, wrap(guard, real))
+
+
+class _Finder:
+    """Finds nothing itself: it sees the modules of _WRAPPED pass by."""
+
+    def __init__(self, guard: Any) -> None:
+        self._guard = guard
+        self._waiting = set(_WRAPPED)
+
+    def find_spec(self, name: str, path: Any = None, target: Any = None) -> ModuleSpec | None:
+        if name not in self._waiting:
             return None
-        sys.meta_path.remove(_SafetensorsFinder)
+        self._waiting.remove(name)
         spec = importlib.util.find_spec(name)
         if spec is None or spec.loader is None:
             return spec
@@ -52,13 +198,19 @@ class _SafetensorsFinder:
 
         def exec_module(module: Any) -> None:
             execute(module)
-            if hasattr(module, "serialize_file"):
-                _guard(module)
+            _wrap(self._guard, module)
 
         loader.exec_module = exec_module
         return spec
 
 
 def prepare() -> None:
-    """Guard safetensors when it is imported."""
-    sys.meta_path.insert(0, _SafetensorsFinder)
+    """Wrap what saves checkpoints, when it is imported."""
+    guard: Any = ctypes.CDLL(None)
+    if not hasattr(guard, "peakline_guard_write_path"):
+        return
+    guard.peakline_guard_write_path.restype = ctypes.c_char_p
+    sys.meta_path.insert(0, _Finder(guard))
+    for name in _WRAPPED:
+        if name in sys.modules:
+            _wrap(guard, sys.modules[name])

@@ -1,0 +1,244 @@
+#include "file_states.h"
+
+#include <atomic>
+#include <cerrno>
+#include <climits>
+#include <cstdint>
+#include <cstdio>
+#include <cstdlib>
+#include <cstring>
+
+#include <pthread.h>
+#include <sched.h>
+
+#include "kernel.h"
+
+namespace peakline::guard {
+namespace {
+
+constexpr char kFact = 'F';
+constexpr char kMove = 'R';
+
+struct Entry {
+    uint64_t hash;
+    char* path;
+    char state;  // of FileState, or kFact
+};
+
+// Guarded by g_lock. Grows only.
+Entry* g_entries = nullptr;
+size_t g_entry_count = 0;
+size_t g_entry_room = 0;
+off_t g_read_bytes = 0;  // of the notes
+size_t g_redirection_count = 0;
+
+std::atomic_flag g_lock = ATOMIC_FLAG_INIT;
+
+void lock() {
+    while (g_lock.test_and_set(std::memory_order_acquire)) {
+        sched_yield();
+    }
+}
+
+void unlock() {
+    g_lock.clear(std::memory_order_release);
+}
+
+// Another thread must not hold the lock in a forked child, where it does not exist.
+__attribute__((constructor)) void prepare_for_fork() {
+    pthread_atfork(lock, unlock, unlock);
+}
+
+struct Locked {
+    Locked() { lock(); }
+    ~Locked() { unlock(); }
+    Locked(const Locked&) = delete;
+    Locked& operator=(const Locked&) = delete;
+};
+
+const char* notes_path() {
+    const char* const path = getenv("PEAKLINE_SIM_WRITES");
+    return path != nullptr && path[0] != '\0' ? path : nullptr;
+}
+
+uint64_t hash_of(const char* text) {
+    uint64_t hash = 14695981039346656037U;  // FNV-1a
+    for (; *text != '\0'; ++text) {
+        hash = (hash ^ static_cast<unsigned char>(*text)) * 1099511628211U;
+    }
+    return hash;
+}
+
+bool is_redirection(char state) {
+    return state == 'P' || state == 'C' || state == 'X';
+}
+
+Entry* find(const char* path) {
+    const uint64_t hash = hash_of(path);
+    for (size_t i = 0; i < g_entry_count; ++i) {
+        if (g_entries[i].hash == hash && strcmp(g_entries[i].path, path) == 0) {
+            return &g_entries[i];
+        }
+    }
+    return nullptr;
+}
+
+void put(const char* path, char state) {
+    Entry* entry = find(path);
+    if (entry == nullptr) {
+        if (g_entry_count == g_entry_room) {
+            const size_t room = g_entry_room == 0 ? 64 : 2 * g_entry_room;
+            void* const memory = realloc(g_entries, room * sizeof(Entry));
+            if (memory == nullptr) {
+                return;
+            }
+            g_entries = static_cast<Entry*>(memory);
+            g_entry_room = room;
+        }
+        char* const copy = strdup(path);
+        if (copy == nullptr) {
+            return;
+        }
+        entry = &g_entries[g_entry_count++];
+        *entry = {hash_of(path), copy, '-'};
+    }
+    g_redirection_count -= is_redirection(entry->state) ? 1 : 0;
+    g_redirection_count += is_redirection(state) ? 1 : 0;
+    entry->state = state;
+}
+
+bool is_within(const char* path, const char* folder) {
+    const size_t length = strlen(folder);
+    return strncmp(path, folder, length) == 0 && (path[length] == '\0' || path[length] == '/');
+}
+
+void move_all(const char* from, const char* to) {
+    char path[2 * PATH_MAX];
+    const size_t count = g_entry_count;
+    put(to, '-');
+    for (size_t i = 0; i < count; ++i) {
+        const char state = g_entries[i].state;
+        if (state == '-' || state == kFact || !is_within(g_entries[i].path, from)) {
+            continue;
+        }
+        snprintf(path, sizeof path, "%s%s", to, g_entries[i].path + strlen(from));
+        put(g_entries[i].path, '-');
+        put(path, state);
+    }
+}
+
+// The records in `text`, all of them whole.
+void take_records(const char* text, size_t bytes) {
+    const char* const end = text + bytes;
+    while (text < end) {
+        const char kind = *text;
+        const char* const path = text + 1;
+        text = path + strnlen(path, static_cast<size_t>(end - path)) + 1;
+        if (kind != kMove) {
+            put(path, kind);
+        } else if (text < end) {
+            move_all(path, text);
+            text += strnlen(text, static_cast<size_t>(end - text)) + 1;
+        }
+    }
+}
+
+// What the processes of the run have noted since. Records are appended whole.
+void read_news() {
+    struct stat status {};
+    const char* const notes = notes_path();
+    if (notes == nullptr || !kernel::stat(notes, &status) || status.st_size <= g_read_bytes) {
+        return;
+    }
+    const auto bytes = static_cast<size_t>(status.st_size - g_read_bytes);
+    auto* const text = static_cast<char*>(malloc(bytes + 1));
+    const int file = kernel::open(notes, O_RDONLY);
+    if (text != nullptr && file >= 0 &&
+        pread(file, text, bytes, g_read_bytes) == static_cast<ssize_t>(bytes)) {
+        text[bytes] = '\0';
+        g_read_bytes = status.st_size;
+        take_records(text, bytes);
+    }
+    if (file >= 0) {
+        close(file);
+    }
+    free(text);
+}
+
+void append(const char* record, size_t bytes) {
+    const int file = kernel::open(notes_path(), O_WRONLY | O_APPEND | O_CREAT, 0600);
+    if (file < 0 || write(file, record, bytes) != static_cast<ssize_t>(bytes)) {
+        constexpr char kText[] =
+            "peakline: cannot note which files are written (is the folder for temporary files "
+            "full?): check the checkpoints of this simulated run by hand\n";
+        static bool is_said = false;
+        if (!is_said && write(STDERR_FILENO, kText, sizeof kText - 1) > 0) {
+            is_said = true;
+        }
+    }
+    if (file >= 0) {
+        close(file);
+    }
+    read_news();
+}
+
+void append_record(char kind, const char* path) {
+    char record[PATH_MAX + 2];
+    const int length = snprintf(record, sizeof record, "%c%s", kind, path);
+    if (length > 0 && static_cast<size_t>(length) < sizeof record) {
+        append(record, static_cast<size_t>(length) + 1);
+    }
+}
+
+}  // namespace
+
+bool has_notes() {
+    return notes_path() != nullptr;
+}
+
+FileState state_of(const char* path) {
+    const Locked locked;
+    read_news();
+    const Entry* const entry = find(path);
+    return entry != nullptr && entry->state != kFact ? static_cast<FileState>(entry->state)
+                                                     : FileState::kNone;
+}
+
+void set_state(const char* path, FileState state) {
+    const Locked locked;
+    append_record(static_cast<char>(state), path);
+}
+
+void move_states(const char* from, const char* to) {
+    const Locked locked;
+    char record[2 * PATH_MAX + 3];
+    const int length = snprintf(record, sizeof record, "%c%s%c%s", kMove, from, '\0', to);
+    if (length > 0 && static_cast<size_t>(length) < sizeof record) {
+        append(record, static_cast<size_t>(length) + 1);
+    }
+}
+
+bool has_redirections() {
+    const Locked locked;
+    read_news();
+    return g_redirection_count > 0;
+}
+
+bool has_fact(const char* fact) {
+    const Locked locked;
+    read_news();
+    const Entry* const entry = find(fact);
+    return entry != nullptr && entry->state == kFact;
+}
+
+bool note_fact(const char* fact) {
+    const Locked locked;
+    read_news();
+    if (find(fact) != nullptr) {
+        return false;
+    }
+    append_record(kFact, fact);
+    return true;
+}
+
+}  // namespace peakline::guard
