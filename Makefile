@@ -53,7 +53,7 @@ LIBRARIES := $(NATIVE)/libpeakline.so $(NATIVE)/libpeakline_preload.so $(NATIVE)
              $(NATIVE)/libpeakline_guard.so \
              $(PACKAGE)/_recorder.abi3.so $(PACKAGE)/_report.abi3.so
 
-.PHONY: help setup build native demo test test-simulated unit soak fuzz sanitize check format bench bench-instructions bench-samples test-gpu bench-gpu gpu-bundle fidelity calibrate wheel clean
+.PHONY: help setup build native demo test test-simulated unit soak fuzz sanitize check format bench bench-instructions bench-samples test-gpu bench-gpu gpu-bundle families fidelity calibrate wheel clean
 
 help: ## list the commands
 	@awk -F':.*## ' '/^[a-z-]+:.*## /{printf "  make %-18s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
@@ -148,6 +148,9 @@ bench-gpu: build $(BUILD)/librecording_switch.so ## the cost of recording on a r
 gpu-bundle: build $(BUILD)/librecording_switch.so ## a folder OUT that checks peakline on a GPU without a network
 	@test -n "$(OUT)" || { echo "name the folder: make gpu-bundle OUT=dir"; exit 2; }
 	@$(PYTHON) tests/gpu/bundle.py $(OUT)
+
+families: build ## programs of the common training libraries, with recording and without
+	@$(PYTHON) tests/families/families.py
 
 fidelity: build ## peaks on the simulated GPU against those on the real one of this machine
 	@$(PYTHON) tests/fidelity/fidelity.py
