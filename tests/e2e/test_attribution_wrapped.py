@@ -84,6 +84,7 @@ def test_activations_of_replicas_are_activations_and_their_copies_communication(
     batch = 64 * 256 * 4  # half of it, on the second device
     assert found["communication"] == parallel.said["parameters"] + batch
     hidden = sum(gained_by_hooks(parallel.said, 1).values())
+    found.pop("workspace", None)  # cuBLAS's, which some versions of torch allocate here
     assert set(found) == {"communication", "activation"}
     # `x + ...` of both layers.
     assert found["activation"] == hidden + 2 * batch

@@ -58,7 +58,8 @@ def freed(lab: Lab) -> dict[str, dict[str, Any]]:
 def row_of(lab: Lab, table: dict[str, Any], name: str) -> dict[str, Any]:
     """Return the row with the block of this name: its size is its own."""
     size = run_of(lab).said["sizes"][name]
-    found = [row for row in table["rows"] if row["median_bytes"] == size]
+    freed_rows = [row for row in table["rows"] if row["location"] is not None]
+    found = [row for row in freed_rows if row["median_bytes"] == size]
     assert len(found) == 1, table["rows"]
     return found[0]
 
