@@ -27,11 +27,13 @@ def run(lab: Lab) -> Run:
 
 def ours_at(lab: Lab, run: Run, moment: str) -> dict[str, int]:
     rows = lab.table(run.trace, "--by", "category", "--at", moment)["rows"]
-    found = {row["key"]: row["bytes"] for row in rows}
-    # The timeline of torch 2.11 has nothing but tensors.
-    if "NONE" not in run.said["perceptron"]:
-        found.pop("workspace", None)
-    return found
+    return {row["key"]: row["bytes"] for row in rows}
+
+
+def sees_workspaces(lab: Lab, run: Run) -> bool:
+    """Whether the timeline of this torch has all memory that is no tensor: that of 2.11 has not."""
+    moment = "perceptron.0.forward"
+    return ours_at(lab, run, moment).get("workspace", 0) == run.said[moment].get("NONE", 0)
 
 
 def theirs_at(run: Run, moment: str) -> dict[str, int]:
@@ -49,11 +51,17 @@ def test_categories_between_the_phases_are_the_timelines(lab: Lab, run: Run, mod
     moments = [moment for moment in run.said if moment.startswith(f"{model}.")]
     assert len(moments) == 6
     found = {moment: ours_at(lab, run, moment) for moment in moments}
-    assert found == {moment: theirs_at(run, moment) for moment in moments}
+    expected = {moment: theirs_at(run, moment) for moment in moments}
+    if not sees_workspaces(lab, run):
+        for categories in (*found.values(), *expected.values()):
+            categories.pop("workspace", None)
+    assert found == expected
 
 
 @pytest.mark.parametrize("model", MODELS)
 def test_categories_at_the_peak_are_the_timelines(lab: Lab, run: Run, model: str) -> None:
+    if not sees_workspaces(lab, run):
+        pytest.skip("the timeline of this torch lacks workspaces: its peak is another moment")
     ours, theirs = ours_at(lab, run, model), theirs_at(run, model)
     # Within the backward pass the timeline calls all that is neither a gradient nor kept from
     # before a detail of autograd: also what checkpointing computes again, to us activations ...

@@ -84,22 +84,21 @@ def test_activations_of_replicas_are_activations_and_their_copies_communication(
     batch = 64 * 256 * 4  # half of it, on the second device
     assert found["communication"] == parallel.said["parameters"] + batch
     hidden = sum(gained_by_hooks(parallel.said, 1).values())
-    found.pop("workspace", None)  # cuBLAS's, which some versions of torch allocate here
+    # cuBLAS's: with some versions of torch the first layer allocates some of it.
+    workspace = found.pop("workspace", 0)
     assert set(found) == {"communication", "activation"}
     # `x + ...` of both layers.
-    assert found["activation"] == hidden + 2 * batch
+    assert 0 <= hidden + 2 * batch - found["activation"] <= workspace
 
 
 def test_buckets_of_ddp_are_named(lab: Lab, rank: tuple[Path, dict[str, Any]]) -> None:
     trace, said = rank
     requested = ("--measure", "requested")
     for moment in ("ddp.forward", "ddp.backward"):
-        found = bytes_by(lab, trace, "op", moment, *requested)
-        assert found["DDP gradient bucket"] == said["ddp"]["buckets"]
-        assert (
-            bytes_by(lab, trace, "category", moment, *requested)["communication"]
-            == (said["ddp"]["buckets"])
-        )
+        found = bytes_by(lab, trace, "op", moment, *requested)["DDP gradient bucket"]
+        # DDP of torch 2.11 keeps the first ones, too, after it has made them anew.
+        assert found in (said["ddp"]["buckets"], 2 * said["ddp"]["buckets"])
+        assert bytes_by(lab, trace, "category", moment, *requested)["communication"] == found
     ours = gained_by_module(lab, trace, "ddp", 1)
     theirs = gained_by_hooks(said["ddp"], 1)
     assert {name: ours[f"Model.{name}"] for name in theirs} == theirs
@@ -152,5 +151,8 @@ def test_modules_in_wrappers_keep_their_paths(
     known = {f"{model}.{name}" for name in said[kind]["modules"]}
     for moment in (f"{kind}.forward", f"{kind}.backward"):
         found = set(bytes_by(lab, trace, "module", moment))
+        if "workspace" in bytes_by(lab, trace, "category", moment):
+            # cuBLAS keeps what the first model made it allocate, with some versions of torch.
+            known |= {f"Model.{name}" for name in said["ddp"]["modules"]}
         assert found <= {*known, model, "outside of modules"}
         assert f"{model}.layers.0.up" in found
