@@ -7,6 +7,7 @@
 #include "allocator/capture/thread_state.h"
 #include "allocator/record/recorder.h"
 #include "install.h"
+#include "late_python.h"
 #include "life_cycle.h"
 #include "open_marks.h"
 #include "peakline_api.h"
@@ -27,14 +28,14 @@ PEAKLINE_EXPORT void peakline_start_tracing() {
     if (installed().is_on) {
         // Libraries loaded since then may make autograd nodes, too.
         peakline::preload::hook_torch_imports(&reason);
+        peakline::preload::attach_if_waiting();
         Recorder::instance().start_tracing();
     }
 }
 
 PEAKLINE_EXPORT void peakline_attach_python() {
-    char reason[200];
     if (Recorder::instance().init(nullptr)) {
-        peakline::capture::attach_python(reason, sizeof reason);
+        peakline::preload::attach_python_side();
     }
 }
 

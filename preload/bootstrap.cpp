@@ -26,8 +26,8 @@ void complain(const char* what, const char* why) {
     }
 }
 
-// torch calls us with the GIL held, before the allocator is initialised: the last moment at which
-// it may be replaced.
+// torch calls us before the allocator is initialised: the last moment at which it may be replaced.
+// It mostly holds the GIL then; see Note [Attaching later] in pyhook/late_attach.h.
 void enter_slow() {
     Dl_info self{};
     char path[4096];

@@ -13,6 +13,7 @@
 #include "allocator/capture/native_stack.h"
 #include "allocator/capture/stack_capture.h"
 #include "allocator/record/recorder.h"
+#include "late_python.h"
 #include "life_cycle.h"
 #include "open_marks.h"
 #include "peakline_api.h"
@@ -120,6 +121,8 @@ void put_all_meta(const Installed& state, const ProcessNames& names) {
     put_meta("frees", records_frees(state.options) ? "stacks" : "");
     put_meta("simulated", state.options.simulated);
     put_meta("note", state.note);
+    put_meta(format::kLinesMissing,
+             capture::waits_for_python() ? format::kLinesMissingYet : state.lines_missing);
     if (getcwd(folder, sizeof folder) != nullptr) {
         put_meta("working_directory", folder);
     }
@@ -150,15 +153,6 @@ void set_keep(Installed& state) {
             "all",
             state.options.keep);
         snprintf(state.options.keep, sizeof state.options.keep, "all");
-    }
-}
-
-void attach_python_side(Installed& state) {
-    char reason[200] = "";
-    state.has_python_stacks = capture::attach_python(reason, sizeof reason);
-    if (!state.has_python_stacks && reason[0] != '\0') {
-        say("no Python stacks: %s", reason);
-        snprintf(state.note, sizeof state.note, "no Python stacks: %s", reason);
     }
 }
 
@@ -259,7 +253,7 @@ int32_t enter(int32_t way_in, char* message, size_t room) {
     } else {
         announce_note(state);
     }
-    attach_python_side(state);
+    attach_python_side();
     read_devices(state);
     set_up_value_reads(state);
     watch_life_cycle();

@@ -22,6 +22,7 @@ struct Installed {
     bool has_python_stacks = false;
     char backend[32] = "";
     char note[256] = "";
+    char lines_missing[48] = "";  // of format::kLinesMissing
     char torch_version[64] = "";
     char trace_path[kPathBytes] = "";
     bool (*allocator_is_ours)() = nullptr;

@@ -8,6 +8,7 @@
 #include "allocator/capture/stack_capture.h"
 #include "allocator/capture/thread_state.h"
 #include "allocator/record/recorder.h"
+#include "late_python.h"
 #include "segment_hooks.h"
 #include "value_reads.h"
 
@@ -60,6 +61,7 @@ void end_of_process() {
     // relaxed: only a second call matters, and that comes from the same exiting thread.
     if (!g_ended.exchange(true, std::memory_order_relaxed)) {
         put_device_use();
+        tell_lines_never_came();
         record::Recorder::instance().seal_at_exit();
     }
 }

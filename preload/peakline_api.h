@@ -20,7 +20,7 @@ enum PeaklineResult : int32_t {
     kPeaklineFailed = 3,
 };
 
-// Puts the recorder in place. Call with the GIL held when there is a Python. `message` receives
+// Puts the recorder in place. Without the GIL lines come as soon as it is held. `message` receives
 // one line for the user when the result is not Ok, or "".
 int32_t peakline_enter(int32_t way_in, char* message, size_t room);
 
@@ -106,8 +106,8 @@ struct PeaklineParameter {
 struct PeaklineGradients;
 struct PeaklineGradients* peakline_follow_gradients(const PeaklineParameter* parameters,
                                                     size_t count);
-// Tells where they lie now, like peakline_tell_tensors; somebody holds the parameters meanwhile, and
-// they have the same TensorImpl still. False, and nothing is told: one storage holds several
+// Tells where they lie now, like peakline_tell_tensors; somebody holds the parameters meanwhile,
+// and they have the same TensorImpl still. False, and nothing is told: one storage holds several
 // gradients.
 int32_t peakline_tell_gradients(struct PeaklineGradients* gradients);
 void peakline_forget_gradients(struct PeaklineGradients* gradients);

@@ -1,5 +1,6 @@
 #include "python_runtime.h"
 
+#include <atomic>
 #include <cstdint>
 #include <cstdio>
 #include <cstdlib>
@@ -7,6 +8,7 @@
 
 #include "code_table.h"
 #include "gil_watch.h"
+#include "late_attach.h"
 #include "python_api.h"
 #include "python_stack.h"
 #include "safe_point.h"
@@ -20,8 +22,12 @@ namespace {
 PythonApi g_api;
 CodeReader g_reader;
 CodeDealloc g_real_code_dealloc = nullptr;
-AttachResult g_result = {PythonSupport::kNone, ""};
-bool g_attached = false;
+const PythonLayout* g_layout = nullptr;
+// kWaiting at first: nobody asked yet. Written by the first attach(), later under the GIL.
+AttachResult g_result = {PythonSupport::kWaiting, ""};
+bool g_is_found = false;
+// acquire and release are not needed: one thread passes, and the GIL orders the rest.
+std::atomic<bool> g_is_attaching{false};
 char g_reason[384];
 
 AttachResult off(const char* version, const char* why) {
@@ -114,7 +120,8 @@ const char* unsupported_build(const char* version) {
     return nullptr;
 }
 
-AttachResult attach_once() {
+// What can be said without the GIL. kWaiting: the rest needs it.
+AttachResult find_interpreter() {
     if (!has_python()) {
         return {PythonSupport::kNone, ""};
     }
@@ -127,16 +134,23 @@ AttachResult attach_once() {
     if (const char* const why = unsupported_build(version)) {
         return off(version, why);
     }
-    const PythonLayout* const layout = layout_of(minor_of(version));
-    if (layout == nullptr) {
+    g_layout = layout_of(minor_of(version));
+    if (g_layout == nullptr) {
         return off(version, "this version is not known");
     }
-    if (g_api.Py_IsInitialized() == 0 || g_api.PyGILState_Check() == 0) {
-        return off(version, "attached without the GIL");
-    }
+    return {PythonSupport::kWaiting, ""};
+}
+
+bool holds_gil() {
+    return g_api.Py_IsInitialized() != 0 && g_api.PyGILState_Check() != 0;
+}
+
+AttachResult attach_with_gil() {
+    const char* const version = g_api.Py_GetVersion();
     const ExceptionKeeper keeper(g_api);
-    g_reader = {layout, g_api.PyCode_Type};
-    if (!agrees_with_debug_offsets(g_api, *layout, &reason) ||
+    Reason reason = {};
+    g_reader = {g_layout, g_api.PyCode_Type};
+    if (!agrees_with_debug_offsets(g_api, *g_layout, &reason) ||
         !self_test(g_api, g_reader, &reason)) {
         return off(version, reason.text);
     }
@@ -151,7 +165,7 @@ AttachResult attach_once() {
     if (!watch_exit()) {
         return off(version, "its end cannot be watched");
     }
-    open_gate(*layout, g_api.PyGILState_GetThisThreadState);
+    open_gate(*g_layout, g_api.PyGILState_GetThisThreadState);
     watch_gil(g_api);
     load_safe_points(g_api);
     return {PythonSupport::kOn, ""};
@@ -159,10 +173,25 @@ AttachResult attach_once() {
 
 }  // namespace
 
-AttachResult attach() {
-    if (!g_attached) {
-        g_attached = true;
-        g_result = attach_once();
+AttachResult attach(void (*when_possible)()) {
+    const bool is_first = !g_is_found;
+    if (is_first) {
+        g_is_found = true;
+        g_result = find_interpreter();
+    }
+    if (g_result.support != PythonSupport::kWaiting) {
+        return g_result;
+    }
+    if (!holds_gil()) {
+        if (is_first && when_possible != nullptr) {
+            wait_for_gil(g_api, when_possible);
+        }
+        return {PythonSupport::kWaiting, ""};
+    }
+    // It gives up the GIL meanwhile: another thread may come here.
+    if (!g_is_attaching.exchange(true, std::memory_order_relaxed)) {
+        g_result = attach_with_gil();
+        stop_waiting();
     }
     return g_result;
 }

@@ -1,5 +1,5 @@
 // Finds the Python interpreter of this process and switches its stacks on, after proving that we
-// read it right. The life-cycle code calls attach() once, with the GIL held.
+// read it right. The life-cycle code calls attach(), with the GIL held where it can be had.
 #pragma once
 
 #include "code_reader.h"
@@ -10,6 +10,7 @@ enum class PythonSupport {
     kNone,  // no Python in this process: nothing to say
     kOff,   // there is one that we do not read; `reason` says why, in one clause
     kOn,
+    kWaiting,  // for the GIL: see Note [Attaching later] in late_attach.h
 };
 
 struct AttachResult {
@@ -18,8 +19,10 @@ struct AttachResult {
 };
 
 // Takes a few milliseconds and runs a few lines of Python in a namespace of its own. The current
-// exception stays; a second call returns the first result.
-AttachResult attach();
+// exception stays; a call after the one that had the GIL returns its result. Without the GIL, and
+// when asked for the first time: `when_possible` is called once it is held, and calls attach()
+// again.
+AttachResult attach(void (*when_possible)());
 
 // Reads code objects of the attached interpreter. Only while the gate is open.
 const CodeReader& code_reader();

@@ -15,10 +15,19 @@
 namespace peakline::pyhook {
 namespace {
 
-bool attach_side(char* reason, size_t room) {
-    const AttachResult result = attach();
+capture::Attach attach_side(char* reason, size_t room, void (*when_possible)()) {
+    const AttachResult result = attach(when_possible);
     snprintf(reason, room, "%s", result.reason);
-    return result.support == PythonSupport::kOn;
+    switch (result.support) {
+        case PythonSupport::kOn:
+            return capture::Attach::kAttached;
+        case PythonSupport::kWaiting:
+            return capture::Attach::kWaiting;
+        case PythonSupport::kNone:
+        case PythonSupport::kOff:
+            break;
+    }
+    return capture::Attach::kNot;
 }
 
 // "3.11.7" of "3.11.7 (main, ...) [GCC ...]".

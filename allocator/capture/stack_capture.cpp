@@ -3,6 +3,7 @@
 #include "allocator/record/hot_data.h"
 #include "allocator/record/prefetch.h"
 #include "allocator/record/replace_tagged.h"
+#include "allocator/record/trace_format.h"
 #include "autograd_nodes.h"
 #include "native_stack.h"
 
@@ -14,6 +15,7 @@ struct alignas(record::kCacheLine) Switches {
     // relaxed everywhere but `attached`: set once while recording is switched on; a hook that reads
     // the old value records one stack more or less.
     std::atomic<bool> attached{false};
+    std::atomic<bool> waiting{false};  // see Attach::kWaiting
     std::atomic<bool> python{true};
     std::atomic<bool> native{true};
     std::atomic<bool> frees{false};
@@ -21,11 +23,11 @@ struct alignas(record::kCacheLine) Switches {
     PythonSide side{[](uint32_t) { return kOtherStack; },
                     [](record::StackTable&, uint32_t*, uint32_t*) { return uint32_t{0}; },
                     [](uint32_t) {},
-                    [](char* reason, size_t room) {
+                    [](char* reason, size_t room, void (*)()) {
                         if (room > 0) {
                             reason[0] = '\0';
                         }
-                        return false;
+                        return Attach::kNot;
                     },
                     [] { return ""; },
                     [](int) { return false; },
@@ -131,6 +133,10 @@ NumberedId asked_python_node(record::StackTable& table,
     return node;
 }
 
+[[gnu::noinline, gnu::cold]] uint32_t flags_without_python() {
+    return waits_for_python() ? uint32_t{format::kBeforePython} : 0;
+}
+
 // `*flags`: none yet. `expected_number`: of the stack that should be met.
 NumberedId python_node(record::StackTable& table,
                        PythonPause& pause,
@@ -138,6 +144,7 @@ NumberedId python_node(record::StackTable& table,
                        uint32_t expected_number) {
     if (!g_switches.attached.load(std::memory_order_acquire) ||
         !g_switches.python.load(std::memory_order_relaxed)) [[unlikely]] {
+        *flags |= flags_without_python();
         return {0, expected_number};
     }
     if (g_python_pause == pause.known_in) {
@@ -178,11 +185,21 @@ const PythonSide& python_side() {
     return g_switches.side;
 }
 
-bool attach_python(char* reason, size_t room) {
-    const bool attached = g_switches.side.attach(reason, room);
-    // release: what attach set up is visible to whoever captures.
-    g_switches.attached.store(attached, std::memory_order_release);
-    return attached;
+Attach attach_python(char* reason, size_t room, void (*when_possible)()) {
+    // Before another thread may end the waiting.
+    g_switches.waiting.store(true, std::memory_order_relaxed);
+    const Attach result = g_switches.side.attach(reason, room, when_possible);
+    if (result != Attach::kWaiting) {
+        // release: what attach set up is visible to whoever captures.
+        g_switches.attached.store(result == Attach::kAttached, std::memory_order_release);
+        g_switches.waiting.store(false, std::memory_order_relaxed);
+    }
+    return result;
+}
+
+bool waits_for_python() {
+    return g_switches.waiting.load(std::memory_order_relaxed) &&
+           g_switches.python.load(std::memory_order_relaxed);
 }
 
 void set_capture_options(const CaptureOptions& options) {

@@ -13,6 +13,12 @@ namespace peakline::capture {
 
 inline constexpr uint32_t kOtherStack = UINT32_MAX;
 
+enum class Attach : uint8_t {
+    kAttached,
+    kWaiting,  // there is a Python, and this thread does not hold the GIL
+    kNot,
+};
+
 // How the Python side is reached: pyhook registers itself, so capture knows no Python. Until then
 // every function does nothing.
 struct PythonSide {
@@ -24,9 +30,10 @@ struct PythonSide {
     uint32_t (*capture_stack)(record::StackTable& table, uint32_t* flags, uint32_t* number);
     // Fetches that entry of the cache ahead.
     void (*fetch_stack)(uint32_t number);
-    // Finds and verifies the interpreter; call with the GIL held. False: no Python stacks, and
-    // `reason` says why ("" when there is simply no Python in this process).
-    bool (*attach)(char* reason, size_t room);
+    // Finds and verifies the interpreter. kNot: no Python stacks, and `reason` says why ("" when
+    // there is simply no Python in this process). kWaiting: `when_possible` is called as soon as
+    // the GIL is held, on any thread; it calls this again.
+    Attach (*attach)(char* reason, size_t room, void (*when_possible)());
     // "3.11.7", or "" before attach.
     const char* (*version)();
     // Makes the program's main thread raise SystemExit(status) soon; any thread may call it.
@@ -75,8 +82,12 @@ void set_python_side(const PythonSide& side);
 const PythonSide& python_side();
 void set_object_side(const ObjectSide& side);
 const ObjectSide& object_side();
-// Python stacks are taken only after a successful attach.
-bool attach_python(char* reason, size_t room);
+// PythonSide::attach. Python stacks are taken only after kAttached; what is captured while it waits
+// has the flag format::kBeforePython. A thread that gets kWaiting may find that another one has
+// attached meanwhile.
+Attach attach_python(char* reason, size_t room, void (*when_possible)());
+// Python stacks are wanted, and cannot be taken yet.
+bool waits_for_python();
 void set_capture_options(const CaptureOptions& options);
 
 // The Python stack of this thread, 0 when it has none or Python capture is off.

@@ -218,6 +218,15 @@ RecorderCounters Recorder::counters() {
     return now;
 }
 
+uint64_t Recorder::total_allocated_bytes() {
+    const LockGuard guard(lock_);
+    uint64_t bytes = 0;
+    for (const DeviceState& state : devices_) {
+        bytes += state.allocated.total_allocated_bytes();
+    }
+    return bytes;
+}
+
 uint64_t Recorder::peak_bytes(uint32_t device, Measure measure) {
     const LockGuard guard(lock_);
     if (device >= kMaxDevices) {

@@ -196,7 +196,13 @@ enum ContextFlags : uint32_t {
     kUntraced = 1,         // allocated while tracing was off
     kStackTruncated = 2,   // deeper than the recorder keeps
     kStackUnrecorded = 4,  // the stack tables were full
+    kBeforePython = 8,     // Python stacks could not be read yet
 };
+// Key of kMeta: what has kBeforePython. "waiting" as long as Python stacks cannot be read, then
+// "BLOCKS BYTES". Absent: nothing.
+inline constexpr char kLinesMissing[] = "lines_missing";
+inline constexpr char kLinesMissingYet[] = "waiting";
+
 // A context without python node but with forward node was made by the autograd engine: the
 // forward node is the stack that created the graph node, the operator its name.
 

@@ -70,6 +70,8 @@ bool place_without_frame(const StackLookup& stacks, const BlockGroup& block, Pla
         return false;
     } else if (block.context == 0 || (context.flags & format::kStackUnrecorded) != 0) {
         name = kUnrecordedName;
+    } else if ((context.flags & format::kBeforePython) != 0) {
+        name = kBeforePythonName;
     } else {
         name = "no python frame";
         const std::string_view operator_name = stacks.definitions().text(context.operator_name);

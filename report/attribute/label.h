@@ -26,6 +26,7 @@ struct Label {
 };
 
 inline constexpr const char* kUntracedName = "untraced";
+inline constexpr const char* kBeforePythonName = "before Python stacks could be read";
 inline constexpr const char* kUnrecordedName = "stack not recorded";
 
 }  // namespace peakline::report

@@ -2,12 +2,14 @@
 #include "calls_report.h"
 
 #include "format_bytes.h"
+#include "run_facts.h"
 #include "table_report.h"
 
 namespace peakline::report {
 
 void put_calls_head(JsonWriter& json, const CallsReport& report) {
     json.begin_object().field("schema_version", 1).field("file", report.reader.name());
+    put_lines_missing(json, report.reader);
     json.key("device");
     const bool is_sum = report.selection.request.device.kind == DeviceChoiceKind::kAll;
     is_sum ? json.value("all") : json.value(report.chosen.device);
@@ -15,8 +17,7 @@ void put_calls_head(JsonWriter& json, const CallsReport& report) {
 }
 
 std::string calls_head_text(const CallsReport& report) {
-    return simulated_text(report.reader) + "Max mem: " + format_bytes(report.chosen.peak_bytes) +
-           "\n";
+    return head_text(report.reader) + "Max mem: " + format_bytes(report.chosen.peak_bytes) + "\n";
 }
 
 void put_reserved(JsonWriter& json, const CallsReport& report, const char* key, uint64_t bytes) {

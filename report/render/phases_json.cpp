@@ -1,6 +1,7 @@
 // `phases` as JSON; JSON.md describes every field.
 #include "json_writer.h"
 #include "phases_report.h"
+#include "run_facts.h"
 #include "table_report.h"
 
 namespace peakline::report {
@@ -79,6 +80,7 @@ std::string phases_json(const PhasesReport& report) {
     const PhaseTable& table = report.result.table;
     JsonWriter json;
     json.begin_object().field("schema_version", 1).field("file", report.reader.name());
+    put_lines_missing(json, report.reader);
     json.key("device");
     const bool is_sum = report.selection.request.device.kind == DeviceChoiceKind::kAll;
     is_sum ? json.value("all") : json.value(report.chosen.device);

@@ -2,6 +2,7 @@
 #include "format_bytes.h"
 #include "path_display.h"
 #include "phases_report.h"
+#include "run_facts.h"
 #include "shown_count.h"
 #include "table_report.h"
 #include "text_columns.h"
@@ -105,7 +106,7 @@ std::string phases_text(const PhasesReport& report) {
     const uint64_t step_count = table.steps.size();
     const uint64_t shown = shown_count(report.top, step_count);
     const uint64_t step_end = shown == step_count ? UINT64_MAX : shown;
-    std::string text = simulated_text(report.reader);
+    std::string text = head_text(report.reader);
     text += "Max mem: " + format_bytes(report.chosen.peak_bytes) + "\n" + steps_line(table);
     text += "Over all steps:\n" + totals_text(report);
     text += "Phase by phase:\n" + intervals_text(report, table.phases, step_end);

@@ -1,8 +1,13 @@
 #include "run_facts.h"
 
+#include <cinttypes>
+#include <cstdint>
+#include <cstdio>
 #include <ctime>
 
+#include "format_bytes.h"
 #include "report.h"
+#include "table_report.h"
 
 namespace peakline::report {
 namespace {
@@ -17,7 +22,59 @@ std::string uuid_text(const unsigned char (&uuid)[16]) {
     return text;
 }
 
+// What a trace says of blocks made before Python stacks could be read.
+struct LinesMissing {
+    bool is_known = true;  // false: the program was killed before anybody counted
+    uint64_t blocks = 0;
+    uint64_t bytes = 0;
+
+    bool empty() const { return is_known && blocks == 0; }
+};
+
+LinesMissing lines_missing(const TraceReader& reader) {
+    const std::string text(reader.definitions().meta_text(format::kLinesMissing));
+    LinesMissing missing;
+    missing.is_known = text != format::kLinesMissingYet;
+    if (std::sscanf(text.c_str(), "%" SCNu64 " %" SCNu64, &missing.blocks, &missing.bytes) != 2) {
+        missing.blocks = 0;
+    }
+    return missing;
+}
+
+std::string lines_missing_text(const LinesMissing& missing) {
+    if (missing.empty()) {
+        return {};
+    }
+    const bool one = missing.blocks == 1;
+    const std::string what = !missing.is_known
+                                 ? "The blocks were"
+                                 : format_count(missing.blocks) + (one ? " block (" : " blocks (") +
+                                       format_bytes(missing.bytes) + ")" + (one ? " was" : " were");
+    return what +
+           " allocated before Python stacks could be read, as CUDA was first used without"
+           " the GIL: call torch.cuda.set_device() before init_process_group(),"
+           " init_device_mesh() or pin_memory()\n";
+}
+
 }  // namespace
+
+std::string head_text(const TraceReader& reader) {
+    return simulated_text(reader) + lines_missing_text(lines_missing(reader));
+}
+
+void put_lines_missing(JsonWriter& json, const TraceReader& reader) {
+    const LinesMissing missing = lines_missing(reader);
+    json.key("lines_missing");
+    if (missing.empty()) {
+        json.null();
+        return;
+    }
+    json.begin_object().key("blocks");
+    missing.is_known ? json.value(missing.blocks) : json.null();
+    json.key("bytes");
+    missing.is_known ? json.value(missing.bytes) : json.null();
+    json.end_object();
+}
 
 std::string start_text(const TraceReader& reader) {
     const auto seconds = static_cast<time_t>(reader.superblock().start_realtime_ns / 1'000'000'000);

@@ -1,6 +1,8 @@
 // What a trace says about its run, for the reports that begin with it.
 #pragma once
 
+#include <string>
+
 #include "json_writer.h"
 #include "report/trace/reader.h"
 
@@ -11,6 +13,13 @@ void put_run_facts(JsonWriter& json, const TraceReader& reader);
 
 // Field `simulated` of an open object: the simulated device, or null.
 void put_simulated(JsonWriter& json, const TraceReader& reader);
+
+// The lines that every report begins with: the device is simulated, some blocks have no lines.
+std::string head_text(const TraceReader& reader);
+
+// Field `lines_missing` of an open object, see format::kLinesMissing: null, or what was allocated
+// before Python stacks could be read.
+void put_lines_missing(JsonWriter& json, const TraceReader& reader);
 
 // The start in UTC, "2030-01-31 12:34:56"; empty when the trace does not know it.
 std::string start_text(const TraceReader& reader);

@@ -83,6 +83,7 @@ std::string stats_json(const StatsReport& report) {
     json.field("records_dropped", health.records_dropped);
     json.field("complete", health.complete()).field("problems", health.problems.texts());
     put_simulated(json, report.reader);
+    put_lines_missing(json, report.reader);
     return json.end_object().take();
 }
 

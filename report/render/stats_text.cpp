@@ -4,6 +4,7 @@
 
 #include "coverage.h"
 #include "format_bytes.h"
+#include "run_facts.h"
 #include "shown_count.h"
 #include "stats_report.h"
 #include "table_report.h"
@@ -123,7 +124,7 @@ std::string whole_run_text(const StatsReport& report) {
 }  // namespace
 
 std::string stats_text(const StatsReport& report) {
-    std::string text = simulated_text(report.reader) + coverage_text(report.reader) +
+    std::string text = head_text(report.reader) + coverage_text(report.reader) +
                        whole_run_text(report) + records_text(report);
     text += "Allocated over the whole trace: " + format_bytes(report.stats.allocated_bytes) +
             " in " + format_count(report.stats.alloc_count) + " allocations\n";

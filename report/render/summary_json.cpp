@@ -42,6 +42,7 @@ std::string summary_json(const TableReport& report) {
     json.begin_object().field("schema_version", 1);
     put_run_facts(json, report.reader);
     put_simulated(json, report.reader);
+    put_lines_missing(json, report.reader);
     json.field("duration_seconds", report.reader.seconds(health.last_tick));
     json.field("event_count", health.event_count);
     json.key("devices").begin_array();

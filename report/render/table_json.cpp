@@ -63,6 +63,7 @@ void put_health(JsonWriter& json, const TraceReader& reader, const TraceHealth& 
     json.field("bytes_dropped", health.bytes_dropped);
     json.field("complete", health.complete()).field("problems", health.problems.texts());
     put_simulated(json, reader);
+    put_lines_missing(json, reader);
 }
 
 std::string table_json(const TableReport& report) {

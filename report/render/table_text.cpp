@@ -3,6 +3,7 @@
 
 #include "coverage.h"
 #include "format_bytes.h"
+#include "run_facts.h"
 #include "shown_count.h"
 #include "table_report.h"
 #include "value_reads.h"
@@ -117,7 +118,7 @@ std::string frees_text(const TraceReader& reader) {
 
 std::string table_text(const TableReport& report) {
     const DeviceTotals& chosen = report.result.chosen;
-    std::string text = simulated_text(report.reader);
+    std::string text = head_text(report.reader);
     text += "Max mem: " + format_bytes(chosen.peak_bytes) + "\n";
     text += "Total mem allocated: " + format_bytes(chosen.total_allocated_bytes) + "\n";
     text += moment_line(report);

@@ -5,6 +5,7 @@
 
 #include "format_bytes.h"
 #include "json_writer.h"
+#include "run_facts.h"
 #include "shown_count.h"
 #include "table_report.h"
 #include "text_columns.h"
@@ -65,7 +66,7 @@ std::string tensors_text(const TensorsReport& report) {
                      printable(label_text(report.paths, row.made_at)),
                      printable(label_text(report.paths, row.freed_by))});
     }
-    std::string text = simulated_text(report.reader);
+    std::string text = head_text(report.reader);
     text += "Live at " + moment_text(report.selection.request.moment) + ": " +
             format_bytes(report.list.total_bytes) + " in " +
             format_count(rows.size() + report.list.hidden_count) + " blocks\n" + columns.text();
@@ -84,6 +85,7 @@ std::string tensors_json(const TensorsReport& report) {
     const uint64_t shown = shown_count(report.top, rows.size());
     JsonWriter json;
     json.begin_object().field("schema_version", 1).field("file", report.reader.name());
+    put_lines_missing(json, report.reader);
     json.key("device");
     report.result.is_sum ? json.value("all") : json.value(report.result.chosen.device);
     json.field("measure", measure_text(report.selection.request.measure));

@@ -35,7 +35,7 @@ std::string chart_row(const Timeline& timeline, uint64_t top, size_t row) {
 }
 
 std::string timeline_text(const TraceReader& reader, const Timeline& timeline) {
-    std::string text = simulated_text(reader);
+    std::string text = head_text(reader);
     const uint64_t top = std::max<uint64_t>(timeline.peak_bytes, 1);
     const std::string when = (timeline.from_headers ? "after " : "at ") +
                              format_seconds(reader.seconds(timeline.peak_tick));
@@ -63,6 +63,7 @@ std::string timeline_json(const TraceReader& reader, const Timeline& timeline) {
     JsonWriter json;
     json.begin_object();
     put_simulated(json, reader);
+    put_lines_missing(json, reader);
     json.field("peak_bytes", timeline.peak_bytes);
     json.field("peak_seconds", reader.seconds(timeline.peak_tick));
     json.field("end_seconds", reader.seconds(timeline.end_tick));

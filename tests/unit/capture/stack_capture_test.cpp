@@ -28,7 +28,7 @@ class FakePython {
 public:
     FakePython() : before_(python_side()) {
         PythonSide side = before_;
-        side.attach = [](char*, size_t) { return true; };
+        side.attach = [](char*, size_t, void (*)()) { return Attach::kAttached; };
         side.expected_stack = [](uint32_t) { return kOtherStack; };
         side.capture_stack = [](record::StackTable&, uint32_t* flags, uint32_t* number) {
             ++g_answers.asked;
@@ -39,16 +39,16 @@ public:
         side.fetch_stack = [](uint32_t) {};
         set_python_side(side);
         char reason[8];
-        attach_python(reason, sizeof reason);
+        attach_python(reason, sizeof reason, nullptr);
         g_answers = {11, 1, 0, 0};
         g_python_pause = kRunning;
     }
     ~FakePython() {
         PythonSide nobody = before_;
-        nobody.attach = [](char*, size_t) { return false; };
+        nobody.attach = [](char*, size_t, void (*)()) { return Attach::kNot; };
         set_python_side(nobody);
         char reason[8];
-        attach_python(reason, sizeof reason);
+        attach_python(reason, sizeof reason, nullptr);
         set_python_side(before_);
         g_python_pause = kRunning;
     }

@@ -119,21 +119,44 @@ void** code_dealloc_slot() {
 }
 void* g_code_dealloc_before_attach = nullptr;
 
-}  // namespace
-
-// "on", "none", or why it is off. Call with the GIL (ctypes.PyDLL).
-PEAKLINE_TEST_EXPORT const char* peakline_test_attach() {
-    g_code_dealloc_before_attach = *code_dealloc_slot();
-    const pyhook::AttachResult result = pyhook::attach();
+const char* text_of(const pyhook::AttachResult& result) {
     switch (result.support) {
         case pyhook::PythonSupport::kOn:
             return "on";
         case pyhook::PythonSupport::kNone:
             return "none";
+        case pyhook::PythonSupport::kWaiting:
+            return "waiting";
         case pyhook::PythonSupport::kOff:
             break;
     }
     return result.reason;
+}
+
+}  // namespace
+
+// "on", "none", or why it is off. Call with the GIL (ctypes.PyDLL).
+PEAKLINE_TEST_EXPORT const char* peakline_test_attach() {
+    g_code_dealloc_before_attach = *code_dealloc_slot();
+    return text_of(pyhook::attach(nullptr));
+}
+
+namespace {
+void attach_again() {
+    pyhook::attach(nullptr);
+}
+}  // namespace
+
+// As where CUDA is used first: call it without the GIL (ctypes.CDLL), or on a thread that never had
+// one. The result comes later: ask peakline_test_attach().
+PEAKLINE_TEST_EXPORT const char* peakline_test_attach_without_gil() {
+    g_code_dealloc_before_attach = *code_dealloc_slot();
+    return text_of(pyhook::attach(attach_again));
+}
+PEAKLINE_TEST_EXPORT const char* peakline_test_attach_on_new_thread() {
+    const char* result = "";
+    std::thread([&result] { result = peakline_test_attach_without_gil(); }).join();
+    return result;
 }
 
 // Writes "file:line:name\n" per frame, leaf first; returns format::ContextFlags.

@@ -98,6 +98,22 @@ def test_attaching_leaves_the_program_as_it_was(run_json):
     assert result["traced_files"] == []
 
 
+@pytest.mark.parametrize("way", ["released", "thread", "native thread"])
+def test_attached_without_the_gil_the_next_line_has_its_stack(run_json, way):
+    result = run_json("late_attach.py", way)
+    assert result.pop("frames") >= 2
+    assert result == {
+        "first": "waiting",
+        "same": True,
+        "kept": "KeyError('the program has an exception of its own')",
+    }
+
+
+def test_an_interpreter_that_ends_is_not_attached_to(run_program):
+    done = run_program("late_attach.py", "ending", timeout=60)
+    assert (done.returncode, done.stdout, done.stderr) == (0, "{}\n", "")
+
+
 def test_a_wrong_offset_switches_python_stacks_off_with_a_reason(wrong_layout_library):
     path = find_interpreter("3.11") or find_interpreter("system")
     if path is None:
