@@ -52,6 +52,7 @@ void watch_life_cycle() {
     if (!watched) {
         watched = true;
         pthread_atfork(prepare_fork, parent_after_fork, child_after_fork);
+        capture::set_main_end_handler([] { record::Recorder::instance().record_main_end(); });
         // Python's own end comes before this: the interpreter is finalised inside main.
         atexit(end_of_process);
     }

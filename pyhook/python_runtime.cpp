@@ -8,6 +8,7 @@
 
 #include "code_table.h"
 #include "gil_watch.h"
+#include "interpreter_end.h"
 #include "late_attach.h"
 #include "python_api.h"
 #include "python_stack.h"
@@ -81,34 +82,6 @@ bool sees_code_deaths() {
     return g_code_table.epoch() != before;
 }
 
-Object* hook_exit(Object*, Object*) {
-    run_safe_point(SafePoint::kLastLook);
-    forget_safe_points();
-    close_gate_to_others_slow();
-    return g_api.PyLong_FromLong(0);
-}
-
-MethodDef g_exit_method = {"peakline_exit", hook_exit, kMethodWithoutArguments, nullptr};
-
-// See Note [End of the interpreter] in walk_gate.h.
-bool watch_exit() {
-    Object* const function = g_api.PyCFunction_NewEx(&g_exit_method, nullptr, nullptr);
-    Object* const module = g_api.PyImport_ImportModule("atexit");
-    Object* const add =
-        module == nullptr ? nullptr : g_api.PyObject_GetAttrString(module, "register");
-    Object* const added = add == nullptr || function == nullptr
-                              ? nullptr
-                              : g_api.PyObject_CallFunctionObjArgs(add, function, nullptr);
-    const bool is_watched = added != nullptr && g_api.Py_AtExit(close_gate) == 0;
-    g_api.PyErr_Clear();
-    for (Object* const object : {function, module, add, added}) {
-        if (object != nullptr) {
-            g_api.Py_DecRef(object);
-        }
-    }
-    return is_watched;
-}
-
 // nullptr, or why this build cannot be read.
 const char* unsupported_build(const char* version) {
     if (strstr(version, "free-threading") != nullptr) {
@@ -162,7 +135,9 @@ AttachResult attach_with_gil() {
         unwatch_code_deaths();
         return off(version, "code objects die unseen");
     }
-    if (!watch_exit()) {
+    const bool is_watched = watch_end(g_api);
+    g_api.PyErr_Clear();
+    if (!is_watched) {
         return off(version, "its end cannot be watched");
     }
     open_gate(*g_layout, g_api.PyGILState_GetThisThreadState);

@@ -7,6 +7,7 @@
 
 #include "allocator/capture/stack_capture.h"
 #include "instances.h"
+#include "interpreter_end.h"
 #include "python_runtime.h"
 #include "python_stack.h"
 #include "safe_point.h"
@@ -69,6 +70,7 @@ bool request_exit(int status) {
 }
 
 __attribute__((constructor)) void register_python_side() {
+    set_main_end_handler(capture::report_main_end);
     capture::set_python_side(capture::PythonSide{expected_python_stack,
                                                  capture_python_stack,
                                                  fetch_python_stack,

@@ -49,6 +49,9 @@ ObjectSide g_objects{[](const uint64_t*, size_t) {},
                      [](SafePoint) {},
                      [](SafePoint) {}};
 
+// Written once, before attach().
+void (*g_main_end_handler)() = [] {};
+
 uint32_t hash_of_pair(uint64_t first, uint64_t second) {
     return static_cast<uint32_t>((first * 0x9E3779B97F4A7C15ULL ^ second) * 0xD6E8FEB86659FD93ULL >>
                                  32U);
@@ -183,6 +186,14 @@ void set_python_side(const PythonSide& side) {
 
 const PythonSide& python_side() {
     return g_switches.side;
+}
+
+void set_main_end_handler(void (*handler)()) {
+    g_main_end_handler = handler;
+}
+
+void report_main_end() {
+    g_main_end_handler();
 }
 
 Attach attach_python(char* reason, size_t room, void (*when_possible)()) {

@@ -82,6 +82,9 @@ void set_python_side(const PythonSide& side);
 const PythonSide& python_side();
 void set_object_side(const ObjectSide& side);
 const ObjectSide& object_side();
+// The interpreter says that the program's main has ended; the recorder's side has asked for it.
+void set_main_end_handler(void (*handler)());
+void report_main_end();
 // PythonSide::attach. Python stacks are taken only after kAttached; what is captured while it waits
 // has the flag format::kBeforePython. A thread that gets kWaiting may find that another one has
 // attached meanwhile.

@@ -125,6 +125,8 @@ public:
     void put_meta(const char* key, const char* value, size_t value_length);
     // Marks a clean end, seals, and closes. Frees and allocations after it are counted only.
     void close_trace();
+    // Marks the end of the program's main in a trace that is open.
+    void record_main_end();
     // Marks a clean end and seals, but late frees of a dying process may still follow.
     void seal_at_exit();
     bool has_trace() const { return writer_.is_open(); }

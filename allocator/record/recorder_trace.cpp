@@ -139,6 +139,14 @@ void Recorder::close_trace() {
     }
 }
 
+// Does not open a trace that waits for its first block: there would be nothing in it.
+void Recorder::record_main_end() {
+    const LockGuard guard(lock_);
+    if (writer_.is_open()) {
+        put_mark(MarkKind::kMainEnd, 0, 0);
+    }
+}
+
 void Recorder::seal_at_exit() {
     const LockGuard guard(lock_);
     if (writer_.is_open()) {

@@ -148,6 +148,9 @@ enum class MarkKind : uint32_t {
     kStep = 5,  // string: name, may be 0
     kNote = 6,
     kProcessEnd = 7,  // the recorder was closed cleanly
+    // The program's main has ended: what follows are exit callbacks and the interpreter taking
+    // itself apart. The first one counts; without one the end of the trace is the end of main.
+    kMainEnd = 8,
 };
 
 enum class SegmentAction : uint32_t { kAlloc = 1, kFree = 2, kMap = 3, kUnmap = 4 };

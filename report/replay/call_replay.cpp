@@ -1,5 +1,6 @@
 #include "call_replay.h"
 
+#include <optional>
 #include <span>
 #include <utility>
 
@@ -85,6 +86,12 @@ public:
             levels_.on_segment(event);
         } else if (event.type == format::ExtendedType::kScope) {
             follower_.on_scope(static_cast<uint32_t>(event.fields[1]));
+        } else if (event.type == format::ExtendedType::kMark &&
+                   event.fields[0] == static_cast<uint64_t>(format::MarkKind::kMainEnd) &&
+                   !end_.has_value()) {
+            follower_.end_all(levels_.now());
+            layers_.end_main();
+            end_ = levels_.now();
         }
     }
 
@@ -95,7 +102,7 @@ public:
         follower_.end_all(levels_.now());
         operators_.hand_on(UINT64_MAX);
         result_.layers = layers_.take();
-        result_.end = levels_.now();
+        result_.end = end_.value_or(levels_.now());
         result_.knows_reserved = levels_.has_segments() && reader_.checkpoint() == nullptr;
         return std::move(result_);
     }
@@ -198,6 +205,7 @@ private:
     CallResult result_;
     size_t next_moment_ = 0;
     uint64_t event_ = 0;
+    std::optional<MemoryLevels> end_;  // where main ended
 };
 
 }  // namespace

@@ -51,7 +51,7 @@ struct LayerUse {
     uint64_t peak_allocated_bytes = 0;  // of the device, while the layer runs
     uint64_t peak_reserved_bytes = 0;
     uint64_t peak_held_bytes = 0;  // of its own blocks
-    uint64_t held_bytes = 0;       // at the end of the trace
+    uint64_t held_bytes = 0;       // at the end
     uint64_t alloc_count = 0;
     uint64_t free_count = 0;  // of its own blocks
     uint64_t allocated_bytes = 0;

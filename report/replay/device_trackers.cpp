@@ -11,7 +11,7 @@ DeviceTotals totals_of(const DeviceView& view, uint32_t device) {
     totals.device = device;
     totals.peak_bytes = view.tracker.peak_bytes();
     totals.peak_tick = view.tracker.peak_tick();
-    totals.level_bytes = view.tracker.level_bytes();
+    totals.level_bytes = view.end_level_bytes.value_or(view.tracker.level_bytes());
     totals.total_allocated_bytes = view.tracker.total_allocated_bytes();
     totals.alloc_count = view.alloc_count;
     totals.free_count = view.free_count;
@@ -36,6 +36,9 @@ DeviceView& DeviceTrackers::add_view(uint32_t slot) {
     }
     views_[slot] = std::make_unique<DeviceView>();
     DeviceView& view = *views_[slot];
+    if (main_has_ended_) {
+        view.end_level_bytes = 0;
+    }
     // A side list never holds more blocks than the trace has allocations: nothing is dropped.
     if (!view.tracker.init(static_cast<size_t>(max_alloc_count_ + 1))) {
         throw TraceError("no address space for the blocks of device " + std::to_string(slot) +
@@ -65,6 +68,15 @@ void DeviceTrackers::stop() {
     for (const auto& view : views_) {
         if (view != nullptr) {
             view->tracker.stop();
+        }
+    }
+}
+
+void DeviceTrackers::end_main() {
+    main_has_ended_ = true;
+    for (const auto& view : views_) {
+        if (view != nullptr) {
+            view->end_level_bytes = view->tracker.level_bytes();
         }
     }
 }

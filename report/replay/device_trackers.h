@@ -4,6 +4,7 @@
 
 #include <cstdint>
 #include <memory>
+#include <optional>
 #include <vector>
 
 #include "allocator/record/peak_tracker.h"
@@ -29,6 +30,7 @@ struct DeviceView {
     record::PeakTracker tracker;
     uint64_t alloc_count = 0;
     uint64_t free_count = 0;
+    std::optional<uint64_t> end_level_bytes;  // where main ended
 };
 
 class DeviceTrackers {
@@ -65,6 +67,8 @@ public:
 
     void start(uint64_t tick);
     void stop();
+    // The program's main has ended: these are the levels at the end.
+    void end_main();
     // Of a replay that begins at a checkpoint.
     void set_newest_ordinal(uint64_t block_count) { newest_ordinal_ = block_count; }
 
@@ -89,6 +93,7 @@ private:
     uint64_t newest_ordinal_ = 0;
     bool tracking_ = false;
     bool was_tracking_ = false;
+    bool main_has_ended_ = false;
     std::vector<std::unique_ptr<DeviceView>> views_;
 };
 

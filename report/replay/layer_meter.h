@@ -51,7 +51,16 @@ public:
         use.ticks += call.end_tick - call.begin_tick;
     }
 
-    std::vector<LayerUse> take() { return std::move(uses_); }
+    // The program's main has ended: what is freed later was held to the end.
+    void end_main() { at_end_ = uses_; }
+
+    std::vector<LayerUse> take() {
+        for (size_t layer = 0; layer < at_end_.size(); ++layer) {
+            uses_[layer].held_bytes = at_end_[layer].held_bytes;
+            uses_[layer].free_count = at_end_[layer].free_count;
+        }
+        return std::move(uses_);
+    }
 
 private:
     static void hold(LayerUse& use, uint64_t bytes) {
@@ -70,6 +79,7 @@ private:
     }
 
     std::vector<LayerUse> uses_;
+    std::vector<LayerUse> at_end_;  // empty before the end of main
 };
 
 }  // namespace peakline::report

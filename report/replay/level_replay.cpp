@@ -68,9 +68,22 @@ void LevelReplay::on_mark(uint64_t tick, const RareEvent& event) {
     } else if (kind == format::MarkKind::kTracingStopped) {
         tracing_ = false;
     } else {
+        if (kind == format::MarkKind::kMainEnd && !end_tick_.has_value()) {
+            end_main(tick);
+        }
         return;
     }
     update_tracking(tick);
+}
+
+void LevelReplay::end_main(uint64_t tick) {
+    end_tick_ = tick;
+    for (DeviceTrackers& trackers : trackers_) {
+        trackers.end_main();
+    }
+    if (request_.moment.kind == MomentKind::kEnd) {
+        keep_moment();
+    }
 }
 
 void LevelReplay::pass_boundary(uint64_t tick) {
@@ -176,11 +189,10 @@ LiveBlocks LevelReplay::asked_blocks(uint32_t slot) const {
         case MomentKind::kPhase:
             return peak_blocks(*phase_index_, slot);
         case MomentKind::kTime:
+        case MomentKind::kEnd:
             if (at_moment_) {
                 return slot < moment_blocks_.size() ? moment_blocks_[slot] : LiveBlocks();
             }
-            break;
-        case MomentKind::kEnd:
             break;
     }
     return live_blocks(trackers_[asked_index_], slot);
@@ -203,6 +215,7 @@ ReplayResult LevelReplay::finish(const EventTotals& totals) {
     result.blocks = asked_blocks(result.chosen.device);
     result.value_reads = value_reads_.take();
     result.health = health_.finish(reader_, totals);
+    result.health.last_tick = end_tick_.value_or(totals.last_tick);
     if (!health_.tracing_seen) {
         result.health.problems.add(reader_.name() +
                                    ": tracing was never started in this trace, so it has no peak;"

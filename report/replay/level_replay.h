@@ -99,6 +99,7 @@ private:
     const SummaryView* restored_view(size_t index, uint32_t device, format::Measure measure) const;
     LiveBlocks restored_blocks(size_t index, uint32_t slot) const;
     void keep_moment();
+    void end_main(uint64_t tick);
     void pass_boundary(uint64_t tick);
     void on_mark(uint64_t tick, const RareEvent& event);
     void update_tracking(uint64_t tick);
@@ -122,6 +123,7 @@ private:
     uint64_t next_ordinal_ = 0;
     uint64_t moment_tick_ = UINT64_MAX;
     bool at_moment_ = false;
+    std::optional<uint64_t> end_tick_;       // of main; without: the end of the trace
     std::vector<LiveBlocks> moment_blocks_;  // by slot of the asked trackers
     bool tracing_ = false;
     uint64_t event_ = 0;

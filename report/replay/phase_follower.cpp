@@ -268,8 +268,8 @@ bool PhaseFollower::end_named(Track& track, uint32_t name, EventTime at) {
 void PhaseFollower::on_rare(const RareEvent& event, EventTime at) {
     settle_at(at);
     const bool is_scope = event.type == format::ExtendedType::kScope;
-    if ((!is_scope && event.type != format::ExtendedType::kMark) || event.fields[1] > UINT32_MAX ||
-        event.fields[2] > UINT32_MAX) {
+    if (is_ended_ || (!is_scope && event.type != format::ExtendedType::kMark) ||
+        event.fields[1] > UINT32_MAX || event.fields[2] > UINT32_MAX) {
         return;
     }
     const auto thread = static_cast<uint32_t>(event.fields[1]);
@@ -282,6 +282,10 @@ void PhaseFollower::on_rare(const RareEvent& event, EventTime at) {
 }
 
 void PhaseFollower::on_mark(MarkKind kind, uint32_t thread, uint32_t name, EventTime at) {
+    if (kind == MarkKind::kMainEnd) {
+        end_main(at);
+        return;
+    }
     enter_region(track_at(thread), Region::kNone, at);
     if (kind == MarkKind::kStep) {
         steps_.on_mark(std::string(definitions_.text(name)), at);
@@ -321,25 +325,33 @@ void PhaseFollower::close_all(EventTime at) {
     engines_.clear();
 }
 
-PhaseTable PhaseFollower::finish(EventTime end) {
-    settle_at(end);
-    close_all(end);
-    PhaseTable table;
-    uint64_t most = 0;
+void PhaseFollower::end_main(EventTime at) {
+    settle_at(at);
+    close_all(at);
     for (auto& [thread, track] : tracks_) {
         while (!track.named.empty()) {
-            close_named(track, track.named.size() - 1, end);
-        }
-        if (track.training_phase_count > most) {
-            most = track.training_phase_count;
-            table.main_thread = thread;
+            close_named(track, track.named.size() - 1, at);
         }
     }
-    table.phases = without_removed(std::move(phases_));
-    table.named = std::move(named_);
-    steps_.finish(end, &table);
-    number_steps(&table);
-    return table;
+    steps_.finish(at, &table_);
+    is_ended_ = true;
+}
+
+PhaseTable PhaseFollower::finish(EventTime end) {
+    if (!is_ended_) {
+        end_main(end);
+    }
+    uint64_t most = 0;
+    for (const auto& [thread, track] : tracks_) {
+        if (track.training_phase_count > most) {
+            most = track.training_phase_count;
+            table_.main_thread = thread;
+        }
+    }
+    table_.phases = without_removed(std::move(phases_));
+    table_.named = std::move(named_);
+    number_steps(&table_);
+    return std::move(table_);
 }
 
 }  // namespace peakline::report

@@ -32,6 +32,9 @@ public:
             return 0;
         }
         const ContextPhase& said = rules_.contexts[context];
+        if (is_ended_) {
+            return said.thread;
+        }
         Track& track = track_of(said);
         if (said.region != track.region) {
             enter_region(track, said.region, at);
@@ -100,6 +103,8 @@ private:
     void close_top(Track& track, EventTime at);
     void close_stack_derived(Track& track, EventTime at);
     void close_all(EventTime at);
+    // Whatever is open ends; what happens after it is in no phase.
+    void end_main(EventTime at);
     void end_run(Track& track, Phase closed, uint32_t interval);
     void make_forward(Track& track);
     void enter_region(Track& track, Region region, EventTime at);
@@ -124,6 +129,8 @@ private:
     std::vector<Track*> engines_;  // of the threads that run the engine, the latest last
     std::vector<PhaseInterval> phases_;
     std::vector<PhaseInterval> named_;
+    PhaseTable table_;
+    bool is_ended_ = false;
 };
 
 }  // namespace peakline::report

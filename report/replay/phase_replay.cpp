@@ -1,6 +1,7 @@
 #include "phase_replay.h"
 
 #include <algorithm>
+#include <optional>
 #include <utility>
 
 #include "allocation_table.h"
@@ -150,10 +151,10 @@ public:
         if (shape != nullptr && ends) {
             meter_.on_free(totals_.slot_of(shape->device), bytes_of(*shape, request_.measure));
             totals_.on_free(ordinal, *shape);
-            if (facts_.is_used()) {
+            if (follows_blocks()) {
                 facts_.on_free(ordinal, reader_.definitions().known_context(context), at);
             }
-        } else if (shape != nullptr && kind == FreeKind::kDeferred && facts_.is_used()) {
+        } else if (shape != nullptr && kind == FreeKind::kDeferred && follows_blocks()) {
             facts_.on_given_up(ordinal, reader_.definitions().known_context(context));
         }
         table_.free(ordinal, kind);
@@ -174,6 +175,9 @@ public:
             totals_.start(tick);
         } else if (kind == format::MarkKind::kNote) {
             add_note(tick, event);
+        } else if (kind == format::MarkKind::kMainEnd && !end_tick_.has_value()) {
+            end_tick_ = tick;
+            totals_.end_main();
         }
         follower_.on_rare(event, at);
         if (kind == format::MarkKind::kTracingStopped) {
@@ -190,10 +194,14 @@ public:
         result.facts = facts_.take();
         result.devices = all_totals(totals_);
         result.health = health_.finish(reader_, totals);
+        result.health.last_tick = end_tick_.value_or(totals.last_tick);
         return result;
     }
 
 private:
+    // What is freed after the end of main was held to the end.
+    bool follows_blocks() const { return facts_.is_used() && !end_tick_.has_value(); }
+
     // What was live at the checkpoint counts as made there, in no phase.
     void restore_checkpoint(const Checkpoint& checkpoint) {
         table_.restore(checkpoint);
@@ -267,6 +275,7 @@ private:
     std::vector<TraceNote> notes_;
     uint64_t note_count_ = 0;
     uint64_t event_ = 0;
+    std::optional<uint64_t> end_tick_;  // of main
 };
 
 }  // namespace

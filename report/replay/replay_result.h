@@ -13,7 +13,8 @@
 
 namespace peakline::report {
 
-// The moment whose live blocks are wanted.
+// The moment whose live blocks are wanted. The end is where the program's main ended, or the end of
+// a trace that does not say (old ones, killed programs).
 enum class MomentKind { kPeak, kEnd, kTime, kPhase };
 
 struct Moment {
@@ -70,7 +71,7 @@ struct DeviceTotals {
     uint32_t device = 0;
     uint64_t peak_bytes = 0;
     uint64_t peak_tick = 0;
-    uint64_t level_bytes = 0;            // at the end of the trace
+    uint64_t level_bytes = 0;            // at the end
     uint64_t total_allocated_bytes = 0;  // in traced ranges
     uint64_t alloc_count = 0;
     uint64_t free_count = 0;
@@ -91,7 +92,7 @@ struct TraceHealth {
     uint64_t records_dropped = 0;
     uint64_t bytes_dropped = 0;
     uint64_t event_count = 0;
-    uint64_t last_tick = 0;
+    uint64_t last_tick = 0;  // of the end
     Problems problems;
 
     bool complete() const { return problems.empty() && records_dropped == 0; }

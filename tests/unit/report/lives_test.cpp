@@ -57,6 +57,16 @@ TEST_CASE("a category follows from the stack and the life of a block", "[report]
           Rows{"parameter 1", "input 2", "optimizer state 32", "temporary 65", "gradient 16"});
 }
 
+TEST_CASE("what is freed after the end of main was held to the end", "[report][lives]") {
+    const std::string text = "start\n" + alloc("a 1 1", kOther) + alloc("b 2 2", kForward) +
+                             "free a\n mainend\n free b\n" + alloc("c 3 8", kOther) +
+                             "mainend\n end\n";
+    CHECK(rows(text, "lifetime") == Rows{"held to the end 8"});
+    CHECK(rows(text, "lifetime", "end") == Rows{"held to the end 2"});
+    CHECK(rows(text, "freed-by", "end") == Rows{"still live at the end 2"});
+    CHECK(rows(text, "lifetime", "forward") == Rows{"held to forward 1", "held to the end 2"});
+}
+
 TEST_CASE("what the objects told comes before the stack", "[report][lives]") {
     const std::string told = "start\n" + alloc("a 1 1", kForward) + alloc("b 2 2", kOther) +
                              alloc("c 3 4", kOther) + "alloc d 4 8 untraced\n" +

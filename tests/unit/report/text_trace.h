@@ -4,7 +4,7 @@
 //         [dev=N] [stream=N] [req=BYTES] [thread=N] [untraced] [class]
 //   free NAME [stack=...] | defer NAME [stack=...] | complete NAME
 //   segment ADDRESS BYTES [dev=N] | endsegment ADDRESS BYTES [dev=N]
-//   start | stop | phase NAME | endphase NAME | note TEXT | end
+//   start | stop | phase NAME | endphase NAME | note TEXT | mainend | end
 //   instance N CLASS [root=CLASS] [path=PATH]        FUNCTION@N in a stack: a method of it
 //   tensor NAME KIND TENSOR [detail=TEXT] [instance=N]   what the block NAME holds
 //   read BYTES [stack=...] [op=OUTERMOST>...] [flags=N]   a value that does not exist is read
@@ -124,6 +124,8 @@ private:
             builder_.mark(format::MarkKind::kTracingStopped);
         } else if (verb == "end") {
             builder_.mark(format::MarkKind::kProcessEnd);
+        } else if (verb == "mainend") {
+            builder_.mark(format::MarkKind::kMainEnd);
         } else if (verb == "note") {
             builder_.mark(format::MarkKind::kNote, builder_.define_string(words.plain[1]));
         } else if (verb == "phase") {
