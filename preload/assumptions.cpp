@@ -141,10 +141,10 @@ bool Assumptions::find(record::StackTable& table,
     if (count_ == 0) {
         return false;
     }
-    const Assumption* match = nullptr;
+    Assumption* match = nullptr;
     const auto look = [&](const char* file, size_t length, const char*, size_t, uint32_t line) {
         for (size_t i = count_; i-- > 0 && match == nullptr;) {
-            const Assumption& rule = rules_[i];
+            Assumption& rule = rules_[i];
             if (rule.line != 0 && rule.line == line && is_file(rule, file, length)) {
                 match = &rule;
             }
@@ -159,6 +159,7 @@ bool Assumptions::find(record::StackTable& table,
     }
     if (match != nullptr) {
         *found = *match;
+        match->has_matched = true;
     }
     return match != nullptr;
 }

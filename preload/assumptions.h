@@ -16,6 +16,7 @@ struct Assumption {
     double value = 0;
     bool is_percentage = false;
     bool is_whole = false;  // written without a point: a count, not a fraction
+    bool has_matched = false;
     char text[640] = "";
 };
 
@@ -29,7 +30,8 @@ public:
     const char* add_all(char* texts);
 
     // The rule for a read at this stack by these operators: a line before an operator, the
-    // innermost frame before its callers, the latest rule first. False: there is none.
+    // innermost frame before its callers, the latest rule first. False: there is none. The first
+    // time that a rule matches, `has_matched` of `found` is false.
     bool find(record::StackTable& table,
               uint32_t python_node,
               const char* operators,

@@ -122,7 +122,8 @@ uint64_t peakline_device_bytes(uint32_t device, uint32_t measure, int32_t peak);
 struct PeaklineValueRead {
     const char* operators;  // those that run on this thread, outermost first, joined by '>'
     uint64_t bytes;
-    int32_t is_size;  // how much an operator found
+    int32_t is_size;            // how much an operator found
+    int32_t is_floating_point;  // the values are floating-point numbers
     // The answer.
     int32_t is_assumed;   // the user said what it is
     int32_t is_fraction;  // of the elements that were searched; sizes only

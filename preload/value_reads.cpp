@@ -138,6 +138,13 @@ void answer(const Assumption& rule, PeaklineValueRead* read) {
         read->is_size != 0 && (rule.is_percentage || (!rule.is_whole && rule.value <= 1)) ? 1 : 0;
 }
 
+// `peakline run` reports the rules of which no trace says this.
+void put_matched_meta(const Assumption& rule) {
+    char key[sizeof rule.text + 32];
+    snprintf(key, sizeof key, "assumption_matched %s", rule.text);
+    Recorder::instance().put_meta(key, "1", 1);
+}
+
 void on_value_read(PeaklineValueRead* read) {
     Recorder& recorder = Recorder::instance();
     capture::ThreadState* const state = capture::thread_state(recorder.table());
@@ -149,11 +156,16 @@ void on_value_read(PeaklineValueRead* read) {
     Assumption rule;
     if (assumptions().find(recorder.table(), python_node, read->operators, &rule)) {
         answer(rule, read);
+        if (!rule.has_matched) {
+            put_matched_meta(rule);
+        }
     }
     const uint32_t context = capture::capture_context(recorder.table(), *state);
     if (recorder.is_tracing()) {
-        const uint32_t what = (read->is_size != 0 ? uint32_t{format::kReadsSize} : 0) |
-                              (read->is_assumed != 0 ? uint32_t{format::kReadAssumed} : 0);
+        const uint32_t what =
+            (read->is_size != 0 ? uint32_t{format::kReadsSize} : 0) |
+            (read->is_assumed != 0 ? uint32_t{format::kReadAssumed} : 0) |
+            (read->is_floating_point != 0 ? uint32_t{format::kReadsFloatingPoint} : 0);
         const uint32_t operators = recorder.table().intern_text(read->operators);
         recorder.record_value_read(context, read->bytes, operators, what);
     }

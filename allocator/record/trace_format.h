@@ -134,8 +134,9 @@ enum class ExtendedType : uint32_t {
 inline constexpr uint32_t kLastExtendedType = 11;
 
 enum ValueReadFlags : uint32_t {
-    kReadsSize = 1,    // how much an operator found: tensors are made of this size
-    kReadAssumed = 2,  // the user said what it is
+    kReadsSize = 1,           // how much an operator found: tensors are made of this size
+    kReadAssumed = 2,         // the user said what it is
+    kReadsFloatingPoint = 4,  // floating-point numbers: no tensor is made of such a size
 };
 
 enum class ScopeAction : uint32_t { kBegin = 1, kEnd = 2 };

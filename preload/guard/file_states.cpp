@@ -28,8 +28,9 @@ struct Entry {
 // Guarded by g_lock. Grows only.
 Entry* g_entries = nullptr;
 size_t g_entry_count = 0;
-size_t g_entry_room = 0;
-off_t g_read_bytes = 0;  // of the notes
+uint32_t* g_slots = nullptr;  // a hash table: the number of an entry, from 1 on
+size_t g_slot_count = 0;      // a power of two
+off_t g_read_bytes = 0;       // of the notes
 size_t g_redirection_count = 0;
 
 std::atomic_flag g_lock = ATOMIC_FLAG_INIT;
@@ -73,34 +74,65 @@ bool is_redirection(char state) {
     return state == 'P' || state == 'C' || state == 'X';
 }
 
-Entry* find(const char* path) {
-    const uint64_t hash = hash_of(path);
-    for (size_t i = 0; i < g_entry_count; ++i) {
-        if (g_entries[i].hash == hash && strcmp(g_entries[i].path, path) == 0) {
-            return &g_entries[i];
+// Where the entry of this path is in g_slots, or would be. There is always a free slot.
+uint32_t* slot_of(const char* path, uint64_t hash) {
+    for (size_t i = hash & (g_slot_count - 1);; i = (i + 1) & (g_slot_count - 1)) {
+        const uint32_t number = g_slots[i];
+        if (number == 0 ||
+            (g_entries[number - 1].hash == hash && strcmp(g_entries[number - 1].path, path) == 0)) {
+            return &g_slots[i];
         }
     }
-    return nullptr;
+}
+
+Entry* find(const char* path) {
+    if (g_slot_count == 0) {
+        return nullptr;
+    }
+    const uint32_t number = *slot_of(path, hash_of(path));
+    return number == 0 ? nullptr : &g_entries[number - 1];
+}
+
+// Room for one more entry, with half of the slots free.
+bool grow() {
+    if (2 * g_entry_count < g_slot_count) {
+        return true;
+    }
+    const size_t slot_count = g_slot_count == 0 ? 256 : 2 * g_slot_count;
+    void* const entries = realloc(g_entries, slot_count / 2 * sizeof(Entry));
+    if (entries != nullptr) {
+        g_entries = static_cast<Entry*>(entries);
+    }
+    auto* const slots = static_cast<uint32_t*>(calloc(slot_count, sizeof(uint32_t)));
+    if (entries == nullptr || slots == nullptr) {
+        free(slots);
+        return false;
+    }
+    free(g_slots);
+    g_slots = slots;
+    g_slot_count = slot_count;
+    for (size_t i = 0; i < g_entry_count; ++i) {
+        *slot_of(g_entries[i].path, g_entries[i].hash) = static_cast<uint32_t>(i + 1);
+    }
+    return true;
+}
+
+Entry* make_entry(const char* path) {
+    char* const copy = grow() ? strdup(path) : nullptr;
+    if (copy == nullptr) {
+        return nullptr;
+    }
+    const uint64_t hash = hash_of(path);
+    g_entries[g_entry_count] = {hash, copy, '-'};
+    *slot_of(path, hash) = static_cast<uint32_t>(++g_entry_count);
+    return &g_entries[g_entry_count - 1];
 }
 
 void put(const char* path, char state) {
-    Entry* entry = find(path);
+    Entry* const known = find(path);
+    Entry* const entry = known != nullptr ? known : make_entry(path);
     if (entry == nullptr) {
-        if (g_entry_count == g_entry_room) {
-            const size_t room = g_entry_room == 0 ? 64 : 2 * g_entry_room;
-            void* const memory = realloc(g_entries, room * sizeof(Entry));
-            if (memory == nullptr) {
-                return;
-            }
-            g_entries = static_cast<Entry*>(memory);
-            g_entry_room = room;
-        }
-        char* const copy = strdup(path);
-        if (copy == nullptr) {
-            return;
-        }
-        entry = &g_entries[g_entry_count++];
-        *entry = {hash_of(path), copy, '-'};
+        return;
     }
     g_redirection_count -= is_redirection(entry->state) ? 1 : 0;
     g_redirection_count += is_redirection(state) ? 1 : 0;

@@ -6,7 +6,9 @@
 
 namespace peakline::simulated {
 
-using ReadListener = void (*)(const char* operators, size_t bytes, int is_size);
+// What is read, for the listener: see preload/simgpu/model/values.h.
+enum ReadKind : int { kReadsOther = 0, kReadsSize = 1, kReadsNumber = 2 };
+using ReadListener = void (*)(const char* operators, size_t bytes, int kind);
 
 struct DeviceValues {
     void (*set_read_handler)(void (*handler)(void* host, size_t bytes));

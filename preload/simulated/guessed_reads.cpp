@@ -94,6 +94,11 @@ void fill_as(int scalar_type, void* host, size_t bytes, double value) {
     }
 }
 
+bool is_floating_point(const RunningOperator* reader) {
+    return reader != nullptr && reader->scalar_type >= 0 &&
+           c10::isFloatingType(static_cast<c10::ScalarType>(reader->scalar_type));
+}
+
 }  // namespace
 
 void on_guessed_read(void* host, size_t bytes) {
@@ -105,11 +110,17 @@ void on_guessed_read(void* host, size_t bytes) {
     }
     const RunningOperator* const finder =
         result != nullptr && result->info->finds_size ? result : nullptr;
+    const RunningOperator* const reader = running.top();
+    const bool is_number = finder == nullptr && is_floating_point(reader);
     char chain[256];
     write_chain(running, chain, sizeof chain);
     if (recorder() == nullptr) {
         if (const ReadListener tell = device_values()->get_read_listener(); tell != nullptr) {
-            tell(chain, bytes, finder != nullptr ? 1 : 0);
+            tell(chain,
+                 bytes,
+                 finder != nullptr ? kReadsSize
+                 : is_number       ? kReadsNumber
+                                   : kReadsOther);
         }
         return;
     }
@@ -117,11 +128,11 @@ void on_guessed_read(void* host, size_t bytes) {
     read.operators = chain;
     read.bytes = bytes;
     read.is_size = finder != nullptr ? 1 : 0;
+    read.is_floating_point = is_number ? 1 : 0;
     recorder()(&read);
     if (read.is_assumed == 0) {
         return;
     }
-    const RunningOperator* const reader = running.top();
     if (finder != nullptr) {
         put_integer(host, bytes, assumed_count(read, *finder));
     } else if (reader != nullptr) {

@@ -118,7 +118,7 @@ def _run(attempt: Attempt, device: str, args: argparse.Namespace, folder: Path) 
     words = ["--simulate", device, "--stacks", "python", "-o", str(folder / "%p.peak")]
     options = parser.parse_args(words)
     options.program = attempt.command
-    for name in ("python", "assume", "max_value_reads", "allow_writes"):
+    for name in ("python", "assume", "max_value_reads", "allow_writes", "steps"):
         setattr(options, name, getattr(args, name))
     plan = run_command.make_plan(options)
     log = folder / "log"
@@ -134,6 +134,11 @@ def _run(attempt: Attempt, device: str, args: argparse.Namespace, folder: Path) 
             plan.command, env=plan.environment, stdout=output, stderr=output, check=False
         )
     return _measure(plan, done.returncode, log, started, args.frame)
+
+
+def _may_change_memory(read: dict[str, Any]) -> bool:
+    is_harmless = read["floating_point"] or read["effect"] == "printed"
+    return not read["assumed"] and not is_harmless
 
 
 def _measure(
@@ -164,7 +169,7 @@ def _measure(
         peak,
         int(capacity) if capacity else None,
         max(used) or None,
-        sum(not read["assumed"] for read in summary["table"]["value_reads"]),
+        sum(_may_change_memory(read) for read in summary["table"]["value_reads"]),
         [Line(row["key"], row["bytes"]) for row in summary["table"]["rows"]],
         words,
     )

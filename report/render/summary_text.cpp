@@ -92,7 +92,7 @@ std::string top_rows_text(const TableReport& report) {
 std::string summary_text(const TableReport& report) {
     const Definitions& definitions = report.reader.definitions();
     const TraceHealth& health = report.result.health;
-    std::string text = head_text(report.reader);
+    std::string text = head_text(report.reader) + too_low_text(report.value_reads);
     text += fact("Trace", report.reader.name());
     text += fact("Command", std::string(definitions.meta_text("argv")));
     text += fact("Host", std::string(definitions.meta_text("host")));

@@ -95,6 +95,10 @@ std::string table_json(const TableReport& report) {
     const std::string_view stopped = report.reader.definitions().meta_text("stopped_waiting_at");
     json.key("stopped_waiting_at");
     stopped.empty() ? json.null() : json.value(stopped);
+    const std::string_view steps = report.reader.definitions().meta_text("ended_after_steps");
+    json.key("ended_after_steps");
+    steps.empty() ? json.null() : json.value(steps);
+    json.field("sizes_read_as_zero", zero_size_count(report.value_reads));
     json.key("value_reads");
     put_value_reads(json, report.value_reads, report.paths);
     put_coverage(json, report.reader);

@@ -43,7 +43,7 @@ std::string unmatched_text(uint64_t unmatched_module_count);
 std::string frees_text(const TraceReader& reader);
 // "Simulated device: NVIDIA H200 ..." with its line end; empty for a real device.
 std::string simulated_text(const TraceReader& reader);
-// The line about a simulated run that was ended because it waited for a value; else empty.
+// Lines about a run that was ended early: it waited for a value, or had made its --steps.
 std::string stopped_text(const TraceReader& reader);
 // Replay's choice in words: "0", or "all".
 std::string device_text(const ReplayResult& result);

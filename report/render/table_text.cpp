@@ -79,9 +79,17 @@ std::string simulated_text(const TraceReader& reader) {
 
 std::string stopped_text(const TraceReader& reader) {
     const std::string_view place = reader.definitions().meta_text("stopped_waiting_at");
-    return place.empty() ? std::string()
-                         : "The program was ended at " + printable(place) +
-                               ", where it seemed to wait for a value: this is not its whole run\n";
+    const std::string_view steps = reader.definitions().meta_text("ended_after_steps");
+    std::string text;
+    if (!place.empty()) {
+        text += "The program was ended at " + printable(place) +
+                ", where it seemed to wait for a value: this is not its whole run\n";
+    }
+    if (!steps.empty()) {
+        text += "The program was ended after " + printable(steps) + " optimizer step" +
+                (steps == "1" ? "" : "s") + " (--steps): this is not its whole run\n";
+    }
+    return text;
 }
 
 std::string health_text(const TraceHealth& health) {
@@ -118,7 +126,7 @@ std::string frees_text(const TraceReader& reader) {
 
 std::string table_text(const TableReport& report) {
     const DeviceTotals& chosen = report.result.chosen;
-    std::string text = head_text(report.reader);
+    std::string text = head_text(report.reader) + too_low_text(report.value_reads);
     text += "Max mem: " + format_bytes(chosen.peak_bytes) + "\n";
     text += "Total mem allocated: " + format_bytes(chosen.total_allocated_bytes) + "\n";
     text += moment_line(report);

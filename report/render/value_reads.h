@@ -9,8 +9,10 @@
 
 namespace peakline::report {
 
-// Empty when nothing was read. rows: how many are shown.
+// Empty when nothing was read. What memory may depend on has a row each, the rest one line.
 std::string value_reads_text(const std::vector<ValueReadRow>& reads, const PathDisplay& paths);
+// The line of a report's header when a size was read as 0; else empty.
+std::string too_low_text(const std::vector<ValueReadRow>& reads);
 // The array of field `value_reads`; JSON.md describes it.
 void put_value_reads(JsonWriter& json,
                      const std::vector<ValueReadRow>& reads,

@@ -56,14 +56,41 @@ ValueEffect effect_of(const ValueRead& read, const Definitions& definitions, uin
     return name == "aten::copy_" || name.empty() ? ValueEffect::kCopy : ValueEffect::kNumber;
 }
 
+// The line below the user's that reads: the innermost outside torch, else the innermost.
+Location library_line(StackLookup& leaves, uint32_t node, const std::string& users_key) {
+    const Definitions& definitions = leaves.definitions();
+    if (node == 0) {
+        return {};
+    }
+    Location line = location_of(definitions, leaves.chosen_frame(node));
+    if (location_key(line) == users_key) {
+        line = location_of(definitions, definitions.python_nodes[node].frame);
+    }
+    return location_key(line) == users_key ? Location{} : line;
+}
+
 }  // namespace
+
+bool may_change_memory(const ValueReadRow& row) {
+    return row.is_assumed || (row.effect != ValueEffect::kPrinted && !row.is_floating_point);
+}
+
+uint64_t zero_size_count(const std::vector<ValueReadRow>& reads) {
+    uint64_t count = 0;
+    for (const ValueReadRow& row : reads) {
+        count += row.effect == ValueEffect::kSize && !row.is_assumed ? row.count : 0;
+    }
+    return count;
+}
 
 std::vector<ValueReadRow> build_value_reads(const std::vector<ValueRead>& reads,
                                             const Definitions& definitions) {
     FramePolicy policy;
     policy.choice = FrameChoice::kUser;
     StackLookup stacks(definitions, policy);
-    std::map<std::tuple<std::string, std::string, ValueEffect, bool>, ValueReadRow> rows;
+    StackLookup leaves(definitions, {});
+    using Key = std::tuple<std::string, std::string, std::string, ValueEffect, uint32_t>;
+    std::map<Key, ValueReadRow> rows;
     for (const ValueRead& read : reads) {
         BlockGroup place;
         place.context = definitions.known_context(read.context);
@@ -73,12 +100,15 @@ std::vector<ValueReadRow> build_value_reads(const std::vector<ValueRead>& reads,
         const std::string_view chain = definitions.text(read.operators);
         std::string operation =
             effect == ValueEffect::kSize ? size_operator(chain) : innermost_operator(chain);
-        const bool is_assumed = (read.flags & format::kReadAssumed) != 0;
-        ValueReadRow& row = rows[{placement.label.key, operation, effect, is_assumed}];
+        const Location library = library_line(leaves, node, placement.label.key);
+        ValueReadRow& row =
+            rows[{placement.label.key, location_key(library), operation, effect, read.flags}];
         row.label = placement.label;
+        row.library = library;
         row.operation = std::move(operation);
         row.effect = effect;
-        row.is_assumed = is_assumed;
+        row.is_assumed = (read.flags & format::kReadAssumed) != 0;
+        row.is_floating_point = (read.flags & format::kReadsFloatingPoint) != 0;
         row.count += read.count;
         row.bytes += read.bytes;
     }

@@ -59,6 +59,8 @@ def test_exact_values_are_not_listed(reads: dict[int, Any]) -> None:
         ("unique", "aten::_unique2", "size", 1),
         ("number", "aten::item", "number", 3),
         ("copy", "aten::copy_", "copy", 1),
+        ("integer", "aten::item", "number", 3),
+        ("integer_copy", "aten::copy_", "copy", 1),
     ],
 )
 def test_guessed_values_are_listed_by_line_with_their_effect(
@@ -67,6 +69,7 @@ def test_guessed_values_are_listed_by_line_with_their_effect(
     row = reads[line_of(PROGRAM, name)]
     assert (row["operator"], row["effect"], row["count"]) == (operator, effect, count)
     assert row["assumed"] is False
+    assert row["floating_point"] is (name in ("number", "copy"))
     assert row["location"]["file"].endswith(PROGRAM)
     assert row["location"]["function"] in ("guessed", "<listcomp>")
 
@@ -93,7 +96,49 @@ def test_reports_begin_with_the_simulated_device(each_lab: Any, run: Any) -> Non
         report = each_lab.report(command, run.trace)
         assert report.splitlines()[0].startswith("Simulated device: h200")
         assert '"simulated": "h200"' in each_lab.report(command, run.trace, "--json")
-    assert "Values read that do not exist" in each_lab.report("summary", run.trace)
+    summary = each_lab.report("summary", run.trace)
+    assert "The program read these values from the GPU" in summary
+    assert "\nThe peak may be too low: 3 sizes were read from the simulated GPU as 0" in summary
+    assert each_lab.table(run.trace)["sizes_read_as_zero"] == 3
+
+
+def test_reads_that_change_no_memory_are_one_line(each_lab: Any, run: Any, unrecorded: Any) -> None:
+    line = "of floating-point numbers (a loss, a norm) or for printing, at "
+    for text in (each_lab.report("table", run.trace), unrecorded.stderr):
+        assert text.count(line) == 1
+        assert f":{line_of(PROGRAM, 'number')} " not in text
+        assert f":{line_of(PROGRAM, 'printed')} " not in text
+
+
+def test_lines_of_a_library_are_rows_apart_and_assumed_apart(lab: Any, tmp_path: Path) -> None:
+    boxes = pytest.importorskip("torchvision.ops.boxes")
+    source = Path(boxes.__file__).read_text().splitlines()
+    small = next(n for n, text in enumerate(source, 1) if "keep = torch.where(keep)[0]" in text)
+    code = (
+        "import os, torch\n"
+        "from torchvision.ops import boxes\n"
+        "found = torch.rand(100, 4, device='cuda')\n"
+        "both = [boxes.remove_small_boxes(found, 0.1), found[found[:, 0] > 0.5]]\n"
+        "print([len(one) for one in both], flush=True); os._exit(0)\n"
+    )
+    (tmp_path / "detect.py").write_text(code)
+    options = ["-q", "-o", "run.peak", "--assume", f"boxes.py:{small}=7", "--assume", "gone.py:1=2"]
+    done = recorded(lab, tmp_path, "detect.py", options=options)
+    assert done.stdout == "[7, 0]\n", done.stderr
+    rows = lab.table(tmp_path / "run.peak")["value_reads"]
+    assert {(row["location"]["line"], row["assumed"]) for row in rows} == {(4, True), (4, False)}
+    below = [row["library"]["line"] if row["library"] else None for row in rows]
+    assert below == [None, small]
+    assert f"detect.py:4 (<module>), in torchvision/ops/boxes.py:{small} (remove_small_boxes)" in (
+        lab.report("table", tmp_path / "run.peak")
+    )
+    # A rule that matched nothing is reported with what there was to match.
+    assert any("--assume gone.py:1=2 matched no value" in note for note in done.notes)
+    assert any(
+        f"read values at detect.py:4 (aten::nonzero), boxes.py:{small} " in note
+        for note in done.notes
+    )
+    assert not any(f"boxes.py:{small}=7 matched" in note for note in done.notes)
 
 
 def test_a_program_that_waits_for_a_value_ends_with_a_message(lab: Any, tmp_path: Path) -> None:
@@ -165,8 +210,8 @@ def unrecorded(lab: Any, tmp_path_factory: Any) -> Any:
     [
         ("size", "aten::nonzero  1 time  a size"),
         ("unique", "aten::_unique2  1 time  a size"),
-        ("number", "aten::item  3 times  a number"),
-        ("copy", "aten::copy_  1 time  copied to the host"),
+        ("integer", "aten::item  3 times  a number"),
+        ("integer_copy", "aten::copy_  1 time  copied to the host"),
     ],
 )
 def test_a_run_without_recording_lists_the_same_reads(unrecorded: Any, name: str, row: str) -> None:
@@ -191,4 +236,4 @@ def test_waiting_ends_without_recording_too(lab: Any, tmp_path: Path) -> None:
     said = [line for line in done.stderr.splitlines() if "seems to wait" in line]
     assert len(said) == 1
     assert said[0].startswith(f"peakline: {place} (wait) has read a value 500 times")
-    assert "Values read" not in done.stderr  # -q
+    assert "read these values" not in done.stderr  # -q

@@ -44,6 +44,8 @@ def guessed() -> dict:
         "number": [scores.sum().item() for _ in range(3)],  # read number
         "number_of_line": scores.max().item(),  # read assumed
         "copy": scores.cpu().sum().item(),  # read copy
+        "integer": [(scores * 100).long().sum().item() for _ in range(3)],  # read integer
+        "integer_copy": (scores * 100).long().cpu().sum().item(),  # read integer_copy
     }
     repr(scores)  # read printed
     with peakline.assume("nonzero", 0.5):

@@ -21,9 +21,10 @@ typedef void (*peakline_sim_read_handler)(void* host, size_t bytes);
 SIMGPU_API void peakline_sim_set_read_handler(peakline_sim_read_handler handler);
 
 // Who lists such reads when nobody records them. The companion asks for the listener and tells it
-// the running operators, outermost first ("aten::index>aten::nonzero"), and whether a size is read.
+// the running operators, outermost first ("aten::index>aten::nonzero"), and what is read: 1 a size,
+// 2 floating-point numbers, 0 anything else.
 extern "C" {
-typedef void (*peakline_sim_read_listener)(const char* operators, size_t bytes, int is_size);
+typedef void (*peakline_sim_read_listener)(const char* operators, size_t bytes, int kind);
 }
 SIMGPU_API void peakline_sim_set_read_listener(peakline_sim_read_listener listener);
 SIMGPU_API peakline_sim_read_listener peakline_sim_get_read_listener(void);

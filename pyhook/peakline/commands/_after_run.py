@@ -2,14 +2,18 @@
 
 from __future__ import annotations
 
+import json
 import sys
+from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
+from typing import Any
 
 import peakline._report as engine
 
 # A file's time stamp may be a little older than the clock says.
 _CLOCK_SLACK_SECONDS = 2.0
+_PLACES_SHOWN = 8
 
 
 @dataclass(frozen=True)
@@ -52,6 +56,32 @@ def report(run_id: str, output: str, started: float, top: int) -> None:
     _say(f"Next:  peakline table {name}              every line")
     _say(f"       peakline table --frame user {name}  only lines outside libraries")
     _say(f"       peakline summary {name}            the run at a glance")
+
+
+def report_unmatched(run_id: str, output: str, started: float, rules: Sequence[str]) -> None:
+    """Say which rules of --assume matched no value, and what there was to match."""
+    traces = [engine.Trace(str(path)) for path in find_traces(run_id, output, started)]
+    matched = {key for trace in traces for key in trace.info()["meta"]}
+    unmatched = [rule for rule in rules if f"assumption_matched {rule}" not in matched]
+    if not unmatched or not traces:
+        return
+    for rule in unmatched:
+        _say(f"peakline: --assume {rule} matched no value that the program read")
+    reads = [
+        read for trace in traces for read in json.loads(trace.table_json(top=1))["value_reads"]
+    ]
+    places = dict.fromkeys(f"{_line_of(read)} ({read['operator'] or 'a copy'})" for read in reads)
+    if places:
+        names = ", ".join(list(places)[:_PLACES_SHOWN])
+        more = f" and {len(places) - _PLACES_SHOWN} more" if len(places) > _PLACES_SHOWN else ""
+        _say(f"peakline: it read values at {names}{more}")
+    else:
+        _say("peakline: it read no value that a simulated GPU does not have")
+
+
+def _line_of(read: dict[str, Any]) -> str:
+    line = read["library"] or read["location"]
+    return f"{Path(line['file']).name}:{line['line']}" if line else str(read["key"])
 
 
 def _load(path: Path) -> _Recorded:

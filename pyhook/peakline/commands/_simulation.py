@@ -24,8 +24,8 @@ _EFFECTS = {
     "size": "a size: tensors made of it have the wrong size",
     "number": "a number: what the program decides by it may be wrong",
     "copy": "copied to the host: sizes computed from it may be wrong",
-    "printed": "only printed",
 }
+_HARMLESS = ("\tprinted", "\tfloating")
 
 
 def add_simulation_arguments(parser: argparse.ArgumentParser) -> None:
@@ -50,6 +50,17 @@ def add_simulation_arguments(parser: argparse.ArgumentParser) -> None:
         action="store_true",
         help="simulated GPU: let the program overwrite and keep checkpoints (their values are not"
         " real)",
+    )
+
+
+def add_steps_argument(parser: argparse.ArgumentParser) -> None:
+    """Add the option that ends a program early; also without a simulated GPU."""
+    parser.add_argument(
+        "--steps",
+        type=int,
+        metavar="N",
+        help="end the program with status 0 when its optimizers have made N steps; what it printed"
+        " is flushed, its exit handlers do not run",
     )
 
 
@@ -101,13 +112,25 @@ def _read_lines(notes: Path) -> Iterator[str]:
     counts = Counter(line for line in noted if line.count("\t") == 2)
     if not counts:
         return
+    harmless = {line: n for line, n in counts.items() if line.endswith(_HARMLESS)}
+    sizes = sum(n for line, n in counts.items() if line.endswith("\tsize"))
+    counts -= Counter(harmless)
     yield ""
-    yield "Values read that do not exist on a simulated device (taken as zero):"
+    yield "The program read these values from the GPU; simulated, they were taken as 0:"
     for line, count in counts.most_common(_READS_SHOWN):
         place, operator, effect = line.split("\t")
         more = "at least " if count >= _MOST_NOTED else ""
         times = f"{more}{count:,} time{'s' * (count > 1)}"
         yield f"  {place}  {operator}  {times}  {_EFFECTS.get(effect, effect)}"
     if len(counts) > _READS_SHOWN:
-        yield f"  ... {len(counts) - _READS_SHOWN} more places"
-    yield "Say what they are: run without --no-record, with --assume FILE:LINE=VALUE"
+        yield f"  ... {len(counts) - _READS_SHOWN} more lines"
+    if harmless:
+        total, lines = sum(harmless.values()), len(harmless)
+        yield (
+            f"  {total:,} read{'s' * (total > 1)} of floating-point numbers (a loss, a norm) or for"
+            f" printing, at {lines:,} line{'s' * (lines > 1)}: no tensor gets its size from them"
+        )
+    if sizes:
+        yield "Tensors of these sizes are empty here: a real run needs more memory"
+    if counts:
+        yield "Give real values: run without --no-record, with --assume FILE:LINE=VALUE"

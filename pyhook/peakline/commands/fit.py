@@ -15,7 +15,11 @@ from pathlib import Path
 
 from peakline import assumptions
 from peakline.commands._common import CommandError
-from peakline.commands._simulation import add_simulation_arguments, is_device_name
+from peakline.commands._simulation import (
+    add_simulation_arguments,
+    add_steps_argument,
+    is_device_name,
+)
 from peakline.fitting import Attempt, Outcome, try_program
 from peakline.native_build import BuildError, simulated_devices
 
@@ -58,6 +62,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         help="lines as in peakline table (default: leaf)",
     )
     add_simulation_arguments(parser)
+    add_steps_argument(parser)
     parser.add_argument(
         "--python", metavar="PATH", default="", help="the Python that has torch (default: this one)"
     )

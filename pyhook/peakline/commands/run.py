@@ -21,6 +21,7 @@ from typing import Any
 from peakline.commands._ranks import Job, Ranks, device_count, parse_ranks
 from peakline.commands._simulation import (
     add_simulation_arguments,
+    add_steps_argument,
     check_simulation,
     is_device_name,
     notes_of_program,
@@ -95,6 +96,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("--rank", metavar="R", help="which rank (default: 0)")
     parser.add_argument("--ranks", metavar="LIST", help="several ranks, one trace each: 0,7,56-63")
     add_simulation_arguments(parser)
+    add_steps_argument(parser)
     parser.add_argument("--no-record", action="store_true", help="simulate only, write no trace")
     parser.add_argument("--backend", choices=BACKENDS, default="delegate", help="how to intercept")
     parser.add_argument(
@@ -160,6 +162,10 @@ def run(args: argparse.Namespace) -> int:
     except OSError as error:
         print(f"peakline: error: cannot run {plan.command[0]}: {error.strerror}", file=sys.stderr)
         return 127 if isinstance(error, FileNotFoundError) else 126
+    if plan.recorded and args.assume:
+        from peakline.commands import _after_run
+
+        _after_run.report_unmatched(plan.run_id, plan.output, started, args.assume)
     if plan.recorded and not args.quiet:
         from peakline.commands import _after_run
 
@@ -195,6 +201,8 @@ def check_arguments(args: argparse.Namespace) -> str:
         )
     if args.no_record and not args.simulate:
         return "--no-record needs --simulate: without both there is nothing to do"
+    if args.steps is not None and args.steps < 1:
+        return f"--steps {args.steps}: a program can end after 1 step at the earliest"
     simulation_problem = check_simulation(args)
     if simulation_problem:
         return simulation_problem
@@ -270,6 +278,11 @@ def make_plan(args: argparse.Namespace) -> Plan:
         if torch is None:
             raise BuildError(f"--simulate needs torch, and {python} has none")
         preload += _set_simulation(plan, args, torch)
+    if args.steps is not None:
+        plan.environment["PEAKLINE_STEPS"] = str(args.steps)
+    if args.simulate or args.steps is not None:
+        startup = str(PACKAGE_FOLDER / "startup")
+        plan.environment["PYTHONPATH"] = _joined(startup, plan.environment.get("PYTHONPATH"))
     if args.world is not None:
         chosen = parse_ranks(_rank_list(args), args.world)
         plan.ranks = Ranks(chosen, args.world, device_count(args.simulate))
@@ -328,7 +341,6 @@ def _set_simulation(plan: Plan, args: argparse.Namespace, torch: TorchInstallati
         PEAKLINE_SIM_DEVICE=device,
         PEAKLINE_SIMULATED=device,
         TRITON_LIBCUDA_PATH=str(folder),
-        PYTHONPATH=_joined(str(PACKAGE_FOLDER / "startup"), plan.environment.get("PYTHONPATH")),
         PEAKLINE_SIM_COMPANION=_values_companion(plan, torch),
     )
     if args.assume:

@@ -1,8 +1,9 @@
-"""Loaded by the interpreter of a simulated program before anything else.
+"""Loaded by the interpreter of a simulated program, or one with --steps, before anything else.
 
-`peakline run --simulate` puts this folder first in PYTHONPATH. It prepares what a simulated run
-needs in Python (_peakline_simulated/), and then loads the sitecustomize that it hides, if there is
-one. It imports nothing heavy and must never fail: the program comes first.
+`peakline run` puts this folder first in PYTHONPATH. It prepares what a simulated run needs in
+Python (_peakline_simulated/), or the end after N steps (_peakline_steps.py), and then loads the
+sitecustomize that it hides, if there is one. It imports nothing heavy and must never fail: the
+program comes first.
 """
 
 import importlib.util
@@ -34,6 +35,10 @@ try:
         distributed.prepare()
         checkpoints.prepare()
         unrecorded_reads.prepare()
+    if os.environ.get("PEAKLINE_STEPS"):
+        import _peakline_steps
+
+        _peakline_steps.prepare()
 except Exception as error:
-    print(f"peakline: the simulated run lacks its Python part: {error!r}", file=sys.stderr)
+    print(f"peakline: this run lacks its Python part: {error!r}", file=sys.stderr)
 _load_hidden()

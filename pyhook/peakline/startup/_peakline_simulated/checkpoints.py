@@ -9,15 +9,14 @@ from __future__ import annotations
 
 import ctypes
 import functools
-import importlib.util
-import sys
 from collections.abc import Callable
 from contextlib import contextmanager
 from typing import TYPE_CHECKING, Any
 
+from _peakline_imports import when_imported
+
 if TYPE_CHECKING:
     from collections.abc import Iterator
-    from importlib.machinery import ModuleSpec
 
 _Wrap = Callable[[Any, Any], Any]  # the guard's library, the real function -> ours
 _PATH_BYTES = 4096
@@ -179,38 +178,11 @@ def _wrap(guard: Any, module: Any) -> None:
             setattr(owner, name, wrap(guard, real))
 
 
-class _Finder:
-    """Finds nothing itself: it sees the modules of _WRAPPED pass by."""
-
-    def __init__(self, guard: Any) -> None:
-        self._guard = guard
-        self._waiting = set(_WRAPPED)
-
-    def find_spec(self, name: str, path: Any = None, target: Any = None) -> ModuleSpec | None:
-        if name not in self._waiting:
-            return None
-        self._waiting.remove(name)
-        spec = importlib.util.find_spec(name)
-        if spec is None or spec.loader is None:
-            return spec
-        loader: Any = spec.loader
-        execute = loader.exec_module
-
-        def exec_module(module: Any) -> None:
-            execute(module)
-            _wrap(self._guard, module)
-
-        loader.exec_module = exec_module
-        return spec
-
-
 def prepare() -> None:
     """Wrap what saves checkpoints, when it is imported."""
     guard: Any = ctypes.CDLL(None)
     if not hasattr(guard, "peakline_guard_write_path"):
         return
     guard.peakline_guard_write_path.restype = ctypes.c_char_p
-    sys.meta_path.insert(0, _Finder(guard))
     for name in _WRAPPED:
-        if name in sys.modules:
-            _wrap(guard, sys.modules[name])
+        when_imported(name, functools.partial(_wrap, guard))

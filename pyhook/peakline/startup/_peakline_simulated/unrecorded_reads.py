@@ -18,6 +18,8 @@ _MOST_NOTED = 1000
 _WAITED_STATUS = 3
 _STILL_READING = 100  # reads in a tenth of a second: the program has not seen its end
 _LIBRARIES = ("/site-packages/", "/dist-packages/", "/lib/python", "<")
+# What is read, as preload/simgpu/model/values.h numbers it.
+_SIZE, _FLOATING_POINT = 1, 2
 _READERS = ("aten::item", "aten::_local_scalar_dense")
 # C calls this: it must stay as long as the process.
 _listener: Any = None
@@ -38,21 +40,22 @@ class _Notes:
         self._is_told = False
         self._read_count = 0
 
-    def note(self, operators: bytes, _bytes: int, is_size: int) -> None:
+    def note(self, operators: bytes, _bytes: int, kind: int) -> None:
         """Called by the companion on the reading thread."""
         try:
-            self._note(operators.decode(errors="replace").split(">"), is_size != 0)
+            self._note(operators.decode(errors="replace").split(">"), kind)
         except _WaitedForValueError:
             # It is meant for the program, and has met us instead: it comes again.
             return
 
-    def _note(self, operators: list[str], is_size: bool) -> None:
+    def _note(self, operators: list[str], kind: int) -> None:
         place, is_printed = _place()
+        is_size = kind == _SIZE
         operator = _named(operators, is_size)
         key = (place, operator)
         self._counts[key] += 1
         if self._counts[key] <= _MOST_NOTED:
-            effect = _effect(operator, is_size, is_printed)
+            effect = _effect(operator, kind, is_printed)
             os.write(self._file, f"{place}\t{operator}\t{effect}\n".encode())
         self._read_count += 1
         if self._most_reads and self._counts[key] >= self._most_reads and not self._is_told:
@@ -110,10 +113,10 @@ def _named(operators: list[str], is_size: bool) -> str:
     return "aten::item" if operators[-1] in _READERS else operators[-1]
 
 
-def _effect(operator: str, is_size: bool, is_printed: bool) -> str:
-    if is_printed:
-        return "printed"
-    if is_size:
+def _effect(operator: str, kind: int, is_printed: bool) -> str:
+    if is_printed or kind == _FLOATING_POINT:
+        return "printed" if is_printed else "floating"
+    if kind == _SIZE:
         return "size"
     return "copy" if operator in ("aten::copy_", "") else "number"
 
