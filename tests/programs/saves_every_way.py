@@ -38,6 +38,7 @@ def prepare() -> None:
         torch.save({"x": torch.full((4,), 7.0)}, name)
     for name in ("unlinked.pt", "child.pt", "plain_name"):
         torch.save({"x": torch.full((4,), 7.0)}, name)
+    Path("unknown").write_bytes(b"real, of another kind")
     Path("old.bin").write_bytes(b"0123456789")
     Path("own.pkl").write_bytes(pickle.dumps("old"))
     Path("config.json").write_text("old")
@@ -73,6 +74,8 @@ def existing(state: dict) -> list:
         file.write(b"tail")
     torch.save(state, "temporary")
     os.replace("temporary", "atomic.pt")
+    torch.save(state, "temporary")
+    os.replace("temporary", "unknown")
     torch.save(state, "plain_name")
     torch.save(state, "odd\nname.pt")
     buffer = io.BytesIO()
@@ -81,7 +84,16 @@ def existing(state: dict) -> list:
     Path("mem2.pt").write_bytes(buffer.getvalue())
     shutil.copy("old.pt", "copied.pt")
     shutil.copy2("old.pt", "copied2.pt")
-    names = ("old.pt", "opened.pth", "atomic.pt", "plain_name", "odd\nname.pt", "mem.pt", "mem2.pt")
+    names = (
+        "old.pt",
+        "opened.pth",
+        "atomic.pt",
+        "plain_name",
+        "unknown",
+        "odd\nname.pt",
+        "mem.pt",
+        "mem2.pt",
+    )
     appended = Path("appended.pt").read_bytes()
     return [
         *map(value, (*names, "copied.pt", "copied2.pt")),
@@ -97,6 +109,9 @@ def removed(state: dict) -> list:
         "unlinked.pt" in os.listdir(),
         os.path.lexists("unlinked.pt"),
     ]
+    torch.save(state, "temporary")
+    os.replace("temporary", "unlinked.pt")
+    seen += [value("unlinked.pt"), "unlinked.pt" in os.listdir()]
     shutil.rmtree("ck/rotated")
     seen += [os.path.isdir("ck/rotated"), sorted(os.listdir("ck"))]
     os.mkdir("ck/rotated")
