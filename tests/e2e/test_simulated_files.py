@@ -104,6 +104,18 @@ def test_a_second_run_finds_no_step_of_the_first(lab: Any, tmp_path: Path) -> No
     assert list(tmp_path.iterdir()) == []
 
 
+def test_ranks_that_write_one_checkpoint_share_it(lab: Any, before: Path, tmp_path: Path) -> None:
+    shutil.copy(before / "old.pt", tmp_path)
+    real = contents(tmp_path)
+    words = ["--", lab.python, "-m", "torch.distributed.run", "--nproc-per-node", "2"]
+    words.append(str(PROGRAMS / "saves_in_ranks.py"))
+    done = recorded(lab, tmp_path, *words, options=["-q", "--no-record"], device="h200x2")
+    assert done.status == 0, done.stderr
+    assert done.stdout.splitlines() == ["[5.0, 2]", "[5.0, 2]"]
+    assert contents(tmp_path) == real
+    assert done.stderr.count("exists and is kept as it is") == 1
+
+
 def test_a_program_that_is_not_simulated_is_not_guarded(lab: Any, tmp_path: Path) -> None:
     code = (
         "import ctypes, sys, torch\n"
