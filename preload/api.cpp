@@ -122,9 +122,9 @@ PEAKLINE_EXPORT uint64_t peakline_device_bytes(uint32_t device, uint32_t measure
     return peak != 0 ? recorder.peak_bytes(device, which) : recorder.level_bytes(device, which);
 }
 
-PEAKLINE_EXPORT void peakline_end_of_process() {
+PEAKLINE_EXPORT void peakline_end_of_process(const void* caller) {
     // os._exit() comes with the GIL: the last moment to ask for names.
-    peakline::capture::object_side().run_safe_point(peakline::capture::SafePoint::kLastLook);
+    peakline::capture::object_side().run_last_look(caller);
     peakline::preload::end_of_process();
 }
 

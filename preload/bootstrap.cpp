@@ -5,6 +5,7 @@
 #include <cstring>
 
 #include <dlfcn.h>
+#include <sys/syscall.h>
 #include <unistd.h>
 
 #define EXPORT __attribute__((visibility("default")))
@@ -14,8 +15,15 @@ namespace {
 constexpr int32_t kPreloadWayIn = 0;  // kPeaklinePreload of peakline_api.h
 constexpr char kCountSymbol[] = "_ZN3c104cuda28device_count_ensure_non_zeroEv";
 
-void (*g_end_of_process)() = nullptr;
+void (*g_end_of_process)(const void* caller) = nullptr;
+void (*g_real_exit)(int) = nullptr;
+long g_recorded_pid = 0;  // of the process that is recorded
 int g_entered = 0;
+
+// Asked of the kernel: a child of vfork has another number, in the memory of its parent.
+long process_id() {
+    return syscall(SYS_getpid);
+}
 
 void complain(const char* what, const char* why) {
     const char* parts[] = {"peakline: ", what, why, "\n"};
@@ -48,7 +56,11 @@ void enter_slow() {
     }
     const auto enter =
         reinterpret_cast<int32_t (*)(int32_t, char*, size_t)>(dlsym(library, "peakline_enter"));
-    g_end_of_process = reinterpret_cast<void (*)()>(dlsym(library, "peakline_end_of_process"));
+    // Found now: a signal handler that calls _exit may have interrupted the loader or malloc.
+    g_real_exit = reinterpret_cast<void (*)(int)>(dlsym(RTLD_NEXT, "_exit"));
+    g_recorded_pid = process_id();
+    g_end_of_process =
+        reinterpret_cast<void (*)(const void*)>(dlsym(library, "peakline_end_of_process"));
     char message[512] = "";
     if (enter != nullptr && enter(kPreloadWayIn, message, sizeof message) > 1) {
         complain("not recording: ", message);
@@ -78,16 +90,17 @@ EXPORT int _ZN3c104cuda28device_count_ensure_non_zeroEv() {
     return count;
 }
 
-// Forked and spawned workers leave by _exit, where no exit handler runs.
+// Forked and spawned workers leave by _exit, where no exit handler runs. So does a child of vfork
+// whose exec failed (subprocess.run of a missing program), and it shares its parent's memory: only
+// the recorded process ends its recording.
 EXPORT void _exit(int status) {
-    if (g_end_of_process != nullptr) {
-        g_end_of_process();
+    if (g_end_of_process != nullptr && process_id() == g_recorded_pid) {
+        g_end_of_process(__builtin_return_address(0));
     }
-    static void (*real)(int) = nullptr;
-    if (real == nullptr) {
-        real = reinterpret_cast<void (*)(int)>(dlsym(RTLD_NEXT, "_exit"));
+    if (g_real_exit == nullptr) {
+        g_real_exit = reinterpret_cast<void (*)(int)>(dlsym(RTLD_NEXT, "_exit"));
     }
-    real(status);
+    g_real_exit(status);
     __builtin_unreachable();
 }
 }

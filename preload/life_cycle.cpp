@@ -60,10 +60,11 @@ void watch_life_cycle() {
 
 void end_of_process() {
     // relaxed: only a second call matters, and that comes from the same exiting thread.
-    if (!g_ended.exchange(true, std::memory_order_relaxed)) {
+    record::Recorder& recorder = record::Recorder::instance();
+    if (!g_ended.exchange(true, std::memory_order_relaxed) && recorder.may_end()) {
         put_device_use();
         tell_lines_never_came();
-        record::Recorder::instance().seal_at_exit();
+        recorder.close_trace();
     }
 }
 

@@ -135,8 +135,9 @@ int32_t peakline_assume(const char* rule);
 // Takes the last rule back, if it is this one.
 void peakline_assume_no_more(const char* rule);
 
-// Marks the clean end of the process; the interposed _exit calls it.
-void peakline_end_of_process();
+// Marks the clean end of the process; the interposed _exit calls it, in this process only, with the
+// return address of its own call.
+void peakline_end_of_process(const void* caller);
 
 // torch.cuda.memory.CUDAPluggableAllocator(library, "peakline_malloc", "peakline_free"): the plain
 // allocator interface over cudaMalloc. Throws std::runtime_error when the device is full: torch

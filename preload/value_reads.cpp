@@ -41,6 +41,8 @@ Assumptions& assumptions() {
 
 // Written once, before the first read.
 uint64_t g_max_reads = kDefaultMaxReads;
+// Of the simulated GPU; the same. The loader is not asked at the end, which may interrupt it.
+size_t (*g_most_used)(int) = nullptr;
 
 struct Places {
     record::LeafLock lock;
@@ -194,6 +196,7 @@ void set_up_value_reads(Installed& state) {
     if (state.options.simulated[0] == '\0') {
         return;
     }
+    g_most_used = reinterpret_cast<size_t (*)(int)>(dlsym(RTLD_DEFAULT, "peakline_sim_most_used"));
     Places& all = places();
     if (all.counts.size() == 0 && all.counts.reserve(kCountedPlaces)) {
         all.counts.resize_untouched(kCountedPlaces);
@@ -210,13 +213,11 @@ void set_up_value_reads(Installed& state) {
 }
 
 void put_device_use() {
-    const auto most_used =
-        reinterpret_cast<size_t (*)(int)>(dlsym(RTLD_DEFAULT, "peakline_sim_most_used"));
-    for (size_t i = 0; most_used != nullptr && i < installed().device_count; ++i) {
+    for (size_t i = 0; g_most_used != nullptr && i < installed().device_count; ++i) {
         char key[48];
         char value[32];
         snprintf(key, sizeof key, "device.%zu.most_used_bytes", i);
-        snprintf(value, sizeof value, "%zu", most_used(static_cast<int>(i)));
+        snprintf(value, sizeof value, "%zu", g_most_used(static_cast<int>(i)));
         Recorder::instance().put_meta(key, value, strlen(value));
     }
 }

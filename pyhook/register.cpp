@@ -96,7 +96,8 @@ __attribute__((constructor)) void register_python_side() {
                                 return g_watched_objects.is_alive(address, number);
                             },
                             request_safe_point,
-                            run_safe_point});
+                            run_safe_point,
+                            run_last_look});
 }
 
 }  // namespace

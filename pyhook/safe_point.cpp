@@ -5,6 +5,7 @@
 #include <cstring>
 
 #include <dlfcn.h>
+#include <link.h>
 
 #include "walk_gate.h"
 
@@ -43,6 +44,40 @@ std::atomic<Object*> g_safe_point{nullptr};
 // relaxed: a reason that comes too late is found by the next call.
 std::atomic<uint32_t> g_reasons{0};
 std::atomic<bool> g_is_waiting{false};
+
+struct CodeRange {
+    uintptr_t start = 0;
+    uintptr_t end = 0;
+    bool holds(const void* address) const {
+        const auto value = reinterpret_cast<uintptr_t>(address);
+        return value >= start && value < end;
+    }
+};
+// Of the interpreter. Written once, before g_safe_point.
+CodeRange g_interpreter;
+
+// The segment of the program or of a library that holds this function.
+CodeRange code_around(const void* function) {
+    struct Search {
+        const void* wanted;
+        CodeRange found;
+    } search{function, {}};
+    const auto look = [](dl_phdr_info* library, size_t, void* pointer) {
+        auto& wanted = *static_cast<Search*>(pointer);
+        for (size_t i = 0; i < library->dlpi_phnum; ++i) {
+            const ElfW(Phdr)& segment = library->dlpi_phdr[i];
+            const uintptr_t start = library->dlpi_addr + segment.p_vaddr;
+            const CodeRange range{start, start + segment.p_memsz};
+            if (segment.p_type == PT_LOAD && range.holds(wanted.wanted)) {
+                wanted.found = range;
+                return 1;
+            }
+        }
+        return 0;
+    };
+    dl_iterate_phdr(look, &search);
+    return search.found;
+}
 
 // Hides what runs meanwhile from tracers of the program: debuggers, coverage.
 class Untraced {
@@ -148,6 +183,7 @@ bool load_safe_points(const PythonApi& api) {
     }
     // `globals`, and with it the function, is never given back.
     g_api = &api;
+    g_interpreter = code_around(reinterpret_cast<const void*>(api.PyGILState_Check));
     g_safe_point.store(function, std::memory_order_release);
     return true;
 }
@@ -169,6 +205,12 @@ void run_safe_point(SafePoint reason) {
         return;
     }
     call(g_reasons.exchange(0, std::memory_order_relaxed) | static_cast<uint32_t>(reason));
+}
+
+void run_last_look(const void* caller) {
+    if (g_safe_point.load(std::memory_order_acquire) != nullptr && g_interpreter.holds(caller)) {
+        run_safe_point(SafePoint::kLastLook);
+    }
 }
 
 void forget_safe_points() {

@@ -27,6 +27,11 @@ void request_safe_point(SafePoint reason);
 // Now, on this thread; does nothing when it does not hold the GIL.
 void run_safe_point(SafePoint reason);
 
+// The last look of a process that leaves by _exit: only when the interpreter called it (os._exit).
+// A signal handler of the program may do so, too, in the midst of anything: there no Python can
+// run. `caller`: the return address of the call.
+void run_last_look(const void* caller);
+
 // In the child of fork: nothing is recorded there.
 void forget_safe_points();
 

@@ -47,7 +47,8 @@ ObjectSide g_objects{[](const uint64_t*, size_t) {},
                      [](uint64_t) { return uint64_t{0}; },
                      [](uint64_t, uint64_t) { return false; },
                      [](SafePoint) {},
-                     [](SafePoint) {}};
+                     [](SafePoint) {},
+                     [](const void*) {}};
 
 // Written once, before attach().
 void (*g_main_end_handler)() = [] {};

@@ -70,6 +70,8 @@ struct ObjectSide {
     bool (*is_object_alive)(uint64_t address, uint64_t number);
     void (*request_safe_point)(SafePoint reason);
     void (*run_safe_point)(SafePoint reason);
+    // The last look, when `caller`, a return address, is in the interpreter.
+    void (*run_last_look)(const void* caller);
 };
 
 struct CaptureOptions {

@@ -19,8 +19,14 @@ public:
     void lock() {
         // acquire: what the last holder wrote is visible; the release in unlock() pairs with it.
         if (__builtin_expect(state_.exchange(kHeld, std::memory_order_acquire) != kFree, 0)) {
-            lock_slow();
+            lock_slow(kForEver);
         }
+    }
+
+    // For a thread that may hold it already, as a signal handler's may: waits about a fifth of a
+    // second, which is for ever for a lock held for some 50 ns. False: it does not hold it now.
+    bool lock_patiently() {
+        return state_.exchange(kHeld, std::memory_order_acquire) == kFree || lock_slow(kPatience);
     }
 
     void unlock() { state_.store(kFree, std::memory_order_release); }
@@ -33,16 +39,21 @@ private:
     static constexpr uint32_t kHeld = 1;
     static constexpr int kSpins = 100;
     static constexpr long kSleepNs = 50'000;
+    static constexpr uint32_t kPatience = 2000;  // sleeps; each takes twice its time
+    static constexpr uint32_t kForEver = UINT32_MAX;
 
-    [[gnu::noinline, gnu::cold]] void lock_slow() {
+    [[gnu::noinline, gnu::cold]] bool lock_slow(uint32_t sleeps) {
         for (;;) {
             for (int i = 0; i < kSpins; ++i) {
                 // relaxed: only looks; the exchange after it acquires.
                 if (state_.load(std::memory_order_relaxed) == kFree &&
                     state_.exchange(kHeld, std::memory_order_acquire) == kFree) {
-                    return;
+                    return true;
                 }
                 __builtin_ia32_pause();
+            }
+            if (sleeps != kForEver && sleeps-- == 0) {
+                return false;
             }
             // Nobody wakes us: returns when the time is over, or at once when it was released.
             const timespec time{0, kSleepNs};

@@ -123,12 +123,15 @@ public:
     // its begin as untraced blocks, and peaks start anew. Returns 0 or an errno.
     int open_trace(const TraceOptions& options);
     void put_meta(const char* key, const char* value, size_t value_length);
-    // Marks a clean end, seals, and closes. Frees and allocations after it are counted only.
+    // Marks a clean end, seals, and closes. Frees and allocations after it are counted only: late
+    // ones of a dying process are no part of the run.
     void close_trace();
     // Marks the end of the program's main in a trace that is open.
     void record_main_end();
-    // Marks a clean end and seals, but late frees of a dying process may still follow.
-    void seal_at_exit();
+    // Whether this thread may call the recorder once more before the process ends. A signal handler
+    // that leaves may have interrupted it in the midst of a call: then the trace stays as it is,
+    // readable, but without an end.
+    bool may_end();
     bool has_trace() const { return writer_.is_open(); }
 
     // A trace without events: definitions and the live sets at peak and now. For reports that

@@ -131,7 +131,9 @@ void Recorder::put_meta(const char* key, const char* value, size_t value_length)
 void Recorder::close_trace() {
     const LockGuard guard(lock_);
     if (writer_.is_open()) {
-        put_mark(MarkKind::kProcessEnd, 0, 0);
+        check_writer();  // a checkpoint after the mark would take its place as the last event
+        const uint64_t end[] = {static_cast<uint64_t>(MarkKind::kProcessEnd), 0, 0};
+        writer_.put_extended(format::ExtendedType::kMark, end, 3, clock_.now_tick());
         writer_.put_totals();
         writer_.close();
         file_.abandon();
@@ -147,13 +149,15 @@ void Recorder::record_main_end() {
     }
 }
 
-void Recorder::seal_at_exit() {
-    const LockGuard guard(lock_);
-    if (writer_.is_open()) {
-        put_mark(MarkKind::kProcessEnd, 0, 0);
-        writer_.put_totals();
-        writer_.seal();
+// What the calls at the end lock, in their order. Another thread may take it again afterwards, but
+// gives it back.
+bool Recorder::may_end() {
+    if (!lock_.lock_patiently()) {
+        return false;
     }
+    const bool may_define = table_.may_lock();
+    lock_.unlock();
+    return may_define;
 }
 
 }  // namespace peakline::record

@@ -107,6 +107,16 @@ public:
 
     uint64_t full_count() const { return full_count_; }
 
+    // False: this thread was interrupted while it changed the table, see
+    // LeafLock::lock_patiently().
+    bool may_lock() {
+        const bool is_locked = lock_.lock_patiently();
+        if (is_locked) {
+            lock_.unlock();
+        }
+        return is_locked;
+    }
+
     void prepare_fork();
     void parent_after_fork();
     void child_after_fork();

@@ -25,7 +25,6 @@ void EventHealth::on_rare(const RareEvent& event) {
         stop_error = event.fields[0];
     } else if (event.type == format::ExtendedType::kMark) {
         const auto kind = static_cast<format::MarkKind>(event.fields[0]);
-        clean_end = clean_end || kind == format::MarkKind::kProcessEnd;
         tracing_seen = tracing_seen || kind == format::MarkKind::kTracingStarted;
     }
 }
@@ -57,7 +56,7 @@ std::string EventHealth::end_text(const TraceReader& reader, const EventTotals& 
 
 TraceHealth EventHealth::finish(const TraceReader& reader, const EventTotals& totals) const {
     TraceHealth health;
-    health.clean_end = clean_end;
+    health.clean_end = totals.clean_end;
     health.records_dropped = records_dropped;
     health.bytes_dropped = bytes_dropped;
     health.event_count = totals.event_count;
@@ -65,7 +64,7 @@ TraceHealth EventHealth::finish(const TraceReader& reader, const EventTotals& to
     health.problems = reader.problems();
     health.problems.append(totals.problems);
     add_counts(reader.name(), health.problems);
-    if (!clean_end || writing_stopped) {
+    if (!totals.clean_end || writing_stopped) {
         health.problems.add(reader.name() + ": " + end_text(reader, totals));
     }
     return health;

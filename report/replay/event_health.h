@@ -11,7 +11,6 @@
 namespace peakline::report {
 
 struct EventHealth {
-    bool clean_end = false;
     bool tracing_seen = false;
     uint64_t records_dropped = 0;
     uint64_t bytes_dropped = 0;

@@ -74,6 +74,7 @@ bool add_recorded(const TraceReader& reader,
 // As a pass over the events would have found them.
 EventTotals recorded_events(const TraceReader& reader, const RecordedTotals& recorded) {
     EventTotals events;
+    events.clean_end = true;  // totals are written after it only, and nothing follows them
     events.event_count = recorded.event_count;
     events.alloc_count = recorded.alloc_count;
     events.last_tick = reader.last_tick();
@@ -105,7 +106,6 @@ std::optional<AllocationTotals> recorded_allocations(const TraceReader& reader) 
     result.whole_run_frees = records->free + records->free_deferred;
     result.events = recorded_events(reader, *recorded);
     EventHealth health;
-    health.clean_end = true;  // totals are written after it only
     result.health = health.finish(reader, result.events);
     return result;
 }

@@ -33,6 +33,7 @@ struct ChunkEnd {
     const char* fault = nullptr;  // nullptr: every record of the payload
     uint64_t offset = 0;          // of the record that does not decode
     uint64_t event_count = 0;
+    bool ends_process = false;  // the last record is the mark of a clean end
 };
 
 // Where the stream stands; carried from chunk to chunk.
@@ -54,6 +55,7 @@ public:
     ChunkEnd decode(std::span<const unsigned char> payload) {
         ChunkEnd end;
         const unsigned char* at = payload.data();
+        after_end_mark_ = nullptr;
         end_ = at + payload.size();
         while (at < end_) {
             const unsigned char* next = decode_record(at);
@@ -65,6 +67,7 @@ public:
             at = next;
             ++end.event_count;
         }
+        end.ends_process = at != payload.data() && at == after_end_mark_;
         return end;
     }
 
@@ -232,6 +235,10 @@ private:
         if (!cursor.good) {
             return fail("extended record is shorter than its fields") != nullptr;
         }
+        if (type == format::ExtendedType::kMark &&
+            event.fields[0] == static_cast<uint64_t>(format::MarkKind::kProcessEnd)) {
+            after_end_mark_ = body.data() + body.size();
+        }
         visitor_.on_rare(position_.tick, event);
         return true;
     }
@@ -245,6 +252,7 @@ private:
     StreamPosition& position_;
     const unsigned char* end_ = nullptr;
     const char* fault_ = nullptr;
+    const unsigned char* after_end_mark_ = nullptr;  // in this payload
 };
 
 }  // namespace peakline::report

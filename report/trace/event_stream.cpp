@@ -43,6 +43,7 @@ bool EventStream::next_chunk() {
             // The index has told why.
             ++totals_.skipped_chunk_count;
             after_gap_ = true;
+            totals_.clean_end = false;
         }
         if (!place.is(format::ChunkType::kEvents)) {
             continue;
@@ -73,6 +74,7 @@ void EventStream::skip_chunk(const std::string& reason) {
     totals_.problems.add(chunk_text() + reason);
     ++totals_.skipped_chunk_count;
     after_gap_ = true;
+    totals_.clean_end = false;
 }
 
 bool EventStream::last_of_its_type() const {
@@ -120,6 +122,7 @@ void EventStream::finish_chunk(const ChunkEnd& end) {
     next_event_ += end.event_count;
     totals_.payload_bytes += payload_.size();
     ++totals_.chunk_count;
+    totals_.clean_end = end.ends_process || (totals_.clean_end && payload_.empty());
     if (end.fault != nullptr) {
         // The last record of a cut chunk is cut with it; the index has told.
         if (!place.cut()) {

@@ -27,6 +27,8 @@ struct EventTotals {
     uint64_t payload_bytes = 0;
     uint64_t last_tick = 0;
     uint64_t skipped_chunk_count = 0;
+    // The last event marks the clean end of the recording: nothing was recorded after it.
+    bool clean_end = false;
     Problems problems;
 };
 

@@ -133,7 +133,7 @@ bool Device::charge(size_t bytes) {
         return false;
     }
     used_bytes_ += bytes;
-    most_used_bytes_ = std::max(most_used_bytes_, used_bytes_);
+    most_used_bytes_.store(std::max(most_used_bytes(), used_bytes_), std::memory_order_relaxed);
     return true;
 }
 

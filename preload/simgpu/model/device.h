@@ -4,6 +4,7 @@
 // should. Not thread-safe: the world's lock guards every call.
 #pragma once
 
+#include <atomic>
 #include <cstddef>
 #include <cstdint>
 #include <map>
@@ -69,7 +70,7 @@ public:
     const DeviceProfile& profile() const { return profile_; }
     size_t capacity_bytes() const { return capacity_bytes_; }
     size_t used_bytes() const { return used_bytes_; }
-    size_t most_used_bytes() const { return most_used_bytes_; }
+    size_t most_used_bytes() const { return most_used_bytes_.load(std::memory_order_relaxed); }
     const AddressArena& arena() const { return arena_; }
     bool has_primary_context() const { return has_primary_context_; }
     Context* primary_context() { return &primary_context_; }
@@ -82,7 +83,9 @@ private:
     const DeviceProfile& profile_;
     const size_t capacity_bytes_;
     size_t used_bytes_ = 0;
-    size_t most_used_bytes_ = 0;  // so far
+    // So far. Written under the world's lock; read without it when the process ends, perhaps from
+    // a signal handler of the thread that holds the lock. relaxed: nothing hangs on it.
+    std::atomic<size_t> most_used_bytes_{0};
     AddressArena arena_;
     FreeRanges free_addresses_;
     std::map<uintptr_t, FreeRanges> shared_granules_;  // by start

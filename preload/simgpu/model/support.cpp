@@ -210,6 +210,5 @@ SIMGPU_API size_t peakline_sim_handle_bytes(int kind) {
 
 SIMGPU_API size_t peakline_sim_most_used(int device) {
     simgpu::World& world = simgpu::World::instance();
-    const auto lock = world.lock();
     return world.has_device(device) ? world.device(device).most_used_bytes() : 0;
 }

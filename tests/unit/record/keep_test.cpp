@@ -50,6 +50,36 @@ void check_reports(const report::TraceReader& reader, const char* kept) {
     }
 }
 
+// Records so many events, which lie in the file's first chunk for events and a few more bytes.
+bool ends_cleanly_after(uint64_t event_count) {
+    const TemporaryFile file;
+    const auto recorder = start_recording(file.path(), {Keep::Kind::kPeak, 0});
+    for (uint64_t i = 1; i <= event_count; ++i) {
+        recorder->record_alloc({i * 512, 512, 512, 0, 0, 0}, record::kUnknownTotal);
+    }
+    recorder->close_trace();
+    return report::replay(report::TraceReader::open_file(file.path()), {}).health.clean_end;
+}
+
+TEST_CASE("the mark of the end is the last event, where a checkpoint is due, too",
+          "[record][keep]") {
+    const TemporaryFile file;
+    const auto recorder = start_recording(file.path(), {Keep::Kind::kPeak, 0});
+    uint64_t event_count = 0;
+    uint64_t bytes_before = 0;
+    uint64_t bytes = recorder->counters().trace_bytes;
+    do {  // until a checkpoint was written
+        bytes_before = bytes;
+        ++event_count;
+        recorder->record_alloc({event_count * 512, 512, 512, 0, 0, 0}, record::kUnknownTotal);
+        bytes = recorder->counters().trace_bytes;
+    } while (bytes < bytes_before + 1000);
+    for (uint64_t fewer = 0; fewer < 40; ++fewer) {
+        INFO(event_count - fewer);
+        CHECK(ends_cleanly_after(event_count - fewer));
+    }
+}
+
 TEST_CASE("a peak-only recording knows the peaks of devices and phases", "[record][keep]") {
     for (uint32_t seed = 1; seed <= 2; ++seed) {
         INFO("seed " << seed);

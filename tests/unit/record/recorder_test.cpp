@@ -157,6 +157,25 @@ TEST_CASE("threads that record at once lose nothing", "[record]") {
     REQUIRE(recorder->counters().records_dropped == 0);
 }
 
+TEST_CASE("a thread interrupted in the midst of a call may not end the recording", "[record]") {
+    const auto recorder = new_recorder();
+    record::StackTable& table = recorder->table();
+    const uint32_t name = table.intern_text("f");
+    const uint32_t node =
+        table.intern_python_node(0, table.intern_python_frame(name, name, name, 1));
+    CHECK(recorder->may_end());
+    recorder->prepare_fork();  // locks everything
+    CHECK(!recorder->may_end());
+    recorder->parent_after_fork();
+    bool is_asked = false;
+    table.visit_python_stack(node, [&](const char*, size_t, const char*, size_t, uint32_t) {
+        is_asked = !recorder->may_end();
+        return false;
+    });
+    CHECK(is_asked);
+    CHECK(recorder->may_end());
+}
+
 TEST_CASE("opening a trace fails with the errno of the file", "[record]") {
     auto recorder = new_recorder();
     Recorder::TraceOptions options{};

@@ -221,6 +221,29 @@ TEST_CASE("a lost chunk is noticed by the counters of the next one", "[report]")
     CHECK(result.chosen.level_bytes == 450);
 }
 
+TEST_CASE("an end mark counts only as the last record", "[report]") {
+    const auto problems_of = [](const char* end) {
+        const OpenTrace trace{"start\nalloc a 0x1000 100 stack=f.py:1:f\n" + std::string(end)};
+        const auto result = trace.replay();
+        CHECK(result.health.complete() == result.health.problems.texts().empty());
+        const std::string stats = report::make_stats(trace.reader, {});
+        CHECK((stats.find("killed?") == std::string::npos) == result.health.complete());
+        return result.health.problems.texts();
+    };
+    CHECK(problems_of("end").empty());
+    CHECK(problems_of("end\nalloc b 0x2000 200 stack=f.py:2:f\nend").empty());
+    CHECK(problems_of("chunk\nend").empty());
+    for (const char* end : {"end\nalloc b 0x2000 200 stack=f.py:2:f",
+                            "end\nfree a",
+                            "end\nchunk\nfree a",
+                            "end\nnote later"}) {
+        INFO(end);
+        const auto problems = problems_of(end);
+        REQUIRE(problems.size() == 1);
+        CHECK_THAT(problems[0], Catch::Contains("without a clean end"));
+    }
+}
+
 TEST_CASE("impossible numbers in events end their chunk, not the reader", "[report]") {
     const auto health_of = [](const std::function<void(TraceBuilder&)>& add) {
         TraceBuilder builder;

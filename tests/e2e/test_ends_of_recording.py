@@ -1,0 +1,71 @@
+"""A recording ends cleanly when its own process ends, and at no other moment."""
+
+from __future__ import annotations
+
+import json
+import signal
+import subprocess
+from pathlib import Path
+from typing import Any
+
+import pytest
+from launching import PROGRAMS, Finished, check_whole_trace, recorded, together
+
+MISSING = str(PROGRAMS / "life_missing_command.py")
+CHILDREN = 24
+
+
+@pytest.fixture(scope="module")
+def exit_handler(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    library = tmp_path_factory.mktemp("handler") / "libexit_handler.so"
+    words = ["g++", "-std=c++20", "-O2", "-fPIC", "-shared", "-o", str(library)]
+    subprocess.run([*words, str(PROGRAMS / "exit_handler.cpp")], check=True)
+    return library
+
+
+@pytest.fixture(scope="module")
+def started(
+    lab: Any, exit_handler: Path, tmp_path_factory: pytest.TempPathFactory
+) -> dict[str, Finished]:
+    base = tmp_path_factory.mktemp("ends")
+    leaving = (str(PROGRAMS / "life_exit_in_handler.py"), str(exit_handler), str(CHILDREN))
+    return together(
+        {
+            "missing": lambda: recorded(lab, base / "missing", MISSING),
+            "killed": lambda: recorded(lab, base / "killed", MISSING, "SIGKILL"),
+            "handler": lambda: recorded(lab, base / "handler", *leaving),
+        }
+    )
+
+
+def test_a_command_that_is_missing_does_not_end_the_recording(
+    lab: Any, started: dict[str, Finished]
+) -> None:
+    run = started["missing"]
+    assert (run.status, run.notes) == (0, []), run.stderr
+    assert run.said["missing"] == [True] * 3
+    [trace] = run.traces
+    table = check_whole_trace(lab, trace, run.said["peak"])
+    assert any(
+        row["key"].endswith("life_missing_command.py:29 (<module>)") for row in table["rows"]
+    )
+
+
+def test_a_later_kill_is_no_clean_end(lab: Any, started: dict[str, Finished]) -> None:
+    run = started["killed"]
+    assert run.status == -signal.SIGKILL, run.stderr
+    [trace] = run.traces
+    table = lab.table(trace)
+    assert table["peak_bytes"] == run.said["peak"]
+    assert not table["complete"]
+    assert ["without a clean end" in problem for problem in table["problems"]] == [True]
+    assert lab.table(trace, "--at", "end")["total_bytes"] == run.said["level"]
+
+
+def test_leaving_from_a_signal_handler_hangs_nobody(lab: Any, started: dict[str, Finished]) -> None:
+    run = started["handler"]
+    assert (run.status, run.notes) == (0, []), run.stderr
+    assert run.said["statuses"] == [7] * CHILDREN
+    assert len(run.traces) == CHILDREN
+    ends = [json.loads(lab.report("summary", trace, "--json")) for trace in run.traces[:8]]
+    assert all(end["complete"] or "clean end" in end["problems"][0] for end in ends)
