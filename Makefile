@@ -49,7 +49,7 @@ TORTURE := $(addprefix $(BUILD)/,kill_test soak_test steady_test storm_test repl
 
 comma := ,
 
-LIBRARIES := $(NATIVE)/libpeakline.so $(NATIVE)/libpeakline_preload.so $(NATIVE)/libunwind.so.8 $(NATIVE)/libzstd.so.1 \
+LIBRARIES := $(NATIVE)/libpeakline.so $(NATIVE)/libpeakline_preload.so $(NATIVE)/libpkunwind.so \
              $(NATIVE)/libpeakline_guard.so \
              $(PACKAGE)/_recorder.abi3.so $(PACKAGE)/_report.abi3.so
 
@@ -187,11 +187,12 @@ $(RECORDER_PYTHON_OBJECTS) $(REPORT_PYTHON_OBJECTS): $(BUILD)/%.o: %.cpp
 	@echo '  C++   $<'
 	$(Q)$(CXX) $(filter-out -Wpedantic,$(CXXFLAGS)) -isystem $(PYTHON_INCLUDE) -MMD -MP -c $< -o $@
 
-$(NATIVE)/libpeakline.so: $(RECORDER_OBJECTS) preload/exports.map
+$(NATIVE)/libpeakline.so: $(RECORDER_OBJECTS) preload/exports.map $(NATIVE)/libpkunwind.so
 	@mkdir -p $(@D)
 	@echo '  LINK  $@'
 	$(Q)$(CXX) $(LTO) -shared -Wl,-soname,libpeakline.so -Wl,--version-script=preload/exports.map \
-	    -Wl,-z,defs -Wl,-rpath,'$$ORIGIN' -o $@ $(RECORDER_OBJECTS) -lunwind -ldl -lpthread
+	    -Wl,-z,defs -Wl,-rpath,'$$ORIGIN' -o $@ $(RECORDER_OBJECTS) \
+	    -L$(NATIVE) -l:libpkunwind.so -ldl -lpthread
 
 # Compares every native stack with libunwind's slow stepper: tests/e2e/test_native_stacks.py.
 CHECKING := $(addprefix $(BUILD)/checked/allocator/capture/,native_check.o native_stack.o)
@@ -218,15 +219,11 @@ $(NATIVE)/libpeakline_guard.so: $(GUARD_OBJECTS)
 	@echo '  LINK  $@'
 	$(Q)$(CC) -shared -Wl,-soname,libpeakline_guard.so -Wl,-z,defs -o $@ $^ -ldl -lpthread
 
-# Shipped beside the recorder: the program's machine need not have it.
-$(NATIVE)/libunwind.so.8:
+# Shipped beside the recorder: the program's machine need not have it, and must not see it.
+$(NATIVE)/libpkunwind.so: allocator/capture/private_libunwind.py
 	@mkdir -p $(@D)
-	$(Q)cp -L $$($(CXX) -print-file-name=libunwind.so.8) $@
-
-# The same for the reader of packed traces.
-$(NATIVE)/libzstd.so.1:
-	@mkdir -p $(@D)
-	$(Q)cp -L $$($(CXX) -print-file-name=libzstd.so.1) $@
+	@rm -f $(@D)/libunwind.so.8 $(@D)/libzstd.so.1
+	$(Q)$(PYTHON) $< $$($(CXX) -print-file-name=libunwind.so.8) $@
 
 $(PACKAGE)/_recorder.abi3.so: $(RECORDER_PYTHON_OBJECTS) $(NATIVE)/libpeakline.so
 	@echo '  LINK  $@'
@@ -237,9 +234,11 @@ $(BUILD)/libreport.a: $(REPORT_OBJECTS)
 	@rm -f $@
 	$(Q)ar rcs $@ $^
 
+# In it, and unseen: a program may have another version.
+ZSTD := -l:libzstd.a -Wl,--exclude-libs,libzstd.a
 $(PACKAGE)/_report.abi3.so: $(REPORT_PYTHON_OBJECTS) $(BUILD)/libreport.a
 	@echo '  LINK  $@'
-	$(Q)$(CXX) -shared -Wl,-rpath,'$$ORIGIN/_native' -o $@ $^ -lzstd
+	$(Q)$(CXX) -shared -Wl,-rpath,'$$ORIGIN/_native' -o $@ $^ $(ZSTD)
 
 $(BUILD)/unit_tests: $(call object,$(UNIT_TEST_SOURCES)) $(RECORDER_OBJECTS) $(BUILD)/libreport.a
 	@echo '  LINK  $@'

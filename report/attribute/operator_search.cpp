@@ -43,11 +43,11 @@ constexpr NamedPart kParts[] = {
 
 // Libraries whose functions are no extensions: torch, Python, CUDA, the system, ourselves.
 constexpr const char* kKnownLibraries[] = {
-    "libtorch*",   "libc10*",     "libshm*",     "libcaffe2*", "libpeakline*", "libpython*",
-    "python[23]*", "libcu*",      "libnv*",      "libnccl*",   "libc.so*",     "libc-*",
-    "libstdc++*",  "libgcc_s*",   "libpthread*", "libm.so*",   "ld-*",         "ld.so*",
-    "libgomp*",    "libunwind*",  "libdl*",      "[[]vdso[]]", "libsimgpu*",   "_ctypes*",
-    "libffi*",     "_C.cpython*",
+    "libtorch*",   "libc10*",    "libshm*",      "libcaffe2*", "libpeakline*", "libpython*",
+    "python[23]*", "libcu*",     "libnv*",       "libnccl*",   "libc.so*",     "libc-*",
+    "libstdc++*",  "libgcc_s*",  "libpthread*",  "libm.so*",   "ld-*",         "ld.so*",
+    "libgomp*",    "libunwind*", "libpkunwind*", "libdl*",     "[[]vdso[]]",   "libsimgpu*",
+    "_ctypes*",    "libffi*",    "_C.cpython*",
 };
 
 bool is_extension(const std::string& path) {

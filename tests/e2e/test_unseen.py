@@ -54,7 +54,7 @@ MAY_ADD = {
     "modules": r"peakline\._recorder",
     "descriptors": r"run\.peak|an anonymous one",
     "files": r"run\.peak",
-    "mapped files": r"_recorder\.abi3\.so|libpeakline.*\.so|libunwind\.so.*|run\.peak",
+    "mapped files": r"_recorder\.abi3\.so|libpeakline.*\.so|libpkunwind\.so|run\.peak",
     "environment": r"LD_PRELOAD|PEAKLINE_\w+",
 }
 # `--no-record` passes on the list of value reads by a file, recording by the trace.

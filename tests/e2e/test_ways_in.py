@@ -25,6 +25,7 @@ from launching import (
 SCRIPT = str(PROGRAMS / "life_training.py")
 IMPORTABLE = {"PYTHONPATH": f"{ROOT / 'pyhook'}:{PROGRAMS}"}
 DEVELOPMENT = {"PYTHONMALLOC": "debug", "PYTHONWARNINGS": "ignore"}
+FIRST = str(PROGRAMS / "life_import_first.py")
 PHASE_PROGRAM = str(PROGRAMS / "life_api_under_run.py")
 
 WAYS = (
@@ -87,6 +88,11 @@ def started(lab: Any, tmp_path_factory: pytest.TempPathFactory) -> dict[str, Fin
             "api": lambda: unrecorded(
                 lab, base / "api", python, str(PROGRAMS / "life_api.py"), str(base / "api")
             ),
+            # Without a device nothing else of C++ is loaded before us; see private_libunwind.py.
+            "first": lambda: plain(lab, base / "first", python, FIRST, "none"),
+            "first recorded": lambda: unrecorded(
+                lab, base / "first recorded", python, FIRST, "run.peak"
+            ),
             "api under run": recorded_in("under", PHASE_PROGRAM),
             "api after preload": lambda: preloaded(
                 lab, base / "both", python, PHASE_PROGRAM, environment=to_run_peak
@@ -146,6 +152,24 @@ def test_switch_allocator_without_the_preload_uses_the_delegating_allocator(
     assert status["has_python_stacks"]
     assert status["records_dropped"] == 0
     assert status["unknown_frees"] == 0
+
+
+@pytest.mark.parametrize("way", ["first", "first recorded"])
+def test_exceptions_of_torch_are_caught_where_peakline_was_imported_before_it(
+    started: dict[str, Finished], way: str
+) -> None:
+    run = started[way]
+    assert (run.status, run.notes) == (0, []), run.stderr
+    assert "is invalid for input of size 2" in run.said["view"]
+    assert way == "first" or "out of memory" in run.said["too large"]
+
+
+def test_switch_allocator_before_torch_is_imported_records_the_exact_peak(
+    lab: Any, started: dict[str, Finished]
+) -> None:
+    run = started["first recorded"]
+    assert run.said["backend"] == "delegate"
+    check_whole_trace(lab, run.traces[0], run.said["peak"])
 
 
 def test_the_peak_of_repeated_ranges_is_the_highest_one_and_nothing_between_counts(

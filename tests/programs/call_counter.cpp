@@ -69,7 +69,7 @@ Owner owner_of_library(const char* path) {
                                "ld-linux",
                                "libstdc++.so",
                                "libgcc_s.so",
-                               "libunwind.so",
+                               "libpkunwind.so",
                                "linux-vdso",
                                "libcall_counter.so"}) {
         if (strncmp(name, helper, strlen(helper)) == 0) {

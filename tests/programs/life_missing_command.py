@@ -1,6 +1,6 @@
-"""Training in which commands are tried that do not exist; "SIGKILL" ends it at once, as a signal does.
+"""Training that tries commands that do not exist; "SIGKILL": it is killed at its end.
 
-subprocess starts children by vfork, and one whose exec fails leaves by _exit in its parent's memory.
+subprocess starts children by vfork; one whose exec fails leaves by _exit in its parent's memory.
 """
 
 import json
