@@ -1,7 +1,7 @@
 #include "thread_state.h"
 
 #include <cstring>
-#include <new>
+#include <type_traits>
 
 #include <pthread.h>
 #include <sys/mman.h>
@@ -46,23 +46,28 @@ ThreadState* take_free_state() {
     return state;
 }
 
+// Its zero bytes are a whole state: nothing of it has a constructor that would have to run.
+static_assert(std::is_aggregate_v<ThreadState> && std::is_trivially_copyable_v<ThreadState> &&
+              std::is_trivial_v<decltype(ThreadState::trail)> &&
+              std::is_trivial_v<decltype(ThreadState::contexts)>);
+ThreadState* map_state() {
+    void* const memory = mmap(
+        nullptr, sizeof(ThreadState), PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+    return memory != MAP_FAILED ? static_cast<ThreadState*>(memory) : nullptr;
+}
+
 }  // namespace
 
 ThreadState* thread_state_slow(record::StackTable& table) {
     pthread_once(&g_exit_key_once, make_exit_key);
-    void* memory = take_free_state();
-    if (memory == nullptr) {
-        memory = mmap(nullptr,
-                      sizeof(ThreadState),
-                      PROT_READ | PROT_WRITE,
-                      MAP_PRIVATE | MAP_ANONYMOUS,
-                      -1,
-                      0);
-        if (memory == MAP_FAILED) {
-            return nullptr;
-        }
+    ThreadState* state = take_free_state();
+    if (state == nullptr) {
+        state = map_state();
     }
-    auto* state = new (memory) ThreadState;
+    if (state == nullptr) {
+        return nullptr;
+    }
+    static_cast<ThreadBegin&>(*state) = ThreadBegin{};
     char name[16] = {};
     prctl(PR_GET_NAME, name);
     const auto number = syscall(SYS_gettid);

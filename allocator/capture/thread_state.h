@@ -63,12 +63,12 @@ inline constexpr unsigned kNodeNameBits = 8;
 
 // What makes a context.
 struct ContextKey {
-    uint32_t thread = 0;
-    uint32_t python_node = 0;
-    uint32_t native_node = 0;
-    uint32_t forward_node = 0;
-    uint32_t operator_name = 0;
-    uint32_t flags = 0;
+    uint32_t thread;
+    uint32_t python_node;
+    uint32_t native_node;
+    uint32_t forward_node;
+    uint32_t operator_name;
+    uint32_t flags;
 
     // One branch instead of six, see Note [In one line] in hot_data.h.
     bool operator==(const ContextKey& other) const {
@@ -81,9 +81,9 @@ struct ContextKey {
 // Where the parts of a capture were found: numbers of entries in the caches of this thread; 0:
 // none.
 struct Places {
-    uint32_t python = 0;
-    uint32_t native = 0;
-    uint32_t context = 0;
+    uint32_t python;
+    uint32_t native;
+    uint32_t context;
 
     bool operator==(const Places& other) const {
         return ((python ^ other.python) | (native ^ other.native) | (context ^ other.context)) == 0;
@@ -98,7 +98,8 @@ struct PythonPause {
     uint32_t stack_number = 0;  // as in Places
 };
 
-struct ThreadState {
+// What a thread begins with anew.
+struct ThreadBegin {
     uint32_t thread_id = 0;  // StackTable id
     PythonPause pause;
     PendingAlloc pending;
@@ -113,8 +114,11 @@ struct ThreadState {
     RunningNode nodes[kMaxNodeDepth] = {};
     NodeName node_names[1U << kNodeNameBits] = {};
     void* native_frames[kMaxNativeFrames] = {};
-    ThreadState* next_free = nullptr;
-    // Not touched when a thread begins.
+};
+
+struct ThreadState : ThreadBegin {
+    ThreadState* next_free;
+    // Not touched when a thread begins: zero in new memory, else what the thread before knew.
     record::Trail<Places, 16384> trail;
     record::NumberedCache<ContextKey, 16384> contexts;
 };
