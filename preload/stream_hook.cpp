@@ -1,14 +1,11 @@
 #include "stream_hook.h"
 
-#include <atomic>
-
 #include "allocator/capture/got_patch.h"
 #include "allocator/record/hot_data.h"
+#include "library_hooks.h"
 #include "segment_hooks.h"
 
 namespace peakline::preload {
-
-[[PEAKLINE_HOT_DATA]] std::atomic<uint64_t> g_stream_hook_libraries{capture::kUnknownLibraries};
 
 namespace {
 
@@ -16,13 +13,15 @@ namespace {
 // travel in registers.
 constexpr char kSymbol[] = "_ZN3c104cuda20setCurrentCUDAStreamENS0_10CUDAStreamE";
 using SetStreamFunction = void (*)(uint64_t, uint64_t);
-constexpr uint32_t kFirstWait = 256;
 
 // Set once before the imports are redirected.
 [[PEAKLINE_HOT_DATA]] SetStreamFunction g_real_set_stream = nullptr;
-// relaxed: a hint; two threads that redirect at once do the same.
-std::atomic<uint32_t> g_allocations_to_wait{kFirstWait};
-std::atomic<uint32_t> g_next_wait{2 * kFirstWait};
+[[PEAKLINE_HOT_DATA]] bool g_is_hooked_at_home = false;
+
+// Whether every call was seen since so many libraries were loaded.
+bool all_are_seen(uint64_t added) {
+    return g_is_hooked_at_home && added == g_hooked_libraries.load(std::memory_order_relaxed);
+}
 
 // The engine sets what is set already, twice for each of its nodes: that changes nothing, if every
 // call since was seen.
@@ -32,9 +31,8 @@ void note_set_stream(capture::KnownStream& known, uint64_t device, uint64_t stre
         added != capture::kUnknownLibraries) [[likely]] {
         return;
     }
-    const bool all_are_seen = added == g_stream_hook_libraries.load(std::memory_order_relaxed);
     known.libraries = capture::kUnknownLibraries;
-    known.set_libraries = all_are_seen ? added : capture::kUnknownLibraries;
+    known.set_libraries = all_are_seen(added) ? added : capture::kUnknownLibraries;
     known.set_device = device;
     known.set_stream = stream;
 }
@@ -48,10 +46,7 @@ void note_set_stream(capture::KnownStream& known, uint64_t device, uint64_t stre
 
 }  // namespace
 
-void hook_stream_changes() {
-    // Before the imports are looked at: what is loaded meanwhile has another count.
-    const uint64_t added = capture::libraries_added();
-    static bool is_imported_at_home = false;
+void add_stream_hook() {
     if (g_real_set_stream == nullptr) {
         g_real_set_stream =
             reinterpret_cast<SetStreamFunction>(capture::find_in_loaded("libc10_cuda.so", kSymbol));
@@ -60,25 +55,9 @@ void hook_stream_changes() {
         return;
     }
     void* const hook = reinterpret_cast<void*>(set_stream_hook);
-    is_imported_at_home =
-        is_imported_at_home || capture::redirect_imports(kSymbol, "libc10_cuda", hook) > 0;
-    capture::redirect_imports(kSymbol, "", hook);
-    if (is_imported_at_home) {
-        g_stream_hook_libraries.store(added, std::memory_order_relaxed);
-    }
-}
-
-void hook_new_libraries_slow() {
-    if (g_stream_hook_libraries.load(std::memory_order_relaxed) == capture::kUnknownLibraries ||
-        capture::libraries_added() == capture::kUnknownLibraries) {
-        return;
-    }
-    if (g_allocations_to_wait.fetch_sub(1, std::memory_order_relaxed) == 1) {
-        const uint32_t wait = g_next_wait.load(std::memory_order_relaxed);
-        g_allocations_to_wait.store(wait, std::memory_order_relaxed);
-        g_next_wait.store(wait < UINT32_MAX / 2 ? 2 * wait : wait, std::memory_order_relaxed);
-        hook_stream_changes();
-    }
+    g_is_hooked_at_home =
+        g_is_hooked_at_home || capture::redirect_imports(kSymbol, "libc10_cuda", hook) > 0;
+    add_library_hook(kSymbol, hook);
 }
 
 uint32_t current_stream_slow(const torch_part::Part& part,
@@ -86,7 +65,7 @@ uint32_t current_stream_slow(const torch_part::Part& part,
                              uint32_t device) {
     const uint64_t added = capture::libraries_added();
     const uint32_t id = stream_of(part, torch_part::kCurrentStream, device);
-    if (added == g_stream_hook_libraries.load(std::memory_order_relaxed)) {
+    if (all_are_seen(added)) {
         known.libraries = added;
         known.device = device;
         known.id = id;

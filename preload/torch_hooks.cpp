@@ -10,6 +10,7 @@
 #include "allocator/record/recorder.h"
 #include "autograd_hooks.h"
 #include "engine_hook.h"
+#include "library_hooks.h"
 #include "segment_hooks.h"
 #include "stream_hook.h"
 
@@ -137,6 +138,7 @@ uint32_t stream_id(ThreadState& state, uint64_t handle, uint32_t device) {
     if (recorder.is_tracing()) {
         ThreadState* state = capture::thread_state(recorder.table());
         uint32_t flags = 0;
+        hook_new_libraries_if_due();  // begin_alloc is not called where torch is only observed
         if (state != nullptr) {
             uint32_t node = capture::capture_python(recorder.table(), *state, &flags);
             if (node == 0) {
@@ -276,10 +278,11 @@ bool hook_torch_imports(const char** reason) {
     }
     hook_engine(g_part);
     hook_segment_imports(g_part);
-    hook_stream_changes();
+    add_stream_hook();
     if (g_real_sequence != nullptr && g_autograd_thread_id != nullptr) {
-        capture::redirect_imports(kSequenceSymbol, "", reinterpret_cast<void*>(sequence_hook));
+        add_library_hook(kSequenceSymbol, reinterpret_cast<void*>(sequence_hook));
     }
+    hook_all_libraries_slow();
     return true;
 }
 

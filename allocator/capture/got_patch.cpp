@@ -1,8 +1,10 @@
 #include "got_patch.h"
 
+#include <algorithm>
 #include <atomic>
 #include <cstdint>
 #include <cstring>
+#include <iterator>
 
 #include <dlfcn.h>
 #include <elf.h>
@@ -20,6 +22,12 @@ struct Visitor {
     const void* within;  // nullptr: any library
     VisitImport visit;
     void* data;
+    uint64_t skipped_count = 0;  // libraries that come first, which are the oldest
+};
+
+struct Patched {
+    ElfW(Addr) library;
+    Import import;
 };
 
 struct Request {
@@ -27,6 +35,7 @@ struct Request {
     void* replacement;
     void** previous;
     int changed;
+    Patched patched[64];  // the first of those changed
 };
 
 // The tables of one loaded library that name its imports.
@@ -37,11 +46,16 @@ struct Imports {
     size_t counts[2] = {0, 0};
 };
 
-// glibc relocates the dynamic section's addresses in place, except for the vDSO.
-Imports find_imports(const ElfW(Dyn) * dynamic) {
+// glibc relocates the addresses of a dynamic section in place, except where it cannot be written.
+ElfW(Addr) relocated(const dl_phdr_info* info, ElfW(Addr) address) {
+    return holds(info, PT_LOAD, reinterpret_cast<const void*>(address)) ? address
+                                                                        : info->dlpi_addr + address;
+}
+
+Imports find_imports(const dl_phdr_info* info, const ElfW(Dyn) * dynamic) {
     Imports imports;
     for (; dynamic->d_tag != DT_NULL; ++dynamic) {
-        const auto address = dynamic->d_un.d_ptr;
+        const auto address = relocated(info, dynamic->d_un.d_ptr);
         switch (dynamic->d_tag) {
             case DT_SYMTAB:
                 imports.symbols = reinterpret_cast<const ElfW(Sym)*>(address);
@@ -107,7 +121,11 @@ void visit_table(const dl_phdr_info* info,
 }
 
 int visit_library(dl_phdr_info* info, size_t, void* data) {
-    const auto* visitor = static_cast<const Visitor*>(data);
+    auto* visitor = static_cast<Visitor*>(data);
+    if (visitor->skipped_count > 0) {
+        --visitor->skipped_count;
+        return 0;
+    }
     const char* name = info->dlpi_name != nullptr ? info->dlpi_name : "";
     if (visitor->within != nullptr && !holds(info, PT_LOAD, visitor->within)) {
         return 0;
@@ -121,7 +139,7 @@ int visit_library(dl_phdr_info* info, size_t, void* data) {
             continue;
         }
         const Imports imports = find_imports(
-            reinterpret_cast<const ElfW(Dyn)*>(info->dlpi_addr + info->dlpi_phdr[i].p_vaddr));
+            info, reinterpret_cast<const ElfW(Dyn)*>(info->dlpi_addr + info->dlpi_phdr[i].p_vaddr));
         for (int table = 0; table < 2; ++table) {
             if (imports.tables[table] != nullptr && imports.symbols != nullptr &&
                 imports.strings != nullptr) {
@@ -139,11 +157,38 @@ void redirect(const Import& import, void* data) {
     }
     void* const target = *import.slot;
     if (target != request->replacement && import.lead_to(request->replacement)) {
+        if (static_cast<size_t>(request->changed) < std::size(request->patched)) {
+            request->patched[request->changed] = {import.library->dlpi_addr, import};
+        }
         ++request->changed;
         if (request->previous != nullptr && is_bound(import.library, target)) {
             *request->previous = target;
         }
     }
+}
+
+// A thread that was just binding one of the slots may have written the real function after us.
+int patch_again(dl_phdr_info* info, size_t, void* data) {
+    auto* request = static_cast<Request*>(data);
+    const auto count = std::min(static_cast<size_t>(request->changed), std::size(request->patched));
+    for (size_t i = 0; i < count; ++i) {
+        Patched& patched = request->patched[i];
+        if (patched.library == info->dlpi_addr && holds(info, PT_LOAD, patched.import.slot) &&
+            *patched.import.slot != request->replacement) {
+            patched.import.library = info;
+            patched.import.lead_to(request->replacement);
+        }
+    }
+    return 0;
+}
+
+int redirect_all(Request& request, Visitor visitor) {
+    visitor.data = &request;
+    walk_loaded_objects_slow(visit_library, &visitor);
+    if (request.changed > 0) {
+        walk_loaded_objects_slow(patch_again, &request);
+    }
+    return request.changed;
 }
 
 }  // namespace
@@ -160,8 +205,24 @@ bool holds(const dl_phdr_info* library, uint32_t kind, const void* address) {
     return false;
 }
 
+bool is_read_only(const dl_phdr_info* library, const void* address) {
+    const auto page_mask = ~(static_cast<uintptr_t>(sysconf(_SC_PAGESIZE)) - 1);
+    const auto page = reinterpret_cast<uintptr_t>(address) & page_mask;
+    for (int i = 0; i < library->dlpi_phnum; ++i) {
+        const ElfW(Phdr)& segment = library->dlpi_phdr[i];
+        const uintptr_t start = library->dlpi_addr + segment.p_vaddr;
+        // Both are rounded down, as the loader does: a page that it shares with other data stays
+        // writable.
+        if (segment.p_type == PT_GNU_RELRO && page >= (start & page_mask) &&
+            page < ((start + segment.p_memsz) & page_mask)) {
+            return true;
+        }
+    }
+    return false;
+}
+
 bool Import::lead_to(void* function) const {
-    return write_slot(slot, function, holds(library, PT_GNU_RELRO, slot));
+    return write_slot(slot, function, is_read_only(library, slot));
 }
 
 void for_each_import(const char* library_filter, VisitImport visit, void* data) {
@@ -169,20 +230,30 @@ void for_each_import(const char* library_filter, VisitImport visit, void* data) 
     walk_loaded_objects_slow(visit_library, &visitor);
 }
 
+// The loader lists them in the order in which they were loaded.
+void for_each_import_of_newest(uint64_t library_count, VisitImport visit, void* data) {
+    uint64_t present = 0;
+    walk_loaded_objects_slow(
+        [](dl_phdr_info*, size_t, void* count) {
+            ++*static_cast<uint64_t*>(count);
+            return 0;
+        },
+        &present);
+    Visitor visitor{"", nullptr, visit, data, present - std::min(library_count, present)};
+    walk_loaded_objects_slow(visit_library, &visitor);
+}
+
 int redirect_imports(const char* symbol,
                      const char* library_filter,
                      void* replacement,
                      void** previous) {
-    Request request{symbol, replacement, previous, 0};
-    for_each_import(library_filter, redirect, &request);
-    return request.changed;
+    Request request{symbol, replacement, previous, 0, {}};
+    return redirect_all(request, {library_filter, nullptr, redirect, nullptr});
 }
 
 int redirect_imports_of(const void* within, const char* symbol, void* replacement) {
-    Request request{symbol, replacement, nullptr, 0};
-    Visitor visitor{"", within, redirect, &request};
-    walk_loaded_objects_slow(visit_library, &visitor);
-    return request.changed;
+    Request request{symbol, replacement, nullptr, 0, {}};
+    return redirect_all(request, {"", within, redirect, nullptr});
 }
 
 void* find_in_loaded(const char* library, const char* symbol) {

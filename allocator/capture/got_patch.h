@@ -12,6 +12,9 @@ namespace peakline::capture {
 // Whether a segment of this kind (PT_LOAD, ...) of the library holds the address.
 bool holds(const dl_phdr_info* library, uint32_t kind, const void* address);
 
+// Whether the loader made the page of this address read-only after loading (full RELRO).
+bool is_read_only(const dl_phdr_info* library, const void* address);
+
 // A function that a loaded library calls through its table.
 struct Import {
     const dl_phdr_info* library;
@@ -26,10 +29,12 @@ struct Import {
 // but not those of libpeakline*.so.
 using VisitImport = void (*)(const Import& import, void* data);
 void for_each_import(const char* library_filter, VisitImport visit, void* data);
+// Those of the libraries loaded last, at least so many.
+void for_each_import_of_newest(uint64_t library_count, VisitImport visit, void* data);
 
-// Redirects each of them that is called `symbol` to `replacement`. Returns the number of slots
-// changed now; slots already redirected do not count. `previous` (may be null) becomes what a
-// changed slot led to, unless it was not bound yet.
+// Redirects each of the imports of such libraries that is called `symbol` to `replacement`. Returns
+// the number of slots changed now; slots already redirected do not count. `previous` (may be null)
+// becomes what a changed slot led to, unless it was not bound yet.
 int redirect_imports(const char* symbol,
                      const char* library_filter,
                      void* replacement,

@@ -88,6 +88,10 @@ def main() -> None:
     library.use_stream.argtypes = [ctypes.c_uint64, ctypes.c_int64]
     # Long enough for a recorder to learn of the library; then back to what it may think of still.
     use_stream(library, first.streams[1])
+    first.allocate()
+    torch.ones(1, requires_grad=True).mul(2)
+    library.numbers_library.restype = ctypes.c_char_p
+    numbers_library = library.numbers_library().decode()
     for _ in range(count // 2):
         first.allocate()
     torch.cuda.set_stream(first.streams[0])
@@ -96,7 +100,7 @@ def main() -> None:
     total: collections.Counter[str] = collections.Counter()
     for one in switchers:
         total.update(one.bytes)
-    finish_holding(bytes=total)
+    finish_holding(bytes=total, numbers_library=numbers_library)
 
 
 if __name__ == "__main__":
