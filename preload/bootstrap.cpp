@@ -71,7 +71,8 @@ void enter_slow() {
 
 extern "C" {
 
-// int c10::cuda::device_count_ensure_non_zero(). Throws when there is no GPU; that passes through
+// DeviceIndex c10::cuda::device_count_ensure_non_zero(): an int8_t, in older torch an int, of which
+// the lowest byte is the count in both. Throws when there is no GPU; that passes through
 // and nothing is loaded.
 // NOLINTNEXTLINE(readability-identifier-naming): torch's own name.
 EXPORT int _ZN3c104cuda28device_count_ensure_non_zeroEv() {
@@ -84,7 +85,8 @@ EXPORT int _ZN3c104cuda28device_count_ensure_non_zeroEv() {
         real = reinterpret_cast<int (*)()>(dlsym(library, kCountSymbol));
     }
     const int count = real();
-    if (count > 0 && __atomic_exchange_n(&g_entered, 1, __ATOMIC_ACQ_REL) == 0) {
+    if (static_cast<int8_t>(count) > 0 &&
+        __atomic_exchange_n(&g_entered, 1, __ATOMIC_ACQ_REL) == 0) {
         enter_slow();
     }
     return count;

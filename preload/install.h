@@ -24,6 +24,7 @@ struct Installed {
     char note[256] = "";
     char lines_missing[48] = "";  // of format::kLinesMissing
     char torch_version[64] = "";
+    char torch_build[64] = "";  // see name_torch_build
     char trace_path[kPathBytes] = "";
     bool (*allocator_is_ours)() = nullptr;
     NamedDevice devices[kMaxNamedDevices];

@@ -3,11 +3,16 @@
 #include <cstdio>
 #include <cstdlib>
 #include <cstring>
+#include <string_view>
 
 #include <dlfcn.h>
+#include <elf.h>
+#include <sys/stat.h>
 #include <unistd.h>
 
+#include "allocator/capture/build_id.h"
 #include "allocator/capture/got_patch.h"
+#include "allocator/capture/loader_walk.h"
 #include "torch_hooks.h"
 
 namespace peakline::preload {
@@ -41,7 +46,9 @@ bool read_version_line(const char* path, char* version, size_t room) {
         if (strncmp(line, kKey, sizeof kKey - 1) == 0) {
             char* value = line + sizeof kKey - 1;
             value[strcspn(value, "'")] = '\0';
-            snprintf(version, room, "%s", value);
+            const size_t length = strnlen(value, room - 1);
+            memcpy(version, value, length);
+            version[length] = '\0';
             found = true;
         }
     }
@@ -53,6 +60,45 @@ bool exists(const char* path) {
     return access(path, R_OK) == 0;
 }
 
+void append_hex(char* out, size_t room, std::string_view bytes) {
+    constexpr size_t kMostBytes = 8;
+    for (const char byte : bytes.substr(0, kMostBytes)) {
+        const size_t used = strlen(out);
+        snprintf(out + used, room - used, "%02x", static_cast<unsigned char>(byte));
+    }
+}
+
+struct BuildSearch {
+    const void* within;
+    char* name;
+    size_t room;
+};
+
+// Names the loaded libc10_cuda.so, whose classes the part was compiled against: by its build id,
+// or by size and time of the file. As library_build() in native_build.py does.
+void name_torch_build(const void* within, const char* path, char* name, size_t room) {
+    BuildSearch search{within, name, room};
+    snprintf(name, room, "b");
+    capture::walk_loaded_objects_slow(
+        [](dl_phdr_info* library, size_t, void* data) {
+            auto& asked = *static_cast<BuildSearch*>(data);
+            if (!capture::holds(library, PT_LOAD, asked.within)) {
+                return 0;
+            }
+            append_hex(asked.name, asked.room, capture::find_build_id(library));
+            return 1;
+        },
+        &search);
+    struct stat facts {};
+    if (strlen(name) == 1 && stat(path, &facts) == 0) {
+        snprintf(name,
+                 room,
+                 "s%llx-%llx",
+                 static_cast<unsigned long long>(facts.st_size),
+                 static_cast<unsigned long long>(facts.st_mtim.tv_sec));
+    }
+}
+
 // Built by `peakline run`, `peakline preload` or switch_allocator(): named outright, beside
 // libpeakline.so, or in the user's cache.
 bool find_part(const Installed& state, char* path, size_t room) {
@@ -60,12 +106,13 @@ bool find_part(const Installed& state, char* path, size_t room) {
         snprintf(path, room, "%s", state.options.torch_part);
         return exists(path);
     }
-    char name[128];
+    char name[192];
     snprintf(name,
              sizeof name,
-             "torch-%s-i%u/libpeakline_torch.so",
+             "torch-%s-i%u-%s/libpeakline_torch.so",
              state.torch_version,
-             torch_part::kInterfaceVersion);
+             torch_part::kInterfaceVersion,
+             state.torch_build);
     const char* cache = getenv("XDG_CACHE_HOME");
     const char* home = getenv("HOME");
     if (state.options.cache_dir[0] != '\0') {
@@ -99,6 +146,16 @@ torch_part::InstallFunction load_part(Installed& state) {
         snprintf(state.note, sizeof state.note, "cannot load %.80s: %.120s", path, dlerror());
         return nullptr;
     }
+    const auto* const build = static_cast<const char*>(dlsym(part, torch_part::kBuildSymbol));
+    if (build == nullptr || strcmp(build, state.torch_build) != 0) {
+        snprintf(state.note,
+                 sizeof state.note,
+                 "the part built for torch is of another build of torch %s; `peakline doctor "
+                 "--build` builds it anew",
+                 state.torch_version);
+        dlclose(part);
+        return nullptr;
+    }
     state.allocator_is_ours =
         reinterpret_cast<torch_part::IsCurrentFunction>(dlsym(part, torch_part::kIsCurrentSymbol));
     return reinterpret_cast<torch_part::InstallFunction>(dlsym(part, torch_part::kInstallSymbol));
@@ -119,12 +176,13 @@ Backend backend_of(Installed& state) {
 
 }  // namespace
 
-bool find_torch_version(char* version, size_t room) {
+bool find_torch(Installed& state) {
     void* allocator = capture::find_in_loaded("libc10_cuda.so", kAllocatorSymbol);
     Dl_info info{};
     if (allocator == nullptr || dladdr(allocator, &info) == 0) {
         return false;
     }
+    name_torch_build(allocator, info.dli_fname, state.torch_build, sizeof state.torch_build);
     char path[kPathBytes];
     snprintf(path, sizeof path, "%s", info.dli_fname);
     char* slash = strrchr(path, '/');
@@ -132,15 +190,15 @@ bool find_torch_version(char* version, size_t room) {
         return false;
     }
     snprintf(slash, sizeof path - static_cast<size_t>(slash - path), "/../version.py");
-    if (!read_version_line(path, version, room)) {
-        snprintf(version, room, "unknown");
+    if (!read_version_line(path, state.torch_version, sizeof state.torch_version)) {
+        snprintf(state.torch_version, sizeof state.torch_version, "unknown");
     }
     return true;
 }
 
 bool install_torch_part(Installed& state, bool* too_late, char* message, size_t room) {
     *too_late = false;
-    if (!find_torch_version(state.torch_version, sizeof state.torch_version)) {
+    if (!find_torch(state)) {
         snprintf(message, room, "torch with CUDA is not loaded: import torch first");
         return false;
     }

@@ -8,9 +8,9 @@
 
 namespace peakline::preload {
 
-// Reads torch's version ("2.11.0+cu130") from version.py beside the loaded libc10_cuda.so. False
-// when torch's CUDA libraries are not loaded.
-bool find_torch_version(char* version, size_t room);
+// Which torch is loaded: its version ("2.11.0+cu130") from version.py beside libc10_cuda.so, and
+// the build of that library. False when torch's CUDA libraries are not loaded.
+bool find_torch(Installed& state);
 
 // Finds, loads and installs the torch part for the backend the options name. When the part is
 // missing or refuses, falls back to observing and leaves the reason in state.note.

@@ -1,11 +1,11 @@
 #include "module_map.h"
 
 #include <algorithm>
-#include <cstring>
 
 #include <elf.h>
 #include <link.h>
 
+#include "build_id.h"
 #include "loader_walk.h"
 
 namespace peakline::capture {
@@ -36,28 +36,10 @@ Extent extent_of(const dl_phdr_info* info) {
     return extent;
 }
 
-// The GNU build id note, as a string of raw bytes; 0 when there is none.
+// As a string of raw bytes; 0 when there is none.
 uint32_t intern_build_id(record::StackTable& table, const dl_phdr_info* info) {
-    for (int i = 0; i < info->dlpi_phnum; ++i) {
-        const ElfW(Phdr)& segment = info->dlpi_phdr[i];
-        if (segment.p_type != PT_NOTE) {
-            continue;
-        }
-        const auto* at = reinterpret_cast<const char*>(info->dlpi_addr + segment.p_vaddr);
-        const char* end = at + segment.p_memsz;
-        while (at + sizeof(ElfW(Nhdr)) <= end) {
-            ElfW(Nhdr) note;
-            std::memcpy(&note, at, sizeof note);
-            const char* name = at + sizeof note;
-            const char* description = name + ((note.n_namesz + 3U) & ~3U);
-            if (note.n_type == NT_GNU_BUILD_ID && note.n_namesz == 4 &&
-                std::memcmp(name, "GNU", 4) == 0 && description + note.n_descsz <= end) {
-                return table.intern_string(description, note.n_descsz);
-            }
-            at = description + ((note.n_descsz + 3U) & ~3U);
-        }
-    }
-    return 0;
+    const std::string_view build_id = find_build_id(info);
+    return build_id.empty() ? 0 : table.intern_string(build_id.data(), build_id.size());
 }
 
 uint32_t intern_module(record::StackTable& table, const dl_phdr_info* info, const Extent& extent) {

@@ -161,6 +161,10 @@ peakline_torch_install(const peakline::torch_part::Host* host,
     return is_torchs_own ? InstallResult::kInstalled : InstallResult::kOverProgramsAllocator;
 }
 
+// Given by native_build.py.
+extern "C" __attribute__((visibility("default"))) const char peakline_torch_build[] =
+    PEAKLINE_TORCH_BUILD;
+
 extern "C" __attribute__((visibility("default"))) bool peakline_torch_is_current() {
     using namespace peakline::torch_part;
     return g_ours == nullptr || cca::allocator.load() == g_ours;

@@ -9,7 +9,7 @@
 namespace peakline::torch_part {
 
 // Raised with every change of this file; both sides compare it.
-inline constexpr uint32_t kInterfaceVersion = 10;
+inline constexpr uint32_t kInterfaceVersion = 11;
 
 // begin_alloc: on the stream that is current on the device the allocator chooses.
 inline constexpr uint64_t kCurrentStream = ~uint64_t{0};
@@ -95,9 +95,7 @@ struct Part {
     void (*observe_nodes)() = nullptr;
     // With the GIL: the storages of the gradients of live tensors, each given by its TensorImpl
     // (Tensor._cdata); 0 for one without.
-    void (*gradient_storages)(const uint64_t* tensors,
-                              size_t count,
-                              uint64_t* addresses) = nullptr;
+    void (*gradient_storages)(const uint64_t* tensors, size_t count, uint64_t* addresses) = nullptr;
 };
 
 enum class Backend : int32_t {
@@ -119,6 +117,9 @@ enum class InstallResult : int32_t {
 
 using InstallFunction = InstallResult (*)(const Host* host, Backend backend, Part* part);
 inline constexpr char kInstallSymbol[] = "peakline_torch_install";
+// A string: the build of torch that the part was compiled against. Two builds of one version may
+// lay out their classes differently.
+inline constexpr char kBuildSymbol[] = "peakline_torch_build";
 // Whether our allocator is still the current one: a program may replace it later.
 using IsCurrentFunction = bool (*)();
 inline constexpr char kIsCurrentSymbol[] = "peakline_torch_is_current";

@@ -21,6 +21,8 @@ from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
 from pathlib import Path
 
+from peakline.build_id import library_build
+
 PACKAGE_FOLDER = Path(__file__).resolve().parent
 NATIVE_FOLDER = PACKAGE_FOLDER / "_native"
 
@@ -130,8 +132,14 @@ def interface_version() -> int:
 
 
 def torch_part_path(torch: TorchInstallation) -> Path:
-    """Where the part built for this torch stands, or will stand."""
-    return cache_folder() / f"torch-{torch.version}-i{interface_version()}" / "libpeakline_torch.so"
+    """Where the part built for this torch stands, or will stand: libpeakline.so looks there."""
+    folder = f"torch-{torch.version}-i{interface_version()}-{torch_build(torch)}"
+    return cache_folder() / folder / "libpeakline_torch.so"
+
+
+def torch_build(torch: TorchInstallation) -> str:
+    """Return a name for the build of this torch: a version may be built more than once."""
+    return library_build(torch.folder / "lib" / "libc10_cuda.so")
 
 
 def ensure_torch_part(torch: TorchInstallation) -> Path:
@@ -274,11 +282,11 @@ def _feature_macros(torch: TorchInstallation) -> list[str]:
 
 
 def _compile_torch_part(torch: TorchInstallation, scratch: Path) -> Path:
-    flags = ["-g", *_feature_macros(torch)]
+    flags = ["-g", f'-DPEAKLINE_TORCH_BUILD="{torch_build(torch)}"', *_feature_macros(torch)]
     folder = source_root() / "allocator" / "torch"
     sources = [
         folder / f"{name}.cpp"
-        for name in ("delegate", "gradients", "install", "observe", "pluggable_install")
+        for name in ("delegate", "gradients", "install", "layouts", "observe", "pluggable_install")
     ]
     libraries = ["-lc10", "-lc10_cuda", "-ltorch_cpu", "-ltorch_cuda"]
     built = scratch / "libpeakline_torch.so"

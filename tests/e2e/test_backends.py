@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 import subprocess
+import sys
 from pathlib import Path
 
 import pytest
 from checks import check_peak, check_whole, without_device
-from lab import Lab
+from lab import ROOT, Lab
 
 OWN_ALLOCATOR = r"""
 #include <sys/types.h>
@@ -90,3 +91,35 @@ def test_a_program_with_an_allocator_of_its_own_runs_on_and_is_told_once(
     assert run.said == plain.said
     assert len(run.notes) == 1, run.notes
     assert "allocator" in run.notes[0]
+
+
+def test_a_part_built_for_another_build_of_torch_is_not_used(lab: Lab, tmp_path: Path) -> None:
+    part = tmp_path / "libother_part.so"
+    source = 'const char peakline_torch_build[] = "another build";'
+    command = ["cc", "-shared", "-fPIC", "-x", "c", "-", "-o", str(part)]
+    subprocess.run(command, input=source, text=True, check=True)
+    run = lab.run("holds_sizes.py", environment={"PEAKLINE_TORCH_PART": str(part)})
+    [note] = run.notes
+    assert "'observe'" in note
+    assert "of another build of torch" in note
+    assert "peakline doctor --build" in note
+    check_peak(lab.table(run.trace), run.said["peak"])
+
+
+def test_a_build_of_a_library_has_its_own_name(tmp_path: Path) -> None:
+    sys.path.insert(0, str(ROOT / "pyhook"))
+    from peakline.build_id import library_build
+
+    def build(name: str, *options: str) -> Path:
+        library = tmp_path / name
+        words = ["cc", "-shared", "-x", "c", "/dev/null", "-o", str(library), *options]
+        subprocess.run(words, check=True)
+        return library
+
+    assert library_build(build("one.so", "-Wl,--build-id=0x0123456789abcdef00")) == (
+        "b0123456789abcdef"
+    )
+    plain = build("two.so", "-Wl,--build-id=none")
+    facts = plain.stat()
+    assert library_build(plain) == f"s{facts.st_size:x}-{int(facts.st_mtime):x}"
+    assert library_build(tmp_path / "missing.so") == "none"
