@@ -62,6 +62,7 @@ PEAKLINE_EXPORT int32_t peakline_open_trace(const char* path, int32_t replace) {
 }
 
 PEAKLINE_EXPORT void peakline_close_trace() {
+    peakline::preload::say_if_trace_is_lost();
     Recorder::instance().close_trace();
     installed().trace_path[0] = '\0';
 }

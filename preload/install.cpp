@@ -168,10 +168,11 @@ void open_trace_or_say_why() {
     const int error = open_configured_trace(state);
     if (error != 0) {
         char text[128];
-        say("cannot write the trace %s: %s. Name another place with -o or PEAKLINE_OUTPUT. The "
+        say("cannot write the trace %s: %s. Name another file with -o or PEAKLINE_OUTPUT. The "
             "program runs on without a trace.",
             state.trace_path,
             strerror_r(error, text, sizeof text));
+        note_for_run(state.options, "unwritten", state.trace_path);
         state.trace_path[0] = '\0';
     }
 }
@@ -203,6 +204,16 @@ int open_trace_at(Installed& state, const char* path, bool replace) {
         restate_marks();
     }
     return error;
+}
+
+void say_if_trace_is_lost() {
+    if (Recorder::instance().trace_is_lost()) {
+        say("%s was removed or replaced by another program while it was recorded: this recording "
+            "is "
+            "lost. Record again to a name of its own (-o NAME.%%p.peak)",
+            installed().trace_path);
+        note_for_run(installed().options, "lost", installed().trace_path);
+    }
 }
 
 int open_configured_trace(Installed& state) {
@@ -261,6 +272,7 @@ int32_t enter(int32_t way_in, char* message, size_t room) {
     if (way_in == kPeaklinePreload) {
         // Not before something is recorded: many a process initialises CUDA and allocates nothing.
         Recorder::instance().open_at_first_record(open_trace_or_say_why);
+        note_for_run(state.options, "on", "");
         peakline_start_tracing();
     }
     tell_marks_to_recorder();

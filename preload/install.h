@@ -39,6 +39,8 @@ Installed& installed();
 
 // Opens the trace the options ask for and writes the meta data. Returns 0 or an errno.
 int open_configured_trace(Installed& state);
+// Says so when another program removed or replaced the file under us.
+void say_if_trace_is_lost();
 // The body of peakline_enter().
 int32_t enter(int32_t way_in, char* message, size_t room);
 int open_trace_at(Installed& state, const char* path, bool replace);

@@ -9,6 +9,7 @@
 #include "allocator/capture/thread_state.h"
 #include "allocator/record/recorder.h"
 #include "late_python.h"
+#include "install.h"
 #include "segment_hooks.h"
 #include "value_reads.h"
 
@@ -64,6 +65,7 @@ void end_of_process() {
     if (!g_ended.exchange(true, std::memory_order_relaxed) && recorder.may_end()) {
         put_device_use();
         tell_lines_never_came();
+        say_if_trace_is_lost();
         recorder.close_trace();
     }
 }

@@ -5,6 +5,7 @@
 #include <cstdlib>
 #include <cstring>
 
+#include <fcntl.h>
 #include <unistd.h>
 
 namespace peakline::preload {
@@ -32,6 +33,7 @@ void read_options(Options* options) {
         size_t room;
     } table[] = {
         {"PEAKLINE_OUTPUT", options->output, sizeof options->output},
+        {"PEAKLINE_RUN_NOTES", options->run_notes, sizeof options->run_notes},
         {"PEAKLINE_RUN_ID", options->run_id, sizeof options->run_id},
         {"PEAKLINE_BACKEND", options->backend, sizeof options->backend},
         {"PEAKLINE_STACKS", options->stacks, sizeof options->stacks},
@@ -45,6 +47,20 @@ void read_options(Options* options) {
     };
     for (const auto& row : table) {
         read_one(row.name, row.value, row.room);
+    }
+}
+
+void note_for_run(const Options& options, const char* what, const char* path) {
+    char line[kPathBytes + 32];
+    const int length = snprintf(line, sizeof line, "%s\t%s\n", what, path);
+    if (options.run_notes[0] == '\0' || length <= 0 || static_cast<size_t>(length) >= sizeof line) {
+        return;
+    }
+    // One write to the end: lines of several processes do not mix.
+    const int file = open(options.run_notes, O_WRONLY | O_APPEND | O_CLOEXEC);
+    if (file >= 0) {
+        static_cast<void>(!write(file, line, static_cast<size_t>(length)));
+        close(file);
     }
 }
 

@@ -10,6 +10,7 @@ inline constexpr size_t kPathBytes = 4096;
 
 struct Options {
     char output[kPathBytes] = "";      // PEAKLINE_OUTPUT: name template, %h %p %r %e
+    char run_notes[kPathBytes] = "";   // PEAKLINE_RUN_NOTES: a file of `peakline run`, for note()
     char run_id[64] = "";              // PEAKLINE_RUN_ID: 32 hex digits, the same for all ranks
     char backend[32] = "delegate";     // PEAKLINE_BACKEND
     char stacks[16] = "all";           // PEAKLINE_STACKS: all, python, native or none
@@ -24,6 +25,11 @@ struct Options {
 
 // Reads the environment. Values that are too long are cut and told on stderr.
 void read_options(Options* options);
+
+// Adds the line "what<tab>path" to the file in which `peakline run` learns what became of its
+// processes: "on" (the recorder came up), "unwritten" (no trace file could be made) or "lost" (the
+// file was removed or replaced). Without such a file, or when it cannot be written: nothing.
+void note_for_run(const Options& options, const char* what, const char* path);
 
 // One line on stderr, "peakline: ...", written with write(2): no stdio, no malloc.
 __attribute__((format(printf, 1, 2))) void say(const char* format, ...);

@@ -3,9 +3,12 @@
 #include <algorithm>
 #include <array>
 #include <cerrno>
+#include <climits>
+#include <cstdio>
 #include <cstring>
 
 #include <fcntl.h>
+#include <sys/file.h>
 #include <sys/mman.h>
 #include <sys/stat.h>
 #include <sys/uio.h>
@@ -55,13 +58,44 @@ void write_zeros_slow(int descriptor, uint64_t offset) {
 
 }  // namespace
 
+// Note [Replacing a trace]
+// Another process may still write the old file, which it has mapped: cutting that file would end
+// the process with SIGBUS. So the new file is made beside it and renamed over it; the old one lives
+// on until its writer ends.
 bool FileTarget::create(const char* path, const format::Superblock& superblock, Exists exists) {
-    const int mode = exists == Exists::kReplace ? O_TRUNC : O_EXCL;
-    descriptor_ = open(path, O_RDWR | O_CREAT | O_CLOEXEC | mode, 0644);
+    if (exists == Exists::kFail) {
+        return create_new(path, superblock);
+    }
+    char beside[PATH_MAX];
+    const int length = snprintf(beside, sizeof beside, "%s.%d.part", path, getpid());
+    if (length < 0 || static_cast<size_t>(length) >= sizeof beside) {
+        error_ = ENAMETOOLONG;
+        return false;
+    }
+    // Ours alone by its name: what lies there was left by a process that is gone.
+    unlink(beside);
+    if (!create_new(beside, superblock)) {
+        return false;
+    }
+    if (rename(beside, path) != 0) {
+        error_ = errno;
+        unlink(beside);
+        abandon();
+        return false;
+    }
+    return true;
+}
+
+bool FileTarget::create_new(const char* path, const format::Superblock& superblock) {
+    descriptor_ = open(path, O_RDWR | O_CREAT | O_CLOEXEC | O_EXCL, 0644);
     if (descriptor_ < 0) {
         error_ = errno;
         return false;
     }
+    // Readers ask for this lock to learn whether a trace is still being written. The kernel
+    // releases it when the process ends, however it ends. Without it (some network file systems)
+    // they do not know.
+    static_cast<void>(flock(descriptor_, LOCK_EX | LOCK_NB));
     unsigned char page[format::kSuperblockBytes] = {};
     std::memcpy(page, &superblock, sizeof superblock);
     if (!write_all(descriptor_, page, sizeof page) ||
@@ -72,6 +106,11 @@ bool FileTarget::create(const char* path, const format::Superblock& superblock, 
         return false;
     }
     return true;
+}
+
+bool FileTarget::is_lost() const {
+    struct stat status = {};
+    return descriptor_ >= 0 && fstat(descriptor_, &status) == 0 && status.st_nlink == 0;
 }
 
 bool FileTarget::allocate_slow(uint64_t end_bytes) {

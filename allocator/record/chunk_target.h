@@ -32,9 +32,12 @@ class FileTarget final : public ChunkTarget {
 public:
     enum class Exists { kFail, kReplace };
 
-    // Creates the file with this superblock. False with error() set; nothing is left behind.
+    // Creates the file with this superblock, and locks it (flock) until it is closed. False with
+    // error() set; nothing is left behind, and an old file is then as it was.
     bool create(const char* path, const format::Superblock& superblock, Exists exists);
     bool is_open() const { return descriptor_ >= 0; }
+    // The file has no name any more: it was removed or replaced, and goes when we close it.
+    bool is_lost() const;
     // Closes without touching the content. After fork the child calls this: the file is its
     // parent's.
     void abandon();
@@ -46,6 +49,7 @@ public:
     int error() const override { return error_; }
 
 private:
+    bool create_new(const char* path, const format::Superblock& superblock);
     // The kernel gives real blocks now: a sparse file would raise SIGBUS in the program when the
     // disk is full.
     bool allocate_slow(uint64_t end_bytes);

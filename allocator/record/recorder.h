@@ -123,6 +123,8 @@ public:
     // its begin as untraced blocks, and peaks start anew. Returns 0 or an errno.
     int open_trace(const TraceOptions& options);
     void put_meta(const char* key, const char* value, size_t value_length);
+    // The open file has no name any more: another process removed or replaced it.
+    bool trace_is_lost();
     // Marks a clean end, seals, and closes. Frees and allocations after it are counted only: late
     // ones of a dying process are no part of the run.
     void close_trace();

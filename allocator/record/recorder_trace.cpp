@@ -128,6 +128,11 @@ void Recorder::put_meta(const char* key, const char* value, size_t value_length)
     writer_.put_meta(key, value, value_length);
 }
 
+bool Recorder::trace_is_lost() {
+    const LockGuard guard(lock_);
+    return writer_.is_open() && file_.is_lost();
+}
+
 void Recorder::close_trace() {
     const LockGuard guard(lock_);
     if (writer_.is_open()) {

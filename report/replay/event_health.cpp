@@ -43,15 +43,19 @@ void EventHealth::add_counts(const std::string& name, Problems& problems) const 
 
 // What happened to a recording without a clean end.
 std::string EventHealth::end_text(const TraceReader& reader, const EventTotals& totals) const {
-    const std::string moment = " at t=" + seconds_text(reader.seconds(totals.last_tick)) +
-                               " s after " + std::to_string(totals.event_count) +
-                               " events; everything up to there is here";
+    const std::string moment = "t=" + seconds_text(reader.seconds(totals.last_tick)) + " s (" +
+                               std::to_string(totals.event_count) + " events)";
     if (writing_stopped) {
         const int error = stop_error < 4096 ? static_cast<int>(stop_error) : 0;
-        return "the recorder could not go on writing (" + std::string(std::strerror(error)) + ")" +
-               moment + ", nothing after it";
+        return "the recorder could not go on writing (" + std::string(std::strerror(error)) +
+               "): everything up to " + moment + " is here, nothing after it";
     }
-    return "the recording ended without a clean end (killed?)" + moment;
+    if (reader.is_being_written()) {
+        return "still being written by process " + std::to_string(reader.superblock().pid) +
+               ": everything up to " + moment + " is here";
+    }
+    return "the program was killed or interrupted: everything up to its end at " + moment +
+           " is here";
 }
 
 TraceHealth EventHealth::finish(const TraceReader& reader, const EventTotals& totals) const {

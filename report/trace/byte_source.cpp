@@ -7,6 +7,7 @@
 #include <utility>
 
 #include <fcntl.h>
+#include <sys/file.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
@@ -22,6 +23,16 @@ namespace {
         message += "; check the path, or record one with: peakline run SCRIPT";
     }
     throw TraceError(message);
+}
+
+// The recorder holds a lock on its file as long as it lives. Ours is given back at once: the next
+// reader asks as well.
+bool is_locked(int descriptor) {
+    if (flock(descriptor, LOCK_SH | LOCK_NB) != 0) {
+        return errno == EWOULDBLOCK;
+    }
+    flock(descriptor, LOCK_UN);
+    return false;
 }
 
 }  // namespace
@@ -45,6 +56,7 @@ ByteSource ByteSource::open_file(const std::string& path) {
         throw TraceError(path + ": is not a regular file; copy the trace to a file first");
     }
     source.size_bytes_ = static_cast<uint64_t>(status.st_size);
+    source.is_being_written_ = is_locked(source.file_descriptor_);
     source.find_packed();
     return source;
 }
@@ -62,6 +74,7 @@ ByteSource::ByteSource(ByteSource&& other) noexcept
     : name_(std::move(other.name_)),
       size_bytes_(other.size_bytes_),
       file_descriptor_(std::exchange(other.file_descriptor_, -1)),
+      is_being_written_(other.is_being_written_),
       memory_(other.memory_),
       packed_(std::move(other.packed_)) {}
 

@@ -34,6 +34,9 @@ public:
     // Of the trace: unpacked.
     uint64_t size_bytes() const { return packed_ ? packed_->size_bytes() : size_bytes_; }
 
+    // A recorder had the file open when we opened it.
+    bool is_being_written() const { return is_being_written_; }
+
     // The bytes at `offset`: `count` of them, fewer at the end. They lie in `scratch` or in the
     // borrowed memory and are valid until `scratch` changes. Throws TraceError on a read error.
     std::span<const unsigned char> read(uint64_t offset,
@@ -52,6 +55,7 @@ private:
     std::string name_;
     uint64_t size_bytes_ = 0;
     int file_descriptor_ = -1;
+    bool is_being_written_ = false;
     std::span<const unsigned char> memory_;
     std::unique_ptr<PackedFile> packed_;
 };

@@ -77,7 +77,42 @@ TEST_CASE("a recorder that is never closed leaves a file with everything in it",
     const auto reader = report::TraceReader::open_file(file.path());
     const auto problems = report::replay(reader, {}).health.problems.texts();
     REQUIRE(problems.size() == 1);
-    CHECK_THAT(problems[0], Catch::Contains("ended without a clean end (killed?)"));
+    CHECK_THAT(problems[0],
+               Catch::Contains("still being written by process " + std::to_string(getpid())));
+}
+
+TEST_CASE("a recording that replaces a file leaves the one that still writes it alone",
+          "[record]") {
+    const TemporaryFile file;
+    RandomProgram first(8);
+    first.set_tracing(true);
+    first.open(file.path());
+    first.run(200);
+    REQUIRE_FALSE(first.recorder().trace_is_lost());
+    RandomProgram second(9);
+    second.set_tracing(true);
+    second.open(file.path());
+    // Far more than the chunk that is mapped: a file cut under it would be fatal here.
+    first.run(20000);
+    second.run(500);
+    CHECK(first.recorder().trace_is_lost());
+    CHECK_FALSE(second.recorder().trace_is_lost());
+    second.recorder().close_trace();
+    first.recorder().close_trace();
+    check_everything(file.path(), second, true);
+}
+
+TEST_CASE("a file that cannot be made leaves the old one as it was", "[record]") {
+    const TemporaryFile file;
+    std::ofstream(file.path()) << "an older trace";
+    // The new file is made under this name first.
+    const std::string beside = file.path() + ("." + std::to_string(getpid()) + ".part");
+    REQUIRE(mkdir(beside.c_str(), 0755) == 0);
+    const auto recorder = new_recorder();
+    CHECK(open_trace(*recorder, file.path()) != 0);
+    CHECK(rmdir(beside.c_str()) == 0);
+    const Bytes kept = file.bytes();
+    CHECK(std::string(kept.begin(), kept.end()) == "an older trace");
 }
 
 }  // namespace

@@ -144,7 +144,7 @@ TEST_CASE("a killed or bounded recording has no totals and is counted all the sa
     const Bytes killed = file.bytes();
     const auto reader = TraceReader::from_memory("killed", killed);
     CHECK(reader.whole_totals() == nullptr);
-    CHECK_THAT(stats_of(reader, "line", "allocated"), Catch::Contains("killed?"));
+    CHECK_THAT(stats_of(reader, "line", "allocated"), Catch::Contains("was killed or interrupted"));
     for (const auto kind : {record::Keep::Kind::kPeak, record::Keep::Kind::kLast}) {
         const TemporaryFile bounded;
         RandomProgram other(32);

@@ -127,8 +127,8 @@ TEST_CASE("a killed recording is read to its last event", "[report]") {
     const auto result = trace.replay();
     CHECK(result.chosen.peak_bytes == 300);
     CHECK(mentions(result.health,
-                   "ended without a clean end (killed?) at t=1.0 s after 3 events; everything up "
-                   "to there is here"));
+                   "the program was killed or interrupted: everything up to its end at t=1.0 s "
+                   "(3 events) is here"));
     CHECK(result.health.problems.texts().size() == 1);
 }
 
