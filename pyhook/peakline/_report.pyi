@@ -22,6 +22,7 @@ class Options(TypedDict, total=False):
     depth: int
     fold: bool
     min_bytes: int
+    width: int
 
 class TraceError(Exception):
     """A trace or an option that allows no answer; the text says what to do now."""

@@ -285,10 +285,21 @@ def report_stats(
     _tell_if_replaced()
     summary = report.Trace(recorder.summary_trace())
     chosen = None if device is None else str(device)
-    text = summary.table(
-        by=by, frame=frame, at=at, measure=measure, device=chosen, top=top, cwd=str(Path.cwd())
-    )
+    if recorder.status()["allocs"] == 0:
+        text = _no_memory_text()
+    else:
+        text = summary.table(
+            by=by, frame=frame, at=at, measure=measure, device=chosen, top=top, cwd=str(Path.cwd())
+        )
     print(text, end="" if text.endswith("\n") else "\n", file=file or sys.stdout)
+
+
+def _no_memory_text() -> str:
+    from peakline.devices import missing_device
+
+    missing = "" if os.environ.get("PEAKLINE_SIMULATED") else missing_device()
+    reason = f": {missing} (peakline run --simulate h200 SCRIPT simulates one)" if missing else ""
+    return f"No CUDA memory was allocated{reason}\n"
 
 
 def _recorder() -> ModuleType:

@@ -1,8 +1,11 @@
 // The table of groupings and what the keys made of frames share.
 #include "grouping.h"
 
+#include <string>
 #include <utility>
+#include <vector>
 
+#include "near_name.h"
 #include "report/trace/trace_error.h"
 
 namespace peakline::report {
@@ -32,14 +35,18 @@ constexpr Grouping kGroupings[] = {
 }  // namespace
 
 const Grouping& find_grouping(const std::string& name) {
-    std::string names;
+    std::string list;
+    std::vector<std::string> names;
     for (const Grouping& grouping : kGroupings) {
         if (name == grouping.name) {
             return grouping;
         }
-        names += std::string(names.empty() ? "" : ", ") + grouping.name;
+        list += std::string(list.empty() ? "" : ", ") + grouping.name;
+        names.emplace_back(grouping.name);
     }
-    throw TraceError("cannot group by '" + name + "'; --by takes one of: " + names);
+    const std::string near = did_you_mean(name, names);
+    throw TraceError("cannot group by '" + name + "'" + (near.empty() ? ";" : near) +
+                     " --by takes one of: " + list);
 }
 
 Placement named_placement(std::string name) {

@@ -63,6 +63,7 @@ bool parse_options(PyObject* args, PyObject* kwargs, ReportOptions* options) {
                                   "fold",
                                   "min_bytes",
                                   "symbols",
+                                  "width",
                                   nullptr};
     PyObject* by = nullptr;
     PyObject* frame = nullptr;
@@ -77,9 +78,10 @@ bool parse_options(PyObject* args, PyObject* kwargs, ReportOptions* options) {
     int fold = 0;
     unsigned long long min_bytes = 0;
     PyObject* symbols = nullptr;
+    unsigned long long width = 0;
     if (PyArg_ParseTupleAndKeywords(args,
                                     kwargs,
-                                    "|$OOOOOKOpOKpKO",
+                                    "|$OOOOOKOpOKpKOK",
                                     const_cast<char**>(names),
                                     &by,
                                     &frame,
@@ -93,11 +95,13 @@ bool parse_options(PyObject* args, PyObject* kwargs, ReportOptions* options) {
                                     &depth,
                                     &fold,
                                     &min_bytes,
-                                    &symbols) == 0) {
+                                    &symbols,
+                                    &width) == 0) {
         return false;
     }
     options->top = top;
     options->min_bytes = min_bytes;
+    options->paths.width = width;
     options->paths.full_paths = full_paths != 0;
     auto& selection = options->selection;
     selection.depth = depth;

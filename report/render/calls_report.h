@@ -27,6 +27,7 @@ struct CallsReport {
     const Stages& stages;          // empty where not `stages`
     const DeviceTotals& chosen;    // the device the figures are about, or the sum
     uint64_t top;                  // rows shown, of stages: steps; 0: all
+    size_t width;                  // columns of the terminal; 0: no limit
 };
 
 std::string layers_text(const CallsReport& report);

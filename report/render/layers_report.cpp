@@ -61,7 +61,7 @@ std::string layers_text(const CallsReport& report) {
         text +=
             "Held: most bytes of a layer's own blocks at one time, with all that is in it;"
             " Peak while: level of the device while it runs\n" +
-            columns.text();
+            columns.text({}, report.width);
     }
     if (shown < rows.size()) {
         text += "... " + std::to_string(rows.size() - shown) + " more layers (--top 0)\n";

@@ -54,7 +54,7 @@ std::string ops_text(const CallsReport& report) {
     return calls_head_text(report) + format_count(report.series.point_count) +
            " operator calls allocated; those after which most was added (--json: all, in "
            "order):\n" +
-           columns.text() + health_text(report.phases.health);
+           columns.text({}, report.width) + health_text(report.phases.health);
 }
 
 std::string ops_json(const CallsReport& report) {

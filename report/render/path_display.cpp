@@ -1,5 +1,7 @@
 #include "path_display.h"
 
+#include <algorithm>
+
 namespace peakline::report {
 
 std::string display_path(const PathDisplay& display, const std::string& path) {
@@ -31,6 +33,53 @@ std::string label_text(const PathDisplay& display, const Label& label) {
         }
     }
     return text;
+}
+
+namespace {
+
+// Less than this says nothing: such a row is longer than the terminal.
+constexpr size_t kLeastRoom = 20;
+
+bool begins_character(char byte) {
+    return (static_cast<unsigned char>(byte) & 0xC0U) != 0x80U;
+}
+
+// The offset of the character with this index, or the length of the text.
+size_t offset_of_character(const std::string& text, size_t index) {
+    for (size_t offset = 0; offset < text.size(); ++offset) {
+        if (begins_character(text[offset]) && index-- == 0) {
+            return offset;
+        }
+    }
+    return text.size();
+}
+
+}  // namespace
+
+size_t column_count(const std::string& text) {
+    return static_cast<size_t>(std::count_if(text.begin(), text.end(), begins_character));
+}
+
+std::string shortened(const std::string& text, size_t room) {
+    static constexpr std::string_view kGap = "...";
+    const size_t columns = column_count(text);
+    if (columns <= room || room <= kGap.size()) {
+        return text;
+    }
+    // More of the end than of the beginning: it has the file, the line and the function.
+    const size_t kept = room - kGap.size();
+    const size_t first = kept / 3;
+    return text.substr(0, offset_of_character(text, first)).append(kGap) +
+           text.substr(offset_of_character(text, columns - (kept - first)));
+}
+
+std::string row_in_width(const PathDisplay& display, std::string start, const std::string& text) {
+    if (display.width == 0) {
+        return start + text;
+    }
+    const size_t used = column_count(start);
+    const size_t left = display.width > used ? display.width - used : 0;
+    return start + shortened(text, std::max(left, kLeastRoom));
 }
 
 std::string printable(std::string_view text) {

@@ -11,6 +11,7 @@ namespace peakline::report {
 struct PathDisplay {
     bool full_paths = false;
     std::string working_directory;  // of the reader; empty: unknown
+    size_t width = 0;               // columns of the terminal; 0: lines may have any length
 };
 
 // Below a site-packages directory from after it, below the working directory relative to it,
@@ -19,6 +20,15 @@ std::string display_path(const PathDisplay& display, const std::string& path);
 
 // The text of a row: "train.py:12 (step)", stacks with " <- " between frames, or its name.
 std::string label_text(const PathDisplay& display, const Label& label);
+
+// The text in at most `room` columns: its middle is left out, since a path says most at its ends.
+std::string shortened(const std::string& text, size_t room);
+
+// A row: `start`, then a text that is shortened to the columns the terminal has left for it.
+std::string row_in_width(const PathDisplay& display, std::string start, const std::string& text);
+
+// Columns of a terminal that UTF-8 text takes, one for a character.
+size_t column_count(const std::string& text);
 
 // Without control characters: a file name must not be able to break a line or drive a terminal.
 std::string printable(std::string_view text);

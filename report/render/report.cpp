@@ -52,6 +52,12 @@ ReplayResult replay_for(const TraceReader& reader,
     return result;
 }
 
+Label out_of_memory_line(const ReplayResult& result, StackLookup& stacks) {
+    BlockGroup request;
+    request.context = result.out_of_memory.context;
+    return result.out_of_memory.count != 0 ? place_by_line(stacks, request).label : Label{};
+}
+
 // The way of every report about one moment: replay, group, render.
 std::string replay_and_render(const TraceReader& reader,
                               const ReportOptions& options,
@@ -69,7 +75,8 @@ std::string replay_and_render(const TraceReader& reader,
                               options.top,
                               options.paths,
                               stacks.symbols().unmatched_module_count(),
-                              build_value_reads(result.value_reads, reader.definitions())});
+                              build_value_reads(result.value_reads, reader.definitions()),
+                              {result.out_of_memory, out_of_memory_line(result, stacks)}});
 }
 
 }  // namespace

@@ -55,8 +55,16 @@ std::string make_calls(const TraceReader& reader,
     const CallResult result = replay_calls(reader, rules, std::move(request), progress);
     const OperatorSeries series = series_builder ? series_builder->take() : OperatorSeries();
     const Stages stages = stages_builder ? stages_builder->take(result.moments) : Stages();
-    const CallsReport report = {
-        reader, selection, phases, rules, result, series, stages, chosen, options.top};
+    const CallsReport report = {reader,
+                                selection,
+                                phases,
+                                rules,
+                                result,
+                                series,
+                                stages,
+                                chosen,
+                                options.top,
+                                options.paths.width};
     return is_json ? question.json(report) : question.text(report);
 }
 

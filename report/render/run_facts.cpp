@@ -115,6 +115,7 @@ std::string make_info(const TraceReader& reader) {
     json.begin_object().field("schema_version", 1);
     put_run_facts(json, reader);
     json.field("chunk_count", static_cast<uint64_t>(reader.chunks().size()));
+    json.field("is_being_written", reader.is_being_written());
     json.field("has_events", reader.has_events());
     json.field("has_summary", !reader.summary().views.empty());
     json.key("definitions").begin_object();

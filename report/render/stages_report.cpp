@@ -38,7 +38,7 @@ std::string stages_text(const CallsReport& report) {
     }
     std::string text = calls_head_text(report) +
                        "Calls are seen by their allocations: one that makes none has no rows\n" +
-                       columns.text();
+                       columns.text({}, report.width);
     if (stages.rows.size() < stages.row_count) {
         text += "... " + std::to_string(stages.row_count - stages.rows.size()) +
                 " more rows in later steps (--top 0)\n";

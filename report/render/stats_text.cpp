@@ -84,8 +84,10 @@ std::string rows_text(const StatsReport& report,
     std::string text = title;
     const uint64_t shown = shown_count(report.top, rows.size());
     for (size_t i = 0; i < shown; ++i) {
-        text += "  " + format_bytes(rows[i]->bytes) + "  " + format_count(rows[i]->count) + "  " +
-                printable(label_text(report.paths, rows[i]->label)) + "\n";
+        const std::string start =
+            "  " + format_bytes(rows[i]->bytes) + "  " + format_count(rows[i]->count) + "  ";
+        const std::string label = printable(label_text(report.paths, rows[i]->label));
+        text += row_in_width(report.paths, start, label) + "\n";
     }
     return shown < rows.size() ? text + "  ...\n" : text;
 }

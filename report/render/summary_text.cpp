@@ -81,8 +81,10 @@ std::string top_rows_text(const TableReport& report) {
     std::string text = "Top of device " + device_text(report.result) + " at " +
                        printable(moment_text(report.selection.request.moment)) + ":\n";
     for (size_t i = 0; i < shown; ++i) {
-        text += "  " + format_bytes(rows[i].bytes) + "  " + format_share(rows[i].share) + "  " +
-                printable(label_text(report.paths, rows[i].label)) + "\n";
+        const std::string start =
+            "  " + format_bytes(rows[i].bytes) + "  " + format_share(rows[i].share) + "  ";
+        const std::string label = printable(label_text(report.paths, rows[i].label));
+        text += row_in_width(report.paths, start, label) + "\n";
     }
     return text;
 }
@@ -106,9 +108,10 @@ std::string summary_text(const TableReport& report) {
         text += device_line(report, device);
     }
     text += fact("Complete", health.complete() ? "yes" : "no, see below");
-    return text + top_rows_text(report) + coverage_text(report.reader) +
-           unmatched_text(report.unmatched_module_count) + health_text(health) +
-           stopped_text(report.reader) + value_reads_text(report.value_reads, report.paths);
+    return text + top_rows_text(report) + out_of_memory_text(report) +
+           coverage_text(report.reader) + unmatched_text(report.unmatched_module_count) +
+           health_text(health) + stopped_text(report.reader) +
+           value_reads_text(report.value_reads, report.paths);
 }
 
 }  // namespace peakline::report

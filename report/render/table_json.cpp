@@ -58,6 +58,26 @@ void put_location(JsonWriter& json, const Location& location) {
     json.end_object();
 }
 
+void put_out_of_memory(JsonWriter& json, const TableReport& report) {
+    const OutOfMemory& facts = report.out_of_memory.facts;
+    json.key("out_of_memory");
+    if (facts.count == 0) {
+        json.null();
+        return;
+    }
+    json.begin_object().field("count", facts.count);
+    json.field("seconds", report.reader.seconds(facts.tick)).field("device", facts.device);
+    json.field("requested_bytes", facts.requested_bytes).field("free_bytes", facts.free_bytes);
+    json.field("key", label_text(report.paths, report.out_of_memory.line)).key("location");
+    const auto& frames = report.out_of_memory.line.frames;
+    if (frames.empty()) {
+        json.null();
+    } else {
+        put_location(json, frames.front());
+    }
+    json.end_object();
+}
+
 void put_health(JsonWriter& json, const TraceReader& reader, const TraceHealth& health) {
     json.field("records_dropped", health.records_dropped);
     json.field("bytes_dropped", health.bytes_dropped);
@@ -99,6 +119,7 @@ std::string table_json(const TableReport& report) {
     json.key("ended_after_steps");
     steps.empty() ? json.null() : json.value(steps);
     json.field("sizes_read_as_zero", zero_size_count(report.value_reads));
+    put_out_of_memory(json, report);
     json.key("value_reads");
     put_value_reads(json, report.value_reads, report.paths);
     put_coverage(json, report.reader);

@@ -14,6 +14,12 @@
 
 namespace peakline::report {
 
+// The last request that a device could not serve, with its line.
+struct OutOfMemoryLine {
+    OutOfMemory facts;
+    Label line;
+};
+
 // Everything the two forms are made of.
 struct TableReport {
     const TraceReader& reader;
@@ -24,6 +30,7 @@ struct TableReport {
     PathDisplay paths;
     uint64_t unmatched_module_count;  // whose functions have no names here
     std::vector<ValueReadRow> value_reads;
+    OutOfMemoryLine out_of_memory;
 };
 
 std::string table_text(const TableReport& report);
@@ -35,6 +42,10 @@ const char* measure_text(format::Measure measure);
 void put_health(JsonWriter& json, const TraceReader& reader, const TraceHealth& health);
 // Fields of an open object: what `location` describes; null where unknown.
 void put_location(JsonWriter& json, const Location& location);
+// The field `out_of_memory` of an open object: null when every request was served.
+void put_out_of_memory(JsonWriter& json, const TableReport& report);
+// The line about it; empty when every request was served.
+std::string out_of_memory_text(const TableReport& report);
 // Lines after a text report that say what is missing; empty when nothing is.
 std::string health_text(const TraceHealth& health);
 // The line that tells of native functions without names; empty when all have one.

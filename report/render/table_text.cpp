@@ -12,9 +12,10 @@ namespace peakline::report {
 namespace {
 
 std::string row_text(const TableReport& report, const TableRow& row) {
-    return format_bytes(row.bytes) + "  " + format_bytes(row.cumulative_bytes) + "  " +
-           format_bytes(row.median_bytes) + "  " + std::to_string(row.count) + "  " +
-           printable(label_text(report.paths, row.label)) + "\n";
+    const std::string start = format_bytes(row.bytes) + "  " + format_bytes(row.cumulative_bytes) +
+                              "  " + format_bytes(row.median_bytes) + "  " +
+                              std::to_string(row.count) + "  ";
+    return row_in_width(report.paths, start, printable(label_text(report.paths, row.label))) + "\n";
 }
 
 // Says what the rows sum to when it is not the peak.
@@ -72,9 +73,9 @@ std::string device_text(const ReplayResult& result) {
 
 std::string simulated_text(const TraceReader& reader) {
     const std::string_view device = reader.definitions().meta_text("simulated");
-    return device.empty() ? std::string()
-                          : "Simulated device: " + printable(device) +
-                                " (kernels compute nothing; see README)\n";
+    return device.empty()
+               ? std::string()
+               : "Simulated device: " + printable(device) + " (sizes are real, numbers are not)\n";
 }
 
 std::string stopped_text(const TraceReader& reader) {
@@ -90,6 +91,19 @@ std::string stopped_text(const TraceReader& reader) {
                 (steps == "1" ? "" : "s") + " (--steps): this is not its whole run\n";
     }
     return text;
+}
+
+std::string out_of_memory_text(const TableReport& report) {
+    const OutOfMemory& facts = report.out_of_memory.facts;
+    if (facts.count == 0) {
+        return {};
+    }
+    const std::string times =
+        facts.count == 1 ? " at" : " " + format_count(facts.count) + " times, the last time at";
+    return "Out of memory" + times + " t=" + format_seconds(report.reader.seconds(facts.tick)) +
+           ": " + format_bytes(facts.requested_bytes) + " asked for at " +
+           printable(label_text(report.paths, report.out_of_memory.line)) + ", device " +
+           std::to_string(facts.device) + " had " + format_bytes(facts.free_bytes) + " free\n";
 }
 
 std::string health_text(const TraceHealth& health) {
@@ -140,9 +154,10 @@ std::string table_text(const TableReport& report) {
         text += "...\n";
     }
     text += report.selection.by == "freed-by" ? frees_text(report.reader) : std::string();
-    return text + devices_text(report.result) + coverage_text(report.reader) +
-           unmatched_text(report.unmatched_module_count) + health_text(report.result.health) +
-           stopped_text(report.reader) + value_reads_text(report.value_reads, report.paths);
+    return text + devices_text(report.result) + out_of_memory_text(report) +
+           coverage_text(report.reader) + unmatched_text(report.unmatched_module_count) +
+           health_text(report.result.health) + stopped_text(report.reader) +
+           value_reads_text(report.value_reads, report.paths);
 }
 
 }  // namespace peakline::report

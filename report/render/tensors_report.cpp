@@ -69,7 +69,8 @@ std::string tensors_text(const TensorsReport& report) {
     std::string text = head_text(report.reader);
     text += "Live at " + moment_text(report.selection.request.moment) + ": " +
             format_bytes(report.list.total_bytes) + " in " +
-            format_count(rows.size() + report.list.hidden_count) + " blocks\n" + columns.text();
+            format_count(rows.size() + report.list.hidden_count) + " blocks\n" +
+            columns.text({}, report.paths.width);
     if (shown < rows.size()) {
         text += "... " + std::to_string(rows.size() - shown) + " more blocks (--top 0)\n";
     }

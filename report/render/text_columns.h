@@ -12,10 +12,14 @@ class TextColumns {
 public:
     TextColumns(std::vector<Align> aligns, std::vector<std::string> heads);
     void add(std::vector<std::string> cells);
-    // Every line begins with `indent`; trailing spaces are left out.
-    std::string text(const std::string& indent = {}) const;
+    // Every line begins with `indent`; trailing spaces are left out. With a width, the cells of
+    // columns that are aligned to the left are shortened until lines are no longer than that.
+    std::string text(const std::string& indent = {}, size_t width = 0) const;
 
 private:
+    // Columns of the terminal that each column of the table gets.
+    std::vector<size_t> column_widths(size_t room) const;
+
     std::vector<Align> aligns_;
     std::vector<std::vector<std::string>> rows_;
 };

@@ -2,6 +2,7 @@
 #include "level_replay.h"
 
 #include <algorithm>
+#include <cstdio>
 
 #include "choose_device.h"
 
@@ -58,6 +59,15 @@ void LevelReplay::on_rare(uint64_t tick, const RareEvent& event) {
     value_reads_.on_rare(event);
     if (event.type == format::ExtendedType::kMark) {
         on_mark(tick, event);
+    } else if (event.type == format::ExtendedType::kOutOfMemory) {
+        const auto& fields = event.fields;
+        out_of_memory_ = {out_of_memory_.count + 1,
+                          tick,
+                          reader_.definitions().known_context(
+                              static_cast<uint32_t>(std::min<uint64_t>(fields[0], UINT32_MAX))),
+                          static_cast<uint32_t>(fields[1]),
+                          fields[2],
+                          fields[3]};
     }
 }
 
@@ -198,7 +208,25 @@ LiveBlocks LevelReplay::asked_blocks(uint32_t slot) const {
     return live_blocks(trackers_[asked_index_], slot);
 }
 
+// A moment after the end would look as if the program had freed everything. Reports show the end
+// rounded: that much later is the end.
+void LevelReplay::check_moment(const EventTotals& totals) const {
+    const double end_seconds = reader_.seconds(totals.last_tick);
+    const double rounding = end_seconds < 10 ? 0.0005 : 0.05;
+    if (request_.moment.kind == MomentKind::kTime &&
+        request_.moment.seconds > end_seconds + rounding) {
+        char text[96];
+        std::snprintf(text,
+                      sizeof text,
+                      ": --at %g: the trace ends at t=%.3f s; --at end is its end",
+                      request_.moment.seconds,
+                      end_seconds);
+        throw TraceError(reader_.name() + text);
+    }
+}
+
 ReplayResult LevelReplay::finish(const EventTotals& totals) {
+    check_moment(totals);
     if (phase_index_.has_value() && !phase_tracked_) {
         throw TraceError(reader_.name() + ": phase '" + request_.moment.phase +
                          "' lies outside the traced ranges; start tracing before it");
@@ -214,6 +242,7 @@ ReplayResult LevelReplay::finish(const EventTotals& totals) {
                         : choose_device(result.devices, request_.device, reader_.name());
     result.blocks = asked_blocks(result.chosen.device);
     result.value_reads = value_reads_.take();
+    result.out_of_memory = out_of_memory_;
     result.health = health_.finish(reader_, totals);
     result.health.last_tick = end_tick_.value_or(totals.last_tick);
     if (!health_.tracing_seen) {

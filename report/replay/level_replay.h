@@ -66,6 +66,8 @@ public:
 
     // Call after the last event; `totals` are those of the pass.
     ReplayResult finish(const EventTotals& totals);
+    // Throws TraceError when the moment asked for lies after the end.
+    void check_moment(const EventTotals& totals) const;
 
 private:
     // A block leaves `allocated` when it is given up and `requested` when it can be reused.
@@ -134,6 +136,7 @@ private:
     bool sum_is_cut_ = false;  // the sum of devices is known from the checkpoint on only
     EventHealth health_;
     ValueReadCounter value_reads_;
+    OutOfMemory out_of_memory_;
 };
 
 }  // namespace peakline::report

@@ -98,6 +98,16 @@ struct TraceHealth {
     bool complete() const { return problems.empty() && records_dropped == 0; }
 };
 
+// Requests that a device could not serve: how many, and the last one.
+struct OutOfMemory {
+    uint64_t count = 0;
+    uint64_t tick = 0;
+    uint32_t context = 0;
+    uint32_t device = 0;
+    uint64_t requested_bytes = 0;
+    uint64_t free_bytes = 0;  // of the device, as the driver reported
+};
+
 struct ReplayResult {
     std::vector<DeviceTotals> devices;        // each device in the measure asked for
     std::vector<DeviceTotals> other_measure;  // the same in the other one
@@ -106,6 +116,7 @@ struct ReplayResult {
     LiveBlocks blocks;
     PhaseTable phases;                   // with Detail::kBlocks
     std::vector<ValueRead> value_reads;  // of a simulated run
+    OutOfMemory out_of_memory;
     TraceHealth health;
 };
 

@@ -39,9 +39,10 @@ class Run:
 
     @property
     def notes(self) -> list[str]:
-        """What peakline told the user, without the word about the simulated GPU."""
+        """What peakline told the user, without what it always says."""
         lines = [line for line in self.stderr.splitlines() if line.startswith("peakline: ")]
-        return [line for line in lines if "simulated GPU" not in line]
+        usual = ("simulated GPU", "peakline: recording to ", "peakline: wrote ")
+        return [line for line in lines if not any(words in line for words in usual)]
 
 
 @dataclass

@@ -32,8 +32,8 @@ TABLE_LINES = (
 )
 TABLE_ROW = re.compile(rf"(?P<mem>{SIZE})  {SIZE}  {SIZE}  \d+  (?P<location>\S.*)")
 
-# What `peakline run` says of its own: the device is simulated, something is compiled once.
-_USUAL = re.compile("simulated GPU|^peakline: (compiling|building)")
+# What `peakline run` says of its own: the device, what is compiled once, where the trace is.
+_USUAL = re.compile("simulated GPU|^peakline: (compiling|building|recording to|wrote)")
 
 
 @dataclass(frozen=True)

@@ -130,8 +130,9 @@ def test_a_bad_option_is_refused_in_one_line(
         (["--no-record", TRAINING], "--no-record needs --simulate"),
         (["--simulate", "banana", TRAINING], "banana"),
         (["--python", "missing-python", TRAINING], "missing-python"),
+        (["missing.py", "--steps", "3"], "missing.py does not exist"),
     ],
-    ids=["nothing", "only dashes", "no-record alone", "unknown device", "missing python"],
+    ids=["nothing", "dashes", "no-record alone", "unknown device", "no python", "no script"],
 )
 def test_run_refuses_bad_arguments_before_running(lab: Any, words: list[str], told: str) -> None:
     result = lab.peakline("run", *words)
@@ -205,7 +206,7 @@ def troubled(lab: Any, tmp_path_factory: pytest.TempPathFactory) -> dict[str, Fi
     return together(
         {
             "no folder": lambda: recorded(
-                lab, base / "in-file", TRAINING, options=["-q", "-o", f"{base}/file/run.peak"]
+                lab, base / "in-file", TRAINING, options=["-o", f"{base}/file/run.peak"]
             ),
             "no compiler": lambda: recorded(lab, base / "plain", TRAINING, environment=no_compiler),
             "backend": by_hand("backend", PEAKLINE_BACKEND="nonsense"),
@@ -225,6 +226,7 @@ def test_a_trace_that_cannot_be_written_is_told_and_the_program_runs(
     assert "file/run.peak" in note
     assert "Not a directory" in note
     assert "-o" in note
+    assert "nothing was recorded" not in run.stderr
 
 
 def test_a_disk_that_is_full_from_the_start_is_told_and_the_program_runs(

@@ -92,7 +92,7 @@ def test_a_program_that_crashes_leaves_a_readable_trace(
     run = crashes[how]
     assert run.status == -number, run.stderr
     assert run.said["step"] == 20
-    assert "Wrote run.peak" in run.stderr
+    assert "peakline: wrote run.peak (" in run.stderr
     [trace] = run.traces
     table = lab.table(trace)
     assert table["peak_bytes"] == run.said["peak"]

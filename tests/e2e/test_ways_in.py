@@ -239,7 +239,7 @@ def test_the_table_after_the_run_shows_the_peak_and_the_way_on(
     mem, where = table_rows(run.stderr)[0]
     assert mem == "12.00 MB"
     assert re.fullmatch(rf"{PHASE_PROGRAM}:\d+ \(<module>\)", where)
-    assert "Wrote run.peak" in run.stderr
+    assert "peakline: wrote run.peak (" in run.stderr
     assert "peakline table run.peak" in run.stderr
     assert ON_GPU or "simulated" in run.stderr.lower()
 

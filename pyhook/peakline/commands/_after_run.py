@@ -10,10 +10,14 @@ from pathlib import Path
 from typing import Any
 
 import peakline._report as engine
+from peakline.commands._common import next_commands, progress_bar, shell_words, terminal_width
+from peakline.commands._run_end import RunEnd
 
 # A file's time stamp may be a little older than the clock says.
 _CLOCK_SLACK_SECONDS = 2.0
 _PLACES_SHOWN = 8
+# In fewer events most bytes of a file are names and stacks.
+_EVENTS_FOR_AN_AVERAGE = 10_000
 
 
 @dataclass(frozen=True)
@@ -21,10 +25,12 @@ class _Recorded:
     path: Path
     trace: engine.Trace
     peak_bytes: int
+    event_count: int
+    row_count: int
 
 
 def find_traces(run_id: str, output: str, started: float) -> list[Path]:
-    """Return the trace files of one run, by the run id inside them, oldest first."""
+    """Return the trace files of one run, by the run id inside them, sorted by name."""
     folder = Path(output).parent if output else Path()
     since = started - _CLOCK_SLACK_SECONDS
     return [path for path in sorted(folder.glob("*")) if _is_of_run(path, run_id, since)]
@@ -38,24 +44,34 @@ def _is_of_run(path: Path, run_id: str, since: float) -> bool:
         return False
 
 
-def report(run_id: str, output: str, started: float, top: int) -> None:
-    """Print the table of the heaviest process and the way on, on stderr."""
-    recorded = [_load(path) for path in find_traces(run_id, output, started)]
-    if not recorded:
-        _say("peakline: nothing was recorded: the program allocated no CUDA memory")
+def name_files(paths: list[Path]) -> None:
+    """Name the traces, which is all that a quiet run says."""
+    for path in paths:
+        _say(f"peakline: wrote {path} ({_size(path.stat().st_size)})")
+
+
+def report(paths: list[Path], end: RunEnd, top: int) -> None:
+    """Print the table of the heaviest process, what the recording cost, and what to do next."""
+    if not paths:
+        reason = end.why_nothing()
+        if reason:
+            _say(f"peakline: {reason}")
         return
+    recorded = [_load(path) for path in paths]
     heaviest = max(recorded, key=lambda one: one.peak_bytes)
     _say("")
+    if end.status:
+        _say(f"peakline: {end.how()}; everything up to then was recorded")
     if len(recorded) > 1:
         _say(f"{len(recorded)} processes recorded; the heaviest:")
-    _say(heaviest.trace.table(top=top, cwd=str(Path.cwd())).rstrip("\n"))
+    with progress_bar(str(heaviest.path)) as progress:
+        trace = engine.Trace(str(heaviest.path), progress)
+        width = terminal_width(sys.stderr)
+        _say(trace.table(top=top, cwd=str(Path.cwd()), width=width).rstrip("\n"))
     _say("")
     for one in recorded:
-        _say(f"Wrote {one.path} ({_size(one.path.stat().st_size)})")
-    name = heaviest.path
-    _say(f"Next:  peakline table {name}              every line")
-    _say(f"       peakline table --frame user {name}  only lines outside libraries")
-    _say(f"       peakline summary {name}            the run at a glance")
+        _say(f"peakline: wrote {one.path} ({_cost(one)})")
+    _say(_next(heaviest, top))
 
 
 def report_unmatched(run_id: str, output: str, started: float, rules: Sequence[str]) -> None:
@@ -85,9 +101,32 @@ def _line_of(read: dict[str, Any]) -> str:
 
 
 def _load(path: Path) -> _Recorded:
-    trace = engine.Trace(str(path))
-    peaks = [int(device["peak_bytes"]) for device in trace.summary_data()["devices"]]
-    return _Recorded(path, trace, max(peaks, default=0))
+    with progress_bar(str(path)) as progress:
+        trace = engine.Trace(str(path), progress)
+        summary = trace.summary_data()
+    peaks = [int(device["peak_bytes"]) for device in summary["devices"]]
+    events, rows = int(summary["event_count"]), int(summary["table"]["row_count"])
+    return _Recorded(path, trace, max(peaks, default=0), events, rows)
+
+
+def _cost(one: _Recorded) -> str:
+    size = one.path.stat().st_size
+    text = f"{_size(size)}, {one.event_count:,} event{'s' * (one.event_count != 1)}"
+    if one.event_count >= _EVENTS_FOR_AN_AVERAGE:
+        text += f", {size / one.event_count:.1f} bytes each"
+    return text
+
+
+def _next(heaviest: _Recorded, top: int) -> str:
+    name = shell_words([str(heaviest.path)])
+    all_lines = [(f"table --top 0 {name}", "every line")] if 0 < top < heaviest.row_count else []
+    return next_commands(
+        [
+            *all_lines,
+            (f"table --by category {name}", "parameters, activations, optimizer state"),
+            (f"summary {name}", "the run at a glance"),
+        ]
+    )
 
 
 def _size(count: int) -> str:

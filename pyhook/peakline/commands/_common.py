@@ -3,17 +3,20 @@
 from __future__ import annotations
 
 import argparse
+import shlex
+import shutil
 import sys
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import contextmanager
 from pathlib import Path
 from types import ModuleType
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, TextIO
 
 if TYPE_CHECKING:
     from peakline._report import Options, Trace
 
 _DEFAULT_TOP = 20
+_ASCII_BLOCKS = str.maketrans("▁▂▃▄▅▆▇█", "..::==##")
 _PROGRESS_FROM_BYTES = 64 << 20  # smaller traces are read before a bar could be seen
 
 
@@ -21,24 +24,40 @@ class CommandError(Exception):
     """Bad use or bad input: shown as ``peakline: error: ...``, exit code 2."""
 
 
-def _row_count(text: str) -> int:
+def row_count(text: str) -> int:
+    """Return the number of rows of --top.
+
+    Raises:
+        argparse.ArgumentTypeError: it is no number.
+    """
     if not text.isdigit():
         raise argparse.ArgumentTypeError(f"'{text}' is not a number of rows (0: all)")
     return int(text)
 
 
-def add_trace_arguments(parser: argparse.ArgumentParser) -> None:
+def add_trace_arguments(
+    parser: argparse.ArgumentParser, *, default_top: int = _DEFAULT_TOP
+) -> None:
     """Add FILE and the options that every report about a moment takes."""
     add_file_arguments(parser)
     add_grouping_arguments(parser)
     add_moment_argument(parser)
-    add_device_arguments(parser)
-    add_output_arguments(parser)
+    add_device_argument(parser)
+    add_measure_argument(parser)
+    add_output_arguments(parser, default_top=default_top)
+
+
+def add_device_arguments(parser: argparse.ArgumentParser) -> None:
+    """Add what decides which bytes count."""
+    add_device_argument(parser)
+    add_measure_argument(parser)
 
 
 def add_file_arguments(parser: argparse.ArgumentParser) -> None:
     """Add FILE."""
-    parser.add_argument("files", nargs="+", metavar="FILE", help="trace file (.peak)")
+    parser.add_argument(
+        "files", nargs="+", metavar="FILE", help="Trace file (.peak, or packed .peak.zst)"
+    )
 
 
 def add_grouping_arguments(parser: argparse.ArgumentParser) -> None:
@@ -46,7 +65,8 @@ def add_grouping_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument(
         "--by",
         default="line",
-        help="group rows by line, function, file, stack, module (instance, as in"
+        metavar="KEY",
+        help="Group rows by line, function, file, stack, module (instance, as in"
         " named_modules()), tensor (parameter, gradient, ... by name), op (operator of torch),"
         " node (of the backward pass, with its forward line), phase (forward, backward, ...),"
         " step, category (parameter, activation, ...), lifetime"
@@ -61,15 +81,15 @@ def add_module_arguments(parser: argparse.ArgumentParser) -> None:
     """Add how paths of modules are shown."""
     parser.add_argument(
         "--depth",
-        type=_row_count,
+        type=row_count,
         default=0,
         metavar="N",
-        help="of modules: keep N parts of a path, so 2 makes h.3.mlp one with h.3",
+        help="Keep N parts of module paths, so that 2 puts h.3.mlp and h.3.attn in one row, h.3",
     )
     parser.add_argument(
         "--fold",
         action="store_true",
-        help="of modules: repeated layers are one, so h.0.mlp and h.1.mlp are h.*.mlp",
+        help="Put repeated layers in one row: h.0.mlp and h.1.mlp are h.*.mlp",
     )
 
 
@@ -79,23 +99,25 @@ def add_frame_arguments(parser: argparse.ArgumentParser) -> None:
         "--frame",
         default="leaf",
         choices=("leaf", "user"),
-        help="the frame that stands for a stack: the innermost one (leaf), or the innermost one"
+        help="Choose the frame that stands for a stack: the innermost one (leaf), or the innermost"
         " outside torch, site-packages and the standard library (user)",
     )
     parser.add_argument(
         "--hide",
         action="append",
         metavar="GLOB",
-        help="pass over frames of these files; may be given several times",
+        help="Pass over frames of these files (may be given several times)",
     )
     parser.add_argument(
         "--symbols",
         action="append",
         metavar="FOLDER",
-        help="look below this folder, too, for the libraries whose functions have no names here:"
-        " site-packages of the same torch, debug files; may be given several times",
+        help="Also look in this folder for the libraries whose functions have no names here:"
+        " site-packages of the same torch, debug files (may be given several times)",
     )
-    parser.add_argument("--full-paths", action="store_true", help="print absolute paths")
+    parser.add_argument(
+        "--full-paths", action="store_true", help="Print absolute paths, not shortened"
+    )
 
 
 def add_moment_argument(parser: argparse.ArgumentParser) -> None:
@@ -104,28 +126,28 @@ def add_moment_argument(parser: argparse.ArgumentParser) -> None:
         "--at",
         default="peak",
         metavar="WHEN",
-        help="peak, end, a time in seconds since the trace began, or a phase, for its peak:"
-        " forward, backward, optimizer, ..., a name of yours, step; backward@3 is the one of step"
-        " 3"
-        " (default: peak)",
+        help="Show this moment: peak, end, seconds since the trace began, or the peak of a phase"
+        " (forward, backward, optimizer, step, or a name of yours; backward@3 is the one of step 3;"
+        " peakline phases lists them; default: peak)",
     )
 
 
 def add_device_argument(parser: argparse.ArgumentParser) -> None:
     """Add --device."""
     parser.add_argument(
-        "--device", metavar="N", help="device number, or all (default: the highest peak)"
+        "--device",
+        metavar="N",
+        help="Show this device: a number, or all for the sum (default: the highest peak)",
     )
 
 
-def add_device_arguments(parser: argparse.ArgumentParser) -> None:
-    """Add what decides which bytes count."""
-    add_device_argument(parser)
+def add_measure_argument(parser: argparse.ArgumentParser) -> None:
+    """Add --measure."""
     parser.add_argument(
         "--measure",
         default="allocated",
         choices=("allocated", "requested"),
-        help="bytes of blocks, or bytes asked for (default: allocated)",
+        help="Count bytes of blocks, or bytes asked for (default: allocated)",
     )
 
 
@@ -134,9 +156,12 @@ def add_output_arguments(
 ) -> None:
     """Add how much is shown, and in which form."""
     parser.add_argument(
-        "--top", type=_row_count, metavar="N", help=f"{what} shown, 0: all (default: {default_top})"
+        "--top",
+        type=row_count,
+        metavar="N",
+        help=f"Show N {what}, 0 for all (default: {default_top})",
     )
-    parser.add_argument("--json", action="store_true", help="print JSON, by default all rows")
+    parser.add_argument("--json", action="store_true", help="Print JSON, by default with all rows")
 
 
 def report_options(args: argparse.Namespace, *, default_top: int = _DEFAULT_TOP) -> Options:
@@ -144,7 +169,12 @@ def report_options(args: argparse.Namespace, *, default_top: int = _DEFAULT_TOP)
     top = args.top
     if top is None:
         top = 0 if args.json else default_top
-    options: Options = {"top": top, "cwd": str(Path.cwd())}
+    width = 0 if args.json else terminal_width(sys.stdout)
+    by_module = getattr(args, "by", "module") in ("module", "tensor")
+    if not by_module and (args.depth or args.fold):
+        option = "--depth" if args.depth else "--fold"
+        raise CommandError(f"{option} shortens module paths, and needs --by module")
+    options: Options = {"top": top, "cwd": str(Path.cwd()), "width": width}
     for name in (
         "by",
         "frame",
@@ -223,7 +253,16 @@ def print_reports(args: argparse.Namespace, make: Callable[[Trace], str]) -> Non
         report = make_report(path, make)
         if len(files) > 1:
             print(("\n" if index else "") + f"{path}:")
-        print(report, end="")
+        print(_for_stream(report, sys.stdout), end="")
+
+
+def _for_stream(text: str, stream: TextIO) -> str:
+    """Draw charts with ASCII where the stream has no blocks."""
+    try:
+        text.encode(stream.encoding or "utf-8")
+    except UnicodeEncodeError:
+        return text.translate(_ASCII_BLOCKS)
+    return text
 
 
 def print_named_reports(args: argparse.Namespace, name: str, options: Options) -> None:
@@ -240,4 +279,21 @@ def suggest(args: argparse.Namespace, command: str) -> None:
 def suggest_for(path: str, command: str) -> None:
     """Name the command to type next for one trace."""
     sys.stdout.flush()
-    print(f"Next: peakline {command} {path}", file=sys.stderr)
+    print(next_commands([(f"{command} {shell_words([path])}", "")]), file=sys.stderr)
+
+
+def next_commands(commands: Sequence[tuple[str, str]]) -> str:
+    """Return the commands to type next, each with what it shows, in two columns."""
+    width = max(len(command) for command, _ in commands)
+    lines = [f"peakline {command:{width}}  {shows}".rstrip() for command, shows in commands]
+    return "Next: " + "\n      ".join(lines)
+
+
+def shell_words(words: Iterable[str]) -> str:
+    """Return words as a shell takes them, quoted where it needs quotes."""
+    return shlex.join(words)
+
+
+def terminal_width(stream: TextIO) -> int:
+    """Return the columns of the terminal that `stream` writes to; 0 when it is none."""
+    return shutil.get_terminal_size().columns if stream.isatty() else 0

@@ -35,21 +35,21 @@ def add_simulation_arguments(parser: argparse.ArgumentParser) -> None:
         action="append",
         default=[],
         metavar="WHERE=VALUE",
-        help="simulated GPU: what is read at FILE:LINE or by an OPERATOR (nonzero, masked_select,"
-        " unique, item ...): a number, or for sizes a fraction (0.25) of what is searched",
+        help="Take this value for what is read from the simulated GPU at FILE:LINE or by an"
+        " OPERATOR (nonzero, masked_select, unique, item): a number, or for sizes a fraction"
+        " (0.25) of what is searched",
     )
     parser.add_argument(
         "--max-value-reads",
         type=int,
         metavar="N",
-        help="simulated GPU: end a program that reads a value that does not exist N times at one"
-        " place, with status 3 (default: 10000; 0: never)",
+        help="Stop after N reads of an unknowable GPU value at one line, with status 3 (default:"
+        " 10000; 0: never)",
     )
     parser.add_argument(
         "--allow-writes",
         action="store_true",
-        help="simulated GPU: let the program overwrite and keep checkpoints (their values are not"
-        " real)",
+        help="Let a simulated program overwrite and keep checkpoints (their values are not real)",
     )
 
 

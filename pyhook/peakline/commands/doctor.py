@@ -24,7 +24,8 @@ from peakline.native_build import (
 )
 
 NAME = "doctor"
-HELP = "what works here and why not; --build builds what is missing"
+HELP = "Show what works on this machine, what does not, and why."
+EXAMPLES = "peakline doctor --build"
 
 
 @dataclass(frozen=True)
@@ -39,10 +40,13 @@ class Finding:
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
     """Add the options of ``peakline doctor``."""
-    parser.add_argument("--build", action="store_true", help="build what is missing for this torch")
-    parser.add_argument("--json", action="store_true", help="print JSON")
+    parser.add_argument("--build", action="store_true", help="Build what is missing for this torch")
+    parser.add_argument("--json", action="store_true", help="Print JSON")
     parser.add_argument(
-        "--python", metavar="PATH", default="", help="the Python that has torch (default: this one)"
+        "--python",
+        metavar="PATH",
+        default="",
+        help="Use this Python, which has torch (default: the one of peakline)",
     )
 
 

@@ -24,7 +24,11 @@ from peakline.fitting import Attempt, Outcome, try_program
 from peakline.native_build import BuildError, simulated_devices
 
 NAME = "fit"
-HELP = "try a program on simulated devices: does it fit, how much is left, which lines weigh most"
+HELP = "Try a program on simulated devices: whether it fits, what is left, its heaviest lines."
+EXAMPLES = (
+    "peakline fit train.py --device a100-40,h100 -- --batch 8\n"
+    "peakline fit train.py --sweep batch=1,2,4 -- --batch {batch}"
+)
 
 _DEFAULT_DEVICES = "a100-40,h100,h200"
 
@@ -35,38 +39,41 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         "peakline fit [options] (SCRIPT.py | -m MODULE | -c CODE) [options] [-- ARGUMENTS ...]"
     )
     parser.add_argument("script", nargs="?", default="", help=argparse.SUPPRESS)
-    parser.add_argument("-m", dest="module", default="", metavar="MODULE", help="run a module")
-    parser.add_argument("-c", dest="code", default="", metavar="CODE", help="run code")
+    parser.add_argument("-m", dest="module", default="", metavar="MODULE", help="Run a module")
+    parser.add_argument("-c", dest="code", default="", metavar="CODE", help="Run code")
     parser.add_argument(
         "--device",
         default=_DEFAULT_DEVICES,
         metavar="NAME,...",
-        help=f"devices to try, as --simulate takes them (default: {_DEFAULT_DEVICES})",
+        help=f"Try these devices, as --simulate takes them (default: {_DEFAULT_DEVICES})",
     )
     parser.add_argument(
         "--sweep",
         default="",
         metavar="NAME=1,2,4",
-        help="try these values for {NAME} in the program's arguments, and find the largest that"
+        help="Try these values for {NAME} in the program's arguments, and find the largest that"
         " fits: --sweep batch=1,2,4 -- --batch {batch}",
     )
     parser.add_argument(
         "--try-all",
         action="store_true",
-        help="with --sweep: run every value, also those above one that did not fit",
+        help="Run every value of --sweep, also those above one that did not fit",
     )
     parser.add_argument(
         "--frame",
         choices=("leaf", "user"),
         default="leaf",
-        help="lines as in peakline table (default: leaf)",
+        help="Choose lines as in peakline table (default: leaf)",
     )
     add_simulation_arguments(parser)
     add_steps_argument(parser)
     parser.add_argument(
-        "--python", metavar="PATH", default="", help="the Python that has torch (default: this one)"
+        "--python",
+        metavar="PATH",
+        default="",
+        help="Use this Python, which has torch (default: the one of peakline)",
     )
-    parser.add_argument("--json", action="store_true", help="print one JSON document")
+    parser.add_argument("--json", action="store_true", help="Print one JSON document")
 
 
 def run(args: argparse.Namespace) -> int:

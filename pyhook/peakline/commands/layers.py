@@ -7,7 +7,8 @@ import argparse
 from peakline.commands import _common
 
 NAME = "layers"
-HELP = "Show what every layer of a model holds, and the peaks while it runs."
+HELP = "Show what every module holds, and the peaks while it runs."
+EXAMPLES = "peakline layers --fold train.peak"
 
 _TOP = 20
 

@@ -8,6 +8,7 @@ from peakline.commands import _common
 
 NAME = "ops"
 HELP = "Show the memory after every operator call, and which calls add most."
+EXAMPLES = "peakline ops --top 50 train.peak"
 
 _TOP = 20
 

@@ -9,21 +9,28 @@ from pathlib import Path
 from peakline.commands import _common
 
 NAME = "pack"
-HELP = "Compress a trace for keeping or sending; every command reads it packed."
+HELP = "Compress a trace to keep or send it; every command reads it packed."
+EXAMPLES = "peakline pack train.peak"
 
 _SUFFIX = ".zst"
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
     """Declare the arguments of the command."""
-    parser.add_argument("file", metavar="FILE", help="trace file (.peak)")
+    parser.add_argument("file", metavar="FILE", help="Trace file (.peak)")
     parser.add_argument(
-        "-o", "--output", metavar="FILE", help=f"the packed file (default: FILE{_SUFFIX})"
+        "-o", "--output", metavar="FILE", help=f"Write this file (default: FILE{_SUFFIX})"
     )
     parser.add_argument(
-        "--level", type=_level, default=9, metavar="N", help="of zstd, 1 to 19 (default: 9)"
+        "--level",
+        type=_level,
+        default=9,
+        metavar="N",
+        help="Compress at this level of zstd, 1 to 19 (default: 9)",
     )
-    parser.add_argument("--force", action="store_true", help="replace the packed file")
+    parser.add_argument(
+        "-f", "--force", action="store_true", help="Replace an existing packed file"
+    )
 
 
 def _level(text: str) -> int:

@@ -8,6 +8,7 @@ from peakline.commands import _common
 
 NAME = "phases"
 HELP = "Show the peak and the levels of every phase of every step."
+EXAMPLES = "peakline phases --top 0 train.peak"
 
 _TOP = 5
 

@@ -8,13 +8,17 @@ import sys
 from peakline.native_build import NATIVE_FOLDER, BuildError, ensure_torch_part, find_torch
 
 NAME = "preload"
-HELP = "print the path for LD_PRELOAD: LD_PRELOAD=$(peakline preload) python train.py"
+HELP = "Print the path of the library for LD_PRELOAD, to record without peakline run."
+EXAMPLES = "LD_PRELOAD=$(peakline preload) python train.py"
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
     """Add the options of ``peakline preload``."""
     parser.add_argument(
-        "--python", metavar="PATH", default="", help="the Python that has torch (default: this one)"
+        "--python",
+        metavar="PATH",
+        default="",
+        help="Use this Python, which has torch (default: the one of peakline)",
     )
 
 

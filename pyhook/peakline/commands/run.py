@@ -10,15 +10,18 @@ import shutil
 import signal
 import subprocess
 import sys
+import tempfile
 import time
 import uuid
 from collections.abc import Iterator, Sequence
-from contextlib import contextmanager
+from contextlib import contextmanager, nullcontext
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
+from peakline.commands._common import row_count
 from peakline.commands._ranks import Job, Ranks, device_count, parse_ranks
+from peakline.commands._run_end import RunEnd, read_notes
 from peakline.commands._simulation import (
     add_simulation_arguments,
     add_steps_argument,
@@ -26,6 +29,7 @@ from peakline.commands._simulation import (
     is_device_name,
     notes_of_program,
 )
+from peakline.commands._trace_files import room_for, shown_name
 from peakline.native_build import (
     NATIVE_FOLDER,
     PACKAGE_FOLDER,
@@ -39,7 +43,12 @@ from peakline.native_build import (
 )
 
 NAME = "run"
-HELP = "run a program unchanged and record which lines hold the GPU memory"
+HELP = "Run a program unchanged and record which lines hold the GPU memory."
+EXAMPLES = (
+    "peakline run train.py --epochs 1\n"
+    "peakline run -o big.peak --simulate h200 train.py\n"
+    "peakline run -- torchrun --nproc-per-node 2 train.py"
+)
 
 BACKENDS = (
     "delegate",
@@ -49,6 +58,7 @@ BACKENDS = (
     "pluggable:async",
     "pluggable:malloc",
 )
+_LAUNCHERS = ("torch.distributed", "accelerate", "deepspeed")
 _LEAST_KEPT_BYTES = 16 << 20
 _FORWARDED_SIGNALS = (signal.SIGTERM, signal.SIGHUP, signal.SIGUSR1, signal.SIGUSR2)
 
@@ -61,6 +71,8 @@ class Plan:
     environment: dict[str, str]
     run_id: str
     output: str
+    program: list[str] = field(default_factory=list)  # as given: script or -m module, arguments
+    is_python: bool = True
     recorded: bool = True
     ranks: Ranks | None = None
     guards_checkpoints: bool = False
@@ -77,53 +89,71 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         "--output",
         default="",
         metavar="NAME",
-        help="trace file; %%h host, %%p process id, %%r rank, %%e script "
+        help="Write this trace file; %%h host, %%p process id, %%r rank, %%e script "
         "(default: peakline-<script>.<host>.<rank or pid>.peak)",
     )
-    parser.add_argument("--force", action="store_true", help="replace an existing trace file")
+    parser.add_argument(
+        "-f", "--force", action="store_true", help="Replace an existing trace file (with -o)"
+    )
     parser.add_argument(
         "--simulate",
         metavar="DEVICE",
         default="",
-        help="run on a simulated GPU: h200, a100-80, h200x8, h100:40GiB ...",
+        help="Run on a simulated GPU: h200, a100-80, h200x8, h100:40GiB (another size)",
     )
     parser.add_argument(
         "--world",
         type=int,
         metavar="N",
-        help="with --simulate: the program is one rank of a job of N ranks",
+        help="Run the program as one rank of a job of N ranks (with --simulate)",
     )
-    parser.add_argument("--rank", metavar="R", help="which rank (default: 0)")
-    parser.add_argument("--ranks", metavar="LIST", help="several ranks, one trace each: 0,7,56-63")
+    parser.add_argument("--rank", metavar="R", help="Run this rank of --world (default: 0)")
+    parser.add_argument(
+        "--ranks", metavar="LIST", help="Run several ranks of --world, one trace each: 0,7,56-63"
+    )
     add_simulation_arguments(parser)
     add_steps_argument(parser)
-    parser.add_argument("--no-record", action="store_true", help="simulate only, write no trace")
-    parser.add_argument("--backend", choices=BACKENDS, default="delegate", help="how to intercept")
+    parser.add_argument("--no-record", action="store_true", help="Simulate only, write no trace")
+    parser.add_argument(
+        "--backend", choices=BACKENDS, default="delegate", help="Choose how to intercept"
+    )
     parser.add_argument(
         "--stacks",
         choices=("all", "python", "native", "none"),
         default="all",
-        help="which stacks to record (default: all)",
+        help="Record these stacks (default: all)",
     )
     parser.add_argument(
         "--frees",
         action="store_true",
-        help="also record where blocks are given up, for table --by freed-by and tensors; costs"
-        " one more stack a block",
+        help="Also record which lines free memory, for table --by freed-by and tensors (costs one"
+        " extra stack capture per free)",
     )
     parser.add_argument(
         "--keep",
         default="all",
         metavar="WHAT",
-        help="what stays in the file: all (every event), last:SIZE (the newest events, "
+        help="Keep this much in the file: all (every event), last:SIZE (the newest events, such as "
         "last:2GiB), peak (peaks of devices and phases, a few MB however long the run)",
     )
     parser.add_argument(
-        "-q", "--quiet", action="store_true", help="print no table and no list at the end"
+        "-q",
+        "--quiet",
+        action="store_true",
+        help="Print nothing at the end except the name of the trace",
     )
-    parser.add_argument("--top", type=int, default=10, help="rows of the table (0: all)")
     parser.add_argument(
-        "--python", metavar="PATH", default="", help="the Python that has torch (default: this one)"
+        "--top",
+        type=row_count,
+        default=10,
+        metavar="N",
+        help="Show N rows at the end, 0 for all (default: 10)",
+    )
+    parser.add_argument(
+        "--python",
+        metavar="PATH",
+        default="",
+        help="Use this Python, which has torch (default: the one of peakline)",
     )
     remainder: dict[str, Any] = {"nargs": argparse.REMAINDER, "help": argparse.SUPPRESS}
     parser.add_argument("-m", dest="module", **remainder)
@@ -148,30 +178,50 @@ def run(args: argparse.Namespace) -> int:
         return 2
     for note in plan.notes:
         print(f"peakline: {note}", file=sys.stderr)
-    if args.force and args.output and not args.no_record:
-        Path(args.output).unlink(missing_ok=True)
-    started = time.time()
+    replaced = Path(args.output) if plan.recorded and args.force and args.output else None
     try:
+        with room_for(replaced) if replaced else nullcontext():
+            status = run_and_report(args, plan)
+    except OSError as error:
+        print(f"peakline: error: cannot run {plan.command[0]}: {error.strerror}", file=sys.stderr)
+        return 127 if isinstance(error, FileNotFoundError) else 126
+    if status < 0:
+        end_by_signal(-status)
+    return status
+
+
+def run_and_report(args: argparse.Namespace, plan: Plan) -> int:
+    """Execute the plan and say what was recorded; returns the status as `execute` does.
+
+    Raises:
+        OSError: the command cannot be run.
+    """
+    started = time.time()
+    with tempfile.TemporaryDirectory(prefix="peakline-run-") as folder:
+        notes = Path(folder) / "notes"
+        if plan.recorded:
+            notes.touch()
+            plan.environment["PEAKLINE_RUN_NOTES"] = str(notes)
         with notes_of_program(
             plan.environment,
             guards_checkpoints=plan.guards_checkpoints,
             notes_reads=bool(args.simulate) and not plan.recorded,
             shows_reads=not args.quiet,
         ):
-            status = execute(plan)
-    except OSError as error:
-        print(f"peakline: error: cannot run {plan.command[0]}: {error.strerror}", file=sys.stderr)
-        return 127 if isinstance(error, FileNotFoundError) else 126
+            status = execute(plan, says_where=plan.recorded and not args.quiet)
+        end = RunEnd(status, bool(args.simulate), args.program, read_notes(notes))
     if plan.recorded and args.assume:
         from peakline.commands import _after_run
 
         _after_run.report_unmatched(plan.run_id, plan.output, started, args.assume)
-    if plan.recorded and not args.quiet:
+    if plan.recorded:
         from peakline.commands import _after_run
 
-        _after_run.report(plan.run_id, plan.output, started, args.top)
-    if status < 0:
-        end_by_signal(-status)
+        paths = _after_run.find_traces(plan.run_id, plan.output, started)
+        if args.quiet:
+            _after_run.name_files(paths)
+        else:
+            _after_run.report(paths, end, args.top)
     return status
 
 
@@ -189,6 +239,9 @@ def check_arguments(args: argparse.Namespace) -> str:
     """Return what is wrong with the arguments, or ''."""
     if not args.program or args.program in (["--"], ["-m"], ["-c"]):
         return "nothing to run: peakline run SCRIPT.py, -m MODULE, -c CODE or -- COMMAND"
+    script = args.program[0]
+    if script.endswith(".py") and not Path(script).exists():
+        return f"{script} does not exist: give the path of the script"
     if args.python and shutil.which(args.python) is None:
         return f"{args.python} cannot be run: name the Python that has torch with --python"
     fixed_name = args.output and "%" not in args.output
@@ -262,8 +315,11 @@ def make_plan(args: argparse.Namespace) -> Plan:
         BuildError: the simulated GPU was asked for and cannot be built.
     """
     python = args.python or sys.executable
+    command = program_command(list(args.program), python)
     plan = Plan(
-        command=program_command(list(args.program), python),
+        command=command,
+        program=list(args.program),
+        is_python=command[0] == python,
         environment=dict(os.environ),
         run_id=uuid.uuid4().hex,
         output=args.output,
@@ -348,7 +404,7 @@ def _set_simulation(plan: Plan, args: argparse.Namespace, torch: TorchInstallati
         plan.environment["PEAKLINE_ASSUME"] = "\n".join(filter(None, [given, *args.assume]))
     if args.max_value_reads is not None:
         plan.environment["PEAKLINE_MAX_VALUE_READS"] = str(args.max_value_reads)
-    plan.notes.append(f"simulated GPU {device}: kernels compute nothing, values read back are zero")
+    plan.notes.append(f"simulated GPU {device}: sizes are real, numbers are not (all zero)")
     simulated = [str(folder / name) for name in (folder / "preload.txt").read_text().split()]
     guard = NATIVE_FOLDER / "libpeakline_guard.so"
     plan.guards_checkpoints = not args.allow_writes
@@ -370,14 +426,26 @@ def _values_companion(plan: Plan, torch: TorchInstallation) -> str:
         return ""
 
 
-def execute(plan: Plan) -> int:
+def execute(plan: Plan, *, says_where: bool = False) -> int:
     """Run the command and return its status; negative: minus the signal that ended it."""
     if plan.ranks is not None:
+        _say_where(plan, None, says_where)
         job = Job(plan.command, plan.environment, plan.ranks)
         with _signals_to(job):
             return job.run()
     with subprocess.Popen(plan.command, env=plan.environment) as process, _signals_to(process):
+        _say_where(plan, process.pid, says_where)
         return process.wait()
+
+
+def _say_where(plan: Plan, process: int | None, is_wanted: bool) -> None:
+    if not is_wanted:
+        return
+    # Other programs, and launchers, start several that use the GPU, or none.
+    starts_others = plan.program[0] == "-m" and plan.program[1].startswith(_LAUNCHERS)
+    own_process = process if plan.is_python and not starts_others else None
+    name = shown_name(plan.output, plan.program, plan.environment, own_process)
+    print(f"peakline: recording to {name}", file=sys.stderr, flush=True)
 
 
 @contextmanager

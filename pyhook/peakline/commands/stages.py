@@ -8,6 +8,7 @@ from peakline.commands import _common
 
 NAME = "stages"
 HELP = "Show the memory before and after every module, backward pass and optimizer step."
+EXAMPLES = "peakline stages --top 3 train.peak"
 
 _TOP = 1
 

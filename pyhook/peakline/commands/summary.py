@@ -8,13 +8,14 @@ from peakline.commands import _common
 
 NAME = "summary"
 HELP = "Show what ran, the peak of each device, and the largest lines."
+EXAMPLES = "peakline summary train.peak"
 
 _TOP = 5
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
     """Declare the arguments of the command."""
-    _common.add_trace_arguments(parser)
+    _common.add_trace_arguments(parser, default_top=_TOP)
 
 
 def run(args: argparse.Namespace) -> int:

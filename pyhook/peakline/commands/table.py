@@ -7,7 +7,16 @@ import argparse
 from peakline.commands import _common
 
 NAME = "table"
-HELP = "Show which lines hold the memory at the peak (or at another moment)."
+HELP = "Show the lines (or modules, tensors, phases) that hold the memory at its peak."
+EXAMPLES = (
+    "peakline table train.peak\n"
+    "peakline table --by category --at backward train.peak\n"
+    "peakline table --by module --fold train.peak"
+)
+
+
+# After rows by this key; any other key leads to the lines.
+_NEXT = {"line": "table --by category", "category": "tensors"}
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
@@ -22,6 +31,5 @@ def run(args: argparse.Namespace) -> int:
         args,
         lambda trace: trace.table_json(**options) if args.json else trace.table(**options),
     )
-    next_by = "function" if args.by == "line" else "line"
-    _common.suggest(args, f"table --by {next_by}")
+    _common.suggest(args, _NEXT.get(args.by, "table"))
     return 0

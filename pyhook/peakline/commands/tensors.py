@@ -8,7 +8,8 @@ import re
 from peakline.commands import _common
 
 NAME = "tensors"
-HELP = "Show every tensor live at the peak: what it is, who made it, who gave it up."
+HELP = "Show every tensor live at the peak: what it is, who made it, who freed it."
+EXAMPLES = "peakline tensors --min 64MiB train.peak"
 
 _TOP = 20
 _UNITS = {"": 1, "K": 1 << 10, "M": 1 << 20, "G": 1 << 30, "T": 1 << 40}
@@ -35,7 +36,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         type=_size,
         default=0,
         metavar="SIZE",
-        help="only these and larger ones (64K, 1MiB)",
+        help="Show only tensors of this size and larger (64K, 1MiB)",
     )
     _common.add_output_arguments(parser, what="tensors", default_top=_TOP)
 

@@ -12,7 +12,8 @@ if TYPE_CHECKING:
     from peakline._report import Options
 
 NAME = "timeline"
-HELP = "Draw the memory over time, also of traces of many gigabytes at once."
+HELP = "Draw the memory over time (instant, however large the trace)."
+EXAMPLES = "peakline timeline train.peak"
 
 _LABELS = 12  # columns beside the chart
 _MAX_COLUMNS = 160
@@ -25,12 +26,14 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         "--points",
         type=_point_count,
         metavar="N",
-        help="points in time (default: as many as the terminal has columns, 1000 with --json)",
+        help="Draw N points in time (default: one per column, 1000 with --json)",
     )
     parser.add_argument(
-        "--device", metavar="N", help="device number, or all for their sum (default: all)"
+        "--device",
+        metavar="N",
+        help="Show this device: a number, or all for their sum (default: all)",
     )
-    parser.add_argument("--json", action="store_true", help="print JSON")
+    parser.add_argument("--json", action="store_true", help="Print JSON")
 
 
 def _point_count(text: str) -> int:

@@ -166,8 +166,8 @@ TEST_CASE("rows can be functions, files and stacks", "[report]") {
 TEST_CASE("a simulated device is named in the first line", "[report]") {
     const OpenTrace trace("meta simulated NVIDIA H200\n start\n end\n");
     CHECK_THAT(report::make_table(trace.reader, {}),
-               Catch::StartsWith("Simulated device: NVIDIA H200 (kernels compute nothing; see "
-                                 "README)\nMax mem: 0 B\n"));
+               Catch::StartsWith("Simulated device: NVIDIA H200 (sizes are real, numbers are not)"
+                                 "\nMax mem: 0 B\n"));
 }
 
 TEST_CASE("dropped records are told with numbers", "[report]") {

@@ -1,0 +1,62 @@
+"""The argument parser: every error shows the usage of its own command, and names what was meant."""
+
+from __future__ import annotations
+
+import argparse
+import difflib
+import sys
+from collections.abc import Iterable, Sequence
+from typing import Any, NoReturn
+
+
+class CommandParser(argparse.ArgumentParser):
+    """The parser of one command, or of `peakline` itself."""
+
+    def __init__(self, *, examples: str = "", **kwargs: Any) -> None:
+        """Take `examples`, lines that --help shows last."""
+        epilog = "Example:\n" + "\n".join(f"  {line}" for line in examples.splitlines())
+        super().__init__(
+            epilog=epilog if examples else None,
+            formatter_class=argparse.RawDescriptionHelpFormatter,
+            add_help=False,
+            **kwargs,
+        )
+        self._positionals.title, self._optionals.title = "Arguments", "Options"
+        self.add_argument("-h", "--help", action="help", help="Show this help and exit")
+
+    def parse_known_args(  # type: ignore[override]
+        self, args: Sequence[str] | None = None, namespace: Any = None
+    ) -> tuple[Any, list[str]]:
+        """Refuse what is left over here, where the usage is that of the command."""
+        found, unknown = super().parse_known_args(args, namespace)
+        if unknown:
+            self.error(self._unknown_text(unknown[0]))
+        return found, []
+
+    def _unknown_text(self, word: str) -> str:
+        name = word.split("=")[0]
+        if not name.startswith("-"):
+            return f"'{word}' is one argument too many"
+        options = [option for option in self._option_string_actions if option.startswith("--")]
+        return f"{self.prog} has no option {name}{did_you_mean(name, options)}"
+
+    def error(self, message: str) -> NoReturn:
+        """Print the usage and the message, and exit with 2."""
+        self.print_usage(sys.stderr)
+        self.exit(2, f"peakline: error: {message}\n")
+
+
+def refuse_option(parser: argparse.ArgumentParser, option: str, reason: str) -> None:
+    """Let an option that other commands have say why this one has not."""
+
+    class Refusal(argparse.Action):
+        def __call__(self, parser: argparse.ArgumentParser, *_: Any, **__: Any) -> None:
+            parser.error(f"{option} cannot apply: {reason}")
+
+    parser.add_argument(option, action=Refusal, nargs="?", help=argparse.SUPPRESS)
+
+
+def did_you_mean(word: str, known: Iterable[str]) -> str:
+    """Return "; did you mean NAME?" for the known name that is most alike, or ''."""
+    near = difflib.get_close_matches(word, list(known), n=1)
+    return f"; did you mean {near[0]}?" if near else ""
