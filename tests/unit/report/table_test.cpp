@@ -85,7 +85,8 @@ TEST_CASE("the table at a time shows what was live then", "[report]") {
     CHECK(trace.replay("0.5").blocks.level_bytes == 100);
     CHECK(trace.replay("1s").blocks.level_bytes == 150);
     CHECK(trace.replay("1.9").blocks.level_bytes == 150);
-    CHECK(trace.replay("99").blocks.level_bytes == 50);
+    CHECK(trace.replay("2").blocks.level_bytes == 50);
+    CHECK_THROWS_WITH(trace.replay("2.001"), Catch::Contains("the trace ends at t=2.000 s"));
 }
 
 TEST_CASE("the peak of a phase counts every range of its name", "[report]") {
