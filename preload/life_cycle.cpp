@@ -8,8 +8,8 @@
 #include "allocator/capture/stack_capture.h"
 #include "allocator/capture/thread_state.h"
 #include "allocator/record/recorder.h"
-#include "late_python.h"
 #include "install.h"
+#include "late_python.h"
 #include "segment_hooks.h"
 #include "value_reads.h"
 
