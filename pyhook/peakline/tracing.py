@@ -114,7 +114,7 @@ def switch_allocator() -> None:
     Call it before CUDA is initialised: after ``import torch``, before the first tensor on a GPU.
     What is allocated before :func:`start_tracing` is reported as ``untraced``. Under
     ``peakline run`` it does nothing: the recorder is already there. Builds the part for the
-    installed torch on first use (about ten seconds, once a torch version).
+    installed torch on first use (about ten seconds, once per torch version).
 
     Raises:
         RecorderError: CUDA is already initialised, or torch has no CUDA support.
@@ -212,14 +212,14 @@ def phase(name: str) -> Iterator[None]:
 
 
 def step(name: str | None = None) -> None:
-    """Mark the begin of a training step; the last one before a trace is its first."""
+    """Mark the beginning of a training step; the last one before a trace is its first."""
     _mark(_STEP, name)
 
 
 def mark(text: str) -> None:
     """Write a note into the trace at this moment; ``peakline phases`` lists them.
 
-    One made before CUDA is initialised stands at the begin of the trace.
+    One made before CUDA is initialised stands at the beginning of the trace.
     """
     _mark(_NOTE, text)
 

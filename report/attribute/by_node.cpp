@@ -6,7 +6,7 @@
 namespace peakline::report {
 namespace {
 
-constexpr const char* kNoNode = "not made in the backward pass";
+constexpr const char* kNoNode = "made outside backward";
 
 Placement place(StackLookup& stacks, const BlockGroup& block, bool whole_stack) {
     if (is_untraced(stacks, block)) {

@@ -6,7 +6,7 @@
 namespace peakline::report {
 namespace {
 
-constexpr const char* kNoTensor = "no parameter, buffer, gradient or optimizer state";
+constexpr const char* kNoTensor = "other (activations, inputs, temporary)";
 
 std::string tensor_text(StackLookup& stacks, const TensorName& tensor) {
     const Definitions& definitions = stacks.definitions();

@@ -21,7 +21,7 @@ std::string coverage_text(const TraceReader& reader) {
         text += ", " + format_count(checkpoint->first_event) + " older ones were dropped as asked";
     }
     text += keep == "peak" ? "\n" : "; the peak is that of the whole run\n";
-    text += "Which tensor a block was is not kept: categories come from stacks alone\n";
+    text += "Tensor names are not kept; categories are inferred from stacks\n";
     if (checkpoint->dropped_phase_count != 0) {
         text += "There were more phases than are kept: some have no peak here\n";
     }

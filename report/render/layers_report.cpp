@@ -59,8 +59,8 @@ std::string layers_text(const CallsReport& report) {
         text += "No modules in this trace: its stacks name none (record Python stacks).\n";
     } else {
         text +=
-            "Held: most bytes of a layer's own blocks at one time, with all that is in it;"
-            " Peak while: level of the device while it runs\n" +
+            "Held = most memory this layer and its children had at once. Peak while = GPU level"
+            " while it ran\n" +
             columns.text({}, report.width);
     }
     if (shown < rows.size()) {

@@ -52,7 +52,7 @@ std::string ops_text(const CallsReport& report) {
                      printable(point_name(point, report.rules))});
     }
     return calls_head_text(report) + format_count(report.series.point_count) +
-           " operator calls allocated; those after which most was added (--json: all, in "
+           " operator calls allocated memory; the largest increases (--json lists all, in "
            "order):\n" +
            columns.text({}, report.width) + health_text(report.phases.health);
 }

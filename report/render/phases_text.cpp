@@ -20,7 +20,8 @@ std::string steps_line(const PhaseTable& table) {
         case StepSource::kMarks:
             return "Steps: " + count + ", as the program marked them\n";
         case StepSource::kOptimizer:
-            return "Steps: " + count + ", each up to the end of a step of the optimizer" +
+            return count + (table.steps.size() == 1 ? " step (it" : " steps (each") +
+                   " ends with optimizer.step())" +
                    (table.last_step_ended ? "" : "; the last one did not end") + "\n";
         case StepSource::kForward:
             return "Steps: " + count + ", one for each outermost forward pass\n";

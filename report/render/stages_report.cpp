@@ -36,8 +36,7 @@ std::string stages_text(const CallsReport& report) {
                      reserved_text(report, row.levels.max_reserved_bytes),
                      std::string(size_t{2} * row.depth, ' ') + printable(row.module)});
     }
-    std::string text = calls_head_text(report) +
-                       "Calls are seen by their allocations: one that makes none has no rows\n" +
+    std::string text = calls_head_text(report) + "A call that allocates nothing is not listed\n" +
                        columns.text({}, report.width);
     if (stages.rows.size() < stages.row_count) {
         text += "... " + std::to_string(stages.row_count - stages.rows.size()) +

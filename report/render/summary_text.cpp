@@ -89,6 +89,15 @@ std::string top_rows_text(const TableReport& report) {
     return text;
 }
 
+std::string recording_text(const TableReport& report) {
+    if (!report.result.health.complete()) {
+        return "incomplete, see below";
+    }
+    return report.result.out_of_memory.count == 0
+               ? "complete"
+               : "complete; the program ran out of memory, see below";
+}
+
 }  // namespace
 
 std::string summary_text(const TableReport& report) {
@@ -107,7 +116,7 @@ std::string summary_text(const TableReport& report) {
     for (const DeviceTotals& device : report.result.devices) {
         text += device_line(report, device);
     }
-    text += fact("Complete", health.complete() ? "yes" : "no, see below");
+    text += fact("Recording", recording_text(report));
     return text + top_rows_text(report) + out_of_memory_text(report) +
            coverage_text(report.reader) + unmatched_text(report.unmatched_module_count) +
            health_text(health) + stopped_text(report.reader) +

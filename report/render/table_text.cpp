@@ -135,7 +135,7 @@ std::string unmatched_text(uint64_t unmatched_module_count) {
 std::string frees_text(const TraceReader& reader) {
     const bool has_frees = !reader.definitions().meta_text("frees").empty();
     return has_frees ? std::string()
-                     : "Lines that free memory are not in this trace: peakline run --frees\n";
+                     : "To see the freeing lines, record with peakline run --frees\n";
 }
 
 std::string table_text(const TableReport& report) {

@@ -13,7 +13,7 @@ import pytest
 from lab import Lab, Run
 from test_attribution_models import MODELS
 
-NOT_BACKWARD = "not made in the backward pass"
+NOT_BACKWARD = "made outside backward"
 
 
 def bytes_by_node(lab: Lab, run: Run, by: str) -> dict[str, tuple[int, int]]:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import shlex
 import shutil
 from typing import Any
 
@@ -68,7 +69,10 @@ def test_values_are_only_skipped_where_larger_ones_need_more(lab: Any) -> None:
     assert done.returncode == 0, done.stderr
     rows = [line.split()[1:3] for line in done.stdout.splitlines() if line.startswith("a100-40 ")]
     assert rows == [["1", "yes"], ["3", "yes"], ["2", "no"], ["4", "yes"]]
-    assert "a100-40: largest n is 4" in done.stdout
+    assert "a100-40: largest tried n that fits: 4" in done.stdout
+    # The way on can be typed as it stands.
+    hint = shlex.split(done.stdout.splitlines()[-1].split("  ")[0])
+    assert hint == ["Next:", "peakline", "run", "--simulate", "a100-40", "-c", code, "1"]
 
 
 def test_what_was_not_tried_is_said(lab: Any) -> None:

@@ -294,6 +294,14 @@ def shell_words(words: Iterable[str]) -> str:
     return shlex.join(words)
 
 
+def shortened(text: str, width: int) -> str:
+    """Return text without its middle, so that it takes `width` columns; 0: no limit."""
+    if width == 0 or len(text) <= width:
+        return text
+    kept = max(width - 3, 20)
+    return text[: kept // 3] + "..." + text[len(text) - (kept - kept // 3) :]
+
+
 def terminal_width(stream: TextIO) -> int:
     """Return the columns of the terminal that `stream` writes to; 0 when it is none."""
     return shutil.get_terminal_size().columns if stream.isatty() else 0

@@ -69,7 +69,7 @@ def print_audit(python: str | None) -> None:
     try:
         text = audit_simulated_gpu(find_torch(python)).rstrip("\n")
     except BuildError:
-        return  # told as a finding
+        return  # reported as a finding
     print("\nThe simulated GPU's audit: CUDA symbols torch imports, and how they are served")
     print(text)
 
@@ -112,7 +112,9 @@ def _interpreter() -> Finding:
     version = sys.version_info
     known = (3, 10) <= version[:2] <= (3, 14)
     text = f"{platform.python_implementation()} {platform.python_version()}"
-    return Finding("Python stacks", known, text if known else f"{text}: not known, native only")
+    return Finding(
+        "Python stacks", known, text if known else f"{text} is not supported: native stacks only"
+    )
 
 
 def _part(
@@ -125,7 +127,14 @@ def _part(
         there = torch_part_path(torch).exists() if ensure is ensure_torch_part else None
         if there is None:
             there = (simulated_gpu_folder(torch) / "preload.txt").exists()
-        return Finding(subject, there, "built" if there else "not built yet", needed=False)
+        return Finding(
+            subject,
+            there,
+            "built"
+            if there
+            else "not built yet (done on first use, or by peakline doctor --build)",
+            needed=False,
+        )
     try:
         return Finding(subject, True, str(ensure(torch)))
     except BuildError as error:
@@ -136,9 +145,9 @@ def _gpu() -> Finding:
     try:
         driver = ctypes.CDLL("libcuda.so.1")
     except OSError:
-        detail = "no driver here: peakline run --simulate h200 SCRIPT"
+        detail = "no NVIDIA driver on this machine: peakline run --simulate h200 SCRIPT"
         return Finding("GPU", False, detail, needed=False)
     count = ctypes.c_int(0)
     if driver.cuInit(0) != 0 or driver.cuDeviceGetCount(ctypes.byref(count)) != 0:
-        return Finding("GPU", False, "the driver finds no device", needed=False)
+        return Finding("GPU", False, "the NVIDIA driver finds no GPU", needed=False)
     return Finding("GPU", count.value > 0, f"{count.value} device(s)", needed=False)

@@ -14,7 +14,13 @@ from dataclasses import asdict, dataclass, field
 from pathlib import Path
 
 from peakline import assumptions
-from peakline.commands._common import CommandError
+from peakline.commands._common import (
+    CommandError,
+    next_commands,
+    shell_words,
+    shortened,
+    terminal_width,
+)
 from peakline.commands._simulation import (
     add_simulation_arguments,
     add_steps_argument,
@@ -90,7 +96,7 @@ def run(args: argparse.Namespace) -> int:
     if args.json:
         print(json.dumps(_document(args, outcomes), indent=2))
     else:
-        print("\n".join(_report(args, outcomes)))
+        print("\n".join(_report(args, attempts, outcomes)))
     if any(outcome.verdict == "failed" for outcome in outcomes):
         return 2
     return 0 if any(outcome.verdict == "fits" for outcome in outcomes) else 1
@@ -231,10 +237,13 @@ def _size(count: int | None) -> str:
 _WORDS = {"fits": "yes", "too small": "no", "failed": "failed", "skipped": "no (not tried)"}
 
 
-def _report(args: argparse.Namespace, outcomes: Sequence[Outcome]) -> Iterator[str]:
+def _report(
+    args: argparse.Namespace, attempts: Sequence[Attempt], outcomes: Sequence[Outcome]
+) -> Iterator[str]:
     name, _ = _sweep(args.sweep)
     header = ["Device", *([name] if name else []), "Fits", "Peak", "Headroom", "Heaviest lines"]
     rows = [header]
+    width = terminal_width(sys.stdout)
     for one in outcomes:
         lines = "; ".join(f"{line.location} {_size(line.bytes)}" for line in one.lines)
         if one.verdict == "skipped":
@@ -243,10 +252,12 @@ def _report(args: argparse.Namespace, outcomes: Sequence[Outcome]) -> Iterator[s
             cells = [_size(one.peak_bytes), _size(one.headroom_bytes), lines]
         rows.append([one.device, *([one.value] if name else []), _WORDS[one.verdict], *cells])
     widths = [max(len(row[i]) for row in rows) for i in range(len(header) - 1)]
-    yield "Simulated devices: kernels compute nothing, memory is real; no GPU was used"
+    yield "Simulated devices: sizes are exact, numbers are not; no GPU was used"
     for row in rows:
         padded = [cell.ljust(width) for cell, width in zip(row[:-1], widths, strict=True)]
-        yield "  ".join([*padded, row[-1]]).rstrip()
+        start = "  ".join([*padded, ""])
+        room = max(width - len(start), 20) if width else 0
+        yield (start + shortened(row[-1], room)).rstrip()
     if name:
         yield ""
         yield from _largest(name, outcomes)
@@ -261,10 +272,12 @@ def _report(args: argparse.Namespace, outcomes: Sequence[Outcome]) -> Iterator[s
             yield from (f"  {line}" for line in one.last_words)
     guesses = max((one.guessed_places for one in outcomes), default=0)
     if guesses:
-        places = "place reads" if guesses == 1 else "places read"
-        yield f"\n{guesses} {places} values that do not exist: the figures may be too low."
-    best = next((one.device for one in outcomes if one.verdict == "fits"), outcomes[-1].device)
-    yield f"\nNext:  peakline run --simulate {best} ...   every line, and values that were guessed"
+        lines = "line reads" if guesses == 1 else "lines read"
+        yield f"\n{guesses} {lines} values that no simulated GPU knows: figures may be too low."
+    tried = list(zip(attempts, outcomes, strict=True))
+    best = next((one for one, outcome in tried if outcome.verdict == "fits"), attempts[-1])
+    command = f"run --simulate {best.device} {shell_words(best.command)}"
+    yield "\n" + next_commands([(command, "every line, and values that were guessed")])
 
 
 def _largest(name: str, outcomes: Sequence[Outcome]) -> Iterator[str]:
@@ -272,7 +285,9 @@ def _largest(name: str, outcomes: Sequence[Outcome]) -> Iterator[str]:
         fitting = [one.value for one in outcomes if (one.device, one.verdict) == (device, "fits")]
         if fitting and all(map(_is_number, fitting)):
             fitting.sort(key=float)
-        yield f"{device}: " + (f"largest {name} is {fitting[-1]}" if fitting else "none fits")
+        yield f"{device}: " + (
+            f"largest tried {name} that fits: {fitting[-1]}" if fitting else "none fits"
+        )
 
 
 def _document(args: argparse.Namespace, outcomes: Sequence[Outcome]) -> dict[str, object]:

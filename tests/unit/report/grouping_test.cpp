@@ -248,7 +248,7 @@ TEST_CASE("paths of modules fold", "[report][module]") {
 
 TEST_CASE("rows can be tensors", "[report][module]") {
     CHECK(keys(OpenTrace(kModels), "tensor") ==
-          std::vector<std::string>{"no parameter, buffer, gradient or optimizer state",
+          std::vector<std::string>{"other (activations, inputs, temporary)",
                                    "parameter h.1.up.weight",
                                    "SGD.momentum of h.0.w"});
 }

@@ -139,7 +139,7 @@ def test_summary_tells_what_ran():
     assert "Command:         python train.py --steps 2\n" in text
     assert "Python 3.11.7, torch 2.11.0, backend delegate" in text
     assert "Device 0 peak:   16.00 MB allocated, 15.91 MB requested" in text
-    assert "Complete:        yes" in text
+    assert "Recording:       complete" in text
     summary = json.loads(peakline("summary", "--json", TRACE).stdout)
     assert summary["devices"][0]["requested"]["peak_bytes"] == (14 << 20) + 2000000
     assert summary["table"]["peak_bytes"] == 16 << 20
