@@ -59,7 +59,7 @@ def add_steps_argument(parser: argparse.ArgumentParser) -> None:
         "--steps",
         type=int,
         metavar="N",
-        help="end the program with status 0 when its optimizers have made N steps; what it printed"
+        help="End the program with status 0 when its optimizers have made N steps; what it printed"
         " is flushed, its exit handlers do not run",
     )
 
