@@ -152,13 +152,21 @@ void begin_node_of(const torch_part::Part& part, const void* node) {
 }
 
 // The engine is followed while nothing is traced, too: its end must find its begin.
-void begin_engine_run() {
+uint32_t begin_engine_run() {
     record_scope(format::ScopeAction::kBegin, kEngineScope);
-    on_this_thread(capture::begin_engine);
+    uint32_t outer_caller = 0;
+    on_this_thread([&outer_caller](ThreadState& state) {
+        Recorder& recorder = Recorder::instance();
+        uint32_t flags = 0;
+        const uint32_t caller =
+            recorder.is_tracing() ? capture::capture_python(recorder.table(), state, &flags) : 0;
+        outer_caller = capture::begin_engine(state, caller);
+    });
+    return outer_caller;
 }
 
-void end_engine_run() {
-    on_this_thread(capture::end_engine);
+void end_engine_run(uint32_t outer_caller) {
+    on_this_thread([=](ThreadState& state) { capture::end_engine(state, outer_caller); });
     record_scope(format::ScopeAction::kEnd, kEngineScope);
 }
 

@@ -17,9 +17,10 @@ void end_node();
 void begin_scope(const char* name);
 void end_scope(const char* name);
 
-// Around a run of the engine on this thread, also one within a node.
-void begin_engine_run();
-void end_engine_run();
+// Around a run of the engine on this thread, also one within a node. The first returns what the
+// second must be given.
+uint32_t begin_engine_run();
+void end_engine_run(uint32_t outer_caller);
 
 // The same as begin_node, of the torch::autograd::Node at `node`: its name is asked for once a
 // type. Never throws.

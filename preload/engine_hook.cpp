@@ -34,10 +34,11 @@ bool g_scopes_are_hooked = false;
 
 // The engine throws what a node threw: the end is marked then, too.
 struct EngineScope {
-    EngineScope() { begin_engine_run(); }
-    ~EngineScope() { end_engine_run(); }
+    EngineScope() : outer_caller(begin_engine_run()) {}
+    ~EngineScope() { end_engine_run(outer_caller); }
     EngineScope(const EngineScope&) = delete;
     EngineScope& operator=(const EngineScope&) = delete;
+    const uint32_t outer_caller;
 };
 
 struct NodeScope {

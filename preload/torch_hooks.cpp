@@ -141,9 +141,8 @@ uint32_t stream_id(ThreadState& state, uint64_t handle, uint32_t device) {
         hook_new_libraries_if_due();  // begin_alloc is not called where torch is only observed
         if (state != nullptr) {
             uint32_t node = capture::capture_python(recorder.table(), *state, &flags);
-            if (node == 0) {
-                // Double backward: the node is made while another runs, and inherits its line.
-                node = capture::owning_node(*state, false).forward_node;
+            if (node == 0 || state->node_depth != 0 || state->is_engine_thread) {
+                node = capture::stack_of_new_node(recorder.table(), *state, node);
             }
             if (state->sequences == nullptr) {
                 capture::begin_sequences(*state, g_autograd_thread_id());

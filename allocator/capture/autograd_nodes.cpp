@@ -147,19 +147,23 @@ void begin_node(ThreadState& state, const RunningNode& node) {
     }
 }
 
-void begin_engine(ThreadState& state) {
+uint32_t begin_engine(ThreadState& state, uint32_t caller) {
+    const uint32_t outer_caller = state.engine_caller;
+    state.engine_caller = caller;
     if (state.node_depth == 0) {
-        return;
+        return outer_caller;
     }
     if (state.node_depth < kMaxNodeDepth) {
         state.nodes[state.node_depth] = state.nodes[state.node_depth - 1];
         state.nodes[state.node_depth].is_engine = true;
     }
     ++state.node_depth;
+    return outer_caller;
 }
 
 // Nodes and engines nest: above a running node this one is on top.
-void end_engine(ThreadState& state) {
+void end_engine(ThreadState& state, uint32_t outer_caller) {
+    state.engine_caller = outer_caller;
     if (state.node_depth > 0) {
         --state.node_depth;
     }
@@ -171,6 +175,17 @@ RunningNode owning_node(const ThreadState& state, bool has_python_frames) {
         return state.nodes[top - 1];
     }
     return has_python_frames && !state.is_engine_thread ? RunningNode{} : state.last_node;
+}
+
+uint32_t stack_of_new_node(record::StackTable& table,
+                           const ThreadState& state,
+                           uint32_t python_node) {
+    const uint32_t forward = owning_node(state, python_node != 0).forward_node;
+    if (forward == 0 || python_node == 0) {
+        return forward | python_node;
+    }
+    const uint32_t joined = table.join_python_stacks(forward, python_node, state.engine_caller);
+    return joined != 0 ? joined : python_node;
 }
 
 }  // namespace peakline::capture

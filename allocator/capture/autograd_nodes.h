@@ -40,13 +40,23 @@ void tell_leaf(const void* leaf, uint32_t forward_node);
 // What this leaf was told, which is forgotten; else the stack of the node that ended last here.
 uint32_t forward_of_leaf(const ThreadState& state, const void* leaf);
 
-// The engine starts or ends on this thread; within a node its sums are not that node's.
-void begin_engine(ThreadState& state);
-void end_engine(ThreadState& state);
+// The engine starts or ends on this thread; within a node its sums are not that node's. `caller`:
+// the Python stack that calls it. The first returns what the second must be given.
+uint32_t begin_engine(ThreadState& state, uint32_t caller);
+void end_engine(ThreadState& state, uint32_t outer_caller);
 
 // The node that owns what this thread allocates now: the running one, or, on a thread of the engine
 // or one without Python frames, the one that ended last: the engine sums its outputs after it, and
 // hooks of tensors run between two nodes.
 RunningNode owning_node(const ThreadState& state, bool has_python_frames);
+
+// Note [The stack of a new node]
+// What runs while the engine runs a node may make nodes itself: double backward, the recomputation
+// of checkpointing, a backward function in Python. On a thread of the engine its Python stack ends
+// where the engine called it; the forward stack of the running node continues it.
+// Returns the whole stack of a node made now. `python_node`: this thread's Python stack.
+uint32_t stack_of_new_node(record::StackTable& table,
+                           const ThreadState& state,
+                           uint32_t python_node);
 
 }  // namespace peakline::capture

@@ -109,6 +109,8 @@ struct ThreadBegin {
     uint32_t node_depth = 0;
     bool is_main_thread = false;
     bool is_engine_thread = false;  // of torch's autograd engine: runs nodes and their hooks only
+    // The Python stack that called the engine which runs on this thread; 0: none, or no Python.
+    uint32_t engine_caller = 0;
     SequenceRing* sequences = nullptr;  // none before begin_sequences()
     RunningNode last_node{};            // no leaf, ended last: its sums come after its end
     RunningNode nodes[kMaxNodeDepth] = {};

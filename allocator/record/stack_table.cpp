@@ -13,6 +13,7 @@ constexpr size_t kMaxStringBytes = 4096;  // longer names are cut
 constexpr size_t kStringArenaBytes = size_t{1} << 30;
 constexpr size_t kRecordCapacity = size_t{1} << 24;
 constexpr size_t kContextCacheCapacity = size_t{1} << 16;
+constexpr size_t kMaxJoinedFrames = 1024;  // of a deeper inner stack the innermost ones are kept
 
 }  // namespace
 
@@ -23,7 +24,7 @@ bool StackTable::init() {
            native_nodes_.init(kRecordCapacity) && threads_.reserve(kRecordCapacity) &&
            streams_.init(kRecordCapacity) && contexts_.init(kRecordCapacity) &&
            instances_.reserve(kRecordCapacity) && tensors_.init(kRecordCapacity) &&
-           context_cache_.init(kContextCacheCapacity);
+           context_cache_.init(kContextCacheCapacity) && joined_cache_.init(kContextCacheCapacity);
 }
 
 // Records have no padding (unused fields are 0), so their bytes are their identity.
@@ -77,6 +78,39 @@ uint32_t StackTable::intern_python_frame(
 
 uint32_t StackTable::intern_python_node(uint32_t parent, uint32_t frame) {
     return intern(python_nodes_, StackNode{parent, frame});
+}
+
+uint32_t StackTable::join_python_stacks_slow(uint32_t outer, uint32_t inner, uint32_t inner_root) {
+    uint32_t frames[kMaxJoinedFrames];
+    size_t count = 0;
+    {
+        const LockGuard guard(lock_);
+        while (inner != 0 && inner != inner_root && count < kMaxJoinedFrames) {
+            frames[count++] = python_nodes_.records[inner - 1].frame;
+            inner = python_nodes_.records[inner - 1].parent;
+        }
+    }
+    uint32_t node = outer;
+    for (; count > 0; --count) {
+        node = intern_python_node(node, frames[count - 1]);
+        if (node == 0) {
+            return 0;
+        }
+    }
+    return node;
+}
+
+uint32_t StackTable::join_python_stacks(uint32_t outer, uint32_t inner, uint32_t inner_root) {
+    const uint32_t key[] = {outer, inner, inner_root};
+    const XXH128_hash_t hash = XXH3_128bits(key, sizeof key);
+    uint32_t id = joined_cache_.find(hash.low64, hash.high64);
+    if (id == 0) {
+        id = join_python_stacks_slow(outer, inner, inner_root);
+        if (id != 0) {
+            joined_cache_.insert(hash.low64, hash.high64, id);
+        }
+    }
+    return id;
 }
 
 uint32_t StackTable::intern_module(const Module& module) {
@@ -235,14 +269,17 @@ size_t StackTable::encode(format::DefType type,
 
 void StackTable::prepare_fork() {
     context_cache_.prepare_fork();
+    joined_cache_.prepare_fork();
     lock_.lock();
 }
 void StackTable::parent_after_fork() {
     lock_.unlock();
+    joined_cache_.parent_after_fork();
     context_cache_.parent_after_fork();
 }
 void StackTable::child_after_fork() {
     lock_.reset_after_fork();
+    joined_cache_.child_after_fork();
     context_cache_.child_after_fork();
 }
 

@@ -83,6 +83,11 @@ public:
                                  uint32_t line,
                                  uint32_t instance = 0);
     uint32_t intern_python_node(uint32_t parent, uint32_t frame);
+    // The frames of `inner`, up to `inner_root` and without it, called by those of `outer`. 0 when
+    // the table is full.
+    [[gnu::noinline]] uint32_t join_python_stacks(uint32_t outer,
+                                                  uint32_t inner,
+                                                  uint32_t inner_root);
     uint32_t intern_module(const Module& module);
     uint32_t intern_native_frame(uint32_t module, uint64_t offset);
     uint32_t intern_native_node(uint32_t parent, uint32_t frame);
@@ -137,6 +142,7 @@ private:
     };
     template <class Record>
     uint32_t intern(Kind<Record>& kind, const Record& record);
+    uint32_t join_python_stacks_slow(uint32_t outer, uint32_t inner, uint32_t inner_root);
     size_t definition_count(format::DefType type) const;
     size_t encode(format::DefType type, uint32_t id, unsigned char* out, size_t room) const;
 
@@ -154,7 +160,8 @@ private:
     MappedArray<Instance> instances_;
     Kind<Tensor> tensors_;
     RawStackCache context_cache_;
-    uint64_t full_count_ = 0;  // Guarded by lock_.
+    RawStackCache joined_cache_;  // of join_python_stacks
+    uint64_t full_count_ = 0;     // Guarded by lock_.
 };
 
 template <class Visit>

@@ -207,8 +207,10 @@ enum ContextFlags : uint32_t {
 inline constexpr char kLinesMissing[] = "lines_missing";
 inline constexpr char kLinesMissingYet[] = "waiting";
 
-// A context without python node but with forward node was made by the autograd engine: the
-// forward node is the stack that created the graph node, the operator its name.
+// A context with forward node was made while the autograd engine ran a node: the forward node is
+// the stack that created the node, the operator its name. The stack of a node that was created
+// while another ran goes on with the stack that created that one. Without python node no Python
+// ran.
 
 // ---- SUMMARY payload --------------------------------------------------------------------------
 //

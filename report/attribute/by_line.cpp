@@ -8,11 +8,12 @@ Placement place_by_line(StackLookup& stacks, const BlockGroup& block) {
     if (place_without_frame(stacks, block, &placement)) {
         return placement;
     }
-    const OwnedStack stack = stacks.owned_stack(block.context);
-    const Location location = location_of(stacks.definitions(), stacks.chosen_frame(stack.node));
+    const ContinuedStack stack = stacks.stack_of(block.context);
+    const size_t chosen = stacks.chosen_index(stack);
+    const Location location = location_of(stacks.definitions(), stack.frames[chosen]);
     placement.label.key = location_key(location);
     placement.label.frames = {location};
-    placement.through_forward = stack.through_forward;
+    placement.through_forward = stack.is_forward(chosen);
     return placement;
 }
 

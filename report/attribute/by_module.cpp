@@ -10,17 +10,6 @@ namespace {
 
 constexpr const char* kOutside = "outside of modules";
 
-uint32_t innermost_instance(const Definitions& definitions, uint32_t node) {
-    for (; node != 0; node = definitions.python_nodes[node].parent) {
-        const PythonFrame& frame = definitions.python_frames[definitions.python_nodes[node].frame];
-        const uint32_t instance = module_of_frame(definitions, frame);
-        if (instance != 0) {
-            return instance;
-        }
-    }
-    return 0;
-}
-
 struct Owner {
     uint32_t instance = 0;
     bool through_forward = false;
@@ -32,15 +21,16 @@ Owner owner_of(const StackLookup& stacks, const BlockGroup& block) {
     if (told != 0) {
         return {told, false};
     }
-    const OwnedStack stack = stacks.owned_stack(block.context);
     // A module that runs during the backward pass is one that is computed again.
-    const uint32_t running = innermost_instance(definitions, stack.node);
-    if (running != 0) {
-        return {running, stack.through_forward};
+    const ContinuedStack stack = stacks.stack_of(block.context);
+    for (size_t i = 0; i < stack.frames.size(); ++i) {
+        const uint32_t instance =
+            module_of_frame(definitions, definitions.python_frames[stack.frames[i]]);
+        if (instance != 0) {
+            return {instance, stack.is_forward(i)};
+        }
     }
-    const uint32_t forward =
-        innermost_instance(definitions, definitions.contexts[block.context].forward_node);
-    return {forward, forward != 0};
+    return {};
 }
 
 }  // namespace

@@ -24,9 +24,10 @@ Placement place(StackLookup& stacks, const BlockGroup& block, bool whole_stack) 
         placement.label.key = placement.label.name;
         return placement;
     }
-    std::vector<uint32_t> frames = {stacks.chosen_frame(context.forward_node)};
+    const ContinuedStack stack = stacks.forward_stack(context.forward_node);
+    std::vector<uint32_t> frames = {stack.frames[stacks.chosen_index(stack)]};
     if (whole_stack) {
-        frames = stacks.shown_frames(context.forward_node);
+        frames = stacks.shown_frames(stack);
     }
     for (const uint32_t frame : frames) {
         placement.label.frames.push_back(location_of(definitions, frame));

@@ -108,10 +108,12 @@ std::string name_from_python(const Definitions& definitions, uint32_t node) {
 }
 
 // What asked for the memory instead of an operator: the python line, else the native function.
-std::string innermost_place(StackLookup& stacks, const Context& context) {
+std::string innermost_place(StackLookup& stacks, uint32_t context_id) {
     const Definitions& definitions = stacks.definitions();
-    if (context.python_node != 0) {
-        return location_key(location_of(definitions, stacks.chosen_frame(context.python_node)));
+    const Context& context = definitions.contexts[context_id];
+    if (stacks.has_frames(context_id)) {
+        const ContinuedStack stack = stacks.stack_of(context_id);
+        return location_key(location_of(definitions, stack.frames[stacks.chosen_index(stack)]));
     }
     for (uint32_t node = context.native_node; node != 0;
          node = definitions.native_nodes[node].parent) {
@@ -123,8 +125,8 @@ std::string innermost_place(StackLookup& stacks, const Context& context) {
     return kUnrecordedName;
 }
 
-std::string reason(StackLookup& stacks, const Context& context) {
-    return "no operator: " + innermost_place(stacks, context);
+std::string reason(StackLookup& stacks, uint32_t context_id) {
+    return "no operator: " + innermost_place(stacks, context_id);
 }
 
 }  // namespace
@@ -153,7 +155,7 @@ Placement place_by_op(StackLookup& stacks, const BlockGroup& block) {
     if (name.empty()) {
         name = definitions.text(context.operator_name);
     }
-    return named_placement(name.empty() ? reason(stacks, context) : name);
+    return named_placement(name.empty() ? reason(stacks, block.context) : name);
 }
 
 Placement place_by_raw_op(StackLookup& stacks, const BlockGroup& block) {
@@ -165,7 +167,7 @@ Placement place_by_raw_op(StackLookup& stacks, const BlockGroup& block) {
     if (name.empty()) {
         name = stacks.definitions().text(context.operator_name);
     }
-    return named_placement(name.empty() ? reason(stacks, context) : name);
+    return named_placement(name.empty() ? reason(stacks, block.context) : name);
 }
 
 }  // namespace peakline::report

@@ -1,4 +1,5 @@
-// --by stack: the whole python stack, leaf first, without hidden frames.
+// --by stack: the whole python stack, leaf first, without hidden frames. In the backward pass it
+// goes on with the forward stack, see Note [Continued stacks].
 #include "grouping.h"
 
 namespace peakline::report {
@@ -8,9 +9,9 @@ Placement place_by_stack(StackLookup& stacks, const BlockGroup& block) {
     if (place_without_frame(stacks, block, &placement)) {
         return placement;
     }
-    const OwnedStack stack = stacks.owned_stack(block.context);
-    placement.through_forward = stack.through_forward;
-    for (const uint32_t frame : stacks.shown_frames(stack.node)) {
+    const ContinuedStack stack = stacks.stack_of(block.context);
+    placement.through_forward = stack.is_forward(stacks.chosen_index(stack));
+    for (const uint32_t frame : stacks.shown_frames(stack)) {
         placement.label.frames.push_back(location_of(stacks.definitions(), frame));
         placement.label.key += location_key(placement.label.frames.back()) + "\n";
     }

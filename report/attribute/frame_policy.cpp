@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <iterator>
+#include <string_view>
 
 #include <fnmatch.h>
 
@@ -50,6 +51,15 @@ bool matches(const char* glob, const std::string& text) {
     return fnmatch(glob, text.c_str(), 0) == 0;
 }
 
+// inductor's files are "c" and 51 characters of a hash in base 32, in a folder of the user's
+// choice.
+bool is_named_by_inductor(const std::string& last_part) {
+    constexpr std::string_view kHashed = "abcdefghijklmnopqrstuvwxyz234567";
+    constexpr size_t kNameLength = 52;
+    return last_part.size() == kNameLength + 3 && last_part[0] == 'c' &&
+           last_part.find_first_not_of(kHashed) == kNameLength && last_part.ends_with(".py");
+}
+
 }  // namespace
 
 bool is_hidden_file(const FramePolicy& policy, const std::string& file) {
@@ -61,9 +71,10 @@ bool is_hidden_file(const FramePolicy& policy, const std::string& file) {
     if (hidden_by_option || policy.choice == FrameChoice::kLeaf) {
         return hidden_by_option;
     }
-    return std::any_of(std::begin(kNotUserCode), std::end(kNotUserCode), [&](const char* glob) {
-        return matches(glob, file);
-    });
+    return is_named_by_inductor(last_part) ||
+           std::any_of(std::begin(kNotUserCode), std::end(kNotUserCode), [&](const char* glob) {
+               return matches(glob, file);
+           });
 }
 
 }  // namespace peakline::report

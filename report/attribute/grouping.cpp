@@ -69,11 +69,10 @@ bool is_unrecorded(const StackLookup& stacks, const BlockGroup& block) {
 
 bool place_without_frame(const StackLookup& stacks, const BlockGroup& block, Placement* placement) {
     const Context& context = stacks.definitions().contexts[block.context];
-    const OwnedStack stack = stacks.owned_stack(block.context);
     std::string name;
     if (is_untraced(stacks, block)) {
         name = kUntracedName;
-    } else if (stack.node != 0) {
+    } else if (stacks.has_frames(block.context)) {
         return false;
     } else if (block.context == 0 || (context.flags & format::kStackUnrecorded) != 0) {
         name = kUnrecordedName;

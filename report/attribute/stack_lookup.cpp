@@ -1,10 +1,23 @@
 #include "stack_lookup.h"
 
+#include <algorithm>
+#include <iterator>
 #include <string_view>
 
 #include "phase_rules.h"
 
 namespace peakline::report {
+namespace {
+
+// The frame beneath which torch's engine works: reentrant checkpointing calls it on an engine's
+// thread, and what belongs to no device runs on the thread of backward().
+constexpr std::string_view kEngineCall = "_engine_run_backward";
+
+bool is_engine_call(const Definitions& definitions, uint32_t frame) {
+    return definitions.text(definitions.python_frames[frame].name) == kEngineCall;
+}
+
+}  // namespace
 
 const PhaseRules& StackLookup::phase_rules() {
     if (!phase_rules_.has_value()) {
@@ -13,27 +26,34 @@ const PhaseRules& StackLookup::phase_rules() {
     return *phase_rules_;
 }
 
-namespace {
-
-// The frame beneath which torch's engine works without Python: reentrant checkpointing calls it on
-// an engine's thread, and what belongs to no device runs on the thread of backward().
-constexpr std::string_view kEngineCall = "_engine_run_backward";
-
-bool is_engine_call(const Definitions& definitions, uint32_t python_node) {
-    const PythonFrame& leaf =
-        definitions.python_frames[definitions.python_nodes[python_node].frame];
-    return definitions.text(leaf.name) == kEngineCall;
+ContinuedStack StackLookup::stack_of(uint32_t context_id) const {
+    const Context& context = definitions_.contexts[context_id];
+    ContinuedStack stack;
+    for (uint32_t node = context.python_node; node != 0;
+         node = definitions_.python_nodes[node].parent) {
+        const uint32_t frame = definitions_.python_nodes[node].frame;
+        if (context.forward_node != 0 && is_engine_call(definitions_, frame)) {
+            break;
+        }
+        stack.frames.push_back(frame);
+    }
+    stack.own_count = stack.frames.size();
+    const ContinuedStack forward = forward_stack(context.forward_node);
+    stack.frames.insert(stack.frames.end(), forward.frames.begin(), forward.frames.end());
+    return stack;
 }
 
-}  // namespace
-
-OwnedStack StackLookup::owned_stack(uint32_t context_id) const {
-    const Context& context = definitions_.contexts[context_id];
-    if (context.forward_node != 0 &&
-        (context.python_node == 0 || is_engine_call(definitions_, context.python_node))) {
-        return {context.forward_node, true};
+ContinuedStack StackLookup::forward_stack(uint32_t python_node) const {
+    ContinuedStack stack;
+    for (; python_node != 0; python_node = definitions_.python_nodes[python_node].parent) {
+        stack.frames.push_back(definitions_.python_nodes[python_node].frame);
     }
-    return {context.python_node, false};
+    return stack;
+}
+
+bool StackLookup::has_frames(uint32_t context_id) const {
+    const Context& context = definitions_.contexts[context_id];
+    return context.python_node != 0 || context.forward_node != 0;
 }
 
 bool StackLookup::is_hidden(uint32_t frame_id) {
@@ -49,29 +69,20 @@ bool StackLookup::is_hidden(uint32_t frame_id) {
     return seen == Seen::kHidden;
 }
 
-uint32_t StackLookup::chosen_frame(uint32_t node) {
-    const uint32_t leaf = definitions_.python_nodes[node].frame;
-    while (node != 0) {
-        const StackNode& at = definitions_.python_nodes[node];
-        if (!is_hidden(at.frame)) {
-            return at.frame;
-        }
-        node = at.parent;
-    }
-    return leaf;
+size_t StackLookup::chosen_index(const ContinuedStack& stack) {
+    const auto chosen = std::find_if(stack.frames.begin(),
+                                     stack.frames.end(),
+                                     [this](uint32_t frame) { return !is_hidden(frame); });
+    return chosen == stack.frames.end() ? 0 : static_cast<size_t>(chosen - stack.frames.begin());
 }
 
-std::vector<uint32_t> StackLookup::shown_frames(uint32_t node) {
+std::vector<uint32_t> StackLookup::shown_frames(const ContinuedStack& stack) {
     std::vector<uint32_t> shown;
-    std::vector<uint32_t> all;
-    for (; node != 0; node = definitions_.python_nodes[node].parent) {
-        const uint32_t frame = definitions_.python_nodes[node].frame;
-        all.push_back(frame);
-        if (!is_hidden(frame)) {
-            shown.push_back(frame);
-        }
-    }
-    return shown.empty() ? all : shown;
+    std::copy_if(stack.frames.begin(),
+                 stack.frames.end(),
+                 std::back_inserter(shown),
+                 [this](uint32_t frame) { return !is_hidden(frame); });
+    return shown.empty() ? stack.frames : shown;
 }
 
 }  // namespace peakline::report

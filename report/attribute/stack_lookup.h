@@ -2,6 +2,7 @@
 // serves one report and one thread.
 #pragma once
 
+#include <cstddef>
 #include <cstdint>
 #include <optional>
 #include <string>
@@ -15,10 +16,17 @@
 
 namespace peakline::report {
 
-// The stack an allocation belongs to.
-struct OwnedStack {
-    uint32_t node = 0;             // leaf python node; 0: there is none
-    bool through_forward = false;  // made by the autograd engine for this forward line
+// Note [Continued stacks]
+// The Python stack of a thread of the autograd engine ends where the engine called it: at a
+// backward function, a hook, a recomputation of checkpointing, or there is no Python at all. The
+// stack that created the running node, in the forward pass, continues it outward, so the line of
+// the program is found there. It also takes the place of the callers of backward() where the engine
+// works on their thread.
+struct ContinuedStack {
+    std::vector<uint32_t> frames;  // python frames, leaf first
+    size_t own_count = 0;          // of the thread itself; the rest is the node's forward stack
+
+    bool is_forward(size_t index) const { return index >= own_count; }
 };
 
 class StackLookup {
@@ -37,11 +45,16 @@ public:
     NativeSymbols& symbols() { return symbols_; }
     // Worked out when first asked for.
     const PhaseRules& phase_rules();
-    OwnedStack owned_stack(uint32_t context_id) const;
-    // The python frame that stands for the stack: see FramePolicy. The leaf when all are hidden.
-    uint32_t chosen_frame(uint32_t node);
+    // The stack an allocation belongs to. Without frames: there was no Python.
+    ContinuedStack stack_of(uint32_t context_id) const;
+    // The stack that created an autograd node.
+    ContinuedStack forward_stack(uint32_t python_node) const;
+    bool has_frames(uint32_t context_id) const;
+    // Which frame stands for a stack that has frames: see FramePolicy. The leaf when all are
+    // hidden.
+    size_t chosen_index(const ContinuedStack& stack);
     // All frames from leaf to root that are not hidden; all of them when all are hidden.
-    std::vector<uint32_t> shown_frames(uint32_t node);
+    std::vector<uint32_t> shown_frames(const ContinuedStack& stack);
 
 private:
     bool is_hidden(uint32_t frame_id);

@@ -38,8 +38,7 @@ private:
 
 std::vector<Location> stack_of(StackLookup& stacks, uint32_t context) {
     std::vector<Location> locations;
-    const OwnedStack stack = stacks.owned_stack(context);
-    for (const uint32_t frame : stacks.shown_frames(stack.node)) {
+    for (const uint32_t frame : stacks.shown_frames(stacks.stack_of(context))) {
         locations.push_back(location_of(stacks.definitions(), frame));
     }
     return locations;

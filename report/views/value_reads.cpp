@@ -33,20 +33,17 @@ std::string size_operator(std::string_view chain) {
     return innermost_operator(chain);
 }
 
-bool is_printing(const Definitions& definitions, uint32_t node) {
+bool is_printing(const Definitions& definitions, const ContinuedStack& stack) {
     constexpr std::string_view kPrinter = "torch/_tensor_str.py";
-    for (; node != 0; node = definitions.python_nodes[node].parent) {
-        const std::string_view file =
-            definitions.text(definitions.python_frames[definitions.python_nodes[node].frame].file);
-        if (file.ends_with(kPrinter)) {
-            return true;
-        }
-    }
-    return false;
+    return std::any_of(stack.frames.begin(), stack.frames.end(), [&](uint32_t frame) {
+        return definitions.text(definitions.python_frames[frame].file).ends_with(kPrinter);
+    });
 }
 
-ValueEffect effect_of(const ValueRead& read, const Definitions& definitions, uint32_t node) {
-    if (is_printing(definitions, node)) {
+ValueEffect effect_of(const ValueRead& read,
+                      const Definitions& definitions,
+                      const ContinuedStack& stack) {
+    if (is_printing(definitions, stack)) {
         return ValueEffect::kPrinted;
     }
     if ((read.flags & format::kReadsSize) != 0) {
@@ -57,14 +54,16 @@ ValueEffect effect_of(const ValueRead& read, const Definitions& definitions, uin
 }
 
 // The line below the user's that reads: the innermost outside torch, else the innermost.
-Location library_line(StackLookup& leaves, uint32_t node, const std::string& users_key) {
-    const Definitions& definitions = leaves.definitions();
-    if (node == 0) {
+Location library_line(StackLookup& callers,
+                      const ContinuedStack& stack,
+                      const std::string& users_key) {
+    const Definitions& definitions = callers.definitions();
+    if (stack.frames.empty()) {
         return {};
     }
-    Location line = location_of(definitions, leaves.chosen_frame(node));
+    Location line = location_of(definitions, stack.frames[callers.chosen_index(stack)]);
     if (location_key(line) == users_key) {
-        line = location_of(definitions, definitions.python_nodes[node].frame);
+        line = location_of(definitions, stack.frames.front());
     }
     return location_key(line) == users_key ? Location{} : line;
 }
@@ -88,19 +87,19 @@ std::vector<ValueReadRow> build_value_reads(const std::vector<ValueRead>& reads,
     FramePolicy policy;
     policy.choice = FrameChoice::kUser;
     StackLookup stacks(definitions, policy);
-    StackLookup leaves(definitions, {});
+    StackLookup callers(definitions, {});
     using Key = std::tuple<std::string, std::string, std::string, ValueEffect, uint32_t>;
     std::map<Key, ValueReadRow> rows;
     for (const ValueRead& read : reads) {
         BlockGroup place;
         place.context = definitions.known_context(read.context);
         const Placement placement = place_by_line(stacks, place);
-        const uint32_t node = stacks.owned_stack(place.context).node;
-        const ValueEffect effect = effect_of(read, definitions, node);
+        const ContinuedStack stack = stacks.stack_of(place.context);
+        const ValueEffect effect = effect_of(read, definitions, stack);
         const std::string_view chain = definitions.text(read.operators);
         std::string operation =
             effect == ValueEffect::kSize ? size_operator(chain) : innermost_operator(chain);
-        const Location library = library_line(leaves, node, placement.label.key);
+        const Location library = library_line(callers, stack, placement.label.key);
         ValueReadRow& row =
             rows[{placement.label.key, location_key(library), operation, effect, read.flags}];
         row.label = placement.label;

@@ -64,19 +64,19 @@ TEST_CASE("a node without number belongs to the line of the node before it", "[c
 TEST_CASE("between two nodes of an engine within a node theirs is the memory", "[capture]") {
     Engine engine;
     engine.begin(1);
-    begin_engine(*engine.state);
+    begin_engine(*engine.state, 0);
     CHECK(engine.owner() == 1);
     engine.run(2);
     CHECK(engine.owner() == 2);
     engine.begin(3);
-    begin_engine(*engine.state);
+    begin_engine(*engine.state, 0);
     engine.run(4);
     CHECK(engine.owner() == 4);
-    end_engine(*engine.state);
+    end_engine(*engine.state, 0);
     CHECK(engine.owner() == 3);
     end_node(*engine.state);
     CHECK(engine.owner() == 3);
-    end_engine(*engine.state);
+    end_engine(*engine.state, 0);
     CHECK(engine.owner() == 1);
     end_node(*engine.state);
     CHECK(engine.owner() == 1);
@@ -84,9 +84,9 @@ TEST_CASE("between two nodes of an engine within a node theirs is the memory", "
 
 TEST_CASE("an engine outside of all nodes changes nothing", "[capture]") {
     Engine engine;
-    begin_engine(*engine.state);
+    begin_engine(*engine.state, 0);
     engine.run(1);
-    end_engine(*engine.state);
+    end_engine(*engine.state, 0);
     CHECK(engine.owner() == 1);
     CHECK(engine.state->node_depth == 0);
 }
@@ -95,10 +95,10 @@ TEST_CASE("more nested engines than there is room for keep their order", "[captu
     Engine engine;
     for (uint32_t number = 1; number < 90; ++number) {
         engine.begin(number);
-        begin_engine(*engine.state);
+        begin_engine(*engine.state, 0);
     }
     for (uint32_t number = 89; number > 0; --number) {
-        end_engine(*engine.state);
+        end_engine(*engine.state, 0);
         end_node(*engine.state);
     }
     CHECK(engine.state->node_depth == 0);
@@ -122,4 +122,30 @@ TEST_CASE("a leaf has the line that was told for it, once", "[capture]") {
     CHECK(engine.run_leaf(leaf(kLeaf + 0x40)) == 101);
     // One has told: from now on all do, so that what is told is never an old one's.
     CHECK(tells_leaves(*engine.state));
+}
+
+TEST_CASE("a node made while another runs has the stack of both", "[capture]") {
+    static peakline::record::StackTable table;
+    REQUIRE(table.init());
+    const auto push = [](uint32_t parent, uint32_t line) {
+        return table.intern_python_node(parent, table.intern_python_frame(0, 0, 0, line));
+    };
+    const uint32_t forward = push(push(0, 1), 2);
+    const uint32_t caller = push(push(0, 1), 9);
+    const uint32_t again = push(push(0, 3), 4);
+    const uint32_t again_below_caller = push(push(caller, 3), 4);
+    const uint32_t joined = push(push(forward, 3), 4);
+    auto state = std::make_unique<ThreadState>();
+    CHECK(stack_of_new_node(table, *state, again) == again);
+    const uint32_t outer = begin_engine(*state, caller);
+    begin_node(*state, {forward, 1});
+    CHECK(stack_of_new_node(table, *state, 0) == forward);
+    CHECK(stack_of_new_node(table, *state, again) == joined);
+    CHECK(stack_of_new_node(table, *state, again_below_caller) == joined);
+    CHECK(stack_of_new_node(table, *state, again) == joined);  // from the cache
+    end_node(*state);
+    end_engine(*state, outer);
+    CHECK(state->engine_caller == 0);
+    state->is_engine_thread = true;
+    CHECK(stack_of_new_node(table, *state, again) == joined);  // of the node that ended last
 }

@@ -146,6 +146,43 @@ TEST_CASE("user frames pass over libraries and fall back to the leaf", "[report]
     CHECK_THAT(trace.rows(hide), Catch::StartsWith("100 B  100 B  100 B  1  /usr/lib/python3.11/"));
 }
 
+TEST_CASE("files that inductor generates are never the user's", "[report]") {
+    const std::string hash(51, 'k');
+    const OpenTrace trace("start\n alloc a 1 100 stack=/scratch/ab/c" + hash +
+                          ".py:9:call;/me/train.py:3:main\n alloc b 2 50 stack=/me/c" +
+                          hash.substr(1) + ".py:9:call\n stop\n end\n");
+    SelectionText user;
+    user.frame = "user";
+    CHECK(trace.rows(user) ==
+          "100 B  100 B  100 B  1  /me/train.py:3 (main)\n50 B  150 B  50 B  1  /me/c" +
+              hash.substr(1) + ".py:9 (call)\n");
+}
+
+TEST_CASE("Python in the backward pass is continued by the forward stack", "[report]") {
+    constexpr const char* kTorch = "/v/site-packages/torch/_native/registry.py:7:router";
+    const OpenTrace trace(std::string("start\n alloc a 1 100 stack=") + kTorch +
+                          " forward=/me/m.py:5:forward;/me/t.py:1:main op=BmmBackward0\n"
+                          "alloc b 2 40 stack=/me/f.py:2:backward;" +
+                          kTorch +
+                          " forward=/me/m.py:5:forward;/me/t.py:1:main op=Mine\n"
+                          "alloc c 3 20 stack=" +
+                          kTorch +
+                          ";/v/site-packages/torch/autograd/graph.py:8:_engine_run_backward;"
+                          "/me/t.py:2:main forward=/me/m.py:6:forward op=Last\n stop\n end\n");
+    SelectionText user;
+    user.frame = "user";
+    CHECK(trace.rows(user) ==
+          "100 B  100 B  100 B  1  /me/m.py:5 (forward)\n"
+          "40 B  140 B  40 B  1  /me/f.py:2 (backward)\n"
+          "20 B  160 B  20 B  1  /me/m.py:6 (forward)\n");
+    SelectionText stacks;
+    stacks.by = "stack";
+    CHECK_THAT(trace.rows(stacks),
+               Catch::Contains("torch/_native/registry.py:7 (router) <- /me/m.py:5 (forward) <- "
+                               "/me/t.py:1 (main)\n") &&
+                   Catch::EndsWith("registry.py:7 (router) <- /me/m.py:6 (forward)\n"));
+}
+
 TEST_CASE("rows can be functions, files and stacks", "[report]") {
     const OpenTrace trace(
         "start\n alloc a 1 100 stack=m.py:5:A.run;t.py:1:main\n"
