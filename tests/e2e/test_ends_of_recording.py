@@ -58,7 +58,7 @@ def test_a_later_kill_is_no_clean_end(lab: Any, started: dict[str, Finished]) ->
     table = lab.table(trace)
     assert table["peak_bytes"] == run.said["peak"]
     assert not table["complete"]
-    assert ["without a clean end" in problem for problem in table["problems"]] == [True]
+    assert ["killed or interrupted" in problem for problem in table["problems"]] == [True]
     assert lab.table(trace, "--at", "end")["total_bytes"] == run.said["level"]
 
 
