@@ -162,6 +162,15 @@ void announce_note(const Installed& state) {
     }
 }
 
+// Said by the caller, who knows how much there is already.
+void note_late_start(Installed& state, bool is_late) {
+    if (is_late && state.note[0] == '\0') {
+        snprintf(state.note,
+                 sizeof state.note,
+                 "CUDA was already initialised: torch's allocator is observed");
+    }
+}
+
 // A file or folder that cannot be written switches the file off, not the recording in memory.
 void open_trace_or_say_why() {
     Installed& state = installed();
@@ -252,17 +261,19 @@ int32_t enter(int32_t way_in, char* message, size_t room) {
     if (way_in == kPeaklinePluggable) {
         snprintf(state.options.backend, sizeof state.options.backend, "observe");
     }
-    bool too_late = false;
-    if (!install_torch_part(state, &too_late, message, room)) {
-        if (too_late) {
-            snprintf(message, room, "CUDA was initialised before the recorder came up");
-        }
-        return too_late ? kPeaklineTooLate : kPeaklineFailed;
+    bool is_late = false;
+    if (!install_torch_part(state, &is_late, message, room)) {
+        return kPeaklineFailed;
+    }
+    is_late = is_late && way_in == kPeaklineSwitchAllocator;
+    if (!is_late) {
+        Recorder::instance().adopt(nullptr, 0);  // torch's totals tell what there is
     }
     if (way_in == kPeaklinePluggable) {
         snprintf(state.backend, sizeof state.backend, "pluggable:malloc");
     } else {
         announce_note(state);
+        note_late_start(state, is_late);
     }
     attach_python_side();
     read_devices(state);
@@ -276,7 +287,7 @@ int32_t enter(int32_t way_in, char* message, size_t room) {
         peakline_start_tracing();
     }
     tell_marks_to_recorder();
-    return kPeaklineOk;
+    return is_late ? kPeaklineLate : kPeaklineOk;
 }
 
 }  // namespace peakline::preload

@@ -8,15 +8,16 @@
 extern "C" {
 
 enum PeaklineWayIn : int32_t {
-    kPeaklinePreload = 0,          // from the bootstrap: open a trace, start tracing
-    kPeaklineSwitchAllocator = 1,  // from Python: record, but trace only after start
-    kPeaklinePluggable = 2,        // from peakline_malloc: the allocator is the program's business
+    kPeaklinePreload = 0,  // from the bootstrap: open a trace, start tracing
+    // From Python: record, but trace only after start.
+    kPeaklineSwitchAllocator = 1,
+    kPeaklinePluggable = 2,  // from peakline_malloc: the allocator is the program's business
 };
 
 enum PeaklineResult : int32_t {
     kPeaklineOk = 0,
     kPeaklineAlreadyOn = 1,
-    kPeaklineTooLate = 2,  // CUDA is initialised: the allocator cannot be replaced any more
+    kPeaklineLate = 2,  // of kPeaklineSwitchAllocator: recording, and peakline_adopt() must follow
     kPeaklineFailed = 3,
 };
 
@@ -27,6 +28,28 @@ int32_t peakline_enter(int32_t way_in, char* message, size_t room);
 // Finds and verifies the interpreter now. Call with the GIL held, before a way in that has no GIL:
 // torch calls peakline_malloc without it.
 void peakline_attach_python();
+
+// What torch's allocator holds already, after kPeaklineLate; call it once, with nothing if CUDA is
+// not initialised. Returns the bytes that are untraced now.
+struct PeaklineHeldBlock {
+    uint64_t address;  // 0: stands for all blocks of the device
+    uint64_t requested_bytes;
+    uint64_t block_bytes;
+    uint64_t stream;  // a handle
+    uint32_t device;
+    int32_t is_deferred;  // given up, but in use on another stream
+};
+struct PeaklineHeldSegment {
+    uint64_t address;
+    uint64_t bytes;
+    uint64_t stream;
+    uint32_t device;
+    int32_t is_expandable;
+};
+uint64_t peakline_adopt(const struct PeaklineHeldBlock* blocks,
+                        size_t block_count,
+                        const struct PeaklineHeldSegment* segments,
+                        size_t segment_count);
 
 void peakline_start_tracing();
 void peakline_stop_tracing();

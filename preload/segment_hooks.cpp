@@ -197,6 +197,30 @@ void record_segments(const LiveSegments& segments) {
     }
 }
 
+void adopt_segments(const LiveSegments& segments) {
+    if (g_segments == nullptr) {
+        return;
+    }
+    const record::LockGuard guard(g_segments->lock);
+    for (const LiveBlock& segment : segments) {
+        if (g_segments->live.find(segment.address) == nullptr) {
+            g_segments->live.insert(segment);
+        }
+    }
+    uint64_t sums[record::kMaxDevices] = {};
+    g_segments->live.for_each(
+        [&sums](const LiveBlock& segment) { sums[segment.device] += segment.block_bytes; });
+    for (uint32_t device = 0; device < record::kMaxDevices; ++device) {
+        g_tracker.reserved_bytes[device].store(sums[device], std::memory_order_relaxed);
+    }
+}
+
+void adopt_mapped_bytes(uint32_t device, uint64_t bytes) {
+    if (device < record::kMaxDevices) {
+        g_tracker.reserved_bytes[device].fetch_add(bytes, std::memory_order_relaxed);
+    }
+}
+
 void check_reserved(uint32_t device, uint64_t reserved_bytes) {
     if (__builtin_expect(device < record::kMaxDevices, 1) &&
         __builtin_expect(

@@ -27,6 +27,12 @@ using LiveSegments = record::MappedArray<record::LiveBlock>;
 void copy_segments(LiveSegments* segments);
 void record_segments(const LiveSegments& segments);
 
+// Segments from before the hooks, once; not recorded, as no trace is open. One whose end came
+// before this stays in the list.
+void adopt_segments(const LiveSegments& segments);
+// Of expandable segments, which are not listed.
+void adopt_mapped_bytes(uint32_t device, uint64_t bytes);
+
 // `reserved_bytes`: torch's own total, at a block. Where it is not that of the segments seen, some
 // come from elsewhere and a tracker is wanted. A few nanoseconds; any lock may be held.
 void check_reserved(uint32_t device, uint64_t reserved_bytes);

@@ -13,6 +13,7 @@
 #include "allocator/capture/build_id.h"
 #include "allocator/capture/got_patch.h"
 #include "allocator/capture/loader_walk.h"
+#include "allocator/record/recorder.h"
 #include "torch_hooks.h"
 
 namespace peakline::preload {
@@ -196,8 +197,8 @@ bool find_torch(Installed& state) {
     return true;
 }
 
-bool install_torch_part(Installed& state, bool* too_late, char* message, size_t room) {
-    *too_late = false;
+bool install_torch_part(Installed& state, bool* is_late, char* message, size_t room) {
+    *is_late = false;
     if (!find_torch(state)) {
         snprintf(message, room, "torch with CUDA is not loaded: import torch first");
         return false;
@@ -208,10 +209,9 @@ bool install_torch_part(Installed& state, bool* too_late, char* message, size_t 
     if (install != nullptr) {
         const InstallResult result = install(&torch_host(), wanted, &torch_part_slot());
         if (result == InstallResult::kAlreadyInitialised) {
-            *too_late = true;
-            return false;
-        }
-        if (result == InstallResult::kOverProgramsAllocator) {
+            used = Backend::kObserve;
+            *is_late = true;
+        } else if (result == InstallResult::kOverProgramsAllocator) {
             snprintf(state.note,
                      sizeof state.note,
                      "the program put its own allocator in place: its blocks are recorded with "
@@ -223,9 +223,11 @@ bool install_torch_part(Installed& state, bool* too_late, char* message, size_t 
                      "the part built for torch is of another "
                      "version; `peakline doctor --build` builds it anew");
             used = Backend::kObserve;
+            *is_late = true;
         }
     } else {
         used = Backend::kObserve;
+        *is_late = true;
     }
     for (const BackendName& row : kBackends) {
         if (row.backend == used) {
@@ -233,10 +235,14 @@ bool install_torch_part(Installed& state, bool* too_late, char* message, size_t 
             break;
         }
     }
+    record::Recorder::instance().begin_adoption();
     const char* reason = nullptr;
     if (!hook_torch_imports(&reason) && used == Backend::kObserve) {
         snprintf(message, room, "torch %s cannot be recorded: %s", state.torch_version, reason);
         return false;
+    }
+    if (*is_late && torch_part_slot().attach_tracker != nullptr) {
+        torch_part_slot().attach_tracker();  // for requested sizes: nobody sees the calls
     }
     return true;
 }

@@ -13,8 +13,10 @@ namespace peakline::preload {
 bool find_torch(Installed& state);
 
 // Finds, loads and installs the torch part for the backend the options name. When the part is
-// missing or refuses, falls back to observing and leaves the reason in state.note.
+// missing or refuses, falls back to observing and leaves the reason in state.note. Where CUDA is
+// initialised already it observes, too. *is_late: there are blocks from before, or nobody can say;
+// either way Recorder::adopt() must follow.
 // False: nothing can be recorded, the reason is in `message`.
-bool install_torch_part(Installed& state, bool* too_late, char* message, size_t room);
+bool install_torch_part(Installed& state, bool* is_late, char* message, size_t room);
 
 }  // namespace peakline::preload

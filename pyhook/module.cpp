@@ -4,12 +4,14 @@
 #include <cstdint>
 #include <vector>
 
+#include "module_adoption.h"
 #include "module_gradients.h"
 #include "module_python.h"
 #include "preload/peakline_api.h"
 
 namespace {
 
+using peakline::pyhook::adopt;
 using peakline::pyhook::follow_gradients;
 using peakline::pyhook::read_pairs;
 using peakline::pyhook::tell_gradients;
@@ -19,19 +21,11 @@ PyObject* g_recorder_error = nullptr;
 PyObject* switch_allocator(PyObject*, PyObject*) {
     char message[512] = "";
     const int32_t result = peakline_enter(kPeaklineSwitchAllocator, message, sizeof message);
-    if (result == kPeaklineTooLate) {
-        PyErr_SetString(g_recorder_error,
-                        "CUDA is already initialised, so the allocator cannot be replaced any "
-                        "more: call peakline.switch_allocator() before the first use of "
-                        "torch.cuda, right after the imports, or run the program with "
-                        "`peakline run`");
-        return nullptr;
-    }
     if (result == kPeaklineFailed) {
         PyErr_SetString(g_recorder_error, message);
         return nullptr;
     }
-    return PyBool_FromLong(result == kPeaklineOk);
+    return PyBool_FromLong(result == kPeaklineLate);
 }
 
 PyObject* attach_python(PyObject*, PyObject*) {
@@ -221,8 +215,8 @@ PyObject* watch_class(PyObject*, PyObject* kind) {
 PyObject* watch(PyObject*, PyObject* object) {
     // An object is finalised once: one that survived it would die unseen.
     const bool is_finalized = PyObject_GC_IsFinalized(object) != 0;
-    return PyLong_FromUnsignedLongLong(
-        is_finalized ? 0 : peakline_watch_object(address_of(object)));
+    return PyLong_FromUnsignedLongLong(is_finalized ? 0
+                                                    : peakline_watch_object(address_of(object)));
 }
 
 PyObject* watched(PyObject*, PyObject* arguments) {
@@ -299,7 +293,11 @@ PyObject* assume_no_more(PyObject*, PyObject* arguments) {
 PyMethodDef kMethods[] = {
     {"assume", assume, METH_VARARGS, "Say what is read on a simulated device (WHERE=VALUE)."},
     {"assume_no_more", assume_no_more, METH_VARARGS, "Take a rule back."},
-    {"switch_allocator", switch_allocator, METH_NOARGS, "Put the recorder in place."},
+    {"switch_allocator",
+     switch_allocator,
+     METH_NOARGS,
+     "Put the recorder in place. True: `adopt` must follow."},
+    {"adopt", adopt, METH_VARARGS, "What the allocator holds already (blocks, segments)."},
     {"attach_python", attach_python, METH_NOARGS, "Find and verify the interpreter."},
     {"use_plain_allocator", use_plain_allocator, METH_NOARGS, "Record peakline_malloc's blocks."},
     {"start_tracing", start_tracing, METH_NOARGS, "Begin a traced range."},

@@ -101,6 +101,9 @@ public:
 
     size_t size() const { return size_; }
 
+    // While true, no place of a freed block is given up.
+    void keep_freed(bool keep) { keeps_freed_ = keep; }
+
     template <class Visit>
     void for_each(Visit visit) const {
         for (const LiveBlock& block : blocks_) {
@@ -148,7 +151,7 @@ private:
     }
 
     [[gnu::noinline, gnu::cold]] bool make_room_slow() {
-        if (size_ > blocks_.size() / 2) {
+        if (size_ > blocks_.size() / 2 || keeps_freed_) {
             return grow(slots_.size() * 2);
         }
         for (size_t place = blocks_.size(); place-- > 0;) {
@@ -197,6 +200,7 @@ private:
     MappedArray<Slot> slots_;
     uint64_t free_place_ = 0;  // from 1; 0: none
     size_t mask_ = 0;
+    bool keeps_freed_ = false;
 };
 
 }  // namespace peakline::record

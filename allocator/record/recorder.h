@@ -74,6 +74,20 @@ public:
     // allocator's report; for any other the report follows and is the one that counts.
     void record_unreported_free(uint64_t address, uint32_t context = 0);
 
+    // For an allocator that is in use already: begin, put the hooks in place, ask it for its
+    // blocks, adopt. See Note [Blocks from before] in recorder_adoption.cpp.
+    struct AdoptedBlock {
+        uint64_t address;  // 0: stands for all blocks of its device
+        uint64_t requested_bytes;
+        uint64_t block_bytes;
+        uint32_t stream;
+        uint32_t device;
+        bool is_deferred;  // given up, but in use on another stream
+    };
+    void begin_adoption();
+    // As untraced blocks. Returns the bytes of those that were not known.
+    uint64_t adopt(const AdoptedBlock* blocks, size_t count);
+
     void record_segment(format::SegmentAction action,
                         uint32_t device,
                         uint32_t stream,
@@ -210,8 +224,12 @@ private:
     void count_freed(DeviceState& state, const LiveBlock& block);
     void drop_from_allocated(LiveBlock* block);
     size_t tell_some_tensors(const ToldTensor* tensors, size_t count);
-    [[gnu::noinline, gnu::cold]] void free_of_unknown_slow(uint32_t device,
+    [[gnu::noinline, gnu::cold]] void free_of_unknown_slow(uint64_t address,
+                                                           uint32_t device,
                                                            uint64_t torch_total_bytes);
+    void remember_freed(uint64_t address);
+    // Of the baseline block of a device: below every real address.
+    static uint64_t baseline_address(uint32_t device) { return uint64_t{device} + 1; }
     // After an event of a device that is known: whether torch counts what we count.
     void check_total(uint32_t device, uint64_t torch_total_bytes) {
         if (devices_[device].allocated.level_bytes() != torch_total_bytes &&
@@ -283,6 +301,7 @@ private:
     FileTarget file_;
     RecorderCounters counters_{};
     TroubleHandler on_trouble_ = nullptr;
+    bool is_adopting_ = false;
     const char* pending_trouble_ = nullptr;
     int pending_error_ = 0;
 };

@@ -11,11 +11,6 @@ using format::ExtendedType;
 
 constexpr size_t kSideCapacity = size_t{1} << 24;
 
-// Addresses of baseline blocks: below every real one.
-uint64_t baseline_address(uint32_t device) {
-    return device + 1;
-}
-
 void fill(LiveBlock& block, const AllocEvent& event, uint8_t flags) {
     block.requested_bytes = event.requested_bytes;
     block.block_bytes = event.block_bytes;
@@ -220,7 +215,7 @@ bool Recorder::put_alloc(const AllocEvent& event, uint8_t flags) {
     }
     LiveBlock* block = find_block(address);
     if (block == nullptr) {
-        free_of_unknown_slow(device, torch_total_bytes);
+        free_of_unknown_slow(address, device, torch_total_bytes);
     } else if (kind == FreeKind::kCompleted) {
         remove_block(block, clock_.event_tick(), context);
         script_.meet_free(live_set_.place_of(block));
@@ -254,8 +249,11 @@ bool Recorder::put_alloc(const AllocEvent& event, uint8_t flags) {
     report_trouble_unlocked();
 }
 
-void Recorder::free_of_unknown_slow(uint32_t device, uint64_t torch_total_bytes) {
+void Recorder::free_of_unknown_slow(uint64_t address, uint32_t device, uint64_t torch_total_bytes) {
     ++counters_.unknown_frees;
+    if (is_adopting_) {
+        remember_freed(address);
+    }
     if (device < kMaxDevices && devices_[device].used) {
         check_total(device, torch_total_bytes);
     }
@@ -278,12 +276,17 @@ void Recorder::record_free_completed(uint64_t address) {
         LiveBlock* block = usable_ ? live_set_.find(address) : nullptr;
         if (block != nullptr && (block->flags & kFreeRequested) != 0) {
             remove_block(block, clock_.event_tick());
+        } else if (is_adopting_) {
+            remember_freed(address);
         }
     }
     report_trouble_unlocked();
 }
 
 void Recorder::correct_baseline_slow(uint32_t device, uint64_t torch_total_bytes) {
+    if (is_adopting_) {
+        return;
+    }
     DeviceState& state = devices_[device];
     ++counters_.baseline_corrections;
     if (LiveBlock* baseline = live_set_.find(baseline_address(device))) {

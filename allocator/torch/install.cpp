@@ -1,5 +1,5 @@
 // Entry of the part compiled against torch: puts the chosen backend in place and attaches the
-// observers. Called once by libpeakline.so, before CUDA is initialised, with the GIL held.
+// observers. Called once by libpeakline.so; after CUDA was initialised it only observes.
 #include <atomic>
 #include <cstdlib>
 #include <cstring>
@@ -142,13 +142,15 @@ peakline_torch_install(const peakline::torch_part::Host* host,
     part->current_stream = current_stream;
     offer_observers(g_installed_host, part);
     offer_gradients(part);
-    if (backend == Backend::kObserve) {
-        return InstallResult::kInstalled;
-    }
     const std::string name = g_native->name();
     const bool is_torchs_own = name == "native" || name == "cudaMallocAsync";
     if (is_torchs_own && g_native->initialized()) {
+        observe_native_allocator();
+        part->attach_tracker = attach_tracker_once;
         return InstallResult::kAlreadyInitialised;
+    }
+    if (backend == Backend::kObserve) {
+        return InstallResult::kInstalled;
     }
     if (backend == Backend::kDelegate || !is_torchs_own) {
         // Never destroyed: blocks are freed until the very end of the process.

@@ -1,6 +1,6 @@
 // The border between libpeakline.so and the part compiled against the installed torch. Plain C
 // types only: the two are built at different times by different compilers. libpeakline.so loads
-// the part, hands it a Host, and calls peakline_torch_install() before CUDA is initialised.
+// the part, hands it a Host, and calls peakline_torch_install().
 #pragma once
 
 #include <cstddef>
@@ -9,7 +9,7 @@
 namespace peakline::torch_part {
 
 // Raised with every change of this file; both sides compare it.
-inline constexpr uint32_t kInterfaceVersion = 11;
+inline constexpr uint32_t kInterfaceVersion = 12;
 
 // begin_alloc: on the stream that is current on the device the allocator chooses.
 inline constexpr uint64_t kCurrentStream = ~uint64_t{0};
@@ -108,7 +108,9 @@ enum class Backend : int32_t {
 
 enum class InstallResult : int32_t {
     kInstalled = 0,
-    kAlreadyInitialised = 1,  // CUDA was up before us: the allocator cannot be replaced any more
+    // CUDA was up before us: the allocator cannot be replaced any more, and is observed, whatever
+    // the backend.
+    kAlreadyInitialised = 1,
     kWrongInterface = 2,
     // Installed over an allocator that the program put in place: its blocks are recorded with
     // their requested sizes.

@@ -5,7 +5,6 @@ or in the program::
 
     import peakline
 
-    peakline.switch_allocator()  # before CUDA is initialised
     model = load()               # reported as "untraced"
     peakline.start_tracing()
     model(batch)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+from dataclasses import dataclass
 
 from peakline.native_build import TorchInstallation, ensure_torch_part
 
@@ -35,3 +36,51 @@ def initialise_cuda() -> None:
 
     if torch.cuda.is_available():
         torch.cuda.init()  # type: ignore[no-untyped-call,unused-ignore]
+
+
+@dataclass(frozen=True)
+class Held:
+    """What torch's allocator holds at a moment, as ``peakline._recorder.adopt`` takes it.
+
+    Blocks: (address, requested bytes, bytes, stream, device, given up). Segments: (address, bytes,
+    stream, device, expandable).
+    """
+
+    blocks: list[tuple[int, int, int, int, int, bool]]
+    segments: list[tuple[int, int, int, int, bool]]
+
+
+def held_memory() -> Held:
+    """Ask torch for every block and every segment that its CUDA allocator holds now."""
+    import torch
+
+    try:
+        segments = torch.cuda.memory_snapshot()  # type: ignore[no-untyped-call,unused-ignore]
+    except RuntimeError:  # cudaMallocAsync knows its totals only
+        return _held_totals()
+    held = Held([], [])
+    for segment in segments:
+        device, stream = segment["device"], segment["stream"]
+        expandable = bool(segment.get("is_expandable", False))
+        held.segments.append(
+            (segment["address"], segment["total_size"], stream, device, expandable)
+        )
+        for block in segment["blocks"]:
+            if block["state"] != "inactive":
+                size = block["size"]
+                requested = block.get("requested_size", size)
+                deferred = block["state"] != "active_allocated"
+                held.blocks.append((block["address"], requested, size, stream, device, deferred))
+    return held
+
+
+def _held_totals() -> Held:
+    """One block for each device that stands for all of its blocks: address 0."""
+    import torch
+
+    held = Held([], [])
+    for device in range(torch.cuda.device_count()):
+        size = torch.cuda.memory_allocated(device)
+        if size:
+            held.blocks.append((0, size, size, 0, device, False))
+    return held

@@ -111,13 +111,14 @@ def library_path() -> str:
 def switch_allocator() -> None:
     """Put the recorder in place of torch's CUDA allocator (which keeps doing the work).
 
-    Call it before CUDA is initialised: after ``import torch``, before the first tensor on a GPU.
-    What is allocated before :func:`start_tracing` is reported as ``untraced``. Under
-    ``peakline run`` it does nothing: the recorder is already there. Builds the part for the
-    installed torch on first use (about ten seconds, once per torch version).
+    After ``import torch``, at any time; :func:`start_tracing` and :func:`trace` call it. Where CUDA
+    is initialised already, torch's allocator stays and is observed. What is allocated before
+    :func:`start_tracing` is reported as ``untraced``. Under ``peakline run`` it does nothing: the
+    recorder is already there. Builds the part for the installed torch on first use (about ten
+    seconds, once per torch version).
 
     Raises:
-        RecorderError: CUDA is already initialised, or torch has no CUDA support.
+        RecorderError: torch is not imported, or has no CUDA support.
     """
     recorder = _recorder()
     if recorder.status()["is_on"]:
@@ -135,14 +136,25 @@ def switch_allocator() -> None:
     except BuildError as error:
         _tell_once(f"{error}")
     try:
-        recorder.switch_allocator()
+        is_late = recorder.switch_allocator()
     except recorder.RecorderError as error:
         raise RecorderError(str(error)) from None
+    if is_late:
+        from peakline import late_start
+
+        late_start.adopt_held_memory(recorder)
 
 
 def start_tracing() -> None:
-    """Begin a traced range: levels and peaks count from here. May be repeated."""
-    recorder = _recorder_that_is_on("start_tracing")
+    """Begin a traced range: levels and peaks count from here. May be repeated.
+
+    Puts the recorder in place where :func:`switch_allocator` was not called.
+    """
+    if _plain_allocator_wanted:
+        recorder = _recorder_that_is_on("start_tracing")
+    else:
+        switch_allocator()
+        recorder = _recorder_that_is_on("start_tracing")
     recorder.start_tracing()
     recorder.safe_point(_LOOK)
     _tell_if_replaced()
@@ -325,8 +337,8 @@ def _recorder_that_is_on(caller: str) -> ModuleType:
             recorder.use_plain_allocator()
     if not recorder.status()["is_on"]:
         raise RecorderError(
-            f"peakline.{caller}() needs the recorder: call peakline.switch_allocator() first, "
-            "before the first use of torch.cuda, or run the program with `peakline run`"
+            f"peakline.{caller}() needs the recorder: call peakline.start_tracing() first, "
+            "or run the program with `peakline run`"
         )
     return recorder
 

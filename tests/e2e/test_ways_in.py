@@ -123,23 +123,24 @@ def test_without_peakline_no_file_is_written(started: dict[str, Finished]) -> No
     assert started["bare"].notes == []
 
 
-def test_switch_allocator_after_cuda_was_initialised_says_what_to_move_where(
+def test_switch_allocator_after_cuda_was_initialised_observes_and_says_so(
     started: dict[str, Finished],
 ) -> None:
     run = started["too late"]
     assert run.status == 0, run.stderr
-    assert "switch_allocator()" in run.said["refusal"]
-    assert "before" in run.said["refusal"]
-    assert "CUDA" in run.said["refusal"]
+    assert run.said["backend"] == "observe"
+    assert run.said["note"] == "CUDA was already initialised: torch's allocator is observed"
     assert run.said["peak"] == 2 * (4 << 20)
+    [note] = run.notes
+    assert note.endswith("4.000 MB that were already allocated are reported as untraced")
 
 
-def test_start_tracing_without_switch_allocator_says_to_call_it_first(
+def test_without_a_recorder_stop_tracing_says_what_to_call_first(
     started: dict[str, Finished],
 ) -> None:
     refusal = started["api"].said["before"]
-    assert "start_tracing()" in refusal
-    assert "call peakline.switch_allocator() first" in refusal
+    assert "stop_tracing()" in refusal
+    assert "call peakline.start_tracing() first" in refusal
 
 
 def test_switch_allocator_without_the_preload_uses_the_delegating_allocator(

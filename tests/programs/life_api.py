@@ -69,7 +69,7 @@ def open_existing(path: Path) -> None:
 
 def main() -> None:
     folder = Path(sys.argv[1])
-    said: dict[str, object] = {"before": refused(peakline.start_tracing, peakline.RecorderError)}
+    said: dict[str, object] = {"before": refused(peakline.stop_tracing, peakline.RecorderError)}
     with peakline.phase("without a recorder nothing happens"):
         peakline.step()
         peakline.mark("nothing")
