@@ -241,7 +241,7 @@ def test_the_table_after_the_run_shows_the_peak_and_the_way_on(
     assert mem == "12.00 MB"
     assert re.fullmatch(rf"{PHASE_PROGRAM}:\d+ \(<module>\)", where)
     assert "peakline: wrote run.peak (" in run.stderr
-    assert "peakline table run.peak" in run.stderr
+    assert "peakline table --by category run.peak" in run.stderr
     assert ON_GPU or "simulated" in run.stderr.lower()
 
 
