@@ -113,7 +113,32 @@ void on_this_thread(Action action) {
     }
 }
 
+// Set once before anything is hooked.
+bool (*g_is_grad_enabled)() = nullptr;
+
 }  // namespace
+
+std::atomic<uint32_t> g_graph_epoch{1};
+
+void set_grad_mode(bool (*is_enabled)()) {
+    g_is_grad_enabled = is_enabled;
+}
+
+void forget_graphs() {
+    g_graph_epoch.fetch_add(1, std::memory_order_relaxed);
+}
+
+// What runs within the backward pass (recomputation, double backward) begins no forward pass. A
+// node of an autograd.Function is made without gradients, too. A trace that waits for its first
+// block is not opened for this: when it opens, graphs are marked anew.
+[[gnu::noinline, gnu::cold]] void mark_graph_slow(ThreadState& state, uint32_t epoch) {
+    if (state.is_engine_thread || state.node_depth != 0 ||
+        (g_is_grad_enabled != nullptr && !g_is_grad_enabled())) {
+        return;
+    }
+    state.graph_epoch = epoch;
+    Recorder::instance().restate_mark(format::MarkKind::kGraphBegin, state.thread_id, 0);
+}
 
 bool init_operator_names() {
     alignas(record::RawStackCache) static unsigned char storage[sizeof(record::RawStackCache)];
@@ -166,6 +191,7 @@ uint32_t begin_engine_run() {
 }
 
 void end_engine_run(uint32_t outer_caller) {
+    forget_graphs();
     on_this_thread([=](ThreadState& state) { capture::end_engine(state, outer_caller); });
     record_scope(format::ScopeAction::kEnd, kEngineScope);
 }

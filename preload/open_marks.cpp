@@ -14,6 +14,7 @@
 #include "allocator/capture/thread_state.h"
 #include "allocator/record/leaf_lock.h"
 #include "allocator/record/recorder.h"
+#include "autograd_hooks.h"
 #include "install.h"
 
 namespace peakline::preload {
@@ -240,6 +241,7 @@ void tell_marks_to_recorder() {
 }
 
 void restate_marks() {
+    forget_graphs();
     OpenMark marks[kMaxOpen];
     const size_t count = copy_marks(marks, true);
     for (size_t i = 0; i < count; ++i) {

@@ -36,6 +36,9 @@ using SequenceFunction = uint64_t (*)();
 constexpr char kThreadIdSymbol[] = "_ZN2at14RecordFunction15currentThreadIdEv";
 using ThreadIdFunction = uint64_t (*)();
 
+// c10::GradMode::is_enabled()
+constexpr char kGradModeSymbol[] = "_ZN3c108GradMode10is_enabledEv";
+
 // Set once before the imports are redirected.
 [[PEAKLINE_HOT_DATA]] ReportFunction g_real_report = nullptr;
 [[PEAKLINE_HOT_DATA]] SequenceFunction g_real_sequence = nullptr;
@@ -148,6 +151,7 @@ uint32_t stream_id(ThreadState& state, uint64_t handle, uint32_t device) {
                 capture::begin_sequences(*state, g_autograd_thread_id());
             }
             capture::remember_sequence(*state, sequence, node);
+            mark_graph_if_new(*state);
         }
     }
     return sequence;
@@ -233,6 +237,8 @@ bool find_real_functions(const char** reason) {
         capture::find_in_loaded("libtorch_cpu.so", kSequenceSymbol));
     g_autograd_thread_id = reinterpret_cast<ThreadIdFunction>(
         capture::find_in_loaded("libtorch_cpu.so", kThreadIdSymbol));
+    set_grad_mode(
+        reinterpret_cast<bool (*)()>(capture::find_in_loaded("libc10.so", kGradModeSymbol)));
     if (g_real_report == nullptr) {
         *reason = "c10::reportMemoryUsageToProfiler is not in libc10.so";
         return false;

@@ -111,6 +111,7 @@ struct ThreadBegin {
     bool is_engine_thread = false;  // of torch's autograd engine: runs nodes and their hooks only
     // The Python stack that called the engine which runs on this thread; 0: none, or no Python.
     uint32_t engine_caller = 0;
+    uint32_t graph_epoch = 0;           // see Note [Graphs] in autograd_hooks.h
     SequenceRing* sequences = nullptr;  // none before begin_sequences()
     RunningNode last_node{};            // no leaf, ended last: its sums come after its end
     RunningNode nodes[kMaxNodeDepth] = {};

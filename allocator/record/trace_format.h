@@ -152,6 +152,9 @@ enum class MarkKind : uint32_t {
     // The program's main has ended: what follows are exit callbacks and the interpreter taking
     // itself apart. The first one counts; without one the end of the trace is the end of main.
     kMainEnd = 8,
+    // This thread makes its first autograd node since the engine ran last: what it allocates from
+    // here on is for a backward pass. A trace without any does not say where graphs begin.
+    kGraphBegin = 9,
 };
 
 enum class SegmentAction : uint32_t { kAlloc = 1, kFree = 2, kMap = 3, kUnmap = 4 };

@@ -40,6 +40,13 @@ std::optional<uint32_t> BlockHistories::step_at(uint64_t event) const {
     return step != kNoInterval ? std::optional(step) : std::nullopt;
 }
 
+const PhaseInterval& BlockHistories::outermost(uint32_t interval) const {
+    while (table_.phases[interval].parent != kNoInterval) {
+        interval = table_.phases[interval].parent;
+    }
+    return table_.phases[interval];
+}
+
 BlockHistory BlockHistories::of(const TrackedBlock& block) const {
     const BlockFacts& facts = block.facts;
     BlockHistory history;
@@ -51,6 +58,9 @@ BlockHistory BlockHistories::of(const TrackedBlock& block) const {
     history.made_step = step_at(facts.alloc_event);
     history.is_trained =
         history.made_step.has_value() ? has_backward_[*history.made_step] : any_backward_;
+    const bool knows_graph = table_.knows_graphs && made != kNoInterval;
+    history.has_graph = knows_graph ? outermost(made).has_graph : history.is_trained;
+    history.is_trained = history.is_trained && (!knows_graph || history.has_graph);
     history.is_freed = facts.free_event != kNeverFreed;
     if (!history.is_freed) {
         const bool in_step = history.made_step.has_value() && !table_.steps.empty();
@@ -64,6 +74,8 @@ BlockHistory BlockHistories::of(const TrackedBlock& block) const {
     history.after_work =
         freed == kNoInterval || facts.free_event > table_.phases[freed].last_alloc_event;
     history.within_phase = made != kNoInterval && freed == made;
+    history.outlived_cut_pass =
+        history.within_phase && history.after_work && outermost(made).is_cut;
     history.within_operator = facts.within_operator && history.within_phase;
     if (history.made_step.has_value() && history.freed_step.has_value()) {
         history.steps_outlived = *history.freed_step - *history.made_step;

@@ -19,8 +19,10 @@ struct BlockHistory {
     bool within_phase = false;  // freed before the phase ended in which it was made
     // Freed when its phase had nothing more to allocate: with a result that is let go.
     bool after_work = false;
+    bool outlived_cut_pass = false;  // freed with what a pass left that died
     uint32_t steps_outlived = 0;
     bool is_trained = false;  // made in a step with a backward pass
+    bool has_graph = false;   // made in a pass for a backward pass, as far as the trace says
 };
 
 // Looks them up; one object serves one trace.
@@ -35,6 +37,7 @@ private:
     uint32_t interval_at(uint32_t thread, uint64_t event) const;
     uint32_t interval_of_free(const BlockFacts& facts) const;
     std::optional<uint32_t> step_at(uint64_t event) const;
+    const PhaseInterval& outermost(uint32_t interval) const;
 
     const PhaseTable& table_;
     const PhaseRules& rules_;

@@ -19,6 +19,7 @@ enum class Category : uint32_t {
     kCommunication,
     kInput,
     kCache,
+    kKept,
     kUnknown,
 };
 
@@ -34,6 +35,7 @@ constexpr const char* kNames[] = {"not asked",
                                   "communication",
                                   "input",
                                   "cache",
+                                  "kept",
                                   "unknown"};
 
 Category told_category(format::TensorKind kind) {
@@ -148,7 +150,8 @@ bool is_cache(const TrackedBlock& block, const BlockHistory& history, FacetHelp&
         return true;
     }
     const Definitions& definitions = help.stacks.definitions();
-    return !(history.is_freed && history.within_phase) &&
+    // What a pass makes for itself is freed before its last allocation.
+    return !(history.is_freed && history.within_phase && !history.after_work) &&
            is_cache_code(definitions, definitions.contexts[block.block.context].python_node);
 }
 
@@ -156,10 +159,24 @@ Category forward_category(const TrackedBlock& block, const BlockHistory& history
     if (is_cache(block, history, help)) {
         return Category::kCache;
     }
-    if (history.within_operator || (history.within_phase && history.is_freed)) {
+    const bool is_short = history.within_operator || (history.within_phase && history.is_freed);
+    if (is_short && !history.outlived_cut_pass) {
         return Category::kTemporary;
     }
-    return history.is_trained ? Category::kActivation : Category::kTemporary;
+    if (history.has_graph) {
+        return Category::kActivation;
+    }
+    return history.is_freed ? Category::kTemporary : Category::kKept;
+}
+
+// Made beside the model, in a step: what the step works on. An input lives until the next one is
+// there.
+Category other_category(const BlockHistory& history) {
+    if (!history.made_step.has_value()) {
+        return Category::kUnknown;
+    }
+    const uint32_t most_steps = history.is_freed ? 1 : 0;
+    return history.steps_outlived > most_steps ? Category::kKept : Category::kInput;
 }
 
 Category life_category(const TrackedBlock& block, const BlockHistory& history, FacetHelp& help) {
@@ -179,8 +196,7 @@ Category life_category(const TrackedBlock& block, const BlockHistory& history, F
         case Phase::kData:
             return Category::kInput;
         case Phase::kOther:
-            // Made beside the model, in a step: what the step works on.
-            return history.made_step.has_value() ? Category::kInput : Category::kUnknown;
+            return other_category(history);
         case Phase::kNone:
         case Phase::kNamed:
             break;

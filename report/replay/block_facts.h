@@ -16,7 +16,8 @@ struct BlockFacts {
     uint64_t free_event = kNeverFreed;
     uint64_t free_tick = 0;
     uint32_t free_context = 0;  // 0: not recorded
-    // No other operator of its track allocated between its allocation and its free.
+    // Freed while the operator that made it still ran, for certain: it allocated again after the
+    // free, or a block that it had made before was still live, as its result is.
     bool within_operator = false;
 };
 

@@ -10,6 +10,16 @@ namespace {
 
 using format::MarkKind;
 
+// Two parts of one pass, one after the other. The second is removed by finish().
+void join_forward(PhaseInterval& forward, PhaseInterval& part) {
+    forward.end_event = part.end_event;
+    forward.end_tick = part.end_tick;
+    forward.last_alloc_event = part.last_alloc_event;
+    forward.has_graph |= part.has_graph;
+    forward.uses = joined(forward.uses, part.uses);
+    part.phase = Phase::kNone;
+}
+
 bool is_training(Phase phase) {
     return phase == Phase::kForward || phase == Phase::kBackward || phase == Phase::kOptimizer;
 }
@@ -52,6 +62,7 @@ void PhaseFollower::open_phase(Track& track, Open open, EventTime at) {
     if (is_outermost) {
         if (open.phase == Phase::kBackward) {
             make_forward(track);
+            track.has_graph = false;
         }
         track.before_engine.clear();
         steps_.on_phase(open.phase, at);
@@ -84,8 +95,13 @@ void PhaseFollower::close_top(Track& track, EventTime at) {
     }
     if (closed.phase == Phase::kForward || closed.phase == Phase::kOther) {
         track.run.push_back(closed.interval);
+    } else if (closed.phase == Phase::kZeroGrad) {
+        track.run.push_back(kNoInterval);
     } else {
         track.run.clear();
+    }
+    if (closed.phase == Phase::kZeroGrad) {
+        steps_.on_zero_grad_end(at);
     }
     if (closed.phase == Phase::kOptimizer) {
         steps_.on_optimizer_end(at);
@@ -98,29 +114,73 @@ void PhaseFollower::close_stack_derived(Track& track, EventTime at) {
     }
 }
 
-// From the first forward of the run on, all of it is one forward phase.
+// From the first forward of the run on, or where the graph is known to begin, all of it is forward.
+// Passes before the graph (evaluation) stay as they are.
 void PhaseFollower::make_forward(Track& track) {
-    auto first = std::find_if(track.run.begin(), track.run.end(), [this](uint32_t interval) {
-        return phases_[interval].phase == Phase::kForward;
-    });
-    if (first == track.run.end() && !track.run.empty()) {
-        first = track.run.end() - 1;
+    const auto first_of = [this, &track](auto predicate) {
+        return std::find_if(track.run.begin(), track.run.end(), [&](uint32_t interval) {
+            return interval != kNoInterval && predicate(phases_[interval]);
+        });
+    };
+    auto next = first_of([](const PhaseInterval& part) { return part.has_graph; });
+    if (next == track.run.end()) {
+        next = first_of([](const PhaseInterval& part) { return part.phase == Phase::kForward; });
     }
-    for (auto next = first; next != track.run.end(); ++next) {
-        PhaseInterval& forward = phases_[*first];
-        PhaseInterval& part = phases_[*next];
-        if (next == first) {
-            forward.phase = Phase::kForward;
-            forward.name = phase_name(Phase::kForward);
-        } else {
-            forward.end_event = part.end_event;
-            forward.end_tick = part.end_tick;
-            forward.last_alloc_event = part.last_alloc_event;
-            forward.uses = joined(forward.uses, part.uses);
-            part.phase = Phase::kNone;  // removed by finish
+    while (!track.run.empty() && track.run.back() == kNoInterval) {
+        track.run.pop_back();
+    }
+    if (next == track.run.end() && !track.run.empty()) {
+        next = track.run.end() - 1;
+    }
+    uint32_t first = kNoInterval;
+    for (; next != track.run.end(); ++next) {
+        if (first != kNoInterval && *next != kNoInterval) {
+            join_forward(phases_[first], phases_[*next]);
+            continue;
+        }
+        first = *next;
+        if (first != kNoInterval) {
+            phases_[first].phase = Phase::kForward;
+            phases_[first].name = phase_name(Phase::kForward);
+            phases_[first].has_graph |= track.has_graph;
         }
     }
     track.run.clear();
+}
+
+void PhaseFollower::end_run(Track& track) {
+    const bool has_graph =
+        std::any_of(track.run.begin(), track.run.end(), [this](uint32_t interval) {
+            return interval != kNoInterval && phases_[interval].has_graph;
+        });
+    if (has_graph) {
+        const std::vector<uint32_t> run = track.run;
+        make_forward(track);
+        for (const uint32_t interval : run) {
+            if (interval != kNoInterval) {
+                phases_[interval].is_cut = phases_[interval].has_graph;
+            }
+        }
+    }
+    track.run.clear();
+    track.has_graph = false;
+}
+
+void PhaseFollower::on_graph(Track& track) {
+    table_.knows_graphs = true;
+    track.has_graph = track.open.empty() || track.open.front().phase != Phase::kBackward;
+}
+
+// Within a scope (an optimizer, the engine) the end of that tells.
+void PhaseFollower::on_out_of_memory(uint64_t context, EventTime at) {
+    if (context >= rules_.contexts.size()) {
+        return;
+    }
+    Track& track = track_of(rules_.contexts[context]);
+    close_stack_derived(track, at);
+    if (track.open.empty()) {
+        end_run(track);
+    }
 }
 
 void PhaseFollower::enter_by_stack(Track& track, Phase phase, EventTime at) {
@@ -267,6 +327,10 @@ bool PhaseFollower::end_named(Track& track, uint32_t name, EventTime at) {
 
 void PhaseFollower::on_rare(const RareEvent& event, EventTime at) {
     settle_at(at);
+    if (event.type == format::ExtendedType::kOutOfMemory && !is_ended_) {
+        on_out_of_memory(event.fields[0], at);
+        return;
+    }
     const bool is_scope = event.type == format::ExtendedType::kScope;
     if (is_ended_ || (!is_scope && event.type != format::ExtendedType::kMark) ||
         event.fields[1] > UINT32_MAX || event.fields[2] > UINT32_MAX) {
@@ -286,6 +350,11 @@ void PhaseFollower::on_mark(MarkKind kind, uint32_t thread, uint32_t name, Event
         end_main(at);
         return;
     }
+    if (kind == MarkKind::kGraphBegin) {
+        on_graph(track_at(thread));
+        return;
+    }
+    is_tracing_ |= kind == MarkKind::kTracingStarted;
     enter_region(track_at(thread), Region::kNone, at);
     if (kind == MarkKind::kStep) {
         steps_.on_mark(std::string(definitions_.text(name)), at);
@@ -320,7 +389,7 @@ void PhaseFollower::close_all(EventTime at) {
         while (!track.open.empty()) {
             close_top(track, at);
         }
-        track.run.clear();
+        end_run(track);
     }
     engines_.clear();
 }

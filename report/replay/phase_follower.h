@@ -32,7 +32,8 @@ public:
             return 0;
         }
         const ContextPhase& said = rules_.contexts[context];
-        if (is_ended_) {
+        // What lives where a trace is opened is written first, with the stacks that made it.
+        if (is_ended_ || !is_tracing_) {
             return said.thread;
         }
         Track& track = track_of(said);
@@ -49,6 +50,7 @@ public:
                 track.before_engine.push_back(ordinal);
             }
             phases_[track.open.back().interval].last_alloc_event = at.event;
+            phases_[track.open.front().interval].has_graph |= track.has_graph;
         }
         return track.thread;
     }
@@ -59,6 +61,8 @@ public:
         }
     }
     void on_rare(const RareEvent& event, EventTime at);
+    // The trace begins while tracing is on.
+    void restore_tracing() { is_tracing_ = true; }
     // A region that was open where the trace begins; of which thread is not known.
     void restore_named(uint32_t name, EventTime at) { begin_named(track_at(0), name, at); }
 
@@ -84,7 +88,9 @@ private:
         bool region_is_first = false;   // nothing of the kind before it
         // Forward and other intervals closed one after another, part of no other: a loss computed
         // outside of every module turns out to be forward when the backward pass begins.
+        // kNoInterval between two that something else lies between.
         std::vector<uint32_t> run;
+        bool has_graph = false;  // nodes were made since the last backward pass
         // Made by backward() before it called the engine: the gradient of the loss.
         std::vector<uint64_t> before_engine;
         uint64_t training_phase_count = 0;
@@ -105,8 +111,11 @@ private:
     void close_all(EventTime at);
     // Whatever is open ends; what happens after it is in no phase.
     void end_main(EventTime at);
-    void end_run(Track& track, Phase closed, uint32_t interval);
     void make_forward(Track& track);
+    // The run ends without a backward pass: with a graph it was a forward pass that died.
+    void end_run(Track& track);
+    void on_graph(Track& track);
+    void on_out_of_memory(uint64_t context, EventTime at);
     void enter_region(Track& track, Region region, EventTime at);
     void open_named(Track& track, std::string name, Open open, EventTime at);
     void begin_named(Track& track, uint32_t name, EventTime at);
@@ -130,6 +139,7 @@ private:
     std::vector<PhaseInterval> phases_;
     std::vector<PhaseInterval> named_;
     PhaseTable table_;
+    bool is_tracing_ = false;
     bool is_ended_ = false;
 };
 

@@ -19,7 +19,6 @@ class FactKeeper {
 public:
     FactKeeper(const TraceReader& reader, const PhaseRules& rules, std::vector<uint64_t> ordinals)
         : rules_(rules), ordinals_(std::move(ordinals)), facts_(ordinals_.size()) {
-        calls_of_.resize(ordinals_.size());
         if (!ordinals_.empty()) {
             is_wanted_.resize(reader.max_alloc_count() + 1);
         }
@@ -33,6 +32,7 @@ public:
     void on_alloc(
         uint64_t ordinal, uint32_t context, uint64_t address, uint32_t track, EventTime at) {
         Call& call = call_of(context, track);
+        call.live.push_back(ordinal);
         if (!is_wanted_[ordinal]) {
             return;
         }
@@ -41,10 +41,10 @@ public:
         facts_[place].alloc_tick = at.tick;
         facts_[place].address = address;
         facts_[place].track_thread = track;
-        calls_of_[place] = {&call, call.number};
     }
 
     void on_free(uint64_t ordinal, uint32_t context, EventTime at) {
+        Call* const call = running_call_of(ordinal);
         if (!is_wanted_[ordinal]) {
             return;
         }
@@ -54,8 +54,10 @@ public:
         facts.free_tick = at.tick;
         // Where it was given up, also when it ends later: another stream used it until then.
         facts.free_context = facts.free_context != 0 ? facts.free_context : context;
-        const auto& [call, number] = calls_of_[place];
-        facts.within_operator = call != nullptr && call->number == number;
+        if (call != nullptr) {
+            facts.within_operator = !call->live.empty() && call->live.front() < ordinal;
+            call->freed.push_back(place);
+        }
     }
 
     // It stays part of the measure until another stream is done with it.
@@ -69,9 +71,10 @@ public:
 
 private:
     struct Call {
-        uint64_t number = 0;
         uint32_t operator_key = 0;
-        std::vector<uint32_t> contexts;  // that allocated in this call
+        std::vector<uint32_t> contexts = {};  // that allocated in this call
+        std::vector<uint64_t> live = {};      // ordinals of its blocks
+        std::vector<size_t> freed = {};       // places of those asked for that are freed
     };
 
     size_t place_of(uint64_t ordinal) const {
@@ -79,17 +82,33 @@ private:
                                    ordinals_.begin());
     }
 
+    // The call that made this block, if it is the last one of its track; forgets the block.
+    Call* running_call_of(uint64_t ordinal) {
+        for (auto& [track, call] : calls_) {
+            const auto found = std::lower_bound(call.live.begin(), call.live.end(), ordinal);
+            if (found != call.live.end() && *found == ordinal) {
+                call.live.erase(found);
+                return &call;
+            }
+        }
+        return nullptr;
+    }
+
     Call& call_of(uint32_t context, uint32_t track) {
         const ContextPhase said =
             context < rules_.contexts.size() ? rules_.contexts[context] : ContextPhase();
-        Call& call = calls_[track];
+        const auto [found, is_new] = calls_.try_emplace(track, Call{said.operator_key});
+        Call& call = found->second;
         const bool again =
             std::find(call.contexts.begin(), call.contexts.end(), context) != call.contexts.end();
-        if (call.number == 0 || again || call.operator_key != said.operator_key) {
-            ++call.number;
-            call.operator_key = said.operator_key;
-            call.contexts.clear();
+        if (again || call.operator_key != said.operator_key) {
+            call = Call{said.operator_key};
         }
+        // It runs on: what it freed so far it freed itself.
+        for (const size_t place : call.freed) {
+            facts_[place].within_operator = true;
+        }
+        call.freed.clear();
         call.contexts.push_back(context);
         return call;
     }
@@ -99,7 +118,6 @@ private:
     std::vector<bool> is_wanted_;
     std::vector<BlockFacts> facts_;
     std::map<uint32_t, Call> calls_;  // by the thread of the track
-    std::vector<std::pair<const Call*, uint64_t>> calls_of_;
 };
 
 class PhaseVisitor {
@@ -221,6 +239,7 @@ private:
             }
         }
         if (checkpoint.tracing) {
+            follower_.restore_tracing();
             meter_.start_tracing(checkpoint.tick);
             totals_.start(checkpoint.tick);
         }

@@ -25,6 +25,8 @@ struct PhaseInterval {
     uint64_t begin_event = 0;  // events are counted from 0
     uint64_t end_event = 0;    // the first one after it
     uint64_t last_alloc_event = 0;
+    bool has_graph = false;  // made for a backward pass; see PhaseTable::knows_graphs
+    bool is_cut = false;     // such a pass, without its backward pass: it died
     uint64_t begin_tick = 0;
     uint64_t end_tick = 0;
     LevelUses uses;
@@ -39,7 +41,8 @@ struct PhaseTable {
     std::vector<PhaseInterval> steps;   // in order; step N is steps[N]
     StepSource step_source = StepSource::kNone;
     bool last_step_ended = true;
-    uint32_t main_thread = 0;  // of the phases of training
+    bool knows_graphs = false;  // the trace says where graphs begin
+    uint32_t main_thread = 0;   // of the phases of training
 };
 
 // Finds intervals by the event that lies in them.

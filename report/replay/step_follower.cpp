@@ -21,7 +21,7 @@ PhaseInterval StepFollower::end(Running& running, EventTime at) {
 }
 
 void StepFollower::on_phase(Phase phase, EventTime at) {
-    if (phase == Phase::kOptimizer) {
+    if (phase == Phase::kOptimizer || (phase == Phase::kZeroGrad && pending_.has_value())) {
         resumed_ = std::exchange(pending_, std::nullopt);
     } else if (pending_.has_value()) {
         steps_.push_back(*std::exchange(pending_, std::nullopt));
@@ -55,6 +55,12 @@ void StepFollower::on_optimizer_end(EventTime at) {
     pending_ = std::move(step);
     is_step_ = false;
     running_ = begin(at);
+}
+
+void StepFollower::on_zero_grad_end(EventTime at) {
+    if (resumed_.has_value()) {
+        on_optimizer_end(at);
+    }
 }
 
 void StepFollower::on_mark(std::string name, EventTime at) {

@@ -1,5 +1,6 @@
 // Training steps: what lies between the end of one step of the optimizer and the end of the next.
-// Optimizers that step directly after another belong to one step. Marks of the program
+// Optimizers that step directly after another belong to one step; a zero_grad directly after a step
+// belongs to that step. Marks of the program
 // (peakline.step()) are followed beside them and win when there are any.
 #pragma once
 
@@ -20,6 +21,7 @@ public:
     // A phase that is part of no other begins.
     void on_phase(Phase phase, EventTime at);
     void on_optimizer_end(EventTime at);
+    void on_zero_grad_end(EventTime at);
     void on_mark(std::string name, EventTime at);
 
     // Fills steps, step_source and last_step_ended.

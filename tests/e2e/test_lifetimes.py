@@ -11,7 +11,8 @@ from lab import Lab
 WHEN = {
     "held to backward": "forward@1",
     "held to the end": "forward@1",
-    "freed within the operator": "forward@1",
+    "freed within the phase": "forward@1",
+    "freed within the operator": "sorting@1",
     "held to the optimizer": "backward@1",
 }
 

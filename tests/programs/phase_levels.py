@@ -35,8 +35,8 @@ def train(
         loss = measured(step, "forward", lambda batch=batch: loss_of(batch))
         measured(step, "backward", lambda loss=loss: loss.backward())
         measured(step, "optimizer", lambda: optimizer.step())
-        # It belongs to the step that follows.
-        measured(step + 1, "zero_grad", lambda: optimizer.zero_grad(set_to_none=True))
+        # Directly after the step it belongs to that.
+        measured(step, "zero_grad", lambda: optimizer.zero_grad(set_to_none=True))
         # Between the phases: rebinding it would free it after the next reading of the counters.
         del loss
 

@@ -1,7 +1,7 @@
 // Traces as text: each line is one thing that happened. Adding a case is adding lines.
 //
 //   alloc NAME ADDRESS BYTES [stack=FILE:LINE:FUNCTION;CALLER...] [forward=STACK] [op=NAME]
-//         [dev=N] [stream=N] [req=BYTES] [thread=N] [untraced] [class]
+//         [dev=N] [stream=N] [req=BYTES] [thread=N] [native=ADDRESS] [untraced] [class]
 //   free NAME [stack=...] | defer NAME [stack=...] | complete NAME
 //   segment ADDRESS BYTES [dev=N] | endsegment ADDRESS BYTES [dev=N]
 //   start | stop | phase NAME | endphase NAME | note TEXT | mainend | end
@@ -230,11 +230,21 @@ private:
         const Bytes body =
             fields({thread_of(words),
                     node_of(words.get("stack")),
-                    0,
+                    native_node_of(words),
                     node_of(words.get("forward")),
                     operator_name.empty() ? 0 : builder_.define_string(operator_name),
                     words.has("untraced") ? uint64_t{format::kUntraced} : 0});
         return define_once(format::DefType::kContext, body);
+    }
+
+    // One frame, of no module.
+    uint64_t native_node_of(const Words& words) {
+        if (!words.has_named("native")) {
+            return 0;
+        }
+        const uint32_t frame =
+            define_once(format::DefType::kNativeFrame, fields({0, words.number("native", 0)}));
+        return define_once(format::DefType::kNativeNode, fields({0, frame}));
     }
 
     // The leaf node of "f.py:3:foo;g.py:4:main", leaf first.
