@@ -272,7 +272,7 @@ def report_stats(
     *,
     measure: str = "allocated",
     by: str = "line",
-    frame: str = "leaf",
+    frame: str = "caller",
     at: str = "peak",
     device: int | str | None = None,
     top: int = 0,
@@ -284,8 +284,8 @@ def report_stats(
         measure: ``"allocated"`` (block sizes, as ``torch.cuda.max_memory_allocated``) or
             ``"requested"`` (what was asked for, before rounding).
         by: ``"line"``, ``"function"``, ``"file"`` or ``"stack"``.
-        frame: ``"leaf"`` for the innermost Python line, ``"user"`` for the innermost outside
-            libraries.
+        frame: ``"caller"`` for the innermost line outside torch, ``"leaf"`` for the innermost
+            Python line, ``"user"`` for the innermost outside libraries.
         at: ``"peak"`` or ``"end"`` (now).
         device: device number, ``"all"``, or None for the one with the highest peak.
         top: number of rows, 0 for all.

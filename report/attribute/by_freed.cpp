@@ -66,8 +66,9 @@ Placement place_free(StackLookup& stacks, uint32_t context_id) {
     } else if (is_collecting(stacks, context.native_node)) {
         put_prefix("garbage collection at ", &placement.label);
     }
-    // That says who allocated.
+    // These say who allocated.
     placement.through_forward = false;
+    placement.via.clear();
     return placement;
 }
 

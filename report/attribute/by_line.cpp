@@ -1,5 +1,6 @@
-// --by line: the line of the chosen frame.
+// --by line: the line of the chosen frame, and below it what asked for the memory.
 #include "grouping.h"
+#include "via.h"
 
 namespace peakline::report {
 
@@ -14,6 +15,9 @@ Placement place_by_line(StackLookup& stacks, const BlockGroup& block) {
     placement.label.key = location_key(location);
     placement.label.frames = {location};
     placement.through_forward = stack.is_forward(chosen);
+    if (stacks.choice() == FrameChoice::kCaller) {
+        placement.via = via_of(stacks, block.context, stack, chosen);
+    }
     return placement;
 }
 

@@ -131,15 +131,12 @@ std::string reason(StackLookup& stacks, uint32_t context_id) {
 
 }  // namespace
 
-Placement place_by_op(StackLookup& stacks, const BlockGroup& block) {
-    if (is_untraced(stacks, block)) {
-        return named_placement(kUntracedName);
-    }
+std::string operator_of(StackLookup& stacks, uint32_t context_id) {
     const Definitions& definitions = stacks.definitions();
-    const Context& context = definitions.contexts[block.context];
+    const Context& context = definitions.contexts[context_id];
     FoundOperators found = find_operators(stacks, context);
     if (!found.asking.empty()) {
-        return named_placement(std::move(found.asking));
+        return std::move(found.asking);
     }
     // A hook or a function of the user runs below its node: its own Python tells more.
     std::string name = name_from_python(definitions, context.python_node);
@@ -155,6 +152,14 @@ Placement place_by_op(StackLookup& stacks, const BlockGroup& block) {
     if (name.empty()) {
         name = definitions.text(context.operator_name);
     }
+    return name;
+}
+
+Placement place_by_op(StackLookup& stacks, const BlockGroup& block) {
+    if (is_untraced(stacks, block)) {
+        return named_placement(kUntracedName);
+    }
+    const std::string name = operator_of(stacks, block.context);
     return named_placement(name.empty() ? reason(stacks, block.context) : name);
 }
 

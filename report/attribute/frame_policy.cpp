@@ -9,12 +9,11 @@
 namespace peakline::report {
 namespace {
 
-// Not the user's code: the only table of it; FRAMES.md says it in words. `*` matches any
-// characters, also `/`.
+// These tables are all there is; FRAMES.md says them in words. `*` matches any characters, also
+// `/`.
+
+// Neither the user's code nor a library's that uses torch.
 constexpr const char* kNotUserCode[] = {
-    // Installed packages. One that is installed for editing lies where its author works on it.
-    "*/site-packages/*",
-    "*/dist-packages/*",
     // The standard library, wherever Python is installed.
     "*/lib/python[23].*",
     "*/lib64/python[23].*",
@@ -47,6 +46,59 @@ constexpr const char* kNotUserCode[] = {
     "*/pyhook/peakline/*",
 };
 
+// Installed packages, and parts of them, that only pass calls on to torch, or take the place of its
+// operators and layers: the line that calls them says more.
+constexpr const char* kPassThrough[] = {
+    "torch/*",
+    "torchgen/*",
+    "triton/*",
+    // Wrappers of calls.
+    "accelerate/*",
+    "decorator.py",
+    "wrapt/*",
+    "beartype/*",
+    "jaxtyping/*",
+    "typeguard/*",
+    "transformers/utils/*",
+    "transformers/integrations/*",
+    "transformers/modeling_layers.py",
+    "peft/utils/*",
+    "peft/peft_model.py",
+    "peft/tuners/tuners_utils.py",
+    "diffusers/utils/*",
+    "diffusers/hooks/*",
+    "deepspeed/utils/*",
+    "*lightning*/wrappers.py",
+    "*lightning*/strategies/*",
+    "*lightning*/plugins/*",
+    "*lightning*/core/optimizer.py",
+    "*lightning*/mixins/*",
+    // Layers and operators.
+    "transformers/pytorch_utils.py",
+    "transformers/activations.py",
+    "einops/*",
+    "opt_einsum/*",
+    "safetensors/*",
+    "bitsandbytes/*",
+    "flash_attn/*",
+    "xformers/*",
+    "causal_conv1d/*",
+    "mamba_ssm/ops/*",
+    "liger_kernel/*",
+};
+
+// Of files that do more than that, the functions that only pass calls on. "*" in the file as above.
+struct PassThroughFunction {
+    const char* file;
+    std::string_view function;
+};
+constexpr PassThroughFunction kPassThroughFunctions[] = {
+    {"transformers/modeling_utils.py", "cuda"},
+    {"transformers/modeling_utils.py", "to"},
+    {"diffusers/models/modeling_utils.py", "to"},
+    {"diffusers/pipelines/pipeline_utils.py", "to"},
+};
+
 bool matches(const char* glob, const std::string& text) {
     return fnmatch(glob, text.c_str(), 0) == 0;
 }
@@ -60,21 +112,72 @@ bool is_named_by_inductor(const std::string& last_part) {
            last_part.find_first_not_of(kHashed) == kNameLength && last_part.ends_with(".py");
 }
 
+template <size_t kCount>
+bool matches_any(const char* const (&globs)[kCount], const std::string& text) {
+    return std::any_of(
+        std::begin(globs), std::end(globs), [&](const char* glob) { return matches(glob, text); });
+}
+
+std::string last_part_of(const std::string& file) {
+    return file.substr(file.rfind('/') + 1);
+}
+
 }  // namespace
 
-bool is_hidden_file(const FramePolicy& policy, const std::string& file) {
-    const std::string last_part = file.substr(file.rfind('/') + 1);
-    const bool hidden_by_option = std::any_of(
-        policy.hidden_globs.begin(), policy.hidden_globs.end(), [&](const std::string& glob) {
-            return matches(glob.c_str(), file) || matches(glob.c_str(), last_part);
-        });
-    if (hidden_by_option || policy.choice == FrameChoice::kLeaf) {
-        return hidden_by_option;
+std::string path_in_packages(const std::string& file) {
+    for (const std::string_view folder : {"/site-packages/", "/dist-packages/"}) {
+        const size_t found = file.rfind(folder);
+        if (found != std::string::npos) {
+            return file.substr(found + folder.size());
+        }
     }
-    return is_named_by_inductor(last_part) ||
-           std::any_of(std::begin(kNotUserCode), std::end(kNotUserCode), [&](const char* glob) {
-               return matches(glob, file);
-           });
+    return {};
+}
+
+const char* frame_choice_name(FrameChoice choice) {
+    switch (choice) {
+        case FrameChoice::kCaller:
+            return "caller";
+        case FrameChoice::kLeaf:
+            return "leaf";
+        case FrameChoice::kUser:
+            break;
+    }
+    return "user";
+}
+
+bool is_hidden_by_option(const FramePolicy& policy, const std::string& file) {
+    return std::any_of(
+        policy.hidden_globs.begin(), policy.hidden_globs.end(), [&](const std::string& glob) {
+            return matches(glob.c_str(), file) || matches(glob.c_str(), last_part_of(file));
+        });
+}
+
+bool is_hidden_file(const FramePolicy& policy, const std::string& file) {
+    if (is_hidden_by_option(policy, file)) {
+        return true;
+    }
+    if (policy.choice == FrameChoice::kLeaf) {
+        return false;
+    }
+    const std::string in_packages = path_in_packages(file);
+    if (policy.choice == FrameChoice::kCaller && !in_packages.empty()) {
+        return matches_any(kPassThrough, in_packages);
+    }
+    return !in_packages.empty() || matches_any(kNotUserCode, file) ||
+           is_named_by_inductor(last_part_of(file));
+}
+
+bool passes_over_function(const FramePolicy& policy,
+                          const std::string& file,
+                          std::string_view function) {
+    return policy.choice == FrameChoice::kCaller &&
+           std::any_of(std::begin(kPassThroughFunctions),
+                       std::end(kPassThroughFunctions),
+                       [&](const PassThroughFunction& rule) {
+                           return rule.function == function &&
+                                  matches(rule.file, path_in_packages(file));
+                       });
 }
 
 }  // namespace peakline::report

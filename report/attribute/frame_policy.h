@@ -1,18 +1,23 @@
-// Which frame of a stack stands for it: the innermost one, or the innermost one that belongs to
-// the user. The rules of what is not the user's are one table, in frame_policy.cpp.
+// Which frame of a stack stands for it: the innermost one, the innermost one outside torch, or the
+// innermost one that belongs to the user. The rules are tables in frame_policy.cpp.
 #pragma once
 
 #include <string>
+#include <string_view>
 #include <vector>
 
 #include "module_names.h"
 
 namespace peakline::report {
 
-enum class FrameChoice { kLeaf, kUser };
+enum class FrameChoice {
+    kCaller,  // the line that called torch: of the program or of a library it uses
+    kLeaf,
+    kUser,
+};
 
 struct FramePolicy {
-    FrameChoice choice = FrameChoice::kLeaf;
+    FrameChoice choice = FrameChoice::kCaller;
     // More files to pass over, with either choice: globs for the whole path or its last part.
     std::vector<std::string> hidden_globs;
     // Where files of native modules are looked for when they are not in their places.
@@ -21,7 +26,20 @@ struct FramePolicy {
     ModuleFolding modules;
 };
 
-// Whether frames of this file are passed over.
+// "torch/nn/functional.py" of an installed file; empty: it is not installed. A package that is
+// installed for editing lies where its author works on it.
+std::string path_in_packages(const std::string& file);
+
+// "caller", "leaf" or "user".
+const char* frame_choice_name(FrameChoice choice);
+
+// Whether frames of this file are passed over because --hide says so.
+bool is_hidden_by_option(const FramePolicy& policy, const std::string& file);
+// Whether frames of this file are passed over when the frame is chosen.
 bool is_hidden_file(const FramePolicy& policy, const std::string& file);
+// The same of a function in a file that is not hidden.
+bool passes_over_function(const FramePolicy& policy,
+                          const std::string& file,
+                          std::string_view function);
 
 }  // namespace peakline::report

@@ -16,6 +16,7 @@ namespace peakline::report {
 struct Placement {
     Label label;
     bool through_forward = false;
+    std::string via = {};  // see ViaPart; of lines that are chosen as the callers of torch
 };
 
 using PlaceBlock = Placement (*)(StackLookup& stacks, const BlockGroup& block);

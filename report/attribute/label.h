@@ -25,6 +25,14 @@ struct Label {
     std::string name;
 };
 
+// Bytes of a row by what asked for them below its line: an operator of torch ("aten::addmm"), or a
+// line of the code that was passed over ("adamw.py:130 (_init_group)"). Empty: not known.
+struct ViaPart {
+    std::string name;
+    uint64_t bytes = 0;
+    uint64_t count = 0;
+};
+
 inline constexpr const char* kUntracedName = "untraced";
 inline constexpr const char* kBeforePythonName = "before Python stacks could be read";
 inline constexpr const char* kUnrecordedName = "stack not recorded";

@@ -67,6 +67,13 @@ bool is_interpreter(const std::string& function, const std::string& path) {
     return path.empty() || begins_with(function, "_PyEval_") || begins_with(function, "PyEval_");
 }
 
+// torch implements some of its operators in Python, and calls that from the operator in C++.
+bool is_kernel_in_python(const Definitions& definitions, uint32_t python_node) {
+    const uint32_t frame = definitions.python_nodes[python_node].frame;
+    const std::string_view file = definitions.text(definitions.python_frames[frame].file);
+    return file.find("/torch/_native/") != std::string_view::npos;
+}
+
 // "vision::ops::roi_align" of "vision::ops::(anonymous namespace)::roi_align(at::Tensor const&)".
 std::string without_arguments(std::string function) {
     constexpr std::string_view kAnonymous = "(anonymous namespace)::";
@@ -110,6 +117,7 @@ bool is_mere_allocation(const std::string& operator_name) {
 FoundOperators find_operators(StackLookup& stacks, const Context& context) {
     const Definitions& definitions = stacks.definitions();
     FoundOperators found;
+    const bool is_kernel = is_kernel_in_python(definitions, context.python_node);
     for (uint32_t node = context.native_node; node != 0;
          node = definitions.native_nodes[node].parent) {
         const uint32_t frame = definitions.native_nodes[node].frame;
@@ -120,6 +128,9 @@ FoundOperators find_operators(StackLookup& stacks, const Context& context) {
         const std::string path(
             definitions.text(definitions.modules[definitions.native_frames[frame].module].path));
         if (is_interpreter(function, path)) {
+            if (is_kernel) {
+                continue;
+            }
             break;
         }
         std::string name = operator_of_symbol(function);

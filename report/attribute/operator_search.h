@@ -20,6 +20,10 @@ struct FoundOperators {
 
 FoundOperators find_operators(StackLookup& stacks, const Context& context);
 
+// What --by op says: the operator that asked, else what Python or the autograd node tells, else the
+// allocation that the program itself called. Empty: no operator.
+std::string operator_of(StackLookup& stacks, uint32_t context_id);
+
 // "aten::empty.memory_format" and its like: they give memory to whoever calls them.
 bool is_mere_allocation(const std::string& operator_name);
 

@@ -56,32 +56,40 @@ bool StackLookup::has_frames(uint32_t context_id) const {
     return context.python_node != 0 || context.forward_node != 0;
 }
 
-bool StackLookup::is_hidden(uint32_t frame_id) {
-    const uint32_t file = definitions_.python_frames[frame_id].file;
+StackLookup::Seen StackLookup::seen(uint32_t frame_id) {
+    const PythonFrame& frame = definitions_.python_frames[frame_id];
+    const uint32_t file = frame.file;
     if (file >= seen_files_.size()) {
         seen_files_.resize(definitions_.strings.count() + 1);
     }
     Seen& seen = seen_files_[file];
+    const std::string& path = definitions_.strings[file];
     if (seen == Seen::kNo) {
-        const bool hidden = is_hidden_file(policy_, definitions_.strings[file]);
-        seen = hidden ? Seen::kHidden : Seen::kShown;
+        seen = is_hidden_by_option(policy_, path) ? Seen::kHidden
+               : is_hidden_file(policy_, path)    ? Seen::kPassedOver
+                                                  : Seen::kShown;
     }
-    return seen == Seen::kHidden;
+    const bool passes_on =
+        seen == Seen::kShown && passes_over_function(policy_, path, definitions_.text(frame.name));
+    return passes_on ? Seen::kPassedOver : seen;
 }
 
 size_t StackLookup::chosen_index(const ContinuedStack& stack) {
-    const auto chosen = std::find_if(stack.frames.begin(),
-                                     stack.frames.end(),
-                                     [this](uint32_t frame) { return !is_hidden(frame); });
+    const auto chosen =
+        std::find_if(stack.frames.begin(), stack.frames.end(), [this](uint32_t frame) {
+            return seen(frame) == Seen::kShown;
+        });
     return chosen == stack.frames.end() ? 0 : static_cast<size_t>(chosen - stack.frames.begin());
 }
 
 std::vector<uint32_t> StackLookup::shown_frames(const ContinuedStack& stack) {
+    const bool shows_libraries = policy_.choice != FrameChoice::kUser;
     std::vector<uint32_t> shown;
-    std::copy_if(stack.frames.begin(),
-                 stack.frames.end(),
-                 std::back_inserter(shown),
-                 [this](uint32_t frame) { return !is_hidden(frame); });
+    std::copy_if(
+        stack.frames.begin(), stack.frames.end(), std::back_inserter(shown), [&](uint32_t frame) {
+            return seen(frame) == Seen::kShown ||
+                   (shows_libraries && seen(frame) == Seen::kPassedOver);
+        });
     return shown.empty() ? stack.frames : shown;
 }
 

@@ -53,18 +53,20 @@ public:
     // Which frame stands for a stack that has frames: see FramePolicy. The leaf when all are
     // hidden.
     size_t chosen_index(const ContinuedStack& stack);
-    // All frames from leaf to root that are not hidden; all of them when all are hidden.
+    FrameChoice choice() const { return policy_.choice; }
+    // All frames from leaf to root that are shown: without those hidden by --hide and, with --frame
+    // user, those of libraries. All of them when that would leave none.
     std::vector<uint32_t> shown_frames(const ContinuedStack& stack);
 
 private:
-    bool is_hidden(uint32_t frame_id);
+    enum class Seen : unsigned char { kNo, kShown, kPassedOver, kHidden };
+    Seen seen(uint32_t frame_id);
 
     const Definitions& definitions_;
     FramePolicy policy_;
     NativeSymbols symbols_;
     bool has_several_models_;
     std::optional<PhaseRules> phase_rules_;
-    enum class Seen : unsigned char { kNo, kHidden, kShown };
     std::vector<Seen> seen_files_;  // by string id
 };
 

@@ -2,17 +2,16 @@
 
 #include <algorithm>
 
+#include "report/attribute/frame_policy.h"
+
 namespace peakline::report {
 
 std::string display_path(const PathDisplay& display, const std::string& path) {
     if (display.full_paths) {
         return path;
     }
-    for (const std::string_view directory : {"/site-packages/", "/dist-packages/"}) {
-        const size_t found = path.rfind(directory);
-        if (found != std::string::npos) {
-            return path.substr(found + directory.size());
-        }
+    if (std::string in_packages = path_in_packages(path); !in_packages.empty()) {
+        return in_packages;
     }
     const std::string& here = display.working_directory;
     const bool below = here.size() > 1 && path.size() > here.size() + 1 &&
@@ -80,6 +79,14 @@ std::string row_in_width(const PathDisplay& display, std::string start, const st
     const size_t used = column_count(start);
     const size_t left = display.width > used ? display.width - used : 0;
     return start + shortened(text, std::max(left, kLeastRoom));
+}
+
+std::string via_text(const std::vector<ViaPart>& via) {
+    if (via.empty() || via.front().name.empty()) {
+        return {};
+    }
+    const size_t more = via.size() - 1;
+    return "  via " + via.front().name + (more == 0 ? "" : ", +" + std::to_string(more) + " more");
 }
 
 std::string printable(std::string_view text) {

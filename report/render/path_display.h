@@ -3,6 +3,7 @@
 
 #include <string>
 #include <string_view>
+#include <vector>
 
 #include "report/attribute/label.h"
 
@@ -29,6 +30,10 @@ std::string row_in_width(const PathDisplay& display, std::string start, const st
 
 // Columns of a terminal that UTF-8 text takes, one for a character.
 size_t column_count(const std::string& text);
+
+// "  via aten::addmm, +2 more": below what this line the bytes of a row were asked for. Empty when
+// nothing is known.
+std::string via_text(const std::vector<ViaPart>& via);
 
 // Without control characters: a file name must not be able to break a line or drive a terminal.
 std::string printable(std::string_view text);

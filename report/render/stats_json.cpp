@@ -41,7 +41,9 @@ void put_rows(JsonWriter& json,
     json.begin_array();
     for (size_t i = 0; i < shown; ++i) {
         json.begin_object().field("key", label_text(report.paths, rows[i]->label));
-        json.field("bytes", rows[i]->bytes).field("count", rows[i]->count).end_object();
+        json.field("bytes", rows[i]->bytes).field("count", rows[i]->count);
+        put_via(json, rows[i]->via);
+        json.end_object();
     }
     json.end_array();
 }

@@ -86,7 +86,8 @@ std::string rows_text(const StatsReport& report,
     for (size_t i = 0; i < shown; ++i) {
         const std::string start =
             "  " + format_bytes(rows[i]->bytes) + "  " + format_count(rows[i]->count) + "  ";
-        const std::string label = printable(label_text(report.paths, rows[i]->label));
+        const std::string label =
+            printable(label_text(report.paths, rows[i]->label) + via_text(rows[i]->via));
         text += row_in_width(report.paths, start, label) + "\n";
     }
     return shown < rows.size() ? text + "  ...\n" : text;

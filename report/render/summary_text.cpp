@@ -83,7 +83,8 @@ std::string top_rows_text(const TableReport& report) {
     for (size_t i = 0; i < shown; ++i) {
         const std::string start =
             "  " + format_bytes(rows[i].bytes) + "  " + format_share(rows[i].share) + "  ";
-        const std::string label = printable(label_text(report.paths, rows[i].label));
+        const std::string label =
+            printable(label_text(report.paths, rows[i].label) + via_text(rows[i].via));
         text += row_in_width(report.paths, start, label) + "\n";
     }
     return text;

@@ -21,6 +21,7 @@ void put_row(JsonWriter& json, const TableReport& report, const TableRow& row) {
     } else {
         put_location(json, row.label.frames.front());
     }
+    put_via(json, row.via);
     if (report.selection.by == "stack" || report.selection.by == "node-stack") {
         json.key("stack").begin_array();
         for (const Location& location : row.label.frames) {
@@ -78,6 +79,16 @@ void put_out_of_memory(JsonWriter& json, const TableReport& report) {
     json.end_object();
 }
 
+void put_via(JsonWriter& json, const std::vector<ViaPart>& via) {
+    json.key("via").begin_array();
+    for (const ViaPart& part : via) {
+        json.begin_object().key("name");
+        part.name.empty() ? json.null() : json.value(part.name);
+        json.field("bytes", part.bytes).field("count", part.count).end_object();
+    }
+    json.end_array();
+}
+
 void put_health(JsonWriter& json, const TraceReader& reader, const TraceHealth& health) {
     json.field("records_dropped", health.records_dropped);
     json.field("bytes_dropped", health.bytes_dropped);
@@ -98,7 +109,7 @@ std::string table_json(const TableReport& report) {
     report.result.is_sum ? json.value("all") : json.value(chosen.device);
     json.field("measure", measure_text(selection.request.measure));
     json.field("at", moment_text(selection.request.moment)).field("by", selection.by);
-    json.field("frame", selection.frames.choice == FrameChoice::kUser ? "user" : "leaf");
+    json.field("frame", frame_choice_name(selection.frames.choice));
     json.field("total_bytes", report.table.total_bytes);
     json.field("untraced_bytes", report.table.untraced_bytes);
     json.field("row_count", static_cast<uint64_t>(report.table.rows.size()));

@@ -46,6 +46,8 @@ void put_location(JsonWriter& json, const Location& location);
 void put_out_of_memory(JsonWriter& json, const TableReport& report);
 // The line about it; empty when every request was served.
 std::string out_of_memory_text(const TableReport& report);
+// The field "via" of a row: its bytes by what asked for them.
+void put_via(JsonWriter& json, const std::vector<ViaPart>& via);
 // Lines after a text report that say what is missing; empty when nothing is.
 std::string health_text(const TraceHealth& health);
 // The line that tells of native functions without names; empty when all have one.

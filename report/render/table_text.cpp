@@ -15,7 +15,10 @@ std::string row_text(const TableReport& report, const TableRow& row) {
     const std::string start = format_bytes(row.bytes) + "  " + format_bytes(row.cumulative_bytes) +
                               "  " + format_bytes(row.median_bytes) + "  " +
                               std::to_string(row.count) + "  ";
-    return row_in_width(report.paths, start, printable(label_text(report.paths, row.label))) + "\n";
+    return row_in_width(report.paths,
+                        start,
+                        printable(label_text(report.paths, row.label) + via_text(row.via))) +
+           "\n";
 }
 
 // Says what the rows sum to when it is not the peak.

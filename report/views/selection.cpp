@@ -69,13 +69,12 @@ format::Measure parse_measure(const std::string& text) {
 }
 
 FrameChoice parse_frame(const std::string& text) {
-    if (text == "leaf") {
-        return FrameChoice::kLeaf;
+    for (const auto choice : {FrameChoice::kCaller, FrameChoice::kLeaf, FrameChoice::kUser}) {
+        if (text == frame_choice_name(choice)) {
+            return choice;
+        }
     }
-    if (text == "user") {
-        return FrameChoice::kUser;
-    }
-    refuse("--frame", text, "leaf or user");
+    refuse("--frame", text, "caller, leaf or user");
 }
 
 }  // namespace

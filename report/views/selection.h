@@ -14,7 +14,7 @@ namespace peakline::report {
 // As written; each field is an option of the same name.
 struct SelectionText {
     std::string by = "line";
-    std::string frame = "leaf";
+    std::string frame = "caller";
     std::string at = "peak";
     std::string device;  // empty: the one with the highest peak
     std::string measure = "allocated";

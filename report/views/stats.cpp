@@ -7,6 +7,8 @@
 #include <unordered_map>
 #include <utility>
 
+#include "via_bytes.h"
+
 namespace peakline::report {
 namespace {
 
@@ -20,6 +22,7 @@ std::deque<AllocatorRow> group_rows(const AllocationTotals& totals,
                                     StackLookup& stacks) {
     std::deque<AllocatorRow> rows;
     std::unordered_map<std::string_view, AllocatorRow*> by_key;  // the key of the row's own label
+    std::unordered_map<AllocatorRow*, ViaBytes> via;
     for (const AllocationSum& sum : totals.sums) {
         BlockGroup group;
         group.context = sum.context;
@@ -34,6 +37,10 @@ std::deque<AllocatorRow> group_rows(const AllocationTotals& totals,
         }
         row.bytes += bytes_of(sum, measure);
         row.count += sum.count;
+        via[&row].add(placement.via, bytes_of(sum, measure), sum.count);
+    }
+    for (AllocatorRow& row : rows) {
+        row.via = via[&row].take();
     }
     return rows;
 }

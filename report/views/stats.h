@@ -15,6 +15,7 @@ struct AllocatorRow {
     Label label;
     uint64_t bytes = 0;
     uint64_t count = 0;
+    std::vector<ViaPart> via;  // the bytes by what asked for them; may be empty
 };
 
 struct ThreadRow {

@@ -8,6 +8,7 @@
 #include <utility>
 
 #include "report/trace/trace_error.h"
+#include "via_bytes.h"
 
 namespace peakline::report {
 namespace {
@@ -25,6 +26,7 @@ struct SizedBlocks {
 struct OpenRow {
     TableRow row;
     std::vector<SizedBlocks> blocks;
+    ViaBytes via;
 };
 
 class TableBuilder {
@@ -33,7 +35,7 @@ public:
         : measure_(measure), grouping_(grouping), stacks_(stacks) {}
 
     void add(const BlockGroup& group) {
-        const Place place = place_of(group);
+        const Place& place = place_of(group);
         OpenRow& open = rows_[place.row];
         const uint64_t block_bytes =
             measure_ == format::Measure::kAllocated ? group.block_bytes : group.requested_bytes;
@@ -42,6 +44,7 @@ public:
         open.row.bytes = add_bytes(open.row.bytes, bytes);
         open.row.count += group.count;
         open.row.backward_bytes += place.through_forward ? bytes : 0;
+        open.via.add(place.via, bytes, group.count);
     }
 
     void add_unknown(int64_t bytes) {
@@ -59,9 +62,10 @@ private:
     struct Place {
         size_t row;
         bool through_forward;
+        std::string via;
     };
 
-    Place place_of(const BlockGroup& group) {
+    const Place& place_of(const BlockGroup& group) {
         const std::tuple place_key{
             group.context, group.stream, group.device, group.tensor, group.facet};
         const auto known = places_.find(place_key);
@@ -73,7 +77,8 @@ private:
         if (is_new) {
             rows_.emplace_back().row.label = std::move(placement.label);
         }
-        return places_[place_key] = {at->second, placement.through_forward};
+        return places_[place_key] = {
+                   at->second, placement.through_forward, std::move(placement.via)};
     }
 
     format::Measure measure_;
@@ -103,6 +108,7 @@ std::vector<TableRow> TableBuilder::take_rows() {
     std::vector<TableRow> rows;
     rows.reserve(rows_.size());
     for (OpenRow& open : rows_) {
+        open.row.via = open.via.take();
         open.row.median_bytes = upper_median(open.blocks, open.row.count);
         rows.push_back(std::move(open.row));
     }

@@ -18,6 +18,7 @@ struct TableRow {
     uint64_t count = 0;            // blocks
     uint64_t backward_bytes = 0;   // the part the autograd engine made for this forward line
     double share = 0;              // of the table's total, 0 to 1
+    std::vector<ViaPart> via;      // the bytes by what asked for them; may be empty
 };
 
 struct Table {

@@ -111,5 +111,18 @@ def test_python_of_libraries_in_the_backward_pass_belongs_to_the_forward_line(
     assert len(expected) == (7 if options else 6)
     assert {line: found[line] for line in expected} == expected
     assert [line for line in found if not line.startswith(said["file"])] == []
+    # No line of torch or of what it generates is left without `--frame user`, either.
+    stats = json.loads(lab.report("stats", run.trace, *words, "--frame", "caller"))
+    files = {row["key"].rpartition(":")[0] for row in stats["by_bytes"]}
+    assert {file.removeprefix("/opt/lib/python3.11/site-packages/") for file in files} == {
+        said["file"],
+        "fused/ops.py",
+    }
+    bmm = [
+        row
+        for row in stats["by_bytes"]
+        if row["key"].startswith(f"{said['file']}:{min(map(int, said['bytes']))} ")
+    ]
+    assert [part["name"] for part in bmm[0]["via"]] == ["aten::bmm"]
     table = lab.table(run.trace, "--at", "end", "--by", "stack", "--frame", "user")
     assert {row["stack"][-1]["function"] for row in table["rows"]} == {"<module>"}

@@ -100,7 +100,7 @@ def test_top_limits_the_rows_and_shows_that_more_are_left_out(lab: Any, trace: P
 
 
 @pytest.mark.parametrize("by", ["line", "function", "file", "stack"])
-@pytest.mark.parametrize("frame", ["leaf", "user"])
+@pytest.mark.parametrize("frame", ["caller", "leaf", "user"])
 def test_every_grouping_sums_to_the_peak(
     lab: Any, trace: Path, peak: int, by: str, frame: str
 ) -> None:

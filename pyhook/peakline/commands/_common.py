@@ -15,6 +15,7 @@ from typing import TYPE_CHECKING, TextIO
 if TYPE_CHECKING:
     from peakline._report import Options, Trace
 
+FRAMES = ("caller", "leaf", "user")  # of --frame; the first is the default
 _DEFAULT_TOP = 20
 _ASCII_BLOCKS = str.maketrans("▁▂▃▄▅▆▇█", "..::==##")
 _PROGRESS_FROM_BYTES = 64 << 20  # smaller traces are read before a bar could be seen
@@ -97,10 +98,11 @@ def add_frame_arguments(parser: argparse.ArgumentParser) -> None:
     """Add which frame stands for a stack, and how it is shown."""
     parser.add_argument(
         "--frame",
-        default="leaf",
-        choices=("leaf", "user"),
-        help="Choose the frame that stands for a stack: the innermost one (leaf), or the innermost"
-        " outside torch, site-packages and the standard library (user)",
+        default=FRAMES[0],
+        choices=FRAMES,
+        help="Choose the line that stands for a stack: the innermost one outside torch and wrappers, with"
+        " what it called (caller), the innermost one of all (leaf), or the innermost one outside"
+        " all libraries (user) (default: caller)",
     )
     parser.add_argument(
         "--hide",

@@ -15,6 +15,7 @@ from pathlib import Path
 
 from peakline import assumptions
 from peakline.commands._common import (
+    FRAMES,
     CommandError,
     next_commands,
     shell_words,
@@ -67,9 +68,9 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     )
     parser.add_argument(
         "--frame",
-        choices=("leaf", "user"),
-        default="leaf",
-        help="Choose lines as in peakline table (default: leaf)",
+        choices=FRAMES,
+        default=FRAMES[0],
+        help="Choose lines as in peakline table (default: caller)",
     )
     add_simulation_arguments(parser)
     add_steps_argument(parser)

@@ -181,11 +181,10 @@ TEST_CASE("an operator called through torch.ops has the name that its frame tell
         "alloc e 5 200 "
         "stack=m.py:9:inner;/v/torch/_library/custom_ops.py:4:wrapped_fn;m.py:4:outer;"
         "/v/torch/_ops.py:9:OpOverload.__call__@1\n stop\n end\n");
-    CHECK(keys(trace, "op") ==
-          std::vector<std::string>{"mine::scaled",
-                                   "no operator: /v/torch/_ops.py:9 (__call__)",
-                                   "custom operator late",
-                                   "custom operator inner"});
+    CHECK(keys(trace, "op") == std::vector<std::string>{"mine::scaled",
+                                                        "no operator: m.py:3 (f)",
+                                                        "custom operator late",
+                                                        "custom operator inner"});
     CHECK(keys(trace, "module") == std::vector<std::string>{"outside of modules", "h.0"});
 }
 

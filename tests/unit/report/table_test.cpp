@@ -142,8 +142,55 @@ TEST_CASE("user frames pass over libraries and fall back to the leaf", "[report]
           "100 B  100 B  100 B  1  /me/train.py:3 (main)\n"
           "50 B  150 B  50 B  1  torch/_tensor.py:7 (to)\n");
     SelectionText hide;
+    hide.frame = "leaf";
     hide.hide = {"functional.py"};
     CHECK_THAT(trace.rows(hide), Catch::StartsWith("100 B  100 B  100 B  1  /usr/lib/python3.11/"));
+}
+
+TEST_CASE("the line that called torch passes over torch and wrappers", "[report]") {
+    const std::string torch =
+        "/v/lib/python3.11/site-packages/torch/nn/modules/linear.py:9:forward;";
+    const std::string wrapper =
+        "/v/lib/python3.11/site-packages/accelerate/hooks.py:4:new_forward;";
+    const std::string model =
+        "/v/lib/python3.11/site-packages/transformers/models/gpt2/modeling_gpt2.py:7:forward;";
+    const std::string mover =
+        "/v/lib/python3.11/site-packages/transformers/modeling_utils.py:3:cuda;";
+    const OpenTrace trace("start\n alloc a 1 300 stack=" + torch + wrapper + model +
+                          "/me/train.py:3:main\n alloc b 2 200 stack=" + torch + mover +
+                          "/me/train.py:4:main\n alloc c 3 150 stack=/me/train.py:3:main op=x\n" +
+                          "alloc d 4 90 stack=" + torch + "/usr/lib/python3.11/runpy.py:1:run\n" +
+                          "stop\n end\n");
+    CHECK(trace.rows() ==
+          "300 B  300 B  300 B  1  transformers/models/gpt2/modeling_gpt2.py:7 (forward)"
+          "  via linear.py:9 (forward)\n"
+          "200 B  500 B  200 B  1  /me/train.py:4 (main)  via linear.py:9 (forward)\n"
+          "150 B  650 B  150 B  1  /me/train.py:3 (main)  via x\n"
+          "90 B  740 B  90 B  1  torch/nn/modules/linear.py:9 (forward)\n");
+    SelectionText leaf;
+    leaf.frame = "leaf";
+    CHECK(trace.rows(leaf) ==
+          "590 B  590 B  200 B  3  torch/nn/modules/linear.py:9 (forward)\n"
+          "150 B  740 B  150 B  1  /me/train.py:3 (main)\n");
+    leaf.frame = "moon";
+    CHECK_THROWS_WITH(trace.rows(leaf), Catch::Contains("caller, leaf or user"));
+}
+
+TEST_CASE("a row names what most of its bytes came through, and counts the others", "[report]") {
+    const std::string torch = ";/v/site-packages/torch/a.py:1:f;/me/train.py:3:main";
+    const OpenTrace trace("start\n alloc a 1 300 stack=/v/site-packages/torch/b.py:2:g" + torch +
+                          "\n alloc b 2 200 stack=/v/site-packages/torch/c.py:2:h" + torch +
+                          "\n alloc c 3 150 stack=/v/site-packages/torch/c.py:2:h" + torch +
+                          "\n alloc d 4 10 stack=/me/train.py:3:main\n stop\n end\n");
+    CHECK(trace.rows() ==
+          "660 B  660 B  200 B  4  /me/train.py:3 (main)  via c.py:2 (h), +2 more\n");
+    report::ReportOptions options;
+    options.form = report::OutputForm::kJson;
+    const std::string via =
+        "\"via\": [{\"name\": \"c.py:2 (h)\", \"bytes\": 350, \"count\": 2}, "
+        "{\"name\": \"b.py:2 (g)\", \"bytes\": 300, \"count\": 1}, "
+        "{\"name\": null, \"bytes\": 10, \"count\": 1}]";
+    CHECK_THAT(report::make_table(trace.reader, options), Catch::Contains(via));
 }
 
 TEST_CASE("files that inductor generates are never the user's", "[report]") {

@@ -51,8 +51,10 @@ def test_table_has_exactly_its_form():
         "Total mem allocated: 6.000 MB\n"
         "Mem, Cumulative Mem, Median, Count, Location\n"
         "12.00 MB  12.00 MB  8.000 MB  2  untraced\n"
-        "2.000 MB  14.00 MB  1.000 MB  2  /project/model.py:41 (forward)\n"
-        "2.000 MB  16.00 MB  2.000 MB  1  torch/nn/functional.py:2143 (softmax)\n"
+        "2.000 MB  14.00 MB  2.000 MB  1  /project/model.py:40 (forward)"
+        "  via functional.py:2143 (softmax)\n"
+        "2.000 MB  16.00 MB  1.000 MB  2  /project/model.py:41 (forward)"
+        "  via MmBackward0, +1 more\n"
         "Device 0 shown; peaks: device 0 16.00 MB, device 1 3.000 MB\n"
     )
     assert result.stderr == f"Next: peakline table --by category {TRACE}\n"
@@ -86,6 +88,7 @@ def test_table_json_has_every_documented_field():
             "function": "forward",
             "qualified_name": "Attention.forward",
         },
+        "via": [],
     }
     assert table["rows"][1]["key"] == "/project/model.py:40 (forward)"
     assert result.stderr == ""
@@ -119,8 +122,8 @@ def test_rows_sum_to_the_level_asked_for(options, total_bytes):
 def test_paths_are_short_where_the_reader_knows_the_rest():
     script = (
         "import peakline._report as report, sys\n"
-        "print(report.Trace(sys.argv[1]).table(cwd='/project'))\n"
-        "print(report.Trace(sys.argv[1]).table(cwd='/project', full_paths=True))\n"
+        "print(report.Trace(sys.argv[1]).table(cwd='/project', frame='leaf'))\n"
+        "print(report.Trace(sys.argv[1]).table(cwd='/project', frame='leaf', full_paths=True))\n"
     )
     short, full = python(script).stdout.split("\n\n")[:2]
     assert "  model.py:41 (forward)\n" in short
@@ -284,7 +287,12 @@ def test_stats_counts_the_whole_trace():
     assert stats["alloc_count"] == 8
     assert stats["records"]["free_deferred"] == 1
     assert stats["phases"] == ["step"]
-    assert stats["by_bytes"][0] == {"key": "untraced", "bytes": 12 << 20, "count": 2}
+    assert stats["by_bytes"][0] == {
+        "key": "untraced",
+        "bytes": 12 << 20,
+        "count": 2,
+        "via": [],
+    }
     assert sum(size["count"] for size in stats["sizes"]) == 8
     assert "Allocation sizes" in peakline("stats", TRACE).stdout
 

@@ -1,0 +1,31 @@
+#include "via.h"
+
+#include "grouping.h"
+#include "operator_search.h"
+
+namespace peakline::report {
+namespace {
+
+// "aten::add" of "aten::add.Tensor"; other names have no overload, or are sentences.
+std::string without_overload(const std::string& name) {
+    const bool is_operator =
+        name.find("::") != std::string::npos && name.find(' ') == std::string::npos;
+    return is_operator ? name.substr(0, name.find('.', name.find("::"))) : name;
+}
+
+}  // namespace
+
+std::string via_of(StackLookup& stacks,
+                   uint32_t context_id,
+                   const ContinuedStack& stack,
+                   size_t chosen) {
+    const std::string name = operator_of(stacks, context_id);
+    if (chosen == 0 || (!name.empty() && !is_mere_allocation(name))) {
+        return without_overload(name);
+    }
+    Location leaf = location_of(stacks.definitions(), stack.frames.front());
+    leaf.file = leaf.file.substr(leaf.file.rfind('/') + 1);
+    return location_key(leaf);
+}
+
+}  // namespace peakline::report
