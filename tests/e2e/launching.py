@@ -30,7 +30,7 @@ TABLE_LINES = (
     re.compile(rf"Total mem allocated: {SIZE}"),
     re.compile(r"Mem, Cumulative Mem, Median, Count, Location"),
 )
-TABLE_ROW = re.compile(rf"(?P<mem>{SIZE})  {SIZE}  {SIZE}  \d+  (?P<location>\S.*)")
+TABLE_ROW = re.compile(rf"(?P<mem>{SIZE})  {SIZE}  {SIZE}  \d+  (?P<location>\S.*?)(?:  via .*)?")
 
 # What `peakline run` says of its own: the device, what is compiled once, where the trace is.
 _USUAL = re.compile("simulated GPU|^peakline: (compiling|building|recording to|wrote)")
