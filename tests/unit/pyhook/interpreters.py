@@ -10,8 +10,13 @@ FLAGS = [
     *("-std=c++20", "-O2", "-g", "-Wall", "-Wextra", "-Wpedantic", "-Wconversion", "-Wshadow"),
     *("-Werror", "-fvisibility=hidden", "-fno-exceptions", "-fPIC", "-shared", f"-I{ROOT}"),
 ]
+
+
 # The extension module and the registration with capture are tested with the whole library.
-NOT_CAPTURE = {"module.cpp", "module_gradients.cpp", "register.cpp"}
+def is_capture(source):
+    return not source.name.startswith("module") and source.name != "register.cpp"
+
+
 RECORDER_SOURCES = [
     "record/stack_table.cpp",
     "record/raw_stack_cache.cpp",
@@ -26,7 +31,7 @@ INTERPRETERS = ["3.10", "3.11", "3.12", "3.13", "3.14", "system"]
 def build_library(output, folder=ROOT / "pyhook"):
     """Compiles the capture in `folder` with the test functions around it."""
     sources = [HERE / "capture_library.cpp"]
-    sources += [p for p in sorted(folder.glob("*.cpp")) if p.name not in NOT_CAPTURE]
+    sources += [p for p in sorted(folder.glob("*.cpp")) if is_capture(p)]
     sources += [ROOT / "allocator" / name for name in RECORDER_SOURCES]
     command = ["g++", *FLAGS, *map(str, sources), "-o", str(output), "-ldl", "-pthread"]
     subprocess.run(command, check=True)
