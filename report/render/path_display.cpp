@@ -38,6 +38,7 @@ namespace {
 
 // Less than this says nothing: such a row is longer than the terminal.
 constexpr size_t kLeastRoom = 20;
+constexpr char kViaMark[] = "  via ";
 
 bool begins_character(char byte) {
     return (static_cast<unsigned char>(byte) & 0xC0U) != 0x80U;
@@ -78,7 +79,10 @@ std::string row_in_width(const PathDisplay& display, std::string start, const st
     }
     const size_t used = column_count(start);
     const size_t left = display.width > used ? display.width - used : 0;
-    return start + shortened(text, std::max(left, kLeastRoom));
+    const size_t room = std::max(left, kLeastRoom);
+    // Where both have no room, the line matters more than what asked below it.
+    const size_t via = column_count(text) > room ? text.find(kViaMark) : std::string::npos;
+    return start + shortened(text.substr(0, via), room);
 }
 
 std::string via_text(const std::vector<ViaPart>& via) {
@@ -86,7 +90,7 @@ std::string via_text(const std::vector<ViaPart>& via) {
         return {};
     }
     const size_t more = via.size() - 1;
-    return "  via " + via.front().name + (more == 0 ? "" : ", +" + std::to_string(more) + " more");
+    return kViaMark + via.front().name + (more == 0 ? "" : ", +" + std::to_string(more) + " more");
 }
 
 std::string printable(std::string_view text) {

@@ -14,13 +14,13 @@ def line_of(text: str) -> int:
     return next(number for number, line in enumerate(lines, 1) if text in line)
 
 
-INSIDE = f"{PROGRAM}:{line_of('return torch.empty')} (allocate)"
+INSIDE = f"{PROGRAM}:{line_of('return torch.empty')} (allocate)  via aten::empty"
 PEAK = f"""\
 Max mem: 80.00 MB
 Total mem allocated: 72.00 MB
 Mem, Cumulative Mem, Median, Count, Location
 42.00 MB  42.00 MB  12.00 MB  3  {INSIDE}
-30.00 MB  72.00 MB  30.00 MB  1  {PROGRAM}:{line_of("passing =")} (<module>)
+30.00 MB  72.00 MB  30.00 MB  1  {PROGRAM}:{line_of("passing =")} (<module>)  via aten::empty
 8.000 MB  80.00 MB  5.000 MB  2  untraced
 """
 END = f"""\

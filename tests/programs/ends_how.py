@@ -61,6 +61,8 @@ print(json.dumps(said), flush=True)
 if how == "raise":
     raise ValueError("my mistake")
 if how == "interrupt":
-    # As a terminal does: the whole foreground group, ours and peakline.
+    # As a terminal does: the whole foreground group, ours and peakline. What runs in the background
+    # is started with interrupts ignored: then Python has no handler.
+    signal.signal(signal.SIGINT, signal.default_int_handler)
     os.kill(os.getppid(), signal.SIGINT)
     os.kill(os.getpid(), signal.SIGINT)

@@ -254,7 +254,8 @@ def test_rows_fit_the_terminal_and_keep_the_end_of_a_path():
         "trace = report.Trace(sys.argv[1])\n"
         "for name in ('table', 'summary', 'stats', 'tensors', 'layers', 'ops', 'stages'):\n"
         "    print(trace.report(name, full_paths=True, width=80))\n"
-        "print(trace.table(full_paths=True))\n"
+        "print(trace.report('table', full_paths=True, width=80, frame='leaf'))\n"
+        "print(trace.table(full_paths=True, frame='leaf'))\n"
     )
     text = python(script).stdout
     narrow, whole = text.split("Max mem")[:-1], text.split("Max mem")[-1]
