@@ -7,9 +7,9 @@
 #include <cstddef>
 #include <cstdint>
 
+#include "address_table.h"
 #include "allocator/record/leaf_lock.h"
 #include "allocator/record/stack_table.h"
-#include "address_table.h"
 #include "code_reader.h"
 
 namespace peakline::pyhook {
@@ -60,7 +60,7 @@ public:
 private:
     struct Entry {
         uint64_t address;  // of the code object; 0: free
-        uint32_t serial;  // never given twice, so that (serial, offset) names an instruction
+        uint32_t serial;   // never given twice, so that (serial, offset) names an instruction
         uint32_t file;
         uint32_t name;
         uint32_t qualified_name;

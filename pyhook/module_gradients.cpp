@@ -11,7 +11,7 @@ namespace {
 constexpr char kFollowed[] = "peakline.gradients";
 
 struct Followed {
-    std::vector<const PyObject*> parameters;    // not owned: only compared
+    std::vector<const PyObject*> parameters;     // not owned: only compared
     std::vector<PeaklineParameter> gradient_of;  // the same, with what they held then
     size_t impl_offset = 0;                      // of the TensorImpl in their objects
     PeaklineGradients* gradients = nullptr;      // null: cannot be followed

@@ -15,10 +15,10 @@ namespace peakline::pyhook {
 // every object that dies, before weak references are cleared, and a class without __del__ has none.
 // Ours reports the address and does nothing else; where the class has a __del__, CPython's own
 // function follows. The slot shows nowhere in Python.
-// The slot belongs to the class, and __class__ may be assigned: fully_shard() makes a class and puts
-// modules into it. With a class that has no such slot yet an object dies unseen. So a number is
-// believed only while the address holds an object of a class with our slot, the one it had or one
-// derived from it. The memory may be gone by then, so mincore() is asked first.
+// The slot belongs to the class, and __class__ may be assigned: fully_shard() makes a class and
+// puts modules into it. With a class that has no such slot yet an object dies unseen. So a number
+// is believed only while the address holds an object of a class with our slot, the one it had or
+// one derived from it. The memory may be gone by then, so mincore() is asked first.
 class WatchedObjects {
 public:
     // `kind` is a class with a __del__ of Python, `finalizer` what CPython says its tp_finalize is.
@@ -51,7 +51,7 @@ private:
     void forget(Entry* entry);
 
     AddressTable<Entry, 19> entries_;
-    AddressTable<Kind, 15> kinds_;  // the classes with our slot; some may be gone
+    AddressTable<Kind, 15> kinds_;   // the classes with our slot; some may be gone
     uint64_t python_finalizer_ = 0;  // of classes with a __del__
     uint64_t last_number_ = 0;
 };

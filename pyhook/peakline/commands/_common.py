@@ -101,8 +101,8 @@ def add_frame_arguments(parser: argparse.ArgumentParser) -> None:
         default=FRAMES[0],
         choices=FRAMES,
         help="Choose the line that stands for a stack: the innermost one outside torch and"
-        " wrappers, with what it called (caller), the innermost one of all (leaf), or the innermost one outside"
-        " all libraries (user) (default: caller)",
+        " wrappers, with what it called (caller), the innermost one of all (leaf), or the"
+        " innermost one outside all libraries (user) (default: caller)",
     )
     parser.add_argument(
         "--hide",

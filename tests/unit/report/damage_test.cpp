@@ -227,7 +227,8 @@ TEST_CASE("an end mark counts only as the last record", "[report]") {
         const auto result = trace.replay();
         CHECK(result.health.complete() == result.health.problems.texts().empty());
         const std::string stats = report::make_stats(trace.reader, {});
-        CHECK((stats.find("killed or interrupted") == std::string::npos) == result.health.complete());
+        CHECK((stats.find("killed or interrupted") == std::string::npos) ==
+              result.health.complete());
         return result.health.problems.texts();
     };
     CHECK(problems_of("end").empty());

@@ -207,7 +207,7 @@ def test_the_next_command_is_quoted_and_is_not_the_view_just_seen(tmp_path):
 @pytest.mark.parametrize(
     ("arguments", "usage", "message"),
     [
-        (["tabel"], "peakline [-h]", "there is no command 'tabel'; did you mean table?"),
+        (["tabl"], "peakline [-h]", "there is no command 'tabl'; did you mean table?"),
         (["moon"], "peakline [-h]", "no command 'moon'; peakline --help lists them"),
         (
             ["table", "--tpo", "3", TRACE],
