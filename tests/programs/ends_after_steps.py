@@ -25,7 +25,7 @@ for step, (batch,) in enumerate(torch.utils.data.DataLoader(data, num_workers=wo
             model(batch.to(device)).sum().backward()
             print(step, name)  # into a buffer that nobody flushes
             optimizer.step()
-        except BaseException as caught:
+        except BaseException as caught:  # noqa: PERF203 (each step must be left alone)
             print("caught", type(caught))
         finally:
             print("finally")
