@@ -99,15 +99,15 @@ def run(words: list[str], folder: Path) -> subprocess.CompletedProcess[str]:
 
 
 def shown(output: str) -> list[str]:
-    """The lines of an output in an order, since ranks print when they like. Times differ from run
-    to run: only the lines of the programs themselves keep their numbers.
+    """The lines of an output in an order, since ranks print when they like.
+
+    Times differ from run to run, and with them how often a bar of progress is drawn: only the lines
+    of the programs themselves keep their numbers, and of a bar its last state counts.
     """
-    return sorted(
-        line
-        if line.startswith("rank ")
-        else re.sub(r"/tmp/\S+|[\d.:]+(e[-+]?\d+)?[kKM]?", "N", line)
-        for line in output.splitlines()
-    )
+    numbers = re.compile(r"/tmp/\S+|[\d.:]+(e[-+]?\d+)?[kKM]?")
+    last_states = [re.split(r"\r|\x1b\[K", line)[-1] for line in output.split("\n")]
+    kept = [line if line.startswith("rank ") else numbers.sub("N", line) for line in last_states]
+    return sorted(set(kept))
 
 
 def peakline(*words: str) -> Any:
