@@ -7,6 +7,7 @@ built anew when torch or our sources change. Errors are :class:`BuildError` with
 
 from __future__ import annotations
 
+import fcntl
 import functools
 import hashlib
 import json
@@ -170,14 +171,22 @@ def _ensure_built(
     """Compile ``what`` into ``target`` unless it stands there, made of these very sources."""
     stamp = _digest(sources, torch.version)
     stamp_file = target.with_suffix(".stamp")
-    if target.exists() and stamp_file.exists() and stamp_file.read_text() == stamp:
+
+    def is_built() -> bool:
+        return target.exists() and stamp_file.exists() and stamp_file.read_text() == stamp
+
+    if is_built():
         return target
-    _say(f"compiling {what}")
     target.parent.mkdir(parents=True, exist_ok=True)
-    with tempfile.TemporaryDirectory(dir=target.parent) as scratch:
-        # Two processes may build at once: the rename is atomic, and both built the same.
-        compile_into(torch, Path(scratch)).replace(target)
-        stamp_file.write_text(stamp)
+    with target.with_suffix(".lock").open("w") as lock:
+        # Ranks and test runs start together: one compiles, the others wait for it.
+        fcntl.flock(lock, fcntl.LOCK_EX)
+        if is_built():
+            return target
+        _say(f"compiling {what}")
+        with tempfile.TemporaryDirectory(dir=target.parent) as scratch:
+            compile_into(torch, Path(scratch)).replace(target)
+            stamp_file.write_text(stamp)
     return target
 
 
