@@ -49,6 +49,12 @@ def recorded(session: Session, trace: Path, options: list[str], *program: str) -
     return session.peakline(*words, *program)
 
 
+def unrecorded(session: Session, *program: str) -> Done:
+    """Run a program with the device but without peakline's recorder."""
+    bare = ["-m", "peakline", "run", "-q", "--no-record", *session.device()]
+    return session.run(*(bare if session.simulate else []), *program)
+
+
 def table_of(session: Session, trace: Path) -> dict[str, Any]:
     """The table of a trace; {} where there is none."""
     done = session.peakline("table", "--json", str(trace))
@@ -84,8 +90,7 @@ def out_of_memory(session: Session) -> Outcome:
     for how in ("caught", "uncaught"):
         trace = session.results / f"oom-{how}.peak"
         with_us = recorded(session, trace, [], script, how)
-        bare = ["-m", "peakline", "run", "-q", "--no-record", *session.device()]
-        without = session.run(*(bare if session.simulate else []), script, how)
+        without = unrecorded(session, script, how)
         peak = table_of(session, trace).get("peak_bytes")
         error = [last_error(done) for done in (with_us, without)]
         agrees = with_us.status == without.status and with_us.stdout == without.stdout
@@ -125,9 +130,7 @@ def calibrate(session: Session) -> Outcome:
     simgpu = SOURCE / "preload" / "simgpu"
     for name in ("calibration.json", "profiles.json"):
         shutil.copy2(simgpu / name, folder / name)
-    bare = ["-m", "peakline", "run", "-q", "--no-record", *session.device()]
-    words = [str(simgpu / "calibrate.py"), "--into", str(folder)]
-    done = session.run(*(bare if session.simulate else []), *words)
+    done = unrecorded(session, str(simgpu / "calibrate.py"), "--into", str(folder))
     page = [*done.stdout.splitlines(), *done.stderr.splitlines()[-10:]]
     return Outcome(done.status == 0, page, {"status": done.status})
 

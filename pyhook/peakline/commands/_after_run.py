@@ -23,7 +23,6 @@ _EVENTS_FOR_AN_AVERAGE = 10_000
 @dataclass(frozen=True)
 class _Recorded:
     path: Path
-    trace: engine.Trace
     peak_bytes: int
     event_count: int
     row_count: int
@@ -74,9 +73,9 @@ def report(paths: list[Path], end: RunEnd, top: int) -> None:
     _say(_next(heaviest, top))
 
 
-def report_unmatched(run_id: str, output: str, started: float, rules: Sequence[str]) -> None:
+def report_unmatched(paths: list[Path], rules: Sequence[str]) -> None:
     """Say which rules of --assume matched no value, and what there was to match."""
-    traces = [engine.Trace(str(path)) for path in find_traces(run_id, output, started)]
+    traces = [engine.Trace(str(path)) for path in paths]
     matched = {key for trace in traces for key in trace.info()["meta"]}
     unmatched = [rule for rule in rules if f"assumption_matched {rule}" not in matched]
     if not unmatched or not traces:
@@ -102,11 +101,10 @@ def _line_of(read: dict[str, Any]) -> str:
 
 def _load(path: Path) -> _Recorded:
     with progress_bar(str(path)) as progress:
-        trace = engine.Trace(str(path), progress)
-        summary = trace.summary_data()
+        summary = engine.Trace(str(path), progress).summary_data()
     peaks = [int(device["peak_bytes"]) for device in summary["devices"]]
     events, rows = int(summary["event_count"]), int(summary["table"]["row_count"])
-    return _Recorded(path, trace, max(peaks, default=0), events, rows)
+    return _Recorded(path, max(peaks, default=0), events, rows)
 
 
 def _cost(one: _Recorded) -> str:

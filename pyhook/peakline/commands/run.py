@@ -210,14 +210,12 @@ def run_and_report(args: argparse.Namespace, plan: Plan) -> int:
         ):
             status = execute(plan, says_where=plan.recorded and not args.quiet)
         end = RunEnd(status, bool(args.simulate), args.program, read_notes(notes))
-    if plan.recorded and args.assume:
-        from peakline.commands import _after_run
-
-        _after_run.report_unmatched(plan.run_id, plan.output, started, args.assume)
     if plan.recorded:
         from peakline.commands import _after_run
 
         paths = _after_run.find_traces(plan.run_id, plan.output, started)
+        if args.assume:
+            _after_run.report_unmatched(paths, args.assume)
         if args.quiet:
             _after_run.name_files(paths)
         else:
