@@ -62,7 +62,7 @@ CUresult create_context(CUcontext* handle, unsigned flags, int device) {
 }  // namespace
 
 Context* current_context() {
-    const int depth = t_context_stack.depth;
+    const int depth = World::is_forked_child() ? 0 : t_context_stack.depth;
     return depth == 0 ? nullptr : t_context_stack.contexts[depth - 1];
 }
 
@@ -170,6 +170,7 @@ SIMGPU_API CUresult cuCtxDestroy_v2(CUcontext handle) {
 }
 
 SIMGPU_API CUresult cuCtxSetCurrent(CUcontext context) {
+    SIMGPU_INITIALIZED()
     if (context != nullptr && !simgpu::is_context(context)) {
         return CUDA_ERROR_INVALID_CONTEXT;
     }
@@ -187,6 +188,7 @@ SIMGPU_API CUresult cuCtxGetCurrent(CUcontext* context) {
 }
 
 SIMGPU_API CUresult cuCtxPushCurrent_v2(CUcontext context) {
+    SIMGPU_INITIALIZED()
     if (!simgpu::is_context(context)) {
         return CUDA_ERROR_INVALID_CONTEXT;
     }

@@ -13,7 +13,7 @@
 
 namespace simgpu {
 
-// Null when this thread has no current context.
+// Null when this thread has no current context, as in a forked child.
 Context* current_context();
 
 // What a call on the current context needs.
@@ -24,6 +24,10 @@ struct Session {
 
     Session()
         : lock(World::instance().lock()), world(World::instance()), context(current_context()) {}
+    // Why there is none.
+    CUresult no_context() const {
+        return World::is_forked_child() ? CUDA_ERROR_NOT_INITIALIZED : CUDA_ERROR_INVALID_CONTEXT;
+    }
     Device& device() { return world.device(context->device); }
     Stream* stream(CUstream handle) { return Streams::instance().resolve(handle, context); }
 };
@@ -43,18 +47,30 @@ bool is_context(CUcontext context);
 }  // namespace simgpu
 
 // The first lines of an entry point: `session` is then locked and has a context.
-#define SIMGPU_SESSION(session)            \
-    simgpu::Session session;               \
-    if ((session).context == nullptr) {    \
-        return CUDA_ERROR_INVALID_CONTEXT; \
+#define SIMGPU_SESSION(session)         \
+    simgpu::Session session;            \
+    if ((session).context == nullptr) { \
+        return (session).no_context();  \
     }
 
-#define SIMGPU_REQUIRE(condition)        \
+// The first line of those that need no context: see Note [Forked children] in model/world.h.
+#define SIMGPU_INITIALIZED()                \
+    if (simgpu::World::is_forked_child()) { \
+        return CUDA_ERROR_NOT_INITIALIZED;  \
+    }
+
+// For calls that need not even an initialised driver.
+#define SIMGPU_REQUIRE_ONLY(condition)   \
     if (!(condition)) {                  \
         return CUDA_ERROR_INVALID_VALUE; \
     }
 
+#define SIMGPU_REQUIRE(condition) \
+    SIMGPU_INITIALIZED()          \
+    SIMGPU_REQUIRE_ONLY(condition)
+
 #define SIMGPU_REQUIRE_DEVICE(ordinal)                    \
+    SIMGPU_INITIALIZED()                                  \
     if (!simgpu::World::instance().has_device(ordinal)) { \
         return CUDA_ERROR_INVALID_DEVICE;                 \
     }

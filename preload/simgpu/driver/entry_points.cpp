@@ -51,7 +51,7 @@ SIMGPU_API CUresult cuInit(unsigned flags) {
 }
 
 SIMGPU_API CUresult cuDriverGetVersion(int* version) {
-    SIMGPU_REQUIRE(version != nullptr);
+    SIMGPU_REQUIRE_ONLY(version != nullptr);
     *version = CUDA_VERSION;
     return CUDA_SUCCESS;
 }
@@ -61,7 +61,7 @@ SIMGPU_API CUresult cuGetProcAddress_v2(const char* name,
                                         int version,
                                         cuuint64_t flags,
                                         CUdriverProcAddressQueryResult* status) {
-    SIMGPU_REQUIRE(name != nullptr && function != nullptr);
+    SIMGPU_REQUIRE_ONLY(name != nullptr && function != nullptr);
     Lookup lookup;
     if ((flags & CU_GET_PROC_ADDRESS_PER_THREAD_DEFAULT_STREAM) != 0) {
         lookup = look_up(name, version, true);
@@ -89,13 +89,13 @@ SIMGPU_API CUresult cuGetProcAddress(const char* name,
 }
 
 SIMGPU_API CUresult cuGetExportTable(const void** table, const CUuuid*) {
-    SIMGPU_REQUIRE(table != nullptr);
+    SIMGPU_REQUIRE_ONLY(table != nullptr);
     *table = nullptr;
     return CUDA_ERROR_NOT_FOUND;
 }
 
 SIMGPU_API CUresult cuGetErrorName(CUresult error, const char** name) {
-    SIMGPU_REQUIRE(name != nullptr);
+    SIMGPU_REQUIRE_ONLY(name != nullptr);
     for (const ErrorNameRow& row : kDriverErrorNames) {
         if (row.code == error) {
             *name = row.name;
@@ -107,7 +107,7 @@ SIMGPU_API CUresult cuGetErrorName(CUresult error, const char** name) {
 }
 
 SIMGPU_API CUresult cuGetErrorString(CUresult error, const char** text) {
-    SIMGPU_REQUIRE(text != nullptr);
+    SIMGPU_REQUIRE_ONLY(text != nullptr);
     *text = peakline_sim_error_text(error);
     return *text == nullptr ? CUDA_ERROR_INVALID_VALUE : CUDA_SUCCESS;
 }
@@ -125,7 +125,7 @@ SIMGPU_API CUresult cuProfilerStop() {
 SIMGPU_API CUresult cuLogsRegisterCallback(CUlogsCallback function,
                                            void*,
                                            CUlogsCallbackHandle* callback) {
-    SIMGPU_REQUIRE(function != nullptr);
+    SIMGPU_REQUIRE_ONLY(function != nullptr);
     if (callback != nullptr) {
         *callback = reinterpret_cast<CUlogsCallbackHandle>(function);
     }

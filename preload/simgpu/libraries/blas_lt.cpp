@@ -10,14 +10,15 @@
 
 #include <cublasLt.h>
 
+#include "model/fork_safe_mutex.h"
 #include "model/support.h"
 
 namespace {
 
 using AttributeTable = std::map<int, std::vector<unsigned char>>;
 
-std::mutex& tables_mutex() {
-    static auto* const mutex = new std::mutex;
+simgpu::ForkSafeMutex& tables_mutex() {
+    static auto* const mutex = new simgpu::ForkSafeMutex;
     return *mutex;
 }
 

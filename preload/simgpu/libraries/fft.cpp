@@ -7,12 +7,13 @@
 #include <cufft.h>
 #include <cufftXt.h>
 
+#include "model/fork_safe_mutex.h"
 #include "model/support.h"
 
 namespace {
 
 struct Plans {
-    std::mutex mutex;
+    simgpu::ForkSafeMutex mutex;
     std::map<cufftHandle, cudaStream_t> streams;  // Guarded by mutex.
     cufftHandle next = 1;                         // Guarded by mutex.
 };

@@ -3,9 +3,11 @@
 #include "model/world.h"
 
 #include <algorithm>
+#include <atomic>
 #include <cstdlib>
 #include <iterator>
 
+#include <pthread.h>
 #include <sys/mman.h>
 
 #include "model/contents.h"
@@ -16,7 +18,31 @@ namespace {
 
 constexpr size_t kHostPageBytes = 4096;
 
+std::mutex g_mutex;  // of the world
+std::atomic<bool> g_is_used{false};
+std::atomic<bool> g_is_forked_child{false};
+
+// When the driver is loaded, before any library that calls it: fork takes locks in the opposite
+// order, and the runtime holds its own while it calls the driver.
+[[gnu::constructor]] void watch_forks() {
+    pthread_atfork([] { g_mutex.lock(); },
+                   [] { g_mutex.unlock(); },
+                   [] {
+                       g_mutex.unlock();
+                       g_is_forked_child.store(g_is_used.load());
+                   });
+}
+
 }  // namespace
+
+std::unique_lock<std::mutex> World::lock() {
+    return std::unique_lock(g_mutex);
+}
+
+bool World::is_forked_child() {
+    // relaxed: set before the child has a second thread.
+    return g_is_forked_child.load(std::memory_order_relaxed);
+}
 
 World& World::instance() {
     static auto* const world = new World;
@@ -24,6 +50,7 @@ World& World::instance() {
 }
 
 World::World() {
+    g_is_used.store(true);
     const DeviceSelection selection = select_devices(std::getenv("PEAKLINE_SIM_DEVICE"));
     for (int ordinal = 0; ordinal < selection.device_count; ++ordinal) {
         auto device =

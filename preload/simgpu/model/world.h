@@ -1,6 +1,11 @@
 // All simulated state of this process: devices, allocations, and the one lock that guards them.
 // The driver takes the lock at every entry and calls nothing foreign while it holds it.
 // Never destroyed: frees still arrive while the process exits.
+//
+// Note [Forked children]
+// A real device does not survive a fork. In a child of a process that used it every call fails with
+// CUDA_ERROR_NOT_INITIALIZED, and so it does here; none waits for a lock that a thread of the
+// parent held.
 #pragma once
 
 #include <cstddef>
@@ -37,7 +42,9 @@ public:
     World(const World&) = delete;
     World& operator=(const World&) = delete;
 
-    [[nodiscard]] std::unique_lock<std::mutex> lock() { return std::unique_lock(mutex_); }
+    [[nodiscard]] std::unique_lock<std::mutex> lock();
+    // See Note [Forked children]. Any thread; needs no lock.
+    static bool is_forked_child();
 
     int device_count() const { return static_cast<int>(devices_.size()); }
     bool has_device(int ordinal) const { return ordinal >= 0 && ordinal < device_count(); }
@@ -81,7 +88,6 @@ private:
     // A failed request lets the pools give back all they hold, then tries once more.
     void empty_pools_of(int device);
 
-    std::mutex mutex_;
     std::vector<std::unique_ptr<Device>> devices_;
     std::map<uintptr_t, Allocation> allocations_;
     std::map<uintptr_t, size_t> device_addresses_;

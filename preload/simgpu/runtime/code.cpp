@@ -6,6 +6,7 @@
 #include <mutex>
 #include <unordered_map>
 
+#include "model/fork_safe_mutex.h"
 #include "runtime/runtime_state.h"
 
 using simgpu::finish;
@@ -27,7 +28,7 @@ struct FatBinary {
 };
 
 struct Registry {
-    std::mutex mutex;
+    simgpu::ForkSafeMutex mutex;
     std::unordered_map<const void*, CUfunction> kernels;  // by host stub. Guarded by mutex.
 };
 

@@ -6,6 +6,7 @@
 #include <mutex>
 #include <unordered_map>
 
+#include "model/fork_safe_mutex.h"
 #include "runtime/runtime_state.h"
 
 using simgpu::finish;
@@ -19,7 +20,7 @@ struct DeviceVariable {
 };
 
 struct Registry {
-    std::mutex mutex;
+    simgpu::ForkSafeMutex mutex;
     std::unordered_map<const void*, DeviceVariable> variables;  // by host shadow. Guarded by mutex.
 };
 

@@ -317,6 +317,40 @@ FAULTS = (
         "RT Device Management, cudaSetDevice: cudaErrorInvalidDevice (101)",
         "assert rt.cudaSetDevice(2) == 101 and rt.cudaSetDevice(-1) == 101",
     ),
+    Fault(
+        "a child forked in the midst of calls has no device, and waits for nobody",
+        "DR Data types, CUDA_ERROR_NOT_INITIALIZED (3): what the driver returns in a child of a "
+        "process that uses it",
+        """
+        import signal
+        error, held = malloc(4096)
+        stop = threading.Event()
+        register()
+        def use():
+            while not stop.is_set():
+                rt.cudaFree(malloc(4096)[1])
+                launch((1, 1, 1), (1, 1, 1))
+        threads = [threading.Thread(target=use) for _ in range(3)]
+        for thread in threads:
+            thread.start()
+        def child():
+            signal.alarm(30)
+            codes = [dr.cuInit(0), malloc(4096)[0], launch((1, 1, 1), (1, 1, 1)), rt.cudaFree(held),
+                     rt.cudaDeviceSynchronize(), rt.cudaGetDeviceCount(byref(c_int()))]
+            os._exit(0 if codes == [3] * len(codes) else 1)
+        ends = []
+        for _ in range(150):
+            pid = os.fork()
+            if pid == 0:
+                child()
+            ends.append(os.waitstatus_to_exitcode(os.waitpid(pid, 0)[1]))
+        stop.set()
+        for thread in threads:
+            thread.join()
+        assert set(ends) == {0}, ends
+        assert malloc(4096)[0] == 0 and rt.cudaFree(held) == 0
+        """,
+    ),
 )
 
 
