@@ -47,6 +47,7 @@ Lookup look_up(const char* name, int version, bool is_per_thread) {
 
 SIMGPU_API CUresult cuInit(unsigned flags) {
     SIMGPU_REQUIRE(flags == 0);
+    simgpu::World::note_use();
     return simgpu::World::instance().device_count() == 0 ? CUDA_ERROR_NO_DEVICE : CUDA_SUCCESS;
 }
 

@@ -39,6 +39,11 @@ std::unique_lock<std::mutex> World::lock() {
     return std::unique_lock(g_mutex);
 }
 
+void World::note_use() {
+    // relaxed: read by the thread that forks, which has called this or waits for nobody who has.
+    g_is_used.store(true, std::memory_order_relaxed);
+}
+
 bool World::is_forked_child() {
     // relaxed: set before the child has a second thread.
     return g_is_forked_child.load(std::memory_order_relaxed);
@@ -50,7 +55,6 @@ World& World::instance() {
 }
 
 World::World() {
-    g_is_used.store(true);
     const DeviceSelection selection = select_devices(std::getenv("PEAKLINE_SIM_DEVICE"));
     for (int ordinal = 0; ordinal < selection.device_count; ++ordinal) {
         auto device =

@@ -45,6 +45,9 @@ public:
     [[nodiscard]] std::unique_lock<std::mutex> lock();
     // See Note [Forked children]. Any thread; needs no lock.
     static bool is_forked_child();
+    // A program initialised the device. Registering code, as libraries do when they are loaded,
+    // does not.
+    static void note_use();
 
     int device_count() const { return static_cast<int>(devices_.size()); }
     bool has_device(int ordinal) const { return ordinal >= 0 && ordinal < device_count(); }
