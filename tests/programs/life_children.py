@@ -1,7 +1,7 @@
 """Makes every kind of child; each that uses CUDA prints its role, process id and torch's own peak.
 
-Forked before CUDA, forked after, spawned, a subprocess, DataLoader workers, os._exit, a child that
-frees what its parent allocated.
+Forked before CUDA (but after its devices were counted), forked after, spawned, a subprocess,
+DataLoader workers, os._exit, a child that frees what its parent allocated, one that is refused.
 """
 
 import json
@@ -46,10 +46,27 @@ class Numbers(torch.utils.data.Dataset):
         return torch.full((1024,), index)
 
 
+def is_refused(of_parent: torch.Tensor) -> None:
+    """Leave with 0 if no use of CUDA works, new or through what the parent had."""
+    uses = (
+        (lambda: torch.ones(8, device="cuda"), "Cannot re-initialize CUDA in forked subprocess"),
+        (lambda: of_parent + 1, "initialization error"),
+    )
+    for use, reason in uses:
+        try:
+            use()
+        except RuntimeError as error:
+            if reason in str(error):
+                continue
+        os._exit(1)
+
+
 def main() -> None:
+    torch.cuda.device_count()  # by NVML, which initialises nothing
     statuses = {"forked before": forked(lambda: use_cuda("forked before", 2))}
     kept = [torch.ones(16 * MIB, dtype=torch.uint8, device="cuda")]
     statuses["forked after"] = forked(kept.clear)
+    statuses["refused"] = forked(lambda: is_refused(kept[0]))
     for batch in torch.utils.data.DataLoader(Numbers(), batch_size=4, num_workers=2):
         batch.cuda()
     spawn = multiprocessing.get_context("spawn")

@@ -145,6 +145,21 @@ bool attribute_of_every_device(CUdevice_attribute attribute, int* value) {
 
 }  // namespace
 
+SIMGPU_API int peakline_sim_find_device(int ordinal, peakline_sim_device* device) {
+    if (!simgpu::World::instance().has_device(ordinal)) {
+        return 0;
+    }
+    const simgpu::DeviceProfile& profile = device_at(ordinal).profile();
+    device->name = profile.name;
+    for (int index = 0; index < 16; ++index) {
+        device->uuid[index] = static_cast<unsigned char>(0x51 + 7 * index + ordinal);
+    }
+    device->pci_bus = kFirstPciBus + ordinal;
+    device->compute_major = profile.compute_major;
+    device->compute_minor = profile.compute_minor;
+    return 1;
+}
+
 SIMGPU_API CUresult cuDeviceGetCount(int* count) {
     SIMGPU_REQUIRE(count != nullptr);
     *count = simgpu::World::instance().device_count();
@@ -168,9 +183,9 @@ SIMGPU_API CUresult cuDeviceGetName(char* name, int length, CUdevice device) {
 SIMGPU_API CUresult cuDeviceGetUuid_v2(CUuuid* uuid, CUdevice device) {
     SIMGPU_REQUIRE(uuid != nullptr);
     SIMGPU_REQUIRE_DEVICE(device);
-    for (int index = 0; index < 16; ++index) {
-        uuid->bytes[index] = static_cast<char>(0x51 + 7 * index + device);
-    }
+    peakline_sim_device found{};
+    peakline_sim_find_device(device, &found);
+    std::memcpy(uuid->bytes, found.uuid, sizeof found.uuid);
     return CUDA_SUCCESS;
 }
 

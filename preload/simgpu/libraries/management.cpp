@@ -74,19 +74,32 @@ void* to_handle(int ordinal) {
     return reinterpret_cast<void*>(static_cast<intptr_t>(ordinal) + 1);
 }
 
+// Nothing here may initialise CUDA: a program that asks NVML how many devices there are may still
+// fork children that use them.
 int device_count() {
     int count = 0;
-    return cuInit(0) == CUDA_SUCCESS && cuDeviceGetCount(&count) == CUDA_SUCCESS ? count : 0;
+    peakline_sim_device device;
+    while (peakline_sim_find_device(count, &device) != 0) {
+        ++count;
+    }
+    return count;
 }
 
 bool is_device(const void* handle) {
-    return to_ordinal(handle) >= 0 && to_ordinal(handle) < device_count();
+    peakline_sim_device device;
+    return peakline_sim_find_device(to_ordinal(handle), &device) != 0;
+}
+
+// Of a handle or ordinal that was checked.
+peakline_sim_device device_at(int ordinal) {
+    peakline_sim_device device{};
+    peakline_sim_find_device(ordinal, &device);
+    return device;
 }
 
 void write_uuid(int ordinal, char* text, unsigned length) {
-    CUuuid uuid{};
-    cuDeviceGetUuid_v2(&uuid, ordinal);
-    const auto* const bytes = reinterpret_cast<const unsigned char*>(uuid.bytes);
+    const peakline_sim_device device = device_at(ordinal);
+    const unsigned char* const bytes = device.uuid;
     std::snprintf(text,
                   length,
                   "GPU-%02x%02x%02x%02x-%02x%02x-%02x%02x-%02x%02x-%02x%02x%02x%02x%02x%02x",
@@ -178,12 +191,16 @@ SIMGPU_API int nvmlDeviceGetHandleByIndex(unsigned index, void** handle) {
 
 SIMGPU_API int nvmlDeviceGetHandleByPciBusId_v2(const char* bus_id, void** handle) {
     SIMGPU_NVML_REQUIRE(bus_id != nullptr && handle != nullptr)
-    CUdevice device = 0;
-    if (device_count() == 0 || cuDeviceGetByPCIBusId(&device, bus_id) != CUDA_SUCCESS) {
-        return kNvmlNotFound;
+    unsigned domain = 0;
+    unsigned bus = 0;
+    SIMGPU_NVML_REQUIRE(std::sscanf(bus_id, "%x:%x", &domain, &bus) == 2)
+    for (int ordinal = 0; ordinal < device_count(); ++ordinal) {
+        if (device_at(ordinal).pci_bus == static_cast<int>(bus)) {
+            *handle = to_handle(ordinal);
+            return kNvmlSuccess;
+        }
     }
-    *handle = to_handle(device);
-    return kNvmlSuccess;
+    return kNvmlNotFound;
 }
 
 SIMGPU_API int nvmlDeviceGetHandleByUUID(const char* uuid, void** handle) {
@@ -207,7 +224,7 @@ SIMGPU_API int nvmlDeviceGetIndex(void* handle, unsigned* index) {
 
 SIMGPU_API int nvmlDeviceGetName(void* handle, char* text, unsigned length) {
     SIMGPU_NVML_REQUIRE(is_device(handle) && text != nullptr)
-    cuDeviceGetName(text, static_cast<int>(length), to_ordinal(handle));
+    std::snprintf(text, length, "%s", device_at(to_ordinal(handle)).name);
     return kNvmlSuccess;
 }
 
@@ -220,18 +237,17 @@ SIMGPU_API int nvmlDeviceGetUUID(void* handle, char* text, unsigned length) {
 SIMGPU_API int nvmlDeviceGetPciInfo_v3(void* handle, NvmlPci* pci) {
     SIMGPU_NVML_REQUIRE(is_device(handle) && pci != nullptr)
     std::memset(pci, 0, sizeof *pci);
-    int bus = 0;
-    cuDeviceGetAttribute(&bus, CU_DEVICE_ATTRIBUTE_PCI_BUS_ID, to_ordinal(handle));
-    pci->bus = static_cast<unsigned>(bus);
+    pci->bus = static_cast<unsigned>(device_at(to_ordinal(handle)).pci_bus);
     std::snprintf(pci->legacy_bus_id, sizeof pci->legacy_bus_id, "0000:%02X:00.0", pci->bus);
     std::snprintf(pci->bus_id, sizeof pci->bus_id, "00000000:%02X:00.0", pci->bus);
     return kNvmlSuccess;
 }
 
 SIMGPU_API int nvmlDeviceGetCudaComputeCapability(void* handle, int* major, int* minor) {
-    SIMGPU_NVML_REQUIRE(is_device(handle))
-    const CUresult result = cuDeviceComputeCapability(major, minor, to_ordinal(handle));
-    return result == CUDA_SUCCESS ? kNvmlSuccess : kNvmlInvalidArgument;
+    SIMGPU_NVML_REQUIRE(is_device(handle) && major != nullptr && minor != nullptr)
+    *major = device_at(to_ordinal(handle)).compute_major;
+    *minor = device_at(to_ordinal(handle)).compute_minor;
+    return kNvmlSuccess;
 }
 
 SIMGPU_API int nvmlDeviceGetMemoryInfo(void* handle, NvmlMemory* memory) {

@@ -87,6 +87,18 @@ SIMGPU_API size_t peakline_sim_handle_bytes(int kind);
 // Gives a host output a defined value; device addresses and null are left alone.
 SIMGPU_API void peakline_sim_zero_output(void* output, size_t bytes);
 
+// A device as NVML reports it: known to programs that do not initialise CUDA, and to forked
+// children.
+struct peakline_sim_device {
+    const char* name;
+    unsigned char uuid[16];
+    int pci_bus;
+    int compute_major;
+    int compute_minor;
+};
+// 0: there is no device of this ordinal.
+SIMGPU_API int peakline_sim_find_device(int ordinal, struct peakline_sim_device* device);
+
 // Memory in use and capacity of a device, without making a context on it.
 SIMGPU_API int peakline_sim_device_memory(int device, size_t* used_bytes, size_t* capacity_bytes);
 

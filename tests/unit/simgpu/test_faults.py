@@ -351,6 +351,52 @@ FAULTS = (
         assert malloc(4096)[0] == 0 and rt.cudaFree(held) == 0
         """,
     ),
+    Fault(
+        "in a forked child no call of the driver works but those that need no device",
+        "DR Data types, CUDA_ERROR_NOT_INITIALIZED (3) and CUDA_ERROR_NOT_SUPPORTED (801)",
+        """
+        import subprocess
+        path = next(p for p in paths if "libcuda.so" in p)
+        listed = subprocess.run(["nm", "-D", "--defined-only", path], capture_output=True)
+        names = [line.split()[-1] for line in listed.stdout.decode().splitlines()]
+        free = ("cuGetErr", "cuGetProc", "cuGetExport", "cuDriverGet", "cuProfiler", "cuLogs",
+                "cuModule", "cuLibrary", "cuKernel", "cuFunc")
+        names = [n for n in names if n[:2] == "cu" and n[2].isupper() and not n.startswith(free)]
+        assert len(names) > 100 and dr.cuInit(0) == 0
+        reading, writing = os.pipe()
+        if os.fork() == 0:
+            for name in names:
+                code = getattr(dr, name)(*[c_void_p()] * 12)
+                os.write(writing, f"{name} {code};".encode() if code not in (3, 801) else b"")
+            os.write(writing, b"all")
+            os._exit(0)
+        os.close(writing)
+        with os.fdopen(reading) as pipe:
+            assert (said := pipe.read()) == "all", said
+        os.wait()
+        """,
+    ),
+    Fault(
+        "NVML does not initialise CUDA and goes on in a forked child",
+        "DR Initialization, cuInit: initialises the driver API; NVML API reference, nvmlInit: it "
+        "initialises NVML, but no GPU",
+        """
+        ml = ctypes.CDLL(next(p for p in paths if "libnvidia-ml" in p))
+        def device_count():
+            count = c_uint()
+            assert ml.nvmlInit_v2() == 0 and ml.nvmlDeviceGetCount_v2(byref(count)) == 0
+            return count.value
+        def in_child(check):
+            pid = os.fork()
+            if pid == 0:
+                os._exit(0 if check() else 1)
+            return os.waitstatus_to_exitcode(os.waitpid(pid, 0)[1]) == 0
+        assert device_count() == 2
+        assert in_child(lambda: malloc(4096)[0] == 0)
+        assert malloc(4096)[0] == 0
+        assert in_child(lambda: malloc(4096)[0] == 3 and device_count() == 2)
+        """,
+    ),
 )
 
 
