@@ -91,6 +91,7 @@ using simgpu::Context;
 using simgpu::World;
 
 SIMGPU_API CUresult cuDevicePrimaryCtxRetain(CUcontext* context, CUdevice device) {
+    SIMGPU_INITIALIZED()
     simgpu::load_companion();
     World& world = World::instance();
     const auto lock = world.lock();
@@ -151,6 +152,7 @@ SIMGPU_API CUresult cuCtxCreate_v4(CUcontext* context,
 #endif
 
 SIMGPU_API CUresult cuCtxDestroy_v2(CUcontext handle) {
+    SIMGPU_INITIALIZED()
     World& world = World::instance();
     const auto lock = world.lock();
     auto& created = simgpu::created_contexts();
@@ -197,6 +199,7 @@ SIMGPU_API CUresult cuCtxPushCurrent_v2(CUcontext context) {
 }
 
 SIMGPU_API CUresult cuCtxPopCurrent_v2(CUcontext* context) {
+    SIMGPU_INITIALIZED()
     Context* const current = simgpu::current_context();
     if (current == nullptr) {
         return CUDA_ERROR_INVALID_CONTEXT;
@@ -259,6 +262,7 @@ SIMGPU_API CUresult cuCtxSynchronize() {
 }
 
 SIMGPU_API CUresult cuCtxGetStreamPriorityRange(int* least, int* greatest) {
+    SIMGPU_INITIALIZED()
     constexpr int kGreatestPriority = -5;
     if (least != nullptr) {
         *least = 0;
@@ -290,6 +294,7 @@ SIMGPU_API CUresult cuCtxGetLimit(size_t* value, CUlimit limit) {
 
 // Accepted: no limit has an effect on a device that runs nothing.
 SIMGPU_API CUresult cuCtxSetLimit(CUlimit, size_t) {
+    SIMGPU_INITIALIZED()
     return CUDA_SUCCESS;
 }
 
@@ -300,13 +305,16 @@ SIMGPU_API CUresult cuCtxGetCacheConfig(CUfunc_cache* config) {
 }
 
 SIMGPU_API CUresult cuCtxSetCacheConfig(CUfunc_cache) {
+    SIMGPU_INITIALIZED()
     return CUDA_SUCCESS;
 }
 
 SIMGPU_API CUresult cuCtxEnablePeerAccess(CUcontext peer, unsigned) {
+    SIMGPU_INITIALIZED()
     return simgpu::is_context(peer) ? CUDA_SUCCESS : CUDA_ERROR_INVALID_CONTEXT;
 }
 
 SIMGPU_API CUresult cuCtxDisablePeerAccess(CUcontext peer) {
+    SIMGPU_INITIALIZED()
     return simgpu::is_context(peer) ? CUDA_SUCCESS : CUDA_ERROR_INVALID_CONTEXT;
 }

@@ -24,10 +24,6 @@ struct Session {
 
     Session()
         : lock(World::instance().lock()), world(World::instance()), context(current_context()) {}
-    // Why there is none.
-    CUresult no_context() const {
-        return World::is_forked_child() ? CUDA_ERROR_NOT_INITIALIZED : CUDA_ERROR_INVALID_CONTEXT;
-    }
     Device& device() { return world.device(context->device); }
     Stream* stream(CUstream handle) { return Streams::instance().resolve(handle, context); }
 };
@@ -46,17 +42,18 @@ bool is_context(CUcontext context);
 
 }  // namespace simgpu
 
-// The first lines of an entry point: `session` is then locked and has a context.
-#define SIMGPU_SESSION(session)         \
-    simgpu::Session session;            \
-    if ((session).context == nullptr) { \
-        return (session).no_context();  \
-    }
-
-// The first line of those that need no context: see Note [Forked children] in model/world.h.
+// The first line of an entry point, or part of it: see Note [Forked children] in model/world.h.
 #define SIMGPU_INITIALIZED()                \
     if (simgpu::World::is_forked_child()) { \
         return CUDA_ERROR_NOT_INITIALIZED;  \
+    }
+
+// The first lines of an entry point: `session` is then locked and has a context.
+#define SIMGPU_SESSION(session)            \
+    SIMGPU_INITIALIZED()                   \
+    simgpu::Session session;               \
+    if ((session).context == nullptr) {    \
+        return CUDA_ERROR_INVALID_CONTEXT; \
     }
 
 // For calls that need not even an initialised driver.

@@ -52,6 +52,7 @@ CUresult launch(CUfunction function,
                 const LaunchShape& shape,
                 CUstream stream,
                 void* const* parameters) {
+    SIMGPU_INITIALIZED()
     if (!is_kernel(function)) {
         return CUDA_ERROR_INVALID_HANDLE;
     }

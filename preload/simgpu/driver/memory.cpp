@@ -255,15 +255,18 @@ SIMGPU_API CUresult cuPointerGetAttributes(unsigned count,
 }
 
 SIMGPU_API CUresult cuPointerSetAttribute(const void*, CUpointer_attribute attribute, CUdeviceptr) {
+    SIMGPU_INITIALIZED()
     // Synchronising memory operations is what this device always does.
     return attribute == CU_POINTER_ATTRIBUTE_SYNC_MEMOPS ? CUDA_SUCCESS : CUDA_ERROR_INVALID_VALUE;
 }
 
 // Hints: they move nothing that this model counts.
 SIMGPU_API CUresult cuMemPrefetchAsync_v2(CUdeviceptr, size_t, CUmemLocation, unsigned, CUstream) {
+    SIMGPU_INITIALIZED()
     return CUDA_SUCCESS;
 }
 
 SIMGPU_API CUresult cuMemAdvise_v2(CUdeviceptr, size_t, CUmem_advise, CUmemLocation) {
+    SIMGPU_INITIALIZED()
     return CUDA_SUCCESS;
 }

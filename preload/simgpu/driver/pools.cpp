@@ -92,6 +92,7 @@ SIMGPU_API CUresult cuMemPoolCreate(CUmemoryPool* pool, const CUmemPoolProps* pr
 }
 
 SIMGPU_API CUresult cuMemPoolDestroy(CUmemoryPool pool) {
+    SIMGPU_INITIALIZED()
     World& world = World::instance();
     const auto lock = world.lock();
     return world.destroy_pool(to_pool(pool));
@@ -107,6 +108,7 @@ SIMGPU_API CUresult cuMemPoolTrimTo(CUmemoryPool pool, size_t keep_bytes) {
 
 // Every simulated device may read every pool.
 SIMGPU_API CUresult cuMemPoolSetAccess(CUmemoryPool pool, const CUmemAccessDesc*, size_t) {
+    SIMGPU_INITIALIZED()
     World& world = World::instance();
     const auto lock = world.lock();
     return world.is_pool(to_pool(pool)) ? CUDA_SUCCESS : CUDA_ERROR_INVALID_VALUE;

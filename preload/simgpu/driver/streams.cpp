@@ -48,6 +48,7 @@ SIMGPU_API CUresult cuStreamCreate(CUstream* stream, unsigned flags) {
 }
 
 SIMGPU_API CUresult cuStreamDestroy_v2(CUstream stream) {
+    SIMGPU_INITIALIZED()
     const auto lock = simgpu::World::instance().lock();
     return Streams::instance().destroy(reinterpret_cast<Stream*>(stream));
 }
@@ -138,6 +139,7 @@ SIMGPU_API CUresult cuStreamGetDevice(CUstream handle, CUdevice* device) {
 
 // Access policies and the like change how fast a kernel runs, and none does.
 SIMGPU_API CUresult cuStreamSetAttribute(CUstream, CUstreamAttrID, const CUstreamAttrValue*) {
+    SIMGPU_INITIALIZED()
     return CUDA_SUCCESS;
 }
 
@@ -148,6 +150,7 @@ SIMGPU_API CUresult cuStreamGetAttribute(CUstream, CUstreamAttrID, CUstreamAttrV
 }
 
 SIMGPU_API CUresult cuStreamAttachMemAsync(CUstream, CUdeviceptr, size_t, unsigned) {
+    SIMGPU_INITIALIZED()
     return CUDA_SUCCESS;
 }
 
@@ -210,6 +213,7 @@ SIMGPU_API CUresult cuEventCreate(CUevent* event, unsigned flags) {
 }
 
 SIMGPU_API CUresult cuEventDestroy_v2(CUevent event) {
+    SIMGPU_INITIALIZED()
     const auto lock = simgpu::World::instance().lock();
     return Streams::instance().destroy_event(to_event(event));
 }

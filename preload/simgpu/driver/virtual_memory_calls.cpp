@@ -41,6 +41,7 @@ SIMGPU_API CUresult cuMemAddressReserve(
 }
 
 SIMGPU_API CUresult cuMemAddressFree(CUdeviceptr start, size_t bytes) {
+    SIMGPU_INITIALIZED()
     const auto lock = World::instance().lock();
     return VirtualMemory::instance().unreserve(start, bytes);
 }
@@ -61,6 +62,7 @@ SIMGPU_API CUresult cuMemCreate(CUmemGenericAllocationHandle* handle,
 }
 
 SIMGPU_API CUresult cuMemRelease(CUmemGenericAllocationHandle handle) {
+    SIMGPU_INITIALIZED()
     const auto lock = World::instance().lock();
     return VirtualMemory::instance().release_handle(to_block(handle));
 }
@@ -70,11 +72,13 @@ SIMGPU_API CUresult cuMemMap(CUdeviceptr start,
                              size_t offset_bytes,
                              CUmemGenericAllocationHandle handle,
                              unsigned long long) {
+    SIMGPU_INITIALIZED()
     const auto lock = World::instance().lock();
     return VirtualMemory::instance().map(start, bytes, offset_bytes, to_block(handle));
 }
 
 SIMGPU_API CUresult cuMemUnmap(CUdeviceptr start, size_t bytes) {
+    SIMGPU_INITIALIZED()
     const auto lock = World::instance().lock();
     return VirtualMemory::instance().unmap(start, bytes);
 }

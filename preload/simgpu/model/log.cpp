@@ -2,12 +2,11 @@
 
 #include "model/log.h"
 
+#include <atomic>
 #include <cstdarg>
 #include <cstdio>
 #include <cstdlib>
-#include <mutex>
-#include <string>
-#include <unordered_set>
+#include <cstring>
 
 #include <unistd.h>
 
@@ -16,6 +15,33 @@ namespace {
 
 constexpr char kPrefix[] = "peakline simgpu: ";
 constexpr int kLineBytes = 800;
+
+// The names that were reported: a list that only grows, without a lock that a forked child could
+// wait for, and never destroyed, because stubs are still called while the process exits.
+struct Reported {
+    const char* function_name;
+    Reported* next;
+};
+std::atomic<Reported*> g_reported{nullptr};
+
+bool is_first_report(const char* function_name) {
+    Reported* added = nullptr;
+    // acquire and release: whoever finds an entry finds it whole.
+    Reported* first = g_reported.load(std::memory_order_acquire);
+    do {
+        for (const Reported* at = first; at != nullptr; at = at->next) {
+            if (std::strcmp(at->function_name, function_name) == 0) {
+                return false;  // `added`, if another thread was quicker, is not worth its release
+            }
+        }
+        if (added == nullptr) {
+            added = new Reported{strdup(function_name), nullptr};
+        }
+        added->next = first;
+    } while (!g_reported.compare_exchange_weak(
+        first, added, std::memory_order_release, std::memory_order_acquire));
+    return true;
+}
 
 }  // namespace
 
@@ -46,14 +72,8 @@ void log_message(int level, const char* format, ...) {
 }
 
 void report_not_modelled(const char* function_name, const char* error_name) {
-    static std::mutex mutex;
-    // Never destroyed: stubs are still called while the process exits.
-    static auto* const reported = new std::unordered_set<std::string>;
-    {
-        const std::lock_guard guard(mutex);
-        if (!reported->insert(function_name).second) {
-            return;
-        }
+    if (!is_first_report(function_name)) {
+        return;
     }
     log_message(1, "%s is not modelled: returned %s", function_name, error_name);
 }

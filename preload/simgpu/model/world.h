@@ -3,9 +3,10 @@
 // Never destroyed: frees still arrive while the process exits.
 //
 // Note [Forked children]
-// A real device does not survive a fork. In a child of a process that used it every call fails with
-// CUDA_ERROR_NOT_INITIALIZED, and so it does here; none waits for a lock that a thread of the
-// parent held.
+// A real device does not survive a fork. In a child of a process that initialised CUDA every call
+// fails with CUDA_ERROR_NOT_INITIALIZED, and so it does here, except for those that register code,
+// as libraries do when they are loaded. None waits for a lock that a thread of the parent held.
+// NVML goes on as before: it needs no CUDA.
 #pragma once
 
 #include <cstddef>
