@@ -44,6 +44,19 @@ bool has_several_models(const Definitions& definitions) {
     return false;
 }
 
+std::string module_path_name(const Definitions& definitions,
+                             uint32_t root,
+                             const std::string& path,
+                             const ModuleFolding& folding,
+                             bool with_model) {
+    std::string model(definitions.text(root));
+    const std::string folded = fold_path(path, folding);
+    if (folded.empty()) {
+        return model;
+    }
+    return with_model ? model + "." + folded : folded;
+}
+
 std::string module_name(const Definitions& definitions,
                         uint32_t instance,
                         const ModuleFolding& folding,
@@ -53,12 +66,8 @@ std::string module_name(const Definitions& definitions,
         const std::string_view class_name = definitions.text(known.class_name);
         return (class_name.empty() ? "module" : std::string(class_name)) + " (unnamed)";
     }
-    const std::string root(definitions.text(known.root));
-    const std::string path = fold_path(std::string(definitions.text(known.path)), folding);
-    if (path.empty()) {
-        return root;
-    }
-    return with_model ? root + "." + path : path;
+    return module_path_name(
+        definitions, known.root, std::string(definitions.text(known.path)), folding, with_model);
 }
 
 }  // namespace peakline::report

@@ -26,17 +26,23 @@ const PhaseRules& StackLookup::phase_rules() {
     return *phase_rules_;
 }
 
-ContinuedStack StackLookup::stack_of(uint32_t context_id) const {
-    const Context& context = definitions_.contexts[context_id];
-    ContinuedStack stack;
+std::vector<uint32_t> StackLookup::own_stack(const Context& context) const {
+    std::vector<uint32_t> frames;
     for (uint32_t node = context.python_node; node != 0;
          node = definitions_.python_nodes[node].parent) {
         const uint32_t frame = definitions_.python_nodes[node].frame;
         if (context.forward_node != 0 && is_engine_call(definitions_, frame)) {
             break;
         }
-        stack.frames.push_back(frame);
+        frames.push_back(frame);
     }
+    return frames;
+}
+
+ContinuedStack StackLookup::stack_of(uint32_t context_id) const {
+    const Context& context = definitions_.contexts[context_id];
+    ContinuedStack stack;
+    stack.frames = own_stack(context);
     stack.own_count = stack.frames.size();
     const ContinuedStack forward = forward_stack(context.forward_node);
     stack.frames.insert(stack.frames.end(), forward.frames.begin(), forward.frames.end());

@@ -47,6 +47,8 @@ public:
     const PhaseRules& phase_rules();
     // The stack an allocation belongs to. Without frames: there was no Python.
     ContinuedStack stack_of(uint32_t context_id) const;
+    // Its part that the thread itself has; see Note [Continued stacks].
+    std::vector<uint32_t> own_stack(const Context& context) const;
     // The stack that created an autograd node.
     ContinuedStack forward_stack(uint32_t python_node) const;
     bool has_frames(uint32_t context_id) const;

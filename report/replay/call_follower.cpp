@@ -56,11 +56,11 @@ void CallFollower::follow_operator(Track& track,
     }
     if (!track.operation.has_value()) {
         OpenOperator& open = track.operation.emplace();
-        const std::vector<uint32_t>& chain = rules_.chains[said.chain];
+        const std::vector<ChainLayer>& chain = rules_.chains[said.chain];
         open.first_ordinal = block.ordinal;
         open.operator_key = said.operator_key;
         open.call.operation = said.operation;
-        open.call.layer = chain.empty() ? kNoLayer : chain.back();
+        open.call.layer = chain.empty() ? kNoLayer : chain.back().layer;
         open.call.phase = said.phase;
         open.call.begin_event = block.event;
         open.call.begin_tick = block.tick;
@@ -76,19 +76,24 @@ void CallFollower::follow_layers(Track& track,
                                  const MadeBlock& block,
                                  const ContextCall& said,
                                  const MemoryLevels& before) {
-    const std::vector<uint32_t>& chain = rules_.chains[said.running];
+    const std::vector<ChainLayer>& chain = rules_.chains[said.running];
     size_t same = 0;
     while (same < chain.size() && same < track.layers.size() &&
-           track.layers[same].call.layer == chain[same] &&
+           track.layers[same].call.layer == chain[same].layer &&
+           track.layers[same].call.is_called == chain[same].is_called &&
            track.layers[same].call.phase == said.phase) {
         ++same;
     }
     end_layers(track, same, before);
+    const auto is_called = [](const OpenLayer& open) { return open.call.is_called; };
+    auto calls_around = std::count_if(track.layers.begin(), track.layers.end(), is_called);
     for (size_t depth = same; depth < chain.size(); ++depth) {
         OpenLayer& open = track.layers.emplace_back();
         open.first_ordinal = block.ordinal;
-        open.call.layer = chain[depth];
-        open.call.depth = static_cast<uint32_t>(depth);
+        open.call.layer = chain[depth].layer;
+        open.call.is_called = chain[depth].is_called;
+        open.call.depth = static_cast<uint32_t>(calls_around);
+        calls_around += chain[depth].is_called ? 1 : 0;
         open.call.phase = said.phase;
         open.call.begin_event = block.event;
         open.call.begin_tick = block.tick;

@@ -112,7 +112,7 @@ private:
         return {[this](const OperatorCall& call) { operators_.add(call); },
                 [this](const LayerCall& call) {
                     layers_.on_call(call);
-                    if (request_.on_layer) {
+                    if (call.is_called && request_.on_layer) {
                         request_.on_layer(call);
                     }
                 }};
@@ -143,7 +143,7 @@ private:
         const uint32_t tensor = told_.of(ordinal);
         const uint32_t told =
             tensor < rules_.tensor_chains.size() ? rules_.tensor_chains[tensor] : 0;
-        return rules_.chains[told != 0 ? told : rules_.contexts[context].chain];
+        return rules_.holders[told != 0 ? told : rules_.contexts[context].chain];
     }
 
     void add(uint64_t ordinal, uint64_t tick, const AllocationShape& shape) {
@@ -159,7 +159,7 @@ private:
         if (operators_.is_due()) {
             hand_on_operators();
         }
-        layers_.on_alloc(rules_.chains[said.running],
+        layers_.on_alloc(rules_.holders[said.running],
                          owners_of(ordinal, context),
                          shape.block_bytes,
                          said.phase == Phase::kBackward,

@@ -36,7 +36,8 @@ struct OperatorCall {
 
 struct LayerCall {
     uint32_t layer = 0;
-    uint32_t depth = 0;  // modules around it
+    uint32_t depth = 0;     // calls of modules around it
+    bool is_called = true;  // else the calls of what is in it: see ChainLayer
     Phase phase = Phase::kNone;
     uint64_t begin_event = 0;
     uint64_t end_event = 0;  // the first one after its last allocation

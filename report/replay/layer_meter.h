@@ -47,7 +47,7 @@ public:
     }
     void on_call(const LayerCall& call) {
         LayerUse& use = uses_[call.layer];
-        use.call_count += call.phase != Phase::kBackward ? 1 : 0;
+        use.call_count += call.is_called && call.phase != Phase::kBackward ? 1 : 0;
         use.ticks += call.end_tick - call.begin_tick;
     }
 

@@ -29,7 +29,7 @@ public:
         }
         for (size_t i = next_; i < calls_.size() && calls_[i].begin_event < interval.end_event;
              ++i) {
-            if (calls_[i].depth == 0) {
+            if (calls_[i].depth == 0 && calls_[i].phase == Phase::kBackward) {
                 return rules_.layers[calls_[i].layer];
             }
         }
