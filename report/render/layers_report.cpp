@@ -14,7 +14,7 @@ double milliseconds(const CallsReport& report, uint64_t ticks) {
 }
 
 // Four digits, "-" where the trace does not tell.
-std::string fragmentation_text(const std::optional<double>& fragmentation) {
+std::string unused_text(const std::optional<double>& fragmentation) {
     return fragmentation.has_value() ? format_share(*fragmentation) : "-";
 }
 
@@ -41,7 +41,7 @@ std::string layers_text(const CallsReport& report) {
     const uint64_t shown = shown_count(report.top, rows.size());
     TextColumns columns(
         {kRight, kRight, kRight, kRight, kRight, kRight, kRight, kLeft},
-        {"Held", "At the end", "Peak while", "Reserved", "Frag.", "Allocs", "Frees", "Layer"});
+        {"Held", "At the end", "Peak while", "Reserved", "Unused", "Allocs", "Frees", "Layer"});
     for (size_t i = 0; i < shown; ++i) {
         const LayerUse& use = rows[i].use;
         const bool runs = use.peak_allocated_bytes != 0;
@@ -49,7 +49,7 @@ std::string layers_text(const CallsReport& report) {
                      format_bytes(use.held_bytes),
                      runs ? format_bytes(use.peak_allocated_bytes) : "-",
                      runs ? reserved_text(report, use.peak_reserved_bytes) : "-",
-                     fragmentation_text(rows[i].fragmentation),
+                     unused_text(rows[i].fragmentation),
                      format_count(use.alloc_count),
                      format_count(use.free_count),
                      printable(rows[i].name)});
@@ -60,7 +60,9 @@ std::string layers_text(const CallsReport& report) {
     } else {
         text +=
             "Held = most memory this layer and its children had at once. Peak while = GPU level"
-            " while it ran\n" +
+            " while it ran\n"
+            "Unused = share of the reserved memory that no live block has, on average while it"
+            " ran\n" +
             columns.text({}, report.width);
     }
     if (shown < rows.size()) {

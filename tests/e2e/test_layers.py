@@ -85,6 +85,17 @@ def test_a_container_that_nobody_calls_peaks_with_its_contents(lab: Lab) -> None
         assert rows[path]["call_count"] == 0, path
 
 
+def test_the_table_says_how_much_of_the_reserved_memory_is_unused(lab: Lab) -> None:
+    (row,) = [row for name, row in layers(lab, "containers, trained").items() if name == "steps"]
+    trace = lab.once(PROGRAM, "train").trace
+    lines = lab.report("layers", trace, "--top", "0").splitlines()
+    (heading,) = [line for line in lines if line.split()[-1:] == ["Layer"]]
+    (shown,) = [line for line in lines if line.split()[-1:] == ["steps"]]
+    end = heading.index("Unused") + len("Unused")
+    assert "Frag" not in heading
+    assert shown[:end].endswith(f" {row['avg_fragmentation']:.1%}".replace("%", " %"))
+
+
 def test_every_path_holds_its_tensors_and_its_part_of_the_graph(lab: Lab) -> None:
     rows = layers(lab, "containers, trained")
     told = lab.once(PROGRAM, "train").said["seen"]
