@@ -1,6 +1,7 @@
 #include "path_display.h"
 
 #include <algorithm>
+#include <cstdint>
 
 #include "report/attribute/frame_policy.h"
 
@@ -38,7 +39,8 @@ namespace {
 
 // Less than this says nothing: such a row is longer than the terminal.
 constexpr size_t kLeastRoom = 20;
-constexpr char kViaMark[] = "  via ";
+// In less than this, what stands after a line is left out.
+constexpr size_t kLeastRoomOfVia = 12;
 
 bool begins_character(char byte) {
     return (static_cast<unsigned char>(byte) & 0xC0U) != 0x80U;
@@ -52,6 +54,21 @@ size_t offset_of_character(const std::string& text, size_t index) {
         }
     }
     return text.size();
+}
+
+size_t room_after(const PathDisplay& display, const std::string& start) {
+    const size_t used = column_count(start);
+    return std::max(display.width > used ? display.width - used : 0, kLeastRoom);
+}
+
+// ".../gpt2/model.py:3 (f)": with as many folders as fit, and the file in any case.
+std::string without_folders(const std::string& line, size_t room) {
+    std::string shown = line;
+    for (size_t slash = line.find('/', 1); slash != std::string::npos && column_count(shown) > room;
+         slash = line.find('/', slash + 1)) {
+        shown = "..." + line.substr(slash);
+    }
+    return shown;
 }
 
 }  // namespace
@@ -77,12 +94,7 @@ std::string row_in_width(const PathDisplay& display, std::string start, const st
     if (display.width == 0) {
         return start + text;
     }
-    const size_t used = column_count(start);
-    const size_t left = display.width > used ? display.width - used : 0;
-    const size_t room = std::max(left, kLeastRoom);
-    // Where both have no room, the line matters more than what asked below it.
-    const size_t via = column_count(text) > room ? text.find(kViaMark) : std::string::npos;
-    return start + shortened(text.substr(0, via), room);
+    return start + shortened(text, room_after(display, start));
 }
 
 std::string via_text(const std::vector<ViaPart>& via) {
@@ -90,7 +102,23 @@ std::string via_text(const std::vector<ViaPart>& via) {
         return {};
     }
     const size_t more = via.size() - 1;
-    return kViaMark + via.front().name + (more == 0 ? "" : ", +" + std::to_string(more) + " more");
+    return "  via " + via.front().name + (more == 0 ? "" : ", +" + std::to_string(more) + " more");
+}
+
+std::string row_with_via(const PathDisplay& display,
+                         const std::string& start,
+                         const Label& label,
+                         const std::vector<ViaPart>& via) {
+    const std::string line = printable(label_text(display, label));
+    const std::string end = printable(via_text(via));
+    const size_t room = display.width == 0 ? SIZE_MAX : room_after(display, start);
+    if (end.empty() || column_count(line) + column_count(end) <= room) {
+        return row_in_width(display, start, line + end);
+    }
+    const size_t wanted = room - std::min(room, column_count(end));
+    const std::string fitting = shortened(without_folders(line, wanted), room);
+    const size_t left = room - std::min(room, column_count(fitting));
+    return start + fitting + (left < kLeastRoomOfVia ? std::string() : shortened(end, left));
 }
 
 std::string printable(std::string_view text) {

@@ -35,6 +35,13 @@ size_t column_count(const std::string& text);
 // nothing is known.
 std::string via_text(const std::vector<ViaPart>& via);
 
+// A row of a line and what its bytes came through. Where both are too long the folders of the line
+// go first, then the end of the row: the file, line and function stay.
+std::string row_with_via(const PathDisplay& display,
+                         const std::string& start,
+                         const Label& label,
+                         const std::vector<ViaPart>& via);
+
 // Without control characters: a file name must not be able to break a line or drive a terminal.
 std::string printable(std::string_view text);
 

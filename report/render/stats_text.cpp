@@ -86,9 +86,7 @@ std::string rows_text(const StatsReport& report,
     for (size_t i = 0; i < shown; ++i) {
         const std::string start =
             "  " + format_bytes(rows[i]->bytes) + "  " + format_count(rows[i]->count) + "  ";
-        const std::string label =
-            printable(label_text(report.paths, rows[i]->label) + via_text(rows[i]->via));
-        text += row_in_width(report.paths, start, label) + "\n";
+        text += row_with_via(report.paths, start, rows[i]->label, rows[i]->via) + "\n";
     }
     return shown < rows.size() ? text + "  ...\n" : text;
 }

@@ -15,10 +15,7 @@ std::string row_text(const TableReport& report, const TableRow& row) {
     const std::string start = format_bytes(row.bytes) + "  " + format_bytes(row.cumulative_bytes) +
                               "  " + format_bytes(row.median_bytes) + "  " +
                               std::to_string(row.count) + "  ";
-    return row_in_width(report.paths,
-                        start,
-                        printable(label_text(report.paths, row.label) + via_text(row.via))) +
-           "\n";
+    return row_with_via(report.paths, start, row.label, row.via) + "\n";
 }
 
 // Says what the rows sum to when it is not the peak.
