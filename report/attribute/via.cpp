@@ -19,6 +19,7 @@ std::string via_of(StackLookup& stacks,
                    uint32_t context_id,
                    const ContinuedStack& stack,
                    size_t chosen) {
+    const NativeSymbols::Uncounted uncounted(stacks.symbols());
     const std::string name = operator_of(stacks, context_id);
     if (chosen == 0 || (!name.empty() && !is_mere_allocation(name))) {
         return without_overload(name);

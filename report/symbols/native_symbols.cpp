@@ -31,6 +31,7 @@ struct NativeSymbols::LoadedModule {
     MappedFile file;
     ElfImage image;
     std::optional<SymbolTable> table;  // of a file that is the recorded one
+    bool is_counted = false;           // as unmatched
 };
 
 NativeSymbols::NativeSymbols(const Definitions& definitions, std::vector<std::string> folders)
@@ -68,7 +69,10 @@ const SymbolTable* NativeSymbols::table_of(uint32_t module_id) {
         if (!loaded->table.has_value() && !module.build_id.empty() && !folders_.empty()) {
             loaded = find_elsewhere(path, module.build_id);
         }
-        unmatched_module_count_ += loaded->table.has_value() ? 0 : 1;
+    }
+    if (is_counting_ && !loaded->is_counted && !loaded->table.has_value()) {
+        loaded->is_counted = true;
+        ++unmatched_module_count_;
     }
     return loaded->table.has_value() ? &*loaded->table : nullptr;
 }
@@ -118,8 +122,11 @@ bool NativeSymbols::is_recorder(uint32_t native_frame_id) const {
 
 const std::string& NativeSymbols::name(uint32_t native_frame_id) {
     const auto [at, is_new] = names_.try_emplace(native_frame_id);
+    const NativeFrame& frame = definitions_.native_frames[native_frame_id];
     if (is_new) {
-        at->second = make_name(definitions_.native_frames[native_frame_id]);
+        at->second = make_name(frame);
+    } else {
+        table_of(frame.module);  // counts it, if the name was made while nothing counted
     }
     return at->second;
 }

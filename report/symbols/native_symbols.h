@@ -31,8 +31,24 @@ public:
     // nothing about the program.
     bool is_recorder(uint32_t native_frame_id) const;
     // Modules asked for whose file is not found, or is not the one that was recorded. Without those
-    // that have no file: the kernel's, and the executable, whose path is not recorded.
+    // that have no file: the kernel's, and the executable, whose path is not recorded. Without
+    // those asked for only while an Uncounted lives.
     uint64_t unmatched_module_count() const { return unmatched_module_count_; }
+
+    // While it lives, modules that are asked for do not count: what is looked up adds to a row that
+    // is whole without it. Not nested.
+    class Uncounted {
+    public:
+        explicit Uncounted(NativeSymbols& symbols) : symbols_(symbols) {
+            symbols_.is_counting_ = false;
+        }
+        ~Uncounted() { symbols_.is_counting_ = true; }
+        Uncounted(const Uncounted&) = delete;
+        Uncounted& operator=(const Uncounted&) = delete;
+
+    private:
+        NativeSymbols& symbols_;
+    };
 
 private:
     struct LoadedModule;
@@ -47,6 +63,7 @@ private:
     std::unique_ptr<FileIndex> files_;  // of the folders; made when it is asked first
     std::vector<std::unique_ptr<LoadedModule>> modules_;  // by module id
     std::unordered_map<uint32_t, std::string> names_;     // by frame id
+    bool is_counting_ = true;
     uint64_t unmatched_module_count_ = 0;
 };
 

@@ -81,6 +81,8 @@ def test_without_the_libraries_a_report_says_what_to_do(lab: Lab, moved) -> None
     assert unmatched > 0
     assert not any(name.startswith("aten::add") for name in names)
     assert "--symbols" in lab.report("table", trace, "--by", "op")
+    # What stands after a line is an addition: nothing of the line is missing without it.
+    assert "--symbols" not in lab.report("table", trace)
 
 
 def test_libraries_are_found_below_a_folder(lab: Lab, moved) -> None:

@@ -161,6 +161,19 @@ TEST_CASE("a library is found elsewhere, by its build only", "[report][symbols]"
     CHECK(name_in({here + "/debug"}, 0) == kName);
 }
 
+TEST_CASE("a library counts as unmatched when its names are needed", "[report][symbols]") {
+    const OpenTrace trace = trace_of("/nowhere/libgone.so.1", "id", 0x1234);
+    NativeSymbols symbols(trace.reader.definitions());
+    {
+        const NativeSymbols::Uncounted uncounted(symbols);
+        symbols.name(1);
+        CHECK(symbols.unmatched_module_count() == 0);
+    }
+    symbols.name(1);
+    symbols.name(1);
+    CHECK(symbols.unmatched_module_count() == 1);
+}
+
 TEST_CASE("a report says once how many libraries could not be matched", "[report][symbols]") {
     const OpenTrace trace = trace_of("/nowhere/libgone.so.1", "id", 0x1234);
     report::ReportOptions options;
