@@ -23,6 +23,7 @@ class Options(TypedDict, total=False):
     fold: bool
     min_bytes: int
     width: int
+    native: bool
 
 class TraceError(Exception):
     """A trace or an option that allows no answer; the text says what to do now."""

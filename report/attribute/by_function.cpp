@@ -8,7 +8,7 @@ Placement place_by_function(StackLookup& stacks, const BlockGroup& block) {
     Placement placement = place_by_line(stacks, block);
     for (Location& location : placement.label.frames) {
         location.line = 0;
-        location.function = location.qualified_name;
+        location.function = location.is_native ? location.function : location.qualified_name;
         placement.label.key = location_key(location);
     }
     return placement;

@@ -6,6 +6,7 @@
 
 #include "frame_instance.h"
 #include "grouping.h"
+#include "native_frames.h"
 #include "operator_search.h"
 
 namespace peakline::report {
@@ -115,14 +116,12 @@ std::string innermost_place(StackLookup& stacks, uint32_t context_id) {
         const ContinuedStack stack = stacks.stack_of(context_id);
         return location_key(location_of(definitions, stack.frames[stacks.chosen_index(stack)]));
     }
-    for (uint32_t node = context.native_node; node != 0;
-         node = definitions.native_nodes[node].parent) {
-        const uint32_t frame = definitions.native_nodes[node].frame;
-        if (!stacks.symbols().is_recorder(frame)) {
-            return stacks.symbols().name(frame);
-        }
-    }
-    return kUnrecordedName;
+    std::string function = kUnrecordedName;
+    visit_native_frames(stacks, context.native_node, [&](uint32_t frame) {
+        function = stacks.symbols().name(frame);
+        return false;
+    });
+    return function;
 }
 
 std::string reason(StackLookup& stacks, uint32_t context_id) {

@@ -18,6 +18,8 @@ enum class FrameChoice {
 
 struct FramePolicy {
     FrameChoice choice = FrameChoice::kCaller;
+    // Whole stacks begin with their native frames.
+    bool shows_native = false;
     // More files to pass over, with either choice: globs for the whole path or its last part.
     std::vector<std::string> hidden_globs;
     // Where files of native modules are looked for when they are not in their places.

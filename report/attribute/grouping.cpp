@@ -5,8 +5,11 @@
 #include <utility>
 #include <vector>
 
+#include "native_frames.h"
 #include "near_name.h"
+#include "operator_search.h"
 #include "report/trace/trace_error.h"
+#include "via.h"
 
 namespace peakline::report {
 namespace {
@@ -31,6 +34,23 @@ constexpr Grouping kGroupings[] = {
     {"stream", place_by_stream, true},
     {"device", place_by_device},
 };
+
+// False for programs without Python, and where its stacks were not asked for.
+bool expects_python(const Definitions& definitions) {
+    const auto stacks = definitions.meta_text("stacks");
+    return stacks != "native" &&
+           (stacks.empty() || !definitions.meta_text("python_version").empty());
+}
+
+Placement native_placement(StackLookup& stacks, uint32_t context_id) {
+    Placement placement;
+    const Context& context = stacks.definitions().contexts[context_id];
+    const auto location = chosen_native_location(stacks, context);
+    placement.label.frames = {*location};
+    placement.label.key = location_key(*location);
+    placement.via = via_of_native(stacks, context_id, *location);
+    return placement;
+}
 
 }  // namespace
 
@@ -67,8 +87,9 @@ bool is_unrecorded(const StackLookup& stacks, const BlockGroup& block) {
     return block.context == 0 || ((context.flags & format::kStackUnrecorded) != 0 && knows_nothing);
 }
 
-bool place_without_frame(const StackLookup& stacks, const BlockGroup& block, Placement* placement) {
-    const Context& context = stacks.definitions().contexts[block.context];
+bool place_without_frame(StackLookup& stacks, const BlockGroup& block, Placement* placement) {
+    const Definitions& definitions = stacks.definitions();
+    const Context& context = definitions.contexts[block.context];
     std::string name;
     if (is_untraced(stacks, block)) {
         name = kUntracedName;
@@ -78,12 +99,13 @@ bool place_without_frame(const StackLookup& stacks, const BlockGroup& block, Pla
         name = kUnrecordedName;
     } else if ((context.flags & format::kBeforePython) != 0) {
         name = kBeforePythonName;
+    } else if (context.native_node != 0 && !expects_python(definitions)) {
+        *placement = native_placement(stacks, block.context);
+        return true;
     } else {
-        name = "no python frame";
-        const std::string_view operator_name = stacks.definitions().text(context.operator_name);
-        if (!operator_name.empty()) {
-            name += ": " + std::string(operator_name);
-        }
+        const std::string asked(context.operator_name != 0 ? definitions.text(context.operator_name)
+                                                           : operator_of(stacks, block.context));
+        name = kNoPythonName + (asked.empty() ? asked : ": " + asked);
     }
     *placement = named_placement(std::move(name));
     return true;
@@ -106,6 +128,9 @@ Location location_of(const Definitions& definitions, uint32_t frame_id) {
 }
 
 std::string location_key(const Location& location) {
+    if (location.is_native && !location.function.empty()) {
+        return location.function + " (" + location.file + ")";
+    }
     std::string key = location.file;
     if (location.line != 0) {
         key += ":" + std::to_string(location.line);

@@ -62,12 +62,14 @@ bool is_untraced(const StackLookup& stacks, const BlockGroup& block);
 // Nothing was recorded about where the block was made.
 bool is_unrecorded(const StackLookup& stacks, const BlockGroup& block);
 
-// For keys made of frames. True when the block has no frame to go by; then `placement` is the row
-// that says why: untraced, or no python frame.
-bool place_without_frame(const StackLookup& stacks, const BlockGroup& block, Placement* placement);
+// For keys made of frames. True when the block has no Python frame to go by; then `placement` is
+// the native frame that stands for its stack, where no Python was to be recorded, or the row that
+// says why: untraced, or no python frame.
+bool place_without_frame(StackLookup& stacks, const BlockGroup& block, Placement* placement);
 
 Location location_of(const Definitions& definitions, uint32_t frame_id);
-// The text of a location with its full path: keys are made of it.
+// The text of a location with its full path: keys are made of it. A native function stands before
+// its library.
 std::string location_key(const Location& location);
 
 }  // namespace peakline::report

@@ -8,10 +8,12 @@
 namespace peakline::report {
 
 struct Location {
-    std::string file;
-    uint32_t line = 0;           // 0: unknown, or rows are not lines
-    std::string function;        // empty: rows are files
-    std::string qualified_name;  // the same with its class, where Python knows it
+    std::string file;      // of a native frame: its library or executable
+    uint32_t line = 0;     // 0: unknown, or rows are not lines
+    std::string function;  // empty: rows are files
+    // The same with its class, where Python knows it; of a native frame with its arguments.
+    std::string qualified_name;
+    bool is_native = false;
 };
 
 struct Label {
@@ -35,6 +37,7 @@ struct ViaPart {
 
 inline constexpr const char* kUntracedName = "untraced";
 inline constexpr const char* kBeforePythonName = "before Python stacks could be read";
+inline constexpr const char* kNoPythonName = "no python frame";
 inline constexpr const char* kUnrecordedName = "stack not recorded";
 
 }  // namespace peakline::report

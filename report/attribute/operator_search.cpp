@@ -4,8 +4,7 @@
 #include <iterator>
 #include <string_view>
 
-#include <fnmatch.h>
-
+#include "native_frames.h"
 #include "operator_names.h"
 
 namespace peakline::report {
@@ -41,30 +40,8 @@ constexpr NamedPart kParts[] = {
     {"torch::inductor::AOTI", "AOTInductor"},
 };
 
-// Libraries whose functions are no extensions: torch, Python, CUDA, the system, ourselves.
-constexpr const char* kKnownLibraries[] = {
-    "libtorch*",   "libc10*",    "libshm*",      "libcaffe2*", "libpeakline*", "libpython*",
-    "python[23]*", "libcu*",     "libnv*",       "libnccl*",   "libc.so*",     "libc-*",
-    "libstdc++*",  "libgcc_s*",  "libpthread*",  "libm.so*",   "ld-*",         "ld.so*",
-    "libgomp*",    "libunwind*", "libpkunwind*", "libdl*",     "[[]vdso[]]",   "libsimgpu*",
-    "_ctypes*",    "libffi*",    "_C.cpython*",
-};
-
-bool is_extension(const std::string& path) {
-    const std::string file = path.substr(path.rfind('/') + 1);
-    return file.find(".so") != std::string::npos &&
-           std::none_of(std::begin(kKnownLibraries),
-                        std::end(kKnownLibraries),
-                        [&](const char* glob) { return fnmatch(glob, file.c_str(), 0) == 0; });
-}
-
 bool begins_with(std::string_view text, std::string_view prefix) {
     return text.substr(0, prefix.size()) == prefix;
-}
-
-// Behind it lies what Python called, which the python stack tells better.
-bool is_interpreter(const std::string& function, const std::string& path) {
-    return path.empty() || begins_with(function, "_PyEval_") || begins_with(function, "PyEval_");
 }
 
 // torch implements some of its operators in Python, and calls that from the operator in C++.
@@ -72,16 +49,6 @@ bool is_kernel_in_python(const Definitions& definitions, uint32_t python_node) {
     const uint32_t frame = definitions.python_nodes[python_node].frame;
     const std::string_view file = definitions.text(definitions.python_frames[frame].file);
     return file.find("/torch/_native/") != std::string_view::npos;
-}
-
-// "vision::ops::roi_align" of "vision::ops::(anonymous namespace)::roi_align(at::Tensor const&)".
-std::string without_arguments(std::string function) {
-    constexpr std::string_view kAnonymous = "(anonymous namespace)::";
-    for (size_t at = function.find(kAnonymous); at != std::string::npos;
-         at = function.find(kAnonymous)) {
-        function.erase(at, kAnonymous.size());
-    }
-    return function.substr(0, function.find('('));
 }
 
 // "addmm_out_out" of the function that torch registers for a kernel of the device. Not of those
@@ -115,44 +82,30 @@ bool is_mere_allocation(const std::string& operator_name) {
 }
 
 FoundOperators find_operators(StackLookup& stacks, const Context& context) {
-    const Definitions& definitions = stacks.definitions();
     FoundOperators found;
-    const bool is_kernel = is_kernel_in_python(definitions, context.python_node);
-    for (uint32_t node = context.native_node; node != 0;
-         node = definitions.native_nodes[node].parent) {
-        const uint32_t frame = definitions.native_nodes[node].frame;
-        if (stacks.symbols().is_recorder(frame)) {
-            continue;
+    const bool is_kernel = is_kernel_in_python(stacks.definitions(), context.python_node);
+    visit_native_frames(stacks, context.native_node, [&](uint32_t frame) {
+        if (is_interpreter(stacks, frame)) {
+            return is_kernel;
         }
         const std::string& function = stacks.symbols().name(frame);
-        const std::string path(
-            definitions.text(definitions.modules[definitions.native_frames[frame].module].path));
-        if (is_interpreter(function, path)) {
-            if (is_kernel) {
-                continue;
-            }
-            break;
-        }
         std::string name = operator_of_symbol(function);
         if (!name.empty() && found.innermost.empty()) {
             found.innermost = name;
         }
         if (!name.empty() && is_mere_allocation(name)) {
-            continue;
+            return true;
         }
         if (name.empty()) {
             name = part_name(function);
             found.kernel = found.kernel.empty() ? kernel_name(function) : found.kernel;
         }
-        const bool has_name = function.find("+0x") == std::string::npos;
-        if (name.empty() && has_name && is_extension(path)) {
-            name = without_arguments(function) + " (" + path.substr(path.rfind('/') + 1) + ")";
+        if (name.empty()) {
+            name = own_function(stacks, frame);
         }
-        if (!name.empty()) {
-            found.asking = std::move(name);
-            break;
-        }
-    }
+        found.asking = std::move(name);
+        return found.asking.empty();
+    });
     return found;
 }
 

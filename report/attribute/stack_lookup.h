@@ -56,6 +56,7 @@ public:
     // hidden.
     size_t chosen_index(const ContinuedStack& stack);
     FrameChoice choice() const { return policy_.choice; }
+    bool shows_native() const { return policy_.shows_native; }
     // All frames from leaf to root that are shown: without those hidden by --hide and, with --frame
     // user, those of libraries. All of them when that would leave none.
     std::vector<uint32_t> shown_frames(const ContinuedStack& stack);

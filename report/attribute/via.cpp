@@ -29,4 +29,16 @@ std::string via_of(StackLookup& stacks,
     return location_key(leaf);
 }
 
+std::string via_of_native(StackLookup& stacks, uint32_t context_id, const Location& chosen) {
+    const NativeSymbols::Uncounted uncounted(stacks.symbols());
+    if (chosen.function.starts_with("at::_ops::") || stacks.choice() != FrameChoice::kCaller) {
+        return {};
+    }
+    const std::string name = operator_of(stacks, context_id);
+    // Functions of extensions are operators, too; then torch's own says more.
+    const bool is_itself = name.starts_with(chosen.function + " (");
+    const Context& context = stacks.definitions().contexts[context_id];
+    return without_overload(is_itself ? find_operators(stacks, context).innermost : name);
+}
+
 }  // namespace peakline::report

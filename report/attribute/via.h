@@ -4,6 +4,7 @@
 
 #include <string>
 
+#include "label.h"
 #include "stack_lookup.h"
 
 namespace peakline::report {
@@ -14,5 +15,8 @@ std::string via_of(StackLookup& stacks,
                    uint32_t context_id,
                    const ContinuedStack& stack,
                    size_t chosen);
+
+// The same of a native frame that stands for its stack. Empty where it is the operator itself.
+std::string via_of_native(StackLookup& stacks, uint32_t context_id, const Location& chosen);
 
 }  // namespace peakline::report

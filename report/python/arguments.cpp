@@ -64,6 +64,7 @@ bool parse_options(PyObject* args, PyObject* kwargs, ReportOptions* options) {
                                   "min_bytes",
                                   "symbols",
                                   "width",
+                                  "native",
                                   nullptr};
     PyObject* by = nullptr;
     PyObject* frame = nullptr;
@@ -79,9 +80,10 @@ bool parse_options(PyObject* args, PyObject* kwargs, ReportOptions* options) {
     unsigned long long min_bytes = 0;
     PyObject* symbols = nullptr;
     unsigned long long width = 0;
+    int native = 0;
     if (PyArg_ParseTupleAndKeywords(args,
                                     kwargs,
-                                    "|$OOOOOKOpOKpKOK",
+                                    "|$OOOOOKOpOKpKOKp",
                                     const_cast<char**>(names),
                                     &by,
                                     &frame,
@@ -96,7 +98,8 @@ bool parse_options(PyObject* args, PyObject* kwargs, ReportOptions* options) {
                                     &fold,
                                     &min_bytes,
                                     &symbols,
-                                    &width) == 0) {
+                                    &width,
+                                    &native) == 0) {
         return false;
     }
     options->top = top;
@@ -106,6 +109,7 @@ bool parse_options(PyObject* args, PyObject* kwargs, ReportOptions* options) {
     auto& selection = options->selection;
     selection.depth = depth;
     selection.fold = fold != 0;
+    selection.native = native != 0;
     return set_text(by, &selection.by) && set_text(frame, &selection.frame) &&
            set_text(at, &selection.at) && set_text(device, &selection.device) &&
            set_text(measure, &selection.measure) && set_texts(hide, &selection.hide) &&

@@ -20,17 +20,34 @@ std::string display_path(const PathDisplay& display, const std::string& path) {
     return below ? path.substr(here.size() + 1) : path;
 }
 
+namespace {
+
+std::string native_text(const PathDisplay& display, const Location& location) {
+    const std::string library =
+        display.full_paths ? location.file : location.file.substr(location.file.rfind('/') + 1);
+    // A function without a name is told by an offset in its library.
+    const bool has_name = location.function.find("+0x") == std::string::npos;
+    return location.function.empty() ? library
+           : has_name                ? location.function + " (" + library + ")"
+                                     : location.function;
+}
+
+std::string python_text(const PathDisplay& display, const Location& location) {
+    std::string text = display_path(display, location.file);
+    if (location.line != 0) {
+        text += ":" + std::to_string(location.line);
+    }
+    return location.function.empty() ? text : text + " (" + location.function + ")";
+}
+
+}  // namespace
+
 std::string label_text(const PathDisplay& display, const Label& label) {
     std::string text = label.name;
     for (const Location& location : label.frames) {
         text += text.empty() ? label.prefix : " <- ";
-        text += display_path(display, location.file);
-        if (location.line != 0) {
-            text += ":" + std::to_string(location.line);
-        }
-        if (!location.function.empty()) {
-            text += " (" + location.function + ")";
-        }
+        text +=
+            location.is_native ? native_text(display, location) : python_text(display, location);
     }
     return text;
 }

@@ -19,7 +19,8 @@ struct PathDisplay {
 // otherwise as it is.
 std::string display_path(const PathDisplay& display, const std::string& path);
 
-// The text of a row: "train.py:12 (step)", stacks with " <- " between frames, or its name.
+// The text of a row: "train.py:12 (step)", stacks with " <- " between frames, a native
+// function as "at::_ops::addmm::call (libtorch_cpu.so)", or its name.
 std::string label_text(const PathDisplay& display, const Label& label);
 
 // The text in at most `room` columns: its middle is left out, since a path says most at its ends.

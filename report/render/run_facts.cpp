@@ -62,6 +62,19 @@ std::string head_text(const TraceReader& reader) {
     return simulated_text(reader) + lines_missing_text(lines_missing(reader));
 }
 
+std::string stacks_text(const TraceReader& reader, const Selection& selection) {
+    const std::string_view recorded = reader.definitions().meta_text("stacks");
+    const bool needs_native =
+        selection.frames.shows_native || selection.by == "op" || selection.by == "raw-op";
+    const char* const lacks = recorded == "none"                     ? "stacks were"
+                              : recorded == "native"                 ? "Python lines were"
+                              : recorded == "python" && needs_native ? "native frames were"
+                                                                     : nullptr;
+    return lacks == nullptr ? std::string()
+                            : "Recorded with --stacks " + std::string(recorded) + ": " + lacks +
+                                  " not recorded; to see them, record with --stacks all\n";
+}
+
 void put_lines_missing(JsonWriter& json, const TraceReader& reader) {
     const LinesMissing missing = lines_missing(reader);
     json.key("lines_missing");

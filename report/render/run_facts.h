@@ -5,6 +5,7 @@
 
 #include "json_writer.h"
 #include "report/trace/reader.h"
+#include "report/views/selection.h"
 
 namespace peakline::report {
 
@@ -16,6 +17,10 @@ void put_simulated(JsonWriter& json, const TraceReader& reader);
 
 // The lines that every report begins with: the device is simulated, some blocks have no lines.
 std::string head_text(const TraceReader& reader);
+
+// Which stacks a report of this selection lacks because `run --stacks` did not ask for them, and
+// how to record them. Empty: none.
+std::string stacks_text(const TraceReader& reader, const Selection& selection);
 
 // Field `lines_missing` of an open object, see format::kLinesMissing: null, or what was allocated
 // before Python stacks could be read.

@@ -136,8 +136,9 @@ std::string stats_text(const StatsReport& report) {
     text += rows_text(report,
                       "Most allocations over the whole trace (bytes, allocations, location):\n",
                       report.stats.by_count);
-    return text + threads_text(report) + phases_text(report) +
-           unmatched_text(report.unmatched_module_count) + health_text(report.totals.health);
+    return text + stacks_text(report.reader, report.selection) + threads_text(report) +
+           phases_text(report) + unmatched_text(report.unmatched_module_count) +
+           health_text(report.totals.health);
 }
 
 }  // namespace peakline::report

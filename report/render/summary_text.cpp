@@ -116,10 +116,10 @@ std::string summary_text(const TableReport& report) {
         text += device_line(report, device);
     }
     text += fact("Recording", recording_text(report));
-    return text + top_rows_text(report) + out_of_memory_text(report) +
-           coverage_text(report.reader) + unmatched_text(report.unmatched_module_count) +
-           health_text(health) + stopped_text(report.reader) +
-           value_reads_text(report.value_reads, report.paths);
+    return text + top_rows_text(report) + stacks_text(report.reader, report.selection) +
+           out_of_memory_text(report) + coverage_text(report.reader) +
+           unmatched_text(report.unmatched_module_count) + health_text(health) +
+           stopped_text(report.reader) + value_reads_text(report.value_reads, report.paths);
 }
 
 }  // namespace peakline::report

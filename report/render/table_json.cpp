@@ -56,7 +56,7 @@ void put_location(JsonWriter& json, const Location& location) {
     location.function.empty() ? json.null() : json.value(location.function);
     json.key("qualified_name");
     location.qualified_name.empty() ? json.null() : json.value(location.qualified_name);
-    json.end_object();
+    json.field("native", location.is_native).end_object();
 }
 
 void put_out_of_memory(JsonWriter& json, const TableReport& report) {
@@ -120,6 +120,7 @@ std::string table_json(const TableReport& report) {
         put_row(json, report, rows[i]);
     }
     json.end_array();
+    json.field("stacks", report.reader.definitions().meta_text("stacks"));
     json.field("unmatched_modules", report.unmatched_module_count);
     put_devices(json, report);
     put_health(json, report.reader, report.result.health);

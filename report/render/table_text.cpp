@@ -154,6 +154,7 @@ std::string table_text(const TableReport& report) {
         text += "...\n";
     }
     text += report.selection.by == "freed-by" ? frees_text(report.reader) : std::string();
+    text += stacks_text(report.reader, report.selection);
     return text + devices_text(report.result) + out_of_memory_text(report) +
            coverage_text(report.reader) + unmatched_text(report.unmatched_module_count) +
            health_text(report.result.health) + stopped_text(report.reader) +

@@ -35,7 +35,9 @@ struct NativeSymbols::LoadedModule {
 };
 
 NativeSymbols::NativeSymbols(const Definitions& definitions, std::vector<std::string> folders)
-    : definitions_(definitions), folders_(std::move(folders)) {}
+    : definitions_(definitions),
+      executable_(definitions.meta_text("executable")),
+      folders_(std::move(folders)) {}
 NativeSymbols::NativeSymbols(NativeSymbols&&) noexcept = default;
 NativeSymbols::~NativeSymbols() = default;
 
@@ -51,6 +53,17 @@ std::string demangle(std::string_view mangled) {
     return result;
 }
 
+const std::string& NativeSymbols::module_path(uint32_t module_id) const {
+    // The loader knows the executable by an empty name; see module_map.cpp.
+    static constexpr std::string_view kExecutable = "(executable)";
+    const std::string& path = definitions_.strings[definitions_.modules[module_id].path];
+    return path == kExecutable && !executable_.empty() ? executable_ : path;
+}
+
+const std::string& NativeSymbols::path(uint32_t native_frame_id) const {
+    return module_path(definitions_.native_frames[native_frame_id].module);
+}
+
 const SymbolTable* NativeSymbols::table_of(uint32_t module_id) {
     if (!definitions_.modules.has(module_id)) {
         return nullptr;
@@ -59,7 +72,7 @@ const SymbolTable* NativeSymbols::table_of(uint32_t module_id) {
         modules_.resize(module_id + 1);
     }
     const Module& module = definitions_.modules[module_id];
-    const std::string& path = definitions_.strings[module.path];
+    const std::string& path = module_path(module_id);
     std::unique_ptr<LoadedModule>& loaded = modules_[module_id];
     if (path.empty() || path[0] != '/') {
         return nullptr;
@@ -101,7 +114,7 @@ std::string NativeSymbols::make_name(const NativeFrame& frame) {
             return demangle(found);
         }
     }
-    const std::string& path = definitions_.strings[definitions_.modules[frame.module].path];
+    const std::string& path = module_path(frame.module);
     if (path == kLostName) {
         return path;
     }
@@ -112,8 +125,7 @@ std::string NativeSymbols::make_name(const NativeFrame& frame) {
 }
 
 bool NativeSymbols::is_recorder(uint32_t native_frame_id) const {
-    const NativeFrame& frame = definitions_.native_frames[native_frame_id];
-    const std::string& path = definitions_.strings[definitions_.modules[frame.module].path];
+    const std::string& path = this->path(native_frame_id);
     constexpr std::string_view kOwnLibraries = "/libpeakline";
     const size_t slash = path.rfind('/');
     return slash != std::string::npos &&

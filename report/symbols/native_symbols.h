@@ -27,12 +27,15 @@ public:
     // The demangled function of a frame, "libtorch_cpu.so+0x1234" when it has no name here. Valid
     // as long as the object.
     const std::string& name(uint32_t native_frame_id);
+    // The file of the frame's library or executable; "(executable)" where its path is not known,
+    // empty for code that lies in no file. Valid as long as the object.
+    const std::string& path(uint32_t native_frame_id) const;
     // Whether the frame belongs to the recorder: such frames lie innermost on every stack and say
     // nothing about the program.
     bool is_recorder(uint32_t native_frame_id) const;
     // Modules asked for whose file is not found, or is not the one that was recorded. Without those
-    // that have no file: the kernel's, and the executable, whose path is not recorded. Without
-    // those asked for only while an Uncounted lives.
+    // that have no file, such as the kernel's. Without those asked for only while an Uncounted
+    // lives.
     uint64_t unmatched_module_count() const { return unmatched_module_count_; }
 
     // While it lives, modules that are asked for do not count: what is looked up adds to a row that
@@ -58,7 +61,10 @@ private:
                                                  const std::string& build_id);
     std::string make_name(const NativeFrame& frame);
 
+    const std::string& module_path(uint32_t module_id) const;
+
     const Definitions& definitions_;
+    std::string executable_;
     std::vector<std::string> folders_;
     std::unique_ptr<FileIndex> files_;  // of the folders; made when it is asked first
     std::vector<std::unique_ptr<LoadedModule>> modules_;  // by module id

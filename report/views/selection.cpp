@@ -94,6 +94,10 @@ Selection parse_selection(const SelectionText& text) {
     Selection selection;
     selection.by = text.by;
     selection.frames.choice = parse_frame(text.frame);
+    if (text.native && text.by != "stack") {
+        throw TraceError("--native shows native frames of whole stacks, and needs --by stack");
+    }
+    selection.frames.shows_native = text.native;
     selection.frames.hidden_globs = text.hide;
     selection.frames.symbol_folders = text.symbols;
     selection.frames.modules.depth =

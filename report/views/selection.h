@@ -22,6 +22,7 @@ struct SelectionText {
     std::vector<std::string> symbols;  // folders
     uint64_t depth = 0;                // of module paths; 0: whole
     bool fold = false;                 // repeated layers are one
+    bool native = false;               // stacks begin with their native frames
 };
 
 struct Selection {

@@ -76,6 +76,11 @@ def add_grouping_arguments(parser: argparse.ArgumentParser) -> None:
     )
     add_module_arguments(parser)
     add_frame_arguments(parser)
+    parser.add_argument(
+        "--native",
+        action="store_true",
+        help="With --by stack: begin with the native frames below the innermost Python line",
+    )
 
 
 def add_module_arguments(parser: argparse.ArgumentParser) -> None:
@@ -188,6 +193,7 @@ def report_options(args: argparse.Namespace, *, default_top: int = _DEFAULT_TOP)
         "full_paths",
         "depth",
         "fold",
+        "native",
     ):
         if hasattr(args, name):
             options[name] = getattr(args, name)

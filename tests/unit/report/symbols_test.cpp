@@ -4,11 +4,13 @@
 #include <filesystem>
 #include <fstream>
 #include <random>
+#include <utility>
 
 #include <catch2/catch.hpp>
 #include <link.h>
 #include <unistd.h>
 
+#include "report/attribute/native_frames.h"
 #include "report/symbols/native_symbols.h"
 #include "report/symbols/symbol_table.h"
 #include "report_testing.h"
@@ -43,8 +45,14 @@ uint64_t probe_offset() {
 }
 
 // The definitions of a trace with one native frame in `path`.
-OpenTrace trace_of(const std::string& path, std::string_view build_id, uint64_t address) {
+OpenTrace trace_of(const std::string& path,
+                   std::string_view build_id,
+                   uint64_t address,
+                   const std::vector<std::pair<const char*, std::string>>& meta = {}) {
     TraceBuilder builder;
+    for (const auto& [key, value] : meta) {
+        builder.define_meta(key, value);
+    }
     Bytes module = fields({0x1000, 0x2000, 0x1000, builder.define_string(path)});
     module.insert(module.end(), build_id.begin(), build_id.end());
     builder.define(format::DefType::kModule, module);
@@ -181,8 +189,51 @@ TEST_CASE("a report says once how many libraries could not be matched", "[report
     const std::string text = report::make_table(trace.reader, options);
     CHECK_THAT(text, Catch::Contains("no operator: libgone.so.1+0x1234\n"));
     CHECK_THAT(text, Catch::Contains("1 library of the program could not be matched"));
-    options.selection.by = "line";
+    options.selection.by = "thread";
     CHECK(report::make_table(trace.reader, options).find("library of") == std::string::npos);
+}
+
+TEST_CASE("without Python a row has the program's own native function", "[report][symbols]") {
+    const MappedFile file(own_path());
+    const std::string build_id(ElfImage(file.bytes()).build_id());
+    const auto rows = [&](const char* path,
+                          std::vector<std::pair<const char*, std::string>> meta,
+                          report::SelectionText selection = {}) {
+        return trace_of(path, build_id, probe_offset() + 1, meta).rows(std::move(selection));
+    };
+    const std::string own = "8 B  8 B  8 B  1  peakline::test::symbols_test_probe (unit_tests)\n";
+    const auto say = std::string(
+        "Recorded with --stacks native: Python lines were not recorded; to"
+        " see them, record with --stacks all\n");
+    const std::string path = own_path();
+    CHECK(rows(path.c_str(), {{"stacks", "native"}, {"python_version", "3.12.1"}}) == own + say);
+    // A program without Python: the loader knows an executable by no path.
+    CHECK(rows("(executable)", {{"stacks", "all"}, {"executable", path}}) == own);
+    // Python was to be recorded and ran elsewhere.
+    CHECK(rows(path.c_str(), {{"stacks", "all"}, {"python_version", "3.12.1"}}) ==
+          "8 B  8 B  8 B  1  no python frame\n");
+    report::SelectionText stack;
+    stack.by = "stack";
+    stack.native = true;
+    CHECK(rows(path.c_str(), {{"stacks", "all"}, {"python_version", "3.12.1"}}, stack) == own);
+    stack.by = "line";
+    CHECK_THROWS_WITH(rows(path.c_str(), {}, stack), Catch::Contains("needs --by stack"));
+}
+
+TEST_CASE("a native function is shown without its arguments", "[report][symbols]") {
+    using report::short_function;
+    CHECK(short_function("vision::ops::(anonymous namespace)::roi_align(at::Tensor const&)") ==
+          "vision::ops::roi_align");
+    CHECK(short_function("void gemm<float, float>(char, long)") == "gemm<float, float>");
+    CHECK(short_function("at::Tensor wrap<at::Tensor (int), at::Tensor>::call(int)") ==
+          "wrap<...>::call");
+    CHECK(short_function("Node::operator()(std::vector<int>&&)") == "Node::operator()");
+    CHECK(short_function("at::impl(at::Tensor&)::{lambda()#5}::operator()() const") == "at::impl");
+    CHECK(short_function("start(int)::{lambda(int)#1}::operator()(int) const") == "start");
+    CHECK(short_function("run<start(int)::{lambda()#1}>()") == "run<...>");
+    CHECK(short_function("main") == "main");
+    CHECK(short_function("libc.so.6+0x891f5") == "libc.so.6+0x891f5");
+    CHECK(short_function("open<(").starts_with("open"));
 }
 
 // A small file with everything the reader looks at.

@@ -1,0 +1,161 @@
+#include "native_frames.h"
+
+#include <algorithm>
+#include <iterator>
+#include <string_view>
+
+#include <fnmatch.h>
+
+#include "operator_names.h"
+#include "operator_search.h"
+
+namespace peakline::report {
+namespace {
+
+// Arguments of templates up to this length are kept: "<float>".
+constexpr size_t kShortArguments = 20;
+
+// Libraries that are no extensions: torch, Python, CUDA, the system, ourselves.
+constexpr const char* kKnownLibraries[] = {
+    "libtorch*",   "libc10*",    "libshm*",      "libcaffe2*", "libpeakline*", "libpython*",
+    "python[23]*", "libcu*",     "libnv*",       "libnccl*",   "libc.so*",     "libc-*",
+    "libstdc++*",  "libgcc_s*",  "libpthread*",  "libm.so*",   "ld-*",         "ld.so*",
+    "libgomp*",    "libunwind*", "libpkunwind*", "libdl*",     "[[]vdso[]]",   "libsimgpu*",
+    "_ctypes*",    "libffi*",    "_C.cpython*",  "python",
+};
+
+bool begins_with(std::string_view text, std::string_view prefix) {
+    return text.substr(0, prefix.size()) == prefix;
+}
+
+std::string last_part(const std::string& path) {
+    return path.substr(path.rfind('/') + 1);
+}
+
+// Python itself, where it is no library.
+bool is_python(const std::string& path) {
+    const std::string file = last_part(path);
+    return file == "python" || fnmatch("python[23]*", file.c_str(), 0) == 0;
+}
+
+bool is_own(const std::string& path) {
+    const std::string file = last_part(path);
+    return !file.empty() && file[0] != '(' &&
+           std::none_of(std::begin(kKnownLibraries),
+                        std::end(kKnownLibraries),
+                        [&](const char* glob) { return fnmatch(glob, file.c_str(), 0) == 0; });
+}
+
+// "libtorch_cpu.so+0x1234" stands for a function that has no name on this machine.
+bool has_name(const std::string& function) {
+    return function.find("+0x") == std::string::npos;
+}
+
+Location native_location(StackLookup& stacks, uint32_t frame) {
+    const std::string& function = stacks.symbols().name(frame);
+    Location location;
+    location.is_native = true;
+    location.file = stacks.symbols().path(frame);
+    location.function = short_function(function);
+    location.qualified_name = function;
+    return location;
+}
+
+// The end of what closes the bracket at `open`, or the end of the text.
+size_t behind_brackets(const std::string& text, size_t open) {
+    int depth = 0;
+    for (size_t at = open; at < text.size(); ++at) {
+        depth += text[at] == '<' || text[at] == '(' ? 1 : 0;
+        depth -= (text[at] == '>' && text[at - 1] != '-') || text[at] == ')' ? 1 : 0;
+        if (depth == 0) {
+            return at + 1;
+        }
+    }
+    return text.size();
+}
+
+}  // namespace
+
+bool is_interpreter(StackLookup& stacks, uint32_t frame) {
+    const std::string& path = stacks.symbols().path(frame);
+    if (path.empty() || is_python(path)) {
+        return true;
+    }
+    const std::string& function = stacks.symbols().name(frame);
+    return begins_with(function, "_PyEval_") || begins_with(function, "PyEval_");
+}
+
+std::string short_function(std::string function) {
+    constexpr std::string_view kAnonymous = "(anonymous namespace)::";
+    for (size_t at = function.find(kAnonymous); at != std::string::npos;
+         at = function.find(kAnonymous)) {
+        function.erase(at, kAnonymous.size());
+    }
+    std::string kept;
+    size_t begin = 0;
+    while (begin < function.size()) {
+        const size_t bracket = function.find_first_of("<( ", begin);
+        kept += function.substr(begin, bracket - begin);
+        if (bracket == std::string::npos) {
+            break;
+        }
+        begin = bracket + 1;
+        if (function[bracket] == ' ') {
+            kept.clear();  // what stood before it is what the function returns
+        } else if (function[bracket] == '<') {
+            begin = behind_brackets(function, bracket);
+            kept += begin - bracket <= kShortArguments ? function.substr(bracket, begin - bracket)
+                                                       : "<...>";
+        } else if (kept.ends_with("operator") && function[begin] == ')') {
+            kept += "()";
+            ++begin;
+        } else {
+            break;
+        }
+    }
+    // A lambda of its own is part of the function around it.
+    return kept.substr(0, kept.find("::{lambda"));
+}
+
+std::string own_function(StackLookup& stacks, uint32_t frame) {
+    const std::string& path = stacks.symbols().path(frame);
+    const std::string& function = stacks.symbols().name(frame);
+    const bool is_library = path.find(".so") != std::string::npos;
+    return is_library && has_name(function) && is_own(path)
+               ? short_function(function) + " (" + last_part(path) + ")"
+               : std::string();
+}
+
+std::vector<Location> native_locations(StackLookup& stacks, const Context& context) {
+    std::vector<Location> locations;
+    visit_native_frames(stacks, context.native_node, [&](uint32_t frame) {
+        if (is_interpreter(stacks, frame)) {
+            return false;
+        }
+        locations.push_back(native_location(stacks, frame));
+        return true;
+    });
+    return locations;
+}
+
+std::optional<Location> chosen_native_location(StackLookup& stacks, const Context& context) {
+    const FoundOperators found = find_operators(stacks, context);
+    const std::string& asking = found.asking.empty() ? found.innermost : found.asking;
+    uint32_t chosen = 0;
+    visit_native_frames(stacks, context.native_node, [&](uint32_t frame) {
+        chosen = chosen == 0 ? frame : chosen;
+        if (is_interpreter(stacks, frame)) {
+            return false;
+        }
+        const bool own = is_own(stacks.symbols().path(frame));
+        // Where an operator passes a call on to itself the outermost one stands.
+        if (own ||
+            (!asking.empty() && operator_of_symbol(stacks.symbols().name(frame)) == asking)) {
+            chosen = frame;
+        }
+        return !own;
+    });
+    return chosen == 0 ? std::nullopt : std::optional(native_location(stacks, chosen));
+}
+
+}  // namespace peakline::report
