@@ -59,7 +59,7 @@ CodeRange g_interpreter;
 // The segment of the program or of a library that holds this function.
 CodeRange code_around(const void* function) {
     struct Search {
-        const void* wanted;
+        const void* wanted = nullptr;
         CodeRange found;
     } search{function, {}};
     const auto look = [](dl_phdr_info* library, size_t, void* pointer) {

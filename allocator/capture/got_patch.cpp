@@ -18,10 +18,10 @@ namespace peakline::capture {
 namespace {
 
 struct Visitor {
-    const char* library_filter;
-    const void* within;  // nullptr: any library
-    VisitImport visit;
-    void* data;
+    const char* library_filter = nullptr;
+    const void* within = nullptr;  // nullptr: any library
+    VisitImport visit = nullptr;
+    void* data = nullptr;
     uint64_t skipped_count = 0;  // libraries that come first, which are the oldest
 };
 

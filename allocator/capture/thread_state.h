@@ -119,6 +119,7 @@ struct ThreadBegin {
     void* native_frames[kMaxNativeFrames] = {};
 };
 
+// NOLINTNEXTLINE(cppcoreguidelines-pro-type-member-init): lives in memory that is zero.
 struct ThreadState : ThreadBegin {
     ThreadState* next_free;
     // Not touched when a thread begins: zero in new memory, else what the thread before knew.
