@@ -1,9 +1,11 @@
 #include "call_rules.h"
 
+#include <map>
 #include <string_view>
 #include <unordered_map>
 #include <utility>
 
+#include "dispatched_call.h"
 #include "grouping.h"
 #include "module_chains.h"
 #include "numbers.h"
@@ -96,9 +98,33 @@ public:
     }
 
 private:
-    // Contexts that differ in their python side only share a native stack and its operator.
     void find_operation(uint32_t id, ContextCall* call) {
         const Context& context = definitions_.contexts[id];
+        const DispatchedCall dispatched = find_dispatched_call(stacks_, context);
+        if (dispatched.python_node != 0) {
+            follow_mode(id, dispatched, call);
+        } else {
+            follow_native(id, context, call);
+        }
+    }
+
+    // Of a call without a name the first allocation, its result, names all.
+    void follow_mode(uint32_t id, const DispatchedCall& dispatched, ContextCall* call) {
+        const Context& context = definitions_.contexts[id];
+        call->operator_key = (dispatched.python_node * 0x9E3779B1U) ^
+                             (context.forward_node * 0x85EBCA77U) ^
+                             (dispatched.native_node * 0xC2B2AE3DU);
+        const auto [known, is_new] =
+            mode_calls_.try_emplace({dispatched.python_node, dispatched.native_node});
+        if (is_new) {
+            known->second =
+                number_of(dispatched.name.empty() ? name_by_op(stacks_, id) : dispatched.name);
+        }
+        call->operation = known->second;
+    }
+
+    // Contexts that differ in their python side only share a native stack and its operator.
+    void follow_native(uint32_t id, const Context& context, ContextCall* call) {
         const auto [known, is_new] = native_calls_.try_emplace(context.native_node);
         if (is_new) {
             const FoundCall found = find_call(stacks_, context.native_node);
@@ -116,6 +142,8 @@ private:
     CallRules rules_;
     ModuleChains modules_;
     Numbers<std::string> operations_;
+    // Operation by the nodes of a DispatchedCall.
+    std::map<std::pair<uint32_t, uint32_t>, uint32_t> mode_calls_;
     std::unordered_map<uint32_t, std::pair<uint32_t, uint32_t>> native_calls_;  // operation, site
 };
 

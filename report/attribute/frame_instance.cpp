@@ -9,6 +9,10 @@ bool calls_operator(const Definitions& definitions, const PythonFrame& frame) {
 
 }  // namespace
 
+bool is_operator_call(const Definitions& definitions, const PythonFrame& frame) {
+    return definitions.text(frame.name) == "__call__" && calls_operator(definitions, frame);
+}
+
 uint32_t module_of_frame(const Definitions& definitions, const PythonFrame& frame) {
     return frame.instance != 0 && !calls_operator(definitions, frame) ? frame.instance : 0;
 }

@@ -59,6 +59,29 @@ def test_a_series_of_operators_is_that_of_a_dispatch_mode(lab: Lab) -> None:
     assert told[:-1] == seen(lab, "ops")[:-1]
 
 
+def test_operators_below_a_dispatch_mode_are_what_it_saw(lab: Lab) -> None:
+    ops = report(lab, "ops", "ops")["ops"]
+    told = [[op["op"], op["allocated_bytes"], op["active_bytes"]] for op in ops if op["step"] == 2]
+    assert told[:-1] == seen(lab, "ops")[:-1]
+
+
+def as_modes_name(name: str) -> str:
+    """Return "mm.default" of "aten::mm"; what is not torch's own keeps its name."""
+    space, _, function = name.partition("::")
+    if space != "aten":
+        return name
+    return function if "." in function else f"{function}.default"
+
+
+def test_one_call_below_dispatch_modes_is_one_row(lab: Lab) -> None:
+    run = lab.once("dispatch_modes.py")
+    told = json.loads(lab.report("ops", run.trace, "--json", "--top", "0"))
+    wanted = [[as_modes_name(name), *rest] for name, *rest in run.said["seen"]]
+    assert sum(count > 1 for _, count, _ in wanted) >= 4
+    found = [[op["op"], op["alloc_count"], op["allocated_bytes"]] for op in told["ops"]]
+    assert found[-len(wanted) :] == wanted
+
+
 def test_operators_have_names_and_markers_stand_between_them(lab: Lab) -> None:
     told = report(lab, "ops", "ops")
     names = [op["name"] for op in told["ops"]]
