@@ -31,11 +31,11 @@ std::string steps_line(const PhaseTable& table) {
     return "Steps: none found; peakline.step() marks them\n";
 }
 
-std::string totals_text(const PhasesReport& report) {
+std::string totals_text(const PhasesReport& report, const std::vector<PhaseInterval>& intervals) {
     using enum Align;
     TextColumns columns({kLeft, kRight, kRight, kRight, kRight, kRight, kRight},
                         {"Phase", "Count", "Peak", "At step", "Allocated", "Freed", "Time"});
-    for (const PhaseTotal& total : total_phases(report.result.table.phases, report.chosen.device)) {
+    for (const PhaseTotal& total : total_phases(intervals, report.chosen.device)) {
         columns.add({total.name,
                      format_count(total.count),
                      format_bytes(total.peak_bytes),
@@ -107,10 +107,14 @@ std::string phases_text(const PhasesReport& report) {
     const uint64_t step_count = table.steps.size();
     const uint64_t shown = shown_count(report.top, step_count);
     const uint64_t step_end = shown == step_count ? UINT64_MAX : shown;
+    const std::vector<PhaseInterval> phases =
+        with_gaps(table.phases,
+                  report.chosen.device,
+                  {report.chosen.level_bytes, report.result.health.last_tick});
     std::string text = head_text(report.reader);
     text += "Max mem: " + format_bytes(report.chosen.peak_bytes) + "\n" + steps_line(table);
-    text += "Over all steps:\n" + totals_text(report);
-    text += "Phase by phase:\n" + intervals_text(report, table.phases, step_end);
+    text += "Over all steps:\n" + totals_text(report, phases);
+    text += "Phase by phase:\n" + intervals_text(report, phases, step_end);
     if (shown < step_count) {
         text += "  ... " + std::to_string(step_count - shown) + " more steps (--top 0)\n";
     }

@@ -29,4 +29,17 @@ LevelUse use_of(const LevelUses& uses, uint32_t slot);
 // In the order in which the kinds first came. Nested phases of the same name count once.
 std::vector<PhaseTotal> total_phases(const std::vector<PhaseInterval>& intervals, uint32_t slot);
 
+struct TraceEnd {
+    uint64_t level_bytes = 0;
+    uint64_t tick = 0;
+};
+inline constexpr const char* kBetweenPhases = "between phases";
+
+// The phases in order and, where the level of `slot` changed between one and the next, or from the
+// last to `end`, the time in between by the name kBetweenPhases. Only frees lie there: what is
+// allocated belongs to a phase.
+std::vector<PhaseInterval> with_gaps(const std::vector<PhaseInterval>& intervals,
+                                     uint32_t slot,
+                                     const TraceEnd& end);
+
 }  // namespace peakline::report

@@ -1,5 +1,7 @@
 // Phases and steps: from scopes, from stacks alone, and the windows that measure them against
 // brute force.
+#include "report/views/phases.h"
+
 #include <random>
 #include <sstream>
 
@@ -72,6 +74,31 @@ TEST_CASE("scopes of torch bound phases and steps", "[report][phases]") {
                                               "1 optimizer 75>75 peak 75 +0 -0"});
     CHECK(lines(result.table.steps) ==
           Lines{"0  0>75 peak 185 +235 -160", "1  75>75 peak 185 +235 -235"});
+}
+
+TEST_CASE("what is freed between phases, and after the last, has its own rows",
+          "[report][phases]") {
+    const std::string text = "start\n" + forward("h 1 100") + "scope" + kEngine +
+                             backward("g 2 70") + "endscope" + kEngine + "free h\n wait 100\n" +
+                             "scope" + kStep + "endscope" + kStep + other("x 3 5") +
+                             "free g\n mainend\n end\n";
+    const report::PhaseResult result = phases_of(text);
+    const report::DeviceTotals& device = result.devices.at(0);
+    const auto rows = report::with_gaps(
+        result.table.phases, device.device, {device.level_bytes, result.health.last_tick});
+    CHECK(lines(rows) == Lines{"0 forward 0>100 peak 100 +100 -0",
+                               "0 backward 100>170 peak 170 +70 -0",
+                               "0 between phases 170>70 peak 170 +0 -100",
+                               "0 optimizer 70>70 peak 70 +0 -0",
+                               "- other 70>5 peak 75 +5 -70"});
+    // Every byte of the level is in one row.
+    int64_t level = 0;
+    for (const report::PhaseInterval& row : rows) {
+        const report::LevelUse use = report::use_of(row.uses, device.device);
+        CHECK(use.begin_bytes == static_cast<uint64_t>(level));
+        level += static_cast<int64_t>(use.allocated_bytes) - static_cast<int64_t>(use.freed_bytes);
+    }
+    CHECK(static_cast<uint64_t>(level) == device.level_bytes);
 }
 
 TEST_CASE("notes have the level of their moment, and there may be too many", "[report][phases]") {

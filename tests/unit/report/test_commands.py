@@ -87,6 +87,7 @@ def test_table_json_has_every_documented_field():
             "line": 41,
             "function": "forward",
             "qualified_name": "Attention.forward",
+            "native": False,
         },
         "via": [],
     }
