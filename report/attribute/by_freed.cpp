@@ -78,7 +78,8 @@ Placement place_by_freed(StackLookup& stacks, const BlockGroup& block) {
     }
     if (block.facet >= kFirstPhase) {
         const auto phase = static_cast<Phase>(block.facet - kFirstPhase);
-        return named_placement("in " + std::string(phase_name(phase)) + " (stack not recorded)");
+        return named_placement(phase == Phase::kOther ? std::string("between phases")
+                                                      : "in " + std::string(phase_name(phase)));
     }
     return place_free(stacks, block.facet);
 }

@@ -23,7 +23,7 @@ const Grouping& choose_grouping(const TraceReader& reader, const std::string& by
                          "s; record with events");
     }
     if (grouping.needs_tensors && reader.definitions().tensor_blocks.empty()) {
-        throw TraceError(reader.name() + ": nothing in it tells which block is which tensor: " +
+        throw TraceError(reader.name() + ": it does not say which block holds which tensor: " +
                          "record with events, and Python with torch");
     }
     if (grouping.needs_events && !reader.has_events() && !reader.summary().views.empty()) {

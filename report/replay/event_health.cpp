@@ -38,7 +38,7 @@ void EventHealth::add_counts(const std::string& name, Problems& problems) const 
     add(unmatched_free_count, " frees name allocations that are not in the trace");
     add(lost_definition_alloc_count,
         " allocations have no readable definition: they are not counted");
-    add(unknown_context_count, " allocations name a place that is not defined");
+    add(unknown_context_count, " allocations name a context that is not defined");
 }
 
 // What happened to a recording without a clean end.

@@ -114,7 +114,7 @@ Definitions read_definitions(const ByteSource& source,
     }
     if (decoder.faulty_count() != 0) {
         problems.add(source.name() + ": " + std::to_string(decoder.faulty_count()) +
-                     " definitions name things that are not defined: shown without a place");
+                     " definitions name things that are not defined: shown without a location");
     }
     return definitions;
 }

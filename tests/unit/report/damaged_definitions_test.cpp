@@ -47,7 +47,7 @@ TEST_CASE("a damaged chunk of definitions costs its own definitions only", "[rep
     CHECK(mentions(health, "(definitions): its checksum differs: chunk skipped"));
     CHECK(mentions(health, "definitions are lost with damaged chunks"));
     CHECK(mentions(health, "1 allocations have no readable definition"));
-    CHECK(mentions(health, "1 allocations name a place that is not defined"));
+    CHECK(mentions(health, "1 allocations name a context that is not defined"));
     CHECK(trace.reader.definitions().contexts[4].python_node ==
           whole.reader.definitions().contexts[4].python_node);
     CHECK_THAT(report::make_stats(trace.reader, {}), Catch::Contains("lost definition"));
@@ -101,7 +101,7 @@ TEST_CASE("damage in definitions costs the names and sizes of later chunks", "[r
     const auto result = OpenTrace(file).replay();
     CHECK(result.chosen.peak_bytes == 700);
     CHECK(mentions(result.health, "2 allocations have no readable definition"));
-    CHECK(mentions(result.health, "3 allocations name a place that is not defined"));
+    CHECK(mentions(result.health, "3 allocations name a context that is not defined"));
 }
 
 TEST_CASE("definitions that name nothing keep their ids", "[report]") {
