@@ -6,6 +6,7 @@
 #include <ATen/record_function.h>
 #include <dlfcn.h>
 
+#include "blocks.h"
 #include "device_values.h"
 #include "operator_info.h"
 #include "running_operators.h"
@@ -65,6 +66,7 @@ void on_end(const at::RecordFunction& function, at::ObserverContext* context) {
     const OperatorInfo& info = operator_info(function);
     --t_running.depth;
     tell_device();
+    watch_blocks_once();
     if (info.is_leaf) {
         end_operator(info, static_cast<OperatorCall*>(context), function.outputs());
     }
@@ -112,6 +114,8 @@ const DeviceValues* device_values() {
         found.read = reinterpret_cast<decltype(found.read)>(find("peakline_sim_read_values"));
         found.write = reinterpret_cast<decltype(found.write)>(find("peakline_sim_write_values"));
         found.forget = reinterpret_cast<decltype(found.forget)>(find("peakline_sim_forget_values"));
+        found.begin_block =
+            reinterpret_cast<decltype(found.begin_block)>(find("peakline_sim_begin_block"));
         found.is_capturing =
             reinterpret_cast<decltype(found.is_capturing)>(find("peakline_sim_is_capturing"));
         found.may_await_others = reinterpret_cast<decltype(found.may_await_others)>(
@@ -120,8 +124,8 @@ const DeviceValues* device_values() {
             find("peakline_sim_get_read_listener"));
         const bool is_whole = found.set_read_handler != nullptr && found.set_operator != nullptr &&
                               found.read != nullptr && found.write != nullptr &&
-                              found.forget != nullptr && found.is_capturing != nullptr &&
-                              found.may_await_others != nullptr &&
+                              found.forget != nullptr && found.begin_block != nullptr &&
+                              found.is_capturing != nullptr && found.may_await_others != nullptr &&
                               found.get_read_listener != nullptr;
         return is_whole ? &found : nullptr;
     }();

@@ -16,6 +16,7 @@ struct DeviceValues {
     int (*read)(const void* device, size_t bytes, void* host);
     void (*write)(void* device, size_t bytes, const void* host, int is_exact);
     void (*forget)(void* device, size_t bytes);
+    void (*begin_block)(void* device, size_t bytes);
     int (*is_capturing)();
     int (*may_await_others)();
     ReadListener (*get_read_listener)();

@@ -309,12 +309,12 @@ def _compile_torch_part(torch: TorchInstallation, scratch: Path) -> Path:
 
 def _compile_companion(torch: TorchInstallation, scratch: Path) -> Path:
     folder = source_root() / "preload" / "simulated"
-    names = ("companion", "guessed_reads", "operator_info", "small_operators")
+    names = ("blocks", "companion", "guessed_reads", "operator_info", "small_operators")
     sources = [folder / f"{name}.cpp" for name in names]
     built = scratch / "libpeakline_values.so"
     # NDEBUG as torch's own build: its headers check otherwise what only a debug build has set.
     flags = ["-DNDEBUG", f"-I{folder}"]
-    _compile_library(torch, sources, flags, built, ["-lc10", "-ltorch_cpu", "-ldl"])
+    _compile_library(torch, sources, flags, built, ["-lc10", "-lc10_cuda", "-ltorch_cpu", "-ldl"])
     return built
 
 

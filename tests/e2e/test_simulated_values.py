@@ -237,3 +237,20 @@ def test_waiting_ends_without_recording_too(lab: Any, tmp_path: Path) -> None:
     assert len(said) == 1
     assert said[0].startswith(f"peakline: {place} (wait) has read a value 500 times")
     assert "read these values" not in done.stderr  # -q
+
+
+def test_a_kernel_of_its_own_and_a_new_block_end_what_is_known_of_their_memory_only(
+    lab: Any, tmp_path: Path
+) -> None:
+    pytest.importorskip("triton")
+    words = [str(PROGRAMS / "launches_kernels.py")]
+    done = recorded(lab, tmp_path, *words, options=["-q", "--no-record"])
+    assert done.status == 0, done.stderr
+    known = sum(range(64))
+    assert done.said == {
+        "are_neighbours": True,
+        # Which of its parameters a kernel writes is not known; what is not known reads as zero.
+        "after_launch": [known, known, 0, known, known, 0, known, known],
+        "is_given_again": True,
+        "new_block": 0,
+    }

@@ -70,7 +70,8 @@ CUresult launch(CUfunction function,
     if (simgpu::log_level() >= 2) {
         simgpu::log_message(2, "launch %s", kernel->name.c_str());
     }
-    simgpu::Contents::instance().note_launch(kernel->name.c_str(), parameters);
+    simgpu::Contents::instance().note_launch(
+        {kernel->name.c_str(), kernel->module->is_compiled_late}, parameters);
     simgpu::GraphNode* node = nullptr;
     const CUresult result = simgpu::enqueue_work(session, stream, CU_GRAPH_NODE_TYPE_KERNEL, &node);
     if (node != nullptr) {

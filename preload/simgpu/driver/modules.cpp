@@ -27,12 +27,14 @@ std::unordered_set<const void*>& known_kernels() {
     return *known;
 }
 
+enum class Origin { kFile, kImage, kFatBinary };
+
 template <typename Handle>
-CUresult load(Handle* handle, const char* origin, const void* image) {
+CUresult load(Handle* handle, Origin origin, const void* image) {
     SIMGPU_REQUIRE(handle != nullptr && image != nullptr);
     const auto lock = simgpu::World::instance().lock();
     auto* const module = new Module;
-    module->origin = origin;
+    module->is_compiled_late = origin == Origin::kImage;
     const simgpu::Context* const context = simgpu::current_context();
     module->device = context == nullptr ? 0 : context->device;
     *handle = reinterpret_cast<Handle>(module);
@@ -151,20 +153,20 @@ SIMGPU_API CUresult cuModuleGetLoadingMode(CUmoduleLoadingMode* mode) {
 }
 
 SIMGPU_API CUresult cuModuleLoad(CUmodule* module, const char* file_name) {
-    return load(module, "file", file_name);
+    return load(module, Origin::kFile, file_name);
 }
 
 SIMGPU_API CUresult cuModuleLoadData(CUmodule* module, const void* image) {
-    return load(module, "image", image);
+    return load(module, Origin::kImage, image);
 }
 
 SIMGPU_API CUresult
 cuModuleLoadDataEx(CUmodule* module, const void* image, unsigned, CUjit_option*, void**) {
-    return load(module, "image", image);
+    return load(module, Origin::kImage, image);
 }
 
 SIMGPU_API CUresult cuModuleLoadFatBinary(CUmodule* module, const void* image) {
-    return load(module, "fat binary", image);
+    return load(module, Origin::kFatBinary, image);
 }
 
 SIMGPU_API CUresult cuModuleUnload(CUmodule module) {
@@ -190,7 +192,7 @@ SIMGPU_API CUresult cuLibraryLoadData(CUlibrary* library,
                                       CUlibraryOption*,
                                       void**,
                                       unsigned) {
-    return load(library, "image", code);
+    return load(library, Origin::kImage, code);
 }
 
 SIMGPU_API CUresult cuLibraryLoadFromFile(CUlibrary* library,
@@ -201,7 +203,7 @@ SIMGPU_API CUresult cuLibraryLoadFromFile(CUlibrary* library,
                                           CUlibraryOption*,
                                           void**,
                                           unsigned) {
-    return load(library, "file", file_name);
+    return load(library, Origin::kFile, file_name);
 }
 
 SIMGPU_API CUresult cuLibraryUnload(CUlibrary library) {

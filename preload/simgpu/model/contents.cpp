@@ -85,6 +85,32 @@ void Contents::forget(uintptr_t start, size_t bytes) {
     }
 }
 
+void Contents::begin_block(uintptr_t start, size_t bytes) {
+    release(start, bytes);
+    blocks_[start] = bytes;
+}
+
+void Contents::release(uintptr_t start, size_t bytes) {
+    forget(start, bytes);
+    auto block = blocks_.upper_bound(start);
+    if (block != blocks_.begin()) {
+        --block;
+    }
+    while (block != blocks_.end() && block->first < start + bytes) {
+        const bool overlaps = block->first + block->second > start;
+        block = overlaps ? blocks_.erase(block) : std::next(block);
+    }
+}
+
+uintptr_t Contents::block_end(uintptr_t address) const {
+    const auto after = blocks_.upper_bound(address);
+    if (after == blocks_.begin()) {
+        return 0;
+    }
+    const auto& [start, bytes] = *std::prev(after);
+    return address < start + bytes ? start + bytes : 0;
+}
+
 bool Contents::make_room(uintptr_t to, size_t bytes) {
     forget(to, bytes);
     if (bytes > kMaxKnownBytes) {

@@ -37,12 +37,21 @@ public:
     void promise(uintptr_t to, size_t bytes, std::shared_ptr<Content> content);
     bool has_promised() const { return has_promised_; }
     void forget(uintptr_t start, size_t bytes);
+    // A framework's allocator gave out this part of its memory: it is forgotten, and a pointer into
+    // it means no more than it.
+    void begin_block(uintptr_t start, size_t bytes);
+    // The memory is no longer the program's.
+    void release(uintptr_t start, size_t bytes);
 
     // Any kernel may write what was uploaded. parameters: those of the launch; null for the work of
     // a library, which is taken to write nothing that a collective delivered.
     // Those few kernels must not start before what they read has been delivered.
     static bool computes(const char* kernel_name);
-    void note_launch(const char* kernel_name, void* const* parameters);
+    struct Launched {
+        const char* name = "";
+        bool has_word_parameters = false;  // each is a pointer or a number, or begins with it
+    };
+    void note_launch(const Launched& kernel, void* const* parameters);
     void forget_all();
 
     // From now on someone tells what every operator writes, so uploads outlive launches.
@@ -87,11 +96,15 @@ private:
     bool compute_reduction(const char* kernel_name,
                            const uintptr_t* first_word,
                            const uintptr_t* end);
+    void forget_parameters(void* const* parameters, const void* here);
     void forget_outputs(const uintptr_t* first_word, const uintptr_t* end);
     void forget_pointed_at(uintptr_t address);
+    // The end of the block that holds this address; 0: none is known.
+    uintptr_t block_end(uintptr_t address) const;
 
     std::map<uintptr_t, Piece> pieces_;  // by device address, never overlapping
     size_t piece_bytes_ = 0;
+    std::map<uintptr_t, size_t> blocks_;  // begun last, never overlapping; some were freed
     uint64_t launch_count_ = 0;
     bool uploads_are_trusted_ = false;
     bool has_promised_ = false;

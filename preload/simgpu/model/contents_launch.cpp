@@ -14,6 +14,10 @@
 // the same reason two kernels are computed: torch's sum and maximum of the 64-bit integers that a
 // collective delivered, by which it learns the size of the objects that follow. Source and
 // destination are neighbours in the parameters of that kernel.
+// Kernels that are compiled while the program runs (Triton's) take pointers and numbers, which lie
+// anywhere in the stack: the first word of each is read, and no other.
+// A pointer means the rest of its block of torch's allocator, which the companion reports. Of other
+// memory it means all that is known from there on without a gap.
 
 #include <algorithm>
 #include <cstring>
@@ -96,7 +100,7 @@ bool is_maximum(const char* kernel_name) {
 
 }  // namespace
 
-void Contents::note_launch(const char* kernel_name, void* const* parameters) {
+void Contents::note_launch(const Launched& kernel, void* const* parameters) {
     ++launch_count_;
     if (pieces_.empty() || parameters == nullptr || launches_are_told()) {
         return;
@@ -108,12 +112,16 @@ void Contents::note_launch(const char* kernel_name, void* const* parameters) {
         forget_all();
         return;
     }
-    const auto first = reinterpret_cast<uintptr_t>(parameters[0]);
-    const Words near = words_between(first > here && first < array ? first : array, end);
-    if (compute_reduction(kernel_name, near.first, near.end)) {
+    if (kernel.has_word_parameters) {
+        forget_parameters(parameters, __builtin_frame_address(0));
         return;
     }
-    const uintptr_t* const output = elementwise_output(kernel_name, parameters, here, end);
+    const auto first = reinterpret_cast<uintptr_t>(parameters[0]);
+    const Words near = words_between(first > here && first < array ? first : array, end);
+    if (compute_reduction(kernel.name, near.first, near.end)) {
+        return;
+    }
+    const uintptr_t* const output = elementwise_output(kernel.name, parameters, here, end);
     if (output != nullptr) {
         forget_pointed_at(*output);
     } else {
@@ -170,6 +178,19 @@ bool Contents::compute_reduction(const char* kernel_name,
     return false;
 }
 
+// How many parameters there are is not said: they end where a word is no address in the stack.
+void Contents::forget_parameters(void* const* parameters, const void* here) {
+    const void* const end = reinterpret_cast<const void*>(stack_end() - sizeof(uintptr_t));
+    const auto is_in_stack = [&](const void* address) { return address > here && address < end; };
+    for (void* const* next = parameters; is_in_stack(next) && is_in_stack(*next); ++next) {
+        uintptr_t value = 0;
+        std::memcpy(&value, *next, sizeof value);
+        if (World::instance().is_device_address(value)) {
+            forget_pointed_at(value);
+        }
+    }
+}
+
 void Contents::forget_outputs(const uintptr_t* first_word, const uintptr_t* end) {
     const World& world = World::instance();
     for (const uintptr_t* word = first_word; word < end; ++word) {
@@ -180,12 +201,16 @@ void Contents::forget_outputs(const uintptr_t* first_word, const uintptr_t* end)
 }
 
 void Contents::forget_pointed_at(uintptr_t address) {
+    if (const uintptr_t end = block_end(address); end != 0) {
+        forget(address, end - address);
+        return;
+    }
     auto piece = pieces_.upper_bound(address);
     if (piece == pieces_.begin()) {
         return;
     }
     --piece;
-    // What follows without a gap may belong to the same tensor.
+    // What follows without a gap may belong to the same tensor: its end is not known.
     for (uintptr_t next = address;
          piece != pieces_.end() && next < piece->first + piece->second.bytes;
          piece = pieces_.erase(piece)) {

@@ -98,7 +98,7 @@ SIMGPU_API void peakline_sim_work_on_stream(void* stream) {
     if (resolved != nullptr) {
         // An error makes the capture invalid, which its end reports.
         simgpu::Streams::instance().enqueue(resolved, CU_GRAPH_NODE_TYPE_KERNEL);
-        simgpu::Contents::instance().note_launch("", nullptr);
+        simgpu::Contents::instance().note_launch({}, nullptr);
     }
 }
 

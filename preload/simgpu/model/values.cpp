@@ -126,6 +126,11 @@ SIMGPU_API void peakline_sim_forget_values(void* device, size_t bytes) {
     Contents::instance().forget(reinterpret_cast<uintptr_t>(device), bytes);
 }
 
+SIMGPU_API void peakline_sim_begin_block(void* device, size_t bytes) {
+    const auto lock = World::instance().lock();
+    Contents::instance().begin_block(reinterpret_cast<uintptr_t>(device), bytes);
+}
+
 SIMGPU_API int peakline_sim_is_capturing(void) {
     const auto lock = World::instance().lock();
     return simgpu::Streams::instance().is_capturing() ? 1 : 0;

@@ -43,6 +43,8 @@ SIMGPU_API void peakline_sim_write_values(void* device,
                                           const void* host,
                                           int is_exact);
 SIMGPU_API void peakline_sim_forget_values(void* device, size_t bytes);
+// The framework's allocator gave out a block of its memory.
+SIMGPU_API void peakline_sim_begin_block(void* device, size_t bytes);
 // Whether anything is being captured: then operators run later, with other values.
 SIMGPU_API int peakline_sim_is_capturing(void);
 // Whether a collective was ever called: else nothing reads as -2.

@@ -181,7 +181,7 @@ CUresult World::free(uintptr_t start, std::initializer_list<MemoryKind> kinds) {
     }
     const Allocation allocation = found->second;
     allocations_.erase(found);
-    Contents::instance().forget(allocation.start, allocation.requested_bytes);
+    Contents::instance().release(allocation.start, allocation.requested_bytes);
     switch (allocation.kind) {
         case MemoryKind::kDevice:
             device(allocation.device).remove(allocation.placement);
