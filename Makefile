@@ -33,9 +33,10 @@ LTO_OBJECTS = $(if $(LTO),-flto -ffat-lto-objects)
 NO_PAIRS := -fno-tree-slp-vectorize
 PYTHON_INCLUDE = $(shell $(PYTHON) -c 'import sysconfig; print(sysconfig.get_paths()["include"])')
 
+BOOTSTRAP_SOURCES := preload/bootstrap.cpp preload/early_regions.cpp
 RECORDER_SOURCES := $(wildcard allocator/record/*.cpp allocator/capture/*.cpp) \
                     $(filter-out pyhook/module%.cpp,$(wildcard pyhook/*.cpp)) \
-                    $(filter-out preload/bootstrap.cpp,$(wildcard preload/*.cpp))
+                    $(filter-out $(BOOTSTRAP_SOURCES),$(wildcard preload/*.cpp))
 REPORT_SOURCES := $(foreach room,trace replay symbols attribute views render,$(wildcard report/$(room)/*.cpp))
 UNIT_TEST_SOURCES := $(wildcard tests/unit/*.cpp) \
     $(foreach room,record capture preload report,$(wildcard tests/unit/$(room)/*.cpp))
@@ -207,10 +208,10 @@ $(BUILD)/checked/libpeakline.so: $(CHECKING) \
 	$(Q)$(CXX) -fno-lto -shared -Wl,-soname,libpeakline.so -Wl,--version-script=preload/exports.map \
 	    -Wl,-z,defs -Wl,-rpath,'$$ORIGIN' -o $@ $^ -lunwind -ldl -lpthread
 
-$(NATIVE)/libpeakline_preload.so: $(BUILD)/preload/bootstrap.o
+$(NATIVE)/libpeakline_preload.so: $(call object,$(BOOTSTRAP_SOURCES))
 	@mkdir -p $(@D)
 	@echo '  LINK  $@'
-	$(Q)$(CC) -shared -Wl,-soname,libpeakline_preload.so -Wl,-z,defs -o $@ $< -ldl
+	$(Q)$(CC) -shared -Wl,-soname,libpeakline_preload.so -Wl,-z,defs -o $@ $^ -ldl
 
 # Needs libc only: linked by the C compiler, so that nothing else can creep in.
 $(BUILD)/preload/guard/%.o: CXXFLAGS += -fno-threadsafe-statics -fno-lto

@@ -10,6 +10,7 @@
 #include "late_python.h"
 #include "life_cycle.h"
 #include "open_marks.h"
+#include "open_regions.h"
 #include "peakline_api.h"
 #include "segment_hooks.h"
 #include "torch_hooks.h"
@@ -30,6 +31,7 @@ PEAKLINE_EXPORT void peakline_start_tracing() {
         peakline::preload::hook_torch_imports(&reason);
         peakline::preload::attach_if_waiting();
         Recorder::instance().start_tracing();
+        peakline::preload::record_missed_regions();
     }
 }
 

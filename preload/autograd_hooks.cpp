@@ -12,6 +12,7 @@
 #include "allocator/record/raw_stack_cache.h"
 #include "allocator/record/recorder.h"
 #include "allocator/record/replace_tagged.h"
+#include "open_regions.h"
 
 namespace peakline::preload {
 namespace {
@@ -197,14 +198,18 @@ void end_engine_run(uint32_t outer_caller) {
 }
 
 void begin_scope(const char* name) {
-    record_scope(format::ScopeAction::kBegin, name);
+    on_this_thread([name](const ThreadState& state) {
+        begin_region(state.thread_id, intern_operator(Recorder::instance().table(), name));
+    });
 }
 
 // After a step gradients and optimizer state are all there, and may be looked at on the thread
 // that made the step.
 void end_scope(const char* name) {
     constexpr char kStep[] = "Optimizer.step#";
-    record_scope(format::ScopeAction::kEnd, name);
+    on_this_thread([name](const ThreadState& state) {
+        end_region(state.thread_id, intern_operator(Recorder::instance().table(), name));
+    });
     if (strncmp(name, kStep, sizeof kStep - 1) == 0) {
         on_this_thread([](const ThreadState& state) {
             if (state.is_main_thread) {

@@ -1,6 +1,7 @@
 // The preloaded library: libc only. It does nothing (no output, no file, no constructor) until
-// torch initialises CUDA; then it loads libpeakline.so from its own folder, once. Everything it
-// interposes forwards to the real function, before, after and whenever loading failed.
+// torch initialises CUDA, but for what early_regions.cpp keeps; then it loads libpeakline.so from
+// its own folder, once. Everything it interposes forwards to the real function, before, after and
+// whenever loading failed.
 #include <cstdint>
 #include <cstring>
 

@@ -16,6 +16,7 @@
 #include "allocator/record/recorder.h"
 #include "autograd_hooks.h"
 #include "install.h"
+#include "open_regions.h"
 
 namespace peakline::preload {
 namespace {
@@ -31,6 +32,7 @@ constexpr size_t kMaxNameBytes = 256;
 struct OpenMark {
     MarkKind kind = MarkKind::kPhaseBegin;
     uint32_t kernel_thread_id = 0;
+    uint64_t begin_ns = 0;
     char thread_name[16] = "";
     char name[kMaxNameBytes] = "";
     bool has_name = false;
@@ -204,6 +206,7 @@ void mark(MarkKind kind, const char* name) {
     OpenMark mark;
     mark.kind = kind;
     mark.has_name = name != nullptr;
+    mark.begin_ns = monotonic_ns();
     mark.kernel_thread_id = own_kernel_id();
     prctl(PR_GET_NAME, mark.thread_name);
     snprintf(mark.name, sizeof mark.name, "%s", name != nullptr ? name : "");
@@ -228,13 +231,24 @@ void mark(MarkKind kind, const char* name) {
 void tell_marks_to_recorder() {
     OpenMark marks[kMaxOpen];
     const size_t count = copy_marks(marks, false);
+    PeaklineEarlyRegion regions[kMaxEarlyRegions];
+    const size_t region_count = take_early_regions(regions);
+    size_t region = 0;
+    const auto tell_regions_before = [&](uint64_t begin_ns) {
+        for (; region < region_count && regions[region].begin_ns < begin_ns; ++region) {
+            record_early_region(regions[region], own_thread());
+        }
+    };
     Recorder& recorder = Recorder::instance();
     for (size_t i = 0; i < count; ++i) {
+        tell_regions_before(marks[i].begin_ns);
         marks[i].is_told = true;
         marks[i].thread = thread_of(marks, i);
         marks[i].string = recorder.table().intern_text(marks[i].has_name ? marks[i].name : nullptr);
         recorder.record_mark(marks[i].kind, marks[i].thread, marks[i].string);
     }
+    tell_regions_before(UINT64_MAX);
+    finish_early_regions();
     for (size_t i = 0; i < count; ++i) {
         keep_as_told(marks[i]);
     }
@@ -244,9 +258,13 @@ void restate_marks() {
     forget_graphs();
     OpenMark marks[kMaxOpen];
     const size_t count = copy_marks(marks, true);
+    uint64_t restated_ns = 0;
     for (size_t i = 0; i < count; ++i) {
+        restate_regions(restated_ns, marks[i].begin_ns);
+        restated_ns = marks[i].begin_ns;
         Recorder::instance().restate_mark(marks[i].kind, marks[i].thread, marks[i].string);
     }
+    restate_regions(restated_ns, UINT64_MAX);
 }
 
 }  // namespace peakline::preload

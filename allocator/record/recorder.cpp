@@ -111,7 +111,8 @@ void Recorder::restate_mark(MarkKind kind, uint32_t thread, uint32_t string) {
 void Recorder::record_scope(format::ScopeAction action, uint32_t thread, uint32_t string) {
     const LockGuard guard(lock_);
     const uint64_t values[] = {static_cast<uint64_t>(action), thread, string};
-    if (usable_ && is_tracing()) {
+    // What began while tracing ends, whether or not it still goes on.
+    if (usable_ && (is_tracing() || action == format::ScopeAction::kEnd)) {
         writer_.put_extended(ExtendedType::kScope, values, 3, clock_.now_tick());
         check_writer();
     }

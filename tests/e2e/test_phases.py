@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from collections import Counter
 from pathlib import Path
 from typing import Any
 
@@ -93,3 +94,21 @@ def test_phases_that_were_open_before_cuda_and_the_trace_hold_their_blocks(
     assert told["note_count"] == len(notes)
     assert "  half way\n" in lab.report("phases", trace)
     assert steps == {"second": outer, "third": run.said["sizes"]["other"] - outer}
+
+
+@pytest.mark.parametrize("way", ["under-run", "own-trace"])
+def test_regions_that_were_open_before_the_recording_hold_their_blocks(lab: Lab, way: str) -> None:
+    run = lab.run("early_regions.py", way, recorded=way == "under-run")
+    trace = run.trace if way == "under-run" else run.trace.parent / "own.peak"
+    told = json.loads(lab.report("phases", trace, "--json"))
+    assert (told["complete"], told["problems"]) == (True, [])
+    sizes: Counter[str] = Counter()
+    for phase in told["named"]:
+        sizes[phase["name"]] += phase["allocated_bytes"]
+    # One that ended before held nothing, and is not there.
+    wanted = {name: size for name, size in run.said["sizes"].items() if size}
+    for name in ("between", "seen", "seen within"):
+        sizes.pop(name, None)
+    assert sizes == wanted
+    # Torch's profiler sees the same ones as without us.
+    assert run.said["before"] == run.said["after"] == ["seen", "seen within"]

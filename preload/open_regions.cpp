@@ -1,0 +1,170 @@
+#include "open_regions.h"
+
+#include <algorithm>
+#include <cstring>
+#include <ctime>
+
+#include <dlfcn.h>
+#include <pthread.h>
+
+#include "allocator/record/leaf_lock.h"
+#include "allocator/record/recorder.h"
+#include "autograd_hooks.h"
+
+namespace peakline::preload {
+namespace {
+
+using format::ScopeAction;
+using record::LockGuard;
+using record::Recorder;
+
+// More regions open at once are recorded, but not begun again by a trace that opens later.
+constexpr size_t kMaxOpen = 64;
+
+struct OpenRegion {
+    uint32_t thread = 0;  // 0: of another thread than the one that switched recording on
+    uint32_t string = 0;
+    uint64_t begin_ns = 0;
+    bool is_recorded = false;  // in the trace that is open
+};
+
+// In the order of their begin.
+struct OpenRegions {
+    record::LeafLock lock;
+    OpenRegion regions[kMaxOpen];  // Guarded by lock.
+    size_t count = 0;              // Guarded by lock.
+};
+
+OpenRegions& open_regions() {
+    static constinit OpenRegions regions;
+    return regions;
+}
+
+// See Note [Fork] in life_cycle.cpp. No other lock is taken under this one.
+void watch_forks() {
+    pthread_atfork([] { open_regions().lock.lock(); },
+                   [] { open_regions().lock.unlock(); },
+                   [] { open_regions().lock.reset_after_fork(); });
+}
+
+void add(const OpenRegion& region) {
+    OpenRegions& open = open_regions();
+    const LockGuard guard(open.lock);
+    if (open.count < kMaxOpen) {
+        open.regions[open.count++] = region;
+    }
+}
+
+// The innermost of this name; false: not known.
+bool remove(uint32_t thread, uint32_t string, OpenRegion* removed) {
+    OpenRegions& open = open_regions();
+    const LockGuard guard(open.lock);
+    for (const uint32_t owner : {thread, uint32_t{0}}) {
+        for (size_t i = open.count; i-- > 0;) {
+            if (open.regions[i].string == string && open.regions[i].thread == owner) {
+                *removed = open.regions[i];
+                --open.count;
+                memmove(&open.regions[i],
+                        &open.regions[i + 1],
+                        (open.count - i) * sizeof open.regions[0]);
+                return true;
+            }
+        }
+    }
+    return false;
+}
+
+// Copies those that `is_wanted`, and counts them as recorded: the recorder is not called under the
+// lock.
+template <class Wanted>
+size_t take(OpenRegion* copies, Wanted is_wanted) {
+    OpenRegions& open = open_regions();
+    const LockGuard guard(open.lock);
+    size_t count = 0;
+    for (size_t i = 0; i < open.count; ++i) {
+        if (is_wanted(open.regions[i])) {
+            copies[count++] = open.regions[i];
+            open.regions[i].is_recorded = Recorder::instance().is_tracing();
+        }
+    }
+    return count;
+}
+
+void record_begins(const OpenRegion* regions, size_t count) {
+    for (size_t i = 0; i < count; ++i) {
+        Recorder::instance().record_scope(
+            ScopeAction::kBegin, regions[i].thread, regions[i].string);
+    }
+}
+
+template <class Function>
+Function find_in_preload(const char* name) {
+    return reinterpret_cast<Function>(dlsym(RTLD_DEFAULT, name));
+}
+
+}  // namespace
+
+uint64_t monotonic_ns() {
+    timespec now{};
+    clock_gettime(CLOCK_MONOTONIC, &now);
+    return static_cast<uint64_t>(now.tv_sec) * 1'000'000'000U + static_cast<uint64_t>(now.tv_nsec);
+}
+
+void begin_region(uint32_t thread, uint32_t string) {
+    Recorder& recorder = Recorder::instance();
+    add({thread, string, monotonic_ns(), recorder.is_tracing()});
+    recorder.record_scope(ScopeAction::kBegin, thread, string);
+}
+
+void end_region(uint32_t thread, uint32_t string) {
+    Recorder& recorder = Recorder::instance();
+    OpenRegion region;
+    const bool is_known = remove(thread, string, &region);
+    if (is_known ? region.is_recorded : recorder.is_tracing()) {
+        recorder.record_scope(ScopeAction::kEnd, thread, string);
+    }
+}
+
+size_t take_early_regions(PeaklineEarlyRegion* regions) {
+    static pthread_once_t forks_are_watched = PTHREAD_ONCE_INIT;
+    pthread_once(&forks_are_watched, watch_forks);
+    const auto early = find_in_preload<decltype(&peakline_early_regions)>("peakline_early_regions");
+    const size_t count = early != nullptr ? early(regions, kMaxEarlyRegions) : 0;
+    std::sort(regions, regions + count, [](const auto& a, const auto& b) {
+        return a.begin_ns < b.begin_ns;
+    });
+    return count;
+}
+
+void record_early_region(const PeaklineEarlyRegion& region, uint32_t own_thread) {
+    Recorder& recorder = Recorder::instance();
+    const uint32_t thread = pthread_equal(region.thread, pthread_self()) != 0 ? own_thread : 0;
+    const uint32_t string = recorder.table().intern_text(region.name);
+    add({thread, string, region.begin_ns, recorder.is_tracing()});
+    recorder.record_scope(ScopeAction::kBegin, thread, string);
+}
+
+void finish_early_regions() {
+    const auto are_told = find_in_preload<decltype(&peakline_early_regions_are_told)>(
+        "peakline_early_regions_are_told");
+    if (are_told != nullptr) {
+        are_told(end_scope);
+    }
+}
+
+void restate_regions(uint64_t since_ns, uint64_t until_ns) {
+    OpenRegion regions[kMaxOpen];
+    const size_t count = take(regions, [=](const OpenRegion& region) {
+        return region.begin_ns >= since_ns && region.begin_ns < until_ns;
+    });
+    record_begins(regions, count);
+}
+
+void record_missed_regions() {
+    OpenRegion regions[kMaxOpen];
+    const size_t count =
+        take(regions, [](const OpenRegion& region) { return !region.is_recorded; });
+    record_begins(regions, count);
+}
+
+}  // namespace peakline::preload
