@@ -68,7 +68,8 @@ void* on_begin(void** out_context, const void* function) {
         if (change(region, kFree, kTaken)) {
             timespec now{};
             clock_gettime(CLOCK_MONOTONIC, &now);
-            region.function = function;
+            // relaxed: who ends it has its begin behind him.
+            __atomic_store_n(&region.function, function, __ATOMIC_RELAXED);
             region.facts.begin_ns = static_cast<uint64_t>(now.tv_sec) * 1'000'000'000U +
                                     static_cast<uint64_t>(now.tv_nsec);
             region.facts.thread = pthread_self();
@@ -91,7 +92,8 @@ void end_told(Region& region) {
 void on_end(const void* function, void*) {
     for (Region& region : g_regions) {
         const State state = __atomic_load_n(&region.state, __ATOMIC_ACQUIRE);
-        if (state < kOpen || state == kEndedWhileTold || region.function != function) {
+        if (state < kOpen || state == kEndedWhileTold ||
+            __atomic_load_n(&region.function, __ATOMIC_RELAXED) != function) {
             continue;
         }
         if (!change(region, kOpen, kFree) && !change(region, kBeingTold, kEndedWhileTold)) {

@@ -55,23 +55,33 @@ void add(const OpenRegion& region) {
     }
 }
 
-// The innermost of this name; false: not known.
+// The innermost of this name, of this thread if there is one: another thread may end what it did
+// not begin. kMaxOpen: not known.
+size_t place_of(const OpenRegions& open, uint32_t thread, uint32_t string) {
+    size_t found = kMaxOpen;
+    for (size_t i = 0; i < open.count; ++i) {
+        const OpenRegion& region = open.regions[i];
+        if (region.string == string && (region.thread == thread || found == kMaxOpen ||
+                                        open.regions[found].thread != thread)) {
+            found = i;
+        }
+    }
+    return found;
+}
+
 bool remove(uint32_t thread, uint32_t string, OpenRegion* removed) {
     OpenRegions& open = open_regions();
     const LockGuard guard(open.lock);
-    for (const uint32_t owner : {thread, uint32_t{0}}) {
-        for (size_t i = open.count; i-- > 0;) {
-            if (open.regions[i].string == string && open.regions[i].thread == owner) {
-                *removed = open.regions[i];
-                --open.count;
-                memmove(&open.regions[i],
-                        &open.regions[i + 1],
-                        (open.count - i) * sizeof open.regions[0]);
-                return true;
-            }
-        }
+    const size_t place = place_of(open, thread, string);
+    if (place == kMaxOpen) {
+        return false;
     }
-    return false;
+    *removed = open.regions[place];
+    --open.count;
+    memmove(&open.regions[place],
+            &open.regions[place + 1],
+            (open.count - place) * sizeof open.regions[0]);
+    return true;
 }
 
 // Copies those that `is_wanted`, and counts them as recorded: the recorder is not called under the
@@ -119,9 +129,11 @@ void begin_region(uint32_t thread, uint32_t string) {
 void end_region(uint32_t thread, uint32_t string) {
     Recorder& recorder = Recorder::instance();
     OpenRegion region;
-    const bool is_known = remove(thread, string, &region);
-    if (is_known ? region.is_recorded : recorder.is_tracing()) {
-        recorder.record_scope(ScopeAction::kEnd, thread, string);
+    if (!remove(thread, string, &region)) {
+        region = {thread, string, 0, recorder.is_tracing()};
+    }
+    if (region.is_recorded) {
+        recorder.record_scope(ScopeAction::kEnd, region.thread, string);
     }
 }
 

@@ -9,7 +9,8 @@
 
 namespace peakline::preload {
 
-// Of this thread, by the id of its name. From hooks: neither allocates nor waits.
+// By the id of its name. It ends on the thread that it began on, whoever ends it. From hooks:
+// neither allocates nor waits.
 void begin_region(uint32_t thread, uint32_t string);
 void end_region(uint32_t thread, uint32_t string);
 

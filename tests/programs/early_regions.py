@@ -46,9 +46,17 @@ def other_thread() -> None:
     is_open.set()
 
 
+def end_in_thread(crossing: contextlib.AbstractContextManager[None]) -> None:
+    thread = threading.Thread(target=crossing.__exit__, args=(None, None, None))
+    thread.start()
+    thread.join()
+
+
 def under_run() -> None:
     with region("ended before"):
         pass
+    crossing = region("ended by another thread")
+    crossing.__enter__()
     thread = threading.Thread(target=other_thread)
     thread.start()
     is_open.wait()
@@ -68,7 +76,12 @@ def under_run() -> None:
         is_open.wait()
         allocate(8)
     thread.join()
+    end_in_thread(crossing)
     allocate(16)
+    crossing = region("ended by another thread")
+    crossing.__enter__()
+    allocate(64)
+    end_in_thread(crossing)
     with region("late"):
         allocate(32)
 
