@@ -27,8 +27,6 @@ PROGRAMS = {
     "two devices": ("wrapped_models.py", ("parallel",), {"device": "h200x2"}),
     "keys and values": ("caches_keys.py", (), {}),
 }
-# A module that runs in one path and is registered in another is in the rows of both.
-SHARING = {PROGRAM: {MODEL}}
 
 
 def layers(lab: Lab, what: str, *options: str) -> dict[str, dict[str, Any]]:
