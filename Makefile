@@ -14,6 +14,8 @@ export PYTHON
 
 VERSION := $(shell sed -n 's/^version = "\(.*\)"/\1/p' pyproject.toml)
 BUILD := build
+# Compilers at the same time; each takes up to 1 GB.
+JOBS := $(shell nproc)
 # V=1 shows the compiler's command lines.
 Q := $(if $(V),,@)
 PACKAGE := pyhook/peakline
@@ -59,24 +61,27 @@ LIBRARIES := $(NATIVE)/libpeakline.so $(NATIVE)/libpeakline_preload.so $(NATIVE)
 help: ## list the commands
 	@awk -F':.*## ' '/^[a-z-]+:.*## /{printf "  make %-18s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
 
-setup: ## install what is missing: compiler, libraries, a .venv with torch
+# The only command that installs anything, with `demo` and `test`, which begin with it.
+setup: ## install what is missing: compiler, libraries, a .venv with torch, the command `peakline`
 	@.ci/setup
 
-build: setup ## build everything; leaves a working `peakline` in the environment of $(PYTHON)
-	@$(MAKE) --no-print-directory -j2 native
-	@$(PYTHON) -m pip install -q --no-build-isolation --no-deps --disable-pip-version-check -e .
-	@$(PYTHON) -m peakline doctor --build
+build: ## compile everything, and check it; installs nothing
+	@.ci/setup --check
+	@$(MAKE) --no-print-directory -j$(JOBS) native
+	@PYTHONPATH=$(CURDIR)/pyhook $(PYTHON) -m peakline doctor --build
 
 native: $(LIBRARIES)
 
-demo: build ## run a real training script under peakline and show the table
+demo: setup ## run a real training script under peakline and show the table
+	@$(MAKE) --no-print-directory build
 	@.ci/demo
 
 unit: native $(BUILD)/unit_tests ## the quick C++ tests
 	@$(BUILD)/unit_tests
 
-test: build ## build and run everything that passes or fails
-	@$(MAKE) --no-print-directory -j2 $(BUILD)/unit_tests $(TORTURE) $(BUILD)/instruction_driver
+test: setup ## build and run everything that passes or fails
+	@$(MAKE) --no-print-directory build
+	@$(MAKE) --no-print-directory -j$(JOBS) $(BUILD)/unit_tests $(TORTURE) $(BUILD)/instruction_driver
 	@$(BUILD)/unit_tests
 	@$(BUILD)/kill_test 150
 	@$(BUILD)/soak_test 10000000
@@ -100,7 +105,7 @@ soak: $(TORTURE) ## thousands of kills, and a thousand million events (minutes)
 # The unit tests and the storm under each sanitizer, each in a build of its own. -g1: the lines of
 # a stack are enough. ThreadSanitizer is for the code that threads share: of the tests of the report
 # one is built for it, and of the recorder's those with one thread ([keep]) would take an hour.
-SANITIZED = $(MAKE) --no-print-directory -j2 LTO= BUILD=$(BUILD)/$(1) $(BUILD)/$(1)/unit_tests \
+SANITIZED = $(MAKE) --no-print-directory -j$(JOBS) LTO= BUILD=$(BUILD)/$(1) $(BUILD)/$(1)/unit_tests \
     $(BUILD)/$(1)/storm_test EXTRA_LDFLAGS='$(2)' \
     EXTRA_CXXFLAGS='$(2) -O1 -g1 -Wno-error=maybe-uninitialized -Wno-tsan'
 SHARED_UNIT_TESTS := $(filter-out tests/unit/report/%,$(UNIT_TEST_SOURCES)) \
@@ -241,9 +246,13 @@ $(PACKAGE)/_report.abi3.so: $(REPORT_PYTHON_OBJECTS) $(BUILD)/libreport.a
 	@echo '  LINK  $@'
 	$(Q)$(CXX) -shared -Wl,-rpath,'$$ORIGIN/_native' -o $@ $^ $(ZSTD)
 
+# Catch2 3 has its main in a library; see tests/unit/catching.h.
+HASH := \#
+CATCH = $(shell echo '$(HASH)include <catch2/catch_all.hpp>' | $(CXX) -E -x c++ - >/dev/null 2>&1 && \
+                echo -lCatch2Main -lCatch2)
 $(BUILD)/unit_tests: $(call object,$(UNIT_TEST_SOURCES)) $(RECORDER_OBJECTS) $(BUILD)/libreport.a
 	@echo '  LINK  $@'
-	$(Q)$(CXX) -fno-lto $(EXTRA_LDFLAGS) -o $@ $^ -lunwind -lzstd -ldl -lpthread
+	$(Q)$(CXX) -fno-lto $(EXTRA_LDFLAGS) -o $@ $^ $(CATCH) -lunwind -lzstd -ldl -lpthread
 
 $(BUILD)/recorder_bench: $(BUILD)/tests/bench/recorder_bench.o $(RECORDER_OBJECTS)
 	@echo '  LINK  $@'

@@ -4,6 +4,7 @@ The sources go along because two parts are compiled against the user's torch whe
 needed (see pyhook/peakline/native_build.py).
 """
 
+import os
 import shutil
 import subprocess
 import sys
@@ -25,19 +26,23 @@ SHIPPED_SOURCES = (
     "preload/simgpu",
     "preload/simulated",
 )
+# Their code is in the libraries of the wheel.
+LINKED_LIBRARIES = ("libunwind-dev", "libxxhash-dev", "libzstd-dev")
 
 
 class BuildWithNative(build_py):
     """Compiles first, then collects; an editable install needs no copy of the sources."""
 
     def run(self) -> None:
-        """Run make, collect the package, add the sources."""
-        subprocess.run(
-            ["make", "-s", "-j2", "native", f"PYTHON={sys.executable}"], cwd=ROOT, check=True
-        )
+        """Run make, collect the package, add the sources and the licences of what is in it."""
+        if os.environ.get("PEAKLINE_COMPILE") != "no":  # make calls it, and compiles itself
+            command = ["make", "-s", f"-j{os.cpu_count()}", "native", f"PYTHON={sys.executable}"]
+            subprocess.run(command, cwd=ROOT, check=True)
         super().run()
         if not getattr(self, "editable_mode", False):
-            self.copy_sources(Path(self.build_lib) / "peakline" / "_native" / "src")
+            native = Path(self.build_lib) / "peakline" / "_native"
+            self.copy_sources(native / "src")
+            self.copy_licences(native / "licences")
 
     def copy_sources(self, target: Path) -> None:
         """Copy what is compiled on the user's machine."""
@@ -49,6 +54,23 @@ class BuildWithNative(build_py):
                 shutil.copytree(source, target / name, dirs_exist_ok=True, ignore=ignored)
             else:
                 shutil.copy2(source, target / name)
+
+    def copy_licences(self, target: Path) -> None:
+        """Copy the licences of the libraries that are in ours, as this system's packages have them.
+
+        Raises:
+            FileNotFoundError: a package keeps its licence elsewhere; the text says where it was
+                looked for.
+        """
+        target.mkdir(parents=True, exist_ok=True)
+        for package in LINKED_LIBRARIES:
+            folders = [Path("/usr/share/doc") / package, Path("/usr/share/licenses") / package]
+            names = ("copyright", "COPYING", "LICENSE")
+            found = [f / name for f in folders for name in names if (f / name).is_file()]
+            if not found:
+                looked = ", ".join(str(folder) for folder in folders)
+                raise FileNotFoundError(f"the licence of {package} is not in {looked}")
+            shutil.copy2(found[0], target / f"{package}.txt")
 
 
 class LimitedApiWheel(bdist_wheel):

@@ -41,6 +41,8 @@ def test_an_installation_without_torch_reads_traces(lab: Any, tmp_path: Path) ->
     assert json.loads(result.stdout)["peak_bytes"] == recorded.said["peak"]
     entry = tmp_path / "site" / "bin" / "peakline"
     assert entry.is_file()
+    licences = (tmp_path / "site" / "peakline" / "_native" / "licences").iterdir()
+    assert {file.stem for file in licences} == {"libunwind-dev", "libxxhash-dev", "libzstd-dev"}
 
 
 @pytest.fixture(scope="module")

@@ -3,7 +3,7 @@
 
 #include <memory>
 
-#include <catch2/catch.hpp>
+#include "tests/unit/catching.h"
 
 using namespace peakline::capture;
 

@@ -11,14 +11,13 @@
 #include <tuple>
 #include <vector>
 
-#include <catch2/catch.hpp>
-
 #include "allocator/capture/words_hash.h"
 #include "one_round.h"
 #include "pyhook/known_frames.h"
 #include "pyhook/python_layout.h"
 #include "pyhook/python_stack.h"
 #include "pyhook/walk_gate.h"
+#include "tests/unit/catching.h"
 
 using namespace peakline::pyhook;
 using peakline::capture::has_aes;

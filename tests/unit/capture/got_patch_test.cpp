@@ -1,8 +1,9 @@
 // Which pages of a library the loader made read-only.
 #include "allocator/capture/got_patch.h"
 
-#include <catch2/catch.hpp>
 #include <link.h>
+
+#include "tests/unit/catching.h"
 
 namespace peakline::capture {
 namespace {

@@ -3,11 +3,11 @@
 
 #include <cstdint>
 
-#include <catch2/catch.hpp>
 #include <dlfcn.h>
 #include <link.h>
 
 #include "allocator/capture/unwind_rules.h"
+#include "tests/unit/catching.h"
 
 using namespace peakline::capture;
 

@@ -14,12 +14,12 @@
 #include <thread>
 #include <vector>
 
-#include <catch2/catch.hpp>
 #include <dlfcn.h>
 #include <sys/time.h>
 #include <unwind.h>
 
 #include "call_shapes.h"
+#include "tests/unit/catching.h"
 
 using namespace peakline;
 using namespace peakline::capture;

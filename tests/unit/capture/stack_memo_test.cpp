@@ -8,10 +8,9 @@
 #include <thread>
 #include <vector>
 
-#include <catch2/catch.hpp>
-
 #include "allocator/capture/native_thread.h"
 #include "call_shapes.h"
+#include "tests/unit/catching.h"
 
 using namespace peakline::capture;
 using call_shapes::Frame;

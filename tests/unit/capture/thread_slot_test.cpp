@@ -5,8 +5,9 @@
 #include <thread>
 #include <vector>
 
-#include <catch2/catch.hpp>
 #include <pthread.h>
+
+#include "tests/unit/catching.h"
 
 using namespace peakline::pyhook;
 

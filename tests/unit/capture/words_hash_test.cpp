@@ -7,10 +7,9 @@
 #include <set>
 #include <vector>
 
-#include <catch2/catch.hpp>
-
 #include "allocator/record/hash_keys.h"
 #include "one_round.h"
+#include "tests/unit/catching.h"
 
 using namespace peakline::capture;
 

@@ -2,7 +2,7 @@
 
 #include <string>
 
-#include <catch2/catch.hpp>
+#include "tests/unit/catching.h"
 
 using peakline::preload::parse_keep;
 using peakline::record::Keep;

@@ -5,9 +5,10 @@
 #include <cstring>
 #include <string>
 
-#include <catch2/catch.hpp>
 #include <sys/stat.h>
 #include <unistd.h>
+
+#include "tests/unit/catching.h"
 
 using peakline::preload::expand_trace_name;
 using peakline::preload::make_parent_folders;

@@ -4,9 +4,8 @@
 #include <random>
 #include <vector>
 
-#include <catch2/catch.hpp>
-
 #include "allocator/record/recorder.h"
+#include "tests/unit/catching.h"
 
 using namespace peakline;
 using format::Measure;

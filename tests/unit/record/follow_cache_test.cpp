@@ -6,7 +6,7 @@
 #include <unordered_map>
 #include <vector>
 
-#include <catch2/catch.hpp>
+#include "tests/unit/catching.h"
 
 using peakline::record::NumberedCache;
 using peakline::record::Trail;

@@ -5,7 +5,7 @@
 #include <unordered_map>
 #include <vector>
 
-#include <catch2/catch.hpp>
+#include "tests/unit/catching.h"
 
 using peakline::record::LiveBlock;
 using peakline::record::LiveSet;

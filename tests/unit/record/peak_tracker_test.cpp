@@ -3,7 +3,7 @@
 #include <map>
 #include <random>
 
-#include <catch2/catch.hpp>
+#include "tests/unit/catching.h"
 
 using peakline::record::LiveBlock;
 using peakline::record::PeakTracker;

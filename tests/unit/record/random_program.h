@@ -11,7 +11,6 @@
 #include <tuple>
 #include <vector>
 
-#include <catch2/catch.hpp>
 #include <sys/stat.h>
 #include <unistd.h>
 
@@ -19,6 +18,7 @@
 #include "report/attribute/phase_rules.h"
 #include "report/replay/replay.h"
 #include "report/views/selection.h"
+#include "tests/unit/catching.h"
 #include "tests/unit/report/trace_builder.h"
 
 namespace peakline::test {

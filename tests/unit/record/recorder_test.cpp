@@ -11,9 +11,8 @@
 #include <thread>
 #include <vector>
 
-#include <catch2/catch.hpp>
-
 #include "allocator/record/trace_format.h"
+#include "tests/unit/catching.h"
 
 using namespace peakline;
 using record::AllocEvent;

@@ -5,7 +5,7 @@
 #include <thread>
 #include <vector>
 
-#include <catch2/catch.hpp>
+#include "tests/unit/catching.h"
 
 using peakline::record::Context;
 using peakline::record::RawStackCache;

@@ -4,14 +4,13 @@
 #include <string>
 #include <vector>
 
-#include <catch2/catch.hpp>
-
 #include "report/attribute/call_rules.h"
 #include "report/replay/call_replay.h"
 #include "report/views/layers.h"
 #include "report/views/operator_series.h"
 #include "report/views/stages.h"
 #include "report_testing.h"
+#include "tests/unit/catching.h"
 
 namespace peakline::test {
 namespace {

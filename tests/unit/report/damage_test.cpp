@@ -3,12 +3,12 @@
 #include <fstream>
 #include <functional>
 
-#include <catch2/catch.hpp>
 #include <unistd.h>
 
 #include "damaged_trace.h"
 #include "report/trace/trace_error.h"
 #include "report_testing.h"
+#include "tests/unit/catching.h"
 
 namespace peakline::test {
 namespace {

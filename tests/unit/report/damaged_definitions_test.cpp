@@ -1,8 +1,7 @@
 // Definitions that are damaged, lost or hostile: what they name is lost, all else is still read.
-#include <catch2/catch.hpp>
-
 #include "damaged_trace.h"
 #include "report_testing.h"
+#include "tests/unit/catching.h"
 
 namespace peakline::test {
 namespace {

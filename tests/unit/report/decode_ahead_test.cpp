@@ -3,10 +3,9 @@
 #include <array>
 #include <random>
 
-#include <catch2/catch.hpp>
-
 #include "report/trace/trace_error.h"
 #include "report_testing.h"
+#include "tests/unit/catching.h"
 
 namespace peakline::test {
 namespace {

@@ -1,9 +1,8 @@
 // Numbers, paths and JSON as text.
-#include <catch2/catch.hpp>
-
 #include "report/render/format_bytes.h"
 #include "report/render/json_writer.h"
 #include "report/render/path_display.h"
+#include "tests/unit/catching.h"
 
 namespace peakline::report {
 namespace {

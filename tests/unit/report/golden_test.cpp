@@ -8,12 +8,11 @@
 #include <string>
 #include <vector>
 
-#include <catch2/catch.hpp>
-
 #include "allocator/record/recorder.h"
 #include "report/render/report.h"
 #include "report/trace/trace_error.h"
 #include "tests/fuzz/packed_trace.h"
+#include "tests/unit/catching.h"
 #include "trace_builder.h"
 
 namespace peakline::test {

@@ -1,12 +1,11 @@
 // The keys that are not frames: phases, threads, streams, devices, operators.
 #include <utility>
 
-#include <catch2/catch.hpp>
-
 #include "report/attribute/module_names.h"
 #include "report/attribute/operator_names.h"
 #include "report/attribute/operator_search.h"
 #include "report_testing.h"
+#include "tests/unit/catching.h"
 
 namespace peakline::test {
 namespace {

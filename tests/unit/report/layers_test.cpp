@@ -5,11 +5,10 @@
 #include <string>
 #include <vector>
 
-#include <catch2/catch.hpp>
-
 #include "report/attribute/call_rules.h"
 #include "report/replay/call_replay.h"
 #include "report_testing.h"
+#include "tests/unit/catching.h"
 
 namespace peakline::test {
 namespace {

@@ -3,9 +3,8 @@
 #include <sstream>
 #include <string>
 
-#include <catch2/catch.hpp>
-
 #include "report_testing.h"
+#include "tests/unit/catching.h"
 
 namespace peakline::test {
 namespace {

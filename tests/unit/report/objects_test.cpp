@@ -1,10 +1,9 @@
 // What the objects of the program tell about stacks and blocks: module instances, names of tensors.
 #include <memory>
 
-#include <catch2/catch.hpp>
-
 #include "allocator/record/recorder.h"
 #include "report_testing.h"
+#include "tests/unit/catching.h"
 
 namespace peakline::test {
 namespace {

@@ -4,9 +4,8 @@
 #include <random>
 #include <tuple>
 
-#include <catch2/catch.hpp>
-
 #include "report_testing.h"
+#include "tests/unit/catching.h"
 
 namespace peakline::test {
 namespace {

@@ -4,13 +4,13 @@
 #include <algorithm>
 #include <cstdio>
 
-#include <catch2/catch.hpp>
 #include <unistd.h>
 #include <zstd.h>
 
 #include "report/trace/packed_file.h"
 #include "report/trace/trace_error.h"
 #include "report_testing.h"
+#include "tests/unit/catching.h"
 
 namespace peakline::test {
 namespace {

@@ -5,10 +5,9 @@
 #include <random>
 #include <sstream>
 
-#include <catch2/catch.hpp>
-
 #include "report/replay/phase_replay.h"
 #include "report_testing.h"
+#include "tests/unit/catching.h"
 
 namespace peakline::test {
 namespace {

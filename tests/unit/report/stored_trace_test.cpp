@@ -3,9 +3,8 @@
 #include <fstream>
 #include <iterator>
 
-#include <catch2/catch.hpp>
-
 #include "report_testing.h"
+#include "tests/unit/catching.h"
 
 namespace peakline::test {
 namespace {

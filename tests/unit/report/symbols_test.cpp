@@ -6,7 +6,6 @@
 #include <random>
 #include <utility>
 
-#include <catch2/catch.hpp>
 #include <link.h>
 #include <unistd.h>
 
@@ -14,6 +13,7 @@
 #include "report/symbols/native_symbols.h"
 #include "report/symbols/symbol_table.h"
 #include "report_testing.h"
+#include "tests/unit/catching.h"
 
 namespace peakline::test {
 

@@ -1,8 +1,7 @@
 // Tables of small traces: moments, devices, measures, groupings.
-#include <catch2/catch.hpp>
-
 #include "report/trace/trace_error.h"
 #include "report_testing.h"
+#include "tests/unit/catching.h"
 
 namespace peakline::test {
 namespace {

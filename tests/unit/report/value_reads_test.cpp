@@ -1,7 +1,6 @@
 // The section about values that a simulated device does not have.
-#include <catch2/catch.hpp>
-
 #include "report_testing.h"
+#include "tests/unit/catching.h"
 
 namespace peakline::test {
 namespace {

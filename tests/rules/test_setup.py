@@ -1,0 +1,41 @@
+"""`make build` installs nothing: where something is missing it names the command that does."""
+
+from __future__ import annotations
+
+import os
+import shutil
+import subprocess
+import sys
+from pathlib import Path
+
+ROOT = Path(__file__).resolve().parents[2]
+# What the script itself is made of; no compiler, no package manager.
+TOOLS = ("bash", "sh", "dirname", "sed", "python3")
+
+
+def check_setup(path: Path | str, python: str) -> subprocess.CompletedProcess[str]:
+    environment = {**os.environ, "PATH": str(path), "PYTHON": python}
+    command = [shutil.which("bash") or "bash", str(ROOT / ".ci" / "setup"), "--check"]
+    return subprocess.run(command, env=environment, capture_output=True, text=True, check=False)
+
+
+def test_what_is_missing_is_said_with_the_command_that_installs_it(tmp_path: Path) -> None:
+    for tool in TOOLS:
+        (tmp_path / tool).symlink_to(shutil.which(tool) or tool)
+    result = check_setup(tmp_path, str(tmp_path / "no-python"))
+    assert result.returncode == 2
+    assert "g++" in result.stderr and "a Python with torch" in result.stderr
+    assert "make setup" in result.stderr
+
+
+def test_nothing_is_said_where_all_is_there() -> None:
+    result = check_setup(os.environ["PATH"], sys.executable)
+    assert (result.returncode, result.stderr) == (0, "")
+
+
+def test_only_setup_installs() -> None:
+    makefile = (ROOT / "Makefile").read_text()
+    check = (ROOT / ".ci" / "check").read_text()
+    lines = [line.strip() for line in (makefile + check).splitlines()]
+    commands = [line for line in lines if "pip install" in line or "apt-get" in line]
+    assert [line for line in commands if not line.startswith(("#", "echo"))] == []
