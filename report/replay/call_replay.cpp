@@ -4,7 +4,7 @@
 #include <span>
 #include <utility>
 
-#include "allocation_table.h"
+#include "block_stream.h"
 #include "call_follower.h"
 #include "layer_meter.h"
 #include "operator_order.h"
@@ -33,77 +33,86 @@ private:
     std::vector<bool> is_told_;
 };
 
-class CallVisitor {
+class CallReplay : public BlockFollower {
 public:
-    CallVisitor(const TraceReader& reader, const CallRules& rules, CallRequest request)
-        : reader_(reader),
+    CallReplay(const BlockStream& stream, const CallRules& rules, CallRequest request)
+        : stream_(stream),
           rules_(rules),
           request_(std::move(request)),
-          table_(reader.definitions().classes.items(), reader.max_alloc_count()),
-          told_(reader.definitions(), reader.max_alloc_count()),
+          told_(stream.definitions(), stream.reader().max_alloc_count()),
           levels_(request_.device),
           layers_(rules.layers.size()),
           operators_(request_.on_operator),
-          follower_(rules, sinks()) {
-        if (reader.checkpoint() != nullptr) {
-            restore_checkpoint(*reader.checkpoint());
+          follower_(rules, sinks()) {}
+
+    void restore(const Checkpoint& checkpoint);
+
+    void before_event(EventTime at) {
+        while (next_moment_ < request_.moments.size() &&
+               request_.moments[next_moment_] == at.event) {
+            keep_moment(at.tick);
         }
     }
 
-    void on_alloc_class(uint64_t ordinal, uint64_t tick, uint32_t class_id, uint64_t) {
-        pass_event(tick);
-        if (const AllocationShape* shape = table_.add_class(ordinal, class_id)) {
-            add(ordinal, tick, *shape);
-        }
-    }
-
-    void on_alloc_inline(uint64_t ordinal, uint64_t tick, const AllocationShape& shape, uint64_t) {
-        pass_event(tick);
-        AllocationShape known = shape;
-        known.context = reader_.definitions().known_context(shape.context);
-        table_.add_inline(ordinal, known);
-        add(ordinal, tick, known);
-    }
-
-    void on_free(uint64_t ordinal, uint64_t tick, FreeKind kind, uint32_t) {
-        pass_event(tick);
-        const bool was_deferred = table_.is_deferred(ordinal);
-        if (!table_.can_free(ordinal, kind)) {
+    void on_alloc(const BlockAlloc& block) {
+        const AllocationShape& shape = block.shape;
+        if (!levels_.counts(shape.device)) {
             return;
         }
-        const AllocationShape* shape = table_.shape(ordinal);
-        if (shape != nullptr && levels_.counts(shape->device)) {
-            end_block(ordinal, *shape, was_deferred ? FreeKind::kCompleted : kind);
+        const MemoryLevels before = levels_.before_alloc();
+        levels_.on_alloc(shape.block_bytes);
+        const uint32_t context = context_of(shape);
+        const ContextCall& said = rules_.contexts[context];
+        follower_.on_alloc(
+            {block.ordinal, context, shape.block_bytes, block.at.tick, block.at.event},
+            before,
+            levels_.now());
+        if (operators_.is_due()) {
+            hand_on_operators();
         }
-        table_.free(ordinal, kind);
+        layers_.on_alloc(rules_.holders[said.running],
+                         owners_of(block.ordinal, context),
+                         shape.block_bytes,
+                         said.phase == Phase::kBackward,
+                         levels_.now());
     }
 
-    void on_unmatched_free(uint64_t tick) { pass_event(tick); }
+    void on_free(const BlockFree& block) {
+        const AllocationShape& shape = block.shape;
+        if (!levels_.counts(shape.device)) {
+            return;
+        }
+        const uint32_t context = context_of(shape);
+        levels_.on_free(shape.block_bytes, block.kind);
+        follower_.on_free(block.ordinal, context, shape.block_bytes, block.kind);
+        if (block.leaves(format::Measure::kAllocated)) {
+            layers_.on_free(owners_of(block.ordinal, context), shape.block_bytes);
+        }
+    }
 
-    void on_rare(uint64_t tick, const RareEvent& event) {
-        pass_event(tick);
+    void on_main_end(EventTime) {
+        follower_.end_all(levels_.now());
+        layers_.end_main();
+        end_ = levels_.now();
+    }
+
+    void on_rare(const RareEvent& event, EventTime) {
         if (event.type == format::ExtendedType::kSegment) {
             levels_.on_segment(event);
         } else if (event.type == format::ExtendedType::kScope) {
             follower_.on_scope(static_cast<uint32_t>(event.fields[1]));
-        } else if (event.type == format::ExtendedType::kMark &&
-                   event.fields[0] == static_cast<uint64_t>(format::MarkKind::kMainEnd) &&
-                   !end_.has_value()) {
-            follower_.end_all(levels_.now());
-            layers_.end_main();
-            end_ = levels_.now();
         }
     }
 
-    CallResult finish(const EventTotals& totals) {
+    CallResult finish() {
         while (next_moment_ < request_.moments.size()) {
-            keep_moment(totals.last_tick);
+            keep_moment(stream_.end().tick);
         }
         follower_.end_all(levels_.now());
         operators_.hand_on(UINT64_MAX);
         result_.layers = layers_.take();
         result_.end = end_.value_or(levels_.now());
-        result_.knows_reserved = levels_.has_segments() && reader_.checkpoint() == nullptr;
+        result_.knows_reserved = levels_.has_segments() && stream_.reader().checkpoint() == nullptr;
         return std::move(result_);
     }
 
@@ -126,13 +135,6 @@ private:
         }
     }
 
-    void pass_event(uint64_t tick) {
-        while (next_moment_ < request_.moments.size() && request_.moments[next_moment_] == event_) {
-            keep_moment(tick);
-        }
-        ++event_;
-    }
-
     void keep_moment(uint64_t tick) {
         follower_.end_all(levels_.now());
         result_.moments.push_back({request_.moments[next_moment_++], tick, levels_.now()});
@@ -146,57 +148,13 @@ private:
         return rules_.holders[told != 0 ? told : rules_.contexts[context].chain];
     }
 
-    void add(uint64_t ordinal, uint64_t tick, const AllocationShape& shape) {
-        if (!levels_.counts(shape.device)) {
-            return;
-        }
-        const MemoryLevels before = levels_.before_alloc();
-        levels_.on_alloc(shape.block_bytes);
-        const uint32_t context = shape.context < rules_.contexts.size() ? shape.context : 0;
-        const ContextCall& said = rules_.contexts[context];
-        follower_.on_alloc(
-            {ordinal, context, shape.block_bytes, tick, event_ - 1}, before, levels_.now());
-        if (operators_.is_due()) {
-            hand_on_operators();
-        }
-        layers_.on_alloc(rules_.holders[said.running],
-                         owners_of(ordinal, context),
-                         shape.block_bytes,
-                         said.phase == Phase::kBackward,
-                         levels_.now());
+    uint32_t context_of(const AllocationShape& shape) const {
+        return shape.context < rules_.contexts.size() ? shape.context : 0;
     }
 
-    void end_block(uint64_t ordinal, const AllocationShape& shape, FreeKind kind) {
-        const uint32_t context = shape.context < rules_.contexts.size() ? shape.context : 0;
-        levels_.on_free(shape.block_bytes, kind);
-        follower_.on_free(ordinal, context, shape.block_bytes, kind);
-        if (kind != FreeKind::kCompleted) {
-            layers_.on_free(owners_of(ordinal, context), shape.block_bytes);
-        }
-    }
-
-    void restore_checkpoint(const Checkpoint& checkpoint) {
-        table_.restore(checkpoint);
-        for (uint64_t ordinal = 0; ordinal < checkpoint.blocks.size(); ++ordinal) {
-            const BaselineBlock& block = checkpoint.blocks[ordinal];
-            if (!levels_.counts(block.shape.device)) {
-                continue;
-            }
-            levels_.on_alloc(block.shape.block_bytes);
-            if (block.is_deferred) {
-                levels_.on_free(block.shape.block_bytes, FreeKind::kDeferred);
-            } else {
-                const bool is_known = block.shape.context < rules_.contexts.size();
-                layers_.on_baseline(owners_of(ordinal, is_known ? block.shape.context : 0),
-                                    block.shape.block_bytes);
-            }
-        }
-    }
-
-    const TraceReader& reader_;
+    const BlockStream& stream_;
     const CallRules& rules_;
     CallRequest request_;
-    AllocationTable table_;
     ToldTensors told_;
     LevelFollower levels_;
     LayerMeter layers_;
@@ -204,9 +162,24 @@ private:
     CallFollower follower_;
     CallResult result_;
     size_t next_moment_ = 0;
-    uint64_t event_ = 0;
     std::optional<MemoryLevels> end_;  // where main ended
 };
+
+void CallReplay::restore(const Checkpoint& checkpoint) {
+    for (uint64_t ordinal = 0; ordinal < checkpoint.blocks.size(); ++ordinal) {
+        const BaselineBlock& block = checkpoint.blocks[ordinal];
+        if (!levels_.counts(block.shape.device)) {
+            continue;
+        }
+        levels_.on_alloc(block.shape.block_bytes);
+        if (block.is_deferred) {
+            levels_.on_free(block.shape.block_bytes, FreeKind::kDeferred);
+        } else {
+            layers_.on_baseline(owners_of(ordinal, context_of(block.shape)),
+                                block.shape.block_bytes);
+        }
+    }
+}
 
 }  // namespace
 
@@ -214,9 +187,10 @@ CallResult replay_calls(const TraceReader& reader,
                         const CallRules& rules,
                         CallRequest request,
                         const Progress& progress) {
-    CallVisitor visitor(reader, rules, std::move(request));
-    const EventTotals totals = reader.read_events(visitor, progress);
-    return visitor.finish(totals);
+    BlockStream stream(reader);
+    CallReplay calls(stream, rules, std::move(request));
+    stream.run(progress, calls);
+    return calls.finish();
 }
 
 }  // namespace peakline::report

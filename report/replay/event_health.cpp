@@ -16,6 +16,15 @@ std::string seconds_text(double seconds) {
 
 }  // namespace
 
+void EventHealth::restore(const Checkpoint& checkpoint) {
+    tracing_seen = checkpoint.tracing;
+    records_dropped = checkpoint.records_dropped;
+    bytes_dropped = checkpoint.bytes_dropped;
+    for (const SummaryView& view : checkpoint.views) {
+        tracing_seen = tracing_seen || view.peak_bytes != 0;
+    }
+}
+
 void EventHealth::on_rare(const RareEvent& event) {
     if (event.type == format::ExtendedType::kLoss) {
         records_dropped += event.fields[0];

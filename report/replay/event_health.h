@@ -20,7 +20,9 @@ struct EventHealth {
     bool writing_stopped = false;
     uint64_t stop_error = 0;  // errno
 
-    // Looks at marks and losses; every visitor passes its rare events here.
+    // What was lost before the kept events, and whether tracing was on there.
+    void restore(const Checkpoint& checkpoint);
+    // Looks at marks and losses; every pass over events reports its rare events here.
     void on_rare(const RareEvent& event);
     // The sentences; `totals` are those of the pass.
     TraceHealth finish(const TraceReader& reader, const EventTotals& totals) const;

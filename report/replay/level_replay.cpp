@@ -1,4 +1,4 @@
-// Marks, moments and the result of a replay.
+// Marks, moments and the result of following levels.
 #include "level_replay.h"
 
 #include <algorithm>
@@ -21,11 +21,9 @@ const DeviceView* view_at(const DeviceTrackers& trackers, uint32_t slot) {
 
 }  // namespace
 
-LevelReplay::LevelReplay(const TraceReader& reader, const ReplayRequest& request)
-    : reader_(reader),
-      request_(request),
-      table_(reader.definitions().classes.items(), reader.max_alloc_count()) {
-    const uint64_t max_allocs = reader.max_alloc_count();
+LevelReplay::LevelReplay(const BlockStream& stream, const ReplayRequest& request)
+    : stream_(stream), reader_(stream.reader()), request_(request) {
+    const uint64_t max_allocs = reader_.max_alloc_count();
     const bool sums = request.device.kind == DeviceChoiceKind::kAll;
     const DeviceSum asked = sums ? DeviceSum::kAll : DeviceSum::kEach;
     trackers_.emplace_back(request.measure, DeviceSum::kEach, max_allocs);
@@ -46,23 +44,23 @@ LevelReplay::LevelReplay(const TraceReader& reader, const ReplayRequest& request
     }
     if (request.moment.kind == MomentKind::kTime) {
         moment_tick_ =
-            static_cast<uint64_t>(request.moment.seconds * 1e9 / reader.superblock().tick_ns);
-    }
-    if (reader.checkpoint() != nullptr) {
-        restore_checkpoint(*reader.checkpoint());
+            static_cast<uint64_t>(request.moment.seconds * 1e9 / reader_.superblock().tick_ns);
     }
 }
 
-void LevelReplay::on_rare(uint64_t tick, const RareEvent& event) {
-    pass_event(tick);
-    health_.on_rare(event);
+void LevelReplay::on_rare(const RareEvent& event, EventTime at) {
     value_reads_.on_rare(event);
+    const auto& fields = event.fields;
     if (event.type == format::ExtendedType::kMark) {
-        on_mark(tick, event);
+        const auto kind = static_cast<format::MarkKind>(fields[0]);
+        if (kind == format::MarkKind::kTracingStarted ||
+            kind == format::MarkKind::kTracingStopped) {
+            tracing_ = kind == format::MarkKind::kTracingStarted;
+            update_tracking(at.tick);
+        }
     } else if (event.type == format::ExtendedType::kOutOfMemory) {
-        const auto& fields = event.fields;
         out_of_memory_ = {out_of_memory_.count + 1,
-                          tick,
+                          at.tick,
                           reader_.definitions().known_context(
                               static_cast<uint32_t>(std::min<uint64_t>(fields[0], UINT32_MAX))),
                           static_cast<uint32_t>(fields[1]),
@@ -71,23 +69,7 @@ void LevelReplay::on_rare(uint64_t tick, const RareEvent& event) {
     }
 }
 
-void LevelReplay::on_mark(uint64_t tick, const RareEvent& event) {
-    const auto kind = static_cast<format::MarkKind>(event.fields[0]);
-    if (kind == format::MarkKind::kTracingStarted) {
-        tracing_ = true;
-    } else if (kind == format::MarkKind::kTracingStopped) {
-        tracing_ = false;
-    } else {
-        if (kind == format::MarkKind::kMainEnd && !end_tick_.has_value()) {
-            end_main(tick);
-        }
-        return;
-    }
-    update_tracking(tick);
-}
-
-void LevelReplay::end_main(uint64_t tick) {
-    end_tick_ = tick;
+void LevelReplay::on_main_end(EventTime) {
     for (DeviceTrackers& trackers : trackers_) {
         trackers.end_main();
     }
@@ -125,9 +107,10 @@ void LevelReplay::collect_live(const DeviceTrackers& trackers,
                                uint32_t slot,
                                uint64_t end,
                                BlockGroups& groups) const {
-    table_.for_each_live(end, [&](uint64_t ordinal) {
-        const AllocationShape* shape = table_.shape(ordinal);
-        const bool ended = request_.measure == Measure::kAllocated && table_.is_deferred(ordinal);
+    const AllocationTable& table = stream_.table();
+    table.for_each_live(end, [&](uint64_t ordinal) {
+        const AllocationShape* shape = table.shape(ordinal);
+        const bool ended = request_.measure == Measure::kAllocated && table.is_deferred(ordinal);
         if (shape == nullptr || ended || trackers.slot_of(shape->device) != slot) {
             return;
         }
@@ -149,7 +132,7 @@ LiveBlocks LevelReplay::live_blocks(const DeviceTrackers& trackers, uint32_t slo
         return blocks;
     }
     BlockGroups groups(request_.detail);
-    collect_live(trackers, slot, next_ordinal_, groups);
+    collect_live(trackers, slot, stream_.next_ordinal(), groups);
     blocks.groups = groups.list();
     blocks.blocks = groups.take_blocks();
     blocks.level_bytes = view->tracker.level_bytes();
@@ -166,7 +149,7 @@ LiveBlocks LevelReplay::peak_blocks(size_t index, uint32_t slot) const {
     }
     BlockGroups groups(request_.detail);
     // Ordinals of the tracker count from 1: the peak's own allocation is the last one below.
-    const uint64_t end = std::min(view->tracker.peak_ordinal(), next_ordinal_);
+    const uint64_t end = std::min(view->tracker.peak_ordinal(), stream_.next_ordinal());
     collect_live(trackers, slot, end, groups);
     for (const record::LiveBlock& block : view->tracker.freed_since_peak()) {
         groups.add(block.ordinal - 1,
@@ -210,8 +193,8 @@ LiveBlocks LevelReplay::asked_blocks(uint32_t slot) const {
 
 // A moment after the end would look as if the program had freed everything. Reports show the end
 // rounded: that much later is the end.
-void LevelReplay::check_moment(const EventTotals& totals) const {
-    const double end_seconds = reader_.seconds(totals.last_tick);
+void LevelReplay::check_moment() const {
+    const double end_seconds = reader_.seconds(stream_.totals().last_tick);
     const double rounding = end_seconds < 10 ? 0.0005 : 0.05;
     if (request_.moment.kind == MomentKind::kTime &&
         request_.moment.seconds > end_seconds + rounding) {
@@ -225,12 +208,29 @@ void LevelReplay::check_moment(const EventTotals& totals) const {
     }
 }
 
-ReplayResult LevelReplay::finish(const EventTotals& totals) {
-    check_moment(totals);
+void LevelReplay::check_traced() const {
     if (phase_index_.has_value() && !phase_tracked_) {
         throw TraceError(reader_.name() + ": phase '" + request_.moment.phase +
                          "' lies outside the traced ranges; start tracing before it");
     }
+}
+
+void LevelReplay::add_problems(ReplayResult* result) const {
+    if (!stream_.tracing_seen()) {
+        result->health.problems.add(reader_.name() +
+                                    ": tracing was never started in this trace, so it has no peak;"
+                                    " --at end shows what was live at its end");
+    }
+    if (sum_is_cut_) {
+        result->health.problems.add(reader_.name() +
+                                    ": the peak of all devices together is known from the kept"
+                                    " events only; use --device N, or record with --keep all");
+    }
+}
+
+ReplayResult LevelReplay::finish() {
+    check_moment();
+    check_traced();
     ReplayResult result;
     result.devices = all_totals(trackers_[0]);
     if (other_measure_index_.has_value()) {
@@ -243,18 +243,8 @@ ReplayResult LevelReplay::finish(const EventTotals& totals) {
     result.blocks = asked_blocks(result.chosen.device);
     result.value_reads = value_reads_.take();
     result.out_of_memory = out_of_memory_;
-    result.health = health_.finish(reader_, totals);
-    result.health.last_tick = end_tick_.value_or(totals.last_tick);
-    if (!health_.tracing_seen) {
-        result.health.problems.add(reader_.name() +
-                                   ": tracing was never started in this trace, so it has no peak;"
-                                   " --at end shows what was live at its end");
-    }
-    if (sum_is_cut_) {
-        result.health.problems.add(reader_.name() +
-                                   ": the peak of all devices together is known from the kept"
-                                   " events only; use --device N, or record with --keep all");
-    }
+    result.health = stream_.health();
+    add_problems(&result);
     return result;
 }
 

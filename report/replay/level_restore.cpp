@@ -9,7 +9,7 @@ namespace {
 
 using format::Measure;
 
-void restore(DeviceView& view, uint64_t level_bytes, const SummaryView* peak) {
+void restore_view(DeviceView& view, uint64_t level_bytes, const SummaryView* peak) {
     if (peak == nullptr) {
         view.tracker.restore(level_bytes, 0, 0, 0);
         return;
@@ -22,25 +22,17 @@ void restore(DeviceView& view, uint64_t level_bytes, const SummaryView* peak) {
 
 }  // namespace
 
-void LevelReplay::restore_checkpoint(const Checkpoint& checkpoint) {
+void LevelReplay::restore(const Checkpoint& checkpoint) {
     if (moment_tick_ < checkpoint.tick) {
         throw TraceError(reader_.name() + ": --at " + std::to_string(request_.moment.seconds) +
                          " lies before what this trace keeps, which begins at t=" +
                          std::to_string(reader_.seconds(checkpoint.tick)) +
                          " s; record with --keep all");
     }
-    table_.restore(checkpoint);
-    next_ordinal_ = checkpoint.blocks.size();
     for (size_t i = 0; i < trackers_.size(); ++i) {
         restore_trackers(i, checkpoint);
     }
     tracing_ = checkpoint.tracing;
-    health_.tracing_seen = checkpoint.tracing;
-    health_.records_dropped = checkpoint.records_dropped;
-    health_.bytes_dropped = checkpoint.bytes_dropped;
-    for (const SummaryView& view : checkpoint.views) {
-        health_.tracing_seen = health_.tracing_seen || view.peak_bytes != 0;
-    }
     for (const PhaseSummary& phase : checkpoint.phases) {
         if (phase_index_.has_value() &&
             reader_.definitions().text(phase.name) == request_.moment.phase) {
@@ -69,7 +61,7 @@ void LevelReplay::restore_trackers(size_t index, const Checkpoint& checkpoint) {
         level_bytes = (sums ? level_bytes : 0) + view.level_bytes;
         const SummaryView* peak =
             adds_up ? nullptr : restored_view(index, view.device, trackers.measure());
-        restore(trackers.view_of(view.device), level_bytes, peak);
+        restore_view(trackers.view_of(view.device), level_bytes, peak);
     }
 }
 

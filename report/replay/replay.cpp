@@ -68,9 +68,10 @@ ReplayResult replay(const TraceReader& reader,
                              "' is not in this trace; peakline phases lists its phases");
         }
     }
-    LevelReplay visitor(reader, asked);
-    const EventTotals totals = reader.read_events(visitor, progress);
-    ReplayResult result = visitor.finish(totals);
+    BlockStream stream(reader);
+    LevelReplay levels(stream, asked);
+    stream.run(progress, levels);
+    ReplayResult result = levels.finish();
     if (request.detail == Detail::kBlocks && request.phase_rules != nullptr) {
         add_facts(reader, request, progress, &result);
     }

@@ -3,7 +3,7 @@
 #include <algorithm>
 #include <utility>
 
-#include "allocation_table.h"
+#include "block_stream.h"
 
 namespace peakline::report {
 namespace {
@@ -65,68 +65,43 @@ private:
     Timeline timeline_;
 };
 
-// Decodes every event. Deferred frees leave the level when the program gave the block up.
-class TimelineVisitor {
+// Follows every event. Deferred frees leave the level when the program frees the block.
+class TimelineFollower : public BlockFollower {
 public:
-    TimelineVisitor(const TraceReader& reader,
-                    std::optional<uint32_t> device,
-                    TimelineBuilder& builder)
-        : device_(device),
-          table_(reader.definitions().classes.items(), reader.max_alloc_count()),
-          builder_(builder) {
-        const Checkpoint* checkpoint = reader.checkpoint();
-        if (checkpoint != nullptr) {
-            restore(*checkpoint);
-        }
-        builder_.set_level(checkpoint != nullptr ? checkpoint->tick : 0, level_);
-    }
-
-    void on_alloc_class(uint64_t ordinal, uint64_t tick, uint32_t class_id, uint64_t) {
-        const AllocationShape* shape = table_.add_class(ordinal, class_id);
-        if (shape != nullptr) {
-            add(tick, *shape);
+    TimelineFollower(const BlockStream& stream,
+                     std::optional<uint32_t> device,
+                     TimelineBuilder& builder)
+        : device_(device), builder_(builder) {
+        if (stream.reader().checkpoint() == nullptr) {
+            builder_.set_level(0, 0);
         }
     }
 
-    void on_alloc_inline(uint64_t ordinal, uint64_t tick, const AllocationShape& shape, uint64_t) {
-        table_.add_inline(ordinal, shape);
-        add(tick, shape);
-    }
-
-    void on_free(uint64_t ordinal, uint64_t tick, FreeKind kind, uint32_t) {
-        if (!table_.can_free(ordinal, kind)) {
-            return;
-        }
-        const AllocationShape* shape = table_.shape(ordinal);
-        if (shape != nullptr && !table_.is_deferred(ordinal) && counts(*shape)) {
-            level_ -= shape->block_bytes;
-            builder_.set_level(tick, level_);
-        }
-        table_.free(ordinal, kind);
-    }
-
-    void on_unmatched_free(uint64_t) {}
-    void on_rare(uint64_t, const RareEvent&) {}
-
-private:
     void restore(const Checkpoint& checkpoint) {
-        table_.restore(checkpoint);
         for (const BaselineBlock& block : checkpoint.blocks) {
             level_ += !block.is_deferred && counts(block.shape) ? block.shape.block_bytes : 0;
         }
+        builder_.set_level(checkpoint.tick, level_);
     }
-    bool counts(const AllocationShape& shape) const {
-        return !device_.has_value() || shape.device == *device_;
+    void on_alloc(const BlockAlloc& block) {
+        if (counts(block.shape)) {
+            level_ += block.shape.block_bytes;
+            builder_.set_level(block.at.tick, level_);
+        }
     }
-    void add(uint64_t tick, const AllocationShape& shape) {
-        if (counts(shape)) {
-            level_ += shape.block_bytes;
-            builder_.set_level(tick, level_);
+    void on_free(const BlockFree& block) {
+        if (block.leaves(format::Measure::kAllocated) && counts(block.shape)) {
+            level_ -= block.shape.block_bytes;
+            builder_.set_level(block.at.tick, level_);
         }
     }
 
+private:
+    bool counts(const AllocationShape& shape) const {
+        return !device_.has_value() || shape.device == *device_;
+    }
+
     std::optional<uint32_t> device_;
-    AllocationTable table_;
     TimelineBuilder& builder_;
     uint64_t level_ = 0;
 };
@@ -155,10 +130,11 @@ Timeline make_timeline(const TraceReader& reader,
     point_count = std::max<uint64_t>(point_count, 1);
     if (device.has_value() || places.size() < kChunksPerPoint * point_count) {
         TimelineBuilder builder(begin, std::max(begin, reader.last_tick()), point_count);
-        TimelineVisitor visitor(reader, device, builder);
-        const EventTotals totals = reader.read_events(visitor, progress);
+        BlockStream stream(reader);
+        TimelineFollower follower(stream, device, builder);
+        stream.run(progress, follower);
         Timeline timeline = builder.finish();
-        timeline.skipped_chunk_count = totals.skipped_chunk_count;
+        timeline.skipped_chunk_count = stream.totals().skipped_chunk_count;
         return timeline;
     }
     const uint64_t end = std::max(begin, places.back()->header.first_tick);

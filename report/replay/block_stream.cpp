@@ -1,0 +1,29 @@
+// The parts of BlockStream that run rarely.
+#include "block_stream.h"
+
+namespace peakline::report {
+
+void BlockStream::restore(const Checkpoint& checkpoint) {
+    table_.restore(checkpoint);
+    next_ordinal_ = checkpoint.blocks.size();
+    health_.restore(checkpoint);
+}
+
+bool BlockStream::look_at(const RareEvent& event, uint64_t tick) {
+    health_.on_rare(event);
+    const bool ends_main = event.type == format::ExtendedType::kMark &&
+                           event.fields[0] == static_cast<uint64_t>(format::MarkKind::kMainEnd) &&
+                           !main_end_tick_.has_value();
+    if (ends_main) {
+        main_end_tick_ = tick;
+    }
+    return ends_main;
+}
+
+TraceHealth BlockStream::health() const {
+    TraceHealth health = health_.finish(reader_, totals_);
+    health.last_tick = main_end_tick_.value_or(totals_.last_tick);
+    return health;
+}
+
+}  // namespace peakline::report

@@ -1,0 +1,187 @@
+// The blocks of a trace as its events make and free them: the one table of those that live, what is
+// wrong with the stream, and where a stream begins that keeps less than all events. Followers
+// listen to it, several in one pass, and add what they ask of the blocks.
+#pragma once
+
+#include <cstdint>
+#include <optional>
+#include <tuple>
+
+#include "allocation_table.h"
+#include "event_health.h"
+#include "phase.h"
+#include "report/trace/reader.h"
+
+namespace peakline::report {
+
+// An allocation of which everything is known.
+struct BlockAlloc {
+    uint64_t ordinal;
+    const AllocationShape& shape;  // of a context that is defined
+    uint64_t address;
+    EventTime at;
+};
+
+// A block leaves `allocated` when the program frees it (kPlain, kDeferred) and `requested` when it
+// can be reused (kPlain, kCompleted).
+struct BlockFree {
+    uint64_t ordinal;
+    const AllocationShape& shape;
+    FreeKind kind;
+    uint32_t context;  // 0: not recorded
+    EventTime at;
+
+    bool leaves(format::Measure measure) const {
+        return kind != (measure == format::Measure::kAllocated ? FreeKind::kCompleted
+                                                               : FreeKind::kDeferred);
+    }
+};
+
+// What a follower may listen to. Derive from it and hide what is of interest; nothing is virtual.
+// Blocks without a readable definition and frees of unknown blocks are counted by the stream and
+// reported to nobody.
+struct BlockFollower {
+    // Before the first event of a stream that begins at a checkpoint.
+    void restore(const Checkpoint&) {}
+    // Before each event, also those that are reported to nobody.
+    void before_event(EventTime) {}
+    void on_alloc(const BlockAlloc&) {}
+    // While the block still stands in the table.
+    void on_free(const BlockFree&) {}
+    // The program's main has ended; on_rare follows.
+    void on_main_end(EventTime) {}
+    void on_rare(const RareEvent&, EventTime) {}
+};
+
+class BlockStream {
+public:
+    // `reader` must outlive the stream.
+    explicit BlockStream(const TraceReader& reader)
+        : reader_(reader), table_(reader.definitions().classes.items(), reader.max_alloc_count()) {}
+
+    const TraceReader& reader() const { return reader_; }
+    const Definitions& definitions() const { return reader_.definitions(); }
+    // The blocks that live, of ordinals below next_ordinal().
+    const AllocationTable& table() const { return table_; }
+    uint64_t next_ordinal() const { return next_ordinal_; }
+
+    // Decodes all events, once. Each follower hears of an event before the next one does.
+    template <class... Followers>
+    void run(const Progress& progress, Followers&... followers) {
+        if (const Checkpoint* checkpoint = reader_.checkpoint()) {
+            restore(*checkpoint);
+            (followers.restore(*checkpoint), ...);
+        }
+        Pass<Followers...> pass(*this, followers...);
+        totals_ = reader_.read_events(pass, progress);
+    }
+
+    // After run().
+    const EventTotals& totals() const { return totals_; }
+    EventTime end() const { return {event_count_, totals_.last_tick}; }
+    bool tracing_seen() const { return health_.tracing_seen; }
+    // Its last tick is where main ended, or the last event.
+    TraceHealth health() const;
+
+private:
+    template <class... Followers>
+    class Pass;
+
+    void restore(const Checkpoint& checkpoint);
+    // True for the mark that ends main.
+    bool look_at(const RareEvent& event, uint64_t tick);
+
+    const AllocationShape* add_class(uint64_t ordinal, uint32_t class_id) {
+        next_ordinal_ = ordinal + 1;
+        const AllocationShape* shape = table_.add_class(ordinal, class_id);
+        health_.lost_definition_alloc_count += shape == nullptr ? 1 : 0;
+        return shape;
+    }
+    AllocationShape add_inline(uint64_t ordinal, const AllocationShape& shape) {
+        next_ordinal_ = ordinal + 1;
+        AllocationShape known = shape;
+        known.context = definitions().known_context(shape.context);
+        known.untraced = definitions().is_untraced(known.context);
+        health_.unknown_context_count += definitions().is_lost(shape.context) ? 1 : 0;
+        table_.add_inline(ordinal, known);
+        return known;
+    }
+
+    const TraceReader& reader_;
+    AllocationTable table_;
+    uint64_t next_ordinal_ = 0;
+    uint64_t event_count_ = 0;
+    std::optional<uint64_t> main_end_tick_;
+    EventHealth health_;
+    EventTotals totals_;
+};
+
+// The visitor of a pass, see event_decoder.h.
+template <class... Followers>
+class BlockStream::Pass {
+public:
+    Pass(BlockStream& stream, Followers&... followers)
+        : stream_(stream), followers_(followers...) {}
+
+    void on_alloc_class(uint64_t ordinal, uint64_t tick, uint32_t class_id, uint64_t address) {
+        const EventTime at = begin_event(tick);
+        if (const AllocationShape* shape = stream_.add_class(ordinal, class_id)) {
+            each([&](auto& follower) { follower.on_alloc({ordinal, *shape, address, at}); });
+        }
+    }
+
+    void on_alloc_inline(uint64_t ordinal,
+                         uint64_t tick,
+                         const AllocationShape& shape,
+                         uint64_t address) {
+        const EventTime at = begin_event(tick);
+        const AllocationShape known = stream_.add_inline(ordinal, shape);
+        each([&](auto& follower) { follower.on_alloc({ordinal, known, address, at}); });
+    }
+
+    void on_free(uint64_t ordinal, uint64_t tick, FreeKind kind, uint32_t context) {
+        const EventTime at = begin_event(tick);
+        AllocationTable& table = stream_.table_;
+        if (!table.can_free(ordinal, kind)) {
+            ++stream_.health_.unmatched_free_count;
+            return;
+        }
+        if (const AllocationShape* shape = table.shape(ordinal)) {
+            const FreeKind rest = table.is_deferred(ordinal)    ? FreeKind::kCompleted
+                                  : kind == FreeKind::kDeferred ? FreeKind::kDeferred
+                                                                : FreeKind::kPlain;
+            each([&](auto& follower) { follower.on_free({ordinal, *shape, rest, context, at}); });
+        }
+        table.free(ordinal, kind);
+    }
+
+    void on_unmatched_free(uint64_t tick) {
+        begin_event(tick);
+        ++stream_.health_.unmatched_free_count;
+    }
+
+    void on_rare(uint64_t tick, const RareEvent& event) {
+        const EventTime at = begin_event(tick);
+        if (stream_.look_at(event, tick)) {
+            each([&](auto& follower) { follower.on_main_end(at); });
+        }
+        each([&](auto& follower) { follower.on_rare(event, at); });
+    }
+
+private:
+    EventTime begin_event(uint64_t tick) {
+        const EventTime at{stream_.event_count_++, tick};
+        each([&](auto& follower) { follower.before_event(at); });
+        return at;
+    }
+
+    template <class Call>
+    void each(Call call) {
+        std::apply([&](auto&... followers) { (call(followers), ...); }, followers_);
+    }
+
+    BlockStream& stream_;
+    std::tuple<Followers&...> followers_;
+};
+
+}  // namespace peakline::report
