@@ -25,6 +25,9 @@ class Options(TypedDict, total=False):
     width: int
     native: bool
 
+# What an option takes, each word with its meaning, the default first: by, frame, at, measure.
+CHOICES: dict[str, dict[str, str]]
+
 class TraceError(Exception):
     """A trace or an option that allows no answer; the text says what to do now."""
 

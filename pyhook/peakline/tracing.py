@@ -283,7 +283,7 @@ def report_stats(
     Args:
         measure: ``"allocated"`` (block sizes, as ``torch.cuda.max_memory_allocated``) or
             ``"requested"`` (what was asked for, before rounding).
-        by: ``"line"``, ``"function"``, ``"file"`` or ``"stack"``.
+        by: ``"line"``, or another key of ``peakline table --by`` that needs no single events.
         frame: ``"caller"`` for the innermost line outside torch, ``"leaf"`` for the innermost
             Python line, ``"user"`` for the innermost outside libraries.
         at: ``"peak"`` or ``"end"`` (now).

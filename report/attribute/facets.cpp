@@ -8,7 +8,7 @@ uint32_t phase_facet(const TrackedBlock&, const BlockHistory& history, FacetHelp
     return static_cast<uint32_t>(history.made_in);
 }
 
-void group_by_facet(FacetOfBlock facet_of,
+void group_by_facet(FacetOfBlock* facet_of,
                     StackLookup& stacks,
                     const PhaseTable& phases,
                     LiveBlocks* blocks) {

@@ -18,16 +18,13 @@ struct FacetHelp {
     std::map<uint32_t, uint32_t> native_kinds = {};  // by native node, see by_category.cpp
 };
 
-using FacetOfBlock = uint32_t (*)(const TrackedBlock&, const BlockHistory&, FacetHelp&);
+using FacetOfBlock = uint32_t(const TrackedBlock&, const BlockHistory&, FacetHelp&);
 
-uint32_t phase_facet(const TrackedBlock& block, const BlockHistory& history, FacetHelp& help);
-uint32_t step_facet(const TrackedBlock& block, const BlockHistory& history, FacetHelp& help);
-uint32_t category_facet(const TrackedBlock& block, const BlockHistory& history, FacetHelp& help);
-uint32_t lifetime_facet(const TrackedBlock& block, const BlockHistory& history, FacetHelp& help);
-uint32_t freed_facet(const TrackedBlock& block, const BlockHistory& history, FacetHelp& help);
+// What reports of single blocks ask for by itself. See by_category.cpp.
+FacetOfBlock category_facet;
 
 // Fills blocks.groups from blocks.blocks.
-void group_by_facet(FacetOfBlock facet_of,
+void group_by_facet(FacetOfBlock* facet_of,
                     StackLookup& stacks,
                     const PhaseTable& phases,
                     LiveBlocks* blocks);

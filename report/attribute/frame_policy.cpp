@@ -134,16 +134,17 @@ std::string path_in_packages(const std::string& file) {
     return {};
 }
 
+std::span<const OptionWord> frame_words() {
+    static constexpr OptionWord kWords[] = {
+        {"caller", "the innermost one outside torch and wrappers, with what it called"},
+        {"leaf", "the innermost one of all"},
+        {"user", "the innermost one outside all libraries"},
+    };
+    return kWords;
+}
+
 const char* frame_choice_name(FrameChoice choice) {
-    switch (choice) {
-        case FrameChoice::kCaller:
-            return "caller";
-        case FrameChoice::kLeaf:
-            return "leaf";
-        case FrameChoice::kUser:
-            break;
-    }
-    return "user";
+    return frame_words()[static_cast<size_t>(choice)].name;
 }
 
 bool is_hidden_by_option(const FramePolicy& policy, const std::string& file) {

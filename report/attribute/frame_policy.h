@@ -2,14 +2,17 @@
 // innermost one that belongs to the user. The rules are tables in frame_policy.cpp.
 #pragma once
 
+#include <span>
 #include <string>
 #include <string_view>
 #include <vector>
 
 #include "module_names.h"
+#include "option_word.h"
 
 namespace peakline::report {
 
+// In the order of frame_words().
 enum class FrameChoice {
     kCaller,  // the line that called torch: of the program or of a library it uses
     kLeaf,
@@ -32,7 +35,8 @@ struct FramePolicy {
 // installed for editing lies where its author works on it.
 std::string path_in_packages(const std::string& file);
 
-// "caller", "leaf" or "user".
+// What --frame takes: "caller", "leaf", "user".
+std::span<const OptionWord> frame_words();
 const char* frame_choice_name(FrameChoice choice);
 
 // Whether frames of this file are passed over because --hide says so.

@@ -12,27 +12,59 @@
 #include "via.h"
 
 namespace peakline::report {
+
+// The functions of the table, each in the file of its key.
+PlaceBlock place_by_function, place_by_file, place_by_stack, place_by_module, place_by_tensor,
+    place_by_raw_op, place_by_node, place_by_node_stack, place_by_phase, place_by_step,
+    place_by_category, place_by_lifetime, place_by_freed, place_by_stream, place_by_device;
+FacetOfBlock phase_facet, step_facet, lifetime_facet, freed_facet;
+
 namespace {
 
 constexpr Grouping kGroupings[] = {
-    {"line", place_by_line},
-    {"function", place_by_function},
-    {"file", place_by_file},
-    {"stack", place_by_stack},
-    {"module", place_by_module},
-    {"tensor", place_by_tensor, false, true},
-    {"op", place_by_op},
-    {"raw-op", place_by_raw_op},
-    {"node", place_by_node},
-    {"node-stack", place_by_node_stack},
-    {"phase", place_by_phase, false, false, phase_facet},
-    {"step", place_by_step, false, false, step_facet, true},
-    {"category", place_by_category, false, false, category_facet, true},
-    {"lifetime", place_by_lifetime, false, false, lifetime_facet, true},
-    {"freed-by", place_by_freed, false, false, freed_facet, true},
-    {"thread", place_by_thread},
-    {"stream", place_by_stream, true},
-    {"device", place_by_device},
+    {.name = "line", .help = "of the frame that --frame chooses", .place = place_by_line},
+    {.name = "function", .help = "of that frame", .place = place_by_function},
+    {.name = "file", .help = "of that frame", .place = place_by_file},
+    {.name = "stack", .help = "all Python frames", .place = place_by_stack},
+    {.name = "module", .help = "instance, as in named_modules()", .place = place_by_module},
+    {.name = "tensor",
+     .help = "parameter, gradient, ... by name",
+     .place = place_by_tensor,
+     .needs_tensors = true},
+    {.name = "op", .help = "operator of torch that asked", .place = place_by_op},
+    {.name = "raw-op", .help = "innermost operator of torch", .place = place_by_raw_op},
+    {.name = "node", .help = "of the backward pass, with its forward line", .place = place_by_node},
+    {.name = "node-stack", .help = "with its forward stack", .place = place_by_node_stack},
+    {.name = "phase",
+     .help = "forward, backward, ...",
+     .place = place_by_phase,
+     .facet = phase_facet},
+    {.name = "step",
+     .help = "in which blocks were made",
+     .place = place_by_step,
+     .facet = step_facet,
+     .needs_events = true},
+    {.name = "category",
+     .help = "parameter, activation, ...",
+     .place = place_by_category,
+     .facet = category_facet,
+     .needs_events = true},
+    {.name = "lifetime",
+     .help = "how long blocks are held",
+     .place = place_by_lifetime,
+     .facet = lifetime_facet,
+     .needs_events = true},
+    {.name = "freed-by",
+     .help = "who freed them",
+     .place = place_by_freed,
+     .facet = freed_facet,
+     .needs_events = true},
+    {.name = "thread", .help = "that asked", .place = place_by_thread},
+    {.name = "stream",
+     .help = "the blocks were made for",
+     .place = place_by_stream,
+     .needs_streams = true},
+    {.name = "device", .help = "for --device all", .place = place_by_device},
 };
 
 // False for programs without Python, and where its stacks were not asked for.
@@ -53,6 +85,10 @@ Placement native_placement(StackLookup& stacks, uint32_t context_id) {
 }
 
 }  // namespace
+
+std::span<const Grouping> groupings() {
+    return kGroupings;
+}
 
 const Grouping& find_grouping(const std::string& name) {
     std::string list;

@@ -1,9 +1,10 @@
-// The keys that rows can be grouped by. A new key is one file with one function of type PlaceBlock,
-// one line in the table in grouping.cpp, and one word in the help of --by.
+// The keys that rows can be grouped by. A new key is one file, by_<key>.cpp, with its function, and
+// one row of the table in grouping.cpp, where the function is also declared. --help, the module
+// peakline._report and the checks of the tables in the docs take the keys from there.
 #pragma once
 
+#include <span>
 #include <string>
-#include <vector>
 
 #include "facets.h"
 #include "label.h"
@@ -19,42 +20,29 @@ struct Placement {
     std::string via = {};  // see ViaPart; of lines that are chosen as the callers of torch
 };
 
-using PlaceBlock = Placement (*)(StackLookup& stacks, const BlockGroup& block);
+using PlaceBlock = Placement(StackLookup& stacks, const BlockGroup& block);
 
 struct Grouping {
     const char* name;  // of the option --by
-    PlaceBlock place;
+    const char* help;  // a few words: what one row stands for
+    PlaceBlock* place;
+    // For keys that look at the life of a block: then place() sees its facet.
+    FacetOfBlock* facet = nullptr;
+    bool needs_events = false;   // without them the key has no meaning
     bool needs_streams = false;  // which a summary does not know
     bool needs_tensors = false;  // the same
-    // For keys that look at the life of a block: then place() sees its facet.
-    FacetOfBlock facet = nullptr;
-    bool needs_events = false;  // without them the key has no meaning
 };
+
+// All of them, in the order of --help.
+std::span<const Grouping> groupings();
 
 // Throws TraceError that lists the names when there is no grouping of this name.
 const Grouping& find_grouping(const std::string& name);
 
-// One function for each key; each in a file of its name.
-Placement place_by_line(StackLookup& stacks, const BlockGroup& block);
-Placement place_by_function(StackLookup& stacks, const BlockGroup& block);
-Placement place_by_file(StackLookup& stacks, const BlockGroup& block);
-Placement place_by_stack(StackLookup& stacks, const BlockGroup& block);
-Placement place_by_module(StackLookup& stacks, const BlockGroup& block);
-Placement place_by_tensor(StackLookup& stacks, const BlockGroup& block);
-Placement place_by_op(StackLookup& stacks, const BlockGroup& block);
-Placement place_by_raw_op(StackLookup& stacks, const BlockGroup& block);
-Placement place_by_node(StackLookup& stacks, const BlockGroup& block);
-Placement place_by_node_stack(StackLookup& stacks, const BlockGroup& block);
-Placement place_by_phase(StackLookup& stacks, const BlockGroup& block);
-Placement place_by_step(StackLookup& stacks, const BlockGroup& block);
-Placement place_by_category(StackLookup& stacks, const BlockGroup& block);
-Placement place_by_lifetime(StackLookup& stacks, const BlockGroup& block);
-Placement place_by_freed(StackLookup& stacks, const BlockGroup& block);
-// Where a block was given up: the place of the context of its free.
+// Of the keys that others build on, in the files of these names.
+PlaceBlock place_by_line, place_by_op, place_by_thread;
+// Where a block was given up: the place of the context of its free. See by_freed.cpp.
 Placement place_free(StackLookup& stacks, uint32_t context_id);
-Placement place_by_thread(StackLookup& stacks, const BlockGroup& block);
-Placement place_by_stream(StackLookup& stacks, const BlockGroup& block);
-Placement place_by_device(StackLookup& stacks, const BlockGroup& block);
 
 // The row of this text, for keys that are not frames.
 Placement named_placement(std::string name);

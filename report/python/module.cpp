@@ -5,6 +5,7 @@
 
 #include "engine_call.h"
 #include "report/trace/pack.h"
+#include "report/views/selection.h"
 #include "trace_type.h"
 
 namespace {
@@ -40,6 +41,28 @@ PyObject* pack(PyObject*, PyObject* args, PyObject* kwargs) {
                          static_cast<unsigned long long>(sizes.packed_bytes));
 }
 
+// {option: {word: what it means}}, the default first: what --help lists and the docs are checked
+// by.
+PyObject* make_choices() {
+    PyObject* choices = PyDict_New();
+    for (const char* option : {"by", "frame", "at", "measure"}) {
+        PyObject* words = PyDict_New();
+        bool ok = choices != nullptr && words != nullptr;
+        for (const auto& word : peakline::report::words_of_option(option)) {
+            PyObject* help = PyUnicode_FromString(word.help);
+            ok = ok && help != nullptr && PyDict_SetItemString(words, word.name, help) == 0;
+            Py_XDECREF(help);
+        }
+        ok = ok && PyDict_SetItemString(choices, option, words) == 0;
+        Py_XDECREF(words);
+        if (!ok) {
+            Py_XDECREF(choices);
+            return nullptr;
+        }
+    }
+    return choices;
+}
+
 PyMethodDef g_functions[] = {
     {"pack",
      reinterpret_cast<PyCFunction>(reinterpret_cast<void (*)()>(pack)),
@@ -70,12 +93,17 @@ PyMODINIT_FUNC PyInit__report() {
     using namespace peakline::report::python;
     const bool has_error = make_trace_error();
     PyObject* type = make_trace_type();
-    if (!has_error || type == nullptr ||
+    PyObject* choices = make_choices();
+    if (!has_error || type == nullptr || choices == nullptr ||
+        PyModule_AddObjectRef(module, "CHOICES", choices) != 0 ||
         PyModule_AddObjectRef(module, "TraceError", trace_error()) != 0 ||
         PyModule_AddObjectRef(module, "Trace", type) != 0) {
+        Py_XDECREF(type);
+        Py_XDECREF(choices);
         Py_DECREF(module);
         return nullptr;
     }
+    Py_DECREF(choices);
     Py_DECREF(type);
     return module;
 }

@@ -84,7 +84,7 @@ std::string phases_json(const PhasesReport& report) {
     json.key("device");
     const bool is_sum = report.selection.request.device.kind == DeviceChoiceKind::kAll;
     is_sum ? json.value("all") : json.value(report.chosen.device);
-    json.field("measure", measure_text(report.selection.request.measure));
+    json.field("measure", measure_name(report.selection.request.measure));
     json.field("peak_bytes", report.chosen.peak_bytes);
     json.field("step_source", source_name(table.step_source));
     json.field("last_step_ended", table.last_step_ended);

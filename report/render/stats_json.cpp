@@ -65,7 +65,8 @@ std::string stats_json(const StatsReport& report) {
     JsonWriter json;
     json.begin_object().field("schema_version", 1).field("file", report.reader.name());
     put_records(json, report);
-    json.field("measure", allocated ? "allocated" : "requested").field("by", report.selection.by);
+    json.field("measure", measure_name(report.selection.request.measure));
+    json.field("by", report.selection.by);
     json.field("allocated_bytes", report.stats.allocated_bytes);
     json.field("alloc_count", report.stats.alloc_count);
     json.key("sizes");

@@ -45,10 +45,6 @@ void put_devices(JsonWriter& json, const TableReport& report) {
 
 }  // namespace
 
-const char* measure_text(format::Measure measure) {
-    return measure == format::Measure::kAllocated ? "allocated" : "requested";
-}
-
 void put_location(JsonWriter& json, const Location& location) {
     json.begin_object().field("file", location.file).key("line");
     location.line != 0 ? json.value(location.line) : json.null();
@@ -107,7 +103,7 @@ std::string table_json(const TableReport& report) {
     json.field("total_allocated_bytes", chosen.total_allocated_bytes);
     json.key("device");
     report.result.is_sum ? json.value("all") : json.value(chosen.device);
-    json.field("measure", measure_text(selection.request.measure));
+    json.field("measure", measure_name(selection.request.measure));
     json.field("at", moment_text(selection.request.moment)).field("by", selection.by);
     json.field("frame", frame_choice_name(selection.frames.choice));
     json.field("total_bytes", report.table.total_bytes);

@@ -36,8 +36,6 @@ struct TableReport {
 std::string table_text(const TableReport& report);
 std::string table_json(const TableReport& report);
 
-// "allocated" or "requested".
-const char* measure_text(format::Measure measure);
 // Fields of an open object: what is missing from the trace, and whether its device is simulated.
 void put_health(JsonWriter& json, const TraceReader& reader, const TraceHealth& health);
 // Fields of an open object: what `location` describes; null where unknown.

@@ -89,7 +89,7 @@ std::string tensors_json(const TensorsReport& report) {
     put_lines_missing(json, report.reader);
     json.key("device");
     report.result.is_sum ? json.value("all") : json.value(report.result.chosen.device);
-    json.field("measure", measure_text(report.selection.request.measure));
+    json.field("measure", measure_name(report.selection.request.measure));
     json.field("at", moment_text(report.selection.request.moment));
     json.field("peak_bytes", report.result.chosen.peak_bytes);
     json.field("total_bytes", report.list.total_bytes);

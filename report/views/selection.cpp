@@ -3,7 +3,10 @@
 #include <algorithm>
 #include <cctype>
 #include <charconv>
+#include <iterator>
+#include <span>
 
+#include "report/attribute/grouping.h"
 #include "report/trace/definitions.h"
 #include "report/trace/trace_error.h"
 
@@ -12,17 +15,46 @@ namespace {
 
 constexpr const char* kPhasePrefix = "phase:";
 
-[[noreturn]] void refuse(const char* option, const std::string& value, const char* takes) {
+// In the order of MomentKind, which goes on with moments that have no word of their own.
+constexpr OptionWord kMoments[] = {
+    {"peak", "the highest level"},
+    {"end", "the end of the trace"},
+};
+
+// In the order of Measure.
+constexpr OptionWord kMeasures[] = {
+    {"allocated", "bytes of blocks"},
+    {"requested", "bytes asked for"},
+};
+
+// The index of the word in the enum that `words` follows; their count: it is none of them.
+size_t index_of(const std::string& text, std::span<const OptionWord> words) {
+    const auto is_it = [&text](const OptionWord& word) { return text == word.name; };
+    return static_cast<size_t>(std::find_if(words.begin(), words.end(), is_it) - words.begin());
+}
+
+[[noreturn]] void refuse(const char* option, const std::string& value, const std::string& takes) {
     throw TraceError(std::string(option) + " '" + value + "': takes " + takes);
+}
+
+template <class Enum>
+Enum parse_word(const char* option, const std::string& text, std::span<const OptionWord> words) {
+    const size_t index = index_of(text, words);
+    if (index == words.size()) {
+        std::string takes;
+        for (const OptionWord& word : words) {
+            const bool is_last = &word == &words.back();
+            takes += std::string(takes.empty() ? "" : is_last ? " or " : ", ") + word.name;
+        }
+        refuse(option, text, takes);
+    }
+    return static_cast<Enum>(index);
 }
 
 Moment parse_moment(const std::string& text) {
     Moment moment;
-    if (text == "peak") {
-        return moment;
-    }
-    if (text == "end") {
-        moment.kind = MomentKind::kEnd;
+    if (const size_t index = index_of(text, kMoments); index < std::size(kMoments)) {
+        moment.kind = static_cast<MomentKind>(index);
         return moment;
     }
     if (parse_seconds(text, &moment.seconds)) {
@@ -58,26 +90,27 @@ DeviceChoice parse_device(const std::string& text) {
     return choice;
 }
 
-format::Measure parse_measure(const std::string& text) {
-    if (text == "allocated") {
-        return format::Measure::kAllocated;
-    }
-    if (text == "requested") {
-        return format::Measure::kRequested;
-    }
-    refuse("--measure", text, "allocated or requested");
-}
-
-FrameChoice parse_frame(const std::string& text) {
-    for (const auto choice : {FrameChoice::kCaller, FrameChoice::kLeaf, FrameChoice::kUser}) {
-        if (text == frame_choice_name(choice)) {
-            return choice;
-        }
-    }
-    refuse("--frame", text, "caller, leaf or user");
-}
-
 }  // namespace
+
+std::vector<OptionWord> words_of_option(std::string_view option) {
+    std::vector<OptionWord> words;
+    if (option == "by") {
+        for (const Grouping& grouping : groupings()) {
+            words.push_back({grouping.name, grouping.help});
+        }
+        return words;
+    }
+    const auto listed = option == "frame"     ? frame_words()
+                        : option == "at"      ? std::span<const OptionWord>(kMoments)
+                        : option == "measure" ? std::span<const OptionWord>(kMeasures)
+                                              : std::span<const OptionWord>();
+    words.assign(listed.begin(), listed.end());
+    return words;
+}
+
+const char* measure_name(format::Measure measure) {
+    return kMeasures[static_cast<size_t>(measure)].name;
+}
 
 bool parse_seconds(const std::string& text, double* seconds) {
     if (text.empty() || std::isdigit(static_cast<unsigned char>(text[0])) == 0) {
@@ -93,7 +126,7 @@ bool parse_seconds(const std::string& text, double* seconds) {
 Selection parse_selection(const SelectionText& text) {
     Selection selection;
     selection.by = text.by;
-    selection.frames.choice = parse_frame(text.frame);
+    selection.frames.choice = parse_word<FrameChoice>("--frame", text.frame, frame_words());
     if (text.native && text.by != "stack") {
         throw TraceError("--native shows native frames of whole stacks, and needs --by stack");
     }
@@ -105,7 +138,7 @@ Selection parse_selection(const SelectionText& text) {
     selection.frames.modules.repeated = text.fold;
     selection.request.moment = parse_moment(text.at);
     selection.request.device = parse_device(text.device);
-    selection.request.measure = parse_measure(text.measure);
+    selection.request.measure = parse_word<format::Measure>("--measure", text.measure, kMeasures);
     return selection;
 }
 

@@ -4,9 +4,11 @@
 
 #include <cstdint>
 #include <string>
+#include <string_view>
 #include <vector>
 
 #include "report/attribute/frame_policy.h"
+#include "report/attribute/option_word.h"
 #include "report/replay/replay_result.h"
 
 namespace peakline::report {
@@ -33,6 +35,12 @@ struct Selection {
 
 // Throws TraceError that names the option and what it takes.
 Selection parse_selection(const SelectionText& text);
+
+// What an option takes, the default first: "by", "frame", "at" or "measure". Of "at" these are the
+// moments without a number or a name.
+std::vector<OptionWord> words_of_option(std::string_view option);
+
+const char* measure_name(format::Measure measure);
 
 // Seconds from "12.5" or "12.5s"; false when `text` is not a time.
 bool parse_seconds(const std::string& text, double* seconds);

@@ -85,9 +85,12 @@ def _make_parser() -> CommandParser:
     )
     for command in _find_commands():
         sub_parser = commands.add_parser(
-            command.NAME, help=command.HELP, description=command.HELP, examples=command.EXAMPLES
+            command.NAME,
+            help=command.HELP,
+            description=command.HELP,
+            examples=command.EXAMPLES,
+            add_arguments=command.add_arguments,
         )
-        command.add_arguments(sub_parser)
         sub_parser.set_defaults(run_command=command.run)
     return parser
 
@@ -122,9 +125,9 @@ def main(argv: Sequence[str] | None = None) -> int:
     _let_output_take_any_character()
     parser = _make_parser()
     _refuse_unknown_command(parser, words)
-    args = parser.parse_args(words)
-    args.program_arguments = program_arguments
     try:
+        args = parser.parse_args(words)
+        args.program_arguments = program_arguments
         status = cast(int, args.run_command(args))
         sys.stdout.flush()
     except CommandError as error:

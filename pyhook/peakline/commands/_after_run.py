@@ -9,8 +9,13 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-import peakline._report as engine
-from peakline.commands._common import next_commands, progress_bar, shell_words, terminal_width
+from peakline.commands._common import (
+    next_commands,
+    progress_bar,
+    report_engine,
+    shell_words,
+    terminal_width,
+)
 from peakline.commands._run_end import RunEnd
 
 # A file's time stamp may be a little older than the clock says.
@@ -36,6 +41,7 @@ def find_traces(run_id: str, output: str, started: float) -> list[Path]:
 
 
 def _is_of_run(path: Path, run_id: str, since: float) -> bool:
+    engine = report_engine()
     try:
         recent = path.is_file() and path.stat().st_mtime >= since
         return recent and engine.Trace(str(path)).info()["run_uuid"] == run_id
@@ -64,7 +70,7 @@ def report(paths: list[Path], end: RunEnd, top: int) -> None:
     if len(recorded) > 1:
         _say(f"{len(recorded)} processes recorded; the heaviest:")
     with progress_bar(str(heaviest.path)) as progress:
-        trace = engine.Trace(str(heaviest.path), progress)
+        trace = report_engine().Trace(str(heaviest.path), progress)
         width = terminal_width(sys.stderr)
         _say(trace.table(top=top, cwd=str(Path.cwd()), width=width).rstrip("\n"))
     _say("")
@@ -75,7 +81,7 @@ def report(paths: list[Path], end: RunEnd, top: int) -> None:
 
 def report_unmatched(paths: list[Path], rules: Sequence[str]) -> None:
     """Say which rules of --assume matched no value, and what there was to match."""
-    traces = [engine.Trace(str(path)) for path in paths]
+    traces = [report_engine().Trace(str(path)) for path in paths]
     matched = {key for trace in traces for key in trace.info()["meta"]}
     unmatched = [rule for rule in rules if f"assumption_matched {rule}" not in matched]
     if not unmatched or not traces:
@@ -101,7 +107,7 @@ def _line_of(read: dict[str, Any]) -> str:
 
 def _load(path: Path) -> _Recorded:
     with progress_bar(str(path)) as progress:
-        summary = engine.Trace(str(path), progress).summary_data()
+        summary = report_engine().Trace(str(path), progress).summary_data()
     peaks = [int(device["peak_bytes"]) for device in summary["devices"]]
     events, rows = int(summary["event_count"]), int(summary["table"]["row_count"])
     return _Recorded(path, max(peaks, default=0), events, rows)

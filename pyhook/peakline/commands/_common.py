@@ -10,12 +10,11 @@ from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import contextmanager
 from pathlib import Path
 from types import ModuleType
-from typing import TYPE_CHECKING, TextIO
+from typing import TYPE_CHECKING, TextIO, cast
 
 if TYPE_CHECKING:
     from peakline._report import Options, Trace
 
-FRAMES = ("caller", "leaf", "user")  # of --frame; the first is the default
 _DEFAULT_TOP = 20
 _ASCII_BLOCKS = str.maketrans("▁▂▃▄▅▆▇█", "..::==##")
 _PROGRESS_FROM_BYTES = 64 << 20  # smaller traces are read before a bar could be seen
@@ -23,6 +22,18 @@ _PROGRESS_FROM_BYTES = 64 << 20  # smaller traces are read before a bar could be
 
 class CommandError(Exception):
     """Bad use or bad input: shown as ``peakline: error: ...``, exit code 2."""
+
+
+def option_words(option: str) -> dict[str, str]:
+    """Return what an option takes, each word with its meaning.
+
+    The engine states it, so that --help of a command on traces needs the engine.
+    """
+    return cast("dict[str, str]", report_engine().CHOICES[option])
+
+
+def _listed(words: Sequence[str]) -> str:
+    return f"{', '.join(words[:-1])} or {words[-1]}"
 
 
 def row_count(text: str) -> int:
@@ -63,16 +74,12 @@ def add_file_arguments(parser: argparse.ArgumentParser) -> None:
 
 def add_grouping_arguments(parser: argparse.ArgumentParser) -> None:
     """Add what decides which rows there are."""
+    keys = [f"{name} ({meaning})" for name, meaning in option_words("by").items()]
     parser.add_argument(
         "--by",
         default="line",
         metavar="KEY",
-        help="Group rows by line, function, file, stack, module (instance, as in"
-        " named_modules()), tensor (parameter, gradient, ... by name), op (operator of torch),"
-        " node (of the backward pass, with its forward line), phase (forward, backward, ...),"
-        " step, category (parameter, activation, ...), lifetime"
-        " (how long blocks are held), freed-by (who freed them), thread, stream or device"
-        " (default: line)",
+        help=f"Group rows by {_listed(keys)} (default: line)",
     )
     add_module_arguments(parser)
     add_frame_arguments(parser)
@@ -101,13 +108,10 @@ def add_module_arguments(parser: argparse.ArgumentParser) -> None:
 
 def add_frame_arguments(parser: argparse.ArgumentParser) -> None:
     """Add which frame stands for a stack, and how it is shown."""
-    parser.add_argument(
-        "--frame",
-        default=FRAMES[0],
-        choices=FRAMES,
-        help="Choose the line that stands for a stack: the innermost one outside torch and"
-        " wrappers, with what it called (caller), the innermost one of all (leaf), or the"
-        " innermost one outside all libraries (user) (default: caller)",
+    frames = [f"{meaning} ({name})" for name, meaning in option_words("frame").items()]
+    add_frame_argument(
+        parser,
+        f"Choose the line that stands for a stack: {_listed(frames)} (default: caller)",
     )
     parser.add_argument(
         "--hide",
@@ -127,15 +131,22 @@ def add_frame_arguments(parser: argparse.ArgumentParser) -> None:
     )
 
 
+def add_frame_argument(parser: argparse.ArgumentParser, meaning: str) -> None:
+    """Add --frame."""
+    parser.add_argument(
+        "--frame", default="caller", choices=list(option_words("frame")), help=meaning
+    )
+
+
 def add_moment_argument(parser: argparse.ArgumentParser) -> None:
     """Add --at."""
     parser.add_argument(
         "--at",
         default="peak",
         metavar="WHEN",
-        help="Show this moment: peak, end, seconds since the trace began, or the peak of a phase"
-        " (forward, backward, optimizer, step, or a name of yours; backward@3 is the one of step 3;"
-        " peakline phases lists them; default: peak)",
+        help=f"Show this moment: {', '.join(option_words('at'))}, seconds since the trace began, or"
+        " the peak of a phase (forward, backward, optimizer, step, or a name of yours; backward@3"
+        " is the one of step 3; peakline phases lists them; default: peak)",
     )
 
 
@@ -150,11 +161,12 @@ def add_device_argument(parser: argparse.ArgumentParser) -> None:
 
 def add_measure_argument(parser: argparse.ArgumentParser) -> None:
     """Add --measure."""
+    words = option_words("measure")
     parser.add_argument(
         "--measure",
         default="allocated",
-        choices=("allocated", "requested"),
-        help="Count bytes of blocks, or bytes asked for (default: allocated)",
+        choices=list(words),
+        help=f"Count {_listed(list(words.values()))} (default: allocated)",
     )
 
 

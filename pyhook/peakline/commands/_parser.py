@@ -5,15 +5,26 @@ from __future__ import annotations
 import argparse
 import difflib
 import sys
-from collections.abc import Iterable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from typing import Any, NoReturn
 
 
 class CommandParser(argparse.ArgumentParser):
     """The parser of one command, or of `peakline` itself."""
 
-    def __init__(self, *, examples: str = "", **kwargs: Any) -> None:
-        """Take `examples`, lines that --help shows last."""
+    def __init__(
+        self,
+        *,
+        examples: str = "",
+        add_arguments: Callable[[argparse.ArgumentParser], None] | None = None,
+        **kwargs: Any,
+    ) -> None:
+        """Take `examples`, lines that --help shows last.
+
+        `add_arguments` is called when this command is to be parsed: it may need the report engine,
+        which the other commands and `peakline --help` do without.
+        """
+        self._add_arguments = add_arguments
         epilog = "Example:\n" + "\n".join(f"  {line}" for line in examples.splitlines())
         super().__init__(
             epilog=epilog if examples else None,
@@ -28,6 +39,9 @@ class CommandParser(argparse.ArgumentParser):
         self, args: Sequence[str] | None = None, namespace: Any = None
     ) -> tuple[Any, list[str]]:
         """Refuse what is left over here, where the usage is that of the command."""
+        if self._add_arguments is not None:
+            self._add_arguments(self)
+            self._add_arguments = None
         found, unknown = super().parse_known_args(args, namespace)
         if unknown:
             self.error(self._unknown_text(unknown[0]))

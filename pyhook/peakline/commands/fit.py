@@ -15,8 +15,8 @@ from pathlib import Path
 
 from peakline import assumptions
 from peakline.commands._common import (
-    FRAMES,
     CommandError,
+    add_frame_argument,
     next_commands,
     shell_words,
     shortened,
@@ -66,12 +66,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         action="store_true",
         help="Run every value of --sweep, also those above one that did not fit",
     )
-    parser.add_argument(
-        "--frame",
-        choices=FRAMES,
-        default=FRAMES[0],
-        help="Choose lines as in peakline table (default: caller)",
-    )
+    add_frame_argument(parser, "Choose lines as in peakline table (default: caller)")
     add_simulation_arguments(parser)
     add_steps_argument(parser)
     parser.add_argument(
