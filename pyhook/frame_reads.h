@@ -67,20 +67,14 @@ template <const PythonLayout& kLayout>
 // known.
 template <class Make>
 auto made_for(const PythonLayout& layout, Make make) {
-    switch (layout.minor) {
-        case 10:
-            return make.template operator()<kLayout310>();
-        case 11:
-            return make.template operator()<kLayout311>();
-        case 12:
-            return make.template operator()<kLayout312>();
-        case 13:
-            return make.template operator()<kLayout313>();
-        case 14:
-            return make.template operator()<kLayout314>();
-        default:
-            return decltype(make.template operator()<kLayout310>()){};
-    }
+    decltype(make.template operator()<kLayout310>()) made{};
+    const auto make_it = [&]<const PythonLayout & kRow>() {
+        if (kRow.minor == layout.minor) {
+            made = make.template operator()<kRow>();
+        }
+    };
+    for_each_layout(make_it, KnownLayouts());
+    return made;
 }
 
 }  // namespace peakline::pyhook

@@ -4,10 +4,23 @@
 // a wrong stack.
 #pragma once
 
-#include <array>
 #include <cstdint>
 
 namespace peakline::pyhook {
+
+// Where _Py_DebugOffsets publishes some of the offsets below, counted in 8-byte words:
+// internal/pycore_runtime.h in 3.13, internal/pycore_debug_offsets.h from 3.14 on. Stable within a
+// minor version.
+struct DebugOffsetWords {
+    unsigned thread_frame = 0;  // 0: this version publishes none
+    unsigned frame_previous = 0;
+    unsigned frame_code = 0;
+    unsigned frame_position = 0;
+    unsigned frame_owner = 0;
+    unsigned code_file = 0;
+    unsigned code_first_line = 0;
+    unsigned code_bytecode = 0;
+};
 
 // Sources, by column; "struct" means offsetof() of the headers of that release.
 //   3.10  PyThreadState (cpython/pystate.h), PyFrameObject (cpython/frameobject.h),
@@ -47,6 +60,8 @@ struct PythonLayout {
     // PyUnicodeObject
     uint16_t ascii_bytes;    // size of PyASCIIObject: the characters follow
     uint16_t compact_bytes;  // size of PyCompactUnicodeObject
+
+    DebugOffsetWords published = {};
 };
 
 inline constexpr uint64_t kPlainPointer = ~uint64_t{0};
@@ -80,18 +95,27 @@ inline constexpr PythonLayout kLayout313 = {
     .position_is_index = false, .code_mask = kPlainPointer,
     .code_first_line = 68, .code_file = 112, .code_name = 120, .code_qualified_name = 128,
     .code_line_table = 136, .code_first_traceable = 184, .code_bytecode = 200,
-    .ascii_bytes = 40, .compact_bytes = 56};
+    .ascii_bytes = 40, .compact_bytes = 56,
+    .published = {23, 29, 30, 31, 33, 35, 39, 43}};
 inline constexpr PythonLayout kLayout314 = {
     .minor = 14, .thread_frame = 72, .thread_frame_is_cframe = false, .cframe_frame = 0,
     .frame_code = 0, .frame_previous = 8, .frame_position = 56, .frame_owner = 74, .frame_locals = 80,
     .position_is_index = false, .code_mask = kTaggedPointer,
     .code_first_line = 68, .code_file = 112, .code_name = 120, .code_qualified_name = 128,
     .code_line_table = 136, .code_first_traceable = 192, .code_bytecode = 208,
-    .ascii_bytes = 40, .compact_bytes = 56};
+    .ascii_bytes = 40, .compact_bytes = 56,
+    .published = {26, 32, 33, 34, 36, 40, 44, 48}};
 // clang-format on
 
-inline constexpr std::array<const PythonLayout*, 5> kLayouts = {
-    &kLayout310, &kLayout311, &kLayout312, &kLayout313, &kLayout314};
+template <const PythonLayout&... kRows>
+struct LayoutList {};
+using KnownLayouts = LayoutList<kLayout310, kLayout311, kLayout312, kLayout313, kLayout314>;
+
+// visit.operator()<row>() of every version that is known, in order.
+template <class Visit, const PythonLayout&... kRows>
+constexpr void for_each_layout(Visit visit, LayoutList<kRows...>) {
+    (visit.template operator()<kRows>(), ...);
+}
 
 // The same in every version: PyObject, PyVarObject, PyBytesObject, PyTypeObject, PyASCIIObject.
 inline constexpr uint16_t kObjectType = 8;
@@ -108,12 +132,12 @@ inline constexpr uint16_t kUnicodeState = 32;
 
 // nullptr: a version we do not know.
 constexpr const PythonLayout* layout_of(unsigned minor) {
-    for (const PythonLayout* layout : kLayouts) {
-        if (layout->minor == minor) {
-            return layout;
-        }
-    }
-    return nullptr;
+    const PythonLayout* found = nullptr;
+    const auto compare = [&]<const PythonLayout & kRow>() {
+        found = kRow.minor == minor ? &kRow : found;
+    };
+    for_each_layout(compare, KnownLayouts());
+    return found;
 }
 
 template <class T>

@@ -240,22 +240,9 @@ bool run_chain_untraced(const PythonApi& api) {
     return finished;
 }
 
-// Places in _Py_DebugOffsets, counted in 8-byte words: internal/pycore_runtime.h in 3.13,
-// internal/pycore_debug_offsets.h in 3.14. Stable within a minor version.
-struct DebugOffsetPlaces {
-    unsigned thread_frame;
-    unsigned frame_previous;
-    unsigned frame_code;
-    unsigned frame_position;
-    unsigned frame_owner;
-    unsigned code_file;
-    unsigned code_first_line;
-    unsigned code_bytecode;
-};
-constexpr DebugOffsetPlaces kPlaces313 = {23, 29, 30, 31, 33, 35, 39, 43};
-constexpr DebugOffsetPlaces kPlaces314 = {26, 32, 33, 34, 36, 40, 44, 48};
-constexpr unsigned kPlaceVersion = 1;
-constexpr unsigned kPlaceFreeThreaded = 2;
+// The same in every version that publishes offsets.
+constexpr unsigned kVersionWord = 1;
+constexpr unsigned kFreeThreadedWord = 2;
 
 }  // namespace
 
@@ -282,32 +269,32 @@ bool self_test(const PythonApi& api, const CodeReader& reader, Reason* reason) {
 }
 
 bool agrees_with_debug_offsets(const PythonApi& api, const PythonLayout& layout, Reason* reason) {
-    if (layout.minor < 13) {
+    const DebugOffsetWords& at = layout.published;
+    if (at.thread_frame == 0) {
         return true;
     }
     if (api._PyRuntime == nullptr || memcmp(api._PyRuntime, "xdebugpy", 8) != 0) {
         say(reason, "it does not publish its debug offsets");
         return false;
     }
-    const DebugOffsetPlaces& places = layout.minor == 13 ? kPlaces313 : kPlaces314;
-    const auto word = [&api](unsigned place) {
-        return read_at<uint64_t>(api._PyRuntime, static_cast<uint16_t>(place * sizeof(uint64_t)));
+    const auto word = [&api](unsigned index) {
+        return read_at<uint64_t>(api._PyRuntime, static_cast<uint16_t>(index * sizeof(uint64_t)));
     };
-    if (word(kPlaceVersion) >> 16 != (3U << 8 | layout.minor) || word(kPlaceFreeThreaded) != 0) {
+    if (word(kVersionWord) >> 16 != (3U << 8 | layout.minor) || word(kFreeThreadedWord) != 0) {
         say(reason, "its debug offsets are of another build");
         return false;
     }
-    const bool is_same = word(places.thread_frame) == layout.thread_frame &&
-                         word(places.frame_previous) == layout.frame_previous &&
-                         word(places.frame_code) == layout.frame_code &&
-                         word(places.frame_position) == layout.frame_position &&
-                         word(places.frame_owner) == layout.frame_owner &&
-                         word(places.code_file) == layout.code_file &&
-                         word(places.code_file + 1) == layout.code_name &&
-                         word(places.code_file + 2) == layout.code_qualified_name &&
-                         word(places.code_file + 3) == layout.code_line_table &&
-                         word(places.code_first_line) == layout.code_first_line &&
-                         word(places.code_bytecode) == layout.code_bytecode;
+    const bool is_same = word(at.thread_frame) == layout.thread_frame &&
+                         word(at.frame_previous) == layout.frame_previous &&
+                         word(at.frame_code) == layout.frame_code &&
+                         word(at.frame_position) == layout.frame_position &&
+                         word(at.frame_owner) == layout.frame_owner &&
+                         word(at.code_file) == layout.code_file &&
+                         word(at.code_file + 1) == layout.code_name &&
+                         word(at.code_file + 2) == layout.code_qualified_name &&
+                         word(at.code_file + 3) == layout.code_line_table &&
+                         word(at.code_first_line) == layout.code_first_line &&
+                         word(at.code_bytecode) == layout.code_bytecode;
     if (!is_same) {
         say(reason, "its published offsets differ from ours");
     }

@@ -6,7 +6,7 @@
 
 #    include <catch2/catch_all.hpp>
 
-// Version 2's names of the matchers that the tests use.
+// Version 2's names of what the tests use.
 namespace Catch {
 using Matchers::EndsWith;
 using Matchers::StartsWith;
@@ -14,6 +14,7 @@ inline auto Contains(const std::string& text) {
     return Matchers::ContainsSubstring(text);
 }
 }  // namespace Catch
+using Catch::Approx;
 #else
 #    include <catch2/catch.hpp>
 #endif
