@@ -47,9 +47,8 @@ void Recorder::record_segment(format::SegmentAction action,
                               uint64_t bytes) {
     open_if_waiting();
     const LockGuard guard(lock_);
-    const uint64_t values[] = {static_cast<uint64_t>(action), device, stream, address, bytes};
     if (usable_) {
-        writer_.put_extended(ExtendedType::kSegment, values, 5, clock_.now_tick());
+        writer_.put(format::Segment{action, device, stream, address, bytes}, clock_.now_tick());
         check_writer();
     }
 }
@@ -60,9 +59,9 @@ void Recorder::record_out_of_memory(uint32_t context,
                                     uint64_t device_free_bytes) {
     open_if_waiting();
     const LockGuard guard(lock_);
-    const uint64_t values[] = {context, device, requested_bytes, device_free_bytes};
     if (usable_) {
-        writer_.put_extended(ExtendedType::kOutOfMemory, values, 4, clock_.now_tick());
+        writer_.put(format::OutOfMemory{context, device, requested_bytes, device_free_bytes},
+                    clock_.now_tick());
         check_writer();
     }
 }
@@ -72,16 +71,14 @@ void Recorder::record_value_read(uint32_t context,
                                  uint32_t operators,
                                  uint32_t flags) {
     const LockGuard guard(lock_);
-    const uint64_t values[] = {context, bytes, operators, flags};
     if (usable_) {
-        writer_.put_extended(ExtendedType::kValueRead, values, 4, clock_.now_tick());
+        writer_.put(format::ValueRead{context, bytes, operators, flags}, clock_.now_tick());
         check_writer();
     }
 }
 
 void Recorder::put_mark(MarkKind kind, uint32_t thread, uint32_t string) {
-    const uint64_t values[] = {static_cast<uint64_t>(kind), thread, string};
-    writer_.put_extended(ExtendedType::kMark, values, 3, clock_.now_tick());
+    writer_.put(format::Mark{kind, thread, string}, clock_.now_tick());
     check_writer();
 }
 
@@ -110,10 +107,9 @@ void Recorder::restate_mark(MarkKind kind, uint32_t thread, uint32_t string) {
 
 void Recorder::record_scope(format::ScopeAction action, uint32_t thread, uint32_t string) {
     const LockGuard guard(lock_);
-    const uint64_t values[] = {static_cast<uint64_t>(action), thread, string};
     // What began while tracing ends, whether or not it still goes on.
     if (usable_ && (is_tracing() || action == format::ScopeAction::kEnd)) {
-        writer_.put_extended(ExtendedType::kScope, values, 3, clock_.now_tick());
+        writer_.put(format::Scope{action, thread, string}, clock_.now_tick());
         check_writer();
     }
 }

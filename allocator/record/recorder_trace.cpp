@@ -137,8 +137,7 @@ void Recorder::close_trace() {
     const LockGuard guard(lock_);
     if (writer_.is_open()) {
         check_writer();  // a checkpoint after the mark would take its place as the last event
-        const uint64_t end[] = {static_cast<uint64_t>(MarkKind::kProcessEnd), 0, 0};
-        writer_.put_extended(format::ExtendedType::kMark, end, 3, clock_.now_tick());
+        writer_.put(format::Mark{MarkKind::kProcessEnd, 0, 0}, clock_.now_tick());
         writer_.put_totals();
         writer_.close();
         file_.abandon();

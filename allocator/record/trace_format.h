@@ -27,6 +27,9 @@
 // Notation: uv = unsigned LEB128 varint, zz = zigzag-coded uv, str = the rest of the record.
 #pragma once
 
+#include <algorithm>
+#include <array>
+#include <bit>
 #include <cstddef>
 #include <cstdint>
 
@@ -118,35 +121,22 @@ enum class ExtendedType : uint32_t {
     kFreeCompleted = 2,  // back
     // Of recordings that ask where blocks are given up (PEAKLINE_FREES).
     kFreeWithContext = 3,  // back | uv context of the free
-    kMark = 4,             // uv MarkKind | uv thread | uv string
-    kSegment = 5,          // uv SegmentAction | uv device | uv stream | uv address | uv bytes
-    kOutOfMemory = 6,      // uv context | uv device | uv requested | uv free bytes of the device
-    kLoss = 7,             // uv records dropped | uv bytes of blocks dropped
-    // The recorder could not go on writing here (uv errno: disk full, quota); the program went on.
+    kMark = 4,
+    kSegment = 5,
+    kOutOfMemory = 6,
+    kLoss = 7,
     kStopped = 9,
-    // Simulated devices only: the program read values that do not exist.
-    kValueRead = 10,  // uv context | uv bytes | uv string: the operators that run, outermost first,
-                      // joined by '>' | uv ValueReadFlags
-    // A range the program or torch names on one thread (torch.profiler.record_function,
-    // "Optimizer.step#AdamW.step"): uv ScopeAction | uv thread | uv string. They nest.
+    kValueRead = 10,
     kScope = 11,
 };
 inline constexpr uint32_t kLastExtendedType = 11;
 
-enum ValueReadFlags : uint32_t {
-    kReadsSize = 1,           // how much an operator found: tensors are made of this size
-    kReadAssumed = 2,         // the user said what it is
-    kReadsFloatingPoint = 4,  // floating-point numbers: no tensor is made of such a size
-};
-
-enum class ScopeAction : uint32_t { kBegin = 1, kEnd = 2 };
-
-enum class MarkKind : uint32_t {
+enum class MarkKind : uint64_t {
     kTracingStarted = 1,
     kTracingStopped = 2,
-    kPhaseBegin = 3,  // string: name; phases nest per thread
+    kPhaseBegin = 3,  // phases nest per thread
     kPhaseEnd = 4,
-    kStep = 5,  // string: name, may be 0
+    kStep = 5,
     kNote = 6,
     kProcessEnd = 7,  // the recorder was closed cleanly
     // The program's main has ended: what follows are exit callbacks and the interpreter taking
@@ -156,8 +146,90 @@ enum class MarkKind : uint32_t {
     // here on is for a backward pass. A trace without any does not say where graphs begin.
     kGraphBegin = 9,
 };
+enum class SegmentAction : uint64_t { kAlloc = 1, kFree = 2, kMap = 3, kUnmap = 4 };
+enum class ScopeAction : uint64_t { kBegin = 1, kEnd = 2 };
+enum ValueReadFlags : uint32_t {
+    kReadsSize = 1,           // how much an operator found: tensors are made of this size
+    kReadAssumed = 2,         // the user said what it is
+    kReadsFloatingPoint = 4,  // floating-point numbers: no tensor is made of such a size
+};
 
-enum class SegmentAction : uint32_t { kAlloc = 1, kFree = 2, kMap = 3, kUnmap = 4 };
+// The extended records of plain numbers. A body is a uv for each member, in this order; writer,
+// reader and tests use these structs, so this is the only place that knows it. Every member has 64
+// bits, whatever it holds.
+struct Mark {
+    static constexpr ExtendedType kType = ExtendedType::kMark;
+    MarkKind kind;
+    uint64_t thread;
+    uint64_t text;  // string: name of a phase or step, text of a note; may be 0
+};
+struct Segment {
+    static constexpr ExtendedType kType = ExtendedType::kSegment;
+    SegmentAction action;
+    uint64_t device;
+    uint64_t stream;
+    uint64_t address;
+    uint64_t bytes;
+};
+struct OutOfMemory {
+    static constexpr ExtendedType kType = ExtendedType::kOutOfMemory;
+    uint64_t context;
+    uint64_t device;
+    uint64_t requested_bytes;
+    uint64_t free_bytes;  // of the device
+};
+struct Loss {
+    static constexpr ExtendedType kType = ExtendedType::kLoss;
+    uint64_t records_dropped;
+    uint64_t bytes_dropped;  // of blocks
+};
+// The recorder could not go on writing here (disk full, quota); the program went on.
+struct Stopped {
+    static constexpr ExtendedType kType = ExtendedType::kStopped;
+    uint64_t error;  // errno
+};
+// Simulated devices only: the program read values that do not exist.
+struct ValueRead {
+    static constexpr ExtendedType kType = ExtendedType::kValueRead;
+    uint64_t context;
+    uint64_t bytes;
+    uint64_t operators;  // string: those that run, outermost first, joined by '>'
+    uint64_t flags;      // ValueReadFlags
+};
+// A range the program or torch names on one thread (torch.profiler.record_function,
+// "Optimizer.step#AdamW.step"). They nest.
+struct Scope {
+    static constexpr ExtendedType kType = ExtendedType::kScope;
+    ScopeAction action;
+    uint64_t thread;
+    uint64_t name;  // string
+};
+
+template <class Record>
+inline constexpr size_t kFieldCount = sizeof(Record) / sizeof(uint64_t);
+
+template <class Record>
+constexpr auto fields_of(const Record& record) {
+    return std::bit_cast<std::array<uint64_t, kFieldCount<Record>>>(record);
+}
+
+// `fields` has at least kFieldCount<Record> elements.
+template <class Record>
+Record record_of(const uint64_t* fields) {
+    std::array<uint64_t, kFieldCount<Record>> own;
+    std::copy_n(fields, own.size(), own.begin());
+    return std::bit_cast<Record>(own);
+}
+
+template <class... Records>
+struct RecordList {
+    static constexpr size_t kMaxFields = std::max({kFieldCount<Records>...});
+    // 0: of another type.
+    static constexpr size_t field_count(ExtendedType type) {
+        return ((Records::kType == type ? kFieldCount<Records> : 0) + ...);
+    }
+};
+using NumberRecords = RecordList<Mark, Segment, OutOfMemory, Loss, Stopped, ValueRead, Scope>;
 
 // ---- DEFS payload -----------------------------------------------------------------------------
 //

@@ -89,6 +89,12 @@ public:
     // `back` as in FreeEvent, of a plain one. While can_repeat().
     void repeat_free(uint64_t back, uint64_t tick, uint64_t live_bytes);
     void put_free(const FreeEvent& event, uint64_t tick, uint64_t live_bytes);
+    // One of format::NumberRecords.
+    template <class Record>
+    void put(const Record& record, uint64_t tick) {
+        const auto fields = format::fields_of(record);
+        put_extended(Record::kType, fields.data(), fields.size(), tick);
+    }
     void put_extended(format::ExtendedType type,
                       const uint64_t* values,
                       size_t value_count,

@@ -16,14 +16,13 @@ using format::Op;
 void TraceWriter::fail(int error) {
     error_ = error != 0 ? error : EIO;
     if (events_.base != nullptr) {
+        const auto [code] = format::fields_of(format::Stopped{static_cast<uint64_t>(error_)});
         unsigned char body[format::kMaxVarintBytes];
-        const auto length =
-            static_cast<size_t>(format::put_uv(body, static_cast<uint64_t>(error_)) - body);
+        const auto length = static_cast<size_t>(format::put_uv(body, code) - body);
         unsigned char* out = events_.at;
         *out++ = static_cast<unsigned char>(static_cast<unsigned>(Op::kExtended) << 6);
-        commit(
-            events_,
-            put_record(out, static_cast<uint64_t>(format::ExtendedType::kStopped), body, length));
+        commit(events_,
+               put_record(out, static_cast<uint64_t>(format::Stopped::kType), body, length));
     }
     seal_chunks();
     target_ = nullptr;

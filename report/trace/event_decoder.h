@@ -25,7 +25,13 @@ enum class FreeKind : uint8_t { kPlain, kDeferred, kCompleted };
 // The rare records, with the fields of their type in the order of trace_format.h.
 struct RareEvent {
     format::ExtendedType type;
-    uint64_t fields[5];
+    uint64_t fields[format::NumberRecords::kMaxFields];
+
+    // Of the type of the record.
+    template <class Record>
+    Record get() const {
+        return format::record_of<Record>(fields);
+    }
 };
 
 // How far a chunk was decoded.
@@ -205,38 +211,24 @@ private:
                 return decode_free(body.data(), FreeKind::kCompleted) != nullptr;
             case format::ExtendedType::kFreeWithContext:
                 return decode_free_with_context(body.data(), FreeKind::kPlain);
-            case format::ExtendedType::kMark:
-                return decode_rare(type, body, 3);
-            case format::ExtendedType::kSegment:
-                return decode_rare(type, body, 5);
-            case format::ExtendedType::kOutOfMemory:
-                return decode_rare(type, body, 4);
-            case format::ExtendedType::kLoss:
-                return decode_rare(type, body, 2);
-            case format::ExtendedType::kStopped:
-                return decode_rare(type, body, 1);
-            case format::ExtendedType::kScope:
-                return decode_rare(type, body, 3);
-            case format::ExtendedType::kValueRead:
-                return decode_rare(type, body, 4);
+            default:
+                break;
         }
-        // A type of a newer minor version: told to the visitor, which only counts it.
-        return decode_rare(type, body, 0);
+        return decode_numbers(type, body);
     }
 
-    bool decode_rare(format::ExtendedType type,
-                     std::span<const unsigned char> body,
-                     int field_count) {
+    // A type of a newer minor version is reported without its fields: the visitor counts it.
+    bool decode_numbers(format::ExtendedType type, std::span<const unsigned char> body) {
         RareEvent event = {type, {}};
         FieldCursor cursor(body);
-        for (int i = 0; i < field_count; ++i) {
+        for (size_t i = 0; i < format::NumberRecords::field_count(type); ++i) {
             event.fields[i] = cursor.uv();
         }
         if (!cursor.good) {
             return fail("extended record is shorter than its fields") != nullptr;
         }
         if (type == format::ExtendedType::kMark &&
-            event.fields[0] == static_cast<uint64_t>(format::MarkKind::kProcessEnd)) {
+            event.get<format::Mark>().kind == format::MarkKind::kProcessEnd) {
             after_end_mark_ = body.data() + body.size();
         }
         visitor_.on_rare(position_.tick, event);

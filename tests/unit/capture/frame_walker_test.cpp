@@ -184,13 +184,14 @@ private:
 };
 
 template <class Check>
-void for_each_layout(Check check) {
+void check_each_layout(Check check) {
     watch_methods(kWatched, 3);
-    for (const PythonLayout* layout : kLayouts) {
-        INFO("3." << layout->minor);
-        std::mt19937 random(layout->minor);
-        check(*layout, random);
-    }
+    const auto check_row = [&check]<const PythonLayout & kRow>() {
+        INFO("3." << kRow.minor);
+        std::mt19937 random(kRow.minor);
+        check(kRow, random);
+    };
+    for_each_layout(check_row, KnownLayouts());
     watch_methods(nullptr, 0);
 }
 
@@ -219,7 +220,7 @@ void for_each_layout(Check check) {
 }  // namespace
 
 TEST_CASE("a stack has one hash, and another stack another, in every layout", "[pyhook]") {
-    for_each_layout([](const PythonLayout& layout, std::mt19937& random) {
+    check_each_layout([](const PythonLayout& layout, std::mt19937& random) {
         Seen seen(layout);
         for (int i = 0; i < 4000; ++i) {
             FakeStack stack = random_stack(random, i % 40 == 0 ? 60 : 6);
@@ -289,7 +290,7 @@ TEST_CASE("the innermost callers are followed as far as another stack had moved 
 }
 
 TEST_CASE("a stack that ends earlier or later is another, wherever frames were", "[pyhook]") {
-    for_each_layout([](const PythonLayout& layout, std::mt19937& random) {
+    check_each_layout([](const PythonLayout& layout, std::mt19937& random) {
         const Comparer is_stack = comparer_for(layout);
         if (!has_aes() || layout.position_is_index) {
             return;
@@ -323,7 +324,7 @@ TEST_CASE("a stack that ends earlier or later is another, wherever frames were",
 }
 
 TEST_CASE("stacks of more frames than can be known are told by their hash", "[pyhook]") {
-    for_each_layout([](const PythonLayout& layout, std::mt19937& random) {
+    check_each_layout([](const PythonLayout& layout, std::mt19937& random) {
         Seen seen(layout);
         FakeStack stack;
         while (stack.size() < KnownFrames::kMostFrames + 4) {
@@ -335,7 +336,7 @@ TEST_CASE("stacks of more frames than can be known are told by their hash", "[py
 }
 
 TEST_CASE("deep stacks are cut at the same frame by the walk and its hash", "[pyhook]") {
-    for_each_layout([](const PythonLayout& layout, std::mt19937& random) {
+    check_each_layout([](const PythonLayout& layout, std::mt19937& random) {
         Seen seen(layout);
         for (const size_t depth : {kMaxFrames - 1, kMaxFrames, kMaxFrames + 1, 2 * kMaxFrames}) {
             FakeStack stack(depth);

@@ -149,28 +149,23 @@ private:
         } else if (verb == "scope" || verb == "endscope") {
             const auto action =
                 verb == "scope" ? format::ScopeAction::kBegin : format::ScopeAction::kEnd;
-            builder_.extended(format::ExtendedType::kScope,
-                              fields({static_cast<uint64_t>(action),
-                                      std::stoull(words.plain[1]),
-                                      builder_.define_string(words.plain[2])}));
+            builder_.put(format::Scope{
+                action, std::stoull(words.plain[1]), builder_.define_string(words.plain[2])});
         } else if (verb == "read") {
-            builder_.extended(format::ExtendedType::kValueRead,
-                              fields({context_of(words),
-                                      std::stoull(words.plain[1]),
-                                      builder_.define_string(words.get("op")),
-                                      words.number("flags", 0)}));
+            builder_.put(format::ValueRead{context_of(words),
+                                           std::stoull(words.plain[1]),
+                                           builder_.define_string(words.get("op")),
+                                           words.number("flags", 0)});
         } else if (verb == "segment" || verb == "endsegment") {
             const auto action =
                 verb == "segment" ? format::SegmentAction::kAlloc : format::SegmentAction::kFree;
-            builder_.extended(format::ExtendedType::kSegment,
-                              fields({static_cast<uint64_t>(action),
-                                      words.number("dev", 0),
-                                      0,
-                                      std::stoull(words.plain[1], nullptr, 0),
-                                      std::stoull(words.plain[2])}));
+            builder_.put(format::Segment{action,
+                                         words.number("dev", 0),
+                                         0,
+                                         std::stoull(words.plain[1], nullptr, 0),
+                                         std::stoull(words.plain[2])});
         } else if (verb == "loss") {
-            builder_.extended(format::ExtendedType::kLoss,
-                              fields({std::stoull(words.plain[1]), std::stoull(words.plain[2])}));
+            builder_.put(format::Loss{std::stoull(words.plain[1]), std::stoull(words.plain[2])});
         } else {
             return false;
         }

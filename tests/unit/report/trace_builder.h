@@ -104,6 +104,16 @@ public:
         put_event(format::Op::kExtended, record);
     }
 
+    // One of format::NumberRecords.
+    template <class Record>
+    void put(const Record& record) {
+        Bytes body;
+        for (const uint64_t field : format::fields_of(record)) {
+            put_uv(body, field);
+        }
+        extended(Record::kType, body);
+    }
+
     void free_deferred(uint64_t ordinal, uint32_t context = 0) {
         Bytes body = fields({ordinal_ - ordinal});
         if (context != 0) {
@@ -114,9 +124,7 @@ public:
     void free_completed(uint64_t ordinal) {
         extended(format::ExtendedType::kFreeCompleted, fields({ordinal_ - ordinal}));
     }
-    void mark(format::MarkKind kind, uint32_t string = 0) {
-        extended(format::ExtendedType::kMark, fields({static_cast<uint64_t>(kind), 0, string}));
-    }
+    void mark(format::MarkKind kind, uint32_t string = 0) { put(format::Mark{kind, 0, string}); }
 
     void summary(format::SummaryType type, const Bytes& body) {
         Bytes record = fields({static_cast<uint64_t>(type), body.size()});
