@@ -39,7 +39,7 @@ bool gather_peak_groups(const PeakTracker& tracker,
         return false;
     }
     live_set.for_each([&](const LiveBlock& block) {
-        if (view.counts(block) && tracker.was_live_at_peak(block)) {
+        if (view.counts(block) && tracker.was_live_at_peak(block.ordinal)) {
             groups.push(group_of(block));
         }
     });

@@ -84,9 +84,7 @@ public:
         total_allocated_bytes_ = total_allocated_bytes;
     }
 
-    bool was_live_at_peak(const LiveBlock& live_block) const {
-        return live_block.ordinal < after_peak_;
-    }
+    bool was_live_at_peak(uint64_t ordinal) const { return ordinal < after_peak_; }
 
     uint64_t level_bytes() const { return level_; }
     uint64_t peak_bytes() const { return peak_; }

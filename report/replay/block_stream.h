@@ -5,7 +5,6 @@
 
 #include <cstdint>
 #include <optional>
-#include <tuple>
 
 #include "allocation_table.h"
 #include "event_health.h"
@@ -84,6 +83,10 @@ public:
     TraceHealth health() const;
 
 private:
+    template <class Follower>
+    struct Listener {
+        Follower& follower;
+    };
     template <class... Followers>
     class Pass;
 
@@ -116,17 +119,18 @@ private:
     EventTotals totals_;
 };
 
-// The visitor of a pass, see event_decoder.h.
+// The visitor of a pass, see event_decoder.h. Followers are of different types: each is a base.
 template <class... Followers>
-class BlockStream::Pass {
+class BlockStream::Pass : Listener<Followers>... {
 public:
     Pass(BlockStream& stream, Followers&... followers)
-        : stream_(stream), followers_(followers...) {}
+        : Listener<Followers>{followers}..., stream_(stream) {}
 
     void on_alloc_class(uint64_t ordinal, uint64_t tick, uint32_t class_id, uint64_t address) {
         const EventTime at = begin_event(tick);
         if (const AllocationShape* shape = stream_.add_class(ordinal, class_id)) {
-            each([&](auto& follower) { follower.on_alloc({ordinal, *shape, address, at}); });
+            const BlockAlloc block{ordinal, *shape, address, at};
+            (Listener<Followers>::follower.on_alloc(block), ...);
         }
     }
 
@@ -136,7 +140,8 @@ public:
                          uint64_t address) {
         const EventTime at = begin_event(tick);
         const AllocationShape known = stream_.add_inline(ordinal, shape);
-        each([&](auto& follower) { follower.on_alloc({ordinal, known, address, at}); });
+        const BlockAlloc block{ordinal, known, address, at};
+        (Listener<Followers>::follower.on_alloc(block), ...);
     }
 
     void on_free(uint64_t ordinal, uint64_t tick, FreeKind kind, uint32_t context) {
@@ -150,7 +155,8 @@ public:
             const FreeKind rest = table.is_deferred(ordinal)    ? FreeKind::kCompleted
                                   : kind == FreeKind::kDeferred ? FreeKind::kDeferred
                                                                 : FreeKind::kPlain;
-            each([&](auto& follower) { follower.on_free({ordinal, *shape, rest, context, at}); });
+            const BlockFree block{ordinal, *shape, rest, context, at};
+            (Listener<Followers>::follower.on_free(block), ...);
         }
         table.free(ordinal, kind);
     }
@@ -163,25 +169,19 @@ public:
     void on_rare(uint64_t tick, const RareEvent& event) {
         const EventTime at = begin_event(tick);
         if (stream_.look_at(event, tick)) {
-            each([&](auto& follower) { follower.on_main_end(at); });
+            (Listener<Followers>::follower.on_main_end(at), ...);
         }
-        each([&](auto& follower) { follower.on_rare(event, at); });
+        (Listener<Followers>::follower.on_rare(event, at), ...);
     }
 
 private:
     EventTime begin_event(uint64_t tick) {
         const EventTime at{stream_.event_count_++, tick};
-        each([&](auto& follower) { follower.before_event(at); });
+        (Listener<Followers>::follower.before_event(at), ...);
         return at;
     }
 
-    template <class Call>
-    void each(Call call) {
-        std::apply([&](auto&... followers) { (call(followers), ...); }, followers_);
-    }
-
     BlockStream& stream_;
-    std::tuple<Followers&...> followers_;
 };
 
 }  // namespace peakline::report

@@ -169,6 +169,7 @@ LiveBlocks LevelReplay::peak_blocks(size_t index, uint32_t slot) const {
 
 void LevelReplay::keep_moment() {
     at_moment_ = true;
+    moment_ordinal_ = stream_.next_ordinal();
     const DeviceTrackers& asked = trackers_[asked_index_];
     for (uint32_t slot = 0; slot < asked.views().size(); ++slot) {
         moment_blocks_.push_back(live_blocks(asked, slot));

@@ -48,6 +48,21 @@ public:
     void on_main_end(EventTime at);
     void on_rare(const RareEvent& event, EventTime at);
 
+    format::Measure measure() const { return request_.measure; }
+    // Of the devices or the sum that the request is about.
+    uint32_t slot_of(uint32_t device) const { return trackers_[asked_index_].slot_of(device); }
+    // The moment asked for is a peak, and this allocation made a higher one.
+    bool is_new_peak(const BlockAlloc& block) const {
+        const record::PeakTracker* const peak = asked_peak(block.shape.device);
+        return peak != nullptr && peak->peak_ordinal() == tracker_ordinal(block.ordinal);
+    }
+    // It lived at the moment asked for, as far as that is known now.
+    bool is_of_moment(const BlockFree& block) const {
+        const record::PeakTracker* const peak = asked_peak(block.shape.device);
+        return peak != nullptr ? peak->was_live_at_peak(tracker_ordinal(block.ordinal))
+                               : at_moment_ && block.ordinal < moment_ordinal_;
+    }
+
     // Call after the pass. Throws TraceError when it has no such moment.
     ReplayResult finish();
 
@@ -59,6 +74,16 @@ private:
     void restore_trackers(size_t index, const Checkpoint& checkpoint);
     const SummaryView* restored_view(size_t index, uint32_t device, format::Measure measure) const;
     LiveBlocks restored_blocks(size_t index, uint32_t slot) const;
+    // Whose peak the moment is, of a device with blocks; nullptr: it is none.
+    const record::PeakTracker* asked_peak(uint32_t device) const {
+        const MomentKind kind = request_.moment.kind;
+        if (kind != MomentKind::kPeak && kind != MomentKind::kPhase) {
+            return nullptr;
+        }
+        const DeviceTrackers& trackers = trackers_[phase_index_.value_or(asked_index_)];
+        const record::PeakTracker& tracker = trackers.views()[trackers.slot_of(device)]->tracker;
+        return tracker.has_peak() ? &tracker : nullptr;
+    }
     void keep_moment();
     void pass_boundary(uint64_t tick);
     void update_tracking(uint64_t tick);
@@ -81,6 +106,7 @@ private:
     std::optional<size_t> other_measure_index_;
     uint64_t moment_tick_ = UINT64_MAX;
     bool at_moment_ = false;
+    uint64_t moment_ordinal_ = 0;            // the first one made after it
     std::vector<LiveBlocks> moment_blocks_;  // by slot of the asked trackers
     bool tracing_ = false;
     size_t next_range_ = 0;

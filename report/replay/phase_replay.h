@@ -1,45 +1,82 @@
-// One pass over the events: the phases of a trace with what each did to the levels, and the facts
-// about chosen blocks.
+// Follows the phases of a stream of blocks, and what each did to the levels.
 #pragma once
 
 #include <vector>
 
-#include "block_facts.h"
-#include "phase_table.h"
-#include "replay_result.h"
-#include "report/trace/reader.h"
+#include "block_stream.h"
+#include "device_trackers.h"
+#include "level_meter.h"
+#include "phase_follower.h"
+#include "phase_result.h"
 
 namespace peakline::report {
 
 struct PhaseRequest {
     format::Measure measure = format::Measure::kAllocated;
     bool sum_devices = false;
-    // Ordinals of the blocks to follow, ascending.
-    std::vector<uint64_t> ordinals;
 };
 
-// What the program wrote into the trace with peakline.mark(), and the levels at that moment.
-struct TraceNote {
-    uint64_t tick = 0;
-    uint32_t text = 0;  // string
-    LevelUses levels;
+class PhaseReplay : public BlockFollower {
+public:
+    // `stream` and `rules` must outlive this.
+    PhaseReplay(const BlockStream& stream, const PhaseRules& rules, const PhaseRequest& request)
+        : stream_(stream),
+          request_(request),
+          totals_(request_.measure,
+                  request_.sum_devices ? DeviceSum::kAll : DeviceSum::kEach,
+                  stream.reader().max_alloc_count()),
+          follower_(stream.definitions(), rules, meter_) {}
+
+    // What was live at the checkpoint counts as made there, in no phase.
+    void restore(const Checkpoint& checkpoint);
+
+    void on_alloc(const BlockAlloc& block) {
+        const AllocationShape& shape = block.shape;
+        last_thread_ = follower_.on_alloc(shape.context, block.ordinal, block.at);
+        meter_.on_alloc(
+            totals_.slot_of(shape.device), bytes_of(shape, request_.measure), block.at.tick);
+        totals_.on_alloc(block.ordinal, shape, block.at.tick);
+    }
+
+    void on_free(const BlockFree& block) {
+        follower_.on_free(block.ordinal, block.at);
+        if (block.leaves(request_.measure)) {
+            meter_.on_free(totals_.slot_of(block.shape.device),
+                           bytes_of(block.shape, request_.measure));
+            totals_.on_free(block.ordinal, block.shape);
+        }
+    }
+
+    void on_main_end(EventTime) { totals_.end_main(); }
+    void on_rare(const RareEvent& event, EventTime at);
+
+    // The thread whose phases the last allocation belongs to.
+    uint32_t last_thread() const { return last_thread_; }
+
+    // Call after the pass.
+    PhaseResult finish();
+
+private:
+    void restore_totals(DeviceView& totals, const SummaryView& view) const;
+    void add_note(uint64_t tick, const RareEvent& event);
+
+    // More is damage.
+    static constexpr uint64_t kMaxRestoredDepth = 1000;
+
+    const BlockStream& stream_;
+    PhaseRequest request_;
+    DeviceTrackers totals_;
+    LevelMeter meter_;
+    PhaseFollower follower_;
+    uint32_t last_thread_ = 0;
+    std::vector<TraceNote> notes_;
+    uint64_t note_count_ = 0;
 };
 
-struct PhaseResult {
-    // A damaged trace may have any number of notes.
-    static constexpr size_t kMaxNotes = 10'000;
-
-    PhaseTable table;
-    std::vector<TraceNote> notes;  // the first kMaxNotes
-    uint64_t note_count = 0;
-    std::vector<BlockFacts> facts;      // of the blocks asked for, in their order
-    std::vector<DeviceTotals> devices;  // each device, or their sum as device 0
-    TraceHealth health;
-};
-
+// One pass of its own.
 PhaseResult replay_phases(const TraceReader& reader,
                           const PhaseRules& rules,
-                          PhaseRequest request,
+                          const PhaseRequest& request,
                           const Progress& progress = {});
 
 }  // namespace peakline::report

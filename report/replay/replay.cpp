@@ -5,7 +5,9 @@
 #include <utility>
 
 #include "choose_device.h"
+#include "fact_follower.h"
 #include "level_replay.h"
+#include "phase_replay.h"
 #include "report/trace/trace_error.h"
 #include "summary_replay.h"
 
@@ -30,24 +32,25 @@ bool is_in_checkpoint(const TraceReader& reader, const std::string& phase) {
                        });
 }
 
-// A pass of its own over the events: what became of the blocks shows only after the moment.
-void add_facts(const TraceReader& reader,
-               const ReplayRequest& request,
-               const Progress& progress,
-               ReplayResult* result) {
-    std::vector<TrackedBlock>& blocks = result->blocks.blocks;
+// What became of the blocks shows only after the moment: all followers go through to the end.
+ReplayResult replay_blocks(const TraceReader& reader,
+                           const ReplayRequest& request,
+                           const Progress& progress) {
+    BlockStream stream(reader);
+    LevelReplay levels(stream, request);
+    PhaseReplay phases(stream, *request.phase_rules, phase_request(request));
+    FactFollower facts(stream, *request.phase_rules, levels, phases);
+    stream.run(progress, levels, phases, facts);
+    ReplayResult result = levels.finish();
+    result.phases = phases.finish().table;
+    std::vector<TrackedBlock>& blocks = result.blocks.blocks;
     std::sort(blocks.begin(), blocks.end(), [](const TrackedBlock& a, const TrackedBlock& b) {
         return a.ordinal < b.ordinal;
     });
-    PhaseRequest asked = phase_request(request);
-    for (const TrackedBlock& block : blocks) {
-        asked.ordinals.push_back(block.ordinal);
+    for (TrackedBlock& block : blocks) {
+        block.facts = facts.of(block.ordinal);
     }
-    PhaseResult phases = replay_phases(reader, *request.phase_rules, std::move(asked), progress);
-    for (size_t i = 0; i < blocks.size(); ++i) {
-        blocks[i].facts = phases.facts[i];
-    }
-    result->phases = std::move(phases.table);
+    return result;
 }
 
 }  // namespace
@@ -60,6 +63,7 @@ ReplayResult replay(const TraceReader& reader,
     }
     ReplayRequest asked = request;
     if (request.moment.kind == MomentKind::kPhase && request.phase_rules != nullptr) {
+        // Where phases are shows when they are over: a pass before the one for their levels.
         const PhaseResult phases =
             replay_phases(reader, *request.phase_rules, phase_request(request), progress);
         asked.moment.phase_ranges = find_phase(phases.table, request.moment.phase);
@@ -68,14 +72,13 @@ ReplayResult replay(const TraceReader& reader,
                              "' is not in this trace; peakline phases lists its phases");
         }
     }
+    if (request.detail == Detail::kBlocks && request.phase_rules != nullptr) {
+        return replay_blocks(reader, asked, progress);
+    }
     BlockStream stream(reader);
     LevelReplay levels(stream, asked);
     stream.run(progress, levels);
-    ReplayResult result = levels.finish();
-    if (request.detail == Detail::kBlocks && request.phase_rules != nullptr) {
-        add_facts(reader, request, progress, &result);
-    }
-    return result;
+    return levels.finish();
 }
 
 PhasesOfDevice replay_phases_of_device(const TraceReader& reader,

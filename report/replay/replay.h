@@ -2,7 +2,7 @@
 // the same peak: the earliest strict maximum over the traced ranges.
 #pragma once
 
-#include "phase_replay.h"
+#include "phase_result.h"
 #include "replay_result.h"
 #include "report/trace/reader.h"
 

@@ -29,7 +29,7 @@ struct BruteForce {
 std::map<uint64_t, LiveBlock> peak_set(const PeakTracker& tracker, const BruteForce& brute) {
     std::map<uint64_t, LiveBlock> found;
     for (const auto& [ordinal, block] : brute.live) {
-        if (tracker.was_live_at_peak(block)) {
+        if (tracker.was_live_at_peak(block.ordinal)) {
             found[ordinal] = block;
         }
     }

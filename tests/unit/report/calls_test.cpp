@@ -6,6 +6,7 @@
 
 #include "report/attribute/call_rules.h"
 #include "report/replay/call_replay.h"
+#include "report/replay/phase_replay.h"
 #include "report/views/layers.h"
 #include "report/views/operator_series.h"
 #include "report/views/stages.h"

@@ -1,0 +1,88 @@
+// What became of the blocks that live at the moment a replay is about: made and freed when, by
+// whom, in which operator. The moment may be known at the end of the pass only, so the facts of all
+// live blocks are kept, and of those freed since the best moment so far.
+#pragma once
+
+#include <cstdint>
+#include <map>
+#include <vector>
+
+#include "block_facts.h"
+#include "level_replay.h"
+#include "ordinal_table.h"
+#include "phase_replay.h"
+
+namespace peakline::report {
+
+// Listens after the two it asks. Also sees when an operator call gives way to another: each
+// allocation of a thread belongs to the call before it unless its stack is another one, or the very
+// same context comes again.
+class FactFollower : public BlockFollower {
+public:
+    // All must outlive this.
+    FactFollower(const BlockStream& stream,
+                 const PhaseRules& rules,
+                 const LevelReplay& levels,
+                 const PhaseReplay& phases)
+        : stream_(stream),
+          rules_(rules),
+          levels_(levels),
+          phases_(phases),
+          slots_(stream.reader().max_alloc_count()) {}
+
+    void restore(const Checkpoint& checkpoint);
+    void on_alloc(const BlockAlloc& block);
+    void on_free(const BlockFree& block);
+    // What is freed after the end of main was held to the end.
+    void on_main_end(EventTime) { is_main_over_ = true; }
+
+    // Of a block that lives at the moment.
+    BlockFacts of(uint64_t ordinal) const {
+        const uint32_t slot = slots_.at(ordinal);
+        return slot != 0 ? facts_[slot - 1] : BlockFacts();
+    }
+
+private:
+    struct Call {
+        uint32_t operator_key = 0;
+        std::vector<uint32_t> contexts = {};  // that allocated in this call
+        std::vector<uint64_t> live = {};      // ordinals of its blocks
+        std::vector<uint64_t> freed = {};     // those of its blocks that are freed
+
+        // Keeps the room of the lists.
+        void begin(uint32_t key) {
+            operator_key = key;
+            contexts.clear();
+            live.clear();
+            freed.clear();
+        }
+    };
+
+    void add(uint64_t ordinal, const BlockFacts& facts) {
+        slots_.put(ordinal, facts_.add(facts) + 1);
+    }
+    void forget(uint64_t ordinal) {
+        facts_.remove(slots_.at(ordinal) - 1);
+        slots_.remove(ordinal);
+    }
+    // nullptr: forgotten.
+    BlockFacts* find(uint64_t ordinal) {
+        const uint32_t slot = slots_.at(ordinal);
+        return slot != 0 ? &facts_[slot - 1] : nullptr;
+    }
+    void forget_freed(uint32_t slot);
+    Call* running_call_of(uint64_t ordinal);
+    Call& call_of(uint32_t context, uint32_t thread);
+
+    const BlockStream& stream_;
+    const PhaseRules& rules_;
+    const LevelReplay& levels_;
+    const PhaseReplay& phases_;
+    OrdinalTable slots_;  // in facts_, from 1
+    SlotPool<BlockFacts> facts_;
+    std::vector<std::vector<uint64_t>> freed_;  // since the peak, by slot of the trackers
+    std::map<uint32_t, Call> calls_;            // by the thread of the track
+    bool is_main_over_ = false;
+};
+
+}  // namespace peakline::report

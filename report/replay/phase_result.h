@@ -1,0 +1,30 @@
+// The phases of a trace with what each did to the levels. Plain data: phase_replay fills it, views
+// and render show it.
+#pragma once
+
+#include <vector>
+
+#include "phase_table.h"
+#include "replay_result.h"
+
+namespace peakline::report {
+
+// What the program wrote into the trace with peakline.mark(), and the levels at that moment.
+struct TraceNote {
+    uint64_t tick = 0;
+    uint32_t text = 0;  // string
+    LevelUses levels;
+};
+
+struct PhaseResult {
+    // A damaged trace may have any number of notes.
+    static constexpr size_t kMaxNotes = 10'000;
+
+    PhaseTable table;
+    std::vector<TraceNote> notes;  // the first kMaxNotes
+    uint64_t note_count = 0;
+    std::vector<DeviceTotals> devices;  // each device, or their sum as device 0
+    TraceHealth health;
+};
+
+}  // namespace peakline::report
