@@ -151,7 +151,7 @@ def _measure(
     found: list[tuple[int, dict[str, Any], engine.Trace]] = []
     out_of_memory = False
     for trace in traces:
-        records = json.loads(trace.stats_json(top=1))["records"]
+        records = json.loads(trace.report("stats", json=True, top=1))["records"]
         out_of_memory = out_of_memory or records["out_of_memory"] > 0
         summary = trace.summary_data(top=_LINES, frame=frame, cwd=str(Path.cwd()))
         peak = max((device["peak_bytes"] for device in summary["devices"]), default=0)

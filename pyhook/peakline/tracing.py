@@ -300,8 +300,15 @@ def report_stats(
     if recorder.status()["allocs"] == 0:
         text = _no_memory_text()
     else:
-        text = summary.table(
-            by=by, frame=frame, at=at, measure=measure, device=chosen, top=top, cwd=str(Path.cwd())
+        text = summary.report(
+            "table",
+            by=by,
+            frame=frame,
+            at=at,
+            measure=measure,
+            device=chosen,
+            top=top,
+            cwd=str(Path.cwd()),
         )
     print(text, end="" if text.endswith("\n") else "\n", file=file or sys.stdout)
 

@@ -49,8 +49,10 @@ std::optional<std::string> text_of(PyObject* object) {
     return result;
 }
 
-bool parse_options(PyObject* args, PyObject* kwargs, ReportOptions* options) {
-    static const char* names[] = {"by",
+bool parse_call(PyObject* args, PyObject* kwargs, ReportCall* call) {
+    static const char* names[] = {"",  // the name of the report, by position
+                                  "json",
+                                  "by",
                                   "frame",
                                   "at",
                                   "device",
@@ -66,6 +68,7 @@ bool parse_options(PyObject* args, PyObject* kwargs, ReportOptions* options) {
                                   "width",
                                   "native",
                                   nullptr};
+    int json = 0;
     PyObject* by = nullptr;
     PyObject* frame = nullptr;
     PyObject* at = nullptr;
@@ -83,8 +86,10 @@ bool parse_options(PyObject* args, PyObject* kwargs, ReportOptions* options) {
     int native = 0;
     if (PyArg_ParseTupleAndKeywords(args,
                                     kwargs,
-                                    "|$OOOOOKOpOKpKOKp",
+                                    "s|$pOOOOOKOpOKpKOKp:report",
                                     const_cast<char**>(names),
+                                    &call->name,
+                                    &json,
                                     &by,
                                     &frame,
                                     &at,
@@ -102,6 +107,8 @@ bool parse_options(PyObject* args, PyObject* kwargs, ReportOptions* options) {
                                     &native) == 0) {
         return false;
     }
+    ReportOptions* const options = &call->options;
+    options->form = json != 0 ? OutputForm::kJson : OutputForm::kText;
     options->top = top;
     options->min_bytes = min_bytes;
     options->paths.width = width;

@@ -13,7 +13,13 @@ namespace peakline::report::python {
 // Empty when `object` is not text that UTF-8 can hold; then an exception is set.
 std::optional<std::string> text_of(PyObject* object);
 
-// The keyword options of every report; false with an exception set.
-bool parse_options(PyObject* args, PyObject* kwargs, ReportOptions* options);
+// A call of Trace.report(name, *, json=False, **options).
+struct ReportCall {
+    const char* name = nullptr;  // lives as long as the arguments
+    ReportOptions options;
+};
+
+// False with an exception set.
+bool parse_call(PyObject* args, PyObject* kwargs, ReportCall* call);
 
 }  // namespace peakline::report::python

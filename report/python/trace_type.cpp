@@ -30,55 +30,26 @@ bool is_open(TraceObject* self) {
     return self->reader != nullptr;
 }
 
-PyObject* run_report(
-    PyObject* object, PyObject* args, PyObject* kwargs, MakeReport make, OutputForm form) {
-    TraceObject* self = as_trace(object);
-    ReportOptions options;
-    options.form = form;
-    if (!is_open(self) || !parse_options(args, kwargs, &options)) {
-        return nullptr;
-    }
+PyObject* run_report(TraceObject* self, const ReportCall& call) {
     std::string text;
     try {
+        const MakeReport make = find_report(call.name);
         GilReleased gil;
-        text = make(*self->reader, options, make_progress(self->progress, gil));
+        text = make(*self->reader, call.options, make_progress(self->progress, gil));
     } catch (...) {
         return translate_exception();
     }
     return PyUnicode_DecodeUTF8(text.data(), static_cast<Py_ssize_t>(text.size()), "replace");
 }
 
-template <MakeReport kMake, OutputForm kForm>
-PyObject* report_method(PyObject* object, PyObject* args, PyObject* kwargs) {
-    return run_report(object, args, kwargs, kMake, kForm);
-}
-
-// report(name, json=False, **options)
+// report(name, *, json=False, **options)
 PyObject* trace_report(PyObject* object, PyObject* args, PyObject* kwargs) {
-    const char* name = nullptr;
-    if (PyArg_ParseTuple(args, "s:report", &name) == 0) {
+    TraceObject* self = as_trace(object);
+    ReportCall call;
+    if (!is_open(self) || !parse_call(args, kwargs, &call)) {
         return nullptr;
     }
-    PyObject* no_args = PyTuple_New(0);
-    PyObject* options = kwargs != nullptr ? PyDict_Copy(kwargs) : PyDict_New();
-    PyObject* text = nullptr;
-    if (no_args != nullptr && options != nullptr) {
-        PyObject* json = PyDict_GetItemString(options, "json");
-        const bool wants_json = json != nullptr && PyObject_IsTrue(json) == 1;
-        if (json != nullptr) {
-            PyDict_DelItemString(options, "json");
-        }
-        try {
-            const auto make = find_report(name);
-            const OutputForm form = wants_json ? OutputForm::kJson : OutputForm::kText;
-            text = run_report(object, no_args, options, make, form);
-        } catch (...) {
-            translate_exception();
-        }
-    }
-    Py_XDECREF(no_args);
-    Py_XDECREF(options);
-    return text;
+    return run_report(self, call);
 }
 
 // Takes the reference to `text`; nullptr passes through.
@@ -102,8 +73,19 @@ PyObject* trace_info(PyObject* object, PyObject*) {
     }
 }
 
+// summary_data(**options): report("summary", json=True, **options), parsed.
 PyObject* trace_summary_data(PyObject* object, PyObject* args, PyObject* kwargs) {
-    return parse_json(run_report(object, args, kwargs, make_summary, OutputForm::kJson));
+    TraceObject* self = as_trace(object);
+    PyObject* named =
+        PyArg_ParseTuple(args, ":summary_data") != 0 ? Py_BuildValue("(s)", "summary") : nullptr;
+    ReportCall call;
+    PyObject* data = nullptr;
+    if (named != nullptr && is_open(self) && parse_call(named, kwargs, &call)) {
+        call.options.form = OutputForm::kJson;
+        data = parse_json(run_report(self, call));
+    }
+    Py_XDECREF(named);
+    return data;
 }
 
 // ---- the type ---------------------------------------------------------------------------------
@@ -183,35 +165,11 @@ constexpr int kKeywords = METH_VARARGS | METH_KEYWORDS;
 
 PyMethodDef g_trace_methods[] = {
     {"info", trace_info, METH_NOARGS, "What the trace says about itself."},
-    {"table",
-     as_method(report_method<make_table, OutputForm::kText>),
-     kKeywords,
-     "The table as text."},
-    {"table_json",
-     as_method(report_method<make_table, OutputForm::kJson>),
-     kKeywords,
-     "The table as JSON."},
-    {"summary",
-     as_method(report_method<make_summary, OutputForm::kText>),
-     kKeywords,
-     "The summary as text."},
-    {"summary_json",
-     as_method(report_method<make_summary, OutputForm::kJson>),
-     kKeywords,
-     "The summary as JSON."},
     {"summary_data",
      as_method(trace_summary_data),
      kKeywords,
-     "The summary as a dictionary, as in summary_json."},
+     "The JSON of the summary as a dictionary."},
     {"report", as_method(trace_report), kKeywords, "Any report by its name, as text or as JSON."},
-    {"stats",
-     as_method(report_method<make_stats, OutputForm::kText>),
-     kKeywords,
-     "Counts over the whole trace as text."},
-    {"stats_json",
-     as_method(report_method<make_stats, OutputForm::kJson>),
-     kKeywords,
-     "Counts over the whole trace as JSON."},
     {nullptr, nullptr, 0, nullptr},
 };
 

@@ -277,7 +277,7 @@ def figures(all_results: dict[str, Results]) -> dict[str, object]:
 def print_trace_size(trace: Path) -> None:
     import peakline._report as engine
 
-    stats = json.loads(engine.Trace(str(trace)).stats_json())
+    stats = json.loads(engine.Trace(str(trace)).report("stats", json=True))
     events = stats["event_count"]
     size = stats["payload_bytes"] / events
     print(f"\nTrace with both stacks: {events} events, {size:.2f} bytes each")

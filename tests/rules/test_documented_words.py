@@ -102,6 +102,28 @@ def test_help_needs_no_engine_but_that_of_a_report_does(tmp_path: Path) -> None:
     assert "the report engine is not built" in done.stderr and "make build" in done.stderr
 
 
+def test_every_report_of_the_engine_is_a_command_of_its_name() -> None:
+    from peakline import _report
+    from peakline.commands._reports import REPORTS
+
+    trace = _report.Trace(ROOT / "tests" / "data" / "two_steps.trace")
+    with pytest.raises(_report.TraceError) as caught:
+        trace.report("?")
+    _, listed = str(caught.value).split("there are: ")
+    assert sorted(listed.split(", ")) == sorted(one.name for one in REPORTS)
+
+
+def test_the_documents_name_the_commands_that_exist() -> None:
+    from peakline.commands import all_commands
+
+    known = {command.name for command in all_commands()}
+    rows = set(first_words("README.md", "command"))
+    use = re.findall(r"peakline ([a-z]+)", (ROOT / "README.md").read_text())
+    assert rows <= known <= rows | set(use)
+    named = {name for path in DOCS for name in re.findall(r"`peakline ([a-z]+)", path.read_text())}
+    assert named <= known
+
+
 def names_in(file: str, table: str) -> list[str]:
     """Return the strings of a table of names in a C++ file of the report."""
     [path] = (ROOT / "report").rglob(file)

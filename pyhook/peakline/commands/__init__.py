@@ -1,6 +1,6 @@
-"""The command line: one module per command, found by name.
+"""The command line: a row in `_reports.py` for each report, a module for each other command.
 
-A command module has ``NAME``, ``HELP``, ``EXAMPLES``, ``add_arguments(parser)`` and
+Such a module has ``NAME``, ``HELP``, ``EXAMPLES``, ``add_arguments(parser)`` and
 ``run(args) -> int``. It parses, prints and exits; the work is done elsewhere. Exit codes: 0 fine,
 1 a gate failed, 2 bad use or bad input.
 """
@@ -9,65 +9,48 @@ from __future__ import annotations
 
 import argparse
 import importlib
-import importlib.util
 import io
 import os
 import sys
-from collections.abc import Iterator, Sequence
-from typing import Protocol, cast
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from types import ModuleType
+from typing import cast
 
 from peakline.commands._common import CommandError
 from peakline.commands._parser import CommandParser, did_you_mean
 
-_COMMANDS = (
-    "run",
-    "fit",
-    "table",
-    "summary",
-    "phases",
-    "layers",
-    "ops",
-    "stages",
-    "tensors",
-    "tree",
-    "flamegraph",
-    "timeline",
-    "diff",
-    "merge",
-    "pack",
-    "export",
-    "oom",
-    "leaks",
-    "stats",
-    "live",
-    "check",
-    "doctor",
-    "preload",
-)
+
+@dataclass(frozen=True)
+class Command:
+    """What the command line needs of a command; `run` returns the exit code."""
+
+    name: str
+    help: str
+    examples: str
+    add_arguments: Callable[[argparse.ArgumentParser], None]
+    run: Callable[[argparse.Namespace], int]
 
 
-class Command(Protocol):
-    """What every module of a command has."""
+def all_commands() -> list[Command]:
+    """Return the commands in the order of --help."""
+    from peakline.commands import doctor, fit, pack, preload, run
+    from peakline.commands._reports import REPORTS
 
-    NAME: str
-    HELP: str
-    EXAMPLES: str
+    def of_module(module: ModuleType) -> Command:
+        return Command(module.NAME, module.HELP, module.EXAMPLES, module.add_arguments, module.run)
 
-    def add_arguments(self, parser: argparse.ArgumentParser) -> None:
-        """Declare the arguments of the command."""
-
-    def run(self, args: argparse.Namespace) -> int:
-        """Do it; the result is the exit code."""
-
-
-def _find_commands() -> Iterator[Command]:
-    for name in _COMMANDS:
-        module_name = f"peakline.commands.{name}"
-        if importlib.util.find_spec(module_name) is not None:
-            yield cast(Command, importlib.import_module(module_name))
+    reports = [
+        Command(one.name, one.help, one.examples, one.add_arguments, one.run) for one in REPORTS
+    ]
+    return [
+        *map(of_module, (run, fit)),
+        *reports,
+        *map(of_module, (pack, doctor, preload)),
+    ]
 
 
-def _make_parser() -> CommandParser:
+def _make_parser(known: Sequence[Command]) -> CommandParser:
     parser = CommandParser(
         prog="peakline",
         description="Show which lines of a PyTorch program hold the GPU memory at its peak.",
@@ -83,20 +66,21 @@ def _make_parser() -> CommandParser:
     commands = parser.add_subparsers(
         dest="command", metavar="COMMAND", required=True, parser_class=CommandParser
     )
-    for command in _find_commands():
+    for command in known:
         sub_parser = commands.add_parser(
-            command.NAME,
-            help=command.HELP,
-            description=command.HELP,
-            examples=command.EXAMPLES,
+            command.name,
+            help=command.help,
+            description=command.help,
+            examples=command.examples,
             add_arguments=command.add_arguments,
         )
         sub_parser.set_defaults(run_command=command.run)
     return parser
 
 
-def _refuse_unknown_command(parser: CommandParser, words: Sequence[str]) -> None:
-    known = [command.NAME for command in _find_commands()]
+def _refuse_unknown_command(
+    parser: CommandParser, words: Sequence[str], known: Sequence[str]
+) -> None:
     if words and not words[0].startswith("-") and words[0] not in known:
         near = did_you_mean(words[0], known)
         parser.error(f"there is no command '{words[0]}'{near or '; peakline --help lists them'}")
@@ -123,8 +107,9 @@ def main(argv: Sequence[str] | None = None) -> int:
         border = words.index("--")
         words, program_arguments = words[:border], words[border + 1 :]
     _let_output_take_any_character()
-    parser = _make_parser()
-    _refuse_unknown_command(parser, words)
+    known = all_commands()
+    parser = _make_parser(known)
+    _refuse_unknown_command(parser, words, [command.name for command in known])
     try:
         args = parser.parse_args(words)
         args.program_arguments = program_arguments

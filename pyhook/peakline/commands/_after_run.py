@@ -72,7 +72,7 @@ def report(paths: list[Path], end: RunEnd, top: int) -> None:
     with progress_bar(str(heaviest.path)) as progress:
         trace = report_engine().Trace(str(heaviest.path), progress)
         width = terminal_width(sys.stderr)
-        _say(trace.table(top=top, cwd=str(Path.cwd()), width=width).rstrip("\n"))
+        _say(trace.report("table", top=top, cwd=str(Path.cwd()), width=width).rstrip("\n"))
     _say("")
     for one in recorded:
         _say(f"peakline: wrote {one.path} ({_cost(one)})")
@@ -89,7 +89,9 @@ def report_unmatched(paths: list[Path], rules: Sequence[str]) -> None:
     for rule in unmatched:
         _say(f"peakline: --assume {rule} matched no value that the program read")
     reads = [
-        read for trace in traces for read in json.loads(trace.table_json(top=1))["value_reads"]
+        read
+        for trace in traces
+        for read in json.loads(trace.report("table", json=True, top=1))["value_reads"]
     ]
     places = dict.fromkeys(f"{_line_of(read)} ({read['operator'] or 'a copy'})" for read in reads)
     if places:

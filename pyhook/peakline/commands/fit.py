@@ -16,12 +16,12 @@ from pathlib import Path
 from peakline import assumptions
 from peakline.commands._common import (
     CommandError,
-    add_frame_argument,
     next_commands,
     shell_words,
     shortened,
     terminal_width,
 )
+from peakline.commands._report_options import add_frame_argument
 from peakline.commands._simulation import (
     add_simulation_arguments,
     add_steps_argument,

@@ -19,8 +19,8 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
-from peakline.commands._common import row_count
 from peakline.commands._ranks import Job, Ranks, device_count, parse_ranks
+from peakline.commands._report_options import row_count
 from peakline.commands._run_end import RunEnd, read_notes
 from peakline.commands._simulation import (
     add_simulation_arguments,

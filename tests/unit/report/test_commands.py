@@ -123,8 +123,9 @@ def test_rows_sum_to_the_level_asked_for(options, total_bytes):
 def test_paths_are_short_where_the_reader_knows_the_rest():
     script = (
         "import peakline._report as report, sys\n"
-        "print(report.Trace(sys.argv[1]).table(cwd='/project', frame='leaf'))\n"
-        "print(report.Trace(sys.argv[1]).table(cwd='/project', frame='leaf', full_paths=True))\n"
+        "trace, options = report.Trace(sys.argv[1]), {'cwd': '/project', 'frame': 'leaf'}\n"
+        "print(trace.report('table', **options))\n"
+        "print(trace.report('table', **options, full_paths=True))\n"
     )
     short, full = python(script).stdout.split("\n\n")[:2]
     assert "  model.py:41 (forward)\n" in short
@@ -256,7 +257,7 @@ def test_rows_fit_the_terminal_and_keep_the_end_of_a_path():
         "for name in ('table', 'summary', 'stats', 'tensors', 'layers', 'ops', 'stages'):\n"
         "    print(trace.report(name, full_paths=True, width=80))\n"
         "print(trace.report('table', full_paths=True, width=80, frame='leaf'))\n"
-        "print(trace.table(full_paths=True, frame='leaf'))\n"
+        "print(trace.report('table', full_paths=True, frame='leaf'))\n"
     )
     text = python(script).stdout
     narrow, whole = text.split("Max mem")[:-1], text.split("Max mem")[-1]
@@ -349,7 +350,7 @@ def test_a_trace_in_memory_reads_like_its_file():
         "path = pathlib.Path(sys.argv[1])\n"
         "steps = []\n"
         "memory = report.Trace(memoryview(path.read_bytes()), steps.append)\n"
-        "assert memory.table() == report.Trace(path).table()\n"
+        "assert memory.report('table') == report.Trace(path).report('table')\n"
         "assert memory.info()['meta']['host'] == 'test-host'\n"
         "assert memory.summary_data()['devices'][1]['peak_bytes'] == 3 << 20\n"
         "try:\n"
