@@ -38,7 +38,7 @@ Segments* g_segments = nullptr;
 // relaxed: written and compared under torch's lock of the device, or by a hint that may be wrong.
 struct TrackerState {
     std::atomic<bool> is_wanted{false};
-    // The same; and a block that may be freed deferred exists only after it was set.
+    // Same ordering. No block can be freed late before this is set.
     std::atomic<bool> is_there{false};
     std::atomic<uint64_t> reserved_bytes[record::kMaxDevices] = {};
 };

@@ -1,4 +1,4 @@
-// Whether this thread's Python stack is one that was met before: what nearly every capture asks.
+// Whether this thread's Python stack is a known one: what nearly every capture asks.
 // Hot path; reads frames as frame_walker.h does. Called through walk_gate.h.
 #pragma once
 
@@ -9,8 +9,8 @@
 
 namespace peakline::pyhook {
 
-// A walk, comparing with a stack met before, which is quicker than to hash it, and the stack is one
-// cache line: between two events of a whole step nothing of it stays in the caches.
+// Walks the frames and compares them with a known stack. Faster than hashing, and one cache line
+// per stack: between two events of a whole step nothing of it stays in the caches.
 // Note [Known stacks]
 // The hash of a stack that is known: absorb() of Note [Two rounds] in capture/aes_rounds.h for each
 // frame, innermost first, in four chains that take turns (fewer would take longer than to read the

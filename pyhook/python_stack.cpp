@@ -174,7 +174,7 @@ bool init_python_stacks() {
            g_instances.init() && init_thread_scratch();
 }
 
-[[gnu::hot]] uint32_t expected_python_stack(uint32_t number) {
+[[gnu::hot]] uint32_t predicted_python_stack(uint32_t number) {
     ThreadScratch* const scratch = g_own_scratch;
     if (scratch == nullptr) {
         return capture::kOtherStack;

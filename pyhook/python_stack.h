@@ -25,7 +25,7 @@ uint32_t capture_python_stack(record::StackTable& table, uint32_t* flags, uint32
 
 // Of the entry `number` of this thread's cache, or of the stack without frames, 0: its node, when
 // it is this thread's stack now; else capture::kOtherStack, which says nothing.
-uint32_t expected_python_stack(uint32_t number);
+uint32_t predicted_python_stack(uint32_t number);
 
 // Fetches that entry of the thread's cache ahead.
 void fetch_python_stack(uint32_t number);

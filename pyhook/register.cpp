@@ -71,7 +71,7 @@ bool request_exit(int status) {
 
 __attribute__((constructor)) void register_python_side() {
     set_main_end_handler(capture::report_main_end);
-    capture::set_python_side(capture::PythonSide{expected_python_stack,
+    capture::set_python_side(capture::PythonSide{predicted_python_stack,
                                                  capture_python_stack,
                                                  fetch_python_stack,
                                                  attach_side,

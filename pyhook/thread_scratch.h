@@ -7,7 +7,7 @@
 #include <cstddef>
 #include <cstdint>
 
-#include "allocator/record/follow_cache.h"
+#include "allocator/record/numbered_cache.h"
 #include "allocator/record/prefetch.h"
 #include "frame_walker.h"
 #include "known_frames.h"

@@ -29,9 +29,9 @@ void end_node(ThreadState& state);
 // gradient. Both run on the thread of the device they were made for, where leaves go before all
 // other nodes, so that node is mostly the one that ended last on this thread and is no leaf itself:
 // the leaf of another thread may come between the two. Where the two devices differ
-// (`x.to("cuda:1")`, `x.cpu()`) so do the threads; there a node tells its stack to the leaves it is
-// about to reach, before the engine queues them. One that has told makes all nodes tell: what is
-// found is then always the last.
+// (`x.to("cuda:1")`, `x.cpu()`) so do the threads; there a node registers its stack for the
+// leaves it is about to reach, before the engine queues them. Once any node has registered its
+// leaves, every node does, so a lookup always finds the latest entry.
 
 // Whether a node of this thread has to tell its leaves, although one device only is in use.
 bool tells_leaves(const ThreadState& state);

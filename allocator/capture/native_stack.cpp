@@ -113,13 +113,13 @@ private:
 };
 
 // The node of an entry of the thread's memo, when that is the stack from `start`; else 0.
-uint32_t expected_stack(const Registers& start, NativeThread& thread, uint32_t number) {
+uint32_t predicted_stack(const Registers& start, NativeThread& thread, uint32_t number) {
     if (!kWalksByRules || !thread.has_memo || thread.is_capturing || !thread.bounds.has(start) ||
         libraries_added() != thread.libraries_added) [[unlikely]] {
         return 0;
     }
     const CaptureScope scope(thread);
-    const uint32_t node = thread.memo.guess(start, code_epoch(), number);
+    const uint32_t node = thread.memo.find_predicted(start, code_epoch(), number);
     if (node != 0) [[likely]] {
         ++thread.counts.memo_hits;
     }
@@ -298,10 +298,10 @@ bool init_native_stacks() {
     const auto* frame = static_cast<const uint64_t*>(__builtin_frame_address(0));
     const Registers start{frame[1], reinterpret_cast<uint64_t>(frame + 2), frame[0]};
     NativeThread* const thread = g_native_thread;
-    const uint32_t expected = thread != nullptr ? expected_stack(start, *thread, *number) : 0;
-    if (__builtin_expect(expected != 0, 1)) {
-        check_stack(start, expected);
-        return expected;
+    const uint32_t predicted = thread != nullptr ? predicted_stack(start, *thread, *number) : 0;
+    if (__builtin_expect(predicted != 0, 1)) {
+        check_stack(start, predicted);
+        return predicted;
     }
     return capture_from(start, table, state, flags, number);
 }

@@ -18,7 +18,7 @@ bool init_native_stacks();
 // Node of the frame that called this, 0 when there is none. Sets format::kStackTruncated in
 // *flags when the stack is deeper than kMaxNativeFrames, format::kStackUnrecorded when there was
 // no room, or when a signal handler calls this inside a capture of the same thread.
-// `*number`: of the memo's entry that is looked at first, see Trail; afterwards of this stack's.
+// `*number`: of the memo's entry that is compared first, see Predictor; afterwards of this stack's.
 uint32_t capture_native_stack(record::StackTable& table,
                               ThreadState& state,
                               uint32_t* flags,

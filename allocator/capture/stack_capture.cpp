@@ -64,14 +64,14 @@ uint32_t hash_of(const ContextKey& key) {
     return hash_of_pair(stacks, node);
 }
 
-// An id, and where it was found; see Places.
+// An id, and the number of its cache entry; see CacheEntries.
 struct NumberedId {
     uint32_t id;
     uint32_t number;
 };
 
-// By value, like all that is handed over here: what has an address is kept in memory, by those,
-// too, that need it no more.
+// By value, as everywhere here: taking an address would force callers to spill to the stack, on
+// the short way too.
 [[gnu::noinline]] NumberedId other_context_slow(record::StackTable& table,
                                                 ThreadState& state,
                                                 ContextKey key,
@@ -98,15 +98,15 @@ NumberedId context_id(record::StackTable& table,
                                         : other_context_slow(table, state, key, number);
 }
 
-uint32_t hash_of_places(const Places& places) {
-    return hash_of_pair(places.python | uint64_t{places.native} << 32U, places.context);
+uint32_t hash_of_entries(const CacheEntries& entries) {
+    return hash_of_pair(entries.python | uint64_t{entries.native} << 32U, entries.context);
 }
 
-// What comes next is fetched now: it is not in the caches any more, or in those of another thread.
-void meet(ThreadState& state, const Places& places) {
-    state.trail.meet(places, hash_of_places);
-    const Places& next = state.trail.expected();
-    if (next.python != places.python) {
+// Fetches what should come next: by now it has left the caches.
+void observe(ThreadState& state, const CacheEntries& entries) {
+    state.predictor.observe(entries, hash_of_entries);
+    const CacheEntries& next = state.predictor.predicted();
+    if (next.python != entries.python) {
         g_switches.side.fetch_stack(next.python);
     }
     prefetch_native_stack(next.native);
@@ -114,15 +114,15 @@ void meet(ThreadState& state, const Places& places) {
 }
 
 // `*flags`: of the context.
-NumberedId asked_python_node(record::StackTable& table,
-                             PythonPause& pause,
-                             uint32_t* flags,
-                             uint32_t expected_number) {
-    NumberedId node{g_switches.side.expected_stack(expected_number), expected_number};
+NumberedId captured_python_node(record::StackTable& table,
+                                PythonPause& pause,
+                                uint32_t* flags,
+                                uint32_t predicted_number) {
+    NumberedId node{g_switches.side.predicted_stack(predicted_number), predicted_number};
     if (__builtin_expect(node.id == kOtherStack, 0)) {
-        // Copies: what has an address is kept in memory where it is not needed, too.
+        // Copies: taking the address of a parameter would spill it on the short way, too.
         uint32_t its_flags = 0;
-        uint32_t its_number = expected_number;
+        uint32_t its_number = predicted_number;
         node.id = g_switches.side.capture_stack(table, &its_flags, &its_number);
         node.number = its_number;
         *flags = its_flags;
@@ -141,31 +141,31 @@ NumberedId asked_python_node(record::StackTable& table,
     return waits_for_python() ? uint32_t{format::kBeforePython} : 0;
 }
 
-// `*flags`: none yet. `expected_number`: of the stack that should be met.
+// `*flags`: none yet. `predicted_number`: of the stack that should come.
 NumberedId python_node(record::StackTable& table,
                        PythonPause& pause,
                        uint32_t* flags,
-                       uint32_t expected_number) {
+                       uint32_t predicted_number) {
     if (!g_switches.attached.load(std::memory_order_acquire) ||
         !g_switches.python.load(std::memory_order_relaxed)) [[unlikely]] {
         *flags |= flags_without_python();
-        return {0, expected_number};
+        return {0, predicted_number};
     }
     if (g_python_pause == pause.known_in) {
         return {pause.node, pause.stack_number};
     }
-    return asked_python_node(table, pause, flags, expected_number);
+    return captured_python_node(table, pause, flags, predicted_number);
 }
 
 NumberedId native_node(record::StackTable& table,
                        ThreadState& state,
                        uint32_t* flags,
-                       uint32_t expected_number) {
+                       uint32_t predicted_number) {
     if (!g_switches.native.load(std::memory_order_relaxed)) {
-        return {0, expected_number};
+        return {0, predicted_number};
     }
     uint32_t its_flags = *flags;
-    uint32_t number = expected_number;
+    uint32_t number = predicted_number;
     const uint32_t id = capture_native_stack(table, state, &its_flags, &number);
     *flags = its_flags;
     return {id, number};
@@ -223,21 +223,22 @@ void set_capture_options(const CaptureOptions& options) {
 [[gnu::flatten, gnu::hot]] uint32_t capture_python(record::StackTable& table,
                                                    ThreadState& state,
                                                    uint32_t* flags) {
-    const NumberedId python = python_node(table, state.pause, flags, state.trail.expected().python);
-    meet(state, Places{python.number, 0, 0});
+    const NumberedId python =
+        python_node(table, state.pause, flags, state.predictor.predicted().python);
+    observe(state, CacheEntries{python.number, 0, 0});
     return python.id;
 }
 
 [[gnu::flatten, gnu::hot]] uint32_t capture_context(record::StackTable& table, ThreadState& state) {
     uint32_t flags = 0;
-    const Places& expected = state.trail.expected();
-    const NumberedId python = python_node(table, state.pause, &flags, expected.python);
-    const NumberedId native = native_node(table, state, &flags, expected.native);
+    const CacheEntries& predicted = state.predictor.predicted();
+    const NumberedId python = python_node(table, state.pause, &flags, predicted.python);
+    const NumberedId native = native_node(table, state, &flags, predicted.native);
     const RunningNode node = owning_node(state, python.id != 0);
     const ContextKey key{
         state.thread_id, python.id, native.id, node.forward_node, node.operator_name, flags};
-    const NumberedId context = context_id(table, state, key, expected.context);
-    meet(state, Places{python.number, native.number, context.number});
+    const NumberedId context = context_id(table, state, key, predicted.context);
+    observe(state, CacheEntries{python.number, native.number, context.number});
     return context.id;
 }
 

@@ -24,9 +24,9 @@ enum class Attach : uint8_t {
 struct PythonSide {
     // The node of the stack of an entry of this thread's cache (of number 0: 0, without frames),
     // when it is this thread's stack now; else kOtherStack: ask capture_stack.
-    uint32_t (*expected_stack)(uint32_t number);
+    uint32_t (*predicted_stack)(uint32_t number);
     // This thread's stack as a node, 0 without Python frames. `*number`: of the entry of its cache
-    // that is looked at first, see Trail; afterwards of this stack's.
+    // that is compared first, see Predictor; afterwards of this stack's.
     uint32_t (*capture_stack)(record::StackTable& table, uint32_t* flags, uint32_t* number);
     // Fetches that entry of the cache ahead.
     void (*fetch_stack)(uint32_t number);

@@ -82,7 +82,8 @@ bool StackMemo::fill(Entry& entry, const Registers& start, const Walk& walk) {
             return false;
         }
     }
-    while (entry.word_count % kWordsAtOnce != 0) {  // repeats the first word: no odd end to check
+    while (entry.word_count % kWordsAtOnce !=
+           0) {  // pads with the first word, so that the hash loop has no tail
         entry.offsets[entry.word_count++] = entry.offsets[0];
     }
     entry.words_hash = hash_words(start.cfa, entry.offsets, entry.word_count);

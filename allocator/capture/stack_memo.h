@@ -40,9 +40,9 @@ public:
     // apart; best a return address a few frames further out.
     static uint64_t hash(const Registers& start, uint64_t hint);
 
-    // Node of the stack, 0: not known. `number`: of an entry, 0: none; `guess` looks at no other
-    // and needs no hash.
-    uint32_t guess(const Registers& start, uint64_t epoch, uint32_t number) const {
+    // The node of the stack, 0: not known. `number`: of an entry, 0: none; find_predicted()
+    // compares only this one, and needs no hash.
+    uint32_t find_predicted(const Registers& start, uint64_t epoch, uint32_t number) const {
         const Entry& entry = entries_[number];
         if (entry.node == 0 || !holds(entry, start, epoch)) [[unlikely]] {
             return 0;

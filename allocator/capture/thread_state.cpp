@@ -48,7 +48,7 @@ ThreadState* take_free_state() {
 
 // Its zero bytes are a whole state: nothing of it has a constructor that would have to run.
 static_assert(std::is_aggregate_v<ThreadState> && std::is_trivially_copyable_v<ThreadState> &&
-              std::is_trivial_v<decltype(ThreadState::trail)> &&
+              std::is_trivial_v<decltype(ThreadState::predictor)> &&
               std::is_trivial_v<decltype(ThreadState::contexts)>);
 ThreadState* map_state() {
     void* const memory = mmap(

@@ -7,7 +7,8 @@
 #include <cstddef>
 #include <cstdint>
 
-#include "allocator/record/follow_cache.h"
+#include "allocator/record/numbered_cache.h"
+#include "allocator/record/predictor.h"
 #include "allocator/record/stack_table.h"
 
 namespace peakline::capture {
@@ -78,14 +79,13 @@ struct ContextKey {
     }
 };
 
-// Where the parts of a capture were found: numbers of entries in the caches of this thread; 0:
-// none.
-struct Places {
+// The parts of a capture as numbers of entries in the caches of this thread; 0: none.
+struct CacheEntries {
     uint32_t python;
     uint32_t native;
     uint32_t context;
 
-    bool operator==(const Places& other) const {
+    bool operator==(const CacheEntries& other) const {
         return ((python ^ other.python) | (native ^ other.native) | (context ^ other.context)) == 0;
     }
 };
@@ -95,7 +95,7 @@ struct Places {
 struct PythonPause {
     uint64_t known_in = 0;  // the pause in which the stack was captured
     uint32_t node = 0;
-    uint32_t stack_number = 0;  // as in Places
+    uint32_t stack_number = 0;  // as in CacheEntries
 };
 
 // What a thread begins with anew.
@@ -123,7 +123,7 @@ struct ThreadBegin {
 struct ThreadState : ThreadBegin {
     ThreadState* next_free;
     // Not touched when a thread begins: zero in new memory, else what the thread before knew.
-    record::Trail<Places, 16384> trail;
+    record::Predictor<CacheEntries, 16384> predictor;
     record::NumberedCache<ContextKey, 16384> contexts;
 };
 

@@ -21,7 +21,7 @@ uint32_t ClassTable::find_slow(const AllocEvent& event, TraceTotals& totals) {
     const uint32_t known =
         numbers_[0].find(shape_hash(event), [&](uint32_t one) { return has(one, event); });
     const uint32_t number = known != 0 ? known : take_slot(event, totals);
-    sequence_.follow_other(number, &slots_[number].met_at);
+    sequence_.miss(number, &slots_[number].logged_at);
     return known;
 }
 

@@ -7,8 +7,9 @@
 #include <cstdint>
 
 #include "alloc_event.h"
-#include "follow_cache.h"
 #include "mapped_array.h"
+#include "numbered_cache.h"
+#include "predictor.h"
 #include "prefetch.h"
 #include "trace_totals.h"
 
@@ -23,7 +24,7 @@ struct alignas(kCacheLine) ClassSlot {
     uint32_t class_id;      // 0: not defined
     uint64_t record_count;  // of this shape, not yet in the totals
     uint32_t trace;         // which trace this belongs to
-    uint32_t met_at;        // of ClassTable's sequence
+    uint32_t logged_at;     // by ClassTable's predictor
 };
 
 class ClassTable {
@@ -41,16 +42,16 @@ public:
     // has a slot. A shape that leaves its slot, because its set is full, is counted in
     // `totals`.
     ClassSlot* count(const AllocEvent& event, TraceTotals& totals) {
-        uint32_t number = sequence_.guess();
+        uint32_t number = sequence_.predicted();
         if (__builtin_expect(has(number, event), 1)) {
-            sequence_.follow([this](uint32_t place) { return &slots_[place].met_at; });
+            sequence_.hit([this](uint32_t slot) { return &slots_[slot].logged_at; });
         } else {
             number = find_slow(event, totals);
             if (number == 0) {
                 return nullptr;
             }
         }
-        __builtin_prefetch(&slots_[sequence_.guess()]);
+        __builtin_prefetch(&slots_[sequence_.predicted()]);
         ++slots_[number].record_count;
         return &slots_[number];
     }
@@ -93,7 +94,7 @@ private:
     MappedArray<ClassSlot> slots_;               // the first stays free
     MappedArray<EntryNumbers<kSlots>> numbers_;  // one
     uint32_t trace_ = 0;
-    Sequence<8192> sequence_{};  // Note [What comes next] in follow_cache.h
+    SequencePredictor<8192> sequence_{};  // Note [What comes next] in predictor.h
 };
 
 }  // namespace peakline::record

@@ -14,7 +14,7 @@ struct HashKeys {
     uint64_t keys[kHashKeyCount];
 };
 
-// Random enough: keys need only be unlike the addresses they are added to. The generator is
+// Random enough: keys need only be uncorrelated with code addresses. The generator is
 // SplitMix64 (Steele, Lea and Flood, "Fast splittable pseudorandom number generators").
 consteval HashKeys make_hash_keys() {
     HashKeys made{};
@@ -28,7 +28,7 @@ consteval HashKeys make_hash_keys() {
     return made;
 }
 
-// One table for all who hash: what one has used is in the caches for the next.
+// One table for all: what one user has read is in the caches for the next.
 inline constexpr HashKeys kHashKeys = make_hash_keys();
 
 }  // namespace peakline::record

@@ -1,14 +1,13 @@
-// Globals that every event reads, in whatever file, stand side by side: a few cache lines and one
-// page instead of a dozen, which between two events of a whole step have left the nearest cache.
-// (Functions of every event are gnu::hot for the same reason: the linker puts them side by side,
-// two pages instead of ten.)
+// Globals that every event reads stand side by side, whatever file they are of: a few cache lines
+// and one page instead of a dozen. (Functions of every event are gnu::hot for the same reason: the
+// linker puts them side by side, on two pages instead of ten.)
 //
 // Note [In one line]
-// Between two events of a whole step torch runs through more code than the nearest cache holds: so
-// every 64 bytes of ours that an event runs through are fetched anew, and push out 64 of torch's.
-// There a jump over what is rarely done costs more than doing it. So on the way of an event what is
-// rare is marked [[unlikely]] (the compiler puts it behind the function), comparisons that mostly
-// hold are joined without branches, and fields that are used together lie together.
+// Between two events of a whole step torch runs through more code than the nearest cache holds. So
+// each cache line of our code is a miss, and evicts one of torch's; a jump over rare code costs
+// more than the code. Therefore rare branches of the hot path are marked [[unlikely]] (the compiler
+// moves them behind the function), comparisons that mostly hold are joined without branches, and
+// fields that are used together lie together.
 #pragma once
 
 #define PEAKLINE_HOT_DATA gnu::section("peakline_hot")

@@ -37,9 +37,9 @@ static_assert(sizeof(LiveBlock) == 40);
 // A caching allocator gives out the same few addresses again and again. So a freed block keeps its
 // place in the array, and its address stands in the index: when the address comes again, it is
 // the same place, and neither the index nor a list of free places had to be changed. Who remembers
-// the place (EventScript) does not even look into the index. Only when no place is left, and half
-// of all are of freed blocks, they are given up, all at once; with fewer the array grows. So there
-// are at most four times as many places as blocks were ever live at once.
+// the place (EventPredictor) does not even look into the index. Only when no place is left, and
+// half of all are of freed blocks, they are given up, all at once; with fewer the array grows. So
+// there are at most four times as many places as blocks were ever live at once.
 //
 // The index has 8 bytes a slot and is at most half full.
 class LiveSet {

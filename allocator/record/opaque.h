@@ -1,5 +1,5 @@
-// Hides from the compiler where a pointer came from: it neither makes the address anew for every
-// use, nor puts another pointer in its place that it knows to be equal.
+// Hides from the compiler where a pointer came from: it must neither rematerialise the address at
+// every use nor substitute an equal pointer.
 #pragma once
 
 namespace peakline::record {

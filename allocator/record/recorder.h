@@ -8,7 +8,7 @@
 #include <atomic>
 #include <cstdint>
 
-#include "event_script.h"
+#include "event_predictor.h"
 #include "leaf_lock.h"
 #include "live_set.h"
 #include "peak_groups.h"
@@ -186,25 +186,25 @@ private:
                                                              : device_state_slow(device);
     }
     [[gnu::noinline, gnu::cold]] DeviceState* device_state_slow(uint32_t device);
-    // For the next event; after all that moves blocks.
+    // Prepares the next event. To be called after everything that moves blocks.
     void fetch_ahead() {
-        script_.prefetch();
-        next_block_ = &live_set_.at(script_.expected_place());
-        // It may lie across two lines.
+        predictor_.prefetch();
+        next_block_ = &live_set_.at(predictor_.predicted_slot());
+        // It may span two cache lines.
         __builtin_prefetch(next_block_);
         __builtin_prefetch(reinterpret_cast<const char*>(next_block_ + 1) - 1);
     }
-    // What the script expects, where nothing is left to do but to count and to copy. False: it is
-    // something else, or more is to be done, and nothing was.
-    bool repeat_alloc(const AllocEvent& event, uint64_t torch_total_bytes);
-    bool repeat_free(uint64_t address, uint64_t torch_total_bytes);
-    // By value: what has an address is kept in memory, by those, too, that need it no more.
-    [[gnu::noinline]] void record_other_alloc(AllocEvent event, uint64_t torch_total_bytes);
-    [[gnu::noinline]] void record_other_free(uint64_t address,
-                                             uint32_t device,
-                                             FreeKind kind,
-                                             uint64_t torch_total_bytes,
-                                             uint32_t context);
+    // The short way for the predicted event, which needs only counting and copying. False, with
+    // nothing done: another event came, or this one needs more.
+    bool record_predicted_alloc(const AllocEvent& event, uint64_t torch_total_bytes);
+    bool record_predicted_free(uint64_t address, uint64_t torch_total_bytes);
+    // By value: taking its address would force callers to spill it, on the short way too.
+    [[gnu::noinline]] void record_unpredicted_alloc(AllocEvent event, uint64_t torch_total_bytes);
+    [[gnu::noinline]] void record_unpredicted_free(uint64_t address,
+                                                   uint32_t device,
+                                                   FreeKind kind,
+                                                   uint64_t torch_total_bytes,
+                                                   uint32_t context);
     // False when the block was dropped.
     bool put_alloc(const AllocEvent& event, uint8_t flags);
     // Returns the block, nullptr when it was dropped.
@@ -288,13 +288,13 @@ private:
     uint32_t untraced_context_ = 0;
     uint64_t next_ordinal_ = 0;
     uint64_t live_bytes_ = 0;
-    // The block at the place that the script expects. Kept: to find it takes four loads, each of
-    // which waits for the one before, and all of them for the lock.
+    // The block in the predicted slot. Kept, since finding it takes four loads that wait for one
+    // another, while the lock is held.
     LiveBlock* next_block_ = nullptr;
     TickClock clock_;
     LiveSet live_set_;
     TraceWriter writer_;
-    EventScript script_;
+    EventPredictor predictor_;
     DeviceState devices_[kMaxDevices];
     PhasePeaks phases_;
     StackTable table_;

@@ -106,15 +106,15 @@ void Recorder::remove_block(LiveBlock* block, uint64_t tick, uint32_t context) {
     check_writer();
 }
 
-bool Recorder::repeat_alloc(const AllocEvent& event, uint64_t torch_total_bytes) {
+bool Recorder::record_predicted_alloc(const AllocEvent& event, uint64_t torch_total_bytes) {
     if (!writer_.can_repeat()) [[unlikely]] {
         return false;  // without a trace there may be no block either
     }
     // In a register: four bytes of code at every use instead of eight.
-    const ScriptedEvent& expected = *opaque(&script_.expected());
+    const PredictedAlloc& predicted = *opaque(&predictor_.predicted());
     LiveBlock& erased = *next_block_;
     if (erased.address != event.address || LiveSet::is_live(erased) ||
-        !expected.is_shape_of(event) || !writer_.means_the_same(expected.written)) [[unlikely]] {
+        !predicted.is_shape_of(event) || !writer_.means_the_same(predicted.written)) [[unlikely]] {
         return false;
     }
     DeviceState& state = *opaque(&devices_[event.device]);
@@ -126,19 +126,19 @@ bool Recorder::repeat_alloc(const AllocEvent& event, uint64_t torch_total_bytes)
     const uint64_t tick = count_new(state, block);
     state.allocated.on_alloc_while_tracing(block.ordinal, event.block_bytes, tick);
     state.requested.on_alloc_while_tracing(block.ordinal, event.requested_bytes, tick);
-    writer_.repeat_alloc(expected.written, event.address, tick, live_bytes_);
-    script_.follow();
+    writer_.repeat_alloc(predicted.written, event.address, tick, live_bytes_);
+    predictor_.hit();
     fetch_ahead();
     return true;
 }
 
-bool Recorder::repeat_free(uint64_t address, uint64_t torch_total_bytes) {
+bool Recorder::record_predicted_free(uint64_t address, uint64_t torch_total_bytes) {
     if (!writer_.can_repeat()) [[unlikely]] {
         return false;
     }
     LiveBlock& block = *next_block_;
     if (block.address != address || (block.flags & (kFreed | kFreeRequested)) != 0 ||
-        !script_.expects_free()) [[unlikely]] {
+        !predictor_.predicts_free()) [[unlikely]] {
         return false;
     }
     DeviceState& state = *opaque(&devices_[block.device]);
@@ -150,7 +150,7 @@ bool Recorder::repeat_free(uint64_t address, uint64_t torch_total_bytes) {
     state.requested.on_free(block, block.requested_bytes);
     writer_.repeat_free(next_ordinal_ - block.ordinal, tick, live_bytes_);
     live_set_.erase(&block);
-    script_.follow();
+    predictor_.hit();
     fetch_ahead();
     return true;
 }
@@ -169,20 +169,21 @@ bool Recorder::put_alloc(const AllocEvent& event, uint8_t flags) {
     const uint64_t tick = count_alloc(devices_[event.device], *block, is_traced);
     const WrittenAlloc written = writer_.put_alloc(event, tick, live_bytes_);
     if (flags == 0 && is_traced) {
-        script_.meet({live_set_.place_of(block),
-                      written,
-                      event.context,
-                      event.stream,
-                      event.device,
-                      0,
-                      event.requested_bytes,
-                      event.block_bytes});
+        predictor_.observe({live_set_.place_of(block),
+                            written,
+                            event.context,
+                            event.stream,
+                            event.device,
+                            0,
+                            event.requested_bytes,
+                            event.block_bytes});
     }
     check_writer();
     return true;
 }
 
-[[gnu::flatten]] void Recorder::record_other_alloc(AllocEvent event, uint64_t torch_total_bytes) {
+[[gnu::flatten]] void Recorder::record_unpredicted_alloc(AllocEvent event,
+                                                         uint64_t torch_total_bytes) {
     if (!usable_) {
         return;
     }
@@ -197,19 +198,19 @@ bool Recorder::put_alloc(const AllocEvent& event, uint8_t flags) {
     open_if_waiting();
     {
         const LockGuard guard(lock_);
-        if (repeat_alloc(event, torch_total_bytes)) [[likely]] {
+        if (record_predicted_alloc(event, torch_total_bytes)) [[likely]] {
             return;
         }
-        record_other_alloc(event, torch_total_bytes);
+        record_unpredicted_alloc(event, torch_total_bytes);
     }
     report_trouble_unlocked();
 }
 
-[[gnu::flatten]] void Recorder::record_other_free(uint64_t address,
-                                                  uint32_t device,
-                                                  FreeKind kind,
-                                                  uint64_t torch_total_bytes,
-                                                  uint32_t context) {
+[[gnu::flatten]] void Recorder::record_unpredicted_free(uint64_t address,
+                                                        uint32_t device,
+                                                        FreeKind kind,
+                                                        uint64_t torch_total_bytes,
+                                                        uint32_t context) {
     if (!usable_) {
         return;
     }
@@ -218,7 +219,7 @@ bool Recorder::put_alloc(const AllocEvent& event, uint8_t flags) {
         free_of_unknown_slow(address, device, torch_total_bytes);
     } else if (kind == FreeKind::kCompleted) {
         remove_block(block, clock_.event_tick(), context);
-        script_.meet_free(live_set_.place_of(block));
+        predictor_.observe_free(live_set_.place_of(block));
     } else if ((block->flags & kFreeRequested) == 0) {
         const uint64_t back = next_ordinal_ - block->ordinal;
         drop_from_allocated(block);
@@ -240,11 +241,11 @@ bool Recorder::put_alloc(const AllocEvent& event, uint8_t flags) {
                                             uint32_t context) {
     {
         const LockGuard guard(lock_);
-        if (kind == FreeKind::kCompleted && context == 0 && repeat_free(address, torch_total_bytes))
-            [[likely]] {
+        if (kind == FreeKind::kCompleted && context == 0 &&
+            record_predicted_free(address, torch_total_bytes)) [[likely]] {
             return;
         }
-        record_other_free(address, device, kind, torch_total_bytes, context);
+        record_unpredicted_free(address, device, kind, torch_total_bytes, context);
     }
     report_trouble_unlocked();
 }

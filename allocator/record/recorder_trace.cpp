@@ -70,7 +70,7 @@ int Recorder::open_trace(const TraceOptions& options) {
         return writer_.error();
     }
     had_trace_ = true;
-    script_.forget();
+    predictor_.forget();
     reset_views();
     phases_.reset(options.keep.kind == Keep::Kind::kPeak);
     if (options.keep.kind == Keep::Kind::kAll) {

@@ -193,7 +193,7 @@ private:
     // What every event uses stands first.
     ChunkTarget* target_ = nullptr;
     OpenChunk events_;
-    // Past this byte of the open EVENTS chunk a checkpoint is due; the end of memory: never.
+    // A checkpoint is due once the open EVENTS chunk passes this; the end of memory disables it.
     const unsigned char* checkpoint_at_ = never_due();
     const unsigned char* repeats_end_ = nullptr;  // of the open EVENTS chunk
     uint64_t last_tick_ = 0;

@@ -64,7 +64,7 @@ void TraceWriter::begin_checkpoint(const CheckpointState& state) {
     if (target_ == nullptr || !recycles()) {
         return;
     }
-    // What it names must be defined, and its events begin in a chunk of their own.
+    // Flush definitions first, and start a new EVENTS chunk.
     define_new_slow();
     if (target_ == nullptr) {
         return;

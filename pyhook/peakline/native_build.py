@@ -1,7 +1,7 @@
 """Finds torch without importing it, and builds what must be compiled against it.
 
 Two things depend on the installed torch: the delegating allocator (a few seconds) and the
-simulated GPU (about a minute). Both are kept in the cache folder, one folder a torch version, and
+simulated GPU (about a minute). Both are kept in the cache folder, one folder per torch version, and
 built anew when torch or our sources change. Errors are :class:`BuildError` with what to do now.
 """
 

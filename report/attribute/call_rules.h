@@ -11,7 +11,7 @@ namespace peakline::report {
 enum class CallNames { kLayers, kLayersAndOperators };
 
 // Operators are named as torch's dispatch modes see them, "addmm.default": the outermost one of the
-// native stack that autograd handed on. Else by what --by op says.
+// native stack above autograd's dispatch; otherwise the name of --by op.
 CallRules make_call_rules(StackLookup& stacks, CallNames names);
 
 }  // namespace peakline::report

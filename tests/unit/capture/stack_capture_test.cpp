@@ -29,7 +29,7 @@ public:
     FakePython() : before_(python_side()) {
         PythonSide side = before_;
         side.attach = [](char*, size_t, void (*)()) { return Attach::kAttached; };
-        side.expected_stack = [](uint32_t) { return kOtherStack; };
+        side.predicted_stack = [](uint32_t) { return kOtherStack; };
         side.capture_stack = [](record::StackTable&, uint32_t* flags, uint32_t* number) {
             ++g_answers.asked;
             *flags |= g_answers.flags;

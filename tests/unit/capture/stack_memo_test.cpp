@@ -59,7 +59,7 @@ uint32_t node_of_walk(Wanderer& wanderer, const Registers& start, uint64_t hash)
     const auto* frame = static_cast<const uint64_t*>(__builtin_frame_address(0));
     const Registers start{frame[1], reinterpret_cast<uint64_t>(frame + 2), frame[0]};
     const uint64_t hash = StackMemo::hash(start, 0);
-    uint32_t node = wanderer.memo.guess(start, code_epoch(), wanderer.number);
+    uint32_t node = wanderer.memo.find_predicted(start, code_epoch(), wanderer.number);
     if (node == 0) {
         node = wanderer.memo.find(start, hash, code_epoch(), &wanderer.number);
     }

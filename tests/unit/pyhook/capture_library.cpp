@@ -100,9 +100,9 @@ void write_stack(uint32_t leaf, bool qualified, char* out, size_t size) {
 
 // As at an allocation.
 uint32_t capture_here(uint32_t* flags, uint32_t* number) {
-    const uint32_t expected = pyhook::expected_python_stack(*number);
-    return expected != capture::kOtherStack ? expected
-                                            : pyhook::capture_python_stack(table(), flags, number);
+    const uint32_t predicted = pyhook::predicted_python_stack(*number);
+    return predicted != capture::kOtherStack ? predicted
+                                             : pyhook::capture_python_stack(table(), flags, number);
 }
 
 int capture_to(char* out, size_t size, bool qualified) {

@@ -1,6 +1,6 @@
 // Loops whose rounds differ here and there: what the recorder repeats from its script must be in
 // the trace as it happened, compared event by event with the test's own log.
-#include "allocator/record/event_script.h"
+#include "allocator/record/event_predictor.h"
 
 #include <map>
 #include <random>
@@ -202,34 +202,34 @@ TEST_CASE("blocks freed behind our back are freed in the trace, in loops, too", 
     check(file, log);
 }
 
-TEST_CASE("a loop is expected again after a rest", "[record]") {
-    static record::EventScript script;  // of zeros
-    record::ScriptedEvent event{};
+TEST_CASE("a loop is predicted again after a pause", "[record]") {
+    static record::EventPredictor predictor;  // of zeros
+    record::PredictedAlloc event{};
     event.context = 1;
     event.requested_bytes = 1;
-    const auto count_expected = [&](uint32_t first, uint32_t count) {
-        uint32_t expected_count = 0;
-        for (uint32_t place = first; place < first + count; ++place) {
-            event.place = place;
-            if (script.expected() == event) {
-                ++expected_count;
-                script.follow();
+    const auto count_hits = [&](uint32_t first, uint32_t count) {
+        uint32_t hit_count = 0;
+        for (uint32_t slot = first; slot < first + count; ++slot) {
+            event.slot = slot;
+            if (predictor.predicted() == event) {
+                ++hit_count;
+                predictor.hit();
             } else {
-                script.meet(event);
+                predictor.observe(event);
             }
         }
-        return expected_count;
+        return hit_count;
     };
     constexpr uint32_t kRound = 1000;
-    count_expected(0, kRound);
-    REQUIRE(count_expected(0, kRound) >= kRound - 1);
-    REQUIRE(count_expected(0, kRound) == kRound);
-    REQUIRE(count_expected(kRound, 100'000) == 0);
+    count_hits(0, kRound);
+    REQUIRE(count_hits(0, kRound) >= kRound - 1);
+    REQUIRE(count_hits(0, kRound) == kRound);
+    REQUIRE(count_hits(kRound, 100'000) == 0);
     uint32_t rounds = 0;
-    while (count_expected(0, kRound) != kRound) {
+    while (count_hits(0, kRound) != kRound) {
         REQUIRE(++rounds < 1000);
     }
-    REQUIRE(rounds > 10);  // it did rest
+    REQUIRE(rounds > 10);  // it did pause
 }
 
 }  // namespace peakline::test

@@ -1,4 +1,4 @@
-#include "allocator/record/follow_cache.h"
+#include "allocator/record/predictor.h"
 
 #include <algorithm>
 #include <numeric>
@@ -9,7 +9,7 @@
 #include "tests/unit/catching.h"
 
 using peakline::record::NumberedCache;
-using peakline::record::Trail;
+using peakline::record::Predictor;
 
 namespace {
 
@@ -17,7 +17,7 @@ struct Key {
     uint64_t value;
     bool operator==(const Key&) const = default;
 };
-// Few bits, so that keys meet in one set.
+// Few bits, so that many keys share a set.
 uint32_t poor_hash(const Key& key) {
     return static_cast<uint32_t>(key.value % 37);
 }
@@ -35,7 +35,7 @@ Cache& fresh_cache() {
 
 }  // namespace
 
-TEST_CASE("a numbered cache never gives a key another's id, whatever it looks at first",
+TEST_CASE("a numbered cache never gives a key another's id, whatever it compares first",
           "[record]") {
     auto& cache = fresh_cache<NumberedCache<Key, 64>>();
     std::unordered_map<uint64_t, uint32_t> expected;
@@ -59,16 +59,16 @@ TEST_CASE("a numbered cache never gives a key another's id, whatever it looks at
 
 namespace {
 
-// How many of `rounds` times the parts are not what was expected, in the last round.
+// How many parts are mispredicted in the last of `rounds` rounds.
 template <uint32_t kSize = 1024>
-size_t surprises(const std::vector<uint64_t>& parts, int rounds) {
-    auto& trail = fresh_cache<Trail<Key, kSize>>();
+size_t misses(const std::vector<uint64_t>& parts, int rounds) {
+    auto& predictor = fresh_cache<Predictor<Key, kSize>>();
     size_t count = 0;
     for (int round = 0; round < rounds; ++round) {
         count = 0;
         for (const uint64_t part : parts) {
-            count += trail.expected() == Key{part} ? 0 : 1;
-            trail.meet(Key{part}, good_hash);
+            count += predictor.predicted() == Key{part} ? 0 : 1;
+            predictor.observe(Key{part}, good_hash);
         }
     }
     return count;
@@ -76,56 +76,56 @@ size_t surprises(const std::vector<uint64_t>& parts, int rounds) {
 
 }  // namespace
 
-TEST_CASE("a loop is expected from its second or third round on", "[record]") {
+TEST_CASE("a loop is predicted from its second or third round on", "[record]") {
     std::vector<uint64_t> layers;
     // Twelve times the same four, then one of its own: like layers that share their lines.
     for (uint64_t part = 0; part < 12; ++part) {
         layers.insert(layers.end(), {1, 2, 3, 100 + part});
     }
-    REQUIRE(surprises(layers, 4) == 0);
-    REQUIRE(surprises({5}, 3) == 0);
-    REQUIRE(surprises({1, 2}, 3) == 0);
-    REQUIRE(surprises({1, 2, 1, 3}, 6) == 0);
-    REQUIRE(surprises({1, 1, 1, 1, 2, 1, 1, 3}, 10) == 0);
+    REQUIRE(misses(layers, 4) == 0);
+    REQUIRE(misses({5}, 3) == 0);
+    REQUIRE(misses({1, 2}, 3) == 0);
+    REQUIRE(misses({1, 2, 1, 3}, 6) == 0);
+    REQUIRE(misses({1, 1, 1, 1, 2, 1, 1, 3}, 10) == 0);
     std::vector<uint64_t> longer(1500);
     std::iota(longer.begin(), longer.end(), 1);
-    REQUIRE(surprises(longer, 3) > 0);  // more different ones than it keeps
+    REQUIRE(misses(longer, 3) > 0);  // more different ones than it keeps
 }
 
-TEST_CASE("a run of one thing within a loop is as long in the next round", "[record]") {
+TEST_CASE("a run of one key within a loop is as long in the next round", "[record]") {
     std::vector<uint64_t> step(900);
     std::iota(step.begin(), step.end(), 1);
     // As an optimizer does that allocates for all parameters in one line.
     step.insert(step.begin() + 600, 148, 1000);
-    REQUIRE(surprises<16384>(step, 4) == 0);
+    REQUIRE(misses<16384>(step, 4) == 0);
 }
 
-TEST_CASE("things of a loop do not push each other out while there is room", "[record]") {
+TEST_CASE("keys of a loop do not evict each other while there is room", "[record]") {
     std::mt19937_64 random(13);
     for (int i = 0; i < 20; ++i) {
         std::vector<uint64_t> step(2000);
         std::generate(step.begin(), step.end(), random);
-        REQUIRE(surprises<16384>(step, 3) == 0);
+        REQUIRE(misses<16384>(step, 3) == 0);
     }
 }
 
-TEST_CASE("a loop is expected again after a round of other things", "[record]") {
-    auto& trail = fresh_cache<Trail<Key, 256>>();
+TEST_CASE("a loop is predicted again after a round of other keys", "[record]") {
+    auto& predictor = fresh_cache<Predictor<Key, 256>>();
     std::mt19937_64 random(11);
     const auto run = [&](uint64_t first, uint64_t count) {
-        size_t unexpected = 0;
+        size_t missed = 0;
         for (uint64_t value = first; value < first + count; ++value) {
-            unexpected += trail.expected() == Key{value} ? 0 : 1;
-            trail.meet(Key{value}, good_hash);
+            missed += predictor.predicted() == Key{value} ? 0 : 1;
+            predictor.observe(Key{value}, good_hash);
         }
-        return unexpected;
+        return missed;
     };
     for (int round = 0; round < 100; ++round) {
         run(1, 50);
         run(1, 50);
         REQUIRE(run(1, 50) <= 1);
         for (int i = 0; i < 40; ++i) {
-            trail.meet(Key{1 + random() % 300}, good_hash);
+            predictor.observe(Key{1 + random() % 300}, good_hash);
         }
     }
 }
