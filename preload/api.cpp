@@ -1,6 +1,9 @@
 // The small functions of peakline_api.h; peakline_enter stands in install.cpp, the allocator
 // interface in pluggable.cpp.
 #include <cstdio>
+#include <cstdlib>
+#include <cstring>
+#include <iterator>
 #include <new>
 
 #include "allocator/capture/stack_capture.h"
@@ -11,9 +14,11 @@
 #include "life_cycle.h"
 #include "open_marks.h"
 #include "open_regions.h"
+#include "option_words.h"
 #include "peakline_api.h"
 #include "segment_hooks.h"
 #include "torch_hooks.h"
+#include "torch_library.h"
 
 #define PEAKLINE_EXPORT __attribute__((visibility("default")))
 
@@ -123,6 +128,28 @@ PEAKLINE_EXPORT uint64_t peakline_device_bytes(uint32_t device, uint32_t measure
     const auto which = static_cast<peakline::format::Measure>(measure);
     Recorder& recorder = Recorder::instance();
     return peak != 0 ? recorder.peak_bytes(device, which) : recorder.level_bytes(device, which);
+}
+
+PEAKLINE_EXPORT const char* peakline_option_word(const char* option, size_t index) {
+    using namespace peakline::preload;
+    if (strcmp(option, "backend") == 0) {
+        return index < std::size(kBackends) ? kBackends[index].name : nullptr;
+    }
+    const bool is_stacks = strcmp(option, "stacks") == 0;
+    return is_stacks && index < std::size(kStacks) ? kStacks[index].name : nullptr;
+}
+
+PEAKLINE_EXPORT const char* peakline_keep_problem(const char* text) {
+    peakline::record::Keep keep;
+    return peakline::preload::parse_keep(text, &keep) ? "" : peakline::preload::kNoKeep;
+}
+
+PEAKLINE_EXPORT void peakline_torch_part_path(const char* version,
+                                              const char* build,
+                                              char* path,
+                                              size_t room) {
+    const char* named = getenv("PEAKLINE_CACHE_DIR");
+    peakline::preload::part_in_cache(named != nullptr ? named : "", version, build, path, room);
 }
 
 PEAKLINE_EXPORT void peakline_end_of_process(const void* caller) {

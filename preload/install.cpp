@@ -16,6 +16,7 @@
 #include "late_python.h"
 #include "life_cycle.h"
 #include "open_marks.h"
+#include "option_words.h"
 #include "peakline_api.h"
 #include "torch_hooks.h"
 #include "torch_library.h"
@@ -133,25 +134,24 @@ bool set_up_recorder(const Options& options) {
     if (!Recorder::instance().init(on_trouble) || !capture::init_native_stacks()) {
         return false;
     }
-    const bool known = strcmp(options.stacks, "python") == 0 ||
-                       strcmp(options.stacks, "native") == 0 || strcmp(options.stacks, "none") == 0;
-    const bool all = !known;
-    if (all && strcmp(options.stacks, "all") != 0) {
-        say("PEAKLINE_STACKS=%s is not known (all, python, native, none): recording all stacks",
-            options.stacks);
+    const StacksWord* row = find_word(kStacks, options.stacks);
+    if (row == nullptr) {
+        char known[64];
+        list_words(kStacks, known, sizeof known);
+        row = &kStacks[0];
+        say("PEAKLINE_STACKS=%s is not known (%s): recording %s stacks",
+            options.stacks,
+            known,
+            row->name);
     }
     capture::set_capture_options(
-        capture::CaptureOptions{all || strcmp(options.stacks, "python") == 0,
-                                all || strcmp(options.stacks, "native") == 0,
-                                records_frees(options)});
+        capture::CaptureOptions{row->python, row->native, records_frees(options)});
     return true;
 }
 
 void set_keep(Installed& state) {
     if (!parse_keep(state.options.keep, &state.keep)) {
-        say("PEAKLINE_KEEP=%s is not known (all, peak, last:2GiB; at least last:16MiB): keeping "
-            "all",
-            state.options.keep);
+        say("PEAKLINE_KEEP=%s %s: keeping all", state.options.keep, kNoKeep);
         snprintf(state.options.keep, sizeof state.options.keep, "all");
     }
 }

@@ -1,6 +1,5 @@
 #include "keep_option.h"
 
-#include <cstdlib>
 #include <cstring>
 
 #include <strings.h>
@@ -30,16 +29,35 @@ double unit_bytes(const char* text) {
     return bytes;
 }
 
-bool parse_size(const char* text, uint64_t* bytes) {
-    char* end = nullptr;
-    const double number = strtod(text, &end);
-    while (end != nullptr && *end == ' ') {
-        ++end;
+// Digits with at most one point among them; returns what follows, null without a digit. Not by
+// strtod, which reads the locale of the program.
+const char* parse_number(const char* text, double* number) {
+    double digit_worth = 0;  // of the next one behind the point; 0: before it
+    bool found = false;
+    for (;; ++text) {
+        if (*text >= '0' && *text <= '9') {
+            const double digit = *text - '0';
+            *number = digit_worth == 0 ? *number * 10 + digit : *number + digit * digit_worth;
+            digit_worth /= 10;
+            found = true;
+        } else if (*text == '.' && digit_worth == 0) {
+            digit_worth = 0.1;
+        } else {
+            return found ? text : nullptr;
+        }
     }
-    if (end == text || end == nullptr) {
+}
+
+bool parse_size(const char* text, uint64_t* bytes) {
+    double number = 0;
+    const char* unit = parse_number(text, &number);
+    if (unit == nullptr) {
         return false;
     }
-    const double total = number * unit_bytes(end);
+    while (*unit == ' ') {
+        ++unit;
+    }
+    const double total = number * unit_bytes(unit);
     if (!(total >= static_cast<double>(kLeastKeptBytes) && total < 1e18)) {
         return false;
     }

@@ -4,12 +4,18 @@
 #include <cstdio>
 #include <cstdlib>
 #include <cstring>
+#include <string_view>
 
 #include <fcntl.h>
 #include <unistd.h>
 
+#include "option_words.h"
+
 namespace peakline::preload {
 namespace {
+
+static_assert(Options().backend == std::string_view(kBackends[0].name));
+static_assert(Options().stacks == std::string_view(kStacks[0].name));
 
 void read_one(const char* name, char* value, size_t room) {
     const char* given = getenv(name);

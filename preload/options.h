@@ -12,10 +12,10 @@ struct Options {
     char output[kPathBytes] = "";      // PEAKLINE_OUTPUT: name template, %h %p %r %e
     char run_notes[kPathBytes] = "";   // PEAKLINE_RUN_NOTES: a file of `peakline run`, for note()
     char run_id[64] = "";              // PEAKLINE_RUN_ID: 32 hex digits, the same for all ranks
-    char backend[32] = "delegate";     // PEAKLINE_BACKEND
-    char stacks[16] = "all";           // PEAKLINE_STACKS: all, python, native or none
+    char backend[32] = "delegate";     // PEAKLINE_BACKEND, see option_words.h
+    char stacks[16] = "all";           // PEAKLINE_STACKS, see option_words.h
     char frees[16] = "";               // PEAKLINE_FREES: 1: also the stacks of frees
-    char keep[64] = "all";             // PEAKLINE_KEEP: all, peak or last:SIZE
+    char keep[64] = "all";             // PEAKLINE_KEEP, see keep_option.h
     char torch_part[kPathBytes] = "";  // PEAKLINE_TORCH_PART: the library built for this torch
     char cache_dir[3072] = "";         // PEAKLINE_CACHE_DIR
     char simulated[256] = "";          // PEAKLINE_SIMULATED: name of the simulated device
@@ -23,7 +23,7 @@ struct Options {
     char max_value_reads[24] = "";     // PEAKLINE_MAX_VALUE_READS: 0 is no limit
 };
 
-// Reads the environment. Values that are too long are cut and told on stderr.
+// Reads the environment. A value that is too long is ignored, with a line on stderr.
 void read_options(Options* options);
 
 // Adds the line "what<tab>path" to the file in which `peakline run` learns what became of its

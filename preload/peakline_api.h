@@ -91,6 +91,15 @@ struct PeaklineStatus {
     char note[256];  // why something is not recorded, "" when all is
 };
 void peakline_status(PeaklineStatus* status);
+
+// What the options take: the words of "backend" and "stacks", the default first, null after the
+// last one.
+const char* peakline_option_word(const char* option, size_t index);
+// What is wrong with a value of PEAKLINE_KEEP, to be said after it; "" when nothing is.
+const char* peakline_keep_problem(const char* text);
+// Where the part for this build of torch is looked for when PEAKLINE_TORCH_PART does not name one.
+void peakline_torch_part_path(const char* version, const char* build, char* path, size_t room);
+
 // What the objects of the program tell: see pyhook/instances.h and pyhook/safe_point.h. Call all
 // of these with the GIL held.
 // Instead of those watched before; at most kPeaklineMaxWatched, the others are not.

@@ -14,6 +14,7 @@
 #include "allocator/capture/got_patch.h"
 #include "allocator/capture/loader_walk.h"
 #include "allocator/record/recorder.h"
+#include "option_words.h"
 #include "torch_hooks.h"
 
 namespace peakline::preload {
@@ -23,17 +24,6 @@ using torch_part::Backend;
 using torch_part::InstallResult;
 
 constexpr char kAllocatorSymbol[] = "_ZN3c104cuda20CUDACachingAllocator9allocatorE";
-
-struct BackendName {
-    const char* name;
-    Backend backend;
-};
-constexpr BackendName kBackends[] = {{"delegate", Backend::kDelegate},
-                                     {"observe", Backend::kObserve},
-                                     {"pluggable", Backend::kPluggableNative},
-                                     {"pluggable:native", Backend::kPluggableNative},
-                                     {"pluggable:async", Backend::kPluggableAsync},
-                                     {"pluggable:malloc", Backend::kPluggableMalloc}};
 
 bool read_version_line(const char* path, char* version, size_t room) {
     FILE* file = fopen(path, "re");
@@ -107,22 +97,7 @@ bool find_part(const Installed& state, char* path, size_t room) {
         snprintf(path, room, "%s", state.options.torch_part);
         return exists(path);
     }
-    char name[192];
-    snprintf(name,
-             sizeof name,
-             "torch-%s-i%u-%s/libpeakline_torch.so",
-             state.torch_version,
-             torch_part::kInterfaceVersion,
-             state.torch_build);
-    const char* cache = getenv("XDG_CACHE_HOME");
-    const char* home = getenv("HOME");
-    if (state.options.cache_dir[0] != '\0') {
-        snprintf(path, room, "%s/%s", state.options.cache_dir, name);
-    } else if (cache != nullptr && cache[0] != '\0') {
-        snprintf(path, room, "%s/peakline/%s", cache, name);
-    } else {
-        snprintf(path, room, "%s/.cache/peakline/%s", home != nullptr ? home : "", name);
-    }
+    part_in_cache(state.options.cache_dir, state.torch_version, state.torch_build, path, room);
     return exists(path);
 }
 
@@ -163,19 +138,41 @@ torch_part::InstallFunction load_part(Installed& state) {
 }
 
 Backend backend_of(Installed& state) {
-    for (const BackendName& row : kBackends) {
-        if (strcmp(row.name, state.options.backend) == 0) {
-            return row.backend;
-        }
+    const BackendWord* const row = find_word(kBackends, state.options.backend);
+    if (row != nullptr) {
+        return row->backend;
     }
+    char known[160];
+    list_words(kBackends, known, sizeof known);
     snprintf(state.note,
              sizeof state.note,
-             "unknown backend '%s'; known: delegate, observe, pluggable[:native|:async|:malloc]",
-             state.options.backend);
-    return Backend::kDelegate;
+             "unknown backend '%s'; known: %s",
+             state.options.backend,
+             known);
+    return kBackends[0].backend;
 }
 
 }  // namespace
+
+void part_in_cache(
+    const char* cache_dir, const char* version, const char* build, char* path, size_t room) {
+    char name[192];
+    snprintf(name,
+             sizeof name,
+             "torch-%s-i%u-%s/libpeakline_torch.so",
+             version,
+             torch_part::kInterfaceVersion,
+             build);
+    const char* cache = getenv("XDG_CACHE_HOME");
+    const char* home = getenv("HOME");
+    if (cache_dir[0] != '\0') {
+        snprintf(path, room, "%s/%s", cache_dir, name);
+    } else if (cache != nullptr && cache[0] != '\0') {
+        snprintf(path, room, "%s/peakline/%s", cache, name);
+    } else {
+        snprintf(path, room, "%s/.cache/peakline/%s", home != nullptr ? home : "", name);
+    }
+}
 
 bool find_torch(Installed& state) {
     void* allocator = capture::find_in_loaded("libc10_cuda.so", kAllocatorSymbol);
@@ -229,7 +226,7 @@ bool install_torch_part(Installed& state, bool* is_late, char* message, size_t r
         used = Backend::kObserve;
         *is_late = true;
     }
-    for (const BackendName& row : kBackends) {
+    for (const BackendWord& row : kBackends) {
         if (row.backend == used) {
             snprintf(state.backend, sizeof state.backend, "%s", row.name);
             break;

@@ -12,6 +12,11 @@ namespace peakline::preload {
 // the build of that library. False when torch's CUDA libraries are not loaded.
 bool find_torch(Installed& state);
 
+// Where the part built for this build of a version of torch lies: in `cache_dir`, or if that is ""
+// in the user's cache. Python builds it there: native_build.py, torch_part_path().
+void part_in_cache(
+    const char* cache_dir, const char* version, const char* build, char* path, size_t room);
+
 // Finds, loads and installs the torch part for the backend the options name. When the part is
 // missing or refuses, falls back to observing and leaves the reason in state.note. Where CUDA is
 // initialised already it observes, too. *is_late: there are blocks from before, or nobody can say;

@@ -5,12 +5,14 @@
 #include <vector>
 
 #include "module_adoption.h"
+#include "module_constants.h"
 #include "module_gradients.h"
 #include "module_python.h"
 #include "preload/peakline_api.h"
 
 namespace {
 
+using peakline::pyhook::add_constants;
 using peakline::pyhook::adopt;
 using peakline::pyhook::follow_gradients;
 using peakline::pyhook::read_pairs;
@@ -290,6 +292,25 @@ PyObject* assume_no_more(PyObject*, PyObject* arguments) {
     Py_RETURN_NONE;
 }
 
+PyObject* keep_problem(PyObject*, PyObject* arguments) {
+    const char* text = nullptr;
+    if (!PyArg_ParseTuple(arguments, "s", &text)) {
+        return nullptr;
+    }
+    return PyUnicode_FromString(peakline_keep_problem(text));
+}
+
+PyObject* torch_part_path(PyObject*, PyObject* arguments) {
+    const char* version = nullptr;
+    const char* build = nullptr;
+    char path[4096];
+    if (!PyArg_ParseTuple(arguments, "ss", &version, &build)) {
+        return nullptr;
+    }
+    peakline_torch_part_path(version, build, path, sizeof path);
+    return PyUnicode_DecodeFSDefault(path);
+}
+
 PyMethodDef kMethods[] = {
     {"assume", assume, METH_VARARGS, "Say what is read on a simulated device (WHERE=VALUE)."},
     {"assume_no_more", assume_no_more, METH_VARARGS, "Take a rule back."},
@@ -297,6 +318,11 @@ PyMethodDef kMethods[] = {
      switch_allocator,
      METH_NOARGS,
      "Put the recorder in place. True: `adopt` must follow."},
+    {"keep_problem", keep_problem, METH_VARARGS, "What is wrong with a value of --keep, or ''."},
+    {"torch_part_path",
+     torch_part_path,
+     METH_VARARGS,
+     "Where the part for torch (version, build) is looked for."},
     {"adopt", adopt, METH_VARARGS, "What the allocator holds already (blocks, segments)."},
     {"attach_python", attach_python, METH_NOARGS, "Find and verify the interpreter."},
     {"use_plain_allocator", use_plain_allocator, METH_NOARGS, "Record peakline_malloc's blocks."},
@@ -355,7 +381,8 @@ PyMODINIT_FUNC PyInit__recorder() {
         PyErr_NewException("peakline._recorder.RecorderError", PyExc_RuntimeError, nullptr);
     Py_XINCREF(g_recorder_error);
     if (g_recorder_error == nullptr ||
-        PyModule_AddObject(module, "RecorderError", g_recorder_error) != 0) {
+        PyModule_AddObject(module, "RecorderError", g_recorder_error) != 0 ||
+        !add_constants(module)) {
         Py_DECREF(module);
         return nullptr;
     }

@@ -1,8 +1,30 @@
 from types import CodeType
 
+# Of MarkKind, SafePoint and TensorKind in C++.
+PHASE_BEGIN: int
+PHASE_END: int
+STEP: int
+NOTE: int
+NEW_INSTANCE: int
+OPTIMIZER_STEP: int
+LAST_LOOK: int
+OUT_OF_MEMORY: int
+LOOK: int
+PARAMETER: int
+BUFFER: int
+GRADIENT: int
+OPTIMIZER_STATE: int
+# What PEAKLINE_BACKEND and PEAKLINE_STACKS take, the default first.
+BACKENDS: tuple[str, ...]
+STACKS: tuple[str, ...]
+# Of those the Python stacks are read.
+PYTHON_VERSIONS: tuple[tuple[int, int], ...]
+
 class RecorderError(RuntimeError): ...
 
 def switch_allocator() -> bool: ...
+def keep_problem(text: str) -> str: ...
+def torch_part_path(version: str, build: str) -> str: ...
 def adopt(
     blocks: list[tuple[int, int, int, int, int, bool]],
     segments: list[tuple[int, int, int, int, bool]],

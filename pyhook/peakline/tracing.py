@@ -20,15 +20,6 @@ from peakline import assumptions
 if TYPE_CHECKING:
     from types import ModuleType
 
-# MarkKind of trace_format.h.
-_PHASE_BEGIN = 3
-_PHASE_END = 4
-_STEP = 5
-# Of SafePoint in pyhook/safe_point.h: names of modules and tensors are told now.
-_LAST_LOOK = 4
-_LOOK = 16
-_NOTE = 6
-
 _told: set[str] = set()
 # library_path() was asked for: the program may load the plain allocator interface by hand.
 _plain_allocator_wanted = False
@@ -156,14 +147,14 @@ def start_tracing() -> None:
         switch_allocator()
         recorder = _recorder_that_is_on("start_tracing")
     recorder.start_tracing()
-    recorder.safe_point(_LOOK)
+    recorder.safe_point(recorder.LOOK)
     _tell_if_replaced()
 
 
 def stop_tracing() -> None:
     """End the traced range. Blocks made from here on are ``untraced``."""
     recorder = _recorder_that_is_on("stop_tracing")
-    recorder.safe_point(_LOOK)
+    recorder.safe_point(recorder.LOOK)
     recorder.stop_tracing()
 
 
@@ -204,7 +195,7 @@ def trace(path: str | os.PathLike[str], *, overwrite: bool = False) -> Iterator[
     try:
         yield TraceFile(target)
     finally:
-        recorder.safe_point(_LAST_LOOK)
+        recorder.safe_point(recorder.LAST_LOOK)
         if not was_tracing:
             recorder.stop_tracing()
         recorder.close_trace()
@@ -216,16 +207,16 @@ def phase(name: str) -> Iterator[None]:
 
     One that is open when CUDA is initialised, or when a trace is opened, begins with the trace.
     """
-    _mark(_PHASE_BEGIN, name)
+    _mark("PHASE_BEGIN", name)
     try:
         yield
     finally:
-        _mark(_PHASE_END, name)
+        _mark("PHASE_END", name)
 
 
 def step(name: str | None = None) -> None:
     """Mark the beginning of a training step; the last one before a trace is its first."""
-    _mark(_STEP, name)
+    _mark("STEP", name)
 
 
 def mark(text: str) -> None:
@@ -233,7 +224,7 @@ def mark(text: str) -> None:
 
     One made before CUDA is initialised stands at the beginning of the trace.
     """
-    _mark(_NOTE, text)
+    _mark("NOTE", text)
 
 
 def assume(where: str, value: float | bool | str) -> Assumption:
@@ -350,9 +341,10 @@ def _recorder_that_is_on(caller: str) -> ModuleType:
     return recorder
 
 
-def _mark(kind: int, name: str | None) -> None:
+def _mark(kind: str, name: str | None) -> None:
     with contextlib.suppress(RecorderError):
-        _recorder().mark(kind, name)
+        recorder = _recorder()
+        recorder.mark(getattr(recorder, kind), name)
 
 
 def _tell_if_replaced() -> None:

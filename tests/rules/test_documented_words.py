@@ -1,4 +1,4 @@
-"""What options take is stated once: --help and the tables of the docs agree with it."""
+"""What is stated once, in C++ or in one table: --help, the docs and other files agree with it."""
 
 from __future__ import annotations
 
@@ -11,10 +11,12 @@ from pathlib import Path
 import pytest
 
 ROOT = Path(__file__).resolve().parents[2]
-ENGINE = ROOT / "pyhook" / "peakline" / "_report.abi3.so"
+BUILT = [ROOT / "pyhook" / "peakline" / f"{name}.abi3.so" for name in ("_report", "_recorder")]
 DOCS = [path for path in ROOT.rglob("*.md") if not {"build", ".venv"} & set(path.parts)]
 
-pytestmark = pytest.mark.skipif(not ENGINE.exists(), reason="not built: make build")
+pytestmark = pytest.mark.skipif(
+    not all(library.exists() for library in BUILT), reason="not built: make build"
+)
 sys.path.insert(0, str(ROOT / "pyhook"))
 
 
@@ -92,14 +94,45 @@ def test_help_needs_no_engine_but_that_of_a_report_does(tmp_path: Path) -> None:
         ROOT / "pyhook" / "peakline", package, ignore=shutil.ignore_patterns("*.so", "__pycache__")
     )
     command = [sys.executable, "-m", "peakline"]
-    for words in (["--help"], ["run", "--help"], ["doctor", "--help"]):
+    for words in (["--help"], ["pack", "--help"], ["doctor", "--help"]):
         done = subprocess.run([*command, *words], cwd=tmp_path, capture_output=True, text=True)
         assert (done.returncode, done.stderr) == (0, "")
-    done = subprocess.run(
-        [*command, "table", "--help"], cwd=tmp_path, capture_output=True, text=True
-    )
-    assert done.returncode == 2
-    assert "the report engine is not built" in done.stderr and "make build" in done.stderr
+    for name, missing in (("table", "the report engine"), ("run", "the recorder")):
+        done = subprocess.run(
+            [*command, name, "--help"], cwd=tmp_path, capture_output=True, text=True
+        )
+        assert done.returncode == 2
+        assert f"{missing} is not built" in done.stderr and "make build" in done.stderr
+
+
+def test_the_python_versions_are_those_whose_frames_are_read() -> None:
+    from peakline import _recorder
+
+    versions = [f"{major}.{minor}" for major, minor in _recorder.PYTHON_VERSIONS]
+    project = (ROOT / "pyproject.toml").read_text()
+    assert re.findall(r'"Programming Language :: Python :: (3\.\d+)"', project) == versions
+    assert f'requires-python = ">={versions[0]}"' in project
+    assert f"CPython {versions[0]} to {versions[-1]} " in (ROOT / "README.md").read_text()
+    tested = (ROOT / "tests" / "unit" / "pyhook" / "interpreters.py").read_text()
+    assert re.findall(r'"(3\.\d+)"', tested) == versions
+
+
+@pytest.mark.parametrize(
+    "environment", [{"PEAKLINE_CACHE_DIR": "/a"}, {"XDG_CACHE_HOME": "/b"}, {"HOME": "/c"}]
+)
+def test_the_part_for_torch_is_built_where_the_recorder_looks(
+    environment: dict[str, str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    from peakline import _recorder, native_build
+
+    for name in ("PEAKLINE_CACHE_DIR", "XDG_CACHE_HOME"):
+        monkeypatch.delenv(name, raising=False)
+    for name, value in environment.items():
+        monkeypatch.setenv(name, value)
+    monkeypatch.setattr(native_build, "torch_build", lambda _torch: "b01")
+    torch = native_build.TorchInstallation("python", Path("/torch"), "2.11.0+cu130")
+    built = native_build.torch_part_path(torch)
+    assert str(built) == _recorder.torch_part_path("2.11.0+cu130", "b01")
 
 
 def test_every_report_of_the_engine_is_a_command_of_its_name() -> None:

@@ -63,6 +63,15 @@ def report_engine() -> ModuleType:
     return _report
 
 
+def recorder() -> ModuleType:
+    """The extension module, or an error that says how to build it."""
+    try:
+        from peakline import _recorder
+    except ImportError as error:
+        raise CommandError(f"the recorder is not built ({error}); run: make build") from error
+    return _recorder
+
+
 def _make_report(path: str, name: str, as_json: bool, options: Options) -> str:
     engine = report_engine()
     try:

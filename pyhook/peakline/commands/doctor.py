@@ -11,6 +11,7 @@ import sys
 from collections.abc import Callable
 from dataclasses import asdict, dataclass
 
+from peakline.commands._common import CommandError, recorder
 from peakline.native_build import (
     NATIVE_FOLDER,
     BuildError,
@@ -109,9 +110,11 @@ def _compiler() -> Finding:
 
 
 def _interpreter() -> Finding:
-    version = sys.version_info
-    known = (3, 10) <= version[:2] <= (3, 14)
     text = f"{platform.python_implementation()} {platform.python_version()}"
+    try:
+        known = sys.version_info[:2] in recorder().PYTHON_VERSIONS
+    except CommandError as error:
+        return Finding("Python stacks", False, str(error))
     return Finding(
         "Python stacks", known, text if known else f"{text} is not supported: native stacks only"
     )

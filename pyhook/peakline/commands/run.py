@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import argparse
 import os
-import re
 import resource
 import shutil
 import signal
@@ -19,6 +18,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
+from peakline.commands._common import recorder
 from peakline.commands._ranks import Job, Ranks, device_count, parse_ranks
 from peakline.commands._report_options import row_count
 from peakline.commands._run_end import RunEnd, read_notes
@@ -50,16 +50,7 @@ EXAMPLES = (
     "peakline run -- torchrun --nproc-per-node 2 train.py"
 )
 
-BACKENDS = (
-    "delegate",
-    "observe",
-    "pluggable",
-    "pluggable:native",
-    "pluggable:async",
-    "pluggable:malloc",
-)
 _LAUNCHERS = ("torch.distributed", "accelerate", "deepspeed")
-_LEAST_KEPT_BYTES = 16 << 20
 _FORWARDED_SIGNALS = (signal.SIGTERM, signal.SIGHUP, signal.SIGUSR1, signal.SIGUSR2)
 
 
@@ -81,6 +72,7 @@ class Plan:
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
     """Add the options of ``peakline run``."""
+    backends, stacks = recorder().BACKENDS, recorder().STACKS
     parser.usage = (
         "peakline run [options] (SCRIPT.py | -m MODULE | -c CODE | [--] COMMAND) [ARGUMENTS ...]"
     )
@@ -115,13 +107,13 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     add_steps_argument(parser)
     parser.add_argument("--no-record", action="store_true", help="Simulate only, write no trace")
     parser.add_argument(
-        "--backend", choices=BACKENDS, default="delegate", help="Choose how to intercept"
+        "--backend", choices=backends, default=backends[0], help="Choose how to intercept"
     )
     parser.add_argument(
         "--stacks",
-        choices=("all", "python", "native", "none"),
-        default="all",
-        help="Record these stacks (default: all)",
+        choices=stacks,
+        default=stacks[0],
+        help=f"Record these stacks (default: {stacks[0]})",
     )
     parser.add_argument(
         "--frees",
@@ -245,11 +237,8 @@ def check_arguments(args: argparse.Namespace) -> str:
     fixed_name = args.output and "%" not in args.output
     if fixed_name and Path(args.output).exists() and not args.force and not args.no_record:
         return f"{args.output} exists: name another file with -o, or add --force to replace it"
-    if not is_keep(args.keep):
-        return (
-            f"--keep {args.keep} is not known: all, peak, or last:SIZE "
-            "with at least 16 MiB (last:2GiB, last:500MB)"
-        )
+    if problem := recorder().keep_problem(args.keep):
+        return f"--keep {args.keep} {problem}"
     if args.no_record and not args.simulate:
         return "--no-record needs --simulate: without both there is nothing to do"
     if args.steps is not None and args.steps < 1:
@@ -292,18 +281,6 @@ def _check_ranks(args: argparse.Namespace) -> str:
 
 def _rank_list(args: argparse.Namespace) -> str:
     return str(args.ranks if args.ranks is not None else args.rank or "0")
-
-
-def is_keep(text: str) -> bool:
-    """Whether ``text`` is all, peak or last:SIZE, as the recorder understands it."""
-    if text in ("all", "peak"):
-        return True
-    found = re.fullmatch(r"last:([0-9.]+) *(?:([KMGT])(i?B)?|B)?", text, re.IGNORECASE)
-    if found is None or found[1].count(".") > 1 or found[1] == ".":
-        return False
-    unit = 1000.0 if (found[3] or "").lower() == "b" else 1024.0
-    power = " kmgt".index((found[2] or " ").lower())
-    return float(found[1]) * unit**power >= _LEAST_KEPT_BYTES
 
 
 def make_plan(args: argparse.Namespace) -> Plan:

@@ -16,13 +16,6 @@ from .optimizers import Optimizers
 from .parameters import Parameters
 from .reading import children, classes_below
 
-# Of SafePoint in allocator/capture/stack_capture.h.
-NEW_INSTANCE = 1
-OPTIMIZER_STEP = 2
-LAST_LOOK = 4
-OUT_OF_MEMORY = 8
-LOOK = 16
-
 # Looking through all objects of the interpreter may take this part of the run time.
 _SCAN_SHARE = 0.01
 
@@ -61,12 +54,13 @@ class Objects:
             self._busy = False
 
     def _look(self, reasons: int) -> None:
-        everything = bool(reasons & (LAST_LOOK | OUT_OF_MEMORY | LOOK))
-        if reasons & NEW_INSTANCE:
+        why = self._recorder
+        everything = bool(reasons & (why.LAST_LOOK | why.OUT_OF_MEMORY | why.LOOK))
+        if reasons & why.NEW_INSTANCE:
             self._name_replicas()
-        if reasons & NEW_INSTANCE or everything:
-            self._scan(bool(reasons & LAST_LOOK))
-        if reasons & OPTIMIZER_STEP:
+        if reasons & why.NEW_INSTANCE or everything:
+            self._scan(bool(reasons & why.LAST_LOOK))
+        if reasons & why.OPTIMIZER_STEP:
             self._optimizers.look_at_step()
         if everything:
             self._tell_modules()

@@ -7,7 +7,7 @@ from collections.abc import Callable
 from types import FrameType, ModuleType
 from typing import Any
 
-from .parameters import OPTIMIZER_STATE, PARAMETER, Parameter, Parameters
+from .parameters import Parameter, Parameters
 from .reading import optimized, tensors_in
 
 
@@ -117,7 +117,7 @@ class Optimizers:
         for place, parameter in parameters:
             known = self._parameters.of_optimizer(optimizer, place, parameter)
             self._parameters.add(told, parameter, known.storage)
-        self._recorder.tell_tensors(PARAMETER, told)
+        self._recorder.tell_tensors(self._recorder.PARAMETER, told)
         self._parameters.tell_gradients(optimizer)
         self._tell_state(optimizer, parameters)
 
@@ -140,14 +140,14 @@ class Optimizers:
                 self._parameters.add(
                     told, tensor, self._state_tensor(None, f"{class_name}.{detail}")
                 )
-        self._recorder.tell_tensors(OPTIMIZER_STATE, told)
+        self._recorder.tell_tensors(self._recorder.OPTIMIZER_STATE, told)
 
     def _state_tensor(self, known: Parameter | None, detail: str) -> int:
-        define = self._recorder.define_tensor
+        define, kind = self._recorder.define_tensor, self._recorder.OPTIMIZER_STATE
         if known is None:
-            return int(define(OPTIMIZER_STATE, detail, detail, 0))
+            return int(define(kind, detail, detail, 0))
         if detail not in known.state:
-            known.state[detail] = define(OPTIMIZER_STATE, known.name, detail, known.instance)
+            known.state[detail] = define(kind, known.name, detail, known.instance)
         return known.state[detail]
 
 

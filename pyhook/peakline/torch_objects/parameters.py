@@ -9,12 +9,6 @@ from typing import Any
 from .modules import Modules
 from .reading import add_storage, join, optimized, tensors
 
-# Of TensorKind in trace_format.h.
-PARAMETER = 1
-BUFFER = 2
-GRADIENT = 3
-OPTIMIZER_STATE = 4
-
 _FIRST_ROOM = 4096
 
 
@@ -63,12 +57,12 @@ class Parameters:
                 self._add_gradient(gradients, parameter, known)
             for name, buffer in tensors(module, "_buffers"):
                 tensor = self._recorder.define_tensor(
-                    BUFFER, join(named.path, name), None, named.instance
+                    self._recorder.BUFFER, join(named.path, name), None, named.instance
                 )
                 self.add(buffers, buffer, tensor)
-        self._recorder.tell_tensors(BUFFER, buffers)
-        self._recorder.tell_tensors(PARAMETER, parameters)
-        self._recorder.tell_tensors(GRADIENT, self._joined(gradients))
+        self._recorder.tell_tensors(self._recorder.BUFFER, buffers)
+        self._recorder.tell_tensors(self._recorder.PARAMETER, parameters)
+        self._recorder.tell_tensors(self._recorder.GRADIENT, self._joined(gradients))
 
     def _know_parameter(self, parameter: Any, name: str, root: str, instance: int) -> Parameter:
         number = self._recorder.watch(parameter)
@@ -77,8 +71,9 @@ class Parameters:
         if known is not None and (known.instance or not instance):
             return known
         known = Parameter(parameter, name, root, instance)
-        known.storage = self._recorder.define_tensor(PARAMETER, name, None, instance)
-        known.gradient = self._recorder.define_tensor(GRADIENT, name, None, instance)
+        recorder = self._recorder
+        known.storage = recorder.define_tensor(recorder.PARAMETER, name, None, instance)
+        known.gradient = recorder.define_tensor(recorder.GRADIENT, name, None, instance)
         if number:
             self._parameters[number] = known
             self._forget_dead()
@@ -118,7 +113,8 @@ class Parameters:
             path = ".".join(common)
             name = join(path, f"* ({len(parameters)} parameters)")
             instance = self._instances.get((parameters[0].root, path), 0)
-            self._shared[gradients] = self._recorder.define_tensor(GRADIENT, name, None, instance)
+            kind = self._recorder.GRADIENT
+            self._shared[gradients] = self._recorder.define_tensor(kind, name, None, instance)
         return self._shared[gradients]
 
     def add(self, told: list[int], tensor: Any, name: int) -> None:
@@ -147,7 +143,7 @@ class Parameters:
         told: list[int] = []
         for place, parameter in optimized(optimizer):
             self._add_gradient(told, parameter, self.of_optimizer(optimizer, place, parameter))
-        self._recorder.tell_tensors(GRADIENT, self._joined(told))
+        self._recorder.tell_tensors(self._recorder.GRADIENT, self._joined(told))
 
     def follow_gradients(self, optimizer: Any) -> object:
         """Let the recorder follow those of an optimizer, or, where it cannot, the parameters."""

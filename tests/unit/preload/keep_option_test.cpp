@@ -46,6 +46,10 @@ TEST_CASE("a size that is none, or keeps next to nothing, is not understood", "[
                              "last:-2GiB",
                              "last:2GiBs",
                              "last:nan",
+                             "last:0x80000000",
+                             "last:1.5.0GiB",
+                             "last:.GiB",
+                             "last: 2GiB",
                              "peaks",
                              "ALL",
                              "last:1e300"}) {
