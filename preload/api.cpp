@@ -131,7 +131,8 @@ PEAKLINE_EXPORT uint64_t peakline_device_bytes(uint32_t device, uint32_t measure
 }
 
 PEAKLINE_EXPORT const char* peakline_option_word(const char* option, size_t index) {
-    using namespace peakline::preload;
+    using peakline::preload::kBackends;
+    using peakline::preload::kStacks;
     if (strcmp(option, "backend") == 0) {
         return index < std::size(kBackends) ? kBackends[index].name : nullptr;
     }
