@@ -6,7 +6,6 @@
 #include "peakline_api.h"
 #include "segment_hooks.h"
 
-using peakline::record::LiveBlock;
 using peakline::record::Recorder;
 
 namespace {
@@ -19,12 +18,10 @@ void adopt_held_segments(const PeaklineHeldSegment* segments, size_t count) {
     Recorder& recorder = Recorder::instance();
     for (size_t i = 0; i < count; ++i) {
         if (segments[i].is_expandable == 0 && segments[i].device < peakline::record::kMaxDevices) {
-            LiveBlock segment{};
-            segment.address = segments[i].address;
-            segment.block_bytes = segments[i].bytes;
-            segment.device = static_cast<uint8_t>(segments[i].device);
-            segment.context = recorder.table().intern_stream(segments[i].stream);
-            listed.push(segment);
+            listed.push({segments[i].address,
+                         segments[i].bytes,
+                         recorder.table().intern_stream(segments[i].stream),
+                         segments[i].device});
         }
     }
     peakline::preload::adopt_segments(listed);

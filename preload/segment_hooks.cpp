@@ -1,18 +1,17 @@
 #include "segment_hooks.h"
 
+#include <algorithm>
 #include <atomic>
 #include <new>
 
 #include "allocator/capture/got_patch.h"
 #include "allocator/capture/thread_state.h"
 #include "allocator/record/hot_data.h"
-#include "allocator/record/live_set.h"
 #include "allocator/record/recorder.h"
 
 namespace peakline::preload {
 namespace {
 
-using record::LiveBlock;
 using record::Recorder;
 
 using MallocFunction = int (*)(void**, size_t);
@@ -29,10 +28,24 @@ CurrentDeviceFunction g_current_device = nullptr;
 const torch_part::Part* g_part = nullptr;
 
 // What a segment was, for the record of its end.
+// There are few, some megabytes each, and their calls are slow: a search looks at all of them.
 struct Segments {
     record::LeafLock lock;
-    record::LiveSet live;  // Guarded by lock.
+    LiveSegments live;  // Guarded by lock.
+
+    // nullptr: there is none at this address.
+    Segment* find(uint64_t address) {
+        Segment* const found = std::find_if(live.begin(), live.end(), [&](const Segment& segment) {
+            return segment.address == address;
+        });
+        return found != live.end() ? found : nullptr;
+    }
+    void remove(Segment* segment) {
+        *segment = live[live.size() - 1];
+        live.resize_untouched(live.size() - 1);
+    }
 };
+constexpr size_t kMostSegments = size_t{1} << 20;
 Segments* g_segments = nullptr;
 
 // relaxed: written and compared under torch's lock of the device, or by a hint that may be wrong.
@@ -51,9 +64,9 @@ uint32_t stream_of_segment(uint32_t device) {
         *g_part, is_for_block ? state->pending.stream : torch_part::kCurrentStream, device);
 }
 
-void record_segment(format::SegmentAction action, const LiveBlock& segment) {
+void record_segment(format::SegmentAction action, const Segment& segment) {
     Recorder::instance().record_segment(
-        action, segment.device, segment.context, segment.address, segment.block_bytes);
+        action, segment.device, segment.stream, segment.address, segment.bytes);
 }
 
 int malloc_hook(void** address, size_t bytes) {
@@ -66,18 +79,15 @@ int malloc_hook(void** address, size_t bytes) {
     if (device >= record::kMaxDevices) {
         return error;
     }
-    LiveBlock segment{};
-    segment.address = reinterpret_cast<uint64_t>(*address);
-    segment.block_bytes = bytes;
-    segment.device = static_cast<uint8_t>(device);
-    segment.context = stream_of_segment(device);
+    const Segment segment{
+        reinterpret_cast<uint64_t>(*address), bytes, stream_of_segment(device), device};
     g_tracker.reserved_bytes[device].fetch_add(bytes, std::memory_order_relaxed);
     {
         const record::LockGuard guard(g_segments->lock);
-        if (LiveBlock* stale = g_segments->live.find(segment.address)) {
-            g_segments->live.erase(stale);
+        if (Segment* stale = g_segments->find(segment.address)) {
+            g_segments->remove(stale);
         }
-        g_segments->live.insert(segment);
+        g_segments->live.push(segment);
     }
     record_segment(format::SegmentAction::kAlloc, segment);
     return error;
@@ -85,16 +95,16 @@ int malloc_hook(void** address, size_t bytes) {
 
 // The record comes first: another thread may get the address as soon as it is free.
 int free_hook(void* address) {
-    LiveBlock segment{};
+    Segment segment{};
     if (address != nullptr) {
         const record::LockGuard guard(g_segments->lock);
-        if (LiveBlock* found = g_segments->live.find(reinterpret_cast<uint64_t>(address))) {
+        if (Segment* found = g_segments->find(reinterpret_cast<uint64_t>(address))) {
             segment = *found;
-            g_segments->live.erase(found);
+            g_segments->remove(found);
         }
     }
     if (segment.address != 0) {
-        g_tracker.reserved_bytes[segment.device].fetch_sub(segment.block_bytes,
+        g_tracker.reserved_bytes[segment.device].fetch_sub(segment.bytes,
                                                            std::memory_order_relaxed);
         record_segment(format::SegmentAction::kFree, segment);
     }
@@ -136,7 +146,7 @@ bool set_up(const torch_part::Part& part) {
     }
     alignas(Segments) static unsigned char storage[sizeof(Segments)];
     auto* segments = new (storage) Segments;
-    if (!segments->live.init(size_t{1} << 10) || !find_real_functions()) {
+    if (!segments->live.reserve(kMostSegments) || !find_real_functions()) {
         return false;
     }
     g_part = &part;
@@ -183,16 +193,17 @@ void record_mapped_segment(
 }
 
 void copy_segments(LiveSegments* segments) {
-    constexpr size_t kMostSegments = size_t{1} << 20;
     if (g_segments == nullptr || !segments->reserve(kMostSegments)) {
         return;
     }
     const record::LockGuard guard(g_segments->lock);
-    g_segments->live.for_each([segments](const LiveBlock& segment) { segments->push(segment); });
+    for (const Segment& segment : g_segments->live) {
+        segments->push(segment);
+    }
 }
 
 void record_segments(const LiveSegments& segments) {
-    for (const LiveBlock& segment : segments) {
+    for (const Segment& segment : segments) {
         record_segment(format::SegmentAction::kAlloc, segment);
     }
 }
@@ -202,14 +213,15 @@ void adopt_segments(const LiveSegments& segments) {
         return;
     }
     const record::LockGuard guard(g_segments->lock);
-    for (const LiveBlock& segment : segments) {
-        if (g_segments->live.find(segment.address) == nullptr) {
-            g_segments->live.insert(segment);
+    for (const Segment& segment : segments) {
+        if (g_segments->find(segment.address) == nullptr) {
+            g_segments->live.push(segment);
         }
     }
     uint64_t sums[record::kMaxDevices] = {};
-    g_segments->live.for_each(
-        [&sums](const LiveBlock& segment) { sums[segment.device] += segment.block_bytes; });
+    for (const Segment& segment : g_segments->live) {
+        sums[segment.device] += segment.bytes;
+    }
     for (uint32_t device = 0; device < record::kMaxDevices; ++device) {
         g_tracker.reserved_bytes[device].store(sums[device], std::memory_order_relaxed);
     }

@@ -5,7 +5,6 @@
 
 #include <cstdint>
 
-#include "allocator/record/live_set.h"
 #include "allocator/record/mapped_array.h"
 #include "allocator/torch/torch_part.h"
 
@@ -21,9 +20,15 @@ uint32_t stream_of(const torch_part::Part& part, uint64_t handle, uint32_t devic
 void record_mapped_segment(
     uint32_t action, int device, void* stream, uint64_t address, uint64_t bytes);
 
-// The segments there are now, as blocks whose context is a stream; and their records, for a trace
-// that is opened later than they were.
-using LiveSegments = record::MappedArray<record::LiveBlock>;
+struct Segment {
+    uint64_t address;
+    uint64_t bytes;
+    uint32_t stream;  // id
+    uint32_t device;
+};
+
+// The segments there are now; and their records, for a trace that is opened later than they were.
+using LiveSegments = record::MappedArray<Segment>;
 void copy_segments(LiveSegments* segments);
 void record_segments(const LiveSegments& segments);
 

@@ -1,7 +1,6 @@
 // The live set: allocations not yet freed, by address. An index with open addressing and linear
 // probing in mapped memory; a few nanoseconds an operation.
-// Used by the recorder (under its lock) and by the hooks of segments. Not thread safe. Never calls
-// malloc.
+// Used by the recorder, under its lock. Not thread safe. Never calls malloc.
 #pragma once
 
 #include <cstdint>
@@ -23,7 +22,10 @@ inline constexpr uint16_t kManyStreams = UINT16_MAX;
 
 struct LiveBlock {
     uint64_t address;
-    uint64_t ordinal;  // of its alloc record
+    union {
+        uint64_t ordinal;          // of its alloc record
+        uint64_t next_free_place;  // of a place without a block; see LiveSet::free_place_
+    };
     uint64_t requested_bytes;
     uint64_t block_bytes;
     uint32_t context;
@@ -133,7 +135,7 @@ private:
         uint32_t place = static_cast<uint32_t>(blocks_.size());
         if (free_place_ != 0) {
             place = static_cast<uint32_t>(free_place_ - 1);
-            free_place_ = blocks_[place].ordinal;
+            free_place_ = blocks_[place].next_free_place;
         } else {
             blocks_.resize_untouched(place + size_t{1});
         }
@@ -158,7 +160,7 @@ private:
             LiveBlock& block = blocks_[place];
             if (!is_live(block)) {
                 block.address = 0;
-                block.ordinal = free_place_;
+                block.next_free_place = free_place_;
                 free_place_ = place + 1;
             }
         }
@@ -194,7 +196,7 @@ private:
         return true;
     }
 
-    // Of a free place: address 0, kFreed, and in `ordinal` the next one.
+    // Of a free place: address 0, kFreed, and the next one.
     MappedArray<LiveBlock> blocks_;
     size_t size_ = 0;
     MappedArray<Slot> slots_;

@@ -1,6 +1,7 @@
 // The exact peak of one view (one device, one measure) and the set of blocks live at it, in O(1)
 // an event. Used by the recorder (under its lock) and by replay: both find the same peak.
-// Not thread safe. Never calls malloc.
+// Not thread safe. Never calls malloc. `Block`: what is known of a block when it is freed; has an
+// `ordinal`.
 //
 // Note [Lazy side list]
 // A block carries the ordinal of its allocation. With peak_ordinal the ordinal of the allocation
@@ -17,7 +18,8 @@
 
 namespace peakline::record {
 
-class PeakTracker {
+template <class Block>
+class PeakTrackerOf {
 public:
     // Room for the side list, in blocks. False when memory cannot be mapped.
     bool init(size_t side_capacity = size_t{1} << 26) { return side_.reserve(side_capacity); }
@@ -47,7 +49,7 @@ public:
 
     // `bytes`: what the block counts in this view; `block.ordinal` tells whether it was live at
     // the peak.
-    void on_free(const LiveBlock& block, uint64_t bytes) {
+    void on_free(const Block& block, uint64_t bytes) {
         level_ -= bytes;
         if (block.ordinal < after_peak_) [[unlikely]] {
             keep_freed(block);
@@ -94,11 +96,11 @@ public:
     uint64_t total_allocated_bytes() const { return total_allocated_bytes_; }
     uint64_t side_dropped_count() const { return side_dropped_; }
     bool has_peak() const { return after_peak_ != 0; }
-    const MappedArray<LiveBlock>& freed_since_peak() const { return side_; }
+    const MappedArray<Block>& freed_since_peak() const { return side_; }
 
 private:
     // Once in the life of a block at most, in a loop without a new peak never.
-    [[gnu::noinline]] void keep_freed(const LiveBlock& block) {
+    [[gnu::noinline]] void keep_freed(const Block& block) {
         side_dropped_ += side_.push(block) ? 0 : 1;
     }
     [[gnu::noinline]] void set_peak(uint64_t ordinal, uint64_t tick) {
@@ -115,7 +117,9 @@ private:
     bool tracing_ = false;
     uint64_t peak_tick_ = 0;
     uint64_t side_dropped_ = 0;
-    MappedArray<LiveBlock> side_;
+    MappedArray<Block> side_;
 };
+
+using PeakTracker = PeakTrackerOf<LiveBlock>;
 
 }  // namespace peakline::record

@@ -206,7 +206,7 @@ Category life_category(const TrackedBlock& block, const BlockHistory& history, F
 
 }  // namespace
 
-uint32_t category_facet(const TrackedBlock& block, const BlockHistory& history, FacetHelp& help) {
+Facet category_facet(const TrackedBlock& block, const BlockHistory& history, FacetHelp& help) {
     const Definitions& definitions = help.stacks.definitions();
     Category category = told_category(definitions.tensor(block.block.tensor).kind);
     if (category == Category::kUnknown && is_untraced(help.stacks, block.block)) {
@@ -218,11 +218,11 @@ uint32_t category_facet(const TrackedBlock& block, const BlockHistory& history, 
     if (category == Category::kUnknown) {
         category = life_category(block, history, help);
     }
-    return static_cast<uint32_t>(category);
+    return {.value = static_cast<uint32_t>(category)};
 }
 
 Placement place_by_category(StackLookup&, const BlockGroup& block) {
-    return named_placement(kNames[block.facet]);
+    return named_placement(kNames[block.facet.value]);
 }
 
 }  // namespace peakline::report

@@ -10,9 +10,8 @@
 namespace peakline::report {
 namespace {
 
-constexpr uint32_t kStillLive = UINT32_MAX;
-// Above all contexts: facets of frees without a stack, by phase.
-constexpr uint32_t kFirstPhase = UINT32_MAX - 100;
+// The kinds of facets: freed at a context, or, where the free has no stack, in a phase.
+enum Kind : uint32_t { kStillLive, kAtContext, kInPhase };
 
 // CPython's functions that destroy what only refers to itself, of all supported versions.
 constexpr const char* kCollectors[] = {"delete_garbage",
@@ -44,12 +43,12 @@ void put_prefix(const std::string& prefix, Label* label) {
 
 }  // namespace
 
-uint32_t freed_facet(const TrackedBlock& block, const BlockHistory& history, FacetHelp&) {
+Facet freed_facet(const TrackedBlock& block, const BlockHistory& history, FacetHelp&) {
     if (!history.is_freed) {
-        return kStillLive;
+        return {kStillLive};
     }
-    return block.facts.free_context != 0 ? block.facts.free_context
-                                         : kFirstPhase + static_cast<uint32_t>(history.freed_in);
+    return block.facts.free_context != 0 ? Facet{kAtContext, block.facts.free_context}
+                                         : Facet{kInPhase, static_cast<uint32_t>(history.freed_in)};
 }
 
 Placement place_free(StackLookup& stacks, uint32_t context_id) {
@@ -73,15 +72,15 @@ Placement place_free(StackLookup& stacks, uint32_t context_id) {
 }
 
 Placement place_by_freed(StackLookup& stacks, const BlockGroup& block) {
-    if (block.facet == kStillLive) {
+    if (block.facet.kind == kStillLive) {
         return named_placement("still live at the end");
     }
-    if (block.facet >= kFirstPhase) {
-        const auto phase = static_cast<Phase>(block.facet - kFirstPhase);
+    if (block.facet.kind == kInPhase) {
+        const auto phase = static_cast<Phase>(block.facet.value);
         return named_placement(phase == Phase::kOther ? std::string("between phases")
                                                       : "in " + std::string(phase_name(phase)));
     }
-    return place_free(stacks, block.facet);
+    return place_free(stacks, block.facet.value);
 }
 
 }  // namespace peakline::report

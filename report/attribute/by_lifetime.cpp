@@ -5,8 +5,16 @@
 namespace peakline::report {
 namespace {
 
-// Facets: a phase that the block was held to, or one of these.
-enum : uint32_t { kToTheEnd = 100, kWithinOperator, kWithinPhase, kToLaterStep };
+// The kinds of facets; of kToPhase the value is the phase.
+enum Kind : uint32_t { kToPhase, kToTheEnd, kWithinOperator, kWithinPhase, kToLaterStep };
+
+Facet held_to(Phase phase) {
+    return {kToPhase, static_cast<uint32_t>(phase)};
+}
+
+const char* text_of(Phase phase) {
+    return phase == Phase::kOptimizer ? "the optimizer" : phase_name(phase);
+}
 
 bool is_optimizer(Phase phase) {
     return phase == Phase::kOptimizer || phase == Phase::kZeroGrad;
@@ -14,25 +22,25 @@ bool is_optimizer(Phase phase) {
 
 }  // namespace
 
-uint32_t lifetime_facet(const TrackedBlock&, const BlockHistory& history, FacetHelp&) {
+Facet lifetime_facet(const TrackedBlock&, const BlockHistory& history, FacetHelp&) {
     if (!history.is_freed) {
-        return kToTheEnd;
+        return {kToTheEnd};
     }
     if (history.within_operator) {
-        return kWithinOperator;
+        return {kWithinOperator};
     }
     if (history.within_phase) {
-        return kWithinPhase;
+        return {kWithinPhase};
     }
     if (is_optimizer(history.freed_in) && history.steps_outlived <= 1) {
-        return static_cast<uint32_t>(Phase::kOptimizer);
+        return held_to(Phase::kOptimizer);
     }
-    return history.steps_outlived > 0 ? uint32_t{kToLaterStep}
-                                      : static_cast<uint32_t>(history.freed_in);
+    return history.steps_outlived > 0 ? Facet{kToLaterStep} : held_to(history.freed_in);
 }
 
 Placement place_by_lifetime(StackLookup&, const BlockGroup& block) {
-    switch (block.facet) {
+    const auto phase = static_cast<Phase>(block.facet.value);
+    switch (static_cast<Kind>(block.facet.kind)) {
         case kToTheEnd:
             return named_placement("held to the end");
         case kWithinOperator:
@@ -41,14 +49,11 @@ Placement place_by_lifetime(StackLookup&, const BlockGroup& block) {
             return named_placement("freed within the phase");
         case kToLaterStep:
             return named_placement("held to a later step");
-        case static_cast<uint32_t>(Phase::kOptimizer):
-            return named_placement("held to the optimizer");
-        case static_cast<uint32_t>(Phase::kOther):
-            return named_placement("held beyond the phase");
-        default:
-            return named_placement(std::string("held to ") +
-                                   phase_name(static_cast<Phase>(block.facet)));
+        case kToPhase:
+            break;
     }
+    return named_placement(phase == Phase::kOther ? "held beyond the phase"
+                                                  : std::string("held to ") + text_of(phase));
 }
 
 }  // namespace peakline::report

@@ -15,8 +15,8 @@ Placement place_by_phase(StackLookup& stacks, const BlockGroup& block) {
         return named_placement(kLostName);
     }
     const Phase said = stacks.phase_rules().contexts[block.context].phase;
-    const bool asks_moment = said == Phase::kOther && block.facet != 0;
-    return named_placement(phase_name(asks_moment ? static_cast<Phase>(block.facet) : said));
+    const bool asks_moment = said == Phase::kOther && block.facet.value != 0;
+    return named_placement(phase_name(asks_moment ? static_cast<Phase>(block.facet.value) : said));
 }
 
 }  // namespace peakline::report

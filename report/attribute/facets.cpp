@@ -4,8 +4,8 @@
 
 namespace peakline::report {
 
-uint32_t phase_facet(const TrackedBlock&, const BlockHistory& history, FacetHelp&) {
-    return static_cast<uint32_t>(history.made_in);
+Facet phase_facet(const TrackedBlock&, const BlockHistory& history, FacetHelp&) {
+    return {.value = static_cast<uint32_t>(history.made_in)};
 }
 
 void group_by_facet(FacetOfBlock* facet_of,

@@ -1,5 +1,5 @@
-// What the keys that look at the life of a block share: a facet is a number that equal blocks have
-// in common beyond the place where they were made. 0 is left to "not asked".
+// What the keys that look at the life of a block share: each has a function that gives a block its
+// Facet, what it has in common with equal blocks beyond the line that made it.
 #pragma once
 
 #include <cstdint>
@@ -18,7 +18,7 @@ struct FacetHelp {
     std::map<uint32_t, uint32_t> native_kinds = {};  // by native node, see by_category.cpp
 };
 
-using FacetOfBlock = uint32_t(const TrackedBlock&, const BlockHistory&, FacetHelp&);
+using FacetOfBlock = Facet(const TrackedBlock&, const BlockHistory&, FacetHelp&);
 
 // What reports of single blocks ask for by itself. See by_category.cpp.
 FacetOfBlock category_facet;

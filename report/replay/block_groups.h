@@ -47,7 +47,7 @@ public:
     std::vector<TrackedBlock> take_blocks() { return std::move(blocks_); }
 
 private:
-    using Key = std::tuple<uint32_t, uint32_t, uint32_t, uint64_t, uint64_t, uint32_t, uint32_t>;
+    using Key = std::tuple<uint32_t, uint32_t, uint32_t, uint64_t, uint64_t, uint32_t, Facet>;
 
     Detail detail_;
     std::map<Key, uint64_t> counts_;

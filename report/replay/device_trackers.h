@@ -26,8 +26,14 @@ inline uint64_t tracker_ordinal(uint64_t ordinal) {
     return ordinal + 1;
 }
 
+struct FreedBlock {
+    uint64_t ordinal;  // as the tracker counts
+    AllocationShape shape;
+};
+using PeakTracker = record::PeakTrackerOf<FreedBlock>;
+
 struct DeviceView {
-    record::PeakTracker tracker;
+    PeakTracker tracker;
     uint64_t alloc_count = 0;
     uint64_t free_count = 0;
     std::optional<uint64_t> end_level_bytes;  // where main ended
@@ -53,15 +59,7 @@ public:
 
     void on_free(uint64_t ordinal, const AllocationShape& shape) {
         DeviceView& view = view_of(shape.device);
-        record::LiveBlock block = {};
-        // Replay knows blocks by ordinal and needs no address; reports by stream need the stream.
-        block.address = shape.stream;
-        block.ordinal = tracker_ordinal(ordinal);
-        block.requested_bytes = shape.requested_bytes;
-        block.block_bytes = shape.block_bytes;
-        block.context = shape.context;
-        block.device = static_cast<uint8_t>(shape.device);
-        view.tracker.on_free(block, bytes_of(shape, measure_));
+        view.tracker.on_free({tracker_ordinal(ordinal), shape}, bytes_of(shape, measure_));
         ++view.free_count;
     }
 

@@ -103,6 +103,16 @@ void LevelReplay::update_tracking(uint64_t tick) {
 }
 
 // The blocks of a slot that are live now in the measure asked for and are older than `end`.
+BlockGroup LevelReplay::group_of(uint64_t ordinal, const AllocationShape& shape) const {
+    return {shape.context,
+            shape.stream,
+            shape.device,
+            shape.requested_bytes,
+            shape.block_bytes,
+            1,
+            reader_.definitions().tensor_of(ordinal)};
+}
+
 void LevelReplay::collect_live(const DeviceTrackers& trackers,
                                uint32_t slot,
                                uint64_t end,
@@ -114,14 +124,7 @@ void LevelReplay::collect_live(const DeviceTrackers& trackers,
         if (shape == nullptr || ended || trackers.slot_of(shape->device) != slot) {
             return;
         }
-        groups.add(ordinal,
-                   {shape->context,
-                    shape->stream,
-                    shape->device,
-                    shape->requested_bytes,
-                    shape->block_bytes,
-                    1,
-                    reader_.definitions().tensor_of(ordinal)});
+        groups.add(ordinal, group_of(ordinal, *shape));
     });
 }
 
@@ -151,15 +154,8 @@ LiveBlocks LevelReplay::peak_blocks(size_t index, uint32_t slot) const {
     // Ordinals of the tracker count from 1: the peak's own allocation is the last one below.
     const uint64_t end = std::min(view->tracker.peak_ordinal(), stream_.next_ordinal());
     collect_live(trackers, slot, end, groups);
-    for (const record::LiveBlock& block : view->tracker.freed_since_peak()) {
-        groups.add(block.ordinal - 1,
-                   {block.context,
-                    static_cast<uint32_t>(block.address),
-                    block.device,
-                    block.requested_bytes,
-                    block.block_bytes,
-                    1,
-                    reader_.definitions().tensor_of(block.ordinal - 1)});
+    for (const FreedBlock& block : view->tracker.freed_since_peak()) {
+        groups.add(block.ordinal - 1, group_of(block.ordinal - 1, block.shape));
     }
     blocks.groups = groups.list();
     blocks.blocks = groups.take_blocks();

@@ -53,12 +53,12 @@ public:
     uint32_t slot_of(uint32_t device) const { return trackers_[asked_index_].slot_of(device); }
     // The moment asked for is a peak, and this allocation made a higher one.
     bool is_new_peak(const BlockAlloc& block) const {
-        const record::PeakTracker* const peak = asked_peak(block.shape.device);
+        const PeakTracker* const peak = asked_peak(block.shape.device);
         return peak != nullptr && peak->peak_ordinal() == tracker_ordinal(block.ordinal);
     }
     // It lived at the moment asked for, as far as that is known now.
     bool is_of_moment(const BlockFree& block) const {
-        const record::PeakTracker* const peak = asked_peak(block.shape.device);
+        const PeakTracker* const peak = asked_peak(block.shape.device);
         return peak != nullptr ? peak->was_live_at_peak(tracker_ordinal(block.ordinal))
                                : at_moment_ && block.ordinal < moment_ordinal_;
     }
@@ -75,18 +75,20 @@ private:
     const SummaryView* restored_view(size_t index, uint32_t device, format::Measure measure) const;
     LiveBlocks restored_blocks(size_t index, uint32_t slot) const;
     // Whose peak the moment is, of a device with blocks; nullptr: it is none.
-    const record::PeakTracker* asked_peak(uint32_t device) const {
+    const PeakTracker* asked_peak(uint32_t device) const {
         const MomentKind kind = request_.moment.kind;
         if (kind != MomentKind::kPeak && kind != MomentKind::kPhase) {
             return nullptr;
         }
         const DeviceTrackers& trackers = trackers_[phase_index_.value_or(asked_index_)];
-        const record::PeakTracker& tracker = trackers.views()[trackers.slot_of(device)]->tracker;
+        const PeakTracker& tracker = trackers.views()[trackers.slot_of(device)]->tracker;
         return tracker.has_peak() ? &tracker : nullptr;
     }
     void keep_moment();
     void pass_boundary(uint64_t tick);
     void update_tracking(uint64_t tick);
+    // Of one block.
+    BlockGroup group_of(uint64_t ordinal, const AllocationShape& shape) const;
     void collect_live(const DeviceTrackers& trackers,
                       uint32_t slot,
                       uint64_t end,

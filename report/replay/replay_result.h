@@ -1,6 +1,7 @@
 // What is asked of a trace and what replay answers. Plain data, used by views and render.
 #pragma once
 
+#include <compare>
 #include <cstdint>
 #include <string>
 #include <vector>
@@ -45,6 +46,15 @@ struct ReplayRequest {
     const PhaseRules* phase_rules = nullptr;
 };
 
+// What happened to equal blocks beyond where they were made, as a grouping asks for it (see
+// attribute/facets.h). Empty: it does not ask, or has nothing to say.
+struct Facet {
+    uint32_t kind = 0;  // of the grouping's own: what `value` is
+    uint32_t value = 0;
+
+    auto operator<=>(const Facet&) const = default;
+};
+
 // Equal live blocks of one context.
 struct BlockGroup {
     uint32_t context = 0;
@@ -54,9 +64,7 @@ struct BlockGroup {
     uint64_t block_bytes = 0;
     uint64_t count = 0;
     uint32_t tensor = 0;  // of Definitions::tensor(); 0: not told
-    // What happened to the blocks beyond where they were made, as the grouping asks for it (see
-    // attribute/grouping.h); 0: not asked.
-    uint32_t facet = 0;
+    Facet facet = {};
 };
 
 // A live block that is followed by itself.

@@ -84,7 +84,7 @@ private:
     format::Measure measure_;
     const Grouping& grouping_;
     StackLookup& stacks_;
-    std::map<std::tuple<uint32_t, uint32_t, uint32_t, uint32_t, uint32_t>, Place> places_;
+    std::map<std::tuple<uint32_t, uint32_t, uint32_t, uint32_t, Facet>, Place> places_;
     std::unordered_map<std::string, size_t> row_of_key_;
     std::vector<OpenRow> rows_;
 };

@@ -33,7 +33,7 @@ private:
     const Grouping& grouping_;
     StackLookup& stacks_;
     FacetHelp& help_;
-    std::map<std::tuple<uint32_t, uint32_t, uint32_t, uint32_t, uint32_t>, Label> labels_;
+    std::map<std::tuple<uint32_t, uint32_t, uint32_t, uint32_t, Facet>, Label> labels_;
 };
 
 std::vector<Location> stack_of(StackLookup& stacks, uint32_t context) {
