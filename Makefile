@@ -39,7 +39,7 @@ BOOTSTRAP_SOURCES := preload/bootstrap.cpp preload/early_regions.cpp
 RECORDER_SOURCES := $(wildcard allocator/record/*.cpp allocator/capture/*.cpp) \
                     $(filter-out pyhook/module%.cpp,$(wildcard pyhook/*.cpp)) \
                     $(filter-out $(BOOTSTRAP_SOURCES),$(wildcard preload/*.cpp))
-REPORT_SOURCES := $(foreach room,trace replay symbols attribute views render,$(wildcard report/$(room)/*.cpp))
+REPORT_SOURCES := $(foreach room,trace replay replay/* symbols attribute views render,$(wildcard report/$(room)/*.cpp))
 UNIT_TEST_SOURCES := $(wildcard tests/unit/*.cpp) \
     $(foreach room,record capture preload report,$(wildcard tests/unit/$(room)/*.cpp))
 

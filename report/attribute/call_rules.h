@@ -2,7 +2,7 @@
 // memory, for every context of a trace.
 #pragma once
 
-#include "report/replay/call_rules.h"
+#include "report/replay/calls/call_rules.h"
 #include "stack_lookup.h"
 
 namespace peakline::report {

@@ -1,6 +1,6 @@
 #include "facets.h"
 
-#include "report/replay/block_groups.h"
+#include "report/replay/blocks/block_groups.h"
 
 namespace peakline::report {
 

@@ -15,7 +15,7 @@
 #include <vector>
 
 #include "numbers.h"
-#include "report/replay/call_rules.h"
+#include "report/replay/calls/call_rules.h"
 #include "stack_lookup.h"
 
 namespace peakline::report {

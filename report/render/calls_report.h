@@ -8,7 +8,7 @@
 #include <vector>
 
 #include "json_writer.h"
-#include "report/replay/phase_result.h"
+#include "report/replay/phases/phase_result.h"
 #include "report/trace/reader.h"
 #include "report/views/layers.h"
 #include "report/views/operator_series.h"

@@ -4,7 +4,7 @@
 #include <cstdint>
 #include <string>
 
-#include "report/replay/phase_result.h"
+#include "report/replay/phases/phase_result.h"
 #include "report/trace/reader.h"
 #include "report/views/phases.h"
 #include "report/views/selection.h"

@@ -5,7 +5,7 @@
 #include <string>
 
 #include "path_display.h"
-#include "report/replay/allocation_totals.h"
+#include "report/replay/totals/allocation_totals.h"
 #include "report/trace/reader.h"
 #include "report/views/selection.h"
 #include "report/views/stats.h"

@@ -5,7 +5,7 @@
 #include "format_bytes.h"
 #include "json_writer.h"
 #include "report.h"
-#include "report/replay/timeline.h"
+#include "report/replay/totals/timeline.h"
 #include "report/trace/trace_error.h"
 #include "run_facts.h"
 #include "table_report.h"

@@ -7,10 +7,10 @@
 #include <map>
 #include <vector>
 
-#include "block_facts.h"
-#include "level_replay.h"
-#include "ordinal_table.h"
-#include "phase_replay.h"
+#include "report/replay/blocks/block_facts.h"
+#include "report/replay/blocks/ordinal_table.h"
+#include "report/replay/levels/level_replay.h"
+#include "report/replay/phases/phase_replay.h"
 
 namespace peakline::report {
 

@@ -4,12 +4,12 @@
 #include <algorithm>
 #include <utility>
 
-#include "choose_device.h"
 #include "fact_follower.h"
-#include "level_replay.h"
-#include "phase_replay.h"
+#include "report/replay/levels/choose_device.h"
+#include "report/replay/levels/level_replay.h"
+#include "report/replay/levels/summary_replay.h"
+#include "report/replay/phases/phase_replay.h"
 #include "report/trace/trace_error.h"
-#include "summary_replay.h"
 
 namespace peakline::report {
 namespace {

@@ -7,10 +7,10 @@
 #include <vector>
 
 #include "allocator/record/trace_format.h"
-#include "block_facts.h"
-#include "phase_table.h"
+#include "report/replay/blocks/block_facts.h"
+#include "report/replay/blocks/value_reads.h"
+#include "report/replay/phases/phase_table.h"
 #include "report/trace/problems.h"
-#include "value_reads.h"
 
 namespace peakline::report {
 

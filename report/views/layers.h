@@ -6,8 +6,8 @@
 #include <string>
 #include <vector>
 
-#include "report/replay/call_replay.h"
-#include "report/replay/call_rules.h"
+#include "report/replay/calls/call_replay.h"
+#include "report/replay/calls/call_rules.h"
 
 namespace peakline::report {
 

@@ -9,8 +9,8 @@
 #include <vector>
 
 #include "event_places.h"
-#include "report/replay/call_result.h"
-#include "report/replay/call_rules.h"
+#include "report/replay/calls/call_result.h"
+#include "report/replay/calls/call_rules.h"
 
 namespace peakline::report {
 

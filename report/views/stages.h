@@ -8,8 +8,8 @@
 #include <vector>
 
 #include "event_places.h"
-#include "report/replay/call_replay.h"
-#include "report/replay/call_rules.h"
+#include "report/replay/calls/call_replay.h"
+#include "report/replay/calls/call_rules.h"
 
 namespace peakline::report {
 

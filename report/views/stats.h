@@ -7,7 +7,7 @@
 #include <vector>
 
 #include "report/attribute/grouping.h"
-#include "report/replay/allocation_totals.h"
+#include "report/replay/totals/allocation_totals.h"
 
 namespace peakline::report {
 

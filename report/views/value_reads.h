@@ -7,7 +7,7 @@
 
 #include "report/attribute/label.h"
 #include "report/attribute/stack_lookup.h"
-#include "report/replay/value_reads.h"
+#include "report/replay/blocks/value_reads.h"
 
 namespace peakline::report {
 

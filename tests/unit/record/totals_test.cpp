@@ -5,7 +5,7 @@
 
 #include "random_program.h"
 #include "report/render/report.h"
-#include "report/replay/allocation_totals.h"
+#include "report/replay/totals/allocation_totals.h"
 
 namespace peakline::test {
 namespace {

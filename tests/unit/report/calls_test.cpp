@@ -5,8 +5,8 @@
 #include <vector>
 
 #include "report/attribute/call_rules.h"
-#include "report/replay/call_replay.h"
-#include "report/replay/phase_replay.h"
+#include "report/replay/calls/call_replay.h"
+#include "report/replay/phases/phase_replay.h"
 #include "report/views/layers.h"
 #include "report/views/operator_series.h"
 #include "report/views/stages.h"

@@ -6,7 +6,7 @@
 #include <vector>
 
 #include "report/attribute/call_rules.h"
-#include "report/replay/call_replay.h"
+#include "report/replay/calls/call_replay.h"
 #include "report_testing.h"
 #include "tests/unit/catching.h"
 

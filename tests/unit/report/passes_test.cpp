@@ -4,7 +4,7 @@
 #include <string>
 #include <vector>
 
-#include "report/replay/block_stream.h"
+#include "report/replay/blocks/block_stream.h"
 #include "report_testing.h"
 #include "tests/unit/catching.h"
 

@@ -5,7 +5,7 @@
 #include <random>
 #include <sstream>
 
-#include "report/replay/phase_replay.h"
+#include "report/replay/phases/phase_replay.h"
 #include "report_testing.h"
 #include "tests/unit/catching.h"
 

@@ -1,5 +1,5 @@
 // The timeline from chunk headers alone, against the decoded one and a count by hand.
-#include "report/replay/timeline.h"
+#include "report/replay/totals/timeline.h"
 
 #include <algorithm>
 #include <random>

@@ -3,7 +3,7 @@
 #include <algorithm>
 #include <utility>
 
-#include "block_stream.h"
+#include "report/replay/blocks/block_stream.h"
 
 namespace peakline::report {
 namespace {

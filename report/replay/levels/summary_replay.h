@@ -1,7 +1,7 @@
 // Answers from the recorder's own summary: the peak and the end, of one device at a time.
 #pragma once
 
-#include "replay_result.h"
+#include "report/replay/replay_result.h"
 #include "report/trace/reader.h"
 
 namespace peakline::report {

@@ -8,7 +8,7 @@
 #include <vector>
 
 #include "allocator/record/peak_tracker.h"
-#include "replay_result.h"
+#include "report/replay/replay_result.h"
 #include "report/trace/definitions.h"
 #include "report/trace/trace_error.h"
 

@@ -4,10 +4,10 @@
 #include <span>
 #include <utility>
 
-#include "block_stream.h"
 #include "call_follower.h"
 #include "layer_meter.h"
 #include "operator_order.h"
+#include "report/replay/blocks/block_stream.h"
 
 namespace peakline::report {
 namespace {

@@ -17,7 +17,7 @@
 #include <vector>
 
 #include "memory_levels.h"
-#include "phase.h"
+#include "report/replay/phases/phase.h"
 
 namespace peakline::report {
 

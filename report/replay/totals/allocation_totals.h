@@ -6,8 +6,8 @@
 #include <string>
 #include <vector>
 
-#include "event_health.h"
-#include "replay_result.h"
+#include "report/replay/blocks/event_health.h"
+#include "report/replay/replay_result.h"
 #include "report/trace/reader.h"
 
 namespace peakline::report {

@@ -3,7 +3,7 @@
 
 #include <vector>
 
-#include "replay_result.h"
+#include "report/replay/replay_result.h"
 #include "report/trace/summary.h"
 
 namespace peakline::report {

@@ -3,11 +3,11 @@
 
 #include <vector>
 
-#include "block_stream.h"
-#include "device_trackers.h"
 #include "level_meter.h"
 #include "phase_follower.h"
 #include "phase_result.h"
+#include "report/replay/blocks/block_stream.h"
+#include "report/replay/levels/device_trackers.h"
 
 namespace peakline::report {
 

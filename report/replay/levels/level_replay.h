@@ -6,10 +6,10 @@
 #include <string_view>
 #include <vector>
 
-#include "block_groups.h"
-#include "block_stream.h"
 #include "device_trackers.h"
-#include "replay_result.h"
+#include "report/replay/blocks/block_groups.h"
+#include "report/replay/blocks/block_stream.h"
+#include "report/replay/replay_result.h"
 
 namespace peakline::report {
 

@@ -7,7 +7,7 @@
 #include <string>
 #include <vector>
 
-#include "phase.h"
+#include "report/replay/phases/phase.h"
 
 namespace peakline::report {
 

@@ -5,7 +5,7 @@
 #include <vector>
 
 #include "phase_table.h"
-#include "replay_result.h"
+#include "report/replay/replay_result.h"
 
 namespace peakline::report {
 
