@@ -136,7 +136,7 @@ uint32_t StackTable::add_thread(uint32_t kernel_thread_id, const char* name, siz
 }
 
 uint32_t StackTable::intern_stream(uint64_t handle) {
-    return handle == 0 ? 0 : intern(streams_, handle);
+    return handle == 0 ? 0 : intern(streams_, format::Stream{handle});
 }
 
 uint32_t StackTable::intern_context(const Context& context) {
@@ -162,109 +162,63 @@ uint32_t StackTable::intern_tensor(const Tensor& tensor) {
     return intern(tensors_, tensor);
 }
 
-size_t StackTable::definition_count(format::DefType type) const {
+template <class Visit>
+auto StackTable::visit_table(format::DefType type, Visit visit) const {
+    using format::DefType;
     switch (type) {
-        case format::DefType::kString:
-            return strings_.size();
-        case format::DefType::kPythonFrame:
-            return python_frames_.size();
-        case format::DefType::kPythonNode:
-            return python_nodes_.size();
-        case format::DefType::kModule:
-            return modules_.size();
-        case format::DefType::kNativeFrame:
-            return native_frames_.size();
-        case format::DefType::kNativeNode:
-            return native_nodes_.size();
-        case format::DefType::kThread:
-            return threads_.size();
-        case format::DefType::kStream:
-            return streams_.size();
-        case format::DefType::kContext:
-            return contexts_.size();
-        case format::DefType::kInstance:
-            return instances_.size();
-        case format::DefType::kTensor:
-            return tensors_.size();
-        case format::DefType::kClass:
-        case format::DefType::kMeta:
-        case format::DefType::kTensorBlocks:
-            break;
+        case DefType::kPythonFrame:
+            return visit(python_frames_.records);
+        case DefType::kPythonNode:
+            return visit(python_nodes_.records);
+        case DefType::kModule:
+            return visit(modules_.records);
+        case DefType::kNativeFrame:
+            return visit(native_frames_.records);
+        case DefType::kNativeNode:
+            return visit(native_nodes_.records);
+        case DefType::kThread:
+            return visit(threads_);
+        case DefType::kStream:
+            return visit(streams_.records);
+        case DefType::kContext:
+            return visit(contexts_.records);
+        case DefType::kInstance:
+            return visit(instances_);
+        case DefType::kTensor:
+            return visit(tensors_.records);
+        default:  // strings are no plain numbers; the writer keeps the others itself
+            return visit(MappedArray<StackNode>());
     }
-    return 0;
 }
 
-// Called with lock_ held. Bodies as drawn in trace_format.h; the longest is a string.
-// NOLINTNEXTLINE(readability-function-size): a few lines for each kind of definition.
+size_t StackTable::definition_count(format::DefType type) const {
+    return type == format::DefType::kString
+               ? strings_.size()
+               : visit_table(type, [](const auto& records) { return records.size(); });
+}
+
+// Called with lock_ held. Bodies as trace_format.h says; the longest is a string.
 size_t StackTable::encode(format::DefType type,
                           uint32_t id,
                           unsigned char* out,
                           size_t room) const {
-    unsigned char* const begin = out;
-    const size_t i = id - 1;
-    const auto put = [&out](auto... values) { ((out = format::put_uv(out, values)), ...); };
-    const auto put_string = [&](uint32_t string_id) {
+    const auto put_string = [&](unsigned char* to, uint32_t string_id) {
         const String& string = strings_.records[string_id - 1];
         const size_t length = std::min<size_t>(string.length, room - 64);
-        std::memcpy(out, string_bytes_.data() + string.offset, length);
-        out += length;
+        std::memcpy(to, string_bytes_.data() + string.offset, length);
+        return to + length;
     };
-    switch (type) {
-        case format::DefType::kString:
-            put_string(id);
-            break;
-        case format::DefType::kPythonFrame: {
-            const PythonFrame& frame = python_frames_.records[i];
-            put(frame.file, frame.name, frame.qualified_name, frame.line);
-            if (frame.instance != 0) {
-                put(frame.instance);
-            }
-            break;
-        }
-        case format::DefType::kPythonNode:
-            put(python_nodes_.records[i].parent, python_nodes_.records[i].frame);
-            break;
-        case format::DefType::kModule: {
-            const Module& module = modules_.records[i];
-            put(module.start, module.end, module.load_bias, module.path);
-            if (module.build_id != 0) {
-                put_string(module.build_id);
-            }
-            break;
-        }
-        case format::DefType::kNativeFrame:
-            put(native_frames_.records[i].module, native_frames_.records[i].offset);
-            break;
-        case format::DefType::kNativeNode:
-            put(native_nodes_.records[i].parent, native_nodes_.records[i].frame);
-            break;
-        case format::DefType::kThread:
-            put(threads_[i].kernel_thread_id, threads_[i].name);
-            break;
-        case format::DefType::kStream:
-            put(streams_.records[i]);
-            break;
-        case format::DefType::kContext: {
-            const Context& c = contexts_.records[i];
-            put(c.thread, c.python_node, c.native_node, c.forward_node, c.operator_name, c.flags);
-            break;
-        }
-        case format::DefType::kInstance: {
-            const Instance& told = instances_[i];
-            put(told.instance, told.class_name, told.root, told.path);
-            break;
-        }
-        case format::DefType::kTensor: {
-            const Tensor& tensor = tensors_.records[i];
-            put(id, tensor.kind, tensor.name, tensor.detail, tensor.instance);
-            break;
-        }
-        case format::DefType::kClass:
-        case format::DefType::kMeta:
-        case format::DefType::kTensorBlocks:
-            break;
+    unsigned char* end = type == format::DefType::kTensor ? format::put_uv(out, id) : out;
+    if (type == format::DefType::kString) {
+        end = put_string(end, id);
+    } else {
+        end = visit_table(
+            type, [&](const auto& records) { return format::put_fields(end, records[id - 1]); });
     }
-    return static_cast<size_t>(out - begin);
+    if (type == format::DefType::kModule && modules_.records[id - 1].build_id != 0) {
+        end = put_string(end, modules_.records[id - 1].build_id);
+    }
+    return static_cast<size_t>(end - out);
 }
 
 void StackTable::prepare_fork() {

@@ -17,55 +17,14 @@
 
 namespace peakline::record {
 
-struct PythonFrame {
-    uint32_t file;
-    uint32_t name;
-    uint32_t qualified_name;
-    uint32_t line;
-    uint32_t instance;  // of add_instance(); 0: none
-};
-struct StackNode {
-    uint32_t parent;
-    uint32_t frame;
-};
-struct Module {
-    uint64_t start;
-    uint64_t end;
-    uint64_t load_bias;
-    uint32_t path;
-    uint32_t build_id;  // string of bytes, 0: none
-};
-struct NativeFrame {
-    uint64_t offset;  // address minus the module's load bias
-    uint32_t module;
-    uint32_t unused;
-};
-struct Thread {
-    uint32_t kernel_thread_id;
-    uint32_t name;
-};
-// What is known of an object of the program whose methods stand in stacks.
-struct Instance {
-    uint32_t instance;
-    uint32_t class_name;
-    uint32_t root;
-    uint32_t path;
-};
-struct Tensor {
-    uint32_t kind;  // format::TensorKind
-    uint32_t name;
-    uint32_t detail;
-    uint32_t instance;
-};
-// Where and under what an allocation was made.
-struct Context {
-    uint32_t thread;
-    uint32_t python_node;
-    uint32_t native_node;
-    uint32_t forward_node;
-    uint32_t operator_name;
-    uint32_t flags;  // format::ContextFlags
-};
+using format::Context;
+using format::Instance;
+using format::Module;
+using format::NativeFrame;
+using format::PythonFrame;
+using format::StackNode;
+using format::Tensor;
+using format::Thread;
 
 class StackTable {
 public:
@@ -95,7 +54,7 @@ public:
     // Handle 0, the default stream, has id 0.
     [[gnu::noinline]] uint32_t intern_stream(uint64_t handle);
     uint32_t intern_context(const Context& context);
-    // Tells something about an instance; what was told before stands in the trace, too.
+    // Says something new about an instance; what was said before stays in the trace.
     void tell_instance(const Instance& instance);
     uint32_t intern_tensor(const Tensor& tensor);
 
@@ -143,6 +102,9 @@ private:
     template <class Record>
     uint32_t intern(Kind<Record>& kind, const Record& record);
     uint32_t join_python_stacks_slow(uint32_t outer, uint32_t inner, uint32_t inner_root);
+    // visit(records) of the table of this type; visit(no records) for other types.
+    template <class Visit>
+    auto visit_table(format::DefType type, Visit visit) const;
     size_t definition_count(format::DefType type) const;
     size_t encode(format::DefType type, uint32_t id, unsigned char* out, size_t room) const;
 
@@ -155,7 +117,7 @@ private:
     Kind<NativeFrame> native_frames_;
     Kind<StackNode> native_nodes_;
     MappedArray<Thread> threads_;
-    Kind<uint64_t> streams_;
+    Kind<format::Stream> streams_;
     Kind<Context> contexts_;
     MappedArray<Instance> instances_;
     Kind<Tensor> tensors_;

@@ -8,7 +8,7 @@ namespace {
 
 constexpr const char* kNoTensor = "other (activations, inputs, temporary)";
 
-std::string tensor_text(StackLookup& stacks, const TensorName& tensor) {
+std::string tensor_text(StackLookup& stacks, const Tensor& tensor) {
     const Definitions& definitions = stacks.definitions();
     std::string name = fold_path(std::string(definitions.text(tensor.name)), stacks.modules());
     const Instance& owner = definitions.instance(tensor.instance);

@@ -78,9 +78,9 @@ const SymbolTable* NativeSymbols::table_of(uint32_t module_id) {
         return nullptr;
     }
     if (loaded == nullptr) {
-        loaded = std::make_unique<LoadedModule>(path, module.build_id);
-        if (!loaded->table.has_value() && !module.build_id.empty() && !folders_.empty()) {
-            loaded = find_elsewhere(path, module.build_id);
+        loaded = std::make_unique<LoadedModule>(path, module.build_id_bytes);
+        if (!loaded->table.has_value() && !module.build_id_bytes.empty() && !folders_.empty()) {
+            loaded = find_elsewhere(path, module.build_id_bytes);
         }
     }
     if (is_counting_ && !loaded->is_counted && !loaded->table.has_value()) {

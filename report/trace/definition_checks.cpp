@@ -15,7 +15,7 @@ void DefinitionDecoder::check_objects() {
         known(&instance.root);
         known(&instance.path);
     }
-    for (TensorName& tensor : out_.tensors) {
+    for (Tensor& tensor : out_.tensors) {
         known(&tensor.name);
         known(&tensor.detail);
     }
@@ -35,8 +35,10 @@ void DefinitionDecoder::add_lost_definitions() {
     out_.lost_string = out_.strings.add(kLostName);
     lost_frame_ = out_.python_frames.add({out_.lost_string, 0, 0, 0, 0});
     out_.lost_node = out_.python_nodes.add({0, lost_frame_});
-    lost_module_ = out_.modules.add({0, 0, 0, out_.lost_string, {}});
-    lost_native_frame_ = out_.native_frames.add({lost_module_, 0});
+    Module lost_module{};
+    lost_module.path = out_.lost_string;
+    lost_module_ = out_.modules.add(lost_module);
+    lost_native_frame_ = out_.native_frames.add({0, lost_module_, 0});
     lost_native_node_ = out_.native_nodes.add({0, lost_native_frame_});
     lost_thread_ = out_.threads.add({0, out_.lost_string});
     out_.lost_context =

@@ -42,10 +42,12 @@ bool DefinitionDecoder::begin_chunk(const format::ChunkHeader& header) {
     }
     const auto before = [first](DefType type) { return first[static_cast<size_t>(type)] - 1; };
     out_.strings.fill(before(DefType::kString), kLostName);
+    Module lost_module{};
+    lost_module.path = kLost;
     out_.python_frames.fill(before(DefType::kPythonFrame), {kLost, 0, 0, 0, 0});
     out_.python_nodes.fill(before(DefType::kPythonNode), {0, kLost});
-    out_.modules.fill(before(DefType::kModule), {0, 0, 0, kLost, {}});
-    out_.native_frames.fill(before(DefType::kNativeFrame), {kLost, 0});
+    out_.modules.fill(before(DefType::kModule), lost_module);
+    out_.native_frames.fill(before(DefType::kNativeFrame), {0, kLost, 0});
     out_.native_nodes.fill(before(DefType::kNativeNode), {0, kLost});
     out_.threads.fill(before(DefType::kThread), {0, kLost});
     out_.streams.fill(before(DefType::kStream), kLostStream);
@@ -64,27 +66,23 @@ void DefinitionDecoder::decode(const TypedRecord& record) {
             out_.strings.add(std::string(cursor.rest()));
             return;
         case DefType::kPythonFrame:
-            return decode_python_frame(cursor);
+            return decode_numbers(out_.python_frames, cursor);
         case DefType::kPythonNode:
             return decode_node(out_.python_nodes, cursor);
         case DefType::kModule:
             return decode_module(cursor);
-        case DefType::kNativeFrame: {
-            const NativeFrame frame = {cursor.uv32(), cursor.uv()};
-            return keep(out_.native_frames, cursor, frame);
-        }
+        case DefType::kNativeFrame:
+            return decode_numbers(out_.native_frames, cursor);
         case DefType::kNativeNode:
             return decode_node(out_.native_nodes, cursor);
-        case DefType::kThread: {
-            const Thread thread = {cursor.uv(), cursor.uv32()};
-            return keep(out_.threads, cursor, thread);
-        }
+        case DefType::kThread:
+            return decode_numbers(out_.threads, cursor);
         case DefType::kStream: {
-            const uint64_t handle = cursor.uv();
+            const uint64_t handle = cursor.definition<format::Stream>().handle;
             return keep(out_.streams, cursor, handle);
         }
         case DefType::kContext:
-            return decode_context(cursor);
+            return decode_numbers(out_.contexts, cursor);
         case DefType::kClass:
             return decode_class(cursor);
         case DefType::kMeta:
@@ -99,43 +97,24 @@ void DefinitionDecoder::decode(const TypedRecord& record) {
     // A type of a newer minor version: skipped by its length.
 }
 
+template <class T>
+void DefinitionDecoder::decode_numbers(ById<T>& table, FieldCursor cursor) {
+    const T item = cursor.definition<T>();
+    keep(table, cursor, item);
+}
+
 void DefinitionDecoder::decode_node(ById<StackNode>& nodes, FieldCursor cursor) {
-    StackNode node = {cursor.uv32(), cursor.uv32()};
+    const auto node = cursor.definition<StackNode>();
     if (node.parent > nodes.count()) {
         cursor.good = false;
     }
     keep(nodes, cursor, node);
 }
 
-void DefinitionDecoder::decode_python_frame(FieldCursor cursor) {
-    PythonFrame frame;
-    frame.file = cursor.uv32();
-    frame.name = cursor.uv32();
-    frame.qualified_name = cursor.uv32();
-    frame.line = cursor.uv32();
-    frame.instance = cursor.at < cursor.end ? cursor.uv32() : 0;
-    keep(out_.python_frames, cursor, frame);
-}
-
 void DefinitionDecoder::decode_module(FieldCursor cursor) {
-    Module module;
-    module.start = cursor.uv();
-    module.end = cursor.uv();
-    module.load_bias = cursor.uv();
-    module.path = cursor.uv32();
-    module.build_id = std::string(cursor.rest());
+    Module module{cursor.definition<format::Module>(), {}};
+    module.build_id_bytes = std::string(cursor.rest());
     keep(out_.modules, cursor, module);
-}
-
-void DefinitionDecoder::decode_context(FieldCursor cursor) {
-    Context context;
-    context.thread = cursor.uv32();
-    context.python_node = cursor.uv32();
-    context.native_node = cursor.uv32();
-    context.forward_node = cursor.uv32();
-    context.operator_name = cursor.uv32();
-    context.flags = cursor.uv32();
-    keep(out_.contexts, cursor, context);
 }
 
 void DefinitionDecoder::decode_class(FieldCursor cursor) {
@@ -178,22 +157,14 @@ void DefinitionDecoder::keep_at(std::vector<T>& table,
 }
 
 void DefinitionDecoder::decode_instance(FieldCursor cursor) {
-    const uint32_t id = cursor.uv32();
-    Instance instance;
-    instance.class_name = cursor.uv32();
-    instance.root = cursor.uv32();
-    instance.path = cursor.uv32();
-    keep_at(out_.instances, id, cursor, instance);
+    const auto instance = cursor.definition<Instance>();
+    keep_at(out_.instances, instance.instance, cursor, instance);
 }
 
 void DefinitionDecoder::decode_tensor(FieldCursor cursor) {
     const uint32_t id = cursor.uv32();
-    TensorName tensor;
-    const uint32_t kind = cursor.uv32();
-    tensor.kind = static_cast<format::TensorKind>(kind);
-    tensor.name = cursor.uv32();
-    tensor.detail = cursor.uv32();
-    tensor.instance = cursor.uv32();
+    const auto tensor = cursor.definition<Tensor>();
+    const auto kind = static_cast<uint32_t>(tensor.kind);
     // A kind of a newer minor version is one this reader cannot name.
     if (kind != 0 && kind <= format::kLastTensorKind) {
         keep_at(out_.tensors, id, cursor, tensor);

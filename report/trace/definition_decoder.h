@@ -57,10 +57,10 @@ private:
     void add_lost_definitions();
     void check_python();
     void check_native();
+    template <class T>
+    void decode_numbers(ById<T>& table, FieldCursor cursor);
     void decode_node(ById<StackNode>& nodes, FieldCursor cursor);
-    void decode_python_frame(FieldCursor cursor);
     void decode_module(FieldCursor cursor);
-    void decode_context(FieldCursor cursor);
     void decode_class(FieldCursor cursor);
     void decode_meta(FieldCursor cursor);
     void decode_instance(FieldCursor cursor);

@@ -61,12 +61,12 @@ bool set_shape(AllocationShape* shape, uint64_t device, uint64_t requested, int6
 }
 
 const Instance& Definitions::instance(uint32_t id) const {
-    static const Instance none;
+    static constexpr Instance none{};
     return id - 1 < instances.size() ? instances[id - 1] : none;
 }
 
-const TensorName& Definitions::tensor(uint32_t id) const {
-    static const TensorName none;
+const Tensor& Definitions::tensor(uint32_t id) const {
+    static constexpr Tensor none{};
     return id - 1 < tensors.size() ? tensors[id - 1] : none;
 }
 

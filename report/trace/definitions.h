@@ -15,60 +15,16 @@
 
 namespace peakline::report {
 
-struct PythonFrame {
-    uint32_t file = 0;
-    uint32_t name = 0;
-    uint32_t qualified_name = 0;
-    uint32_t line = 0;
-    uint32_t instance = 0;  // whose method runs; 0: not told
-};
+using format::Context;
+using format::Instance;
+using format::NativeFrame;
+using format::PythonFrame;
+using format::StackNode;  // `parent` is always smaller than the node's own id: no cycles
+using format::Tensor;
+using format::Thread;
 
-// A frame and its caller. `parent` is always smaller than the node's own id: no cycles.
-struct StackNode {
-    uint32_t parent = 0;
-    uint32_t frame = 0;
-};
-
-struct Module {
-    uint64_t start = 0;
-    uint64_t end = 0;
-    uint64_t load_bias = 0;
-    uint32_t path = 0;
-    std::string build_id;
-};
-
-struct NativeFrame {
-    uint32_t module = 0;
-    uint64_t address = 0;
-};
-
-struct Thread {
-    uint64_t kernel_id = 0;
-    uint32_t name = 0;
-};
-
-struct Context {
-    uint32_t thread = 0;
-    uint32_t python_node = 0;
-    uint32_t native_node = 0;
-    uint32_t forward_node = 0;
-    uint32_t operator_name = 0;
-    uint32_t flags = 0;  // format::ContextFlags
-};
-
-// A module of the program. Strings; 0: not told.
-struct Instance {
-    uint32_t class_name = 0;
-    uint32_t root = 0;  // the class of the model it belongs to, "#2" and so on for more of them
-    uint32_t path = 0;  // in that model, as named_modules() has it; 0: it is the root
-};
-
-// What a block holds, as the objects of the program say.
-struct TensorName {
-    format::TensorKind kind = {};
-    uint32_t name = 0;
-    uint32_t detail = 0;
-    uint32_t instance = 0;  // the module that owns it
+struct Module : format::Module {
+    std::string build_id_bytes;
 };
 
 struct TensorBlock {
@@ -134,7 +90,7 @@ struct Definitions {
     ById<Context> contexts;
     ById<AllocationShape> classes;
     std::vector<Instance> instances;         // by id, see instance()
-    std::vector<TensorName> tensors;         // by id, see tensor()
+    std::vector<Tensor> tensors;             // by id, see tensor()
     std::vector<TensorBlock> tensor_blocks;  // by ordinal
     std::map<std::string, std::string> meta;
     // Stand for what a damaged chunk defined: 0 when nothing is lost.
@@ -156,7 +112,7 @@ struct Definitions {
         return (contexts[context_id].flags & format::kUntraced) != 0;
     }
     const Instance& instance(uint32_t id) const;
-    const TensorName& tensor(uint32_t id) const;
+    const Tensor& tensor(uint32_t id) const;
     // The tensor whose storage this allocation is; 0: none that was told.
     uint32_t tensor_of(uint64_t ordinal) const;
     // Empty when the recorder did not write the key.

@@ -5,6 +5,7 @@
 #include <cstdint>
 #include <span>
 #include <string_view>
+#include <tuple>
 
 #include "allocator/record/trace_format.h"
 
@@ -49,6 +50,24 @@ struct FieldCursor {
         const std::string_view text(reinterpret_cast<const char*>(at), count);
         at += count;
         return text;
+    }
+
+    // A definition of plain numbers, see trace_format.h. Optional fields that are absent are 0.
+    template <class Definition>
+    Definition definition() {
+        Definition read{};
+        const auto fields = Definition::fields(read);
+        size_t left = std::tuple_size_v<decltype(fields)>;
+        const auto read_field = [&]<class Field>(Field& field) {
+            const bool is_absent = left-- <= Definition::kOptional && at == end;
+            if constexpr (sizeof(Field) == sizeof(uint64_t)) {
+                field = is_absent ? Field{} : uv();
+            } else {
+                field = is_absent ? Field{} : static_cast<Field>(uv32());
+            }
+        };
+        std::apply([&](auto&... all) { (read_field(all), ...); }, fields);
+        return read;
     }
 
     std::string_view rest() { return bytes(static_cast<uint64_t>(end - at)); }

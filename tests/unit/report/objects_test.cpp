@@ -44,7 +44,7 @@ public:
     size_t tell(uint64_t address, TensorKind kind, const std::string& name) {
         const uint32_t string = table().intern_string(name.data(), name.size());
         const Recorder::ToldTensor told = {
-            address, table().intern_tensor({static_cast<uint32_t>(kind), string, 0, 0}), kind};
+            address, table().intern_tensor({kind, string, 0, 0}), kind};
         return recorder_->tell_tensors(&told, 1);
     }
 
@@ -106,8 +106,9 @@ TEST_CASE("more tensors than one record holds are all told", "[record][objects]"
         recording.alloc(i * 512);
         const std::string name = "p" + std::to_string(i);
         const uint32_t string = recording.table().intern_string(name.data(), name.size());
-        told.push_back(
-            {i * 512, recording.table().intern_tensor({1, string, 0, 0}), TensorKind::kParameter});
+        told.push_back({i * 512,
+                        recording.table().intern_tensor({TensorKind::kParameter, string, 0, 0}),
+                        TensorKind::kParameter});
     }
     CHECK(recording.recorder().tell_tensors(told.data(), told.size()) == 0);
     const auto reader = recording.close();
