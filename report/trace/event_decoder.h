@@ -12,6 +12,7 @@
 #include <algorithm>
 #include <cstdint>
 #include <functional>
+#include <optional>
 #include <span>
 
 #include "allocator/record/trace_format.h"
@@ -27,10 +28,11 @@ struct RareEvent {
     format::ExtendedType type;
     uint64_t fields[format::NumberRecords::kMaxFields];
 
-    // Of the type of the record.
+    // Empty when it is a record of another type.
     template <class Record>
-    Record get() const {
-        return format::record_of<Record>(fields);
+    std::optional<Record> as() const {
+        return type == Record::kType ? std::optional(format::record_of<Record>(fields))
+                                     : std::nullopt;
     }
 };
 
@@ -227,8 +229,8 @@ private:
         if (!cursor.good) {
             return fail("extended record is shorter than its fields") != nullptr;
         }
-        if (type == format::ExtendedType::kMark &&
-            event.get<format::Mark>().kind == format::MarkKind::kProcessEnd) {
+        const auto mark = event.as<format::Mark>();
+        if (mark.has_value() && mark->kind == format::MarkKind::kProcessEnd) {
             after_end_mark_ = body.data() + body.size();
         }
         visitor_.on_rare(position_.tick, event);

@@ -11,9 +11,9 @@ void BlockStream::restore(const Checkpoint& checkpoint) {
 
 bool BlockStream::look_at(const RareEvent& event, uint64_t tick) {
     health_.on_rare(event);
-    const bool ends_main = event.type == format::ExtendedType::kMark &&
-                           event.fields[0] == static_cast<uint64_t>(format::MarkKind::kMainEnd) &&
-                           !main_end_tick_.has_value();
+    const auto mark = event.as<format::Mark>();
+    const bool ends_main =
+        mark.has_value() && mark->kind == format::MarkKind::kMainEnd && !main_end_tick_.has_value();
     if (ends_main) {
         main_end_tick_ = tick;
     }

@@ -26,15 +26,14 @@ void EventHealth::restore(const Checkpoint& checkpoint) {
 }
 
 void EventHealth::on_rare(const RareEvent& event) {
-    if (event.type == format::ExtendedType::kLoss) {
-        records_dropped += event.fields[0];
-        bytes_dropped += event.fields[1];
-    } else if (event.type == format::ExtendedType::kStopped) {
+    if (const auto loss = event.as<format::Loss>()) {
+        records_dropped += loss->records_dropped;
+        bytes_dropped += loss->bytes_dropped;
+    } else if (const auto stopped = event.as<format::Stopped>()) {
         writing_stopped = true;
-        stop_error = event.fields[0];
-    } else if (event.type == format::ExtendedType::kMark) {
-        const auto kind = static_cast<format::MarkKind>(event.fields[0]);
-        tracing_seen = tracing_seen || kind == format::MarkKind::kTracingStarted;
+        stop_error = stopped->error;
+    } else if (const auto mark = event.as<format::Mark>()) {
+        tracing_seen = tracing_seen || mark->kind == format::MarkKind::kTracingStarted;
     }
 }
 

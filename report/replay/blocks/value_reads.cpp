@@ -1,17 +1,19 @@
 #include "value_reads.h"
 
+#include <algorithm>
+
 namespace peakline::report {
 
 void ValueReadCounter::on_rare(const RareEvent& event) {
-    const auto fits = [&event](int field) { return event.fields[field] <= UINT32_MAX; };
-    if (event.type != format::ExtendedType::kValueRead || !fits(0) || !fits(2) || !fits(3)) {
+    const auto read = event.as<format::ValueRead>();
+    if (!read.has_value() || std::max({read->context, read->operators, read->flags}) > UINT32_MAX) {
         return;
     }
-    Sum& sum = sums_[{static_cast<uint32_t>(event.fields[0]),
-                      static_cast<uint32_t>(event.fields[2]),
-                      static_cast<uint32_t>(event.fields[3])}];
+    Sum& sum = sums_[{static_cast<uint32_t>(read->context),
+                      static_cast<uint32_t>(read->operators),
+                      static_cast<uint32_t>(read->flags)}];
     ++sum.count;
-    sum.bytes += event.fields[1];
+    sum.bytes += read->bytes;
 }
 
 std::vector<ValueRead> ValueReadCounter::take() const {

@@ -97,10 +97,10 @@ public:
     }
 
     void on_rare(const RareEvent& event, EventTime) {
-        if (event.type == format::ExtendedType::kSegment) {
-            levels_.on_segment(event);
-        } else if (event.type == format::ExtendedType::kScope) {
-            follower_.on_scope(static_cast<uint32_t>(event.fields[1]));
+        if (const auto segment = event.as<format::Segment>()) {
+            levels_.on_segment(*segment);
+        } else if (const auto scope = event.as<format::Scope>()) {
+            follower_.on_scope(static_cast<uint32_t>(scope->thread));
         }
     }
 

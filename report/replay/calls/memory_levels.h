@@ -47,17 +47,15 @@ public:
         now_.active_bytes -= kind != FreeKind::kDeferred ? bytes : 0;
         grown_bytes_ = 0;
     }
-    // Of a kSegment record.
-    void on_segment(const RareEvent& event) {
-        if (!counts(static_cast<uint32_t>(event.fields[1]))) {
+    void on_segment(const format::Segment& segment) {
+        if (!counts(static_cast<uint32_t>(segment.device))) {
             return;
         }
-        const auto action = static_cast<format::SegmentAction>(event.fields[0]);
-        const bool grows =
-            action == format::SegmentAction::kAlloc || action == format::SegmentAction::kMap;
+        const bool grows = segment.action == format::SegmentAction::kAlloc ||
+                           segment.action == format::SegmentAction::kMap;
         settled_max_bytes_ = grown_bytes_ == 0 ? now_.max_reserved_bytes : settled_max_bytes_;
-        grown_bytes_ = grows ? grown_bytes_ + event.fields[4] : 0;
-        now_.reserved_bytes += grows ? event.fields[4] : -event.fields[4];
+        grown_bytes_ = grows ? grown_bytes_ + segment.bytes : 0;
+        now_.reserved_bytes += grows ? segment.bytes : -segment.bytes;
         now_.max_reserved_bytes = std::max(now_.max_reserved_bytes, now_.reserved_bytes);
         has_segments_ = true;
     }

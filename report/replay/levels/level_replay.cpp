@@ -50,22 +50,20 @@ LevelReplay::LevelReplay(const BlockStream& stream, const ReplayRequest& request
 
 void LevelReplay::on_rare(const RareEvent& event, EventTime at) {
     value_reads_.on_rare(event);
-    const auto& fields = event.fields;
-    if (event.type == format::ExtendedType::kMark) {
-        const auto kind = static_cast<format::MarkKind>(fields[0]);
-        if (kind == format::MarkKind::kTracingStarted ||
-            kind == format::MarkKind::kTracingStopped) {
-            tracing_ = kind == format::MarkKind::kTracingStarted;
+    if (const auto mark = event.as<format::Mark>()) {
+        if (mark->kind == format::MarkKind::kTracingStarted ||
+            mark->kind == format::MarkKind::kTracingStopped) {
+            tracing_ = mark->kind == format::MarkKind::kTracingStarted;
             update_tracking(at.tick);
         }
-    } else if (event.type == format::ExtendedType::kOutOfMemory) {
+    } else if (const auto failed = event.as<format::OutOfMemory>()) {
         out_of_memory_ = {out_of_memory_.count + 1,
                           at.tick,
-                          reader_.definitions().known_context(
-                              static_cast<uint32_t>(std::min<uint64_t>(fields[0], UINT32_MAX))),
-                          static_cast<uint32_t>(fields[1]),
-                          fields[2],
-                          fields[3]};
+                          reader_.definitions().known_context(static_cast<uint32_t>(
+                              std::min<uint64_t>(failed->context, UINT32_MAX))),
+                          static_cast<uint32_t>(failed->device),
+                          failed->requested_bytes,
+                          failed->free_bytes};
     }
 }
 

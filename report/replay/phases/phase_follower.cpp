@@ -327,21 +327,28 @@ bool PhaseFollower::end_named(Track& track, uint32_t name, EventTime at) {
 
 void PhaseFollower::on_rare(const RareEvent& event, EventTime at) {
     settle_at(at);
-    if (event.type == format::ExtendedType::kOutOfMemory && !is_ended_) {
-        on_out_of_memory(event.fields[0], at);
+    if (is_ended_) {
         return;
     }
-    const bool is_scope = event.type == format::ExtendedType::kScope;
-    if (is_ended_ || (!is_scope && event.type != format::ExtendedType::kMark) ||
-        event.fields[1] > UINT32_MAX || event.fields[2] > UINT32_MAX) {
-        return;
-    }
-    const auto thread = static_cast<uint32_t>(event.fields[1]);
-    const auto name = static_cast<uint32_t>(event.fields[2]);
-    if (is_scope) {
-        on_scope(static_cast<format::ScopeAction>(event.fields[0]), thread, name, at);
-    } else {
-        on_mark(static_cast<MarkKind>(event.fields[0]), thread, name, at);
+    const auto fits = [](uint64_t thread, uint64_t text) {
+        return thread <= UINT32_MAX && text <= UINT32_MAX;
+    };
+    if (const auto failed = event.as<format::OutOfMemory>()) {
+        on_out_of_memory(failed->context, at);
+    } else if (const auto scope = event.as<format::Scope>()) {
+        if (fits(scope->thread, scope->name)) {
+            on_scope(scope->action,
+                     static_cast<uint32_t>(scope->thread),
+                     static_cast<uint32_t>(scope->name),
+                     at);
+        }
+    } else if (const auto mark = event.as<format::Mark>()) {
+        if (fits(mark->thread, mark->text)) {
+            on_mark(mark->kind,
+                    static_cast<uint32_t>(mark->thread),
+                    static_cast<uint32_t>(mark->text),
+                    at);
+        }
     }
 }
 

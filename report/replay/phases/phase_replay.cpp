@@ -43,13 +43,13 @@ void PhaseReplay::restore_totals(DeviceView& totals, const SummaryView& view) co
 }
 
 void PhaseReplay::on_rare(const RareEvent& event, EventTime at) {
-    const bool is_mark = event.type == format::ExtendedType::kMark;
-    const auto kind = static_cast<format::MarkKind>(is_mark ? event.fields[0] : 0);
+    const auto mark = event.as<format::Mark>();
+    const auto kind = mark.has_value() ? mark->kind : format::MarkKind{};
     if (kind == format::MarkKind::kTracingStarted) {
         meter_.start_tracing(at.tick);
         totals_.start(at.tick);
     } else if (kind == format::MarkKind::kNote) {
-        add_note(at.tick, event);
+        add_note(at.tick, mark->text);
     }
     follower_.on_rare(event, at);
     if (kind == format::MarkKind::kTracingStopped) {
@@ -58,10 +58,9 @@ void PhaseReplay::on_rare(const RareEvent& event, EventTime at) {
     }
 }
 
-void PhaseReplay::add_note(uint64_t tick, const RareEvent& event) {
+void PhaseReplay::add_note(uint64_t tick, uint64_t text) {
     if (note_count_++ < PhaseResult::kMaxNotes) {
-        notes_.push_back(
-            {tick, static_cast<uint32_t>(event.fields[2]), meter_.close(meter_.open(tick))});
+        notes_.push_back({tick, static_cast<uint32_t>(text), meter_.close(meter_.open(tick))});
     }
 }
 

@@ -58,7 +58,7 @@ public:
 
 private:
     void restore_totals(DeviceView& totals, const SummaryView& view) const;
-    void add_note(uint64_t tick, const RareEvent& event);
+    void add_note(uint64_t tick, uint64_t text);
 
     // More is damage.
     static constexpr uint64_t kMaxRestoredDepth = 1000;

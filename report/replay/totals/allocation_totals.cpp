@@ -86,8 +86,9 @@ void CountingVisitor::on_rare(uint64_t, const RareEvent& event) {
 }
 
 void CountingVisitor::add_phase(const RareEvent& event) {
-    if (event.fields[0] == static_cast<uint64_t>(format::MarkKind::kPhaseBegin)) {
-        add_phase_name(event.fields[2]);
+    const auto mark = event.as<format::Mark>();
+    if (mark.has_value() && mark->kind == format::MarkKind::kPhaseBegin) {
+        add_phase_name(mark->text);
     }
 }
 

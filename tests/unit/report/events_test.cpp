@@ -102,8 +102,8 @@ TEST_CASE("rare events carry their fields in order", "[report]") {
     trace.reader.read_events(visitor);
     REQUIRE(visitor.rare.size() == 2);
     CHECK(visitor.rare[0].type == format::ExtendedType::kSegment);
-    CHECK(visitor.rare[0].get<format::Segment>().bytes == 5);
-    CHECK(visitor.rare[1].get<format::OutOfMemory>().free_bytes == 9);
+    CHECK(visitor.rare[0].as<format::Segment>()->bytes == 5);
+    CHECK(visitor.rare[1].as<format::OutOfMemory>()->free_bytes == 9);
     CHECK(visitor.unmatched == 1);
 }
 
