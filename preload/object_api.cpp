@@ -71,11 +71,10 @@ PEAKLINE_EXPORT uint32_t peakline_define_tensor(uint32_t kind,
                                                 const char* detail,
                                                 uint32_t instance) {
     peakline::record::StackTable& table = Recorder::instance().table();
-    return table.intern_tensor(
-        {static_cast<peakline::format::TensorKind>(kind),
-         table.intern_text(name),
-         table.intern_text(detail),
-         instance});
+    return table.intern_tensor({static_cast<peakline::format::TensorKind>(kind),
+                                table.intern_text(name),
+                                table.intern_text(detail),
+                                instance});
 }
 
 PEAKLINE_EXPORT size_t peakline_tell_tensors(uint32_t kind,
