@@ -61,7 +61,7 @@ struct PythonLayout {
     uint16_t ascii_bytes;    // size of PyASCIIObject: the characters follow
     uint16_t compact_bytes;  // size of PyCompactUnicodeObject
 
-    DebugOffsetWords published = {};
+    DebugOffsetWords published;
 };
 
 inline constexpr uint64_t kPlainPointer = ~uint64_t{0};
@@ -74,21 +74,21 @@ inline constexpr PythonLayout kLayout310 = {
     .position_is_index = true, .code_mask = kPlainPointer,
     .code_first_line = 40, .code_file = 104, .code_name = 112, .code_qualified_name = 112,
     .code_line_table = 120, .code_first_traceable = 0, .code_bytecode = 0,
-    .ascii_bytes = 48, .compact_bytes = 72};
+    .ascii_bytes = 48, .compact_bytes = 72, .published = {}};
 inline constexpr PythonLayout kLayout311 = {
     .minor = 11, .thread_frame = 56, .thread_frame_is_cframe = true, .cframe_frame = 8,
     .frame_code = 32, .frame_previous = 48, .frame_position = 56, .frame_owner = 0, .frame_locals = 72,
     .position_is_index = false, .code_mask = kPlainPointer,
     .code_first_line = 72, .code_file = 112, .code_name = 120, .code_qualified_name = 128,
     .code_line_table = 136, .code_first_traceable = 168, .code_bytecode = 184,
-    .ascii_bytes = 48, .compact_bytes = 72};
+    .ascii_bytes = 48, .compact_bytes = 72, .published = {}};
 inline constexpr PythonLayout kLayout312 = {
     .minor = 12, .thread_frame = 56, .thread_frame_is_cframe = true, .cframe_frame = 0,
     .frame_code = 0, .frame_previous = 8, .frame_position = 56, .frame_owner = 70, .frame_locals = 72,
     .position_is_index = false, .code_mask = kPlainPointer,
     .code_first_line = 68, .code_file = 112, .code_name = 120, .code_qualified_name = 128,
     .code_line_table = 136, .code_first_traceable = 176, .code_bytecode = 192,
-    .ascii_bytes = 40, .compact_bytes = 56};
+    .ascii_bytes = 40, .compact_bytes = 56, .published = {}};
 inline constexpr PythonLayout kLayout313 = {
     .minor = 13, .thread_frame = 72, .thread_frame_is_cframe = false, .cframe_frame = 0,
     .frame_code = 0, .frame_previous = 8, .frame_position = 56, .frame_owner = 70, .frame_locals = 72,
