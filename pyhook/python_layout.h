@@ -12,14 +12,14 @@ namespace peakline::pyhook {
 // internal/pycore_runtime.h in 3.13, internal/pycore_debug_offsets.h from 3.14 on. Stable within a
 // minor version.
 struct DebugOffsetWords {
-    unsigned thread_frame = 0;  // 0: this version publishes none
-    unsigned frame_previous = 0;
-    unsigned frame_code = 0;
-    unsigned frame_position = 0;
-    unsigned frame_owner = 0;
-    unsigned code_file = 0;
-    unsigned code_first_line = 0;
-    unsigned code_bytecode = 0;
+    unsigned thread_frame;  // 0: this version publishes none
+    unsigned frame_previous;
+    unsigned frame_code;
+    unsigned frame_position;
+    unsigned frame_owner;
+    unsigned code_file;
+    unsigned code_first_line;
+    unsigned code_bytecode;
 };
 
 // Sources, by column; "struct" means offsetof() of the headers of that release.
