@@ -4,9 +4,9 @@
 #pragma once
 
 #include <cstdint>
-#include <map>
 #include <vector>
 
+#include "operator_calls.h"
 #include "report/replay/blocks/block_facts.h"
 #include "report/replay/blocks/ordinal_table.h"
 #include "report/replay/levels/level_replay.h"
@@ -14,9 +14,7 @@
 
 namespace peakline::report {
 
-// Listens after the two it asks. Also sees when an operator call gives way to another: each
-// allocation of a thread belongs to the call before it unless its stack is another one, or the very
-// same context comes again.
+// Listens after the two it asks.
 class FactFollower : public BlockFollower {
 public:
     // All must outlive this.
@@ -25,9 +23,9 @@ public:
                  const LevelReplay& levels,
                  const PhaseReplay& phases)
         : stream_(stream),
-          rules_(rules),
           levels_(levels),
           phases_(phases),
+          calls_(rules),
           slots_(stream.reader().max_alloc_count()) {}
 
     void restore(const Checkpoint& checkpoint);
@@ -43,21 +41,6 @@ public:
     }
 
 private:
-    struct Call {
-        uint32_t operator_key = 0;
-        std::vector<uint32_t> contexts = {};  // that allocated in this call
-        std::vector<uint64_t> live = {};      // ordinals of its blocks
-        std::vector<uint64_t> freed = {};     // those of its blocks that are freed
-
-        // Keeps the room of the lists.
-        void begin(uint32_t key) {
-            operator_key = key;
-            contexts.clear();
-            live.clear();
-            freed.clear();
-        }
-    };
-
     void add(uint64_t ordinal, const BlockFacts& facts) {
         slots_.put(ordinal, facts_.add(facts) + 1);
     }
@@ -71,17 +54,14 @@ private:
         return slot != 0 ? &facts_[slot - 1] : nullptr;
     }
     void forget_freed(uint32_t slot);
-    Call* running_call_of(uint64_t ordinal);
-    Call& call_of(uint32_t context, uint32_t thread);
 
     const BlockStream& stream_;
-    const PhaseRules& rules_;
     const LevelReplay& levels_;
     const PhaseReplay& phases_;
+    OperatorCalls calls_;
     OrdinalTable slots_;  // in facts_, from 1
     SlotPool<BlockFacts> facts_;
     std::vector<std::vector<uint64_t>> freed_;  // since the peak, by slot of the trackers
-    std::map<uint32_t, Call> calls_;            // by the thread of the track
     bool is_main_over_ = false;
 };
 
