@@ -49,3 +49,13 @@ class Trace:
     def info(self) -> dict[str, Any]: ...
     def summary_data(self, **options: Unpack[Options]) -> dict[str, Any]: ...
     def report(self, name: str, *, json: bool = False, **options: Unpack[Options]) -> str: ...
+    # budget: bytes of the columns when compressed. JSON, then the columns it lists, one after the
+    # other.
+    def page(
+        self,
+        *,
+        budget: float = 8e6,
+        from_seconds: float = 0.0,
+        to_seconds: float = ...,
+        **options: Unpack[Options],
+    ) -> tuple[str, bytes]: ...

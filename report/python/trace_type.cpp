@@ -5,6 +5,7 @@
 
 #include "arguments.h"
 #include "engine_call.h"
+#include "page_method.h"
 #include "report/render/report.h"
 
 namespace peakline::report::python {
@@ -86,6 +87,11 @@ PyObject* trace_summary_data(PyObject* object, PyObject* args, PyObject* kwargs)
     }
     Py_XDECREF(named);
     return data;
+}
+
+PyObject* trace_page(PyObject* object, PyObject* args, PyObject* kwargs) {
+    TraceObject* self = as_trace(object);
+    return is_open(self) ? page_of(*self->reader, self->progress, args, kwargs) : nullptr;
 }
 
 // ---- the type ---------------------------------------------------------------------------------
@@ -170,6 +176,7 @@ PyMethodDef g_trace_methods[] = {
      kKeywords,
      "The JSON of the summary as a dictionary."},
     {"report", as_method(trace_report), kKeywords, "Any report by its name, as text or as JSON."},
+    {"page", as_method(trace_page), kKeywords, "What the HTML page is made of: JSON and columns."},
     {nullptr, nullptr, 0, nullptr},
 };
 

@@ -1,0 +1,67 @@
+#include "page_method.h"
+
+#include "arguments.h"
+#include "engine_call.h"
+#include "report/render/page_report.h"
+
+namespace peakline::report::python {
+namespace {
+
+// Takes the number of this name out of `options`; false with an exception set.
+bool take_number(PyObject* options, const char* name, double* number) {
+    PyObject* value = PyDict_GetItemString(options, name);
+    if (value == nullptr) {
+        return true;
+    }
+    *number = PyFloat_AsDouble(value);
+    return PyErr_Occurred() == nullptr && PyDict_DelItemString(options, name) == 0;
+}
+
+PyObject* make(const TraceReader& reader, PyObject* progress, PyObject* options) {
+    double budget = 8e6;
+    PageRequest request;
+    if (!take_number(options, "budget", &budget) ||
+        !take_number(options, "from_seconds", &request.from_seconds) ||
+        !take_number(options, "to_seconds", &request.to_seconds)) {
+        return nullptr;
+    }
+    ReportCall call;
+    PyObject* named = Py_BuildValue("(s)", "page");
+    const bool parsed = named != nullptr && parse_call(named, options, &call);
+    Py_XDECREF(named);
+    if (!parsed) {
+        return nullptr;
+    }
+    PageFile file;
+    try {
+        GilReleased gil;
+        const auto bytes = static_cast<uint64_t>(budget > 0 ? budget : 0);
+        file = make_page(reader, call.options, request, bytes, make_progress(progress, gil));
+    } catch (...) {
+        return translate_exception();
+    }
+    return Py_BuildValue(
+        "(NN)",
+        PyUnicode_DecodeUTF8(
+            file.json.data(), static_cast<Py_ssize_t>(file.json.size()), "replace"),
+        PyBytes_FromStringAndSize(file.columns.data(),
+                                  static_cast<Py_ssize_t>(file.columns.size())));
+}
+
+}  // namespace
+
+PyObject* page_of(const TraceReader& reader, PyObject* progress, PyObject* args, PyObject* kwargs) {
+    if (PyTuple_Size(args) != 0) {
+        PyErr_SetString(PyExc_TypeError, "page() takes keywords only");
+        return nullptr;
+    }
+    PyObject* options = kwargs != nullptr ? PyDict_Copy(kwargs) : PyDict_New();
+    if (options == nullptr) {
+        return nullptr;
+    }
+    PyObject* result = make(reader, progress, options);
+    Py_DECREF(options);
+    return result;
+}
+
+}  // namespace peakline::report::python

@@ -1,0 +1,14 @@
+// Trace.page(): what the HTML page is made of.
+#pragma once
+
+#include <Python.h>
+
+#include "report/trace/reader.h"
+
+namespace peakline::report::python {
+
+// page(budget=8000000, from_seconds=0.0, to_seconds=inf, **options) -> (json text, column bytes);
+// `progress`: callable(fraction), or nullptr. nullptr with an exception set on errors.
+PyObject* page_of(const TraceReader& reader, PyObject* progress, PyObject* args, PyObject* kwargs);
+
+}  // namespace peakline::report::python

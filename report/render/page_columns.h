@@ -1,0 +1,60 @@
+// The one table of the columns of an HTML page, and how their numbers become bytes. Columns are
+// unsigned integers of one width, written as byte planes (all lowest bytes first), which compress
+// well. report/page/columns.js reads them by the names of this table; a test compares both.
+#pragma once
+
+#include <cstdint>
+#include <span>
+#include <string>
+#include <vector>
+
+namespace peakline::report {
+
+enum class ColumnCoding : uint8_t {
+    kPlain,   // the number
+    kSigned,  // zigzag: 0, -1, 1, -2 ... are 0, 1, 2, 3 ...
+    kDelta,   // zigzag of the difference to the number before, which is 0 at first
+};
+
+struct PageColumn {
+    const char* name;
+    ColumnCoding coding;
+    const char* help;  // what one number means
+};
+
+// In the order of the bytes. Bytes of memory are in units of the page's byte_unit.
+inline constexpr PageColumn kPageColumns[] = {
+    {"point_begin", ColumnCoding::kDelta, "tick at which a point begins"},
+    {"point_peak_offset", ColumnCoding::kPlain, "ticks from there to its highest moment"},
+    {"point_peak", ColumnCoding::kDelta, "highest level"},
+    {"point_low", ColumnCoding::kDelta, "lowest level"},
+    {"point_traced", ColumnCoding::kPlain, "1: its highest moment lies in a traced range"},
+    {"point_category", ColumnCoding::kDelta, "level of a category then, category by category"},
+    {"node_parent", ColumnCoding::kDelta, "caller of a node of the tree of stacks"},
+    {"node_frame", ColumnCoding::kPlain, "its frame"},
+    {"context_node", ColumnCoding::kDelta, "innermost node of a context"},
+    {"context_line", ColumnCoding::kPlain, "its line"},
+    {"context_category", ColumnCoding::kPlain, "its category"},
+    {"context_module", ColumnCoding::kPlain, "its module"},
+    {"context_operation", ColumnCoding::kPlain, "its operator"},
+    {"context_phase", ColumnCoding::kPlain, "its phase"},
+    {"context_lifetime", ColumnCoding::kPlain, "its lifetime"},
+    {"moment_changes", ColumnCoding::kPlain, "contexts that differ from the moment before"},
+    {"change_context", ColumnCoding::kDelta, "such a context"},
+    {"change_bytes", ColumnCoding::kSigned, "what it holds more"},
+    {"change_count", ColumnCoding::kSigned, "how many blocks more"},
+};
+const char* coding_name(ColumnCoding coding);
+
+struct CodedColumn {
+    uint32_t width = 1;  // bytes of a number
+    uint64_t count = 0;
+    std::string planes;
+
+    // No compressor with Huffman codes needs much more: the entropy of every plane.
+    uint64_t compressed_bytes() const;
+};
+
+CodedColumn code_column(ColumnCoding coding, std::span<const int64_t> numbers);
+
+}  // namespace peakline::report

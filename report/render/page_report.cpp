@@ -1,0 +1,262 @@
+// Numbers of the page to columns, names to JSON.
+#include "page_report.h"
+
+#include <iterator>
+#include <map>
+#include <utility>
+
+#include "json_writer.h"
+#include "page_columns.h"
+#include "phases_report.h"
+#include "report/trace/trace_error.h"
+#include "run_facts.h"
+#include "table_report.h"
+
+namespace peakline::report {
+namespace {
+
+using Numbers = std::vector<int64_t>;
+using NumbersByName = std::map<std::string, Numbers>;
+using CodedColumns = std::map<std::string, CodedColumn>;
+
+// torch's blocks are multiples of 512 bytes; with --measure requested anything is possible.
+constexpr int64_t kBlockUnit = 512;
+
+int64_t unit_of(const Page& page) {
+    for (const PageChange& change : page.moments.changes()) {
+        if (change.bytes % kBlockUnit != 0) {
+            return 1;
+        }
+    }
+    for (const PagePoint& point : page.points.points()) {
+        if (point.min_bytes % kBlockUnit != 0) {
+            return 1;
+        }
+    }
+    return kBlockUnit;
+}
+
+int64_t in_units(uint64_t bytes, int64_t unit) {
+    return static_cast<int64_t>(bytes) / unit;
+}
+
+void add_points(const Page& page, int64_t unit, NumbersByName& columns) {
+    const auto& points = page.points.points();
+    for (const PagePoint& point : points) {
+        columns["point_begin"].push_back(static_cast<int64_t>(point.begin_tick));
+        columns["point_peak_offset"].push_back(
+            static_cast<int64_t>(point.peak_tick - point.begin_tick));
+        columns["point_peak"].push_back(in_units(point.peak.bytes, unit));
+        columns["point_low"].push_back(in_units(point.min_bytes, unit));
+        columns["point_traced"].push_back(point.peak.traced ? 1 : 0);
+    }
+    for (size_t category = 0; category < page.names.categories.size(); ++category) {
+        for (const PagePoint& point : points) {
+            columns["point_category"].push_back(in_units(point.categories[category], unit));
+        }
+    }
+}
+
+void add_tree(const PageNames& names, NumbersByName& columns) {
+    for (const PageNode& node : names.nodes) {
+        columns["node_parent"].push_back(node.parent);
+        columns["node_frame"].push_back(node.frame);
+    }
+    for (const PageContext& context : names.contexts) {
+        columns["context_node"].push_back(context.node);
+        columns["context_line"].push_back(context.line);
+        columns["context_category"].push_back(context.category);
+        columns["context_module"].push_back(context.module);
+        columns["context_operation"].push_back(context.operation);
+        columns["context_phase"].push_back(context.phase);
+        columns["context_lifetime"].push_back(context.lifetime);
+    }
+}
+
+void add_moments(const PageMoments& moments, int64_t unit, NumbersByName& columns) {
+    uint64_t begin = 0;
+    for (const PageMoment& moment : moments.moments()) {
+        columns["moment_changes"].push_back(static_cast<int64_t>(moment.change_end - begin));
+        begin = moment.change_end;
+    }
+    for (const PageChange& change : moments.changes()) {
+        columns["change_context"].push_back(change.context);
+        columns["change_bytes"].push_back(change.bytes / unit);
+        columns["change_count"].push_back(change.count);
+    }
+}
+
+uint64_t code_columns(const NumbersByName& numbers, CodedColumns& coded) {
+    uint64_t bytes = 0;
+    for (const PageColumn& column : kPageColumns) {
+        const auto found = numbers.find(column.name);
+        if (found != numbers.end()) {
+            bytes +=
+                (coded[column.name] = code_column(column.coding, found->second)).compressed_bytes();
+        }
+    }
+    return bytes;
+}
+
+// Joins moments until everything fits.
+CodedColumns code_within(Page& page, int64_t unit, uint64_t budget_bytes) {
+    CodedColumns coded;
+    NumbersByName fixed;
+    add_points(page, unit, fixed);
+    add_tree(page.names, fixed);
+    const uint64_t fixed_bytes = code_columns(fixed, coded);
+    for (;;) {
+        NumbersByName moments;
+        add_moments(page.moments, unit, moments);
+        const uint64_t bytes = code_columns(moments, coded);
+        if (fixed_bytes + bytes <= budget_bytes || !page.moments.coarsen()) {
+            return coded;
+        }
+    }
+}
+
+class PageWriter {
+public:
+    PageWriter(const TraceReader& reader,
+               const ReportOptions& options,
+               const Selection& selection,
+               const Page& page,
+               StackLookup& stacks)
+        : reader_(reader), options_(options), selection_(selection), page_(page), stacks_(stacks) {}
+
+    PageFile write(int64_t unit, const CodedColumns& coded) {
+        PageFile file;
+        json_.begin_object().field("schema_version", 1);
+        json_.key("run").begin_object();
+        put_run_facts(json_, reader_);
+        json_.end_object();
+        json_.key("device");
+        const bool is_sum = selection_.request.device.kind == DeviceChoiceKind::kAll;
+        is_sum ? json_.value("all") : json_.value(page_.chosen.device);
+        json_.field("measure", measure_name(selection_.request.measure));
+        json_.field("event_count", page_.phases.health.event_count);
+        json_.field("level_event_count", page_.event_count);
+        json_.field("total_allocated_bytes", page_.chosen.total_allocated_bytes);
+        json_.field("tick_seconds", reader_.seconds(1)).field("end_tick", page_.end_tick);
+        json_.field("byte_unit", unit);
+        json_.field("events_per_point", page_.points.events_per_point());
+        json_.field("points_per_moment",
+                    page_.moments.events_per_moment() / page_.points.events_per_point());
+        put_peak(find_peak(page_));
+        put_refused();
+        put_names();
+        json_.key("phases").embed(
+            phases_json({reader_, selection_, page_.phases, page_.chosen, 0}));
+        put_columns(coded, &file.columns);
+        put_health(json_, reader_, page_.phases.health);
+        file.json = json_.end_object().take();
+        return file;
+    }
+
+private:
+    void put_peak(const PagePeak& peak) {
+        const PagePoint& point = page_.points.points()[peak.point];
+        json_.key("peak").begin_object().field("point", static_cast<uint64_t>(peak.point));
+        json_.field("bytes", point.peak.bytes);
+        json_.field("seconds", reader_.seconds(point.peak_tick));
+        put_levels("categories", point.categories);
+        json_.key("lines").begin_array();
+        for (const PageRow& row : peak.rows) {
+            json_.begin_object().field("line", row.line).field("bytes", row.bytes);
+            json_.field("count", row.count);
+            put_levels("categories", row.categories);
+            json_.end_object();
+        }
+        json_.end_array().end_object();
+    }
+
+    void put_refused() {
+        json_.key("refused").begin_array();
+        for (const OutOfMemory& one : page_.refused) {
+            BlockGroup request;
+            request.context = reader_.definitions().known_context(one.context);
+            json_.begin_object().field("seconds", reader_.seconds(one.tick));
+            json_.field("requested_bytes", one.requested_bytes);
+            json_.field("free_bytes", one.free_bytes);
+            json_.field("key", label_text(options_.paths, place_by_line(stacks_, request).label));
+            json_.end_object();
+        }
+        json_.end_array();
+    }
+
+    void put_levels(const char* name, const CategoryLevels& levels) {
+        json_.key(name).begin_array();
+        for (size_t i = 0; i < page_.names.categories.size(); ++i) {
+            json_.value(levels[i]);
+        }
+        json_.end_array();
+    }
+
+    void put_place(const Location& location) {
+        json_.field("file", display_path(options_.paths, location.file));
+        json_.field("path", location.file).field("line", location.line);
+        json_.field("function",
+                    location.qualified_name.empty() ? location.function : location.qualified_name);
+    }
+
+    void put_names() {
+        const PageNames& names = page_.names;
+        json_.field("categories", names.categories).field("modules", names.modules);
+        json_.field("operations", names.operations).field("phase_names", names.phases);
+        json_.field("lifetimes", names.lifetimes);
+        json_.key("lines").begin_array();
+        for (const Label& label : names.lines) {
+            json_.begin_object().field("key", label_text(options_.paths, label));
+            if (!label.frames.empty()) {
+                put_place(label.frames.front());
+            }
+            json_.end_object();
+        }
+        json_.end_array().key("frames").begin_array();
+        for (const PageFrame& frame : names.frames) {
+            json_.begin_object();
+            put_place(frame.location);
+            json_.field("passes_on", frame.passes_on).field("is_users", frame.is_users);
+            json_.end_object();
+        }
+        json_.end_array();
+    }
+
+    void put_columns(const CodedColumns& coded, std::string* bytes) {
+        json_.key("columns").begin_array();
+        for (const PageColumn& column : kPageColumns) {
+            const auto found = coded.find(column.name);
+            const CodedColumn& one = found != coded.end() ? found->second : CodedColumn();
+            json_.begin_object().field("name", column.name);
+            json_.field("coding", coding_name(column.coding));
+            json_.field("width", one.width).field("count", one.count).end_object();
+            *bytes += one.planes;
+        }
+        json_.end_array();
+    }
+
+    const TraceReader& reader_;
+    const ReportOptions& options_;
+    const Selection& selection_;
+    const Page& page_;
+    StackLookup& stacks_;
+    JsonWriter json_;
+};
+
+}  // namespace
+
+PageFile make_page(const TraceReader& reader,
+                   const ReportOptions& options,
+                   const PageRequest& request,
+                   uint64_t budget_bytes,
+                   const Progress& progress) {
+    const Selection selection = parse_selection(options.selection);
+    need_events(reader, "html");
+    StackLookup stacks(reader.definitions(), selection.frames);
+    Page page = build_page(reader, selection, request, stacks, progress);
+    const int64_t unit = unit_of(page);
+    const CodedColumns coded = code_within(page, unit, budget_bytes);
+    return PageWriter(reader, options, selection, page, stacks).write(unit, coded);
+}
+
+}  // namespace peakline::report

@@ -1,0 +1,249 @@
+#include "page.h"
+
+#include <algorithm>
+#include <cmath>
+#include <string>
+#include <utility>
+
+#include "report/replay/all_facts.h"
+#include "report/replay/blocks/block_stream.h"
+#include "report/replay/blocks/ordinal_table.h"
+#include "report/replay/levels/choose_device.h"
+#include "report/replay/levels/device_trackers.h"
+#include "report/trace/trace_error.h"
+
+namespace peakline::report {
+namespace {
+
+class PageFollower : public BlockFollower {
+public:
+    struct Range {
+        uint64_t from_tick;
+        uint64_t to_tick;
+    };
+
+    PageFollower(const ReplayRequest& request,
+                 uint32_t device,
+                 Range range,
+                 const AllFacts& facts,
+                 PageContexts& contexts,
+                 Page& page,
+                 uint64_t max_alloc_count)
+        : measure_(request.measure),
+          counts_all_(request.device.kind == DeviceChoiceKind::kAll),
+          device_(device),
+          range_(range),
+          facts_(facts),
+          contexts_(contexts),
+          page_(page),
+          context_of_(max_alloc_count) {}
+
+    void restore(const Checkpoint& checkpoint) {
+        level_.traced = checkpoint.tracing;
+        for (uint64_t ordinal = 0; ordinal < checkpoint.blocks.size(); ++ordinal) {
+            const BaselineBlock& block = checkpoint.blocks[ordinal];
+            if (counts(block.shape) &&
+                !(measure_ == format::Measure::kAllocated && block.is_deferred)) {
+                count(ordinal, block.shape, 1, checkpoint.tick);
+            }
+        }
+    }
+
+    void before_event(EventTime at) {
+        if (!is_shown_ && at.tick >= range_.from_tick && !is_over_) {
+            is_shown_ = true;
+            if (range_.from_tick > 0) {
+                consider(range_.from_tick);
+            }
+        }
+        if (is_shown_ && at.tick > range_.to_tick) {
+            is_shown_ = false;
+            is_over_ = true;
+        }
+        page_.end_tick = is_shown_ ? at.tick : page_.end_tick;
+    }
+
+    void on_alloc(const BlockAlloc& block) {
+        if (counts(block.shape)) {
+            count(block.ordinal, block.shape, 1, block.at.tick);
+        }
+    }
+
+    void on_free(const BlockFree& block) {
+        if (counts(block.shape) && block.leaves(measure_)) {
+            count(block.ordinal, block.shape, -1, block.at.tick);
+        }
+    }
+
+    void on_rare(const RareEvent& event, EventTime at) {
+        if (const auto failed = event.as<format::OutOfMemory>()) {
+            add_refused(*failed, at.tick);
+        } else if (const auto mark = event.as<format::Mark>()) {
+            on_mark(mark->kind, at.tick);
+        }
+    }
+
+private:
+    void on_mark(format::MarkKind kind, uint64_t tick) {
+        if (kind == format::MarkKind::kTracingStarted ||
+            kind == format::MarkKind::kTracingStopped) {
+            level_.traced = kind == format::MarkKind::kTracingStarted;
+            if (is_shown_ && level_.traced) {
+                consider(tick);
+            }
+        }
+    }
+
+    void add_refused(const format::OutOfMemory& record, uint64_t tick) {
+        if (is_shown_ && (counts_all_ || record.device == device_) &&
+            page_.refused.size() < Page::kMaxRefused) {
+            page_.refused.push_back({1,
+                                     tick,
+                                     static_cast<uint32_t>(record.context),
+                                     static_cast<uint32_t>(record.device),
+                                     record.requested_bytes,
+                                     record.free_bytes});
+        }
+    }
+
+    bool counts(const AllocationShape& shape) const {
+        return counts_all_ || shape.device == device_;
+    }
+
+    uint32_t context_of(uint64_t ordinal, const AllocationShape& shape) {
+        if (context_of_.at(ordinal) == 0) {
+            context_of_.put(ordinal, contexts_.of(shape, ordinal, facts_.of(ordinal)) + 1);
+        }
+        return context_of_.at(ordinal) - 1;
+    }
+
+    void count(uint64_t ordinal, const AllocationShape& shape, int sign, uint64_t tick) {
+        if (is_over_) {
+            return;
+        }
+        const uint32_t context = context_of(ordinal, shape);
+        if (sign < 0) {
+            context_of_.remove(ordinal);
+        }
+        const uint64_t bytes = bytes_of(shape, measure_);
+        const uint32_t category = contexts_.category_of(context);
+        const auto change = static_cast<uint64_t>(sign) * bytes;  // wraps, as the sums do
+        level_.bytes += change;
+        categories_[std::min<size_t>(category, kMaxPageCategories - 1)] += change;
+        const PageChange moved = {context, static_cast<int64_t>(change), sign};
+        if (!is_shown_) {
+            page_.moments.apply(moved);
+            return;
+        }
+        ++page_.event_count;
+        page_.points.on_event(tick, level_, categories_);
+        page_.moments.on_event(moved, level_);
+    }
+
+    void consider(uint64_t tick) {
+        page_.points.consider(tick, level_, categories_);
+        page_.moments.consider(level_);
+    }
+
+    format::Measure measure_;
+    bool counts_all_;
+    uint32_t device_;
+    Range range_;
+    const AllFacts& facts_;
+    PageContexts& contexts_;
+    Page& page_;
+    bool is_shown_ = false;
+    bool is_over_ = false;
+    Height level_;
+    CategoryLevels categories_ = {};
+    OrdinalTable context_of_;  // of live blocks, plus one
+};
+
+uint64_t tick_of(const TraceReader& reader, double seconds) {
+    const double ticks = seconds * 1e9 / reader.superblock().tick_ns;
+    return ticks < 9e18 ? static_cast<uint64_t>(std::max(ticks, 0.0)) : UINT64_MAX;
+}
+
+void check_sum(const Page& page, const PagePeak& peak) {
+    uint64_t sum = 0;
+    for (const PageRow& row : peak.rows) {
+        sum += row.bytes;
+    }
+    const uint64_t level = page.points.points()[peak.point].peak.bytes;
+    if (sum != level) {
+        throw TraceError("the contexts sum to " + std::to_string(sum) + " bytes, the level is " +
+                         std::to_string(level) +
+                         ": this is a defect of peakline; please report it with the trace");
+    }
+}
+
+}  // namespace
+
+Page build_page(const TraceReader& reader,
+                const Selection& selection,
+                const PageRequest& request,
+                StackLookup& stacks,
+                const Progress& progress) {
+    Page page;
+    PhaseRequest asked;
+    asked.measure = selection.request.measure;
+    asked.sum_devices = selection.request.device.kind == DeviceChoiceKind::kAll;
+    BlockStream first_stream(reader);
+    PhaseReplay phases(first_stream, stacks.phase_rules(), asked);
+    AllFacts facts(reader, stacks.phase_rules(), asked.measure, phases);
+    first_stream.run(progress, phases, facts);
+    page.phases = phases.finish();
+    const DeviceChoice choice = asked.sum_devices ? DeviceChoice() : selection.request.device;
+    page.chosen = choose_device(page.phases.devices, choice, reader.name());
+    page.points = PagePoints(request.limits.points);
+    page.moments = PageMoments(request.limits.moments, request.limits.changes);
+    PageContexts contexts(stacks, page.phases.table);
+    BlockStream stream(reader);
+    PageFollower follower(
+        selection.request,
+        page.chosen.device,
+        {tick_of(reader, request.from_seconds), tick_of(reader, request.to_seconds)},
+        facts,
+        contexts,
+        page,
+        reader.max_alloc_count());
+    stream.run(progress, follower);
+    page.names = contexts.take();
+    page.moments.finish();
+    if (page.points.points().empty()) {
+        throw TraceError(reader.name() +
+                         ": nothing was allocated in the time asked for; the trace"
+                         " has " +
+                         std::to_string(reader.seconds(reader.last_tick())) + " seconds");
+    }
+    return page;
+}
+
+PagePeak find_peak(const Page& page) {
+    const std::vector<PagePoint>& points = page.points.points();
+    PagePeak peak;
+    for (size_t i = 1; i < points.size(); ++i) {
+        peak.point = points[i].peak.above(points[peak.point].peak) ? i : peak.point;
+    }
+    peak.moment = peak.point * page.points.events_per_point() / page.moments.events_per_moment();
+    std::map<uint32_t, PageRow> rows;
+    for (const PageChange& live : page.moments.live_at(peak.moment)) {
+        const PageContext& context = page.names.contexts[live.context];
+        PageRow& row = rows[context.line];
+        row.line = context.line;
+        row.bytes += static_cast<uint64_t>(live.bytes);
+        row.count += static_cast<uint64_t>(live.count);
+        row.categories[std::min<size_t>(context.category, kMaxPageCategories - 1)] +=
+            static_cast<uint64_t>(live.bytes);
+    }
+    for (const auto& [line, row] : rows) {
+        peak.rows.push_back(row);
+    }
+    std::stable_sort(peak.rows.begin(), peak.rows.end(), [](const PageRow& a, const PageRow& b) {
+        return a.bytes > b.bytes;
+    });
+    check_sum(page, peak);
+    return peak;
+}
+
+}  // namespace peakline::report

@@ -1,0 +1,228 @@
+#include "page_buckets.h"
+
+#include <algorithm>
+#include <span>
+
+namespace peakline::report {
+namespace {
+
+using Changes = std::vector<PageChange>;
+
+// Both by rising context; what comes to nothing is left out.
+Changes sum_of(std::span<const PageChange> first, std::span<const PageChange> second) {
+    Changes sum;
+    sum.reserve(first.size() + second.size());
+    size_t i = 0;
+    size_t j = 0;
+    while (i < first.size() || j < second.size()) {
+        PageChange change;
+        const bool takes_first =
+            j == second.size() || (i < first.size() && first[i].context <= second[j].context);
+        const bool takes_second =
+            i == first.size() || (j < second.size() && second[j].context <= first[i].context);
+        change.context = takes_first ? first[i].context : second[j].context;
+        if (takes_first) {
+            change.bytes += first[i].bytes;
+            change.count += first[i].count;
+            ++i;
+        }
+        if (takes_second) {
+            change.bytes += second[j].bytes;
+            change.count += second[j].count;
+            ++j;
+        }
+        if (change.bytes != 0 || change.count != 0) {
+            sum.push_back(change);
+        }
+    }
+    return sum;
+}
+
+}  // namespace
+
+// ---- points -----------------------------------------------------------------------------------
+
+void PagePoints::open(uint64_t tick, Height level, const CategoryLevels& categories) {
+    if (points_.size() == 2 * max_count_) {
+        join_pairs();
+    }
+    points_.push_back({tick, tick, level, level.bytes, categories});
+    event_count_ = 0;
+}
+
+void PagePoints::on_event(uint64_t tick, Height level, const CategoryLevels& categories) {
+    if (points_.empty() || event_count_ == width_) {
+        open(tick, level, categories);
+    } else {
+        consider(tick, level, categories);
+    }
+    ++event_count_;
+}
+
+void PagePoints::consider(uint64_t tick, Height level, const CategoryLevels& categories) {
+    if (points_.empty()) {
+        open(tick, level, categories);
+        return;
+    }
+    PagePoint& point = points_.back();
+    point.min_bytes = std::min(point.min_bytes, level.bytes);
+    if (level.above(point.peak)) {
+        point.peak = level;
+        point.peak_tick = tick;
+        point.categories = categories;
+    }
+}
+
+void PagePoints::join_pairs() {
+    for (size_t i = 0; i < points_.size(); i += 2) {
+        PagePoint joined = points_[i];
+        if (i + 1 < points_.size()) {
+            const PagePoint& second = points_[i + 1];
+            joined = second.peak.above(joined.peak) ? second : joined;
+            joined.begin_tick = points_[i].begin_tick;
+            joined.min_bytes = std::min(points_[i].min_bytes, second.min_bytes);
+        }
+        points_[i / 2] = joined;
+    }
+    points_.resize((points_.size() + 1) / 2);
+    width_ *= 2;
+}
+
+// ---- moments ----------------------------------------------------------------------------------
+
+void PageMoments::touch(uint32_t context) {
+    if (context >= now_.size()) {
+        now_.resize(context + 1);
+        kept_.resize(context + 1);
+        is_touched_.resize(context + 1);
+    }
+    if (!is_touched_[context]) {
+        is_touched_[context] = true;
+        touched_.push_back(context);
+    }
+}
+
+void PageMoments::add(const PageChange& change, int64_t sign) {
+    now_[change.context].bytes += sign * change.bytes;
+    now_[change.context].count += sign * change.count;
+}
+
+void PageMoments::apply(const PageChange& change) {
+    touch(change.context);
+    add(change, 1);
+}
+
+void PageMoments::on_event(const PageChange& change, Height level) {
+    if (is_open_ && event_count_ == width_) {
+        close();
+    }
+    apply(change);
+    since_highest_.push_back(change);
+    consider(level);
+    ++event_count_;
+}
+
+void PageMoments::consider(Height level) {
+    if (!is_open_ || level.above(highest_)) {
+        is_open_ = true;
+        highest_ = level;
+        since_highest_.clear();
+    }
+}
+
+void PageMoments::finish() {
+    if (is_open_) {
+        close();
+    }
+}
+
+void PageMoments::close() {
+    for (const PageChange& change : since_highest_) {
+        add(change, -1);
+    }
+    std::sort(touched_.begin(), touched_.end());
+    for (const uint32_t context : touched_) {
+        is_touched_[context] = false;
+        const PageChange change = {context,
+                                   now_[context].bytes - kept_[context].bytes,
+                                   now_[context].count - kept_[context].count};
+        if (change.bytes != 0 || change.count != 0) {
+            changes_.push_back(change);
+            kept_[context] = now_[context];
+        }
+    }
+    touched_.clear();
+    moments_.push_back({highest_, changes_.size()});
+    for (const PageChange& change : since_highest_) {
+        touch(change.context);
+        add(change, 1);
+    }
+    since_highest_.clear();
+    is_open_ = false;
+    event_count_ = 0;
+    // Pairs must stay aligned: an odd last moment would be half as wide as the others.
+    const bool is_even = moments_.size() % 2 == 0;
+    if (is_even && (moments_.size() == 2 * max_count_ || changes_.size() > max_changes_)) {
+        join_pairs();
+    }
+}
+
+void PageMoments::join_pairs() {
+    std::vector<PageMoment> moments;
+    Changes changes;
+    Changes skipped;  // from the last moment kept to the one after it, which was lower
+    size_t begin = 0;
+    const auto of = [&](size_t i) {
+        const std::span<const PageChange> all(changes_);
+        const auto part = all.subspan(begin, moments_[i].change_end - begin);
+        begin = moments_[i].change_end;
+        return part;
+    };
+    for (size_t i = 0; i < moments_.size(); i += 2) {
+        Changes to_this = sum_of(skipped, of(i));
+        skipped.clear();
+        Height peak = moments_[i].peak;
+        if (i + 1 < moments_.size()) {
+            const auto second = of(i + 1);
+            if (moments_[i + 1].peak.above(peak)) {
+                peak = moments_[i + 1].peak;
+                to_this = sum_of(to_this, second);
+            } else {
+                skipped.assign(second.begin(), second.end());
+            }
+        }
+        changes.insert(changes.end(), to_this.begin(), to_this.end());
+        moments.push_back({peak, changes.size()});
+    }
+    for (const PageChange& change : skipped) {
+        touch(change.context);
+        kept_[change.context].bytes -= change.bytes;
+        kept_[change.context].count -= change.count;
+    }
+    moments_ = std::move(moments);
+    changes_ = std::move(changes);
+    width_ *= 2;
+}
+
+bool PageMoments::coarsen() {
+    if (moments_.size() <= 1) {
+        return false;
+    }
+    join_pairs();
+    return true;
+}
+
+std::vector<PageChange> PageMoments::live_at(size_t moment) const {
+    std::vector<PageChange> live(now_.size());
+    for (size_t i = 0; i < moments_[moment].change_end; ++i) {
+        live[changes_[i].context].bytes += changes_[i].bytes;
+        live[changes_[i].context].count += changes_[i].count;
+    }
+    for (size_t i = 0; i < live.size(); ++i) {
+        live[i].context = static_cast<uint32_t>(i);
+    }
+    std::erase_if(live, [](const PageChange& one) { return one.bytes == 0 && one.count == 0; });
+    return live;
+}
+
+}  // namespace peakline::report

@@ -1,0 +1,113 @@
+// The levels of a long run in two series of buckets of equal event count, made in one pass. Points
+// keep the highest moment of a bucket split by category, moments keep what was live there as
+// differences to the moment before. Both begin with one event a bucket; when there are too many,
+// neighbours are joined and the higher one stays, so every number kept is exact.
+//
+// A bucket is the time from its first event to the first event of the next one: the levels after
+// each of its events. Moments while tracing was on count before those while it was off, as the
+// peak of a table does.
+#pragma once
+
+#include <array>
+#include <cstddef>
+#include <cstdint>
+#include <vector>
+
+namespace peakline::report {
+
+inline constexpr size_t kMaxPageCategories = 16;
+using CategoryLevels = std::array<uint64_t, kMaxPageCategories>;
+
+struct Height {
+    bool traced = false;
+    uint64_t bytes = 0;
+
+    bool above(const Height& other) const {
+        return traced != other.traced ? traced : bytes > other.bytes;
+    }
+};
+
+struct PagePoint {
+    uint64_t begin_tick = 0;
+    uint64_t peak_tick = 0;  // the earliest strict maximum
+    Height peak;
+    uint64_t min_bytes = 0;
+    CategoryLevels categories = {};  // at the peak
+};
+
+// What one context holds more, or less, than at the moment before.
+struct PageChange {
+    uint32_t context = 0;
+    int64_t bytes = 0;
+    int64_t count = 0;
+};
+
+struct PageMoment {
+    Height peak;
+    uint64_t change_end = 0;  // its changes end here and begin where those before it end
+};
+
+class PagePoints {
+public:
+    explicit PagePoints(size_t max_count) : max_count_(max_count) {}
+
+    // An event; the levels are those after it.
+    void on_event(uint64_t tick, Height level, const CategoryLevels& categories);
+    // The level counts from `tick` on without an event.
+    void consider(uint64_t tick, Height level, const CategoryLevels& categories);
+
+    uint64_t events_per_point() const { return width_; }
+    const std::vector<PagePoint>& points() const { return points_; }
+
+private:
+    void open(uint64_t tick, Height level, const CategoryLevels& categories);
+    void join_pairs();
+
+    size_t max_count_;
+    uint64_t width_ = 1;
+    uint64_t event_count_ = 0;  // of the last point
+    std::vector<PagePoint> points_;
+};
+
+class PageMoments {
+public:
+    PageMoments(size_t max_count, size_t max_changes)
+        : max_count_(max_count), max_changes_(max_changes) {}
+
+    // Before the range that is shown: only what is live counts.
+    void apply(const PageChange& change);
+    void on_event(const PageChange& change, Height level);
+    void consider(Height level);
+    // After the last event.
+    void finish();
+    // Joins neighbours; call after finish(). False when there is one moment left.
+    bool coarsen();
+
+    uint64_t events_per_moment() const { return width_; }
+    const std::vector<PageMoment>& moments() const { return moments_; }
+    const std::vector<PageChange>& changes() const { return changes_; }
+    // What was live at the highest moment of a bucket: by context, without empty ones.
+    std::vector<PageChange> live_at(size_t moment) const;
+
+private:
+    void touch(uint32_t context);
+    void add(const PageChange& change, int64_t sign);
+    void close();
+    void join_pairs();
+
+    size_t max_count_;
+    size_t max_changes_;
+    uint64_t width_ = 1;
+    uint64_t event_count_ = 0;  // of the open bucket
+    bool is_open_ = false;
+    Height highest_;
+    std::vector<PageChange> since_highest_;
+    std::vector<PageChange> now_;   // by context: live now
+    std::vector<PageChange> kept_;  // by context: live at the last moment kept
+    std::vector<uint32_t> touched_;
+    std::vector<bool> is_touched_;
+    std::vector<PageMoment> moments_;
+    std::vector<PageChange> changes_;
+};
+
+}  // namespace peakline::report

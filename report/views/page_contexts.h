@@ -1,0 +1,98 @@
+// The contexts of a page: distinct combinations of stack, line, category, module, operator, phase
+// and lifetime. Every table, flame and sum of a page is a sum over contexts.
+#pragma once
+
+#include <cstdint>
+#include <map>
+#include <string>
+#include <unordered_map>
+#include <utility>
+#include <vector>
+
+#include "report/attribute/facets.h"
+#include "report/attribute/grouping.h"
+
+namespace peakline::report {
+
+// Ids in PageNames.
+struct PageContext {
+    uint32_t node = 0;  // the innermost frame
+    uint32_t line = 0;
+    uint32_t category = 0;
+    uint32_t module = 0;
+    uint32_t operation = 0;
+    uint32_t phase = 0;
+    uint32_t lifetime = 0;
+
+    auto operator<=>(const PageContext&) const = default;
+};
+
+struct PageFrame {
+    Location location;       // without a file: `function` is what stands for a stack without frames
+    bool passes_on = false;  // a wrapper that only passes a call on
+    bool is_users = false;   // of the program itself
+};
+
+struct PageNode {
+    uint32_t parent = 0;  // smaller than the node's own id; node 0 is the whole program
+    uint32_t frame = 0;
+};
+
+struct PageNames {
+    std::vector<Label> lines;
+    std::vector<std::string> categories;
+    std::vector<std::string> modules;
+    std::vector<std::string> operations;
+    std::vector<std::string> phases;
+    std::vector<std::string> lifetimes;
+    std::vector<PageFrame> frames;
+    std::vector<PageNode> nodes = {{}};
+    std::vector<PageContext> contexts;
+};
+
+class PageContexts {
+public:
+    // Both must outlive this.
+    PageContexts(StackLookup& stacks, const PhaseTable& phases);
+
+    // The context of a block; equal blocks are looked at once.
+    uint32_t of(const AllocationShape& shape, uint64_t ordinal, const BlockFacts& facts);
+    uint32_t category_of(uint32_t context) const { return names_.contexts[context].category; }
+    PageNames take() { return std::move(names_); }
+
+private:
+    struct BlockKey {
+        uint64_t place = 0;  // context of the trace and the module that owns the tensor
+        uint64_t life = 0;
+        auto operator<=>(const BlockKey&) const = default;
+    };
+    struct HashOfKey {
+        size_t operator()(const BlockKey& key) const {
+            return static_cast<size_t>(key.place * 0x9E3779B97F4A7C15U ^
+                                       key.life * 0xC2B2AE3D27D4EB4FU);
+        }
+    };
+    using Ids = std::unordered_map<std::string, uint32_t>;
+
+    static uint64_t pack(const BlockHistory& history, const Tensor& tensor);
+    uint32_t add(const TrackedBlock& block, const BlockHistory& history);
+    Label label(const char* by, const TrackedBlock& block, const BlockHistory& history);
+    uint32_t name_id(const char* by,
+                     const TrackedBlock& block,
+                     const BlockHistory& history,
+                     std::vector<std::string>& names);
+    uint32_t line_id(Label label);
+    uint32_t node_id(const Label& stack);
+    uint32_t frame_id(const Location& location);
+
+    StackLookup& stacks_;
+    BlockHistories histories_;
+    FacetHelp help_;
+    PageNames names_;
+    std::unordered_map<BlockKey, uint32_t, HashOfKey> of_key_;
+    std::map<PageContext, uint32_t> of_context_;
+    std::map<std::string, Ids> ids_;  // by the name of the key
+    std::map<std::pair<uint32_t, uint32_t>, uint32_t> nodes_;
+};
+
+}  // namespace peakline::report
