@@ -54,7 +54,7 @@ comma := ,
 
 LIBRARIES := $(NATIVE)/libpeakline.so $(NATIVE)/libpeakline_preload.so $(NATIVE)/libpkunwind.so \
              $(NATIVE)/libpeakline_guard.so \
-             $(PACKAGE)/_recorder.abi3.so $(PACKAGE)/_report.abi3.so
+             $(PACKAGE)/_recorder.abi3.so $(PACKAGE)/_report.abi3.so $(PACKAGE)/page/page.js
 
 .PHONY: help setup build native demo test test-simulated unit soak fuzz sanitize check format bench bench-instructions bench-samples test-gpu bench-gpu gpu-bundle families fidelity calibrate wheel clean
 
@@ -235,6 +235,10 @@ $(PACKAGE)/_recorder.abi3.so: $(RECORDER_PYTHON_OBJECTS) $(NATIVE)/libpeakline.s
 	@echo '  LINK  $@'
 	$(Q)$(CXX) -shared -Wl,-rpath,'$$ORIGIN/_native' -o $@ $(RECORDER_PYTHON_OBJECTS) \
 	    -L$(NATIVE) -l:libpeakline.so
+
+# The script of the HTML page: its modules joined.
+$(PACKAGE)/page/page.js: report/page/join.py $(wildcard report/page/*.js report/page/page.*)
+	$(Q)$(PYTHON) $< $(@D)
 
 $(BUILD)/libreport.a: $(REPORT_OBJECTS)
 	@rm -f $@

@@ -130,6 +130,7 @@ def _next(heaviest: _Recorded, top: int) -> str:
         [
             *all_lines,
             (f"table --by category {name}", "parameters, activations, optimizer state"),
+            (f"html {name}", "a page for the browser: flame graph, timeline"),
             (f"summary {name}", "the run at a glance"),
         ]
     )

@@ -1,0 +1,127 @@
+"""``peakline html``: the run as a page for the browser, in one file."""
+
+from __future__ import annotations
+
+import argparse
+import os
+from pathlib import Path
+
+from peakline.commands import _common
+from peakline.commands import _report_options as options
+
+NAME = "html"
+HELP = "Write a page for the browser: summary, lines, flame graph, timeline; one file."
+EXAMPLES = (
+    "peakline html train.peak\n"
+    "peakline html train.peak -o report.html --no-source\n"
+    "peakline html train.peak --from 12.3 --to 12.5"
+)
+# The tab that the page opens at.
+_TAB = "summary"
+
+
+def add_arguments(parser: argparse.ArgumentParser) -> None:
+    """Declare the arguments of the command."""
+    parser.add_argument(
+        "files", nargs=1, metavar="FILE", help="Trace file (.peak, or packed .peak.zst)"
+    )
+    parser.add_argument(
+        "-o", "--output", metavar="FILE", help="Write this file (default: FILE with .html)"
+    )
+    parser.add_argument("-f", "--force", action="store_true", help="Replace an existing page")
+    parser.add_argument(
+        "--no-source",
+        action="store_true",
+        help="Leave out the lines of your program that the page would show",
+    )
+    parser.add_argument(
+        "--from",
+        dest="from_seconds",
+        type=float,
+        default=0.0,
+        metavar="S",
+        help="Show the run from this second of the trace on",
+    )
+    parser.add_argument(
+        "--to",
+        dest="to_seconds",
+        type=float,
+        default=float("inf"),
+        metavar="S",
+        help="Show the run up to this second",
+    )
+    parser.add_argument(
+        "--budget",
+        type=_megabytes,
+        default=8.0,
+        metavar="MB",
+        help="Keep as many moments of the run as fit in MB, compressed (default: 8)",
+    )
+    options.add_frames(parser)
+    options.add_device(parser)
+    options.add_measure(parser)
+
+
+def _megabytes(text: str) -> float:
+    try:
+        size = float(text)
+    except ValueError:
+        size = 0.0
+    if not 0 < size <= 1000:
+        raise argparse.ArgumentTypeError(f"'{text}' is not a size in MB (up to 1000)")
+    return size
+
+
+def run(args: argparse.Namespace) -> int:
+    """Write the page of one trace."""
+    return write_page(args, _TAB)
+
+
+def write_page(args: argparse.Namespace, tab: str) -> int:
+    """Write the page, opened at this tab; nothing is replaced before the new one is whole."""
+    from peakline.html_page import PageOptions, make_page
+
+    source = Path(args.files[0])
+    if args.to_seconds <= args.from_seconds:
+        raise _common.CommandError("--to must be later than --from")
+    output = Path(args.output) if args.output else _page_beside(source)
+    if output.exists() and not args.force:
+        raise _common.CommandError(f"{output} exists; name another file with -o, or add --force")
+    engine = _common.report_engine()
+    try:
+        with _common.progress_bar(str(source)) as progress:
+            names, columns = engine.Trace(str(source), progress).page(
+                budget=args.budget * 1e6,
+                from_seconds=args.from_seconds,
+                to_seconds=args.to_seconds,
+                cwd=str(Path.cwd()),
+                frame=args.frame,
+                hide=args.hide,
+                symbols=args.symbols,
+                full_paths=args.full_paths,
+                device=args.device,
+                measure=args.measure,
+            )
+    except engine.TraceError as error:
+        raise _common.CommandError(str(error)) from error
+    text = make_page(names, columns, PageOptions(with_source=not args.no_source, tab=tab))
+    _write(output, text.encode("utf-8", errors="replace"))
+    print(f"Wrote {output} ({output.stat().st_size / 1e6:.1f} MB); open it in a browser")
+    _common.suggest_for(str(source), "table --by category")
+    return 0
+
+
+def _page_beside(source: Path) -> Path:
+    name = source.name.removesuffix(".zst").removesuffix(".peak")
+    return source.with_name(f"{name}.html")
+
+
+def _write(output: Path, data: bytes) -> None:
+    unfinished = output.with_name(f"{output.name}.{os.getpid()}.part")
+    try:
+        unfinished.write_bytes(data)
+        unfinished.replace(output)
+    except OSError as error:
+        raise _common.CommandError(f"cannot write {output}: {error.strerror}") from error
+    finally:
+        unfinished.unlink(missing_ok=True)

@@ -1,0 +1,36 @@
+// @ts-check
+// Numbers as the terminal shows them.
+
+const UNITS = ["B", "KB", "MB", "GB", "TB"];
+
+/**
+ * Four digits and a unit of 1024.
+ * @param {number} bytes
+ */
+export function formatBytes(bytes) {
+  let size = Math.abs(bytes);
+  let unit = 0;
+  while (unit < 4 && (unit === 0 ? size >= 1024 : size >= 1023.5)) {
+    size /= 1024;
+    unit++;
+  }
+  const digits = unit === 0 ? 0 : size >= 999.95 ? 0 : size >= 99.995 ? 1 : size >= 9.9995 ? 2 : 3;
+  return (bytes < 0 ? "\u2212" : "") + size.toFixed(digits) + " " + UNITS[unit];
+}
+
+/** @param {number} share of 1 */
+export function formatShare(share) {
+  if (!(share > 0)) return "0 %";
+  if (share < 0.001) return "<0.1 %";
+  return (share >= 0.0995 ? Math.round(share * 100) : (share * 100).toFixed(1)) + " %";
+}
+
+/** @param {number} count */
+export function formatCount(count) {
+  return String(Math.round(count)).replace(/\B(?=(\d{3})+$)/g, ",");
+}
+
+/** @param {number} seconds */
+export function formatSeconds(seconds) {
+  return seconds.toFixed(3) + " s";
+}

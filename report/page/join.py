@@ -1,0 +1,63 @@
+"""Joins the ES modules of the page into one script: `python join.py OUTPUT_FOLDER`.
+
+A module imports from "./x.js" only and exports declarations only; names at the top of a module are
+unique among all of them. So the modules become one script by leaving the two words out. The page
+needs no bundler, and a browser can also load the modules as they are.
+"""
+
+from __future__ import annotations
+
+import re
+import sys
+from pathlib import Path
+
+_IMPORT = re.compile(r'^import \{[^}]*\} from "\./(\w+)\.js";\n', re.MULTILINE)
+_DECLARED = re.compile(r"^(?:export )?(?:async )?(?:function|class|const|let) (\w+)", re.MULTILINE)
+
+
+def ordered(folder: Path, name: str, seen: list[str]) -> list[str]:
+    """Return the modules that `name` needs, each behind what it imports itself."""
+    text = (folder / f"{name}.js").read_text()
+    for needed in _IMPORT.findall(text):
+        if needed not in seen:
+            ordered(folder, needed, seen)
+    if name not in seen:
+        seen.append(name)
+    return seen
+
+
+def join(folder: Path) -> str:
+    """Return the script.
+
+    Raises:
+        ValueError: a module breaks one of the rules above; the text says which.
+    """
+    parts = []
+    declared: dict[str, str] = {}
+    for name in ordered(folder, "main", []):
+        text = _IMPORT.sub("", (folder / f"{name}.js").read_text())
+        for one in _DECLARED.findall(text):
+            if one in declared:
+                raise ValueError(f"{one} is declared in {declared[one]}.js and in {name}.js")
+            declared[one] = name
+        text = re.sub(r"^export (?=(async )?(function|class|const|let) )", "", text, flags=re.M)
+        if re.search(r"^(import|export)\b", text, re.MULTILINE):
+            raise ValueError(
+                f'{name}.js: only `import {{...}} from "./x.js"` and exported declarations'
+            )
+        parts.append(f"// {name}.js\n{text.replace('// @ts-check', '').lstrip()}")
+    return '(() => {\n"use strict";\n' + "\n".join(parts) + "})();\n"
+
+
+def main() -> None:
+    """Write page.js, page.css and page.html into the folder named."""
+    source = Path(__file__).resolve().parent
+    target = Path(sys.argv[1])
+    target.mkdir(parents=True, exist_ok=True)
+    (target / "page.js").write_text(join(source))
+    for name in ("page.css", "page.html"):
+        (target / name).write_text((source / name).read_text())
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,127 @@
+// @ts-check
+// Starts the page: unpacks the data, makes the views, listens to the keyboard and the address.
+import { readColumns, unpack } from "./columns.js";
+import { byId } from "./dom.js";
+import { Model } from "./model.js";
+import { readAddress, TABS, Tabs, writeAddress } from "./tabs.js";
+import { Views } from "./views.js";
+
+class Page {
+  /** @param {Model} model */
+  constructor(model) {
+    this.model = model;
+    this.views = new Views(model, (window) => this.setWindow(window));
+    this.tabs = new Tabs(() => this.show());
+    this.frame = 0;
+    byId("theme").hidden = byId("keys").hidden = false;
+    byId("theme").onclick = () => this.switchTheme();
+    byId("keys").onclick = () => byId("help").showModal();
+    byId("bar").onkeydown = (/** @type {KeyboardEvent} */ event) => this.moveBar(event);
+    addEventListener("keydown", (event) => this.onKey(event));
+    addEventListener("resize", () => this.later());
+    addEventListener("hashchange", () => this.follow());
+    matchMedia("(prefers-color-scheme: dark)").addEventListener("change", () => this.repaint());
+    for (const link of document.querySelectorAll("[data-opens]")) {
+      const target = /** @type {HTMLElement} */ (link);
+      target.hidden = false;
+      target.onclick = () => this.tabs.choose(target.dataset.opens || "");
+    }
+    this.follow();
+  }
+
+  /** Shows what the address says. */
+  follow() {
+    const { tab, window } = readAddress();
+    const { model } = this;
+    if (window) {
+      const from = Math.floor(model.pointAt(window.from + 1e-6) / model.ratio);
+      const to = Math.floor(model.pointAt(window.to - 1e-6) / model.ratio) + 1;
+      model.show({ from, to: Math.max(from + 1, to) });
+    } else model.show(null);
+    this.tabs.choose(tab);
+  }
+
+  /** @param {{from: number, to: number} | null} window in moments */
+  setWindow(window) {
+    this.model.show(window);
+    this.later();
+  }
+
+  later() {
+    cancelAnimationFrame(this.frame);
+    this.frame = requestAnimationFrame(() => this.show());
+  }
+
+  show() {
+    const { model } = this;
+    const { window } = model;
+    this.views.draw(this.tabs.chosen);
+    writeAddress(this.tabs.chosen, window && { from: model.secondsOf(window.from), to: model.secondsOf(window.to) });
+  }
+
+  repaint() {
+    this.views.recolour();
+    this.later();
+  }
+
+  switchTheme() {
+    const root = document.documentElement;
+    const dark = root.dataset.theme ? root.dataset.theme === "dark" : matchMedia("(prefers-color-scheme: dark)").matches;
+    root.dataset.theme = dark ? "light" : "dark";
+    this.repaint();
+  }
+
+  /** @param {KeyboardEvent} event */
+  moveBar(event) {
+    const { model } = this;
+    const step = event.key === "ArrowRight" ? 1 : event.key === "ArrowLeft" ? -1 : 0;
+    if (event.key === "Escape") return this.setWindow(null);
+    if (!step) return;
+    event.preventDefault();
+    const size = model.window ? model.window.to - model.window.from : 1;
+    const stride = Math.max(1, Math.round(model.momentCount / 400));
+    const from = model.window ? model.window.from : model.moment;
+    if (event.shiftKey) {
+      return this.setWindow({ from, to: Math.min(model.momentCount, Math.max(from + 1, from + size + step * stride)) });
+    }
+    const moved = Math.max(0, Math.min(model.momentCount - size, from + step * stride));
+    this.setWindow({ from: moved, to: moved + size });
+  }
+
+  /** @param {KeyboardEvent} event */
+  onKey(event) {
+    const target = /** @type {HTMLElement} */ (event.target);
+    if (event.ctrlKey || event.metaKey || event.altKey || byId("help").open) return;
+    if (target.tagName === "INPUT") {
+      if (event.key === "Escape") target.blur();
+      return;
+    }
+    const digit = Number(event.key);
+    if (digit >= 1 && digit <= TABS.length) this.tabs.choose(TABS[digit - 1][0]);
+    else if (event.key === "t" || event.key === "T") this.switchTheme();
+    else if (event.key === "p" || event.key === "P") this.setWindow(null);
+    else if (event.key === "?") byId("help").showModal();
+    else if (event.key === "+" || event.key === "=") this.views.zoomTimeline(2);
+    else if (event.key === "-") this.views.zoomTimeline(0.5);
+    else if (event.key === "/") {
+      if (this.tabs.chosen !== "flame") this.tabs.choose("lines");
+      (this.tabs.chosen === "flame" ? this.views.flame.search : this.views.find).focus();
+      event.preventDefault();
+    }
+  }
+}
+
+async function start() {
+  const page = JSON.parse(new TextDecoder().decode(await unpack("names")));
+  const columns = readColumns(page.columns, await unpack("columns"));
+  const shown = new Page(new Model(page, columns));
+  document.documentElement.dataset.ready = "yes";
+  return shown;
+}
+
+start().catch((error) => {
+  const say = byId("failure");
+  say.hidden = false;
+  say.textContent = `The rest of this page could not be shown: ${error.message}. A current Chrome, Firefox or Safari can.`;
+  throw error;
+});

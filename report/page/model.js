@@ -1,0 +1,201 @@
+// @ts-check
+// The data of the page and the one window that every tab shows: the live set at its highest moment.
+import { LiveSets } from "./live_sets.js";
+import { Pyramid } from "./pyramid.js";
+import { Tree } from "./tree.js";
+
+/** From below, as categories are stacked. */
+const STACKING = ["untraced", "parameter", "buffer", "optimizer state", "cache", "kept", "gradient", "input",
+  "activation", "communication", "workspace", "temporary", "unknown"];
+
+/** @typedef {{bytes: Float64Array, count: Float64Array}} LiveSet */
+/** @typedef {{key: string, bytes: number, count: number, categories: Float64Array, line: number}} Row */
+
+export class Model {
+  /**
+   * @param {any} page the JSON of the engine
+   * @param {import("./columns.js").Columns} columns
+   */
+  constructor(page, columns) {
+    this.page = page;
+    this.columns = columns;
+    this.unit = page.byte_unit;
+    this.pointCount = columns.point_begin.length;
+    this.ratio = page.points_per_moment;
+    this.high = columns.point_peak.map((one) => one * this.unit);
+    this.low = columns.point_low.map((one) => one * this.unit);
+    this.begin = columns.point_begin.map((tick) => tick * page.tick_seconds);
+    this.peakAt = columns.point_begin.map((tick, i) => (tick + columns.point_peak_offset[i]) * page.tick_seconds);
+    this.end = page.end_tick * page.tick_seconds;
+    this.pyramid = new Pyramid(this.high, this.low, columns.point_traced);
+    this.live = new LiveSets(columns, this.unit);
+    this.stacking = page.categories.map((/** @type {string} */ name, /** @type {number} */ i) => i).sort(
+      (/** @type {number} */ a, /** @type {number} */ b) =>
+        STACKING.indexOf(page.categories[a]) - STACKING.indexOf(page.categories[b]));
+    this.intervals = page.phases.phases.filter((/** @type {any} */ one) => one.depth === 0);
+    /** @type {{from: number, to: number} | null} moments; null: the whole run */
+    this.window = null;
+    // What is shown: the highest point of the window, its moment, what was live then.
+    this.point = 0;
+    this.moment = 0;
+    this.now = this.live.empty();
+    this.bytes = 0;
+    this.show(null);
+  }
+
+  /**
+   * @param {number} point
+   * @param {number} category
+   */
+  levelOf(point, category) {
+    return this.columns.point_category[category * this.pointCount + point] * this.unit;
+  }
+
+  get momentCount() {
+    return this.live.momentCount;
+  }
+
+  /**
+   * Sets the window, in moments.
+   * @param {{from: number, to: number} | null} window
+   */
+  show(window) {
+    const whole = !window || window.to - window.from >= this.momentCount;
+    this.window = whole ? null : window;
+    const from = whole || !window ? 0 : window.from * this.ratio;
+    const to = whole || !window ? this.pointCount : Math.min(this.pointCount, window.to * this.ratio);
+    this.point = whole ? this.page.peak.point : this.pyramid.range(from, to).best;
+    this.moment = Math.floor(this.point / this.ratio);
+    this.now = this.live.at(this.moment);
+    this.bytes = this.high[this.point];
+  }
+
+  /**
+   * Begin of a moment in seconds; behind the last one the end.
+   * @param {number} moment
+   */
+  secondsOf(moment) {
+    const point = moment * this.ratio;
+    return point >= this.pointCount ? this.end : this.begin[point];
+  }
+
+  /**
+   * The point that holds a time.
+   * @param {number} seconds
+   */
+  pointAt(seconds) {
+    let low = 0;
+    let high = this.pointCount;
+    while (high - low > 1) {
+      const middle = (low + high) >> 1;
+      if (this.begin[middle] <= seconds) low = middle;
+      else high = middle;
+    }
+    return low;
+  }
+
+  /**
+   * "step 1 forward" at a time, or nothing.
+   * @param {number} seconds
+   */
+  placeAt(seconds) {
+    let found = null;
+    for (const one of this.intervals) {
+      if (one.begin_seconds <= seconds && seconds <= one.end_seconds) found = one;
+    }
+    if (!found) return "";
+    return (found.step === null ? "" : `step ${found.step} `) + found.name;
+  }
+
+  /**
+   * What rows by a key are: a name for every context.
+   * @param {string} by
+   */
+  grouping(by) {
+    const { page, columns } = this;
+    const line = (/** @type {number} */ i) => page.lines[columns.context_line[i]];
+    /** @type {Record<string, (i: number) => string>} */
+    const keys = {
+      line: (i) => line(i).key,
+      function: (i) => (line(i).function ? `${line(i).function} (${line(i).file})` : line(i).key),
+      file: (i) => line(i).file || line(i).key,
+      module: (i) => page.modules[columns.context_module[i]],
+      layers: (i) => page.modules[columns.context_module[i]].replace(/\.\d+(?=\.|$)/g, ".*"),
+      category: (i) => page.categories[columns.context_category[i]],
+      operator: (i) => page.operations[columns.context_operation[i]],
+      phase: (i) => page.phase_names[columns.context_phase[i]],
+      lifetime: (i) => page.lifetimes[columns.context_lifetime[i]],
+    };
+    return keys[by];
+  }
+
+  /**
+   * Rows of a live set, largest first.
+   * @param {string} by
+   * @param {LiveSet} live
+   * @returns {Row[]}
+   */
+  rows(by, live = this.now) {
+    const keyOf = this.grouping(by);
+    /** @type {Map<string, Row>} */
+    const rows = new Map();
+    for (let i = 0; i < live.bytes.length; i++) {
+      if (live.count[i] === 0 && live.bytes[i] === 0) continue;
+      const key = keyOf(i);
+      let row = rows.get(key);
+      if (!row) {
+        row = { key, bytes: 0, count: 0, line: this.columns.context_line[i],
+          categories: new Float64Array(this.page.categories.length) };
+        rows.set(key, row);
+      }
+      row.bytes += live.bytes[i];
+      row.count += live.count[i];
+      row.categories[this.columns.context_category[i]] += live.bytes[i];
+    }
+    return [...rows.values()].sort((a, b) => b.bytes - a.bytes || (a.key < b.key ? -1 : 1));
+  }
+
+  /** Levels by category of what is shown. */
+  categories() {
+    return this.page.categories.map((/** @type {string} */ _, /** @type {number} */ i) => this.levelOf(this.point, i));
+  }
+
+  /**
+   * The tree of a flame: whole stacks, the program's own frames, or another key first.
+   * @param {string} mode @param {boolean} inverted
+   */
+  tree(mode, inverted) {
+    const { page, columns } = this;
+    /** @type {any[]} */
+    const names = page.frames.slice();
+    /** @type {Map<string, number>} */
+    const extra = new Map();
+    const nameOf = (/** @type {string} */ text) => {
+      let id = extra.get(text);
+      if (id === undefined) {
+        id = names.length;
+        extra.set(text, id);
+        names.push({ function: text, file: "", line: 0 });
+      }
+      return id;
+    };
+    let leftOut = new Set();
+    const paths = [];
+    for (let context = 0; context < columns.context_node.length; context++) {
+      const leaf = columns.context_node[context];
+      const path = [];
+      for (let node = leaf; node; node = columns.node_parent[node]) {
+        const frame = page.frames[columns.node_frame[node]];
+        const hidden = mode === "own" ? frame.file && !frame.is_users : frame.passes_on;
+        if (hidden && (node !== leaf || mode === "own")) leftOut.add(columns.node_frame[node]);
+        else path.push(columns.node_frame[node]);
+      }
+      if (!inverted) path.reverse();
+      if (mode === "module") path.unshift(...this.grouping("module")(context).split(".").map(nameOf));
+      if (mode === "operator" || mode === "phase") path.unshift(nameOf(this.grouping(mode)(context)));
+      paths.push({ path, context });
+    }
+    const tree = new Tree(paths, this.live.at(Math.floor(page.peak.point / this.ratio)).bytes);
+    return { tree, names, leftOut: leftOut.size };
+  }
+}

@@ -1,0 +1,66 @@
+// @ts-check
+// The tabs, and the address that says which one and which time is shown.
+import { byId, make } from "./dom.js";
+
+export const TABS = [["summary", "Summary"], ["lines", "Lines"], ["flame", "Flame"], ["timeline", "Timeline"],
+  ["modules", "Modules"], ["phases", "Phases"]];
+
+export class Tabs {
+  /** @param {(tab: string) => void} onChange */
+  constructor(onChange) {
+    this.chosen = "summary";
+    this.onChange = onChange;
+    const list = byId("tabs");
+    for (const [id, text] of TABS) {
+      const tab = make("button", "", text);
+      tab.type = "button";
+      tab.id = "tab-" + id;
+      tab.setAttribute("role", "tab");
+      tab.setAttribute("aria-controls", id);
+      tab.onclick = () => this.choose(id);
+      list.append(tab);
+      byId(id).setAttribute("role", "tabpanel");
+      byId(id).setAttribute("aria-labelledby", tab.id);
+    }
+    list.onkeydown = (/** @type {KeyboardEvent} */ event) => {
+      const step = event.key === "ArrowRight" ? 1 : event.key === "ArrowLeft" ? -1 : 0;
+      if (!step) return;
+      const at = TABS.findIndex(([id]) => id === this.chosen);
+      this.choose(TABS[(at + step + TABS.length) % TABS.length][0]);
+      byId("tab-" + this.chosen).focus();
+      event.preventDefault();
+    };
+  }
+
+  /** @param {string} id */
+  choose(id) {
+    this.chosen = TABS.some(([one]) => one === id) ? id : "summary";
+    for (const [one] of TABS) {
+      const tab = byId("tab-" + one);
+      byId(one).hidden = one !== this.chosen;
+      tab.setAttribute("aria-selected", String(one === this.chosen));
+      tab.tabIndex = one === this.chosen ? 0 : -1;
+    }
+    byId("tab-" + this.chosen).scrollIntoView({ block: "nearest", inline: "nearest" });
+    this.onChange(this.chosen);
+  }
+}
+
+/** "#tab=flame&from=0.25&to=0.3": the tab and the time shown. */
+export function readAddress() {
+  const parts = location.hash.slice(1).split("&");
+  const words = new Map(parts.map((part) => /** @type {[string, string]} */ (part.split("="))));
+  const from = Number(words.get("from"));
+  const to = Number(words.get("to"));
+  const window = words.has("from") && words.has("to") && from <= to ? { from, to } : null;
+  return { tab: words.get("tab") || document.body.dataset.tab || "summary", window };
+}
+
+/**
+ * @param {string} tab
+ * @param {{from: number, to: number} | null} window in seconds
+ */
+export function writeAddress(tab, window) {
+  const time = window ? `&from=${window.from.toFixed(6)}&to=${window.to.toFixed(6)}` : "";
+  history.replaceState(null, "", `#tab=${tab}${time}`);
+}
