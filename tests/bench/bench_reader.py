@@ -13,6 +13,7 @@ import time
 from pathlib import Path
 
 import peakline._report as engine
+from peakline.html_page import PageOptions, make_page
 
 ROOT = Path(__file__).resolve().parents[2]
 REPORTS = ("stats", "table", "phases", "layers", "ops", "stages", "tensors")
@@ -25,6 +26,15 @@ def seconds_for(trace: Path, report: str, repetitions: int) -> float:
         engine.Trace(str(trace)).report(report, top=10)
         times.append(time.perf_counter() - begin)
     return statistics.median(times)
+
+
+def print_page(trace: Path, repetitions: int) -> None:
+    times = []
+    for _ in range(repetitions):
+        begin = time.perf_counter()
+        page = make_page(*engine.Trace(str(trace)).page(), PageOptions())
+        times.append(time.perf_counter() - begin)
+    print(f"  html     {statistics.median(times):6.2f} s, a page of {len(page) / 1e6:.1f} MB")
 
 
 def main() -> None:
@@ -51,6 +61,7 @@ def main() -> None:
                 f" {arguments.events / seconds / 1e6:6.1f} million events per second,"
                 f" process peak so far {peak:.0f} MB"
             )
+        print_page(trace, arguments.repetitions)
 
 
 if __name__ == "__main__":
