@@ -91,7 +91,7 @@ export class Flame {
       pen.globalAlpha *= 0.3;
     }
     pen.fillRect(left, y, size, ROW - 1);
-    const isSplit = !hit && category === -1 && tree.self[node] === tree.total[node];
+    const isSplit = !hit && tree.parts.has(node) && tree.self[node] === tree.total[node];
     if (isSplit) this.drawParts(pen, node, { left, y, size }, colours);
     pen.globalAlpha = this.hits !== null && !hit ? 0.6 : 1;
     if (right - left > 26) {

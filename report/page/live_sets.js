@@ -1,7 +1,9 @@
 // @ts-check
 // What was live at the highest moment of every bucket: differences, and a whole set now and then.
 
+// A whole set every 64 moments, or fewer where they would take more memory than this.
 const KEYFRAME_EVERY = 64;
+const KEYFRAME_BYTES = 64e6;
 
 export class LiveSets {
   /**
@@ -17,11 +19,13 @@ export class LiveSets {
     /** First change of a moment. */
     this.begin = new Float64Array(this.momentCount + 1);
     for (let i = 0; i < this.momentCount; i++) this.begin[i + 1] = this.begin[i] + columns.moment_changes[i];
-    /** @type {{bytes: Float64Array, count: Float64Array}[]} before moment 0, 64, ... */
+    const most = KEYFRAME_BYTES / (16 * Math.max(1, this.contextCount));
+    this.every = Math.max(KEYFRAME_EVERY, Math.ceil(this.momentCount / most));
+    /** @type {{bytes: Float64Array, count: Float64Array}[]} before moment 0, `every`, ... */
     this.keyframes = [];
     const now = this.empty();
     for (let i = 0; i < this.momentCount; i++) {
-      if (i % KEYFRAME_EVERY === 0) this.keyframes.push({ bytes: now.bytes.slice(), count: now.count.slice() });
+      if (i % this.every === 0) this.keyframes.push({ bytes: now.bytes.slice(), count: now.count.slice() });
       this.apply(now, i);
     }
   }
@@ -46,9 +50,9 @@ export class LiveSets {
    * @param {number} moment
    */
   at(moment) {
-    const frame = Math.floor(moment / KEYFRAME_EVERY);
+    const frame = Math.floor(moment / this.every);
     const live = { bytes: this.keyframes[frame].bytes.slice(), count: this.keyframes[frame].count.slice() };
-    for (let i = frame * KEYFRAME_EVERY; i <= moment; i++) this.apply(live, i);
+    for (let i = frame * this.every; i <= moment; i++) this.apply(live, i);
     return live;
   }
 }

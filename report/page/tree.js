@@ -3,33 +3,73 @@
 
 /** @typedef {{path: number[], context: number}} PathOfContext names from the root on */
 
+/** The nodes of a tree while it grows: parents before their children. */
+class Nodes {
+  constructor() {
+    this.name = [0];
+    this.parent = [-1];
+    this.weight = [0];
+    /** @type {number[]} by context */
+    this.nodeOf = [];
+    /** @type {Map<number, number>} by parent and name */
+    this.known = new Map();
+  }
+
+  /**
+   * @param {number} parent
+   * @param {number} name
+   */
+  child(parent, name) {
+    const key = parent * 2 ** 26 + name;
+    let node = this.known.get(key);
+    if (node === undefined) {
+      node = this.name.length;
+      this.known.set(key, node);
+      this.name.push(name);
+      this.parent.push(parent);
+      this.weight.push(0);
+    }
+    return node;
+  }
+
+  /** Children of node i are kids[begin[i]] to kids[begin[i + 1]], the heaviest first. */
+  sortedKids() {
+    const count = this.name.length;
+    const begin = new Uint32Array(count + 1);
+    for (let i = 1; i < count; i++) begin[this.parent[i] + 1]++;
+    for (let i = 0; i < count; i++) begin[i + 1] += begin[i];
+    const free = begin.slice();
+    const kids = new Uint32Array(Math.max(0, count - 1));
+    for (let i = 1; i < count; i++) kids[free[this.parent[i]]++] = i;
+    for (let i = 0; i < count; i++) {
+      if (begin[i + 1] - begin[i] > 1) {
+        kids.subarray(begin[i], begin[i + 1]).sort((a, b) => this.weight[b] - this.weight[a] || a - b);
+      }
+    }
+    return { begin, kids };
+  }
+}
+
 export class Tree {
   /**
    * @param {PathOfContext[]} paths
    * @param {Float64Array} weights by context: siblings are ordered by what they hold then
    */
   constructor(paths, weights) {
-    /** @type {{name: number, parent: number, weight: number, kids: Map<number, number>, contexts: number[]}[]} */
-    const nodes = [{ name: 0, parent: -1, weight: 0, kids: new Map(), contexts: [] }];
+    const nodes = new Nodes();
     for (const { path, context } of paths) {
       let at = 0;
-      nodes[0].weight += weights[context];
+      nodes.weight[0] += weights[context];
       for (const name of path) {
-        let next = nodes[at].kids.get(name);
-        if (next === undefined) {
-          next = nodes.length;
-          nodes[at].kids.set(name, next);
-          nodes.push({ name, parent: at, weight: 0, kids: new Map(), contexts: [] });
-        }
-        nodes[next].weight += weights[context];
-        at = next;
+        at = nodes.child(at, name);
+        nodes.weight[at] += weights[context];
       }
-      nodes[at].contexts.push(context);
+      nodes.nodeOf[context] = at;
     }
-    this.count = nodes.length;
+    this.count = nodes.name.length;
     this.name = new Uint32Array(this.count);
     this.parent = new Int32Array(this.count);
-    this.depth = new Uint16Array(this.count);
+    this.depth = new Uint32Array(this.count);
     /** The first node behind a subtree. */
     this.end = new Uint32Array(this.count);
     /** By context; -1: none. */
@@ -39,7 +79,7 @@ export class Tree {
     /** The category of all bytes of a subtree; -1: several, -2: none. */
     this.category = new Int16Array(this.count);
     /**
-     * Of nodes that hold something themselves: bytes by category.
+     * Of nodes that hold something of several categories themselves: bytes by category.
      * @type {Map<number, Map<number, number>>}
      */
     this.parts = new Map();
@@ -47,24 +87,24 @@ export class Tree {
   }
 
   /**
-   * @param {{name: number, parent: number, weight: number, kids: Map<number, number>, contexts: number[]}[]} nodes
-     */
+   * Puts nodes in preorder, siblings by weight.
+   * @param {Nodes} nodes
+   */
   lay(nodes) {
+    const { begin, kids } = nodes.sortedKids();
     const place = new Int32Array(this.count);
     const stack = [0];
     let next = 0;
     while (stack.length) {
       const at = /** @type {number} */ (stack.pop());
-      const node = nodes[at];
       place[at] = next;
-      this.name[next] = node.name;
-      this.parent[next] = node.parent < 0 ? -1 : place[node.parent];
-      this.depth[next] = node.parent < 0 ? 0 : this.depth[this.parent[next]] + 1;
-      for (const context of node.contexts) this.nodeOf[context] = next;
+      this.name[next] = nodes.name[at];
+      this.parent[next] = at === 0 ? -1 : place[nodes.parent[at]];
+      this.depth[next] = at === 0 ? 0 : this.depth[this.parent[next]] + 1;
       next++;
-      const kids = [...node.kids.values()].sort((a, b) => nodes[a].weight - nodes[b].weight);
-      for (const kid of kids) stack.push(kid);
+      for (let i = begin[at + 1] - 1; i >= begin[at]; i--) stack.push(kids[i]);
     }
+    nodes.nodeOf.forEach((node, context) => (this.nodeOf[context] = place[node]));
     for (let i = this.count - 1; i >= 0; i--) {
       this.end[i] = Math.max(this.end[i], i + 1);
       const up = this.parent[i];
@@ -84,11 +124,9 @@ export class Tree {
     for (let i = 0; i < bytes.length; i++) {
       const node = this.nodeOf[i];
       if (bytes[i] === 0 || node < 0) continue;
+      this.split(node, categoryOf[i], bytes[i]);
       this.self[node] += bytes[i];
       this.mix(node, categoryOf[i]);
-      const parts = this.parts.get(node) || new Map();
-      parts.set(categoryOf[i], (parts.get(categoryOf[i]) || 0) + bytes[i]);
-      this.parts.set(node, parts);
     }
     for (let i = this.count - 1; i >= 0; i--) {
       this.total[i] += this.self[i];
@@ -97,6 +135,19 @@ export class Tree {
       this.total[up] += this.total[i];
       this.mix(up, this.category[i]);
     }
+  }
+
+  /**
+   * @param {number} node
+   * @param {number} category
+   * @param {number} bytes not yet part of the node
+   */
+  split(node, category, bytes) {
+    const own = this.category[node];
+    if (own === -2 || own === category) return;
+    const parts = this.parts.get(node) || new Map([[own, this.self[node]]]);
+    parts.set(category, (parts.get(category) || 0) + bytes);
+    this.parts.set(node, parts);
   }
 
   /**

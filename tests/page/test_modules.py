@@ -1,0 +1,100 @@
+"""The page's modules without drawing, against brute force, in the node that Playwright brings."""
+
+from __future__ import annotations
+
+import json
+import shutil
+import subprocess
+from pathlib import Path
+
+import pytest
+
+ROOT = Path(__file__).resolve().parents[2]
+
+SCRIPT = """
+import { Pyramid } from "./pyramid.js";
+import { Tree } from "./tree.js";
+import { formatBytes } from "./format.js";
+let seed = 7;
+const random = (below) => (seed = (seed * 48271) % 2147483647) % below;
+const wrong = [];
+
+for (let count = 1; count < 130; count++) {
+  const high = Float64Array.from({ length: count }, () => random(20));
+  const low = high.map((one) => Math.max(0, one - random(5)));
+  const traced = Float64Array.from({ length: count }, () => (random(4) ? 1 : 0));
+  const pyramid = new Pyramid(high, low, traced);
+  for (let i = 0; i < 60; i++) {
+    const from = random(count);
+    const to = from + 1 + random(count - from);
+    let best = from;
+    for (let j = from; j < to; j++) {
+      if (traced[j] !== traced[best] ? traced[j] : high[j] > high[best]) best = j;
+    }
+    const least = Math.min(...low.slice(from, to));
+    const found = pyramid.range(from, to);
+    if (found.best !== best || found.low !== least) wrong.push(["range", count, from, to]);
+  }
+}
+
+for (let round = 0; round < 60; round++) {
+  const contexts = 1 + random(80);
+  const paths = [];
+  for (let context = 0; context < contexts; context++) {
+    const path = Array.from({ length: random(7) }, () => 1 + random(4));
+    paths.push({ path, context });
+  }
+  const bytes = Float64Array.from({ length: contexts }, () => random(50));
+  const categories = Float64Array.from({ length: contexts }, () => random(3));
+  const tree = new Tree(paths, bytes);
+  tree.measure(bytes, categories);
+  const pathOf = (node) => (node === 0 ? "" : pathOf(tree.parent[node]) + "/" + tree.name[node]);
+  for (let node = 0; node < tree.count; node++) {
+    const own = pathOf(node);
+    const below = paths.filter(({ path }) => {
+      const text = path.map((name) => "/" + name).join("");
+      return text === own || text.startsWith(own + "/");
+    });
+    const total = below.reduce((sum, { context }) => sum + bytes[context], 0);
+    const holding = below.filter(({ context }) => bytes[context]);
+    const kinds = new Set(holding.map(({ context }) => categories[context]));
+    const category = kinds.size === 0 ? -2 : kinds.size === 1 ? [...kinds][0] : -1;
+    if (tree.total[node] !== total || tree.category[node] !== category) wrong.push(["tree", own]);
+  }
+  if (tree.total[0] !== bytes.reduce((sum, one) => sum + one, 0)) wrong.push(["sum", round]);
+}
+
+const long = Array.from({ length: 70000 }, (_, i) => i + 1);
+const deep = new Tree([{ path: long, context: 0 }], Float64Array.of(5));
+deep.measure(Float64Array.of(5), Float64Array.of(0));
+if (deep.total[0] !== 5 || deep.depth[70000] !== 70000) wrong.push(["deep"]);
+
+const sizes = [0, 1, 1023, 1024, 10239, 1048575, 1048576, 1073741823, 10737418239, 13547310080];
+console.log(JSON.stringify({ wrong, sizes: sizes.map((size) => [size, formatBytes(size)]) }));
+"""
+
+
+def node() -> str:
+    """The node of Playwright, else one of this machine."""
+    driver = pytest.importorskip("playwright._impl._driver", reason="pip install playwright")
+    found = driver.compute_driver_executable()
+    program = found[0] if isinstance(found, tuple) else found
+    return program if Path(program).is_file() else shutil.which("node") or pytest.skip("no node")
+
+
+def test_ranges_trees_and_sizes_are_what_brute_force_finds(tmp_path: Path) -> None:
+    for file in (ROOT / "report" / "page").glob("*.js"):
+        shutil.copy(file, tmp_path)
+    (tmp_path / "package.json").write_text('{"type": "module"}')
+    (tmp_path / "check.js").write_text(SCRIPT)
+    result = subprocess.run(
+        [node(), str(tmp_path / "check.js")], capture_output=True, text=True, check=False
+    )
+    assert result.returncode == 0, result.stderr
+    said = json.loads(result.stdout)
+    assert said["wrong"] == []
+    from peakline import html_page
+
+    texts = dict(map(tuple, said["sizes"]))
+    assert (texts[1023], texts[1048575], texts[13547310080]) == ("1023 B", "1.000 MB", "12.62 GB")
+    assert [[size, html_page._size(size)] for size, _ in said["sizes"]] == said["sizes"]
