@@ -32,12 +32,14 @@ class PageOptions:
 
     with_source: bool = True
     tab: str = "summary"  # the one it opens at
+    is_part: bool = False  # of the run: the data begin later, or end before it
 
 
 def make_page(names: str, columns: bytes, options: PageOptions) -> str:
     """Return the page. `names` and `columns` are those of `_report.Trace.page()`."""
     page = json.loads(names)
     page["sources"] = _sources(page) if options.with_source else {}
+    page["is_part"] = options.is_part
     script = (_ASSETS / "page.js").read_text(encoding="utf-8")
     style = (_ASSETS / "page.css").read_text(encoding="utf-8")
     title = _title(page)
@@ -60,7 +62,7 @@ def make_page(names: str, columns: bytes, options: PageOptions) -> str:
         '<!doctype html>\n<html lang=en><head><meta charset="utf-8">'
         '<meta name="viewport" content="width=device-width, initial-scale=1">'
         f'<meta http-equiv="Content-Security-Policy" content="{policy}">'
-        f"<title>{_text(title)}: {peak} at the peak - peakline</title>"
+        f"<title>{_text(title)}: {peak} {_at_the_peak(page)} - peakline</title>"
         f'<style>{style}</style></head>\n<body data-tab="{_text(options.tab)}">\n{body}'
         f'<script type="application/octet-stream;base64" id="names">{packed_names}</script>\n'
         f'<script type="application/octet-stream;base64" id="columns">{_pack(columns)}</script>\n'
@@ -188,6 +190,10 @@ def _place(page: dict[str, Any]) -> str:
     return f"{step}{inside[-1]['name']}"
 
 
+def _at_the_peak(page: dict[str, Any]) -> str:
+    return "at most in this part of the run" if page["is_part"] else "at the peak"
+
+
 def _answer(page: dict[str, Any]) -> str:
     peak = page["peak"]
     facts = [_text(_place(page))] if _place(page) else []
@@ -197,7 +203,7 @@ def _answer(page: dict[str, Any]) -> str:
         facts.append(f"{_text(_share(peak['bytes'], total))} of the device&rsquo;s {_size(total)}")
     facts.append(f"{peak['bytes']:,} bytes")
     return (
-        f"<h2 class=big>{_size(peak['bytes'])} at the peak</h2>"
+        f"<h2 class=big>{_size(peak['bytes'])} {_at_the_peak(page)}</h2>"
         f"<p class=sub>{' · '.join(facts)}</p>{_lead(page)}{_bar(page)}"
     )
 

@@ -30,7 +30,10 @@ export function formatCount(count) {
   return String(Math.round(count)).replace(/\B(?=(\d{3})+$)/g, ",");
 }
 
-/** @param {number} seconds */
-export function formatSeconds(seconds) {
-  return seconds.toFixed(3) + " s";
+/**
+ * @param {number} seconds
+ * @param {number} [digits] behind the point
+ */
+export function formatSeconds(seconds, digits = 3) {
+  return seconds.toFixed(digits) + " s";
 }

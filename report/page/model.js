@@ -191,7 +191,7 @@ export class Model {
         else path.push(columns.node_frame[node]);
       }
       if (!inverted) path.reverse();
-      if (mode === "module") path.unshift(...this.grouping("module")(context).split(".").map(nameOf));
+      if (mode === "module") path.unshift(...this.grouping("layers")(context).split(".").map(nameOf));
       if (mode === "operator" || mode === "phase") path.unshift(nameOf(this.grouping(mode)(context)));
       paths.push({ path, context });
     }

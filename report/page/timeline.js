@@ -217,11 +217,13 @@ export class Timeline {
       pen.fillStyle = colours.muted;
       pen.fillText(fitText(pen, `step ${one.step}`, right - left - 8), left + 5, y + 28);
     }
+    const span = (this.to >= model.pointCount ? model.end : model.begin[this.to]) - model.begin[this.from];
+    const digits = span < 0.004 ? 5 : span < 0.04 ? 4 : 3;
     pen.fillStyle = colours.muted;
     for (let part = 0; part <= 4; part++) {
       const x = (part / 4) * width;
       const point = this.pointOf(Math.min(x, width - 1));
-      const text = formatSeconds(part === 4 && this.to >= model.pointCount ? model.end : model.begin[point]);
+      const text = formatSeconds(part === 4 && this.to >= model.pointCount ? model.end : model.begin[point], digits);
       const room = pen.measureText(text).width;
       pen.fillText(text, Math.min(width - room, Math.max(0, x - room / 2)), y + 46);
     }

@@ -273,7 +273,7 @@ export class Views {
     const at = ` at ${formatSeconds(model.peakAt[model.point])}${place ? ", " + place : ""}.`;
     const bar = byId("bar");
     if (!window) {
-      say.replaceChildren("Showing ", make("b", "", "the peak of the whole run"), ": ", amount, at + " Drag below to look elsewhere.");
+      say.replaceChildren("Showing ", make("b", "", model.page.is_part ? "the highest moment of this part of the run" : "the peak of the whole run"), ": ", amount, at + " Drag below to look elsewhere.");
     } else {
       const back = make("button", "link", "Back to the peak");
       back.type = "button";

@@ -59,6 +59,7 @@ public:
         if (is_shown_ && at.tick > range_.to_tick) {
             is_shown_ = false;
             is_over_ = true;
+            page_.end_tick = range_.to_tick;
         }
         page_.end_tick = is_shown_ ? at.tick : page_.end_tick;
     }

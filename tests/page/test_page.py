@@ -169,11 +169,17 @@ def test_a_small_budget_keeps_fewer_moments_and_the_same_peak(run: Run) -> None:
     assert pages[0]["peak"] == pages[1]["peak"]
 
 
-def test_a_page_of_a_part_says_what_was_highest_there(lab: Lab, run: Run, tmp_path: Path) -> None:
+def test_a_page_of_a_part_says_what_was_highest_there(show: Show, lab: Lab, run: Run) -> None:
     end = json.loads(lab.report("timeline", run.trace, "--json"))["end_seconds"]
     middle = end / 2
     page = json.loads(engine.Trace(str(run.trace)).page(from_seconds=middle, to_seconds=end)[0])
     assert page["peak"]["seconds"] >= middle
+    part = lab.folder / "part.html"
+    made = lab.peakline("html", str(run.trace), "--from", repr(middle), "-o", str(part))
+    assert made.returncode == 0, made.stderr
+    shown = show(file=part, address="#tab=lines")
+    assert "the highest moment of this part of the run" in shown.page.inner_text("#say")
+    assert int(shown.page.evaluate(SAID)["bytes"]) == page["peak"]["bytes"]
     result = lab.peakline("html", str(run.trace), "--from", "1", "--to", "0")
     assert (result.returncode, result.stdout) == (2, "")
 

@@ -6,8 +6,7 @@ import argparse
 import os
 from pathlib import Path
 
-from peakline.commands import _common
-from peakline.commands import _report_options as options
+from peakline.commands import _common, _report_options
 
 NAME = "html"
 HELP = "Write a page for the browser: summary, lines, flame graph, timeline; one file."
@@ -57,9 +56,9 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         metavar="MB",
         help="Keep as many moments of the run as fit in MB, compressed (default: 8)",
     )
-    options.add_frames(parser)
-    options.add_device(parser)
-    options.add_measure(parser)
+    _report_options.add_frames(parser)
+    _report_options.add_device(parser)
+    _report_options.add_measure(parser)
 
 
 def _megabytes(text: str) -> float:
@@ -104,7 +103,9 @@ def write_page(args: argparse.Namespace, tab: str) -> int:
             )
     except engine.TraceError as error:
         raise _common.CommandError(str(error)) from error
-    text = make_page(names, columns, PageOptions(with_source=not args.no_source, tab=tab))
+    is_part = args.from_seconds > 0 or args.to_seconds < float("inf")
+    options = PageOptions(with_source=not args.no_source, tab=tab, is_part=is_part)
+    text = make_page(names, columns, options)
     _write(output, text.encode("utf-8", errors="replace"))
     print(f"Wrote {output} ({output.stat().st_size / 1e6:.1f} MB); open it in a browser")
     _common.suggest_for(str(source), "table --by category")
