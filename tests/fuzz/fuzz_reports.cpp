@@ -10,6 +10,7 @@
 #define XXH_INLINE_ALL
 #include <xxhash.h>
 
+#include "report/render/page_report.h"
 #include "report/render/report.h"
 #include "report/trace/trace_error.h"
 #include "tests/fuzz/packed_trace.h"
@@ -74,6 +75,14 @@ void read_everything(const std::vector<unsigned char>& file) {
                 report::find_report(name)(reader, options, {});
             } catch (const report::TraceError&) {
             }
+        }
+    }
+    for (const char* device : {"", "all"}) {
+        report::ReportOptions options;
+        options.selection.device = device;
+        try {
+            report::make_page(reader, options, {}, 10'000);
+        } catch (const report::TraceError&) {
         }
     }
 }
