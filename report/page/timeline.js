@@ -62,8 +62,8 @@ export class Timeline {
     const whole = model.pyramid.range(this.from, this.to);
     const scale = (look.height - top) / Math.max(1, model.high[whole.best]);
     const yOf = (/** @type {number} */ bytes) => look.height - bytes * scale;
-    if (look.axis) this.drawGrid(pen, colours, model.high[whole.best], yOf);
     this.drawLevels(pen, colours, yOf);
+    if (look.axis) this.drawGrid(pen, colours, model.high[whole.best], yOf);
     if (look.axis) this.drawMarks(pen, colours);
     this.drawWindow(pen, colours, yOf);
     if (look.axis) this.drawRibbon(pen, colours);
@@ -98,7 +98,7 @@ export class Timeline {
     pen.globalAlpha = 0.45;
     pen.beginPath();
     for (const [x, next, y] of lows) {
-      pen.lineTo(x, y);
+      pen.moveTo(x, y);
       pen.lineTo(next, y);
     }
     pen.stroke();
@@ -115,11 +115,18 @@ export class Timeline {
     let step = 1;
     while (step * 4 < most) step *= 2;
     for (let bytes = step; bytes < most; bytes += step) {
-      const y = Math.round(yOf(bytes)) + 0.5;
-      pen.fillStyle = colours.line;
+      const y = Math.round(yOf(bytes));
+      const label = formatBytes(bytes).replace(/\.?0+ /, " ");
+      const room = pen.measureText(label).width + 6;
+      pen.fillStyle = colours.text;
+      pen.globalAlpha = 0.12;
       pen.fillRect(0, y, this.width, 1);
+      pen.fillStyle = colours.background;
+      pen.globalAlpha = 0.8;
+      pen.fillRect(0, y - 17, room, 16);
+      pen.globalAlpha = 1;
       pen.fillStyle = colours.muted;
-      pen.fillText(formatBytes(bytes).replace(/\.?0+ /, " "), 2, y - 8);
+      pen.fillText(label, 3, y - 8);
     }
   }
 

@@ -8,6 +8,7 @@ import { Timeline } from "./timeline.js";
 
 /** @typedef {import("./model.js").Model} Model */
 
+const MOST_PHASES = 2000;
 const LINE_KEYS = ["line", "function", "file", "module", "operator", "category", "phase", "lifetime"];
 
 export class Views {
@@ -212,10 +213,11 @@ export class Views {
     head.append(heads);
     const body = make("tbody");
     const most = Math.max(1, ...model.intervals.map((/** @type {any} */ one) => one.peak_bytes));
-    for (const one of model.intervals.slice(0, 2000)) body.append(this.makePhase(one, most));
+    for (const one of model.intervals.slice(0, MOST_PHASES)) body.append(this.makePhase(one, most));
     table.append(head, body);
     byId("phases").append(table, make("p", "note", model.intervals.length
-      ? "A phase shows its own time on every tab when you choose it."
+      ? "A phase shows its own time on every tab when you choose it." +
+        (model.intervals.length > MOST_PHASES ? ` The first ${formatCount(MOST_PHASES)} of ${formatCount(model.intervals.length)} phases; peakline phases --top 0 lists all.` : "")
       : "This trace has no phases: nothing was allocated in a forward or backward pass, and the program named none."));
   }
 
