@@ -10,8 +10,8 @@ from typing import Any
 
 import peakline._report as engine
 import pytest
-from conftest import Shown
 from lab import Lab, Run
+from shown import Shown
 
 ROOT = Path(__file__).resolve().parents[2]
 TABS = ("summary", "lines", "flame", "timeline", "modules", "phases")
