@@ -16,9 +16,9 @@ constexpr size_t kArenaFactor = 3;
 // A device takes more address space than all libraries together. Where the kernel chooses the
 // place, it is below the libraries that are loaded by then, and those loaded later (a compiled
 // kernel, the recorder) lie behind it, hundreds of GB from the code that calls them: calls cost
-// more then: 96 ns per event in place of 82, measured in turns. So device addresses are asked for where nothing
-// else is, above the heap of programs at fixed addresses and below that of all others. Only asked
-// for: where the place is taken, the kernel chooses.
+// more then: 96 ns per event in place of 82, measured in turns. So device addresses are asked for
+// where nothing else is, above the heap of programs at fixed addresses and below that of all
+// others. Only asked for: where the place is taken, the kernel chooses.
 constexpr uintptr_t kLowestAddress = uintptr_t{1} << 40;
 constexpr uintptr_t kHighestAddress = uintptr_t{1} << 46;
 
