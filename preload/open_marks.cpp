@@ -12,10 +12,10 @@
 #include <unistd.h>
 
 #include "allocator/capture/thread_state.h"
-#include "allocator/record/leaf_lock.h"
 #include "allocator/record/recorder.h"
 #include "autograd_hooks.h"
 #include "install.h"
+#include "open_list.h"
 #include "open_regions.h"
 
 namespace peakline::preload {
@@ -25,8 +25,6 @@ using format::MarkKind;
 using record::LockGuard;
 using record::Recorder;
 
-// More phases open at once are recorded, but not begun again by a trace that opens later.
-constexpr size_t kMaxOpen = 64;
 constexpr size_t kMaxNameBytes = 256;
 
 struct OpenMark {
@@ -42,24 +40,10 @@ struct OpenMark {
     uint32_t string = 0;
 };
 
-// In the order of their begin. The step, of which there is one, stands among the phases.
-struct OpenMarks {
-    record::LeafLock lock;
-    OpenMark marks[kMaxOpen];  // Guarded by lock.
-    size_t count = 0;          // Guarded by lock.
-};
-
-OpenMarks& open_marks() {
-    static constinit OpenMarks marks;
+// The step, of which there is one, stands among the phases.
+OpenList<OpenMark>& open_marks() {
+    static constinit OpenList<OpenMark> marks;
     return marks;
-}
-
-// The program may fork before anything of ours is installed: see Note [Fork] in life_cycle.cpp. No
-// other lock is taken under this one.
-void watch_forks() {
-    pthread_atfork([] { open_marks().lock.lock(); },
-                   [] { open_marks().lock.unlock(); },
-                   [] { open_marks().lock.reset_after_fork(); });
 }
 
 uint32_t own_kernel_id() {
@@ -69,12 +53,12 @@ uint32_t own_kernel_id() {
 // Other threads' phases that were open when the recorder came up have a thread of their own in the
 // trace: what nests in them must have the same one.
 uint32_t thread_of_open_phase(uint32_t kernel_thread_id) {
-    OpenMarks& open = open_marks();
+    OpenList<OpenMark>& open = open_marks();
     const LockGuard guard(open.lock);
     for (size_t i = 0; i < open.count; ++i) {
-        if (open.marks[i].kind == MarkKind::kPhaseBegin && open.marks[i].thread != 0 &&
-            open.marks[i].kernel_thread_id == kernel_thread_id) {
-            return open.marks[i].thread;
+        if (open.items[i].kind == MarkKind::kPhaseBegin && open.items[i].thread != 0 &&
+            open.items[i].kernel_thread_id == kernel_thread_id) {
+            return open.items[i].thread;
         }
     }
     return 0;
@@ -85,54 +69,33 @@ uint32_t own_thread() {
     return state != nullptr ? state->thread_id : 0;
 }
 
-void remove_at(OpenMarks& open, size_t place) {
-    --open.count;
-    memmove(
-        &open.marks[place], &open.marks[place + 1], (open.count - place) * sizeof open.marks[0]);
-}
-
-// The innermost phase of this name that this thread began. A child of fork ends, as another thread,
-// what its parent began.
-size_t place_of_phase(const OpenMarks& open, uint32_t kernel_thread_id, const char* name) {
-    size_t found = kMaxOpen;
-    for (size_t i = 0; i < open.count; ++i) {
-        const OpenMark& mark = open.marks[i];
-        if (mark.kind == MarkKind::kPhaseBegin && strcmp(mark.name, name) == 0 &&
-            (mark.kernel_thread_id == kernel_thread_id || found == kMaxOpen ||
-             open.marks[found].kernel_thread_id != kernel_thread_id)) {
-            found = i;
-        }
-    }
-    return found;
-}
-
 // Returns the thread that the ending phase began on; 0: unknown.
 uint32_t forget_phase(const OpenMark& end) {
-    OpenMarks& open = open_marks();
+    OpenList<OpenMark>& open = open_marks();
     const LockGuard guard(open.lock);
-    const size_t place = place_of_phase(open, end.kernel_thread_id, end.name);
-    if (place == kMaxOpen) {
+    const size_t index = open.innermost(
+        [&end](const OpenMark& mark) {
+            return mark.kind == MarkKind::kPhaseBegin && strcmp(mark.name, end.name) == 0;
+        },
+        [&end](const OpenMark& mark) { return mark.kernel_thread_id == end.kernel_thread_id; });
+    if (index == kMaxOpen) {
         return 0;
     }
-    const uint32_t thread = open.marks[place].thread;
-    remove_at(open, place);
+    const uint32_t thread = open.items[index].thread;
+    open.remove_at(index);
     return thread;
 }
 
 // False when there is no room.
 bool add(const OpenMark& mark) {
-    OpenMarks& open = open_marks();
+    OpenList<OpenMark>& open = open_marks();
     const LockGuard guard(open.lock);
     for (size_t i = 0; mark.kind == MarkKind::kStep && i < open.count; ++i) {
-        if (open.marks[i].kind == MarkKind::kStep) {
-            remove_at(open, i);
+        if (open.items[i].kind == MarkKind::kStep) {
+            open.remove_at(i);
         }
     }
-    if (open.count == kMaxOpen) {
-        return false;
-    }
-    open.marks[open.count++] = mark;
-    return true;
+    return open.add(mark);
 }
 
 void keep(const OpenMark& mark) {
@@ -149,15 +112,9 @@ void keep(const OpenMark& mark) {
 
 // Copies: the recorder is not called under the lock.
 size_t copy_marks(OpenMark* copies, bool are_told) {
-    OpenMarks& open = open_marks();
+    OpenList<OpenMark>& open = open_marks();
     const LockGuard guard(open.lock);
-    size_t count = 0;
-    for (size_t i = 0; i < open.count; ++i) {
-        if (open.marks[i].is_told == are_told) {
-            copies[count++] = open.marks[i];
-        }
-    }
-    return count;
+    return open.copy(copies, [=](const OpenMark& mark) { return mark.is_told == are_told; });
 }
 
 // The thread of marks[place], which was made before threads had ids.
@@ -176,14 +133,14 @@ uint32_t thread_of(const OpenMark* marks, size_t place) {
 }
 
 void keep_as_told(const OpenMark& told) {
-    OpenMarks& open = open_marks();
+    OpenList<OpenMark>& open = open_marks();
     const LockGuard guard(open.lock);
     for (size_t i = 0; i < open.count; ++i) {
-        OpenMark& mark = open.marks[i];
+        OpenMark& mark = open.items[i];
         if (!mark.is_told && mark.kind == told.kind && strcmp(mark.name, told.name) == 0 &&
             mark.kernel_thread_id == told.kernel_thread_id) {
             if (told.kind == MarkKind::kNote) {
-                remove_at(open, i);
+                open.remove_at(i);
             } else {
                 mark = told;
             }
@@ -202,7 +159,7 @@ bool is_kept(const OpenMark& mark) {
 
 void mark(MarkKind kind, const char* name) {
     static pthread_once_t forks_are_watched = PTHREAD_ONCE_INIT;
-    pthread_once(&forks_are_watched, watch_forks);
+    pthread_once(&forks_are_watched, watch_forks<open_marks>);
     OpenMark mark;
     mark.kind = kind;
     mark.has_name = name != nullptr;

@@ -1,15 +1,14 @@
 #include "open_regions.h"
 
 #include <algorithm>
-#include <cstring>
 #include <ctime>
 
 #include <dlfcn.h>
 #include <pthread.h>
 
-#include "allocator/record/leaf_lock.h"
 #include "allocator/record/recorder.h"
 #include "autograd_hooks.h"
+#include "open_list.h"
 
 namespace peakline::preload {
 namespace {
@@ -18,9 +17,6 @@ using format::ScopeAction;
 using record::LockGuard;
 using record::Recorder;
 
-// More regions open at once are recorded, but not begun again by a trace that opens later.
-constexpr size_t kMaxOpen = 64;
-
 struct OpenRegion {
     uint32_t thread = 0;  // 0: of another thread than the one that switched recording on
     uint32_t string = 0;
@@ -28,59 +24,28 @@ struct OpenRegion {
     bool is_recorded = false;  // in the trace that is open
 };
 
-// In the order of their begin.
-struct OpenRegions {
-    record::LeafLock lock;
-    OpenRegion regions[kMaxOpen];  // Guarded by lock.
-    size_t count = 0;              // Guarded by lock.
-};
-
-OpenRegions& open_regions() {
-    static constinit OpenRegions regions;
+OpenList<OpenRegion>& open_regions() {
+    static constinit OpenList<OpenRegion> regions;
     return regions;
 }
 
-// See Note [Fork] in life_cycle.cpp. No other lock is taken under this one.
-void watch_forks() {
-    pthread_atfork([] { open_regions().lock.lock(); },
-                   [] { open_regions().lock.unlock(); },
-                   [] { open_regions().lock.reset_after_fork(); });
-}
-
 void add(const OpenRegion& region) {
-    OpenRegions& open = open_regions();
+    OpenList<OpenRegion>& open = open_regions();
     const LockGuard guard(open.lock);
-    if (open.count < kMaxOpen) {
-        open.regions[open.count++] = region;
-    }
-}
-
-// The innermost of this name, of this thread if there is one: another thread may end what it did
-// not begin. kMaxOpen: not known.
-size_t place_of(const OpenRegions& open, uint32_t thread, uint32_t string) {
-    size_t found = kMaxOpen;
-    for (size_t i = 0; i < open.count; ++i) {
-        const OpenRegion& region = open.regions[i];
-        if (region.string == string && (region.thread == thread || found == kMaxOpen ||
-                                        open.regions[found].thread != thread)) {
-            found = i;
-        }
-    }
-    return found;
+    open.add(region);
 }
 
 bool remove(uint32_t thread, uint32_t string, OpenRegion* removed) {
-    OpenRegions& open = open_regions();
+    OpenList<OpenRegion>& open = open_regions();
     const LockGuard guard(open.lock);
-    const size_t place = place_of(open, thread, string);
-    if (place == kMaxOpen) {
+    const size_t index =
+        open.innermost([=](const OpenRegion& region) { return region.string == string; },
+                       [=](const OpenRegion& region) { return region.thread == thread; });
+    if (index == kMaxOpen) {
         return false;
     }
-    *removed = open.regions[place];
-    --open.count;
-    memmove(&open.regions[place],
-            &open.regions[place + 1],
-            (open.count - place) * sizeof open.regions[0]);
+    *removed = open.items[index];
+    open.remove_at(index);
     return true;
 }
 
@@ -88,16 +53,14 @@ bool remove(uint32_t thread, uint32_t string, OpenRegion* removed) {
 // lock.
 template <class Wanted>
 size_t take(OpenRegion* copies, Wanted is_wanted) {
-    OpenRegions& open = open_regions();
+    const bool is_recorded = Recorder::instance().is_tracing();
+    OpenList<OpenRegion>& open = open_regions();
     const LockGuard guard(open.lock);
-    size_t count = 0;
-    for (size_t i = 0; i < open.count; ++i) {
-        if (is_wanted(open.regions[i])) {
-            copies[count++] = open.regions[i];
-            open.regions[i].is_recorded = Recorder::instance().is_tracing();
-        }
-    }
-    return count;
+    return open.copy(copies, [&](OpenRegion& region) {
+        const bool is_taken = is_wanted(region);
+        region.is_recorded = is_taken ? is_recorded : region.is_recorded;
+        return is_taken;
+    });
 }
 
 void record_begins(const OpenRegion* regions, size_t count) {
@@ -139,7 +102,7 @@ void end_region(uint32_t thread, uint32_t string) {
 
 size_t take_early_regions(PeaklineEarlyRegion* regions) {
     static pthread_once_t forks_are_watched = PTHREAD_ONCE_INIT;
-    pthread_once(&forks_are_watched, watch_forks);
+    pthread_once(&forks_are_watched, watch_forks<open_regions>);
     const auto early = find_in_preload<decltype(&peakline_early_regions)>("peakline_early_regions");
     const size_t count = early != nullptr ? early(regions, kMaxEarlyRegions) : 0;
     std::sort(regions, regions + count, [](const auto& a, const auto& b) {

@@ -3,6 +3,7 @@
 #include <string_view>
 
 #include "grouping.h"
+#include "report/symbols/frame_names.h"
 
 namespace peakline::report {
 namespace {
@@ -132,7 +133,7 @@ bool is_cache_code(const Definitions& definitions, uint32_t python_node) {
             continue;
         }
         const std::string_view name = definitions.text(frame.qualified_name);
-        const std::string_view last_part = file.substr(file.rfind('/') + 1);
+        const std::string_view last_part = file_name_of(file);
         return has(name, "Cache") || has(name, "cache") || has(last_part, "cache");
     }
     return false;

@@ -8,6 +8,7 @@
 #include "grouping.h"
 #include "native_frames.h"
 #include "operator_search.h"
+#include "report/symbols/frame_names.h"
 
 namespace peakline::report {
 namespace {
@@ -50,8 +51,8 @@ std::string fsdp_part(const Definitions& definitions, uint32_t node) {
 }
 
 std::string short_place(const Location& location) {
-    return location.file.substr(location.file.rfind('/') + 1) + ":" +
-           std::to_string(location.line) + " (" + location.function + ")";
+    return std::string(file_name_of(location.file)) + ":" + std::to_string(location.line) + " (" +
+           location.function + ")";
 }
 
 // The kernel that fills it, where the recorder was told; see torch_objects/generated.py.

@@ -6,6 +6,8 @@
 
 #include <fnmatch.h>
 
+#include "report/symbols/frame_names.h"
+
 namespace peakline::report {
 namespace {
 
@@ -99,13 +101,26 @@ constexpr PassThroughFunction kPassThroughFunctions[] = {
     {"diffusers/pipelines/pipeline_utils.py", "to"},
 };
 
+// Functions of packages between a call and what it calls, which a picture of stacks leaves out.
+constexpr std::string_view kWrappers[] = {"_call_impl",
+                                          "_wrapped_call_impl",
+                                          "wrapper",
+                                          "wrapped",
+                                          "wrapped_func",
+                                          "_use_grad",
+                                          "inner",
+                                          "decorate_context",
+                                          "decorate_autocast",
+                                          "_fn",
+                                          "<lambda>"};
+
 bool matches(const char* glob, const std::string& text) {
     return fnmatch(glob, text.c_str(), 0) == 0;
 }
 
 // inductor's files are "c" and 51 characters of a hash in base 32, in a folder of the user's
 // choice.
-bool is_named_by_inductor(const std::string& last_part) {
+bool is_named_by_inductor(std::string_view last_part) {
     constexpr std::string_view kHashed = "abcdefghijklmnopqrstuvwxyz234567";
     constexpr size_t kNameLength = 52;
     return last_part.size() == kNameLength + 3 && last_part[0] == 'c' &&
@@ -116,10 +131,6 @@ template <size_t kCount>
 bool matches_any(const char* const (&globs)[kCount], const std::string& text) {
     return std::any_of(
         std::begin(globs), std::end(globs), [&](const char* glob) { return matches(glob, text); });
-}
-
-std::string last_part_of(const std::string& file) {
-    return file.substr(file.rfind('/') + 1);
 }
 
 }  // namespace
@@ -150,7 +161,8 @@ const char* frame_choice_name(FrameChoice choice) {
 bool is_hidden_by_option(const FramePolicy& policy, const std::string& file) {
     return std::any_of(
         policy.hidden_globs.begin(), policy.hidden_globs.end(), [&](const std::string& glob) {
-            return matches(glob.c_str(), file) || matches(glob.c_str(), last_part_of(file));
+            return matches(glob.c_str(), file) ||
+                   matches(glob.c_str(), std::string(file_name_of(file)));
         });
 }
 
@@ -166,7 +178,7 @@ bool is_hidden_file(const FramePolicy& policy, const std::string& file) {
         return matches_any(kPassThrough, in_packages);
     }
     return !in_packages.empty() || matches_any(kNotUserCode, file) ||
-           is_named_by_inductor(last_part_of(file));
+           is_named_by_inductor(file_name_of(file));
 }
 
 bool passes_over_function(const FramePolicy& policy,
@@ -179,6 +191,11 @@ bool passes_over_function(const FramePolicy& policy,
                            return rule.function == function &&
                                   matches(rule.file, path_in_packages(file));
                        });
+}
+
+bool is_wrapper(const std::string& file, std::string_view function) {
+    return std::find(std::begin(kWrappers), std::end(kWrappers), function) != std::end(kWrappers) &&
+           !path_in_packages(file).empty();
 }
 
 }  // namespace peakline::report

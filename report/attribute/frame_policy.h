@@ -48,4 +48,7 @@ bool passes_over_function(const FramePolicy& policy,
                           const std::string& file,
                           std::string_view function);
 
+// Whether the frame is of an installed package and only hands a call on; whatever the policy.
+bool is_wrapper(const std::string& file, std::string_view function);
+
 }  // namespace peakline::report

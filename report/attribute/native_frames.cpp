@@ -8,6 +8,7 @@
 
 #include "operator_names.h"
 #include "operator_search.h"
+#include "report/symbols/frame_names.h"
 
 namespace peakline::report {
 namespace {
@@ -17,38 +18,29 @@ constexpr size_t kShortArguments = 20;
 
 // Libraries that are no extensions: torch, Python, CUDA, the system, ourselves.
 constexpr const char* kKnownLibraries[] = {
-    "libtorch*",   "libc10*",    "libshm*",      "libcaffe2*", "libpeakline*", "libpython*",
-    "python[23]*", "libcu*",     "libnv*",       "libnccl*",   "libc.so*",     "libc-*",
-    "libstdc++*",  "libgcc_s*",  "libpthread*",  "libm.so*",   "ld-*",         "ld.so*",
-    "libgomp*",    "libunwind*", "libpkunwind*", "libdl*",     "[[]vdso[]]",   "libsimgpu*",
-    "_ctypes*",    "libffi*",    "_C.cpython*",  "python",
+    "libtorch*",  "libc10*",      "libshm*",  "libcaffe2*", "libpeakline*", "libpython*",
+    "libcu*",     "libnv*",       "libnccl*", "libc.so*",   "libc-*",       "libstdc++*",
+    "libgcc_s*",  "libpthread*",  "libm.so*", "ld-*",       "ld.so*",       "libgomp*",
+    "libunwind*", "libpkunwind*", "libdl*",   "[[]vdso[]]", "libsimgpu*",   "_ctypes*",
+    "libffi*",    "_C.cpython*",
 };
 
 bool begins_with(std::string_view text, std::string_view prefix) {
     return text.substr(0, prefix.size()) == prefix;
 }
 
-std::string last_part(const std::string& path) {
-    return path.substr(path.rfind('/') + 1);
-}
-
 // Python itself, where it is no library.
 bool is_python(const std::string& path) {
-    const std::string file = last_part(path);
+    const std::string file(file_name_of(path));
     return file == "python" || fnmatch("python[23]*", file.c_str(), 0) == 0;
 }
 
 bool is_own(const std::string& path) {
-    const std::string file = last_part(path);
-    return !file.empty() && file[0] != '(' &&
+    const std::string file(file_name_of(path));
+    return !file.empty() && file[0] != '(' && !is_python(path) &&
            std::none_of(std::begin(kKnownLibraries),
                         std::end(kKnownLibraries),
                         [&](const char* glob) { return fnmatch(glob, file.c_str(), 0) == 0; });
-}
-
-// "libtorch_cpu.so+0x1234" stands for a function that has no name on this machine.
-bool has_name(const std::string& function) {
-    return function.find("+0x") == std::string::npos;
 }
 
 Location native_location(StackLookup& stacks, uint32_t frame) {
@@ -121,8 +113,8 @@ std::string own_function(StackLookup& stacks, uint32_t frame) {
     const std::string& path = stacks.symbols().path(frame);
     const std::string& function = stacks.symbols().name(frame);
     const bool is_library = path.find(".so") != std::string::npos;
-    return is_library && has_name(function) && is_own(path)
-               ? short_function(function) + " (" + last_part(path) + ")"
+    return is_library && is_symbol(function) && is_own(path)
+               ? short_function(function) + " (" + std::string(file_name_of(path)) + ")"
                : std::string();
 }
 

@@ -2,6 +2,7 @@
 
 #include "grouping.h"
 #include "operator_search.h"
+#include "report/symbols/frame_names.h"
 
 namespace peakline::report {
 namespace {
@@ -25,7 +26,7 @@ std::string via_of(StackLookup& stacks,
         return without_overload(name);
     }
     Location leaf = location_of(stacks.definitions(), stack.frames.front());
-    leaf.file = leaf.file.substr(leaf.file.rfind('/') + 1);
+    leaf.file = std::string(file_name_of(leaf.file));
     return location_key(leaf);
 }
 

@@ -4,6 +4,7 @@
 #include <cstdint>
 
 #include "report/attribute/frame_policy.h"
+#include "report/symbols/frame_names.h"
 
 namespace peakline::report {
 
@@ -24,12 +25,11 @@ namespace {
 
 std::string native_text(const PathDisplay& display, const Location& location) {
     const std::string library =
-        display.full_paths ? location.file : location.file.substr(location.file.rfind('/') + 1);
-    // A function without a name is told by an offset in its library.
-    const bool has_name = location.function.find("+0x") == std::string::npos;
-    return location.function.empty() ? library
-           : has_name                ? location.function + " (" + library + ")"
-                                     : location.function;
+        std::string(display.full_paths ? location.file : file_name_of(location.file));
+    // What stands for a function without a symbol names its library itself.
+    return location.function.empty()      ? library
+           : is_symbol(location.function) ? location.function + " (" + library + ")"
+                                          : location.function;
 }
 
 std::string python_text(const PathDisplay& display, const Location& location) {

@@ -4,14 +4,12 @@
 
 #include <algorithm>
 #include <cstdint>
-#include <string>
 
-#include "allocator/record/mapped_array.h"
 #include "operator_calls.h"
 #include "report/replay/blocks/block_facts.h"
 #include "report/replay/blocks/block_stream.h"
+#include "report/replay/blocks/ordinal_table.h"
 #include "report/replay/phases/phase_replay.h"
-#include "report/trace/trace_error.h"
 
 namespace peakline::report {
 
@@ -25,10 +23,7 @@ public:
              const PhaseReplay& phases)
         : measure_(measure), phases_(phases), calls_(rules) {
         const uint64_t count = reader.max_alloc_count() + 1;
-        if (!facts_.reserve(count) || !facts_.resize_untouched(count)) {
-            throw TraceError("no address space for " + std::to_string(count) +
-                             " allocations; raise the limit (ulimit -v)");
-        }
+        map_entries(facts_, count, count);
     }
 
     void on_alloc(const BlockAlloc& block) {

@@ -3,6 +3,8 @@
 #include <filesystem>
 #include <system_error>
 
+#include "frame_names.h"
+
 namespace peakline::report {
 namespace {
 
@@ -22,10 +24,6 @@ std::string debug_name(std::string_view build_id) {
     return name + ".debug";
 }
 
-std::string last_part(const std::string& path) {
-    return path.substr(path.rfind('/') + 1);
-}
-
 }  // namespace
 
 FileIndex::FileIndex(const std::vector<std::string>& folders) : folders_(folders) {
@@ -35,7 +33,7 @@ FileIndex::FileIndex(const std::vector<std::string>& folders) : folders_(folders
             folder, fs::directory_options::skip_permission_denied, error);
         for (; !error && at != fs::recursive_directory_iterator(); at.increment(error)) {
             const std::string path = at->path().string();
-            const std::string name = last_part(path);
+            const std::string name(file_name_of(path));
             if (name.find(".so") != std::string::npos) {
                 paths_by_name_[name].push_back(path);
             }
@@ -53,7 +51,7 @@ std::vector<std::string> FileIndex::candidates(const std::string& path,
             found.push_back(file);
         }
     }
-    const auto named = paths_by_name_.find(last_part(path));
+    const auto named = paths_by_name_.find(std::string(file_name_of(path)));
     if (named != paths_by_name_.end()) {
         found.insert(found.end(), named->second.begin(), named->second.end());
     }

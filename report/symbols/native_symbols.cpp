@@ -9,6 +9,7 @@
 #include <cxxabi.h>
 
 #include "file_index.h"
+#include "frame_names.h"
 #include "symbol_table.h"
 
 namespace peakline::report {
@@ -121,7 +122,7 @@ std::string NativeSymbols::make_name(const NativeFrame& frame) {
     char offset[32];
     std::snprintf(
         offset, sizeof(offset), "+0x%llx", static_cast<unsigned long long>(frame.address));
-    return (path.empty() ? "unknown module" : path.substr(path.rfind('/') + 1)) + offset;
+    return std::string(path.empty() ? "unknown module" : file_name_of(path)) + offset;
 }
 
 bool NativeSymbols::is_recorder(uint32_t native_frame_id) const {

@@ -5,6 +5,7 @@
 #include <string>
 #include <utility>
 
+#include "check_sum.h"
 #include "report/replay/all_facts.h"
 #include "report/replay/blocks/block_stream.h"
 #include "report/replay/blocks/ordinal_table.h"
@@ -165,17 +166,12 @@ uint64_t tick_of(const TraceReader& reader, double seconds) {
     return ticks < 9e18 ? static_cast<uint64_t>(std::max(ticks, 0.0)) : UINT64_MAX;
 }
 
-void check_sum(const Page& page, const PagePeak& peak) {
+void check_rows(const Page& page, const PagePeak& peak) {
     uint64_t sum = 0;
     for (const PageRow& row : peak.rows) {
         sum += row.bytes;
     }
-    const uint64_t level = page.points.points()[peak.point].peak.bytes;
-    if (sum != level) {
-        throw TraceError("the contexts sum to " + std::to_string(sum) + " bytes, the level is " +
-                         std::to_string(level) +
-                         ": this is a defect of peakline; please report it with the trace");
-    }
+    check_sum("contexts", sum, page.points.points()[peak.point].peak.bytes);
 }
 
 }  // namespace
@@ -243,7 +239,7 @@ PagePeak find_peak(const Page& page) {
     std::stable_sort(peak.rows.begin(), peak.rows.end(), [](const PageRow& a, const PageRow& b) {
         return a.bytes > b.bytes;
     });
-    check_sum(page, peak);
+    check_rows(page, peak);
     return peak;
 }
 

@@ -1,6 +1,5 @@
 #include "page_contexts.h"
 
-#include <algorithm>
 #include <iterator>
 #include <string_view>
 
@@ -9,26 +8,6 @@
 
 namespace peakline::report {
 namespace {
-
-// Functions between a call and what it calls, on which nobody would want to look.
-constexpr std::string_view kPassesOn[] = {"_call_impl",
-                                          "_wrapped_call_impl",
-                                          "wrapper",
-                                          "wrapped",
-                                          "wrapped_func",
-                                          "_use_grad",
-                                          "inner",
-                                          "decorate_context",
-                                          "decorate_autocast",
-                                          "_fn",
-                                          "<lambda>"};
-
-bool passes_on(const Location& location) {
-    const bool is_wrapper =
-        std::find(std::begin(kPassesOn), std::end(kPassesOn), location.function) !=
-        std::end(kPassesOn);
-    return is_wrapper && !path_in_packages(location.file).empty();
-}
 
 bool is_users(const Location& location) {
     FramePolicy only_users;
@@ -139,7 +118,8 @@ uint32_t PageContexts::frame_id(const Location& location) {
     const std::string key = location_key(location) + "\n" + location.qualified_name;
     const auto [at, is_new] = ids_["frame"].try_emplace(key, next);
     if (is_new) {
-        names_.frames.push_back({location, passes_on(location), is_users(location)});
+        names_.frames.push_back(
+            {location, is_wrapper(location.file, location.function), is_users(location)});
     }
     return at->second;
 }

@@ -7,7 +7,7 @@
 #include <unordered_map>
 #include <utility>
 
-#include "report/trace/trace_error.h"
+#include "check_sum.h"
 #include "via_bytes.h"
 
 namespace peakline::report {
@@ -118,14 +118,6 @@ std::vector<TableRow> TableBuilder::take_rows() {
     return rows;
 }
 
-void check_sum(uint64_t row_bytes, uint64_t level_bytes) {
-    if (row_bytes != level_bytes) {
-        throw TraceError("the rows sum to " + std::to_string(row_bytes) + " bytes, the level is " +
-                         std::to_string(level_bytes) +
-                         ": this is a defect of peakline; please report it with the trace");
-    }
-}
-
 }  // namespace
 
 Table build_table(const LiveBlocks& blocks,
@@ -151,7 +143,7 @@ Table build_table(const LiveBlocks& blocks,
             table.untraced_bytes += static_cast<uint64_t>(row.bytes);
         }
     }
-    check_sum(static_cast<uint64_t>(cumulative), table.total_bytes);
+    check_sum("rows", static_cast<uint64_t>(cumulative), table.total_bytes);
     return table;
 }
 

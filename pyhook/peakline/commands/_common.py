@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import argparse
+import os
 import shlex
 import shutil
 import sys
@@ -52,6 +53,27 @@ def progress_bar(path: str, verb: str = "Reading") -> Iterator[Callable[[float],
     with Progress(*columns, console=Console(stderr=True), transient=True) as bar:
         task = bar.add_task(f"{verb} {file.name}", total=size)
         yield lambda fraction: bar.update(task, completed=fraction * size)
+
+
+@contextmanager
+def replacing(output: Path, *, force: bool) -> Iterator[Path]:
+    """Give a path to write to, which becomes `output` when it is whole.
+
+    Raises:
+        CommandError: `output` exists, and is not to be replaced; or it cannot be written.
+    """
+    if output.exists() and not force:
+        raise CommandError(f"{output} exists; name another file with -o, or add --force")
+    unfinished = output.with_name(f"{output.name}.{os.getpid()}.part")
+    try:
+        yield unfinished
+        unfinished.replace(output)
+    except OSError as error:
+        if error.filename != str(unfinished):
+            raise  # of another file
+        raise CommandError(f"cannot write {output}: {error.strerror}") from error
+    finally:
+        unfinished.unlink(missing_ok=True)
 
 
 def report_engine() -> ModuleType:

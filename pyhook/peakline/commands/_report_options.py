@@ -218,7 +218,14 @@ def report_options(args: argparse.Namespace, default_top: int) -> Options:
     if not by_module and (args.depth or args.fold):
         option = "--depth" if args.depth else "--fold"
         raise CommandError(f"{option} shortens module paths, and needs --by module")
-    options: Options = {"top": top, "cwd": str(Path.cwd()), "width": width}
+    options = named_options(args)
+    options |= {"top": top, "width": width}
+    return options
+
+
+def named_options(args: argparse.Namespace) -> Options:
+    """Return the engine's options that the command has under the same names."""
+    options: Options = {"cwd": str(Path.cwd())}
     for name in (
         "by",
         "frame",

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import argparse
-import os
 from pathlib import Path
 
 from peakline.commands import _common, _report_options
@@ -84,29 +83,22 @@ def write_page(args: argparse.Namespace, tab: str) -> int:
     if args.to_seconds <= args.from_seconds:
         raise _common.CommandError("--to must be later than --from")
     output = Path(args.output) if args.output else _page_beside(source)
-    if output.exists() and not args.force:
-        raise _common.CommandError(f"{output} exists; name another file with -o, or add --force")
-    engine = _common.report_engine()
-    try:
-        with _common.progress_bar(str(source)) as progress:
-            names, columns = engine.Trace(str(source), progress).page(
-                budget=args.budget * 1e6,
-                from_seconds=args.from_seconds,
-                to_seconds=args.to_seconds,
-                cwd=str(Path.cwd()),
-                frame=args.frame,
-                hide=args.hide,
-                symbols=args.symbols,
-                full_paths=args.full_paths,
-                device=args.device,
-                measure=args.measure,
-            )
-    except engine.TraceError as error:
-        raise _common.CommandError(str(error)) from error
-    is_part = args.from_seconds > 0 or args.to_seconds < float("inf")
-    options = PageOptions(with_source=not args.no_source, tab=tab, is_part=is_part)
-    text = make_page(names, columns, options)
-    _write(output, text.encode("utf-8", errors="replace"))
+    with _common.replacing(output, force=args.force) as unfinished:
+        engine = _common.report_engine()
+        try:
+            with _common.progress_bar(str(source)) as progress:
+                names, columns = engine.Trace(str(source), progress).page(
+                    budget=args.budget * 1e6,
+                    from_seconds=args.from_seconds,
+                    to_seconds=args.to_seconds,
+                    **_report_options.named_options(args),
+                )
+        except engine.TraceError as error:
+            raise _common.CommandError(str(error)) from error
+        is_part = args.from_seconds > 0 or args.to_seconds < float("inf")
+        options = PageOptions(with_source=not args.no_source, tab=tab, is_part=is_part)
+        text = make_page(names, columns, options)
+        unfinished.write_bytes(text.encode("utf-8", errors="replace"))
     print(f"Wrote {output} ({output.stat().st_size / 1e6:.1f} MB); open it in a browser")
     _common.suggest_for(str(source), "table --by category")
     return 0
@@ -115,14 +107,3 @@ def write_page(args: argparse.Namespace, tab: str) -> int:
 def _page_beside(source: Path) -> Path:
     name = source.name.removesuffix(".zst").removesuffix(".peak")
     return source.with_name(f"{name}.html")
-
-
-def _write(output: Path, data: bytes) -> None:
-    unfinished = output.with_name(f"{output.name}.{os.getpid()}.part")
-    try:
-        unfinished.write_bytes(data)
-        unfinished.replace(output)
-    except OSError as error:
-        raise _common.CommandError(f"cannot write {output}: {error.strerror}") from error
-    finally:
-        unfinished.unlink(missing_ok=True)

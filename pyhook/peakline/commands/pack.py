@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import argparse
-import os
 from pathlib import Path
 
 from peakline.commands import _common
@@ -42,18 +41,13 @@ def _level(text: str) -> int:
 def run(args: argparse.Namespace) -> int:
     """Pack one file; the old packed one is replaced only when the new one is whole."""
     output = Path(args.output or args.file + _SUFFIX)
-    if output.exists() and not args.force:
-        raise _common.CommandError(f"{output} exists; name another file with -o, or add --force")
-    engine = _common.report_engine()
-    unfinished = output.with_name(f"{output.name}.{os.getpid()}.part")
-    try:
-        with _common.progress_bar(args.file, "Packing") as progress:
-            raw, packed = engine.pack(args.file, str(unfinished), args.level, progress)
-        unfinished.replace(output)
-    except engine.TraceError as error:
-        raise _common.CommandError(str(error)) from error
-    finally:
-        unfinished.unlink(missing_ok=True)
+    with _common.replacing(output, force=args.force) as unfinished:
+        engine = _common.report_engine()
+        try:
+            with _common.progress_bar(args.file, "Packing") as progress:
+                raw, packed = engine.pack(args.file, str(unfinished), args.level, progress)
+        except engine.TraceError as error:
+            raise _common.CommandError(str(error)) from error
     times = f"{raw / packed:.0f} times smaller" if raw > packed else "no smaller"
     print(f"Wrote {output} ({packed / 1e6:.1f} MB, {times}; zstd -d unpacks it, too)")
     _common.suggest_for(str(output), "table")

@@ -14,17 +14,23 @@
 
 namespace peakline::report {
 
+// Makes room for `count` entries, which are zero and take no memory until they are used. Throws
+// TraceError when address space is refused; `max_alloc_count` is what it names.
+template <class Entry>
+void map_entries(record::MappedArray<Entry>& entries, uint64_t count, uint64_t max_alloc_count) {
+    if (!entries.reserve(count) || !entries.resize_untouched(count)) {
+        throw TraceError("no address space for " + std::to_string(max_alloc_count) +
+                         " allocations; raise the limit (ulimit -v)");
+    }
+}
+
 class OrdinalTable {
 public:
     // Throws TraceError when address space is refused.
     explicit OrdinalTable(uint64_t max_alloc_count) {
         const uint64_t page_count = max_alloc_count / kPageEntries + 1;
-        if (!entries_.reserve(page_count * kPageEntries) ||
-            !entries_.resize_untouched(page_count * kPageEntries) ||
-            !live_in_page_.reserve(page_count) || !live_in_page_.resize_untouched(page_count)) {
-            throw TraceError("no address space for " + std::to_string(max_alloc_count) +
-                             " allocations; raise the limit (ulimit -v)");
-        }
+        map_entries(entries_, page_count * kPageEntries, max_alloc_count);
+        map_entries(live_in_page_, page_count, max_alloc_count);
     }
 
     // 0: none.

@@ -18,9 +18,9 @@ namespace peakline::report {
 
 struct CallRequest {
     std::optional<uint32_t> device;  // nullopt: all of them together
-    // Told every call, of operators in the order of their begins, of layers in that of their ends;
-    // empty: they are not wanted. Of layers only calls of their own. What the layers hold is always
-    // told.
+    // Called with every call, of operators in the order of their begins, of layers in that of their
+    // ends; empty: they are not wanted. Of layers only calls of their own. What the layers hold is
+    // always in the result.
     std::function<void(const OperatorCall&)> on_operator;
     std::function<void(const LayerCall&)> on_layer;
     // When more calls wait for one that began before them, that one is over: a thread that never

@@ -1,5 +1,5 @@
-// What replay is told about contexts so that it can follow calls of operators and modules without
-// knowing stacks. Plain data; report/attribute fills it.
+// What replay must know of contexts to follow calls of operators and modules without knowing
+// stacks. Plain data; report/attribute fills it.
 #pragma once
 
 #include <compare>
