@@ -21,6 +21,7 @@ except ImportError:  # setuptools before 70.1
 ROOT = Path(__file__).resolve().parent
 SHIPPED_SOURCES = (
     "allocator/torch",
+    "allocator/record/format",
     "allocator/record/trace_format.h",
     "preload/peakline_api.h",
     "preload/simgpu",

@@ -146,7 +146,8 @@ def torch_build(torch: TorchInstallation) -> str:
 def ensure_torch_part(torch: TorchInstallation) -> Path:
     """Build the delegating allocator for this torch unless it is there; return its path."""
     sources = sorted((source_root() / "allocator" / "torch").iterdir())
-    sources.append(source_root() / "allocator" / "record" / "trace_format.h")
+    record = source_root() / "allocator" / "record"
+    sources += [record / "trace_format.h", *sorted((record / "format").iterdir())]
     what = f"the allocator part for torch {torch.version} (once, about 10 s)"
     return _ensure_built(torch_part_path(torch), sources, torch, what, _compile_torch_part)
 

@@ -1,0 +1,162 @@
+// The DEFS payload of the trace file, see trace_format.h for the notation.
+#pragma once
+
+#include <array>
+#include <cstddef>
+#include <cstdint>
+#include <tuple>
+
+#include "varint.h"
+
+namespace peakline::format {
+
+// record = uv DefType | uv length | body of that length. Ids count from 1 within a type in the
+// order of the records; 0 means none. A stack is the id of its leaf node.
+enum class DefType : uint32_t {
+    kString = 1,       // str, UTF-8
+    kPythonFrame = 2,  // PythonFrame
+    kPythonNode = 3,   // StackNode
+    kModule = 4,       // Module | str: build id bytes
+    kNativeFrame = 5,  // NativeFrame
+    kNativeNode = 6,   // StackNode
+    kThread = 7,       // Thread
+    kStream = 8,       // Stream; stream id 0 is the default stream
+    kContext = 9,      // Context
+    kClass = 10,       // uv context | uv device | uv stream | uv requested | zz(block - requested)
+    kMeta = 11,        // uv key length | key | str: value. Has no id; the last of a key counts
+    // These tell their ids themselves: a chunk's first_ids do not.
+    kInstance = 12,      // Instance
+    kTensor = 13,        // uv tensor | Tensor
+    kTensorBlocks = 14,  // repeated: zz(ordinal - the one before, from 0) | uv tensor. The block
+                         // of this allocation is the storage of this tensor; the last one counts
+};
+inline constexpr uint32_t kLastDefType = 14;
+
+enum ContextFlags : uint32_t {
+    kUntraced = 1,         // allocated while tracing was off
+    kStackTruncated = 2,   // deeper than the recorder keeps
+    kStackUnrecorded = 4,  // the stack tables were full
+    kBeforePython = 8,     // Python stacks could not be read yet
+};
+// What the objects of the program say a block is. Names are those of named_parameters() and
+// named_buffers(); gradient and state have the name of their parameter.
+enum class TensorKind : uint32_t {
+    kParameter = 1,
+    kBuffer = 2,
+    kGradient = 3,
+    kOptimizerState = 4,  // detail: "AdamW.exp_avg"
+};
+inline constexpr uint32_t kLastTensorKind = 4;
+
+// The definitions of plain numbers. A body is a uv for each of fields(), in this order; the last
+// kOptional of them are left out from the end while they are 0. Members are ids where not said
+// otherwise, 0: none. No padding: recorders compare them by their bytes.
+struct PythonFrame {
+    uint32_t file;
+    uint32_t name;
+    uint32_t qualified_name;
+    uint32_t line;      // a number; 0: unknown
+    uint32_t instance;  // the module whose method runs
+    static constexpr size_t kOptional = 1;
+    static constexpr auto fields(auto& of) {
+        return std::tie(of.file, of.name, of.qualified_name, of.line, of.instance);
+    }
+};
+struct StackNode {
+    uint32_t parent;  // node of the caller; 0 at the root
+    uint32_t frame;
+    static constexpr size_t kOptional = 0;
+    static constexpr auto fields(auto& of) { return std::tie(of.parent, of.frame); }
+};
+// Addresses of one loading.
+struct Module {
+    uint64_t start;
+    uint64_t end;
+    uint64_t load_bias;
+    uint32_t path;
+    uint32_t build_id;  // not a field: its bytes follow
+    static constexpr size_t kOptional = 0;
+    static constexpr auto fields(auto& of) {
+        return std::tie(of.start, of.end, of.load_bias, of.path);
+    }
+};
+struct NativeFrame {
+    uint64_t address;  // minus the module's load bias
+    uint32_t module;
+    uint32_t unused;  // not a field; 0
+    static constexpr size_t kOptional = 0;
+    static constexpr auto fields(auto& of) { return std::tie(of.module, of.address); }
+};
+struct Thread {
+    uint32_t kernel_id;  // the kernel's number
+    uint32_t name;
+    static constexpr size_t kOptional = 0;
+    static constexpr auto fields(auto& of) { return std::tie(of.kernel_id, of.name); }
+};
+struct Stream {
+    uint64_t handle;  // CUDA's
+    static constexpr size_t kOptional = 0;
+    static constexpr auto fields(auto& of) { return std::tie(of.handle); }
+};
+// Where and under what an allocation was made. With a forward node it was made while the autograd
+// engine ran a node: the forward node is the stack that created the node, the operator its name.
+// The stack of a node that was created while another ran goes on with the stack that created that
+// one. Without Python node no Python ran.
+struct Context {
+    uint32_t thread;
+    uint32_t python_node;
+    uint32_t native_node;
+    uint32_t forward_node;
+    uint32_t operator_name;
+    uint32_t flags;  // ContextFlags
+    static constexpr size_t kOptional = 0;
+    static constexpr auto fields(auto& of) {
+        return std::tie(
+            of.thread, of.python_node, of.native_node, of.forward_node, of.operator_name, of.flags);
+    }
+};
+// A module of the program whose methods stand in stacks. The last one of an id counts.
+struct Instance {
+    uint32_t instance;  // its own id
+    uint32_t class_name;
+    uint32_t root;  // class of the model it belongs to, "#2" and so on for more of them; 0: not
+                    // known (yet)
+    uint32_t path;  // in that model, as named_modules() has it; 0: the model itself
+    static constexpr size_t kOptional = 0;
+    static constexpr auto fields(auto& of) {
+        return std::tie(of.instance, of.class_name, of.root, of.path);
+    }
+};
+struct Tensor {
+    TensorKind kind;
+    uint32_t name;
+    uint32_t detail;
+    uint32_t instance;  // the module that owns it
+    static constexpr size_t kOptional = 0;
+    static constexpr auto fields(auto& of) {
+        return std::tie(of.kind, of.name, of.detail, of.instance);
+    }
+};
+
+// Key of kMeta: what has kBeforePython. "waiting" as long as Python stacks cannot be read, then
+// "BLOCKS BYTES". Absent: nothing.
+inline constexpr char kLinesMissing[] = "lines_missing";
+inline constexpr char kLinesMissingYet[] = "waiting";
+
+// Writes a definition of plain numbers; returns the byte after it.
+template <class Definition>
+unsigned char* put_fields(unsigned char* out, const Definition& definition) {
+    const auto values = std::apply(
+        [](const auto&... fields) { return std::array{static_cast<uint64_t>(fields)...}; },
+        Definition::fields(definition));
+    size_t count = values.size();
+    while (count > values.size() - Definition::kOptional && values[count - 1] == 0) {
+        --count;
+    }
+    for (size_t i = 0; i < count; ++i) {
+        out = put_uv(out, values[i]);
+    }
+    return out;
+}
+
+}  // namespace peakline::format

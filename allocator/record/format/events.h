@@ -1,0 +1,145 @@
+// The EVENTS payload of the trace file, see trace_format.h for the notation.
+#pragma once
+
+#include <algorithm>
+#include <array>
+#include <bit>
+#include <cstddef>
+#include <cstdint>
+
+namespace peakline::format {
+
+// record = tag | [uv dt] | body          tag = op << 6 | dt
+//   dt      ticks since the previous record; 0..61 in the tag, 62: uv dt follows, 63: invalid
+//   address uv; (zz((a - previous) >> 9) << 1) when the delta is a multiple of 512,
+//           else (zz(a - previous) << 1 | 1); previous = last alloc's address in this chunk
+//   back    uv; next ordinal minus the ordinal of the allocation meant, at least 1
+// The n-th alloc record of the file (class or inline) has ordinal n, from 0.
+enum class Op : uint8_t {
+    kAllocClass = 0,   // uv class | address
+    kAllocInline = 1,  // uv context | uv device | uv stream | uv requested | zz(block - requested)
+                       // | address
+    kFree = 2,         // back
+    kExtended = 3,     // uv ExtendedType | uv length | body of that length
+};
+inline constexpr uint8_t kDtMax = 61;
+inline constexpr uint8_t kDtFollows = 62;
+
+enum class ExtendedType : uint32_t {
+    // The program gave the block up, another stream may still use it: it leaves `allocated` now
+    // and `requested` (as torch counts it) at kFreeCompleted.
+    kFreeDeferred = 1,   // back | uv context of the free; may be absent
+    kFreeCompleted = 2,  // back
+    // Of recordings that ask where blocks are given up (PEAKLINE_FREES).
+    kFreeWithContext = 3,  // back | uv context of the free
+    kMark = 4,
+    kSegment = 5,
+    kOutOfMemory = 6,
+    kLoss = 7,
+    kStopped = 9,
+    kValueRead = 10,
+    kScope = 11,
+};
+inline constexpr uint32_t kLastExtendedType = 11;
+
+enum class MarkKind : uint64_t {
+    kTracingStarted = 1,
+    kTracingStopped = 2,
+    kPhaseBegin = 3,  // phases nest per thread
+    kPhaseEnd = 4,
+    kStep = 5,
+    kNote = 6,
+    kProcessEnd = 7,  // the recorder was closed cleanly
+    // The program's main has ended: what follows are exit callbacks and the interpreter taking
+    // itself apart. The first one counts; without one the end of the trace is the end of main.
+    kMainEnd = 8,
+    // This thread makes its first autograd node since the engine ran last: what it allocates from
+    // here on is for a backward pass. A trace without any does not say where graphs begin.
+    kGraphBegin = 9,
+};
+enum class SegmentAction : uint64_t { kAlloc = 1, kFree = 2, kMap = 3, kUnmap = 4 };
+enum class ScopeAction : uint64_t { kBegin = 1, kEnd = 2 };
+enum ValueReadFlags : uint32_t {
+    kReadsSize = 1,           // how much an operator found: tensors are made of this size
+    kReadAssumed = 2,         // the user said what it is
+    kReadsFloatingPoint = 4,  // floating-point numbers: no tensor is made of such a size
+};
+
+// The extended records of plain numbers. A body is a uv for each member, in this order; writer,
+// reader and tests use these structs, so this is the only place that knows it. Every member has 64
+// bits, whatever it holds.
+struct Mark {
+    static constexpr ExtendedType kType = ExtendedType::kMark;
+    MarkKind kind;
+    uint64_t thread;
+    uint64_t text;  // string: name of a phase or step, text of a note; may be 0
+};
+struct Segment {
+    static constexpr ExtendedType kType = ExtendedType::kSegment;
+    SegmentAction action;
+    uint64_t device;
+    uint64_t stream;
+    uint64_t address;
+    uint64_t bytes;
+};
+struct OutOfMemory {
+    static constexpr ExtendedType kType = ExtendedType::kOutOfMemory;
+    uint64_t context;
+    uint64_t device;
+    uint64_t requested_bytes;
+    uint64_t free_bytes;  // of the device
+};
+struct Loss {
+    static constexpr ExtendedType kType = ExtendedType::kLoss;
+    uint64_t records_dropped;
+    uint64_t bytes_dropped;  // of blocks
+};
+// The recorder could not go on writing here (disk full, quota); the program went on.
+struct Stopped {
+    static constexpr ExtendedType kType = ExtendedType::kStopped;
+    uint64_t error;  // errno
+};
+// Simulated devices only: the program read values that do not exist.
+struct ValueRead {
+    static constexpr ExtendedType kType = ExtendedType::kValueRead;
+    uint64_t context;
+    uint64_t bytes;
+    uint64_t operators;  // string: those that run, outermost first, joined by '>'
+    uint64_t flags;      // ValueReadFlags
+};
+// A range the program or torch names on one thread (torch.profiler.record_function,
+// "Optimizer.step#AdamW.step"). They nest.
+struct Scope {
+    static constexpr ExtendedType kType = ExtendedType::kScope;
+    ScopeAction action;
+    uint64_t thread;
+    uint64_t name;  // string
+};
+
+template <class Record>
+inline constexpr size_t kFieldCount = sizeof(Record) / sizeof(uint64_t);
+
+template <class Record>
+constexpr auto fields_of(const Record& record) {
+    return std::bit_cast<std::array<uint64_t, kFieldCount<Record>>>(record);
+}
+
+// `fields` has at least kFieldCount<Record> elements.
+template <class Record>
+Record record_of(const uint64_t* fields) {
+    std::array<uint64_t, kFieldCount<Record>> own;
+    std::copy_n(fields, own.size(), own.begin());
+    return std::bit_cast<Record>(own);
+}
+
+template <class... Records>
+struct RecordList {
+    static constexpr size_t kMaxFields = std::max({kFieldCount<Records>...});
+    // 0: of another type.
+    static constexpr size_t field_count(ExtendedType type) {
+        return ((Records::kType == type ? kFieldCount<Records> : 0) + ...);
+    }
+};
+using NumberRecords = RecordList<Mark, Segment, OutOfMemory, Loss, Stopped, ValueRead, Scope>;
+
+}  // namespace peakline::format
