@@ -1,12 +1,12 @@
 #include "dispatched_call.h"
 
 #include "frame_instance.h"
+#include "native_frames.h"
 
 namespace peakline::report {
 namespace {
 
 constexpr std::string_view kModesMethod = "__torch_dispatch__";
-constexpr std::string_view kInterpreter = "_PyEval_";
 
 // The outermost call of an operator within the innermost mode; 0: there is none.
 uint32_t call_in_mode(const Definitions& definitions, uint32_t node) {
@@ -25,7 +25,7 @@ uint32_t outermost_below_python(StackLookup& stacks, uint32_t node) {
     const Definitions& definitions = stacks.definitions();
     uint32_t outermost = 0;
     for (; node != 0; node = definitions.native_nodes[node].parent) {
-        if (stacks.symbols().name(definitions.native_nodes[node].frame).starts_with(kInterpreter)) {
+        if (is_interpreter(stacks, definitions.native_nodes[node].frame)) {
             break;
         }
         outermost = node;
