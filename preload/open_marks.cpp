@@ -29,15 +29,15 @@ constexpr size_t kMaxNameBytes = 256;
 
 struct OpenMark {
     MarkKind kind = MarkKind::kPhaseBegin;
-    uint32_t kernel_thread_id = 0;
     uint64_t begin_ns = 0;
-    char thread_name[16] = "";
-    char name[kMaxNameBytes] = "";
-    bool has_name = false;
-    // Once the recorder has it: ids in its table.
-    bool is_told = false;
+    uint32_t kernel_thread_id = 0;
+    // Once the recorder has it (is_told): ids in its table.
     uint32_t thread = 0;
     uint32_t string = 0;
+    bool is_told = false;
+    bool has_name = false;
+    char thread_name[16] = "";
+    char name[kMaxNameBytes] = "";
 };
 
 // The step, of which there is one, stands among the phases.
