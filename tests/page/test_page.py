@@ -127,7 +127,7 @@ def test_axe_finds_nothing_on_any_tab(show: Show, theme: str) -> None:
         assert [(tab, one["id"], one["nodes"][0]["html"][:200]) for one in found] == []
 
 
-@pytest.mark.parametrize(("width", "theme"), [(390, "dark"), (1440, "light")])
+@pytest.mark.parametrize(("width", "theme"), [(280, "dark"), (390, "dark"), (1440, "light")])
 def test_no_tab_is_wider_than_the_screen(show: Show, width: int, theme: str) -> None:
     shown = show(width=width, theme=theme)
     for tab in TABS:
