@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import json
 import re
+import subprocess
+import sys
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
@@ -189,6 +191,23 @@ def test_a_page_is_not_replaced_unasked(lab: Lab, run: Run, page_file: Path) -> 
     refused = lab.peakline("html", str(run.trace), "-o", str(page_file))
     assert refused.returncode == 2 and "--force" in refused.stderr
     assert page_file.read_bytes() == before
+
+
+def test_a_disk_that_is_full_is_said_and_leaves_no_file(lab: Lab, run: Run) -> None:
+    output = lab.folder / "full" / "page.html"
+    output.parent.mkdir()
+    command = [sys.executable, "-m", "peakline", "html", str(run.trace), "-o", str(output)]
+    result = subprocess.run(
+        ["bash", "-c", 'ulimit -f 8; exec "$@"', "bash", *command],
+        env=lab.environment(None),
+        capture_output=True,
+        text=True,
+        timeout=60,
+        check=False,
+    )
+    assert result.returncode == 2, result.stderr
+    assert result.stderr == f"peakline: error: cannot write {output}: File too large\n"
+    assert list(output.parent.iterdir()) == []
 
 
 def test_source_is_there_unless_it_is_not_wanted(lab: Lab, run: Run, show: Show) -> None:

@@ -69,8 +69,9 @@ def replacing(output: Path, *, force: bool) -> Iterator[Path]:
         yield unfinished
         unfinished.replace(output)
     except OSError as error:
-        if error.filename != str(unfinished):
-            raise  # of another file
+        # A write that fails (disk full) names no file, nor does a reader of ours that went away.
+        if isinstance(error, BrokenPipeError) or error.filename not in (None, str(unfinished)):
+            raise
         raise CommandError(f"cannot write {output}: {error.strerror}") from error
     finally:
         unfinished.unlink(missing_ok=True)
