@@ -4,11 +4,11 @@
 // sanitizers.
 #include <atomic>
 #include <cerrno>
+#include <chrono>
 #include <csignal>
 #include <cstdint>
 #include <cstdio>
 #include <cstdlib>
-#include <ctime>
 #include <string>
 #include <thread>
 #include <vector>
@@ -110,10 +110,21 @@ void start_signals() {
     setitimer(ITIMER_PROF, &every, nullptr);
 }
 
+// A storm that stands still is a deadlock: ends the test with a core instead of waiting for ever.
+constexpr unsigned kSecondsWithoutProgress = 120;
+void on_standstill(int) {
+    constexpr char kText[] = "storm_test: a thread waits for ever: DEADLOCK\n";
+    (void)!write(STDERR_FILENO, kText, sizeof(kText) - 1);
+    abort();
+}
+
 uint64_t run_storm(Recorder& recorder, double seconds) {
-    const auto end = time(nullptr) + static_cast<time_t>(seconds) + 1;
+    using Clock = std::chrono::steady_clock;  // the wall clock of a virtual machine may jump back
+    const auto end = Clock::now() + std::chrono::duration<double>(seconds);
+    signal(SIGALRM, on_standstill);
     uint64_t generation = 0;
-    for (; time(nullptr) < end; ++generation) {
+    for (; Clock::now() < end; ++generation) {
+        alarm(kSecondsWithoutProgress);
         std::vector<std::thread> threads;
         for (uint64_t row = 0; row < kThreads; ++row) {
             threads.emplace_back(live, std::ref(recorder), row, generation);
@@ -125,6 +136,7 @@ uint64_t run_storm(Recorder& recorder, double seconds) {
             thread.join();
         }
     }
+    alarm(0);
     return generation;
 }
 
