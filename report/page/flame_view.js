@@ -32,7 +32,7 @@ export class FlameView {
     this.search.oninput = () => this.show(this.colours);
     this.out = make("button", "button", "Whole program");
     this.out.type = "button";
-    this.out.onclick = () => this.zoom(0);
+    this.out.onclick = () => this.zoomTo(0);
     this.invert = make("button", "button", "Invert");
     this.invert.type = "button";
     this.invert.setAttribute("aria-pressed", "false");
@@ -64,7 +64,7 @@ export class FlameView {
     const canvas = this.canvas;
     canvas.onclick = (/** @type {MouseEvent} */ event) => {
       const node = this.flame ? this.flame.nodeAt(event) : -1;
-      if (node >= 0) this.zoom(node);
+      if (node >= 0) this.zoomTo(node);
     };
     canvas.onpointermove = (/** @type {PointerEvent} */ event) => {
       const node = this.flame ? this.flame.nodeAt(event) : -1;
@@ -78,8 +78,8 @@ export class FlameView {
       const { flame } = this;
       if (!flame) return;
       if (event.key.startsWith("Arrow")) flame.walk(event.key);
-      else if (event.key === "Enter") this.zoom(flame.current);
-      else if (event.key === "Backspace") this.zoom(Math.max(0, flame.tree.parent[flame.root]));
+      else if (event.key === "Enter") this.zoomTo(flame.current);
+      else if (event.key === "Backspace") this.zoomTo(Math.max(0, flame.tree.parent[flame.root]));
       else return;
       event.preventDefault();
       event.stopPropagation();
@@ -105,7 +105,7 @@ export class FlameView {
   }
 
   /** @param {number} node */
-  zoom(node) {
+  zoomTo(node) {
     if (!this.flame) return;
     this.flame.root = node;
     this.flame.current = node;

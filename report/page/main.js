@@ -101,13 +101,25 @@ class Page {
     else if (event.key === "t" || event.key === "T") this.switchTheme();
     else if (event.key === "p" || event.key === "P") this.setWindow(null);
     else if (event.key === "?") byId("help").showModal();
-    else if (event.key === "+" || event.key === "=") this.views.zoomTimeline(2);
-    else if (event.key === "-") this.views.zoomTimeline(0.5);
+    else if (event.key === "+" || event.key === "=") this.zoom(2);
+    else if (event.key === "-") this.zoom(0.5);
     else if (event.key === "/") {
-      if (this.tabs.chosen !== "flame") this.tabs.choose("lines");
-      (this.tabs.chosen === "flame" ? this.views.flame.search : this.views.find).focus();
+      this.find();
       event.preventDefault();
     }
+  }
+
+  /** @param {number} factor */
+  zoom(factor) {
+    const { zoom } = this.views.of[this.tabs.chosen];
+    if (zoom) zoom.call(this.views.of[this.tabs.chosen], factor);
+  }
+
+  /** To the search of this tab, or to the one of lines. */
+  find() {
+    if (!this.views.of[this.tabs.chosen].search) this.tabs.choose("lines");
+    const { search } = this.views.of[this.tabs.chosen];
+    if (search) search.focus();
   }
 }
 
