@@ -93,8 +93,8 @@ def test_ranges_trees_and_sizes_are_what_brute_force_finds(tmp_path: Path) -> No
     assert result.returncode == 0, result.stderr
     said = json.loads(result.stdout)
     assert said["wrong"] == []
-    from peakline import html_page
+    from peakline.html_text import size_of
 
     texts = dict(map(tuple, said["sizes"]))
     assert (texts[1023], texts[1048575], texts[13547310080]) == ("1023 B", "1.000 MB", "12.62 GB")
-    assert [[size, html_page._size(size)] for size, _ in said["sizes"]] == said["sizes"]
+    assert [[size, size_of(size)] for size, _ in said["sizes"]] == said["sizes"]

@@ -1,0 +1,230 @@
+"""The summary of a page: static HTML, so that it is there at once, without script, and in print.
+
+Names come from the program: they go into the markup through html_text only.
+"""
+
+from __future__ import annotations
+
+import re
+from datetime import datetime, timezone
+from pathlib import Path
+from typing import Any
+
+from peakline.html_text import name_of, share_of, size_of, text_of
+
+_LINES_SHOWN = 6
+_SMALLEST_PART = 0.004  # of the bar of categories that can be seen
+
+
+def title_of(page: dict[str, Any]) -> str:
+    """Return the name of the program."""
+    meta = page["run"]["meta"]
+    return str(meta.get("script") or Path(page["run"]["file"]).name)
+
+
+def _device_name(page: dict[str, Any]) -> str:
+    meta = page["run"]["meta"]
+    name = str(meta.get(f"device.{page['device']}.name", f"device {page['device']}"))
+    return name + (", simulated" if page["simulated"] else "")
+
+
+def facts_of(page: dict[str, Any]) -> list[str]:
+    """Return what stands beside the name: device, steps, versions."""
+    steps = len(page["phases"]["steps"])
+    facts = [_device_name(page)]
+    if steps:
+        facts.append(f"{steps:,} step{'s' * (steps != 1)}")
+    torch_version = page["run"]["meta"].get("torch_version", "").split("+")[0]
+    if torch_version:
+        facts.append(f"torch {torch_version}")
+    facts.append(f"{page['event_count']:,} events")
+    started = page["run"]["start_realtime_ns"]
+    if started:
+        moment = datetime.fromtimestamp(started / 1e9, tz=timezone.utc)
+        facts.append(f"{moment:%d %b %Y, %H:%M} UTC")
+    return facts
+
+
+def footer_of(page: dict[str, Any]) -> str:
+    """Return the line below the page."""
+    notes = [f"Peak: {page['peak']['bytes']:,} bytes ({page['measure']})."]
+    if page["simulated"]:
+        notes.append("The device was simulated: sizes are real, the numbers in tensors are not.")
+    notes.append("This page loads nothing from the network.")
+    return " ".join(notes)
+
+
+def summary_of(page: dict[str, Any]) -> str:
+    """Return the markup of the tab."""
+    parts = [
+        _warning(page),
+        f"<div class=hero><div>{_answer(page)}</div>{_run_panel(page)}</div>",
+        "<div id=summary-time hidden><h2>Memory over the run<small>by category; the highest moment"
+        ' of every pixel</small></h2><canvas id=summary-timeline role=img aria-label="Memory over'
+        ' the run, by category"></canvas></div>',
+        _largest_lines(page),
+    ]
+    return "\n".join(parts)
+
+
+def _warning(page: dict[str, Any]) -> str:
+    lines = [text_of(problem) for problem in page["problems"]]
+    if page["refused"]:
+        last = page["refused"][-1]
+        lines.append(
+            f"<b>Out of memory</b> at {last['seconds']:.3f} s: <code>{name_of(last['key'])}</code>"
+            f" asked the device for {size_of(last['requested_bytes'])},"
+            f" {size_of(last['free_bytes'])} was free."
+        )
+    if page["records_dropped"]:
+        lines.append(f"{page['records_dropped']:,} records were dropped: figures may be low.")
+    shown = f"<p class=warn>{'<br>'.join(lines)}</p>" if lines else ""
+    return f"{shown}<p class=warn id=failure hidden></p>"
+
+
+def _place(page: dict[str, Any]) -> str:
+    """The step and phase of the peak; empty when there are none."""
+    at = page["peak"]["seconds"]
+    inside = [
+        one
+        for one in page["phases"]["phases"]
+        if one["depth"] == 0 and one["begin_seconds"] <= at <= one["end_seconds"]
+    ]
+    if not inside:
+        return ""
+    step = "" if inside[-1]["step"] is None else f"step {inside[-1]['step']} "
+    return f"{step}{inside[-1]['name']}"
+
+
+def at_the_peak(page: dict[str, Any]) -> str:
+    """Return which moment the page calls the peak."""
+    return "at most in this part of the run" if page["is_part"] else "at the peak"
+
+
+def _answer(page: dict[str, Any]) -> str:
+    peak = page["peak"]
+    facts = [text_of(_place(page))] if _place(page) else []
+    facts.append(f"{peak['seconds']:.3f} s")
+    total = int(page["run"]["meta"].get(f"device.{page['device']}.total_bytes", 0))
+    if total:
+        facts.append(
+            f"{text_of(share_of(peak['bytes'], total))} of the device&rsquo;s {size_of(total)}"
+        )
+    facts.append(f"{peak['bytes']:,} bytes")
+    return (
+        f"<h2 class=big>{size_of(peak['bytes'])} {at_the_peak(page)}</h2>"
+        f"<p class=sub>{' · '.join(facts)}</p>{_lead(page)}{_bar(page)}"
+    )
+
+
+def _line_text(page: dict[str, Any], row: dict[str, Any]) -> str:
+    return str(page["lines"][row["line"]]["key"])
+
+
+def _lead(page: dict[str, Any]) -> str:
+    """Which lines hold most of it, in words."""
+    peak = page["peak"]
+    sentences = []
+    for row in peak["lines"][:2]:
+        if row["bytes"] < 0.05 * peak["bytes"]:
+            break
+        blocks = f"{row['count']:,} block{'s' * (row['count'] != 1)}"
+        sentences.append(
+            f"<b>{text_of(share_of(row['bytes'], peak['bytes']))}</b> is held by"
+            f" <code>{name_of(_line_text(page, row))}</code>, in {blocks}."
+        )
+    return f"<p class=lead>{' '.join(sentences)}</p>" if sentences else ""
+
+
+def _class_of(category: str) -> str:
+    return category.replace(" ", "-") if re.fullmatch(r"[a-z ]+", category) else "unknown"
+
+
+def _parts(levels: list[int], categories: list[str]) -> list[tuple[str, int]]:
+    parts = [(categories[i], level) for i, level in enumerate(levels) if level > 0]
+    return sorted(parts, key=lambda part: -part[1])
+
+
+def _rectangles(parts: list[tuple[str, int]], whole: int) -> str:
+    """Parts of 1,000 units; style attributes are not allowed by the policy, these are."""
+    left = 0.0
+    shapes = []
+    for category, level in parts:
+        width = 1000 * level / max(whole, 1)
+        if level >= _SMALLEST_PART * whole:
+            shapes.append(
+                f'<rect class="{_class_of(category)}" x="{left:.1f}" y="0"'
+                f' width="{max(width - 1.5, 0.5):.1f}" height="10"/>'
+            )
+        left += width
+    return "".join(shapes)
+
+
+def _bar(page: dict[str, Any]) -> str:
+    peak = page["peak"]
+    parts = _parts(peak["categories"], page["categories"])
+    said = ", ".join(f"{name} {share_of(level, peak['bytes'])}" for name, level in parts)
+    legend = "".join(
+        f'<li><i class="{_class_of(name)}"></i>{text_of(name)} <b>{size_of(level)}</b>'
+        f" {text_of(share_of(level, peak['bytes']))}</li>"
+        for name, level in parts
+    )
+    return (
+        f'<svg class=split viewBox="0 0 1000 10" preserveAspectRatio="none" role=img'
+        f' aria-label="{text_of(said)}">{_rectangles(parts, peak["bytes"])}</svg>'
+        f"<ul class=legend>{legend}</ul>"
+    )
+
+
+def _run_panel(page: dict[str, Any]) -> str:
+    phases = page["phases"]
+    rows = [("Device", _device_name(page))]
+    by_peak = sorted(phases["totals"], key=lambda one: -one["peak_bytes"])[:4]
+    for one in by_peak:
+        step = "" if one["peak_step"] is None else f", step {one['peak_step']}"
+        rows.append((f"Peak of {one['name']}", f"{size_of(one['peak_bytes'])}{step}"))
+    rows.append(("Allocated in all", size_of(page["total_allocated_bytes"])))
+    end = page["phases"]["devices"]
+    held = [one["level_bytes"] for one in end if one["device"] == page["device"]]
+    if held:
+        rows.append(("Held at the end", size_of(held[0])))
+    cells = "".join(f"<dt>{name_of(name)}</dt><dd>{name_of(value)}</dd>" for name, value in rows)
+    return f"<div class=panel><h2>The run</h2><dl>{cells}</dl></div>"
+
+
+def _largest_lines(page: dict[str, Any]) -> str:
+    peak = page["peak"]
+    rows = []
+    most = peak["lines"][0]["bytes"] if peak["lines"] else 1
+    for row in peak["lines"][:_LINES_SHOWN]:
+        parts = _parts(row["categories"], page["categories"])
+        bar = _rectangles(parts, most)
+        rows.append(
+            f"<tr><td class=right>{size_of(row['bytes'])}</td><td class=share><svg class=mix"
+            f' viewBox="0 0 1000 10" preserveAspectRatio="none" aria-hidden="true">{bar}</svg></td>'
+            f"<td class=right>{text_of(share_of(row['bytes'], peak['bytes']))}</td>"
+            f'<td class="right wide">{row["count"]:,}</td>'
+            f"<td class=place>{name_of(_line_text(page, row))}</td></tr>"
+        )
+    rest = len(peak["lines"]) - len(rows)
+    more = (
+        f"<p><button class=link type=button data-opens=lines hidden>All {len(peak['lines']):,}"
+        " lines</button></p>"
+        if rest > 0
+        else ""
+    )
+    heads = "".join(
+        f'<th class="{kind}" scope=col>{word}</th>'
+        for word, kind in (
+            ("Memory", "right"),
+            ("Share", "share"),
+            ("of all", "right"),
+            ("Blocks", "right wide"),
+            ("Line", ""),
+        )
+    )
+    return (
+        "<h2>Largest lines<small>at the peak</small></h2>"
+        f"<table class=rows><thead><tr>{heads}</tr></thead><tbody>{''.join(rows)}</tbody></table>"
+        f"{more}"
+    )

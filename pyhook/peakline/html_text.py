@@ -1,0 +1,38 @@
+"""Text of the page's static part: names escaped, sizes as the terminal shows them."""
+
+from __future__ import annotations
+
+import html
+
+_LONGEST_NAME = 300
+
+
+def text_of(text: str) -> str:
+    """The only way of a name into the markup: short, without controls, escaped."""
+    if len(text) > _LONGEST_NAME:
+        text = f"{text[: _LONGEST_NAME // 2]} … {text[-_LONGEST_NAME // 3 :]}"
+    return html.escape("".join(one if one.isprintable() else " " for one in text), quote=True)
+
+
+def name_of(text: str) -> str:
+    """A name in a sentence: its direction of writing ends with it."""
+    return f"<bdi>{text_of(text)}</bdi>"
+
+
+def size_of(count: int) -> str:
+    """As the terminal shows it: four digits and a unit of 1024."""
+    size = float(count)
+    for unit in ("B", "KB", "MB", "GB", "TB"):
+        digits = 0 if unit == "B" else 3 if size < 9.9995 else 2 if size < 99.995 else 1
+        if unit == "TB" or size < (1024 if unit == "B" else 1023.5):
+            return f"{size:.{0 if size >= 999.95 else digits}f} {unit}"
+        size /= 1024
+    return ""
+
+
+def share_of(part: int, whole: int) -> str:
+    """In percent; small shares with a digit more."""
+    share = part / whole if whole else 0.0
+    if 0 < share < 0.001:
+        return "<0.1 %"
+    return f"{share * 100:.0f} %" if share >= 0.0995 or share == 0 else f"{share * 100:.1f} %"
