@@ -86,7 +86,7 @@ def _sources(page: dict[str, Any]) -> dict[str, Any]:
     """A few lines around the user's own lines, of files as they were when the program ran."""
     wanted: dict[str, set[int]] = {}
     own = {frame["path"] for frame in page["frames"] if frame["is_users"] and frame["line"]}
-    for line in page["lines"]:
+    for line in (*page["lines"], *page["refused"]):
         if line.get("path") in own and line.get("line"):
             wanted.setdefault(line["path"], set()).add(line["line"])
     sources: dict[str, Any] = {}

@@ -71,10 +71,12 @@ def _warning(page: dict[str, Any]) -> str:
     lines = [text_of(problem) for problem in page["problems"]]
     if page["refused"]:
         last = page["refused"][-1]
+        times = f" {count:,} times, the last" if (count := len(page["refused"])) > 1 else ""
         lines.append(
-            f"<b>Out of memory</b> at {last['seconds']:.3f} s: <code>{name_of(last['key'])}</code>"
-            f" asked the device for {size_of(last['requested_bytes'])},"
-            f" {size_of(last['free_bytes'])} was free."
+            f"<b>Out of memory</b>{times} at {last['seconds']:.3f} s:"
+            f" <code>{name_of(last['key'])}</code> asked the device for"
+            f" {size_of(last['requested_bytes'])}, {size_of(last['free_bytes'])} was free."
+            " <button class=link type=button data-opens=oom hidden>Why</button>"
         )
     if page["records_dropped"]:
         lines.append(f"{page['records_dropped']:,} records were dropped: figures may be low.")

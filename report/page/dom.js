@@ -23,6 +23,24 @@ export function make(tag, kind, text) {
 }
 
 /**
+ * A location in a sentence: its direction of writing ends with it.
+ * @param {string} key
+ */
+export function makePlaceText(key) {
+  const code = make("code");
+  code.append(make("bdi", "", shortName(key)));
+  return code;
+}
+
+/**
+ * A name of the program may have any length.
+ * @param {string} name
+ */
+export function shortName(name) {
+  return name.length > 400 ? name.slice(0, 250) + " \u2026 " + name.slice(-120) : name;
+}
+
+/**
  * A row of buttons of which one is pressed.
  * @param {string} label
  * @param {[string, string][]} words

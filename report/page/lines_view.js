@@ -2,6 +2,7 @@
 // The tab of lines: rows by a key at the moment shown, find, source.
 import { byId, make, makeChoice } from "./dom.js";
 import { formatBytes, formatCount, formatShare } from "./format.js";
+import { makeSource } from "./source.js";
 import { fillTable } from "./table.js";
 
 const LINE_KEYS = ["line", "function", "file", "module", "operator", "category", "phase", "lifetime"];
@@ -37,31 +38,11 @@ export class LinesView {
     const all = model.rows(this.by);
     const rows = wanted ? all.filter((row) => row.key.toLowerCase().includes(wanted)) : all;
     fillTable(this.table, rows, { total: model.bytes, categories: model.page.categories, name: this.by,
-      more: (row) => (this.by === "line" ? this.sourceOf(row.line) : null) });
+      more: (row) => (this.by === "line" ? makeSource(model.page, model.page.lines[row.line]) : null) });
     const sum = rows.reduce((total, row) => total + row.bytes, 0);
     this.note.dataset.bytes = String(sum);
     const count = formatCount(rows.length) + (rows.length === 1 ? " row sums" : " rows sum");
     this.note.textContent = `${wanted ? `Found: ${formatBytes(sum)}, ${formatShare(sum / model.bytes)}. ` : ""}` +
       `${count} to ${formatCount(sum)} bytes${wanted ? "" : ", the memory at this moment"}.`;
-  }
-
-  /**
-   * A few lines of the program around a line, where the page has them.
-   * @param {number} id
-   */
-  sourceOf(id) {
-    const { page } = this.model;
-    const line = page.lines[id];
-    const source = page.sources && page.sources[`${line.path}:${line.line}`];
-    if (!source) return null;
-    const details = make("details");
-    const text = make("pre");
-    text.tabIndex = 0;
-    source.lines.forEach((/** @type {string} */ one, /** @type {number} */ i) => {
-      const number = source.first + i;
-      text.append(make(number === line.line ? "b" : "span", "", `${String(number).padStart(5)}  ${one}\n`));
-    });
-    details.append(make("summary", "more", "source"), text);
-    return details;
   }
 }

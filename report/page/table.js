@@ -1,6 +1,6 @@
 // @ts-check
 // Tables of rows: memory, share by category, blocks, name. Long ones grow when asked.
-import { classOf, make } from "./dom.js";
+import { classOf, make, shortName } from "./dom.js";
 import { formatBytes, formatCount, formatShare } from "./format.js";
 
 const ROWS_AT_FIRST = 100;
@@ -32,7 +32,7 @@ export function makeMix(levels, most, categories) {
  */
 export function makePlace(key) {
   const cell = make("td", "place");
-  const shown = key.length > 400 ? key.slice(0, 250) + " \u2026 " + key.slice(-120) : key;
+  const shown = shortName(key);
   const found = /^(.*) (\([^()]*\))$/s.exec(shown);
   const name = make("bdi", "", found ? found[1] : shown);
   cell.append(name);

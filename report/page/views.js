@@ -5,6 +5,7 @@ import { FlameView } from "./flame_view.js";
 import { LinesView } from "./lines_view.js";
 import { ModulesView } from "./modules_view.js";
 import { listenTo, MomentBar } from "./moment_bar.js";
+import { OomView } from "./oom_view.js";
 import { PhasesView } from "./phases_view.js";
 import { Timeline } from "./timeline.js";
 import { TimelineView } from "./timeline_view.js";
@@ -16,7 +17,7 @@ import { TimelineView } from "./timeline_view.js";
  */
 
 // Those that say nothing about the moment shown have no bar.
-const WITHOUT_BAR = ["summary"];
+const WITHOUT_BAR = ["summary", "oom"];
 
 class SummaryView {
   /**
@@ -52,6 +53,7 @@ export class Views {
       timeline: new TimelineView(model, setWindow),
       modules: new ModulesView(model),
       phases: new PhasesView(model, setWindow),
+      oom: new OomView(model, setWindow),
     };
   }
 

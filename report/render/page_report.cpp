@@ -160,26 +160,43 @@ private:
         json_.field("bytes", point.peak.bytes);
         json_.field("seconds", reader_.seconds(point.peak_tick));
         put_levels("categories", point.categories);
+        put_rows(peak.rows);
+        json_.end_object();
+    }
+
+    void put_rows(const std::vector<PageRow>& rows) {
         json_.key("lines").begin_array();
-        for (const PageRow& row : peak.rows) {
+        for (const PageRow& row : rows) {
             json_.begin_object().field("line", row.line).field("bytes", row.bytes);
             json_.field("count", row.count);
             put_levels("categories", row.categories);
             json_.end_object();
         }
-        json_.end_array().end_object();
+        json_.end_array();
     }
 
     void put_refused() {
         json_.key("refused").begin_array();
-        for (const OutOfMemory& one : page_.refused) {
-            BlockGroup request;
-            request.context = reader_.definitions().known_context(one.context);
-            json_.begin_object().field("seconds", reader_.seconds(one.tick));
-            json_.field("requested_bytes", one.requested_bytes);
-            json_.field("free_bytes", one.free_bytes);
-            json_.field("key", label_text(options_.paths, place_by_line(stacks_, request).label));
-            json_.end_object();
+        for (const PageRefused& one : page_.refused) {
+            const OutOfMemory& request = one.request;
+            BlockGroup block;
+            block.context = reader_.definitions().known_context(request.context);
+            const Label label = place_by_line(stacks_, block).label;
+            json_.begin_object().field("seconds", reader_.seconds(request.tick));
+            json_.field("point", static_cast<uint64_t>(one.point));
+            json_.field("device", request.device);
+            json_.field("requested_bytes", request.requested_bytes);
+            json_.field("free_bytes", request.free_bytes);
+            json_.field("key", label_text(options_.paths, label));
+            if (!label.frames.empty()) {
+                put_place(label.frames.front());
+            }
+            json_.field("level_bytes", one.level_bytes).key("reserved_bytes");
+            one.reserved_bytes ? json_.value(*one.reserved_bytes) : json_.null();
+            json_.field("active_bytes", one.active_bytes);
+            put_levels("categories", one.categories);
+            put_rows(one.rows);
+            json_.field("line_count", static_cast<uint64_t>(one.row_count)).end_object();
         }
         json_.end_array();
     }

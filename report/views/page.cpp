@@ -9,6 +9,7 @@
 #include "report/replay/all_facts.h"
 #include "report/replay/blocks/block_stream.h"
 #include "report/replay/blocks/ordinal_table.h"
+#include "report/replay/calls/memory_levels.h"
 #include "report/replay/levels/choose_device.h"
 #include "report/replay/levels/device_trackers.h"
 #include "report/trace/trace_error.h"
@@ -37,10 +38,12 @@ public:
           facts_(facts),
           contexts_(contexts),
           page_(page),
-          context_of_(max_alloc_count) {}
+          context_of_(max_alloc_count),
+          segments_(counts_all_ ? std::nullopt : std::optional(device)) {}
 
     void restore(const Checkpoint& checkpoint) {
         level_.traced = checkpoint.tracing;
+        knows_segments_ = false;  // a checkpoint does not have them
         for (uint64_t ordinal = 0; ordinal < checkpoint.blocks.size(); ++ordinal) {
             const BaselineBlock& block = checkpoint.blocks[ordinal];
             if (counts(block.shape) &&
@@ -67,18 +70,24 @@ public:
 
     void on_alloc(const BlockAlloc& block) {
         if (counts(block.shape)) {
+            segments_.on_alloc(block.shape.block_bytes);
             count(block.ordinal, block.shape, 1, block.at.tick);
         }
     }
 
     void on_free(const BlockFree& block) {
+        if (counts(block.shape)) {
+            segments_.on_free(block.shape.block_bytes, block.kind);
+        }
         if (counts(block.shape) && block.leaves(measure_)) {
             count(block.ordinal, block.shape, -1, block.at.tick);
         }
     }
 
     void on_rare(const RareEvent& event, EventTime at) {
-        if (const auto failed = event.as<format::OutOfMemory>()) {
+        if (const auto segment = event.as<format::Segment>()) {
+            segments_.on_segment(*segment);
+        } else if (const auto failed = event.as<format::OutOfMemory>()) {
             add_refused(*failed, at.tick);
         } else if (const auto mark = event.as<format::Mark>()) {
             on_mark(mark->kind, at.tick);
@@ -97,15 +106,29 @@ private:
     }
 
     void add_refused(const format::OutOfMemory& record, uint64_t tick) {
-        if (is_shown_ && (counts_all_ || record.device == device_) &&
-            page_.refused.size() < Page::kMaxRefused) {
-            page_.refused.push_back({1,
-                                     tick,
-                                     static_cast<uint32_t>(record.context),
-                                     static_cast<uint32_t>(record.device),
-                                     record.requested_bytes,
-                                     record.free_bytes});
+        if (!is_shown_ || !(counts_all_ || record.device == device_) ||
+            page_.refused.size() == Page::kMaxRefused) {
+            return;
         }
+        PageRefused refused;
+        refused.request = {1,
+                           tick,
+                           static_cast<uint32_t>(record.context),
+                           static_cast<uint32_t>(record.device),
+                           record.requested_bytes,
+                           record.free_bytes};
+        // An event for now, a point when all are read.
+        refused.point = page_.event_count > 0 ? page_.event_count - 1 : 0;
+        refused.level_bytes = level_.bytes;
+        refused.categories = categories_;
+        refused.rows = rows_by_line(contexts_.names(), page_.moments.live_now());
+        refused.row_count = refused.rows.size();
+        refused.rows.resize(std::min(refused.row_count, Page::kMaxRefusedRows));
+        if (knows_segments_ && segments_.has_segments()) {
+            refused.reserved_bytes = segments_.now().reserved_bytes;
+            refused.active_bytes = segments_.now().active_bytes;
+        }
+        page_.refused.push_back(std::move(refused));
     }
 
     bool counts(const AllocationShape& shape) const {
@@ -159,6 +182,8 @@ private:
     Height level_;
     CategoryLevels categories_ = {};
     OrdinalTable context_of_;  // of live blocks, plus one
+    LevelFollower segments_;
+    bool knows_segments_ = true;
 };
 
 uint64_t tick_of(const TraceReader& reader, double seconds) {
@@ -207,6 +232,9 @@ Page build_page(const TraceReader& reader,
     stream.run(progress, follower);
     page.names = contexts.take();
     page.moments.finish();
+    for (PageRefused& refused : page.refused) {
+        refused.point /= page.points.events_per_point();
+    }
     if (page.points.points().empty()) {
         throw TraceError(reader.name() +
                          ": nothing was allocated in the time asked for; the trace"
@@ -223,22 +251,7 @@ PagePeak find_peak(const Page& page) {
         peak.point = points[i].peak.above(points[peak.point].peak) ? i : peak.point;
     }
     peak.moment = peak.point * page.points.events_per_point() / page.moments.events_per_moment();
-    std::map<uint32_t, PageRow> rows;
-    for (const PageChange& live : page.moments.live_at(peak.moment)) {
-        const PageContext& context = page.names.contexts[live.context];
-        PageRow& row = rows[context.line];
-        row.line = context.line;
-        row.bytes += static_cast<uint64_t>(live.bytes);
-        row.count += static_cast<uint64_t>(live.count);
-        row.categories[std::min<size_t>(context.category, kMaxPageCategories - 1)] +=
-            static_cast<uint64_t>(live.bytes);
-    }
-    for (const auto& [line, row] : rows) {
-        peak.rows.push_back(row);
-    }
-    std::stable_sort(peak.rows.begin(), peak.rows.end(), [](const PageRow& a, const PageRow& b) {
-        return a.bytes > b.bytes;
-    });
+    peak.rows = rows_by_line(page.names, page.moments.live_at(peak.moment));
     check_rows(page, peak);
     return peak;
 }

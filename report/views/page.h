@@ -4,10 +4,12 @@
 
 #include <cstdint>
 #include <limits>
+#include <optional>
 #include <vector>
 
 #include "page_buckets.h"
 #include "page_contexts.h"
+#include "page_rows.h"
 #include "report/replay/phases/phase_result.h"
 #include "report/trace/reader.h"
 #include "selection.h"
@@ -26,13 +28,6 @@ struct PageRequest {
     PageLimits limits;
 };
 
-struct PageRow {
-    uint32_t line = 0;
-    uint64_t bytes = 0;
-    uint64_t count = 0;
-    CategoryLevels categories = {};
-};
-
 // The highest moment of what is shown.
 struct PagePeak {
     size_t point = 0;
@@ -40,12 +35,26 @@ struct PagePeak {
     std::vector<PageRow> rows;  // largest first
 };
 
+// A request of the device that it could not serve, and what was live then.
+struct PageRefused {
+    OutOfMemory request;
+    size_t point = 0;  // that it lies in
+    uint64_t level_bytes = 0;
+    CategoryLevels categories = {};
+    std::vector<PageRow> rows;  // the largest
+    size_t row_count = 0;       // of all
+    // Of the device, in torch's segments; unknown in a trace without them.
+    std::optional<uint64_t> reserved_bytes;
+    uint64_t active_bytes = 0;  // live, or freed but still used by another stream
+};
+
 struct Page {
     // A damaged trace may have any number of refused requests.
     static constexpr size_t kMaxRefused = 1000;
+    static constexpr size_t kMaxRefusedRows = 12;
 
     PhaseResult phases;
-    std::vector<OutOfMemory> refused;  // requests of the device that it could not serve
+    std::vector<PageRefused> refused;
     DeviceTotals chosen;
     uint64_t event_count = 0;  // that changed the level of the device
     uint64_t end_tick = 0;     // of what is shown

@@ -212,6 +212,16 @@ bool PageMoments::coarsen() {
     return true;
 }
 
+std::vector<PageChange> PageMoments::live_now() const {
+    std::vector<PageChange> live;
+    for (uint32_t context = 0; context < now_.size(); ++context) {
+        if (now_[context].bytes != 0 || now_[context].count != 0) {
+            live.push_back({context, now_[context].bytes, now_[context].count});
+        }
+    }
+    return live;
+}
+
 std::vector<PageChange> PageMoments::live_at(size_t moment) const {
     std::vector<PageChange> live(now_.size());
     for (size_t i = 0; i < moments_[moment].change_end; ++i) {

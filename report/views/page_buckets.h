@@ -78,6 +78,8 @@ public:
     void apply(const PageChange& change);
     void on_event(const PageChange& change, Height level);
     void consider(Height level);
+    // What is live after the last event: by context, without empty ones.
+    std::vector<PageChange> live_now() const;
     // After the last event.
     void finish();
     // Joins neighbours; call after finish(). False when there is one moment left.

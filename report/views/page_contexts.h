@@ -58,6 +58,7 @@ public:
     // The context of a block; equal blocks are looked at once.
     uint32_t of(const AllocationShape& shape, uint64_t ordinal, const BlockFacts& facts);
     uint32_t category_of(uint32_t context) const { return names_.contexts[context].category; }
+    const PageNames& names() const { return names_; }
     PageNames take() { return std::move(names_); }
 
 private:

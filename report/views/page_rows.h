@@ -1,0 +1,22 @@
+// Rows of a page: what each line held at one moment, from what its contexts held.
+#pragma once
+
+#include <span>
+#include <vector>
+
+#include "page_buckets.h"
+#include "page_contexts.h"
+
+namespace peakline::report {
+
+struct PageRow {
+    uint32_t line = 0;
+    uint64_t bytes = 0;
+    uint64_t count = 0;
+    CategoryLevels categories = {};
+};
+
+// Largest first, then by line.
+std::vector<PageRow> rows_by_line(const PageNames& names, std::span<const PageChange> live);
+
+}  // namespace peakline::report
