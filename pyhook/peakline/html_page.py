@@ -11,6 +11,7 @@ import gzip
 import hashlib
 import json
 import re
+from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -33,39 +34,64 @@ class PageOptions:
     is_part: bool = False  # of the run: the data begin later, or end before it
 
 
-def make_page(names: str, columns: bytes, options: PageOptions) -> str:
-    """Return the page. `names` and `columns` are those of `_report.Trace.page()`."""
-    page = json.loads(names)
-    page["sources"] = _sources(page) if options.with_source else {}
-    page["is_part"] = options.is_part
+@dataclass(frozen=True)
+class DeviceData:
+    """One device of the trace: what `_report.Trace.page()` returned for it."""
+
+    names: str
+    columns: bytes
+
+
+def make_page(devices: Sequence[DeviceData], options: PageOptions) -> str:
+    """Return the page, which shows the first device until another one is chosen."""
+    pages = [_page_of(one, options) for one in devices]
+    page = pages[0]
     script = (_ASSETS / "page.js").read_text(encoding="utf-8")
     style = (_ASSETS / "page.css").read_text(encoding="utf-8")
-    title = title_of(page)
     body = _fill(
         (_ASSETS / "page.html").read_text(encoding="utf-8"),
         {
-            "title": text_of(title),
-            "facts": text_of(" · ".join(facts_of(page))),
-            "summary": summary_of(page),
-            "footer": text_of(footer_of(page)),
+            "title": text_of(title_of(page)),
+            "facts": text_of(page["facts"]),
+            "summary": summary_of(pages),
+            "footer": text_of(page["footer"]),
         },
     )
     policy = (
         f"default-src 'none'; script-src '{_hash(script)}'; style-src '{_hash(style)}'; "
         "base-uri 'none'; form-action 'none'"
     )
-    peak = size_of(page["peak"]["bytes"])
-    packed_names = _pack(json.dumps(page, separators=(",", ":"), ensure_ascii=False).encode())
+    blocks = "".join(
+        _block(f'names-{i}" data-device="{one["device"]}" data-peak="{one["peak"]["bytes"]}', one)
+        + _block(f"columns-{i}", data.columns)
+        for i, (one, data) in enumerate(zip(pages, devices, strict=True))
+    )
     return (
         '<!doctype html>\n<html lang=en><head><meta charset="utf-8">'
         '<meta name="viewport" content="width=device-width, initial-scale=1">'
         f'<meta http-equiv="Content-Security-Policy" content="{policy}">'
-        f"<title>{text_of(title)}: {peak} {at_the_peak(page)} - peakline</title>"
+        f"<title>{text_of(page['title'])}</title>"
         f'<style>{style}</style></head>\n<body data-tab="{text_of(options.tab)}">\n{body}'
-        f'<script type="application/octet-stream;base64" id="names">{packed_names}</script>\n'
-        f'<script type="application/octet-stream;base64" id="columns">{_pack(columns)}</script>\n'
-        f"<script>{script}</script></body></html>\n"
+        f"{blocks}<script>{script}</script></body></html>\n"
     )
+
+
+def _page_of(device: DeviceData, options: PageOptions) -> dict[str, Any]:
+    """What the script gets of a device: the engine's names, and the texts around the tabs."""
+    page: dict[str, Any] = json.loads(device.names)
+    page["sources"] = _sources(page) if options.with_source else {}
+    page["is_part"] = options.is_part
+    peak = size_of(page["peak"]["bytes"])
+    page["title"] = f"{title_of(page)}: {peak} {at_the_peak(page)} - peakline"
+    page["facts"] = " · ".join(facts_of(page))
+    page["footer"] = footer_of(page)
+    return page
+
+
+def _block(name: str, data: bytes | dict[str, Any]) -> str:
+    if isinstance(data, dict):
+        data = json.dumps(data, separators=(",", ":"), ensure_ascii=False).encode()
+    return f'<script type="application/octet-stream;base64" id="{name}">{_pack(data)}</script>\n'
 
 
 def _hash(text: str) -> str:

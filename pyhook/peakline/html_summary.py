@@ -6,6 +6,7 @@ Names come from the program: they go into the markup through html_text only.
 from __future__ import annotations
 
 import re
+from collections.abc import Sequence
 from datetime import datetime, timezone
 from pathlib import Path
 from typing import Any
@@ -25,6 +26,8 @@ def title_of(page: dict[str, Any]) -> str:
 def _device_name(page: dict[str, Any]) -> str:
     meta = page["run"]["meta"]
     name = str(meta.get(f"device.{page['device']}.name", f"device {page['device']}"))
+    if len(page["phases"]["devices"]) > 1 and page["device"] != "all":
+        name = f"device {page['device']}: {name}"
     return name + (", simulated" if page["simulated"] else "")
 
 
@@ -54,14 +57,26 @@ def footer_of(page: dict[str, Any]) -> str:
     return " ".join(notes)
 
 
-def summary_of(page: dict[str, Any]) -> str:
-    """Return the markup of the tab."""
-    parts = [
-        _warning(page),
-        f"<div class=hero><div>{_answer(page)}</div>{_run_panel(page)}</div>",
+def summary_of(pages: Sequence[dict[str, Any]]) -> str:
+    """Return the markup of the tab: an answer for every device, of which the first is seen."""
+    answers = [
+        f"<div class=answer{' hidden' * (i > 0)}>{_answer_of(page, pages)}</div>"
+        for i, page in enumerate(pages)
+    ]
+    return "\n".join(answers)
+
+
+def _answer_of(page: dict[str, Any], pages: Sequence[dict[str, Any]]) -> str:
+    # The script moves the drawing of the first answer into the one that is shown.
+    drawing = (
         "<div id=summary-time hidden><h2>Memory over the run<small>by category; the highest moment"
         ' of every pixel</small></h2><canvas id=summary-timeline role=img aria-label="Memory over'
-        ' the run, by category"></canvas></div>',
+        ' the run, by category"></canvas></div>'
+    )
+    parts = [
+        _warning(page),
+        f"<div class=hero><div>{_answer(page)}</div>{_run_panel(page, pages)}</div>",
+        drawing if page is pages[0] else "",
         _largest_lines(page),
     ]
     return "\n".join(parts)
@@ -80,8 +95,7 @@ def _warning(page: dict[str, Any]) -> str:
         )
     if page["records_dropped"]:
         lines.append(f"{page['records_dropped']:,} records were dropped: figures may be low.")
-    shown = f"<p class=warn>{'<br>'.join(lines)}</p>" if lines else ""
-    return f"{shown}<p class=warn id=failure hidden></p>"
+    return f"<p class=warn>{'<br>'.join(lines)}</p>" if lines else ""
 
 
 def _place(page: dict[str, Any]) -> str:
@@ -178,7 +192,7 @@ def _bar(page: dict[str, Any]) -> str:
     )
 
 
-def _run_panel(page: dict[str, Any]) -> str:
+def _run_panel(page: dict[str, Any], pages: Sequence[dict[str, Any]]) -> str:
     phases = page["phases"]
     rows = [("Device", _device_name(page))]
     by_peak = sorted(phases["totals"], key=lambda one: -one["peak_bytes"])[:4]
@@ -190,6 +204,11 @@ def _run_panel(page: dict[str, Any]) -> str:
     held = [one["level_bytes"] for one in end if one["device"] == page["device"]]
     if held:
         rows.append(("Held at the end", size_of(held[0])))
+    rows += [
+        (f"Peak of device {other['device']}", size_of(other["peak"]["bytes"]))
+        for other in pages
+        if other is not page
+    ]
     cells = "".join(f"<dt>{name_of(name)}</dt><dd>{name_of(value)}</dd>" for name, value in rows)
     return f"<div class=panel><h2>The run</h2><dl>{cells}</dl></div>"
 

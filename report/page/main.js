@@ -1,16 +1,18 @@
 // @ts-check
 // Starts the page: unpacks the data, makes the views, listens to the keyboard and the address.
-import { readColumns, unpack } from "./columns.js";
+import { Devices } from "./devices.js";
 import { byId } from "./dom.js";
-import { Model } from "./model.js";
 import { readAddress, TABS, Tabs, writeAddress } from "./tabs.js";
 import { Views } from "./views.js";
 
 class Page {
-  /** @param {Model} model */
-  constructor(model) {
-    this.model = model;
-    this.views = new Views(model, (window) => this.setWindow(window));
+  /**
+   * @param {Devices} devices
+   * @param {import("./model.js").Model} model
+   */
+  constructor(devices, model) {
+    this.devices = devices;
+    this.use(model);
     this.tabs = new Tabs(() => this.show());
     this.frame = 0;
     byId("theme").hidden = byId("keys").hidden = false;
@@ -19,7 +21,7 @@ class Page {
     byId("bar").onkeydown = (/** @type {KeyboardEvent} */ event) => this.moveBar(event);
     addEventListener("keydown", (event) => this.onKey(event));
     addEventListener("resize", () => this.later());
-    addEventListener("hashchange", () => this.follow());
+    addEventListener("hashchange", () => this.followAddress());
     matchMedia("(prefers-color-scheme: dark)").addEventListener("change", () => this.repaint());
     for (const link of document.querySelectorAll("[data-opens]")) {
       const target = /** @type {HTMLElement} */ (link);
@@ -29,7 +31,26 @@ class Page {
     this.follow();
   }
 
-  /** Shows what the address says. */
+  /** @param {import("./model.js").Model} model of one device */
+  use(model) {
+    this.model = model;
+    this.views = new Views(model, (window) => this.setWindow(window));
+  }
+
+  /** The address may name another device, whose data are still packed. */
+  async followAddress() {
+    const model = await this.devices.open(readAddress().device);
+    if (model !== this.model) this.use(model);
+    this.follow();
+  }
+
+  /** @param {string} device */
+  chooseDevice(device) {
+    writeAddress(this.tabs.chosen, device, readAddress().window);
+    this.followAddress();
+  }
+
+  /** Shows tab and time of the address. */
   follow() {
     const { tab, window } = readAddress();
     const { model } = this;
@@ -56,7 +77,7 @@ class Page {
     const { model } = this;
     const { window } = model;
     this.views.draw(this.tabs.chosen);
-    writeAddress(this.tabs.chosen, window && { from: model.secondsOf(window.from), to: model.secondsOf(window.to) });
+    writeAddress(this.tabs.chosen, this.devices.addressOf(model), window && { from: model.secondsOf(window.from), to: model.secondsOf(window.to) });
   }
 
   repaint() {
@@ -124,9 +145,10 @@ class Page {
 }
 
 async function start() {
-  const page = JSON.parse(new TextDecoder().decode(await unpack("names")));
-  const columns = readColumns(page.columns, await unpack("columns"));
-  const shown = new Page(new Model(page, columns));
+  /** @type {Page} */
+  let shown;
+  const devices = new Devices((device) => shown.chooseDevice(device));
+  shown = new Page(devices, await devices.open(readAddress().device));
   document.documentElement.dataset.ready = "yes";
   return shown;
 }

@@ -46,21 +46,22 @@ export class Tabs {
   }
 }
 
-/** "#tab=flame&from=0.25&to=0.3": the tab and the time shown. */
+/** "#tab=flame&device=1&from=0.25&to=0.3": the tab, the device and the time shown. */
 export function readAddress() {
   const parts = location.hash.slice(1).split("&");
   const words = new Map(parts.map((part) => /** @type {[string, string]} */ (part.split("="))));
   const from = Number(words.get("from"));
   const to = Number(words.get("to"));
   const window = words.has("from") && words.has("to") && from <= to ? { from, to } : null;
-  return { tab: words.get("tab") || document.body.dataset.tab || "summary", window };
+  return { tab: words.get("tab") || document.body.dataset.tab || "summary", device: words.get("device") || null, window };
 }
 
 /**
  * @param {string} tab
+ * @param {string | null} device null: the first one
  * @param {{from: number, to: number} | null} window in seconds
  */
-export function writeAddress(tab, window) {
+export function writeAddress(tab, device, window) {
   const time = window ? `&from=${window.from.toFixed(6)}&to=${window.to.toFixed(6)}` : "";
-  history.replaceState(null, "", `#tab=${tab}${time}`);
+  history.replaceState(null, "", `#tab=${tab}${device === null ? "" : `&device=${device}`}${time}`);
 }

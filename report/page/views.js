@@ -7,6 +7,7 @@ import { ModulesView } from "./modules_view.js";
 import { listenTo, MomentBar } from "./moment_bar.js";
 import { OomView } from "./oom_view.js";
 import { PhasesView } from "./phases_view.js";
+import { TABS } from "./tabs.js";
 import { Timeline } from "./timeline.js";
 import { TimelineView } from "./timeline_view.js";
 
@@ -43,6 +44,7 @@ export class Views {
    */
   constructor(model, setWindow) {
     this.model = model;
+    for (const [tab] of TABS) if (tab !== "summary") byId(tab).replaceChildren();
     this.recolour();
     this.bar = new MomentBar(model, setWindow);
     /** @type {Record<string, View>} by the ids of TABS in tabs.js */

@@ -2,8 +2,12 @@
 
 from __future__ import annotations
 
+import base64
+import gzip
+import re
 import time
 from dataclasses import dataclass, field
+from pathlib import Path
 from typing import Any
 
 WAIT_SECONDS = 60
@@ -36,3 +40,10 @@ class Shown:
     def tab(self, name: str) -> None:
         self.page.click(f"#tab-{name}")
         self.drawn()
+
+
+def packed(file: Path, block: str) -> bytes:
+    """Return a data block of a page."""
+    found = re.search(rf'id="{block}"[^>]*>([^<]*)<', file.read_text())
+    assert found is not None, block
+    return gzip.decompress(base64.b64decode(found[1]))
