@@ -156,12 +156,17 @@ void Recorder::start_tracing() {
         return;
     }
     tracing_.store(true, std::memory_order_relaxed);
-    start_views();
-    put_mark(MarkKind::kTracingStarted, 0, 0);
+    const uint64_t tick = clock_.now_tick();
+    start_views(tick);
+    put_tracing_started(tick);
 }
 
-void Recorder::start_views() {
-    const uint64_t tick = clock_.now_tick();
+void Recorder::put_tracing_started(uint64_t tick) {
+    writer_.put(format::Mark{MarkKind::kTracingStarted, 0, 0}, tick);
+    check_writer();
+}
+
+void Recorder::start_views(uint64_t tick) {
     for (DeviceState& state : devices_) {
         if (state.used) {
             state.allocated.start(next_ordinal_ - 1, next_ordinal_ > 0, tick);
@@ -187,9 +192,10 @@ void Recorder::stop_tracing() {
 
 void Recorder::reset_peaks() {
     const LockGuard guard(lock_);
+    peaks_are_of_trace_ = false;
     reset_views();
     if (is_tracing()) {
-        start_views();
+        start_views(clock_.now_tick());
     }
 }
 

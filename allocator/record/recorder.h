@@ -178,6 +178,10 @@ private:
         KeptGroups allocated_groups;  // for checkpoints
         KeptGroups requested_groups;
         uint64_t baseline_bytes = 0;
+        // Of the open trace: `allocs` before its first event, and the levels where main ended.
+        uint64_t allocs_before_trace = 0;
+        uint64_t end_allocated_bytes = 0;
+        uint64_t end_requested_bytes = 0;
     };
 
     // All of these are called with lock_ held.
@@ -242,7 +246,9 @@ private:
     void write_live_set_slow();
     void put_mark(format::MarkKind kind, uint32_t thread, uint32_t string);
     // Every view counts from this moment: its level is the first candidate for its peak.
-    void start_views();
+    // `tick`: of the mark that says so in the trace.
+    void start_views(uint64_t tick);
+    void put_tracing_started(uint64_t tick);
     void reset_views();
     void check_writer() {
         if (had_trace_ != writer_.is_open() || writer_.checkpoint_is_due()) {
@@ -252,6 +258,10 @@ private:
     [[gnu::noinline, gnu::cold]] void check_writer_slow();
     void put_view_groups(TraceWriter& writer, uint32_t device, format::Measure measure);
     void put_trouble(TraceWriter& writer) const;
+    // See Note [Views at the end] in trace_format.h.
+    void begin_end_views();
+    void put_end_views();
+    bool put_end_view(uint32_t device, format::Measure measure);
     void write_checkpoint_slow();
     void put_phases();
     void put_baseline();
@@ -302,6 +312,7 @@ private:
     RecorderCounters counters_{};
     TroubleHandler on_trouble_ = nullptr;
     bool is_adopting_ = false;
+    bool peaks_are_of_trace_ = false;  // the open one's, from its first event on
     const char* pending_trouble_ = nullptr;
     int pending_error_ = 0;
 };

@@ -18,7 +18,13 @@ void put_groups(TraceWriter& writer, SummaryType type, const MappedArray<BlockGr
     }
 }
 
+// Of a view at the end of a whole trace; a group takes some ten bytes.
+constexpr uint64_t kMostEndGroups = 2000;
+constexpr uint64_t kEventsPerEndGroup = 64;
+
+// What a view says beside its peak.
 struct Counts {
+    uint64_t level_bytes;
     uint64_t allocs;
     uint64_t frees;
 };
@@ -28,7 +34,7 @@ void put_view(TraceWriter& writer, ViewOf view, const PeakTracker& tracker, Coun
                                static_cast<uint64_t>(view.measure),
                                tracker.peak_bytes(),
                                tracker.peak_tick(),
-                               tracker.level_bytes(),
+                               counts.level_bytes,
                                tracker.total_allocated_bytes(),
                                counts.allocs,
                                counts.frees};
@@ -41,7 +47,7 @@ void Recorder::put_view_groups(TraceWriter& writer, uint32_t device, Measure mea
     const DeviceState& state = devices_[device];
     const ViewOf view{device, measure};
     const PeakTracker& tracker = measure == Measure::kAllocated ? state.allocated : state.requested;
-    put_view(writer, view, tracker, {state.allocs, state.frees});
+    put_view(writer, view, tracker, {tracker.level_bytes(), state.allocs, state.frees});
     MappedArray<BlockGroup> groups;
     if (gather_peak_groups(tracker, live_set_, view, groups)) {
         put_groups(writer, SummaryType::kPeakGroup, groups);
@@ -54,6 +60,55 @@ void Recorder::put_view_groups(TraceWriter& writer, uint32_t device, Measure mea
 void Recorder::put_trouble(TraceWriter& writer) const {
     const uint64_t trouble[] = {counters_.records_dropped, counters_.bytes_dropped};
     writer.put_summary(SummaryType::kTrouble, trouble, 2);
+}
+
+// ---- the end of a whole trace -----------------------------------------------------------------
+
+void Recorder::begin_end_views() {
+    peaks_are_of_trace_ = true;
+    for (DeviceState& state : devices_) {
+        state.allocs_before_trace = state.allocs;
+        state.end_allocated_bytes = state.end_requested_bytes = 0;
+    }
+    // Those that live are written again as the first allocations of the file.
+    live_set_.for_each(
+        [this](const LiveBlock& block) { --devices_[block.device].allocs_before_trace; });
+}
+
+void Recorder::put_end_views() {
+    for (uint32_t device = 0; device < kMaxDevices; ++device) {
+        const DeviceState& state = devices_[device];
+        const bool is_in_trace = state.used && state.allocs != state.allocs_before_trace;
+        if (is_in_trace && (!put_end_view(device, Measure::kAllocated) ||
+                            !put_end_view(device, Measure::kRequested))) {
+            return;
+        }
+    }
+    writer_.put_views_end();
+}
+
+// False when the view is not exact, or where its groups would make a short file much longer: there
+// the events are read in no time.
+bool Recorder::put_end_view(uint32_t device, Measure measure) {
+    const DeviceState& state = devices_[device];
+    const bool allocated = measure == Measure::kAllocated;
+    const PeakTracker& tracker = allocated ? state.allocated : state.requested;
+    const ViewOf view{device, measure};
+    MappedArray<BlockGroup> groups;
+    if (tracker.side_dropped_count() != 0 ||
+        !gather_peak_groups(tracker, live_set_, view, groups) ||
+        groups.size() > kMostEndGroups + writer_.event_count() / kEventsPerEndGroup) {
+        return false;
+    }
+    uint64_t live_count = 0;
+    live_set_.for_each([&](const LiveBlock& block) { live_count += view.counts(block) ? 1 : 0; });
+    const uint64_t allocs = state.allocs - state.allocs_before_trace;
+    const uint64_t level_bytes = writer_.main_end_tick() == 0 ? tracker.level_bytes()
+                                 : allocated                  ? state.end_allocated_bytes
+                                                              : state.end_requested_bytes;
+    put_view(writer_, view, tracker, {level_bytes, allocs, allocs - live_count});
+    put_groups(writer_, SummaryType::kPeakGroup, groups);
+    return true;
 }
 
 bool Recorder::write_summary(MemoryTarget* target, const char* simulated) {
@@ -90,9 +145,15 @@ void Recorder::write_checkpoint_slow() {
         const ViewOf requested{device, Measure::kRequested};
         state.allocated_groups.update(state.allocated, live_set_, allocated);
         state.requested_groups.update(state.requested, live_set_, requested);
-        put_view(writer_, allocated, state.allocated, {state.allocs, state.frees});
+        put_view(writer_,
+                 allocated,
+                 state.allocated,
+                 {state.allocated.level_bytes(), state.allocs, state.frees});
         put_groups(writer_, SummaryType::kPeakGroup, state.allocated_groups.groups);
-        put_view(writer_, requested, state.requested, {state.allocs, state.frees});
+        put_view(writer_,
+                 requested,
+                 state.requested,
+                 {state.requested.level_bytes(), state.allocs, state.frees});
         put_groups(writer_, SummaryType::kPeakGroup, state.requested_groups.groups);
     }
     put_phases();
@@ -109,9 +170,15 @@ void Recorder::put_phases() {
         const PhasePeaks::View& view = phases_.views()[i];
         const uint64_t values[] = {view.phase, phases_.depth_of(view.phase)};
         writer_.put_summary(SummaryType::kPhase, values, 2);
-        put_view(writer_, {view.device, Measure::kAllocated}, view.allocated, {0, 0});
+        put_view(writer_,
+                 {view.device, Measure::kAllocated},
+                 view.allocated,
+                 {view.allocated.level_bytes(), 0, 0});
         put_groups(writer_, SummaryType::kPeakGroup, view.allocated_groups.groups);
-        put_view(writer_, {view.device, Measure::kRequested}, view.requested, {0, 0});
+        put_view(writer_,
+                 {view.device, Measure::kRequested},
+                 view.requested,
+                 {view.requested.level_bytes(), 0, 0});
         put_groups(writer_, SummaryType::kPeakGroup, view.requested_groups.groups);
     }
     for (uint32_t i = 0; i < phases_.open_count(); ++i) {

@@ -74,13 +74,15 @@ int Recorder::open_trace(const TraceOptions& options) {
     reset_views();
     phases_.reset(options.keep.kind == Keep::Kind::kPeak);
     if (options.keep.kind == Keep::Kind::kAll) {
+        begin_end_views();
         write_live_set_slow();
-        if (is_tracing()) {
-            put_mark(MarkKind::kTracingStarted, 0, 0);
-        }
+    }
+    const uint64_t tick = clock_.now_tick();
+    if (is_tracing() && options.keep.kind == Keep::Kind::kAll) {
+        put_tracing_started(tick);
     }
     if (is_tracing()) {
-        start_views();
+        start_views(tick);
     }
     if (options.keep.kind != Keep::Kind::kAll) {
         write_checkpoint_slow();
@@ -138,7 +140,9 @@ void Recorder::close_trace() {
     if (writer_.is_open()) {
         check_writer();  // a checkpoint after the mark would take its place as the last event
         writer_.put(format::Mark{MarkKind::kProcessEnd, 0, 0}, clock_.now_tick());
-        writer_.put_totals();
+        if (writer_.put_totals() && peaks_are_of_trace_) {
+            put_end_views();
+        }
         writer_.close();
         file_.abandon();
         had_trace_ = false;
@@ -148,9 +152,16 @@ void Recorder::close_trace() {
 // Does not open a trace that waits for its first block: there would be nothing in it.
 void Recorder::record_main_end() {
     const LockGuard guard(lock_);
-    if (writer_.is_open()) {
-        put_mark(MarkKind::kMainEnd, 0, 0);
+    if (!writer_.is_open()) {
+        return;
     }
+    if (writer_.main_end_tick() == 0) {
+        for (DeviceState& state : devices_) {
+            state.end_allocated_bytes = state.allocated.level_bytes();
+            state.end_requested_bytes = state.requested.level_bytes();
+        }
+    }
+    put_mark(MarkKind::kMainEnd, 0, 0);
 }
 
 // What the calls at the end lock, in their order. Another thread may take it again afterwards, but

@@ -137,6 +137,13 @@ enum class SummaryType : uint32_t {
                          // this many bits, from 0
     kPhaseNames = 14,    // uv string, repeated: the first kMaxPhaseNames in the order they began
     kTotalsEnd = 15,     // uv events
+    kValueReads = 16,    // uv context | uv operators | uv flags | uv reads | uv bytes: of a
+                         // simulated run, see ValueRead in format/events.h
+    kLastOutOfMemory = 17,  // uv tick | the fields of OutOfMemory
+    // Note [Views at the end]
+    // Where the totals are whole, the views before this record are those of every event, too: the
+    // first screen needs no event. Their levels are those where main ended.
+    kViewsEnd = 18,  // uv events | uv tick where main ended, or of the last event
 };
 inline constexpr size_t kSizeSlots = 52;
 inline constexpr size_t kMaxPhaseNames = 1000;  // as many as reports list

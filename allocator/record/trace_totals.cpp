@@ -12,19 +12,49 @@ namespace {
 
 using format::SummaryType;
 
-uint64_t place_hash(const ClassSlot& shape) {
-    const uint64_t mixed =
-        shape.context | uint64_t{shape.stream} << 32U | uint64_t{shape.device} << 48U;
+uint64_t key_hash(const uint32_t (&key)[3]) {
+    const uint64_t mixed = key[0] | uint64_t{key[1]} << 32U | uint64_t{key[2]} << 48U;
     return (mixed * 0x9E3779B97F4A7C15ULL) >> 40U;
 }
 
 }  // namespace
 
+bool KeyedCounts::begin(size_t slot_count) {
+    size_ = 0;
+    // Fresh pages are zero.
+    if (!slots_.reserve(slot_count)) {
+        return false;
+    }
+    slots_.resize_untouched(slot_count);
+    return true;
+}
+
+bool KeyedCounts::add(const uint32_t (&key)[3], uint64_t count, uint64_t first, uint64_t second) {
+    const size_t mask = slots_.size() - 1;
+    size_t at = key_hash(key) & mask;
+    while (slots_[at].count != 0 && std::memcmp(slots_[at].key, key, sizeof key) != 0) {
+        at = (at + 1) & mask;
+    }
+    Slot& slot = slots_[at];
+    if (slot.count == 0) {
+        if (size_ == slots_.size() / 4 * 3) {
+            return false;
+        }
+        ++size_;
+        std::memcpy(slot.key, key, sizeof key);
+    }
+    slot.count += count;
+    slot.first_sum += first;
+    slot.second_sum += second;
+    return true;
+}
+
 void TraceTotals::begin_trace(Wanted wanted, uint32_t max_classes) {
     // Fresh pages are zero.
     is_whole_ = wanted == Wanted::kYes && class_counts_.reserve(size_t{max_classes} + 1) &&
-                places_.reserve(kPlaceSlots);
-    place_count_ = phase_count_ = 0;
+                inline_totals_.begin(kPlaceSlots) && value_reads_.begin(kValueReadSlots);
+    phase_count_ = 0;
+    main_end_tick_ = 0;
     waiting_count_ = 0;
     std::memset(inline_sizes_, 0, sizeof inline_sizes_);
     std::memset(extended_counts_, 0, sizeof extended_counts_);
@@ -37,42 +67,20 @@ void TraceTotals::count_waiting_slow() {
     waiting_count_ = 0;
 }
 
-TraceTotals::Place* TraceTotals::find_place(const ClassSlot& shape) {
-    for (size_t i = place_hash(shape) & (kPlaceSlots - 1);; i = (i + 1) & (kPlaceSlots - 1)) {
-        Place& place = places_[i];
-        if (place.count != 0) {
-            if (place.context == shape.context && place.stream == shape.stream &&
-                place.device == shape.device) {
-                return &place;
-            }
-            continue;
-        }
-        if (place_count_ == kMaxPlaces) {
-            return nullptr;
-        }
-        ++place_count_;
-        place.context = shape.context;
-        place.stream = shape.stream;
-        place.device = shape.device;
-        return &place;
-    }
-}
-
 void TraceTotals::add_inline_records(const ClassSlot& shape, uint64_t count) {
     if (!is_whole_ || count == 0) {
         return;
     }
     const auto requested_slot = static_cast<size_t>(std::bit_width(shape.requested_bytes));
     const auto block_slot = static_cast<size_t>(std::bit_width(shape.block_bytes));
-    Place* const place =
-        std::max(requested_slot, block_slot) < format::kSizeSlots ? find_place(shape) : nullptr;
-    if (place == nullptr) {
+    if (std::max(requested_slot, block_slot) >= format::kSizeSlots ||
+        !inline_totals_.add({shape.context, shape.stream, shape.device},
+                            count,
+                            count * shape.requested_bytes,
+                            count * shape.block_bytes)) {
         give_up();
         return;
     }
-    place->count += count;
-    place->requested_bytes += count * shape.requested_bytes;
-    place->block_bytes += count * shape.block_bytes;
     inline_sizes_[static_cast<size_t>(format::Measure::kAllocated)][block_slot] += count;
     inline_sizes_[static_cast<size_t>(format::Measure::kRequested)][requested_slot] += count;
 }
@@ -84,18 +92,28 @@ void TraceTotals::add_phase_slow(uint64_t string) {
     }
 }
 
-void TraceTotals::write_to(TraceWriter& writer, const Position& end) {
+void TraceTotals::add_value_read(const format::ValueRead& read) {
+    if (is_whole_ && !value_reads_.add({static_cast<uint32_t>(read.context),
+                                        static_cast<uint32_t>(read.operators),
+                                        static_cast<uint32_t>(read.flags)},
+                                       1,
+                                       read.bytes,
+                                       0)) {
+        give_up();
+    }
+}
+
+bool TraceTotals::write_to(TraceWriter& writer, const Position& end) {
     if (!is_whole_) {
-        return;
+        return false;
     }
     count_waiting_slow();
     uint64_t values[2 + format::kLastExtendedType] = {end.event_count, end.alloc_count};
     std::copy_n(extended_counts_ + 1, format::kLastExtendedType, values + 2);
-    if (writer.put_summary(SummaryType::kTotals, values, std::size(values)) &&
-        put_classes(writer, end.class_count) && put_places(writer) && put_sizes(writer) &&
-        put_phases(writer)) {
-        writer.put_summary(SummaryType::kTotalsEnd, &end.event_count, 1);
-    }
+    return writer.put_summary(SummaryType::kTotals, values, std::size(values)) &&
+           put_classes(writer, end.class_count) && put_places(writer) && put_sizes(writer) &&
+           put_phases(writer) && put_value_reads(writer) && put_out_of_memory(writer) &&
+           writer.put_summary(SummaryType::kTotalsEnd, &end.event_count, 1);
 }
 
 bool TraceTotals::put_classes(TraceWriter& writer, uint32_t class_count) const {
@@ -113,19 +131,42 @@ bool TraceTotals::put_classes(TraceWriter& writer, uint32_t class_count) const {
 }
 
 bool TraceTotals::put_places(TraceWriter& writer) const {
-    for (size_t i = 0; i < kPlaceSlots && place_count_ != 0; ++i) {
-        const Place& place = places_[i];
-        const uint64_t values[] = {place.context,
-                                   place.device,
-                                   place.stream,
-                                   place.count,
-                                   place.requested_bytes,
-                                   place.block_bytes};
-        if (place.count != 0 && !writer.put_summary(SummaryType::kInlineTotals, values, 6)) {
+    if (inline_totals_.size() == 0) {
+        return true;  // its pages were never touched
+    }
+    for (const KeyedCounts::Slot& slot : inline_totals_) {
+        const auto& [context, stream, device] = slot.key;
+        const uint64_t values[] = {
+            context, device, stream, slot.count, slot.first_sum, slot.second_sum};
+        if (slot.count != 0 && !writer.put_summary(SummaryType::kInlineTotals, values, 6)) {
             return false;
         }
     }
     return true;
+}
+
+bool TraceTotals::put_value_reads(TraceWriter& writer) const {
+    if (value_reads_.size() == 0) {
+        return true;
+    }
+    for (const KeyedCounts::Slot& slot : value_reads_) {
+        const auto& [context, operators, flags] = slot.key;
+        const uint64_t values[] = {context, operators, flags, slot.count, slot.first_sum};
+        if (slot.count != 0 && !writer.put_summary(SummaryType::kValueReads, values, 5)) {
+            return false;
+        }
+    }
+    return true;
+}
+
+bool TraceTotals::put_out_of_memory(TraceWriter& writer) const {
+    if (extended_counts_[static_cast<size_t>(format::ExtendedType::kOutOfMemory)] == 0) {
+        return true;
+    }
+    uint64_t values[1 + format::kFieldCount<format::OutOfMemory>] = {last_out_of_memory_tick_};
+    const auto fields = format::fields_of(last_out_of_memory_);
+    std::copy(fields.begin(), fields.end(), values + 1);
+    return writer.put_summary(SummaryType::kLastOutOfMemory, values, std::size(values));
 }
 
 bool TraceTotals::put_sizes(TraceWriter& writer) const {

@@ -65,6 +65,7 @@ void TraceWriter::open(ChunkTarget* target, StackTable* table, Keep keep) {
     events_ = definitions_ = summary_ = OpenChunk{};
     next_chunk_ = event_count_ = sealed_bytes_ = ordinal_count_ = 0;
     last_tick_ = last_address_ = live_bytes_ = 0;
+    puts_totals_ = false;
     std::memset(emitted_, 0, sizeof emitted_);
     classes_.begin_trace();
     totals_.begin_trace(recycles() ? TraceTotals::Wanted::kNo : TraceTotals::Wanted::kYes,
@@ -313,7 +314,7 @@ void TraceWriter::put_extended(format::ExtendedType type,
     if (out == nullptr) {
         return;
     }
-    totals_.add_extended(type, values);
+    totals_.add_extended(type, values, tick);
     end_event(put_record(out, static_cast<uint64_t>(type), body, length));
 }
 

@@ -106,7 +106,12 @@ public:
     bool put_summary(format::SummaryType type, const uint64_t* values, size_t value_count);
     // Counts of all events so far, see Note [Totals] in trace_format.h; nothing where the file is
     // bounded. Without room there are none, and the file is as good as before.
-    void put_totals();
+    // True when they are in the file. Only closing and put_views_end() may follow.
+    bool put_totals();
+    // See Note [Views at the end] in trace_format.h; after the views of every device.
+    void put_views_end();
+    // Where the program's main ended in this file; 0: not yet.
+    uint64_t main_end_tick() const { return totals_.main_end_tick(); }
     // Events name allocations that are not in the file.
     void give_up_totals() { totals_.give_up(); }
 
@@ -213,7 +218,7 @@ private:
     // Definitions written, by DefType; the first kDefTypeCount types have ids.
     uint32_t emitted_[format::kLastDefType + 1] = {};
     ClassTable classes_;
-    // Only now: what is written may be left out, so that no room for it is no failure.
+    // From now on what is written may be left out: no room for it is no failure.
     bool puts_totals_ = false;
 
     // Of recordings with a bounded file.

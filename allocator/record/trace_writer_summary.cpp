@@ -19,17 +19,22 @@ bool TraceWriter::put_summary(format::SummaryType type,
     return put_summary_record(type, body, static_cast<size_t>(body_end - body));
 }
 
-void TraceWriter::put_totals() {
+bool TraceWriter::put_totals() {
     if (target_ == nullptr || recycles()) {
-        return;
+        return false;
     }
     // Events that follow begin a chunk of their own.
     seal_chunk(events_);
     classes_.add_to(totals_);
     puts_totals_ = true;
-    totals_.write_to(
+    return totals_.write_to(
         *this, {event_count_, ordinal_count_, emitted_[static_cast<size_t>(DefType::kClass)]});
-    puts_totals_ = false;
+}
+
+void TraceWriter::put_views_end() {
+    const uint64_t main_end = totals_.main_end_tick();
+    const uint64_t values[] = {event_count_, main_end != 0 ? main_end : last_tick_};
+    put_summary(format::SummaryType::kViewsEnd, values, 2);
 }
 
 bool TraceWriter::put_summary_record(format::SummaryType type,

@@ -31,6 +31,7 @@ struct Grouping {
     bool needs_events = false;   // without them the key has no meaning
     bool needs_streams = false;  // which a summary does not know
     bool needs_tensors = false;  // the same
+    bool reads_tensors = false;  // where a block's tensor is known, the row depends on it
 };
 
 // All of them, in the order of --help.

@@ -42,6 +42,7 @@ ReplayResult replay_for(const TraceReader& reader,
                         const Progress& progress) {
     const bool follows_blocks = grouping.facet != nullptr && reader.has_events();
     request.detail = follows_blocks ? Detail::kBlocks : Detail::kGroups;
+    request.needs_tensors = grouping.reads_tensors;
     if (follows_blocks || request.moment.kind == MomentKind::kPhase) {
         request.phase_rules = &stacks.phase_rules();
     }

@@ -2,6 +2,7 @@
 #include "replay.h"
 
 #include <algorithm>
+#include <optional>
 #include <utility>
 
 #include "fact_follower.h"
@@ -60,6 +61,9 @@ ReplayResult replay(const TraceReader& reader,
                     const Progress& progress) {
     if (!reader.has_events() && !reader.summary().views.empty()) {
         return replay_summary(reader, request);
+    }
+    if (std::optional<ReplayResult> known = replay_recorded_end(reader, request)) {
+        return *std::move(known);
     }
     ReplayRequest asked = request;
     if (request.moment.kind == MomentKind::kPhase && request.phase_rules != nullptr) {

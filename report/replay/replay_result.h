@@ -42,6 +42,7 @@ struct ReplayRequest {
     DeviceChoice device;
     bool with_other_measure = false;  // fills ReplayResult::other_measure
     Detail detail = Detail::kGroups;
+    bool needs_tensors = false;  // BlockGroup::tensor; else it may be 0
     // Needed for phases and for Detail::kBlocks; must outlive the replay.
     const PhaseRules* phase_rules = nullptr;
 };

@@ -71,6 +71,13 @@ const RecordedTotals* TraceReader::whole_totals() const {
     return event_count == summary_.totals->event_count ? &*summary_.totals : nullptr;
 }
 
+const ViewsEnd* TraceReader::whole_views() const {
+    const RecordedTotals* totals = whole_totals();
+    const bool is_whole = totals != nullptr && summary_.views_end.has_value() &&
+                          summary_.views_end->event_count == totals->event_count;
+    return is_whole ? &*summary_.views_end : nullptr;
+}
+
 // Ticks never fall: the last chunk that can be decoded has the last one.
 uint64_t TraceReader::last_tick() const {
     std::vector<unsigned char> scratch;

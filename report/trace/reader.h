@@ -37,6 +37,9 @@ public:
     // The recorder's counts of all events; nullptr when there are none, or anything is wrong with
     // the trace as far as its headers and definitions tell: then the events must be read.
     const RecordedTotals* whole_totals() const;
+    // What the recorder knew of every event when it closed the trace, where whole_totals() holds:
+    // Summary::views are those of all events; else nullptr.
+    const ViewsEnd* whole_views() const;
     // Found while opening; a pass over the events finds its own, see EventTotals.
     const Problems& problems() const { return problems_; }
 

@@ -18,6 +18,10 @@ bool RecordedTotalsDecoder::decode(SummaryType type, FieldCursor cursor) {
             return open_.has_value() && set_sizes(cursor);
         case SummaryType::kPhaseNames:
             return open_.has_value() && add_phases(cursor);
+        case SummaryType::kValueReads:
+            return open_.has_value() && add_value_reads(cursor);
+        case SummaryType::kLastOutOfMemory:
+            return open_.has_value() && set_out_of_memory(cursor);
         case SummaryType::kTotalsEnd:
             return open_.has_value() && end(cursor);
         default:
@@ -73,6 +77,29 @@ bool RecordedTotalsDecoder::add_phases(FieldCursor cursor) {
     while (cursor.good && cursor.at < cursor.end) {
         open_->phases.push_back(cursor.uv32());
     }
+    return cursor.good;
+}
+
+bool RecordedTotalsDecoder::add_value_reads(FieldCursor cursor) {
+    RecordedValueReads reads;
+    reads.context = cursor.uv32();
+    reads.operators = cursor.uv32();
+    reads.flags = cursor.uv32();
+    reads.count = cursor.uv();
+    reads.bytes = cursor.uv();
+    open_->value_reads.push_back(reads);
+    return cursor.good;
+}
+
+bool RecordedTotalsDecoder::set_out_of_memory(FieldCursor cursor) {
+    RecordedOutOfMemory failed;
+    failed.tick = cursor.uv();
+    uint64_t fields[format::kFieldCount<format::OutOfMemory>] = {};
+    for (uint64_t& field : fields) {
+        field = cursor.uv();
+    }
+    failed.last = format::record_of<format::OutOfMemory>(fields);
+    open_->out_of_memory = failed;
     return cursor.good;
 }
 

@@ -26,6 +26,20 @@ struct AllocationSum {
     uint64_t block_bytes = 0;
 };
 
+// Reads of one context of values that a simulated device does not have.
+struct RecordedValueReads {
+    uint32_t context = 0;
+    uint32_t operators = 0;  // string
+    uint32_t flags = 0;      // format::ValueReadFlags
+    uint64_t count = 0;
+    uint64_t bytes = 0;
+};
+
+struct RecordedOutOfMemory {
+    uint64_t tick = 0;
+    format::OutOfMemory last = {};
+};
+
 struct RecordedTotals {
     uint64_t event_count = 0;
     uint64_t alloc_count = 0;
@@ -35,6 +49,8 @@ struct RecordedTotals {
     std::vector<AllocationSum> inline_totals;  // of inline alloc records
     SizeHistogram inline_sizes[2] = {};        // by Measure
     std::vector<uint32_t> phases;              // strings
+    std::vector<RecordedValueReads> value_reads;
+    std::optional<RecordedOutOfMemory> out_of_memory;
 
     uint64_t extended_count(format::ExtendedType type) const {
         const auto index = static_cast<size_t>(type);
@@ -56,6 +72,8 @@ private:
     bool add_place(FieldCursor cursor);
     bool set_sizes(FieldCursor cursor);
     bool add_phases(FieldCursor cursor);
+    bool add_value_reads(FieldCursor cursor);
+    bool set_out_of_memory(FieldCursor cursor);
     bool end(FieldCursor cursor);
 
     std::optional<RecordedTotals> open_;

@@ -32,6 +32,9 @@ public:
                 out_.records_dropped = cursor.uv();
                 out_.bytes_dropped = cursor.uv();
                 return cursor.good;
+            case SummaryType::kViewsEnd:
+                out_.views_end = ViewsEnd{cursor.uv(), cursor.uv()};
+                return cursor.good;
             default:  // of totals, of checkpoints, or of a newer minor version
                 return totals_.decode(static_cast<SummaryType>(record.type), cursor);
         }

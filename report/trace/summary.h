@@ -37,8 +37,15 @@ struct SummaryView {
     std::vector<SummaryGroup> live;
 };
 
+// See Note [Views at the end] in trace_format.h.
+struct ViewsEnd {
+    uint64_t event_count = 0;
+    uint64_t tick = 0;  // where main ended
+};
+
 struct Summary {
     std::vector<SummaryView> views;
+    std::optional<ViewsEnd> views_end;  // TraceReader::whole_views() says whether they hold
     uint64_t records_dropped = 0;
     uint64_t bytes_dropped = 0;
     // As written; TraceReader::whole_totals() says whether they hold.

@@ -5,6 +5,7 @@
 #include <cstdio>
 
 #include "choose_device.h"
+#include "report/replay/blocks/out_of_memory.h"
 
 namespace peakline::report {
 namespace {
@@ -57,13 +58,9 @@ void LevelReplay::on_rare(const RareEvent& event, EventTime at) {
             update_tracking(at.tick);
         }
     } else if (const auto failed = event.as<format::OutOfMemory>()) {
-        out_of_memory_ = {out_of_memory_.count + 1,
-                          at.tick,
-                          reader_.definitions().known_context(static_cast<uint32_t>(
-                              std::min<uint64_t>(failed->context, UINT32_MAX))),
-                          static_cast<uint32_t>(failed->device),
-                          failed->requested_bytes,
-                          failed->free_bytes};
+        const uint64_t earlier = out_of_memory_.count;
+        out_of_memory_ = out_of_memory_at(at.tick, *failed, reader_.definitions());
+        out_of_memory_.count += earlier;
     }
 }
 

@@ -4,6 +4,7 @@
 #include <string>
 
 #include "choose_device.h"
+#include "report/replay/blocks/out_of_memory.h"
 #include "report/trace/trace_error.h"
 #include "summary_blocks.h"
 
@@ -62,30 +63,94 @@ void check_answerable(const TraceReader& reader, const ReplayRequest& request, s
     }
 }
 
-}  // namespace
-
-ReplayResult replay_summary(const TraceReader& reader, const ReplayRequest& request) {
-    const Summary& summary = reader.summary();
+// The devices, the chosen one and its live blocks.
+ReplayResult result_of(const TraceReader& reader, const ReplayRequest& request) {
+    const std::vector<SummaryView>& views = reader.summary().views;
     ReplayResult result;
-    for (const SummaryView& view : summary.views) {
+    for (const SummaryView& view : views) {
         auto& list = view.measure == request.measure ? result.devices : result.other_measure;
         list.push_back(totals_of(view));
     }
-    check_answerable(reader, request, result.devices.size());
     result.is_sum = request.device.kind == DeviceChoiceKind::kAll;
     result.chosen = choose_device(result.devices, request.device, reader.name());
-    const SummaryView* view = find_view(summary.views, result.chosen.device, request.measure);
+    const SummaryView* view = find_view(views, result.chosen.device, request.measure);
     if (view != nullptr) {
         result.blocks = request.moment.kind == MomentKind::kPeak
                             ? blocks_of(*view, view->at_peak, view->peak_bytes)
                             : blocks_of(*view, view->live, view->level_bytes);
+    }
+    result.health.clean_end = true;
+    result.health.problems = reader.problems();
+    return result;
+}
+
+size_t device_count(const Summary& summary) {
+    return summary.views.size() / 2;  // each in both measures
+}
+
+// Nothing that only a pass over the events would find.
+bool is_sound(const TraceReader& reader, const RecordedTotals& totals) {
+    const Definitions& definitions = reader.definitions();
+    return totals.extended_count(format::ExtendedType::kLoss) == 0 &&
+           totals.extended_count(format::ExtendedType::kStopped) == 0 &&
+           std::all_of(reader.summary().views.begin(),
+                       reader.summary().views.end(),
+                       [](const SummaryView& view) { return view.peak_bytes != 0; }) &&
+           std::all_of(totals.value_reads.begin(),
+                       totals.value_reads.end(),
+                       [&definitions](const RecordedValueReads& reads) {
+                           return definitions.contexts.has(reads.context);
+                       });
+}
+
+OutOfMemory last_out_of_memory(const TraceReader& reader, const RecordedTotals& totals) {
+    if (!totals.out_of_memory.has_value()) {
+        return {};
+    }
+    const RecordedOutOfMemory& failed = *totals.out_of_memory;
+    OutOfMemory result = out_of_memory_at(failed.tick, failed.last, reader.definitions());
+    result.count = totals.extended_count(format::ExtendedType::kOutOfMemory);
+    return result;
+}
+
+}  // namespace
+
+ReplayResult replay_summary(const TraceReader& reader, const ReplayRequest& request) {
+    check_answerable(reader, request, device_count(reader.summary()));
+    ReplayResult result = result_of(reader, request);
+    const Summary& summary = reader.summary();
+    const SummaryView* view = find_view(summary.views, result.chosen.device, request.measure);
+    if (view != nullptr) {
         result.health.event_count = view->alloc_count + view->free_count;
         result.health.last_tick = view->peak_tick;
     }
-    result.health.clean_end = true;
     result.health.records_dropped = summary.records_dropped;
     result.health.bytes_dropped = summary.bytes_dropped;
-    result.health.problems = reader.problems();
+    return result;
+}
+
+std::optional<ReplayResult> replay_recorded_end(const TraceReader& reader,
+                                                const ReplayRequest& request) {
+    const ViewsEnd* end = reader.whole_views();
+    const bool is_of_many =
+        request.device.kind == DeviceChoiceKind::kAll && device_count(reader.summary()) > 1;
+    if (end == nullptr || request.moment.kind != MomentKind::kPeak || is_of_many ||
+        request.detail != Detail::kGroups || request.needs_tensors ||
+        !is_sound(reader, *reader.whole_totals())) {
+        return std::nullopt;
+    }
+    ReplayResult result = result_of(reader, request);
+    const RecordedTotals& totals = *reader.whole_totals();
+    if (!request.with_other_measure) {
+        result.other_measure.clear();
+    }
+    for (const RecordedValueReads& reads : totals.value_reads) {
+        result.value_reads.push_back(
+            {reads.context, reads.operators, reads.flags, reads.count, reads.bytes});
+    }
+    result.out_of_memory = last_out_of_memory(reader, totals);
+    result.health.event_count = end->event_count;
+    result.health.last_tick = end->tick;
     return result;
 }
 

@@ -1,6 +1,8 @@
 // Answers from the recorder's own summary: the peak and the end, of one device at a time.
 #pragma once
 
+#include <optional>
+
 #include "report/replay/replay_result.h"
 #include "report/trace/reader.h"
 
@@ -8,5 +10,10 @@ namespace peakline::report {
 
 // Throws TraceError for a moment or a sum of devices that only events could answer.
 ReplayResult replay_summary(const TraceReader& reader, const ReplayRequest& request);
+
+// The same as replay() of every event, for the peak, where the recorder wrote what it knew when it
+// closed a whole trace; nullopt where the request or the trace needs the events.
+std::optional<ReplayResult> replay_recorded_end(const TraceReader& reader,
+                                                const ReplayRequest& request);
 
 }  // namespace peakline::report

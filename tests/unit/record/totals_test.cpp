@@ -49,6 +49,23 @@ void check_same_stats(const TraceReader& one, const TraceReader& other) {
     }
 }
 
+std::string first_screen_of(const TraceReader& reader, const char* by, const char* measure) {
+    report::ReportOptions options;
+    options.form = report::OutputForm::kJson;
+    options.selection.by = by;
+    options.selection.measure = measure;
+    return report::make_table(reader, options) + report::make_summary(reader, options);
+}
+
+// Table and summary at the peak, from the recorder's views and from the events.
+void check_same_first_screen(const TraceReader& one, const TraceReader& other) {
+    for (const char* measure : {"allocated", "requested"}) {
+        for (const char* by : {"line", "stack", "thread", "stream", "device"}) {
+            REQUIRE(first_screen_of(one, by, measure) == first_screen_of(other, by, measure));
+        }
+    }
+}
+
 // The totals of this trace say what its events say; nobody looked at the events for them.
 void check_totals(const Bytes& bytes) {
     const auto reader = TraceReader::from_memory("run", bytes);
@@ -57,6 +74,8 @@ void check_totals(const Bytes& bytes) {
     const auto decoded = TraceReader::from_memory("run", bare);
     REQUIRE(decoded.whole_totals() == nullptr);
     check_same_stats(reader, decoded);
+    const bool has_views = reader.whole_views() != nullptr;
+    check_same_first_screen(reader, decoded);
     Bytes broken = bytes;
     for (size_t n = 0; n < reader.chunks().size(); ++n) {
         const bool is_last =
@@ -67,7 +86,11 @@ void check_totals(const Bytes& bytes) {
             std::fill_n(broken.begin() + static_cast<ptrdiff_t>(payload), 1000, 0xFF);
         }
     }
-    check_same_stats(TraceReader::from_memory("run", broken), decoded);
+    const auto unreadable = TraceReader::from_memory("run", broken);
+    check_same_stats(unreadable, decoded);
+    if (has_views) {
+        check_same_first_screen(unreadable, decoded);
+    }
 }
 
 // What a random program does not do.
@@ -105,6 +128,45 @@ TEST_CASE("stats from the totals of a trace are those of its events", "[record][
         program.recorder().close_trace();
         check_totals(file.bytes());
     }
+}
+
+TEST_CASE("the first screen of a closed trace needs none of its events", "[record][totals]") {
+    for (const uint32_t seed : {61U, 62U, 63U, 64U}) {
+        INFO("seed " << seed);
+        const TemporaryFile file;
+        RandomProgram program(seed);
+        program.run(seed % 2 == 0 ? 200 : 0);  // live when the file is opened
+        program.open(file.path());
+        program.set_tracing(true);
+        program.run(80'000);
+        record_rare_events(program.recorder());
+        program.set_tracing(false);
+        program.run(1000);
+        program.set_tracing(true);
+        program.run(40'000);
+        program.recorder().record_main_end();
+        program.run(500);  // exit handlers
+        program.recorder().record_main_end();
+        program.run(500);
+        program.recorder().close_trace();
+        const Bytes bytes = file.bytes();
+        REQUIRE(TraceReader::from_memory("run", bytes).whole_views() != nullptr);
+        check_totals(bytes);
+    }
+}
+
+TEST_CASE("peaks that were reset within a trace are read from its events", "[record][totals]") {
+    const TemporaryFile file;
+    RandomProgram program(65);
+    program.open(file.path());
+    program.set_tracing(true);
+    program.run(5000);
+    program.recorder().reset_peaks();
+    program.run(100);
+    program.recorder().close_trace();
+    const Bytes bytes = file.bytes();
+    CHECK(TraceReader::from_memory("run", bytes).whole_views() == nullptr);
+    check_totals(bytes);
 }
 
 TEST_CASE("shapes that come and go are in the totals", "[record][totals]") {

@@ -1,0 +1,24 @@
+// Requests that a device could not serve: a record of one as reports use it.
+#pragma once
+
+#include <algorithm>
+
+#include "report/replay/replay_result.h"
+#include "report/trace/definitions.h"
+
+namespace peakline::report {
+
+// One request. Its context is defined, whatever a damaged trace says.
+inline OutOfMemory out_of_memory_at(uint64_t tick,
+                                    const format::OutOfMemory& record,
+                                    const Definitions& definitions) {
+    const auto context = static_cast<uint32_t>(std::min<uint64_t>(record.context, UINT32_MAX));
+    return {1,
+            tick,
+            definitions.known_context(context),
+            static_cast<uint32_t>(record.device),
+            record.requested_bytes,
+            record.free_bytes};
+}
+
+}  // namespace peakline::report
