@@ -32,6 +32,7 @@ class PageOptions:
     with_source: bool = True
     tab: str = "summary"  # the one it opens at
     is_part: bool = False  # of the run: the data begin later, or end before it
+    files: dict[str, Any] | None = None  # what is compared, of html_files.files_data()
 
 
 @dataclass(frozen=True)
@@ -66,6 +67,8 @@ def make_page(devices: Sequence[DeviceData], options: PageOptions) -> str:
         + _block(f"columns-{i}", data.columns)
         for i, (one, data) in enumerate(zip(pages, devices, strict=True))
     )
+    if options.files is not None:
+        blocks += _block("files", options.files)
     return (
         '<!doctype html>\n<html lang=en><head><meta charset="utf-8">'
         '<meta name="viewport" content="width=device-width, initial-scale=1">'

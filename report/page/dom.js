@@ -93,7 +93,7 @@ export function readColours(categories) {
   };
   const colours = {
     background: read("bg"), soft: read("soft"), line: read("line"), text: read("text"), muted: read("muted"),
-    accent: read("accent"), frame: read("frame"), hit: read("hit"), hitText: read("hit-text"),
+    accent: read("accent"), accentSoft: read("accent-soft"), frame: read("frame"), hit: read("hit"), hitText: read("hit-text"),
     fill: categories.map((name) => read(classOf(name))),
     on: categories.map((name) => read("on-" + classOf(name))),
   };

@@ -117,7 +117,7 @@ class Page {
       if (event.key === "Escape") target.blur();
       return;
     }
-    const digit = Number(event.key);
+    const digit = event.key === "0" ? 10 : Number(event.key);
     if (digit >= 1 && digit <= TABS.length) this.tabs.choose(TABS[digit - 1][0]);
     else if (event.key === "t" || event.key === "T") this.switchTheme();
     else if (event.key === "p" || event.key === "P") this.setWindow(null);

@@ -5,7 +5,7 @@
 import { byId, classOf, make, makePlaceText } from "./dom.js";
 import { formatBytes, formatCount, formatSeconds, formatShare } from "./format.js";
 import { makeSource } from "./source.js";
-import { fillTable } from "./table.js";
+import { fillTable, makeAmount } from "./table.js";
 
 const MOST_LISTED = 1000;  // as kMaxRefused of the engine
 
@@ -64,7 +64,7 @@ export class OomView {
     const total = Number(page.run.meta[`device.${one.device}.total_bytes`]) || 0;
     const facts = [place, formatSeconds(one.seconds), total ? `device of ${formatBytes(total)}` : ""].filter((text) => text);
     const lead = make("p", "lead");
-    lead.append(makePlaceText(one.key), " asked the device for ", amountOf(one.requested_bytes), "; ", amountOf(one.free_bytes), " was free.");
+    lead.append(makePlaceText(one.key), " asked the device for ", makeAmount(one.requested_bytes), "; ", makeAmount(one.free_bytes), " was free.");
     const source = makeSource(page, one);
     if (source) source.open = true;
     this.body.replaceChildren(make("h2", "big", `${formatBytes(one.requested_bytes)} refused`), make("p", "sub", facts.join(" \u00b7 ")),
@@ -137,14 +137,6 @@ export class OomView {
 
   /** The figures are of the requests, not of the moment shown. */
   show() {}
-}
-
-/** @param {number} bytes */
-function amountOf(bytes) {
-  const amount = make("b", "", formatBytes(bytes));
-  amount.title = formatCount(bytes) + " bytes";
-  amount.dataset.bytes = String(bytes);
-  return amount;
 }
 
 /**

@@ -3,7 +3,7 @@
 import { classOf, make, shortName } from "./dom.js";
 import { formatBytes, formatCount, formatShare } from "./format.js";
 
-const ROWS_AT_FIRST = 100;
+export const ROWS_AT_FIRST = 100;
 
 /**
  * A bar split by category.
@@ -45,14 +45,7 @@ export function makePlace(key) {
  * @param {{total: number, categories: string[], name: string, more?: (row: import("./model.js").Row) => HTMLElement | null}} look
  */
 export function fillTable(table, rows, look) {
-  const head = make("thead");
-  const heads = make("tr");
-  for (const [text, kind] of [["Memory", "right"], ["Share", "share"], ["", "right"], ["Blocks", "right wide"], [look.name, ""]]) {
-    const cell = make("th", kind, text || "of all");
-    cell.scope = "col";
-    heads.append(cell);
-  }
-  head.append(heads);
+  const head = makeHead([["Memory", "right"], ["Share", "share"], ["of all", "right"], ["Blocks", "right wide"], [look.name, ""]]);
   const body = make("tbody");
   const most = rows.length ? rows[0].bytes : 1;
   const addRows = (/** @type {number} */ from, /** @type {number} */ to) => {
@@ -73,18 +66,35 @@ export function fillTable(table, rows, look) {
   addRows(0, ROWS_AT_FIRST);
   table.className = "rows";
   table.replaceChildren(head, body);
-  if (rows.length > ROWS_AT_FIRST) table.append(makeGrower(rows.length, addRows));
+  if (rows.length > ROWS_AT_FIRST) table.append(makeGrower(rows.length, 5, addRows));
 }
 
 /**
+ * @param {string[][]} columns text and class of each
+ */
+export function makeHead(columns) {
+  const head = make("thead");
+  const heads = make("tr");
+  for (const [text, kind] of columns) {
+    const cell = make(text ? "th" : "td", kind, text);
+    if (text) cell.scope = "col";
+    heads.append(cell);
+  }
+  head.append(heads);
+  return head;
+}
+
+/**
+ * The last row of a long table: it adds more.
  * @param {number} count
+ * @param {number} width columns
  * @param {(from: number, to: number) => void} addRows
  */
-function makeGrower(count, addRows) {
+export function makeGrower(count, width, addRows) {
   const foot = make("tfoot");
   const line = make("tr");
   const cell = make("td");
-  cell.colSpan = 5;
+  cell.colSpan = width;
   const button = make("button", "link");
   button.type = "button";
   let shown = ROWS_AT_FIRST;
@@ -117,4 +127,15 @@ export function fillLegend(list, levels, categories) {
       " " + formatShare(levels[i] / total));
     return item;
   }));
+}
+
+/**
+ * An amount in a sentence.
+ * @param {number} bytes
+ */
+export function makeAmount(bytes) {
+  const amount = make("b", "", formatBytes(bytes));
+  amount.title = formatCount(bytes) + " bytes";
+  amount.dataset.bytes = String(bytes);
+  return amount;
 }

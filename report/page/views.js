@@ -1,12 +1,14 @@
 // @ts-check
 // The tabs and what they show of the model: they share the window and the colours.
 import { byId, hideTip, readColours } from "./dom.js";
+import { DifferencesView } from "./differences_view.js";
 import { FlameView } from "./flame_view.js";
 import { LinesView } from "./lines_view.js";
 import { ModulesView } from "./modules_view.js";
 import { listenTo, MomentBar } from "./moment_bar.js";
 import { OomView } from "./oom_view.js";
 import { PhasesView } from "./phases_view.js";
+import { RanksView } from "./ranks_view.js";
 import { TABS } from "./tabs.js";
 import { Timeline } from "./timeline.js";
 import { TimelineView } from "./timeline_view.js";
@@ -18,7 +20,7 @@ import { TimelineView } from "./timeline_view.js";
  */
 
 // Those that say nothing about the moment shown have no bar.
-const WITHOUT_BAR = ["summary", "oom"];
+const WITHOUT_BAR = ["summary", "ranks", "oom", "differences"];
 
 class SummaryView {
   /**
@@ -55,7 +57,9 @@ export class Views {
       timeline: new TimelineView(model, setWindow),
       modules: new ModulesView(model),
       phases: new PhasesView(model, setWindow),
+      ranks: new RanksView(),
       oom: new OomView(model, setWindow),
+      differences: new DifferencesView(),
     };
   }
 

@@ -6,6 +6,7 @@
 #include "arguments.h"
 #include "engine_call.h"
 #include "page_method.h"
+#include "report/render/outline_report.h"
 #include "report/render/report.h"
 
 namespace peakline::report::python {
@@ -31,10 +32,10 @@ bool is_open(TraceObject* self) {
     return self->reader != nullptr;
 }
 
-PyObject* run_report(TraceObject* self, const ReportCall& call) {
+PyObject* run_report(TraceObject* self, const ReportCall& call, MakeReport make = nullptr) {
     std::string text;
     try {
-        const MakeReport make = find_report(call.name);
+        make = make != nullptr ? make : find_report(call.name);
         GilReleased gil;
         text = make(*self->reader, call.options, make_progress(self->progress, gil));
     } catch (...) {
@@ -87,6 +88,17 @@ PyObject* trace_summary_data(PyObject* object, PyObject* args, PyObject* kwargs)
     }
     Py_XDECREF(named);
     return data;
+}
+
+// outline(**options)
+PyObject* trace_outline(PyObject* object, PyObject* args, PyObject* kwargs) {
+    TraceObject* self = as_trace(object);
+    PyObject* named =
+        PyArg_ParseTuple(args, ":outline") != 0 ? Py_BuildValue("(s)", "outline") : nullptr;
+    ReportCall call;
+    const bool parsed = named != nullptr && is_open(self) && parse_call(named, kwargs, &call);
+    Py_XDECREF(named);
+    return parsed ? run_report(self, call, make_outline) : nullptr;
 }
 
 PyObject* trace_page(PyObject* object, PyObject* args, PyObject* kwargs) {
@@ -176,6 +188,7 @@ PyMethodDef g_trace_methods[] = {
      kKeywords,
      "The JSON of the summary as a dictionary."},
     {"report", as_method(trace_report), kKeywords, "Any report by its name, as text or as JSON."},
+    {"outline", as_method(trace_outline), kKeywords, "What runs are compared by: JSON."},
     {"page", as_method(trace_page), kKeywords, "What the HTML page is made of: JSON and columns."},
     {nullptr, nullptr, 0, nullptr},
 };

@@ -10,6 +10,7 @@
 #define XXH_INLINE_ALL
 #include <xxhash.h>
 
+#include "report/render/outline_report.h"
 #include "report/render/page_report.h"
 #include "report/render/report.h"
 #include "report/trace/trace_error.h"
@@ -76,6 +77,10 @@ void read_everything(const std::vector<unsigned char>& file) {
             } catch (const report::TraceError&) {
             }
         }
+    }
+    try {
+        report::make_outline(reader, {});
+    } catch (const report::TraceError&) {
     }
     for (const char* device : {"", "all"}) {
         report::ReportOptions options;

@@ -16,7 +16,7 @@ from lab import Lab, Run
 from shown import Shown
 
 ROOT = Path(__file__).resolve().parents[2]
-TABS = ("summary", "lines", "flame", "timeline", "modules", "phases", "oom")
+TABS = ("summary", "lines", "flame", "timeline", "modules", "phases", "ranks", "oom", "differences")
 Show = Callable[..., Shown]
 
 # "N bytes" of every row of the table shown, by its text.

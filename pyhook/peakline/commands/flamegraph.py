@@ -14,5 +14,5 @@ add_arguments = html.add_arguments
 
 
 def run(args: argparse.Namespace) -> int:
-    """Write the page of one trace."""
+    """Write the page."""
     return html.write_page(args, "flame")

@@ -1,0 +1,107 @@
+"""Several traces beside each other: the data of the page's tabs Ranks and Differences."""
+
+from __future__ import annotations
+
+import json
+from collections import Counter
+from collections.abc import Sequence
+from pathlib import PurePath
+from typing import Any
+
+
+class _Texts:
+    """Gives every text a number; ranks of a job have most of theirs in common."""
+
+    def __init__(self) -> None:
+        self.number_of: dict[str, int] = {}
+
+    def number(self, text: str) -> int:
+        return self.number_of.setdefault(text, len(self.number_of))
+
+
+def heaviest(outlines: Sequence[str]) -> int:
+    """Return which of the runs has the highest peak, the first of equal ones."""
+    peaks = [json.loads(one)["chosen"]["peak_bytes"] for one in outlines]
+    return peaks.index(max(peaks))
+
+
+def files_data(outlines: Sequence[str], shown: int) -> dict[str, Any]:
+    """Return what the page's script compares: `outlines` are those of `_report.Trace.outline()`.
+
+    Rows are flat lists: text, bytes, blocks, text, bytes, ...
+    """
+    runs = [json.loads(one) for one in outlines]
+    texts = _Texts()
+    labels = _labels(runs)
+    files = []
+    for i, run in enumerate(runs):
+        for device in _used_devices(run):
+            entry = _entry(run, device, texts)
+            entry["label"] = labels[i]
+            if len(_used_devices(run)) > 1:
+                entry["label"] += f", device {device['device']}"
+            entry["given"] = i
+            entry["is_shown"] = i == shown and device["device"] == run["chosen"]["device"]
+            files.append(entry)
+    # By rank; what has none stays as it was given, behind those.
+    files.sort(key=lambda one: (one["rank"] is None, one["rank"] or 0))
+    return {"files": files, "texts": list(texts.number_of)}
+
+
+def _used_devices(run: dict[str, Any]) -> list[dict[str, Any]]:
+    """The device that is compared comes first."""
+    chosen = run["chosen"]
+    others = (one for one in run["devices"] if one["device"] != chosen["device"])
+    return [chosen, *(one for one in others if one["peak_bytes"] > 0)]
+
+
+def _entry(run: dict[str, Any], device: dict[str, Any], texts: _Texts) -> dict[str, Any]:
+    is_chosen = device is run["chosen"]
+    return {
+        "file": run["file"],
+        "rank": _rank_of(run),
+        "host": run["meta"].get("host", ""),
+        "pid": run["pid"],
+        "device": device["device"],
+        "peak_bytes": device["peak_bytes"],
+        "peak_seconds": device["peak_seconds"],
+        "phases": [
+            [texts.number(one["name"]), one["peak_bytes"], one["peak_seconds"], one["peak_step"]]
+            for one in device["phases"]
+        ],
+        "rows": {
+            by: [
+                number
+                for row in rows
+                for number in (texts.number(row["key"]), row["bytes"], row["count"])
+            ]
+            for by, rows in (run["rows"] if is_chosen else {}).items()
+        },
+        "complete": run["complete"],
+    }
+
+
+def _rank_of(run: dict[str, Any]) -> int | None:
+    rank = str(run["meta"].get("rank", ""))
+    return int(rank) if rank.isdecimal() else None
+
+
+def _labels(runs: Sequence[dict[str, Any]]) -> list[str]:
+    """Return "rank 3" where that names one file, else as much of its path as is needed."""
+    ranks = Counter(_rank_of(run) for run in runs)
+    labels = []
+    paths = [PurePath(run["file"]) for run in runs]
+    for run, path in zip(runs, paths, strict=True):
+        rank = _rank_of(run)
+        if rank is not None and ranks[rank] == 1:
+            labels.append(f"rank {rank}")
+            continue
+        count = 1
+        while count < len(path.parts) and _ends(paths, path.parts[-count:]) > 1:
+            count += 1
+        labels.append(str(PurePath(*path.parts[-count:])))
+    return labels
+
+
+def _ends(paths: Sequence[PurePath], end: tuple[str, ...]) -> int:
+    return sum(path.parts[-len(end) :] == end for path in paths)

@@ -1,0 +1,212 @@
+"""A page of several files: peaks by rank and phase, differences, against the engine's tables."""
+
+from __future__ import annotations
+
+import json
+import shutil
+from collections.abc import Callable
+from itertools import pairwise
+from pathlib import Path
+from typing import Any
+
+import peakline._report as engine
+import pytest
+from lab import Lab, Run
+from peakline.html_files import files_data, heaviest
+from peakline.html_page import DeviceData, PageOptions, make_page
+from shown import Shown
+from test_page import SAID, TABS, bytes_of
+
+Show = Callable[..., Shown]
+
+HOSTILE_FILE = "<b onclick=x>\"'\u202e&amp;{{summary}}\u2066.peak"
+KEYS = {"line": "line", "module": "module", "operator": "op", "category": "category"}
+PEAKS = """() => [...document.querySelectorAll("#ranks tbody tr")].map((row) =>
+    [...row.cells].map((cell) => cell.title || cell.textContent))"""
+CHANGES = """() => [...document.querySelectorAll("#differences tbody tr")].map((row) =>
+    [row.querySelector(".place").firstChild.textContent, row.cells[0].title, row.cells[2].title,
+     row.cells[3].title])"""
+
+
+def signed(text: str) -> int:
+    return bytes_of(text.replace("\u2212", "-"))
+
+
+@pytest.fixture(scope="session")
+def rank_runs(lab: Lab) -> list[Run]:
+    """In the order in which they are given: not that of the ranks."""
+    return [lab.once("differs_by_rank.py", environment={"RANK": str(rank)}) for rank in (1, 2, 0)]
+
+
+@pytest.fixture(scope="session")
+def ranks_file(lab: Lab, rank_runs: list[Run]) -> Path:
+    file = lab.folder / "ranks.html"
+    traces = [str(run.trace) for run in rank_runs]
+    result = lab.peakline("html", *traces, "-o", str(file))
+    assert result.returncode == 0, result.stderr
+    return file
+
+
+def opened(show: Show, file: Path, tab: str, **how: Any) -> Shown:
+    shown = show(file=file, address=f"#tab={tab}", **how)
+    shown.until(f"document.querySelector('#{tab} tbody tr')")
+    shown.drawn()
+    return shown
+
+
+def test_ranks_have_the_peaks_of_the_engine(
+    show: Show, lab: Lab, rank_runs: list[Run], ranks_file: Path
+) -> None:
+    shown = opened(show, ranks_file, "ranks")
+    heads = shown.page.evaluate(
+        "[...document.querySelectorAll('#ranks th')].map((one) => one.textContent)"
+    )
+    rows = shown.page.evaluate(PEAKS)
+    by_rank = [rank_runs[2], rank_runs[0], rank_runs[1]]
+    assert [row[0] for row in rows] == [str(run.trace) for run in by_rank]
+    for row, run in zip(rows, by_rank, strict=True):
+        said = dict(zip(heads, row, strict=True))
+        assert bytes_of(said["Peak"]) == run.said["peak"]
+        phases = json.loads(lab.report("phases", run.trace, "--json"))
+        for total in phases["totals"]:
+            assert said[total["name"]].startswith(f"{total['peak_bytes']:,} bytes at ")
+        assert len(phases["totals"]) == len(heads) - 4
+    peaks = sorted(run.said["peak"] for run in rank_runs)
+    amounts = "[...document.querySelectorAll('#ranks .big b, #ranks .lead b')]"
+    figures = shown.page.evaluate(f"{amounts}.map((one) => +one.dataset.bytes)")
+    assert figures == [peaks[2], peaks[0], peaks[1]]
+    assert shown.page.inner_text("#ranks .sub") == "The other tabs show rank 2."
+    shown.tab("lines")
+    assert int(shown.page.evaluate(SAID)["bytes"]) == peaks[2]
+    assert shown.console == []
+
+
+@pytest.mark.parametrize("by", KEYS)
+def test_differences_sum_to_that_of_the_peaks(
+    show: Show, lab: Lab, rank_runs: list[Run], ranks_file: Path, by: str
+) -> None:
+    shown = opened(show, ranks_file, "differences")
+    assert shown.page.input_value("#differences select >> nth=0") == "0"
+    assert shown.page.input_value("#differences select >> nth=1") == "2"
+    shown.page.click(f'#differences .choice button:text-is("{by}")')
+    for before, after in ((0, 2), (2, 0), (1, 0)):
+        shown.page.select_option("#differences select >> nth=0", str(before))
+        shown.page.select_option("#differences select >> nth=1", str(after))
+        tables = [lab.table(rank_runs[i].trace, "--by", KEYS[by]) for i in (before, after)]
+        levels = [{row["key"]: row["bytes"] for row in one["rows"]} for one in tables]
+        keys = {*levels[0], *levels[1]}
+        expected = sorted(
+            [levels[0].get(key, 0), levels[1].get(key, 0)]
+            for key in keys
+            if levels[0].get(key, 0) != levels[1].get(key, 0)
+        )
+        rows = shown.page.evaluate(CHANGES)
+        assert sorted([bytes_of(was), bytes_of(now)] for _, _, was, now in rows) == expected
+        changes = [signed(change) for _, change, _, _ in rows]
+        assert changes == [bytes_of(now) - bytes_of(was) for _, _, was, now in rows]
+        assert all(abs(a) >= abs(b) for a, b in pairwise(changes))
+        of_peaks = rank_runs[after].said["peak"] - rank_runs[before].said["peak"]
+        note = shown.page.evaluate("document.querySelector('#differences .note').dataset.bytes")
+        assert sum(changes) == int(note) == of_peaks
+    assert shown.console == []
+
+
+@pytest.mark.parametrize("theme", ["light", "dark"])
+def test_axe_finds_nothing_on_a_page_of_several_files(
+    show: Show, ranks_file: Path, theme: str
+) -> None:
+    axe = pytest.importorskip("axe_playwright_python", reason="pip install axe-playwright-python")
+    script = next(Path(axe.__file__).parent.rglob("axe.min.js")).read_text()
+    for tab in ("ranks", "differences"):
+        shown = opened(show, ranks_file, tab, theme=theme)
+        shown.page.evaluate(script)
+        found = shown.page.evaluate("axe.run()")["violations"]
+        assert [(tab, one["id"], one["nodes"][0]["html"][:200]) for one in found] == []
+
+
+@pytest.mark.parametrize("width", [280, 390, 1440])
+def test_no_tab_of_several_files_is_wider_than_the_screen(
+    show: Show, ranks_file: Path, width: int
+) -> None:
+    for tab in ("ranks", "differences"):
+        shown = opened(show, ranks_file, tab, width=width)
+        assert shown.page.evaluate("document.documentElement.scrollWidth") == width, tab
+
+
+def test_names_of_files_are_shown_and_not_obeyed(
+    show: Show, lab: Lab, rank_runs: list[Run]
+) -> None:
+    folder = lab.folder / "hostile"
+    folder.mkdir()
+    named = folder / HOSTILE_FILE
+    shutil.copy(rank_runs[0].trace, named)
+    file = lab.folder / "hostile.html"
+    # The same rank twice: files are called by their names.
+    made = lab.peakline("html", str(named), str(rank_runs[0].trace), "-o", str(file))
+    assert made.returncode == 0, made.stderr
+    shown = opened(show, file, "ranks")
+    assert HOSTILE_FILE in shown.page.text_content("#ranks")
+    shown.tab("differences")
+    assert "The same peak" in shown.page.inner_text("#differences")
+    assert shown.page.evaluate("document.querySelectorAll('main [onclick]').length") == 0
+    assert shown.console == []
+
+
+def test_a_thousand_ranks_are_shown_at_once(show: Show, lab: Lab, rank_runs: list[Run]) -> None:
+    trace = engine.Trace(str(rank_runs[0].trace))
+    outlines = []
+    text = trace.outline()
+    for rank in range(1024):
+        outline = json.loads(text)
+        outline["meta"]["rank"] = str(rank)
+        outline["file"] = f"/job/rank-{rank}.peak"
+        outline["chosen"]["peak_bytes"] += rank * 7919 % 1024
+        outlines.append(json.dumps(outline))
+    page = make_page(
+        [DeviceData(*trace.page())],
+        PageOptions(files=files_data(outlines, heaviest(outlines))),
+    )
+    file = lab.folder / "thousand.html"
+    file.write_text(page)
+    shown = opened(show, file, "ranks")
+    box = shown.page.locator("#ranks canvas").bounding_box()
+    assert 1000 < box["height"] < 3000
+    shown.page.mouse.move(box["x"] + box["width"] * 0.95, box["y"] + 22 + 511.5)
+    assert "rank 511" in shown.page.inner_text("#tip")
+    assert shown.page.locator("#ranks tbody tr").count() == 100
+    shown.page.click("#ranks tfoot button")
+    assert shown.page.locator("#ranks tbody tr").count() == 1024
+
+
+def test_one_file_says_which_command_compares(show: Show) -> None:
+    shown = show()
+    for tab in ("ranks", "differences"):
+        shown.tab(tab)
+        text = shown.page.inner_text(f"#{tab}")
+        assert "peakline html A.peak B.peak -o both.html" in text
+    assert "peakline diff" not in shown.page.content()
+
+
+def test_what_several_files_cannot_do_is_said(lab: Lab, rank_runs: list[Run]) -> None:
+    first, second = (str(run.trace) for run in rank_runs[:2])
+    output = str(lab.folder / "never.html")
+    bad = lab.folder / "bad.peak"
+    bad.write_text("no trace")
+    for words, said in (
+        ((first, second), "name it with -o"),
+        ((first, second, "-o", output, "--from", "1"), "give one FILE"),
+        ((first, first, "-o", output), "is given twice"),
+        ((first, str(bad), "-o", output), "bad.peak"),
+    ):
+        result = lab.peakline("html", *words)
+        assert (result.returncode, result.stdout) == (2, "")
+        assert said in result.stderr and len(result.stderr.splitlines()) == 1
+    assert not Path(output).exists()
+
+
+def test_every_tab_of_a_page_of_several_files_shows_something(show: Show, ranks_file: Path) -> None:
+    shown = show(file=ranks_file)
+    for tab in TABS:
+        shown.tab(tab)
+        assert shown.page.evaluate(f"document.getElementById('{tab}').innerText").strip()
+    assert shown.console == []
