@@ -24,6 +24,7 @@ class Options(TypedDict, total=False):
     min_bytes: int
     width: int
     native: bool
+    where: Sequence[str] | str | None
 
 # What an option takes, each word with its meaning, the default first: by, frame, at, measure.
 CHOICES: dict[str, dict[str, str]]

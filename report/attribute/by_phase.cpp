@@ -4,6 +4,10 @@
 
 namespace peakline::report {
 
+Facet phase_facet(const TrackedBlock&, const BlockHistory& history, FacetHelp&) {
+    return {.value = static_cast<uint32_t>(history.made_in)};
+}
+
 Placement place_by_phase(StackLookup& stacks, const BlockGroup& block) {
     if (is_untraced(stacks, block)) {
         return named_placement(kUntracedName);

@@ -23,10 +23,4 @@ using FacetOfBlock = Facet(const TrackedBlock&, const BlockHistory&, FacetHelp&)
 // What reports of single blocks ask for by itself. See by_category.cpp.
 FacetOfBlock category_facet;
 
-// Fills blocks.groups from blocks.blocks.
-void group_by_facet(FacetOfBlock* facet_of,
-                    StackLookup& stacks,
-                    const PhaseTable& phases,
-                    LiveBlocks* blocks);
-
 }  // namespace peakline::report

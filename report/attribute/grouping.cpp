@@ -94,7 +94,11 @@ std::span<const Grouping> groupings() {
     return kGroupings;
 }
 
-const Grouping& find_grouping(const std::string& name) {
+const char* option_of(KeyUse use) {
+    return use == KeyUse::kRows ? "--by" : "--where";
+}
+
+const Grouping& find_grouping(const std::string& name, KeyUse use) {
     std::string list;
     std::vector<std::string> names;
     for (const Grouping& grouping : kGroupings) {
@@ -105,8 +109,9 @@ const Grouping& find_grouping(const std::string& name) {
         names.emplace_back(grouping.name);
     }
     const std::string near = did_you_mean(name, names);
-    throw TraceError("cannot group by '" + name + "'" + (near.empty() ? ";" : near) +
-                     " --by takes one of: " + list);
+    throw TraceError(std::string("cannot ") + (use == KeyUse::kRows ? "group" : "select") +
+                     " by '" + name + "'" + (near.empty() ? ";" : near) + " " + option_of(use) +
+                     " takes one of: " + list);
 }
 
 Placement named_placement(std::string name) {

@@ -37,8 +37,12 @@ struct Grouping {
 // All of them, in the order of --help.
 std::span<const Grouping> groupings();
 
+// The option that a key is for: --by or --where.
+enum class KeyUse { kRows, kWhere };
+const char* option_of(KeyUse use);
+
 // Throws TraceError that lists the names when there is no grouping of this name.
-const Grouping& find_grouping(const std::string& name);
+const Grouping& find_grouping(const std::string& name, KeyUse use = KeyUse::kRows);
 
 // Of the keys that others build on, in the files of these names.
 PlaceBlock place_by_line, place_by_op, place_by_thread;

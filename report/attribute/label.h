@@ -35,9 +35,29 @@ struct ViaPart {
     uint64_t count = 0;
 };
 
+// What rows of these labels share.
+inline std::vector<std::string> keys_of_labels(const std::vector<Label>& labels) {
+    std::vector<std::string> keys;
+    for (const Label& label : labels) {
+        keys.push_back(label.key);
+    }
+    return keys;
+}
+
+// The location of the first label that has one; nullptr: none has.
+inline const Location* location_of_labels(const std::vector<Label>& labels) {
+    for (const Label& label : labels) {
+        if (!label.frames.empty()) {
+            return &label.frames.front();
+        }
+    }
+    return nullptr;
+}
+
 inline constexpr const char* kUntracedName = "untraced";
 inline constexpr const char* kBeforePythonName = "before Python stacks could be read";
 inline constexpr const char* kNoPythonName = "no python frame";
+inline constexpr const char* kUnknownName = "unknown (counted, not recorded)";
 inline constexpr const char* kUnrecordedName = "stack not recorded";
 
 }  // namespace peakline::report

@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <cstdlib>
 #include <numeric>
+#include <tuple>
 
 namespace peakline::report {
 namespace {
@@ -30,7 +31,39 @@ size_t errors_between(const std::string& one, const std::string& other) {
     return last[other.size()];
 }
 
+// The fewest letters to insert, delete or replace in `word` until it stands somewhere in `text`.
+size_t errors_within(const std::string& word, const std::string& text) {
+    std::vector<size_t> last(text.size() + 1);
+    std::vector<size_t> row(text.size() + 1);
+    for (size_t i = 1; i <= word.size(); ++i) {
+        row[0] = i;
+        for (size_t j = 1; j <= text.size(); ++j) {
+            const size_t replaced = last[j - 1] + (word[i - 1] == text[j - 1] ? 0 : 1);
+            row[j] = std::min({replaced, last[j] + 1, row[j - 1] + 1});
+        }
+        last.swap(row);
+    }
+    return *std::min_element(last.begin(), last.end());
+}
+
 }  // namespace
+
+std::vector<std::string> nearest_texts(const std::string& word,
+                                       const std::vector<std::string>& texts,
+                                       size_t count) {
+    std::vector<std::tuple<size_t, size_t, size_t>> by_errors;  // errors, length, index
+    for (size_t i = 0; i < texts.size(); ++i) {
+        by_errors.emplace_back(errors_within(word, texts[i]), texts[i].size(), i);
+    }
+    const size_t kept = std::min(count, by_errors.size());
+    std::partial_sort(
+        by_errors.begin(), by_errors.begin() + static_cast<ptrdiff_t>(kept), by_errors.end());
+    std::vector<std::string> nearest;
+    for (size_t i = 0; i < kept; ++i) {
+        nearest.push_back(texts[std::get<2>(by_errors[i])]);
+    }
+    return nearest;
+}
 
 std::string did_you_mean(const std::string& word, const std::vector<std::string>& names) {
     const std::string* nearest = nullptr;

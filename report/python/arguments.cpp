@@ -16,9 +16,13 @@ bool set_text(PyObject* value, std::string* option) {
     return text.has_value();
 }
 
+// One text, or a sequence of them.
 bool set_texts(PyObject* value, std::vector<std::string>* option) {
     if (value == nullptr || value == Py_None) {
         return true;
+    }
+    if (PyUnicode_Check(value) != 0) {
+        return set_text(value, &option->emplace_back());
     }
     PyObject* items = PySequence_List(value);
     for (Py_ssize_t i = 0; items != nullptr && i < PyList_Size(items); ++i) {
@@ -67,6 +71,7 @@ bool parse_call(PyObject* args, PyObject* kwargs, ReportCall* call) {
                                   "symbols",
                                   "width",
                                   "native",
+                                  "where",
                                   nullptr};
     int json = 0;
     PyObject* by = nullptr;
@@ -84,9 +89,10 @@ bool parse_call(PyObject* args, PyObject* kwargs, ReportCall* call) {
     PyObject* symbols = nullptr;
     unsigned long long width = 0;
     int native = 0;
+    PyObject* where = nullptr;
     if (PyArg_ParseTupleAndKeywords(args,
                                     kwargs,
-                                    "s|$pOOOOOKOpOKpKOKp:report",
+                                    "s|$pOOOOOKOpOKpKOKpO:report",
                                     const_cast<char**>(names),
                                     &call->name,
                                     &json,
@@ -104,7 +110,8 @@ bool parse_call(PyObject* args, PyObject* kwargs, ReportCall* call) {
                                     &min_bytes,
                                     &symbols,
                                     &width,
-                                    &native) == 0) {
+                                    &native,
+                                    &where) == 0) {
         return false;
     }
     ReportOptions* const options = &call->options;
@@ -120,7 +127,7 @@ bool parse_call(PyObject* args, PyObject* kwargs, ReportCall* call) {
     return set_text(by, &selection.by) && set_text(frame, &selection.frame) &&
            set_text(at, &selection.at) && set_text(device, &selection.device) &&
            set_text(measure, &selection.measure) && set_texts(hide, &selection.hide) &&
-           set_texts(symbols, &selection.symbols) &&
+           set_texts(symbols, &selection.symbols) && set_texts(where, &selection.where) &&
            set_text(cwd, &options->paths.working_directory);
 }
 

@@ -1,5 +1,6 @@
 #include "outline_report.h"
 
+#include "asked_blocks.h"
 #include "json_writer.h"
 #include "path_display.h"
 #include "report/views/outline.h"
@@ -39,7 +40,7 @@ void put_device(JsonWriter& json,
 void put_rows(JsonWriter& json, const PathDisplay& paths, const OutlineRows& rows) {
     json.key(rows.by).begin_array();
     for (const TableRow& row : rows.table.rows) {
-        json.begin_object().field("key", label_text(paths, row.label));
+        json.begin_object().field("key", label_text(paths, row.labels));
         json.field("bytes", row.bytes).field("count", row.count).end_object();
     }
     json.end_array();
@@ -51,6 +52,7 @@ std::string make_outline(const TraceReader& reader,
                          const ReportOptions& options,
                          const Progress& progress) {
     const Selection selection = parse_selection(options.selection);
+    refuse_where(selection, "outline");
     StackLookup stacks(reader.definitions(), selection.frames);
     const Outline outline = build_outline(reader, selection, stacks, progress);
     const ReplayResult& result = outline.result;

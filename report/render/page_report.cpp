@@ -5,6 +5,7 @@
 #include <map>
 #include <utility>
 
+#include "asked_blocks.h"
 #include "json_writer.h"
 #include "page_columns.h"
 #include "phases_report.h"
@@ -268,6 +269,7 @@ PageFile make_page(const TraceReader& reader,
                    uint64_t budget_bytes,
                    const Progress& progress) {
     const Selection selection = parse_selection(options.selection);
+    refuse_where(selection, "html");
     need_events(reader, "html");
     StackLookup stacks(reader.definitions(), selection.frames);
     Page page = build_page(reader, selection, request, stacks, progress);

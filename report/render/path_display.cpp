@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <cstdint>
+#include <utility>
 
 #include "report/attribute/frame_policy.h"
 #include "report/symbols/frame_names.h"
@@ -54,6 +55,24 @@ std::string label_text(const PathDisplay& display, const Label& label) {
 
 namespace {
 
+constexpr const char* kBetweenLabels = " | ";
+
+std::string joined(const std::vector<std::string>& texts) {
+    std::string all;
+    for (const std::string& text : texts) {
+        all += (&text == &texts.front() ? "" : kBetweenLabels) + text;
+    }
+    return all;
+}
+
+std::vector<std::string> texts_of(const PathDisplay& display, const std::vector<Label>& labels) {
+    std::vector<std::string> texts;
+    for (const Label& label : labels) {
+        texts.push_back(label_text(display, label));
+    }
+    return texts;
+}
+
 // Less than this says nothing: such a row is longer than the terminal.
 constexpr size_t kLeastRoom = 20;
 // In less than this, what stands after a line is left out.
@@ -88,7 +107,20 @@ std::string without_folders(const std::string& line, size_t room) {
     return shown;
 }
 
+// Without folders, those of the first text first, until all of them fit.
+std::string joined_without_folders(std::vector<std::string> texts, size_t room) {
+    for (std::string& text : texts) {
+        const size_t others = column_count(joined(texts)) - column_count(text);
+        text = without_folders(text, room - std::min(room, others));
+    }
+    return joined(texts);
+}
+
 }  // namespace
+
+std::string label_text(const PathDisplay& display, const std::vector<Label>& labels) {
+    return joined(texts_of(display, labels));
+}
 
 size_t column_count(const std::string& text) {
     return static_cast<size_t>(std::count_if(text.begin(), text.end(), begins_character));
@@ -124,16 +156,18 @@ std::string via_text(const std::vector<ViaPart>& via) {
 
 std::string row_with_via(const PathDisplay& display,
                          const std::string& start,
-                         const Label& label,
+                         const std::vector<Label>& labels,
                          const std::vector<ViaPart>& via) {
-    const std::string line = printable(label_text(display, label));
+    std::vector<std::string> texts = texts_of(display, labels);
+    std::transform(texts.begin(), texts.end(), texts.begin(), printable);
+    const std::string line = joined(texts);
     const std::string end = printable(via_text(via));
     const size_t room = display.width == 0 ? SIZE_MAX : room_after(display, start);
     if (end.empty() || column_count(line) + column_count(end) <= room) {
         return row_in_width(display, start, line + end);
     }
     const size_t wanted = room - std::min(room, column_count(end));
-    const std::string fitting = shortened(without_folders(line, wanted), room);
+    const std::string fitting = shortened(joined_without_folders(std::move(texts), wanted), room);
     const size_t left = room - std::min(room, column_count(fitting));
     return start + fitting + (left < kLeastRoomOfVia ? std::string() : shortened(end, left));
 }

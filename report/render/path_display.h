@@ -23,6 +23,9 @@ std::string display_path(const PathDisplay& display, const std::string& path);
 // function as "at::_ops::addmm::call (libtorch_cpu.so)", or its name.
 std::string label_text(const PathDisplay& display, const Label& label);
 
+// The same of a row with several labels: "h.0.mlp | held to backward".
+std::string label_text(const PathDisplay& display, const std::vector<Label>& labels);
+
 // The text in at most `room` columns: its middle is left out, since a path says most at its ends.
 std::string shortened(const std::string& text, size_t room);
 
@@ -40,7 +43,7 @@ std::string via_text(const std::vector<ViaPart>& via);
 // go first, then the end of the row: the file, line and function stay.
 std::string row_with_via(const PathDisplay& display,
                          const std::string& start,
-                         const Label& label,
+                         const std::vector<Label>& labels,
                          const std::vector<ViaPart>& via);
 
 // Without control characters: a file name must not be able to break a line or drive a terminal.

@@ -3,11 +3,13 @@
 
 #include <utility>
 
+#include "asked_blocks.h"
 #include "phases_report.h"
 #include "report/attribute/grouping.h"
 #include "report/attribute/phase_rules.h"
 #include "report/replay/replay.h"
 #include "report/trace/trace_error.h"
+#include "report/views/chosen_keys.h"
 #include "report/views/table.h"
 #include "stats_report.h"
 #include "summary_report.h"
@@ -15,43 +17,6 @@
 
 namespace peakline::report {
 namespace {
-
-const Grouping& choose_grouping(const TraceReader& reader, const std::string& by) {
-    const Grouping& grouping = find_grouping(by);
-    if (grouping.needs_streams && !reader.has_events() && !reader.summary().views.empty()) {
-        throw TraceError(reader.name() + ": holds a summary only, which does not know " + by +
-                         "s; record with events");
-    }
-    if (grouping.needs_tensors && reader.definitions().tensor_blocks.empty()) {
-        throw TraceError(reader.name() + ": it does not say which block holds which tensor: " +
-                         "record with events, and Python with torch");
-    }
-    if (grouping.needs_events && !reader.has_events() && !reader.summary().views.empty()) {
-        throw TraceError(reader.name() + ": --by " + by +
-                         " follows single blocks and this trace holds a summary only; record with"
-                         " events");
-    }
-    return grouping;
-}
-
-// Asks replay for what the grouping needs.
-ReplayResult replay_for(const TraceReader& reader,
-                        ReplayRequest request,
-                        const Grouping& grouping,
-                        StackLookup& stacks,
-                        const Progress& progress) {
-    const bool follows_blocks = grouping.facet != nullptr && reader.has_events();
-    request.detail = follows_blocks ? Detail::kBlocks : Detail::kGroups;
-    request.needs_tensors = grouping.reads_tensors;
-    if (follows_blocks || request.moment.kind == MomentKind::kPhase) {
-        request.phase_rules = &stacks.phase_rules();
-    }
-    ReplayResult result = replay(reader, request, progress);
-    if (follows_blocks) {
-        group_by_facet(grouping.facet, stacks, result.phases, &result.blocks);
-    }
-    return result;
-}
 
 Label out_of_memory_line(const ReplayResult& result, StackLookup& stacks) {
     BlockGroup request;
@@ -65,19 +30,35 @@ std::string replay_and_render(const TraceReader& reader,
                               const Selection& selection,
                               const Progress& progress,
                               std::string (*render)(const TableReport&)) {
-    const Grouping& grouping = choose_grouping(reader, selection.by);
     StackLookup stacks(reader.definitions(), selection.frames);
-    const ReplayResult result = replay_for(reader, selection.request, grouping, stacks, progress);
-    const Table table = build_table(result.blocks, selection.request.measure, grouping, stacks);
-    return render(TableReport{reader,
-                              selection,
-                              result,
-                              table,
-                              options.top,
-                              options.paths,
-                              stacks.symbols().unmatched_module_count(),
-                              build_value_reads(result.value_reads, reader.definitions()),
-                              {result.out_of_memory, out_of_memory_line(result, stacks)}});
+    BlockKeys keys(chosen_keys(reader, selection), selection.row_keys.size(), stacks);
+    AskedBlocks asked =
+        replay_for_keys(reader, selection, Detail::kGroups, keys, options.paths, progress);
+    const Table table = build_table(asked.result.blocks, selection.request.measure, keys);
+    return render(
+        TableReport{reader,
+                    selection,
+                    asked.result,
+                    table,
+                    options.top,
+                    options.paths,
+                    stacks.symbols().unmatched_module_count(),
+                    build_value_reads(asked.result.value_reads, reader.definitions()),
+                    {asked.result.out_of_memory, out_of_memory_line(asked.result, stacks)},
+                    std::move(asked.part)});
+}
+
+// Counts of the whole trace know no single blocks.
+std::vector<const Grouping*> keys_of_counts(const TraceReader& reader, const Selection& selection) {
+    std::vector<const Grouping*> keys = chosen_keys(reader, selection);
+    for (size_t i = 0; i < keys.size(); ++i) {
+        if (keys[i]->needs_events || keys[i]->needs_tensors) {
+            const KeyUse use = i < selection.row_keys.size() ? KeyUse::kRows : KeyUse::kWhere;
+            throw TraceError(std::string("stats counts the whole trace and does not know ") +
+                             option_of(use) + " " + keys[i]->name + "; peakline table does");
+        }
+    }
+    return keys;
 }
 
 }  // namespace
@@ -109,6 +90,7 @@ std::string make_phases(const TraceReader& reader,
                         const ReportOptions& options,
                         const Progress& progress) {
     const Selection selection = parse_selection(options.selection);
+    refuse_where(selection, "phases");
     need_events(reader, "phases");
     const auto [phases, chosen] = replay_phases_of_device(
         reader, make_phase_rules(reader.definitions()), selection.request, progress);
@@ -120,22 +102,21 @@ std::string make_stats(const TraceReader& reader,
                        const ReportOptions& options,
                        const Progress& progress) {
     const Selection selection = parse_selection(options.selection);
-    const Grouping& grouping = find_grouping(selection.by);
     need_events(reader, "stats");
-    if (grouping.needs_events) {
-        throw TraceError("stats counts the whole trace and does not know --by " + selection.by +
-                         "; peakline table does");
-    }
+    const std::vector<const Grouping*> groupings = keys_of_counts(reader, selection);
     const AllocationTotals totals = count_allocations(reader, progress);
     StackLookup stacks(reader.definitions(), selection.frames);
-    const Stats stats = build_stats(reader, totals, selection.request.measure, grouping, stacks);
+    const BlockKeys keys(groupings, selection.row_keys.size(), stacks);
+    BlockFilter filter(selection.where, keys, texts_of_labels(options.paths));
+    const Stats stats = build_stats(reader, totals, selection.request.measure, keys, filter);
     const StatsReport report = {reader,
                                 selection,
                                 totals,
                                 stats,
                                 options.top,
                                 options.paths,
-                                stacks.symbols().unmatched_module_count()};
+                                stacks.symbols().unmatched_module_count(),
+                                {stats.shown_bytes, stats.allocated_bytes, filter.unmatched()}};
     return options.form == OutputForm::kJson ? stats_json(report) : stats_text(report);
 }
 

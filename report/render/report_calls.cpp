@@ -2,11 +2,13 @@
 #include <optional>
 #include <utility>
 
+#include "asked_blocks.h"
 #include "calls_report.h"
 #include "report.h"
 #include "report/attribute/call_rules.h"
 #include "report/replay/replay.h"
 #include "report/trace/trace_error.h"
+#include "report/views/chosen_keys.h"
 #include "report/views/tensors.h"
 #include "tensors_report.h"
 
@@ -29,6 +31,7 @@ std::string make_calls(const TraceReader& reader,
                        const Progress& progress,
                        const CallsQuestion& question) {
     const Selection selection = parse_selection(options.selection);
+    refuse_where(selection, question.command);
     need_events(reader, question.command);
     StackLookup stacks(reader.definitions(), selection.frames);
     ReplayRequest asked;
@@ -101,15 +104,17 @@ std::string make_stages(const TraceReader& reader,
 std::string make_tensors(const TraceReader& reader,
                          const ReportOptions& options,
                          const Progress& progress) {
-    const Selection selection = parse_selection(options.selection);
+    Selection selection = parse_selection(options.selection);
+    selection.row_keys.clear();  // each block is a row
     need_events(reader, "tensors");
     StackLookup stacks(reader.definitions(), selection.frames);
-    ReplayRequest request = selection.request;
-    request.detail = Detail::kBlocks;
-    request.phase_rules = &stacks.phase_rules();
-    const ReplayResult result = replay(reader, request, progress);
-    const TensorList list = build_tensors(result, request.measure, options.min_bytes, stacks);
-    const TensorsReport report = {reader, selection, result, list, options.top, options.paths};
+    BlockKeys keys(chosen_keys(reader, selection), 0, stacks);
+    const AskedBlocks asked =
+        replay_for_keys(reader, selection, Detail::kBlocks, keys, options.paths, progress);
+    const TensorList list =
+        build_tensors(asked.result, selection.request.measure, options.min_bytes, stacks);
+    const TensorsReport report = {
+        reader, selection, asked.result, list, options.top, options.paths, asked.part};
     return options.form == OutputForm::kJson ? tensors_json(report) : tensors_text(report);
 }
 

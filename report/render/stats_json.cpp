@@ -40,7 +40,8 @@ void put_rows(JsonWriter& json,
     const uint64_t shown = shown_count(report.top, rows.size());
     json.begin_array();
     for (size_t i = 0; i < shown; ++i) {
-        json.begin_object().field("key", label_text(report.paths, rows[i]->label));
+        json.begin_object().field("key", label_text(report.paths, rows[i]->labels));
+        put_keys(json, report.paths, rows[i]->labels);
         json.field("bytes", rows[i]->bytes).field("count", rows[i]->count);
         put_via(json, rows[i]->via);
         json.end_object();
@@ -69,7 +70,8 @@ std::string stats_json(const StatsReport& report) {
     json.field("by", report.selection.by);
     json.field("allocated_bytes", report.stats.allocated_bytes);
     json.field("alloc_count", report.stats.alloc_count);
-    json.key("sizes");
+    put_where(json, report.selection, report.part);
+    json.field("where_count", report.stats.shown_count).key("sizes");
     put_histogram(json, allocated ? report.totals.block_sizes : report.totals.requested_sizes);
     json.field("row_count", static_cast<uint64_t>(report.stats.by_bytes.size()));
     json.key("by_bytes");

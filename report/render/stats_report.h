@@ -9,6 +9,7 @@
 #include "report/trace/reader.h"
 #include "report/views/selection.h"
 #include "report/views/stats.h"
+#include "where_report.h"
 
 namespace peakline::report {
 
@@ -20,6 +21,7 @@ struct StatsReport {
     uint64_t top;  // rows of each list; 0: all
     PathDisplay paths;
     uint64_t unmatched_module_count;
+    ShownPart part;
 };
 
 std::string stats_text(const StatsReport& report);

@@ -86,7 +86,7 @@ std::string rows_text(const StatsReport& report,
     for (size_t i = 0; i < shown; ++i) {
         const std::string start =
             "  " + format_bytes(rows[i]->bytes) + "  " + format_count(rows[i]->count) + "  ";
-        text += row_with_via(report.paths, start, rows[i]->label, rows[i]->via) + "\n";
+        text += row_with_via(report.paths, start, rows[i]->labels, rows[i]->via) + "\n";
     }
     return shown < rows.size() ? text + "  ...\n" : text;
 }
@@ -129,7 +129,7 @@ std::string stats_text(const StatsReport& report) {
                        whole_run_text(report) + records_text(report);
     text += "Allocated over the whole trace: " + format_bytes(report.stats.allocated_bytes) +
             " in " + format_count(report.stats.alloc_count) + " allocations\n";
-    text += histogram_text(histogram_of(report));
+    text += histogram_text(histogram_of(report)) + where_text(report.selection, report.part);
     text += rows_text(report,
                       "Most bytes over the whole trace (bytes, allocations, location):\n",
                       report.stats.by_bytes);

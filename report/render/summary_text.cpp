@@ -75,15 +75,16 @@ std::string device_line(const TableReport& report, const DeviceTotals& device) {
 std::string top_rows_text(const TableReport& report) {
     const auto& rows = report.table.rows;
     const uint64_t shown = shown_count(report.top, rows.size());
+    const std::string where = where_text(report.selection, report.part);
     if (shown == 0) {
-        return {};
+        return where;
     }
-    std::string text = "Top of device " + device_text(report.result) + " at " +
+    std::string text = where + "Top of device " + device_text(report.result) + " at " +
                        printable(moment_text(report.selection.request.moment)) + ":\n";
     for (size_t i = 0; i < shown; ++i) {
         const std::string start =
             "  " + format_bytes(rows[i].bytes) + "  " + format_share(rows[i].share) + "  ";
-        text += row_with_via(report.paths, start, rows[i].label, rows[i].via) + "\n";
+        text += row_with_via(report.paths, start, rows[i].labels, rows[i].via) + "\n";
     }
     return text;
 }

@@ -9,22 +9,34 @@
 namespace peakline::report {
 namespace {
 
+// The frames of the key that is a stack; nullptr: no key is.
+const std::vector<Location>* stack_of(const TableReport& report, const TableRow& row) {
+    const auto& keys = report.selection.row_keys;
+    for (size_t i = 0; i < keys.size(); ++i) {
+        if (keys[i] == "stack" || keys[i] == "node-stack") {
+            return &row.labels[i].frames;
+        }
+    }
+    return nullptr;
+}
+
 void put_row(JsonWriter& json, const TableReport& report, const TableRow& row) {
     json.begin_object();
-    json.field("key", label_text(report.paths, row.label));
+    json.field("key", label_text(report.paths, row.labels));
+    put_keys(json, report.paths, row.labels);
     json.field("bytes", row.bytes).field("cumulative_bytes", row.cumulative_bytes);
     json.field("median_bytes", row.median_bytes).field("count", row.count);
     json.field("backward_bytes", row.backward_bytes).field("share", row.share);
     json.key("location");
-    if (row.label.frames.empty()) {
-        json.null();
+    if (const Location* location = location_of_labels(row.labels)) {
+        put_location(json, *location);
     } else {
-        put_location(json, row.label.frames.front());
+        json.null();
     }
     put_via(json, row.via);
-    if (report.selection.by == "stack" || report.selection.by == "node-stack") {
+    if (const std::vector<Location>* stack = stack_of(report, row)) {
         json.key("stack").begin_array();
-        for (const Location& location : row.label.frames) {
+        for (const Location& location : *stack) {
             put_location(json, location);
         }
         json.end_array();
@@ -85,6 +97,14 @@ void put_via(JsonWriter& json, const std::vector<ViaPart>& via) {
     json.end_array();
 }
 
+void put_keys(JsonWriter& json, const PathDisplay& paths, const std::vector<Label>& labels) {
+    json.key("keys").begin_array();
+    for (const Label& label : labels) {
+        json.value(label_text(paths, label));
+    }
+    json.end_array();
+}
+
 void put_health(JsonWriter& json, const TraceReader& reader, const TraceHealth& health) {
     json.field("records_dropped", health.records_dropped);
     json.field("bytes_dropped", health.bytes_dropped);
@@ -107,6 +127,7 @@ std::string table_json(const TableReport& report) {
     json.field("at", moment_text(selection.request.moment)).field("by", selection.by);
     json.field("frame", frame_choice_name(selection.frames.choice));
     json.field("total_bytes", report.table.total_bytes);
+    put_where(json, selection, report.part);
     json.field("untraced_bytes", report.table.untraced_bytes);
     json.field("row_count", static_cast<uint64_t>(report.table.rows.size()));
     json.key("rows").begin_array();

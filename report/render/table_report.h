@@ -11,6 +11,7 @@
 #include "report/views/selection.h"
 #include "report/views/table.h"
 #include "report/views/value_reads.h"
+#include "where_report.h"
 
 namespace peakline::report {
 
@@ -31,11 +32,14 @@ struct TableReport {
     uint64_t unmatched_module_count;  // whose functions have no names here
     std::vector<ValueReadRow> value_reads;
     OutOfMemoryLine out_of_memory;
+    ShownPart part;
 };
 
 std::string table_text(const TableReport& report);
 std::string table_json(const TableReport& report);
 
+// The field "keys" of a row: the text of each of its keys.
+void put_keys(JsonWriter& json, const PathDisplay& paths, const std::vector<Label>& labels);
 // Fields of an open object: what is missing from the trace, and whether its device is simulated.
 void put_health(JsonWriter& json, const TraceReader& reader, const TraceHealth& health);
 // Fields of an open object: what `location` describes; null where unknown.

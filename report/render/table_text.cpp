@@ -15,13 +15,13 @@ std::string row_text(const TableReport& report, const TableRow& row) {
     const std::string start = format_bytes(row.bytes) + "  " + format_bytes(row.cumulative_bytes) +
                               "  " + format_bytes(row.median_bytes) + "  " +
                               std::to_string(row.count) + "  ";
-    return row_with_via(report.paths, start, row.label, row.via) + "\n";
+    return row_with_via(report.paths, start, row.labels, row.via) + "\n";
 }
 
 // Says what the rows sum to when it is not the peak.
 std::string moment_line(const TableReport& report) {
     const Moment& moment = report.selection.request.moment;
-    const std::string bytes = format_bytes(report.table.total_bytes) + "\n";
+    const std::string bytes = format_bytes(report.part.total_bytes) + "\n";
     switch (moment.kind) {
         case MomentKind::kPeak:
             break;
@@ -143,7 +143,7 @@ std::string table_text(const TableReport& report) {
     std::string text = head_text(report.reader) + too_low_text(report.value_reads);
     text += "Max mem: " + format_bytes(chosen.peak_bytes) + "\n";
     text += "Total mem allocated: " + format_bytes(chosen.total_allocated_bytes) + "\n";
-    text += moment_line(report);
+    text += moment_line(report) + where_text(report.selection, report.part);
     text += "Mem, Cumulative Mem, Median, Count, Location\n";
     const auto& rows = report.table.rows;
     const uint64_t shown = shown_count(report.top, rows.size());
@@ -153,7 +153,7 @@ std::string table_text(const TableReport& report) {
     if (shown < rows.size()) {
         text += "...\n";
     }
-    text += report.selection.by == "freed-by" ? frees_text(report.reader) : std::string();
+    text += makes_rows(report.selection, "freed-by") ? frees_text(report.reader) : std::string();
     text += stacks_text(report.reader, report.selection);
     return text + devices_text(report.result) + out_of_memory_text(report) +
            coverage_text(report.reader) + unmatched_text(report.unmatched_module_count) +

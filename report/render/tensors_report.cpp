@@ -67,10 +67,12 @@ std::string tensors_text(const TensorsReport& report) {
                      printable(label_text(report.paths, row.freed_by))});
     }
     std::string text = head_text(report.reader);
-    text += "Live at " + moment_text(report.selection.request.moment) + ": " +
-            format_bytes(report.list.total_bytes) + " in " +
-            format_count(rows.size() + report.list.hidden_count) + " blocks\n" +
-            columns.text({}, report.paths.width);
+    text +=
+        "Live at " + moment_text(report.selection.request.moment) + ": " +
+        format_bytes(report.list.total_bytes) + " in " +
+        format_count(rows.size() + report.list.hidden_count + report.result.blocks.left_out_count) +
+        " blocks\n" + where_text(report.selection, report.part) +
+        columns.text({}, report.paths.width);
     if (shown < rows.size()) {
         text += "... " + std::to_string(rows.size() - shown) + " more blocks (--top 0)\n";
     }
@@ -93,6 +95,7 @@ std::string tensors_json(const TensorsReport& report) {
     json.field("at", moment_text(report.selection.request.moment));
     json.field("peak_bytes", report.result.chosen.peak_bytes);
     json.field("total_bytes", report.list.total_bytes);
+    put_where(json, report.selection, report.part);
     json.field("row_count", static_cast<uint64_t>(rows.size()));
     json.field("hidden_count", report.list.hidden_count);
     json.field("hidden_bytes", report.list.hidden_bytes).key("tensors").begin_array();

@@ -9,6 +9,7 @@
 #include "report/trace/reader.h"
 #include "report/views/selection.h"
 #include "report/views/tensors.h"
+#include "where_report.h"
 
 namespace peakline::report {
 
@@ -19,6 +20,7 @@ struct TensorsReport {
     const TensorList& list;
     uint64_t top;  // rows shown; 0: all
     PathDisplay paths;
+    ShownPart part;
 };
 
 std::string tensors_text(const TensorsReport& report);

@@ -2,6 +2,7 @@
 #include <algorithm>
 #include <array>
 
+#include "asked_blocks.h"
 #include "format_bytes.h"
 #include "json_writer.h"
 #include "report.h"
@@ -86,6 +87,7 @@ std::string make_timeline_report(const TraceReader& reader,
                                  const Progress& progress) {
     const Selection selection = parse_selection(options.selection);
     const DeviceChoice& choice = selection.request.device;
+    refuse_where(selection, "timeline");
     need_events(reader, "timeline");
     std::optional<uint32_t> device;
     if (choice.kind == DeviceChoiceKind::kNumber) {

@@ -65,7 +65,9 @@ struct BlockGroup {
     uint64_t block_bytes = 0;
     uint64_t count = 0;
     uint32_t tensor = 0;  // of Definitions::tensor(); 0: not told
-    Facet facet = {};
+    // What the keys of a report know of the lives of these blocks: see attribute/block_keys.h.
+    uint32_t facets = 0;
+    Facet facet = {};  // of the key that is asked
 };
 
 // A live block that is followed by itself.
@@ -91,8 +93,11 @@ struct LiveBlocks {
     std::vector<TrackedBlock> blocks = {};  // Detail::kBlocks, by ordinal
     // What a summary's level has beyond its groups, or less (negative).
     int64_t unknown_bytes = 0;
-    // The level at this moment: groups and unknown_bytes sum to it.
+    // The level at this moment: groups, unknown_bytes and left_out_bytes sum to it.
     uint64_t level_bytes = 0;
+    // Of blocks that the report is not asked for: see views/block_filter.h.
+    uint64_t left_out_bytes = 0;
+    uint64_t left_out_count = 0;
 };
 
 // Whether the answer is the whole truth, and if not, why.

@@ -1,17 +1,12 @@
 #include "outline.h"
 
-#include "report/attribute/facets.h"
-#include "report/attribute/grouping.h"
+#include "report/attribute/block_keys.h"
 #include "report/replay/replay.h"
 
 namespace peakline::report {
 namespace {
 
 constexpr const char* kKeys[] = {"line", "module", "op", "category"};
-
-Facet no_facet(const TrackedBlock&, const BlockHistory&, FacetHelp&) {
-    return {};
-}
 
 }  // namespace
 
@@ -30,12 +25,11 @@ Outline build_outline(const TraceReader& reader,
     outline.result = replay(reader, request, progress);
     LiveBlocks& blocks = outline.result.blocks;
     for (const char* by : kKeys) {
-        const Grouping& grouping = find_grouping(by);
+        BlockKeys keys({&find_grouping(by)}, 1, stacks);
         if (follows_blocks) {
-            FacetOfBlock* const facet = grouping.facet != nullptr ? grouping.facet : no_facet;
-            group_by_facet(facet, stacks, outline.result.phases, &blocks);
+            keys.group(outline.result.phases, &blocks);
         }
-        outline.rows.push_back({by, build_table(blocks, request.measure, grouping, stacks)});
+        outline.rows.push_back({by, build_table(blocks, request.measure, keys)});
     }
     return outline;
 }

@@ -14,6 +14,7 @@ namespace peakline::report {
 namespace {
 
 constexpr const char* kPhasePrefix = "phase:";
+constexpr size_t kMostRowKeys = 2;
 
 // In the order of MomentKind, which goes on with moments that have no word of their own.
 constexpr OptionWord kMoments[] = {
@@ -90,7 +91,49 @@ DeviceChoice parse_device(const std::string& text) {
     return choice;
 }
 
+// "module, lifetime" without the blanks; a key more than once says nothing new.
+std::vector<std::string> parse_row_keys(const std::string& text) {
+    std::vector<std::string> keys;
+    for (size_t begin = 0; begin <= text.size();) {
+        const size_t comma = std::min(text.find(',', begin), text.size());
+        const size_t first = text.find_first_not_of(' ', begin);
+        const size_t last = comma == 0 ? 0 : text.find_last_not_of(' ', comma - 1);
+        keys.push_back(first < comma ? text.substr(first, last + 1 - first) : std::string());
+        begin = comma + 1;
+    }
+    const bool has_empty = std::count(keys.begin(), keys.end(), std::string()) != 0;
+    if (keys.size() > kMostRowKeys || (has_empty && keys.size() > 1)) {
+        refuse("--by", text, "one key, or two with a comma between them: module,lifetime");
+    }
+    if (keys.size() == kMostRowKeys && keys.front() == keys.back()) {
+        refuse("--by", text, "two different keys, or one");
+    }
+    return keys;
+}
+
+std::vector<WhereKey> parse_where(const std::vector<std::string>& texts) {
+    std::vector<WhereKey> where;
+    for (const std::string& text : texts) {
+        const size_t equals = text.find('=');
+        if (equals == std::string::npos || equals == 0 || equals + 1 == text.size()) {
+            refuse("--where", text, "KEY=VALUE, such as category=activation or module='h.*.mlp'");
+        }
+        const std::string key = text.substr(0, equals);
+        find_grouping(key, KeyUse::kWhere);
+        const auto known = std::find_if(
+            where.begin(), where.end(), [&key](const WhereKey& one) { return one.key == key; });
+        WhereKey& one = known != where.end() ? *known : where.emplace_back(WhereKey{key, {}});
+        one.values.push_back(text.substr(equals + 1));
+    }
+    return where;
+}
+
 }  // namespace
+
+bool makes_rows(const Selection& selection, std::string_view key) {
+    const auto& keys = selection.row_keys;
+    return std::find(keys.begin(), keys.end(), key) != keys.end();
+}
 
 std::vector<OptionWord> words_of_option(std::string_view option) {
     std::vector<OptionWord> words;
@@ -126,8 +169,10 @@ bool parse_seconds(const std::string& text, double* seconds) {
 Selection parse_selection(const SelectionText& text) {
     Selection selection;
     selection.by = text.by;
+    selection.row_keys = parse_row_keys(text.by);
+    selection.where = parse_where(text.where);
     selection.frames.choice = parse_word<FrameChoice>("--frame", text.frame, frame_words());
-    if (text.native && text.by != "stack") {
+    if (text.native && !makes_rows(selection, "stack")) {
         throw TraceError("--native shows native frames of whole stacks, and needs --by stack");
     }
     selection.frames.shows_native = text.native;

@@ -15,7 +15,8 @@ namespace peakline::report {
 
 // As written; each field is an option of the same name.
 struct SelectionText {
-    std::string by = "line";
+    std::string by = "line";         // one key, or two with a comma between them
+    std::vector<std::string> where;  // KEY=VALUE
     std::string frame = "caller";
     std::string at = "peak";
     std::string device;  // empty: the one with the highest peak
@@ -27,14 +28,25 @@ struct SelectionText {
     bool native = false;               // stacks begin with their native frames
 };
 
+// A block is shown when its row of this key is one of the values: the text of a row, or a glob.
+struct WhereKey {
+    std::string key;
+    std::vector<std::string> values;
+};
+
 struct Selection {
     std::string by;
+    std::vector<std::string> row_keys;  // those of `by`
+    std::vector<WhereKey> where;        // all of them must hold
     FramePolicy frames;
     ReplayRequest request;
 };
 
 // Throws TraceError that names the option and what it takes.
 Selection parse_selection(const SelectionText& text);
+
+// Whether the rows are of this key, or of a pair with it.
+bool makes_rows(const Selection& selection, std::string_view key);
 
 // What an option takes, the default first: "by", "frame", "at" or "measure". Of "at" these are the
 // moments without a number or a name.

@@ -1,10 +1,10 @@
 #include "stats.h"
 
 #include <algorithm>
+#include <iterator>
 #include <map>
-#include <string_view>
+#include <string>
 #include <tuple>
-#include <unordered_map>
 #include <utility>
 
 #include "via_bytes.h"
@@ -16,31 +16,47 @@ uint64_t bytes_of(const AllocationSum& sum, format::Measure measure) {
     return measure == format::Measure::kAllocated ? sum.block_bytes : sum.requested_bytes;
 }
 
-std::deque<AllocatorRow> group_rows(const AllocationTotals& totals,
-                                    format::Measure measure,
-                                    const Grouping& grouping,
-                                    StackLookup& stacks) {
-    std::deque<AllocatorRow> rows;
-    std::unordered_map<std::string_view, AllocatorRow*> by_key;  // the key of the row's own label
-    std::unordered_map<AllocatorRow*, ViaBytes> via;
+BlockGroup group_of(const AllocationSum& sum) {
+    BlockGroup group;
+    group.context = sum.context;
+    group.stream = sum.stream;
+    group.device = sum.device;
+    return group;
+}
+
+std::vector<AllocationSum> shown_sums(const AllocationTotals& totals, BlockFilter& filter) {
     for (const AllocationSum& sum : totals.sums) {
-        BlockGroup group;
-        group.context = sum.context;
-        group.stream = sum.stream;
-        group.device = sum.device;
-        Placement placement = grouping.place(stacks, group);
-        const auto known = by_key.find(placement.label.key);
-        AllocatorRow& row = known != by_key.end() ? *known->second : rows.emplace_back();
-        if (known == by_key.end()) {
-            row.label = std::move(placement.label);
-            by_key.emplace(row.label.key, &row);
+        filter.see(group_of(sum));
+    }
+    std::vector<AllocationSum> shown;
+    std::copy_if(totals.sums.begin(),
+                 totals.sums.end(),
+                 std::back_inserter(shown),
+                 [&filter](const AllocationSum& sum) { return filter.takes(group_of(sum)); });
+    return shown;
+}
+
+std::deque<AllocatorRow> group_rows(const std::vector<AllocationSum>& sums,
+                                    format::Measure measure,
+                                    const BlockKeys& keys) {
+    std::deque<AllocatorRow> rows;
+    std::map<std::vector<std::string>, size_t> row_of_keys;
+    std::vector<ViaBytes> via;  // by row
+    for (const AllocationSum& sum : sums) {
+        RowPlacement placement = keys.place_row(group_of(sum));
+        const auto [at, is_new] =
+            row_of_keys.try_emplace(keys_of_labels(placement.labels), rows.size());
+        if (is_new) {
+            rows.emplace_back().labels = std::move(placement.labels);
+            via.emplace_back();
         }
+        AllocatorRow& row = rows[at->second];
         row.bytes += bytes_of(sum, measure);
         row.count += sum.count;
-        via[&row].add(placement.via, bytes_of(sum, measure), sum.count);
+        via[at->second].add(placement.via, bytes_of(sum, measure), sum.count);
     }
-    for (AllocatorRow& row : rows) {
-        row.via = via[&row].take();
+    for (size_t i = 0; i < rows.size(); ++i) {
+        rows[i].via = via[i].take();
     }
     return rows;
 }
@@ -54,17 +70,18 @@ std::vector<const AllocatorRow*> sorted_by(uint64_t AllocatorRow::*number,
         sorted.push_back(&row);
     }
     std::sort(sorted.begin(), sorted.end(), [number](const AllocatorRow* a, const AllocatorRow* b) {
-        return a->*number != b->*number ? a->*number > b->*number : a->label.key < b->label.key;
+        return a->*number != b->*number ? a->*number > b->*number
+                                        : keys_of_labels(a->labels) < keys_of_labels(b->labels);
     });
     return sorted;
 }
 
 std::vector<ThreadRow> thread_rows(const TraceReader& reader,
-                                   const AllocationTotals& totals,
+                                   const std::vector<AllocationSum>& sums,
                                    format::Measure measure) {
     const Definitions& definitions = reader.definitions();
     std::map<uint32_t, ThreadRow> rows;
-    for (const AllocationSum& sum : totals.sums) {
+    for (const AllocationSum& sum : sums) {
         const uint32_t id = definitions.contexts[sum.context].thread;
         ThreadRow& row = rows[id];
         row.kernel_id = definitions.threads[id].kernel_id;
@@ -88,16 +105,21 @@ std::vector<ThreadRow> thread_rows(const TraceReader& reader,
 Stats build_stats(const TraceReader& reader,
                   const AllocationTotals& totals,
                   format::Measure measure,
-                  const Grouping& grouping,
-                  StackLookup& stacks) {
+                  const BlockKeys& keys,
+                  BlockFilter& filter) {
+    const std::vector<AllocationSum> shown = shown_sums(totals, filter);
     Stats stats;
-    stats.rows = group_rows(totals, measure, grouping, stacks);
+    stats.rows = group_rows(shown, measure, keys);
     stats.by_bytes = sorted_by(&AllocatorRow::bytes, stats.rows);
     stats.by_count = sorted_by(&AllocatorRow::count, stats.rows);
-    stats.threads = thread_rows(reader, totals, measure);
+    stats.threads = thread_rows(reader, shown, measure);
+    for (const AllocationSum& sum : totals.sums) {
+        stats.allocated_bytes += bytes_of(sum, measure);
+        stats.alloc_count += sum.count;
+    }
     for (const AllocatorRow& row : stats.rows) {
-        stats.allocated_bytes += row.bytes;
-        stats.alloc_count += row.count;
+        stats.shown_bytes += row.bytes;
+        stats.shown_count += row.count;
     }
     return stats;
 }

@@ -6,13 +6,14 @@
 #include <string>
 #include <vector>
 
-#include "report/attribute/grouping.h"
+#include "block_filter.h"
+#include "report/attribute/block_keys.h"
 #include "report/replay/totals/allocation_totals.h"
 
 namespace peakline::report {
 
 struct AllocatorRow {
-    Label label;
+    std::vector<Label> labels;  // of each key
     uint64_t bytes = 0;
     uint64_t count = 0;
     std::vector<ViaPart> via;  // the bytes by what asked for them; may be empty
@@ -30,14 +31,17 @@ struct Stats {
     std::vector<const AllocatorRow*> by_bytes;  // all rows, largest first
     std::vector<const AllocatorRow*> by_count;  // most frequent first
     std::vector<ThreadRow> threads;             // largest first
-    uint64_t allocated_bytes = 0;
+    uint64_t allocated_bytes = 0;               // of the whole trace
     uint64_t alloc_count = 0;
+    uint64_t shown_bytes = 0;  // of the rows: what the filter takes
+    uint64_t shown_count = 0;
 };
 
+// Keys that look at the life of blocks have no answer here.
 Stats build_stats(const TraceReader& reader,
                   const AllocationTotals& totals,
                   format::Measure measure,
-                  const Grouping& grouping,
-                  StackLookup& stacks);
+                  const BlockKeys& keys,
+                  BlockFilter& filter);
 
 }  // namespace peakline::report

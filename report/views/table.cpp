@@ -3,8 +3,6 @@
 #include <algorithm>
 #include <map>
 #include <string>
-#include <tuple>
-#include <unordered_map>
 #include <utility>
 
 #include "check_sum.h"
@@ -31,8 +29,7 @@ struct OpenRow {
 
 class TableBuilder {
 public:
-    TableBuilder(format::Measure measure, const Grouping& grouping, StackLookup& stacks)
-        : measure_(measure), grouping_(grouping), stacks_(stacks) {}
+    TableBuilder(format::Measure measure, const BlockKeys& keys) : measure_(measure), keys_(keys) {}
 
     void add(const BlockGroup& group) {
         const Place& place = place_of(group);
@@ -45,48 +42,51 @@ public:
         open.row.count += group.count;
         open.row.backward_bytes += place.through_forward ? bytes : 0;
         open.via.add(place.via, bytes, group.count);
+        untraced_bytes_ += is_untraced(keys_.stacks(), group) ? bytes : 0;
     }
 
     void add_unknown(int64_t bytes) {
         if (bytes != 0) {
             OpenRow open;
-            open.row.label.key = open.row.label.name = "unknown (counted, not recorded)";
+            Label label;
+            label.key = label.name = kUnknownName;
+            open.row.labels.assign(keys_.row_key_count(), label);
             open.row.bytes = bytes;
             rows_.push_back(std::move(open));
         }
     }
 
+    uint64_t untraced_bytes() const { return untraced_bytes_; }
     std::vector<TableRow> take_rows();
 
 private:
     struct Place {
-        size_t row;
-        bool through_forward;
+        size_t row = 0;
+        bool through_forward = false;
         std::string via;
     };
 
     const Place& place_of(const BlockGroup& group) {
-        const std::tuple place_key{
-            group.context, group.stream, group.device, group.tensor, group.facet};
-        const auto known = places_.find(place_key);
-        if (known != places_.end()) {
+        const auto [known, is_new_place] = places_.try_emplace(place_of_group(group));
+        if (!is_new_place) {
             return known->second;
         }
-        Placement placement = grouping_.place(stacks_, group);
-        const auto [at, is_new] = row_of_key_.try_emplace(placement.label.key, rows_.size());
+        RowPlacement placement = keys_.place_row(group);
+        const auto [at, is_new] =
+            row_of_keys_.try_emplace(keys_of_labels(placement.labels), rows_.size());
         if (is_new) {
-            rows_.emplace_back().row.label = std::move(placement.label);
+            rows_.emplace_back().row.labels = std::move(placement.labels);
         }
-        return places_[place_key] = {
-                   at->second, placement.through_forward, std::move(placement.via)};
+        known->second = {at->second, placement.through_forward, std::move(placement.via)};
+        return known->second;
     }
 
     format::Measure measure_;
-    const Grouping& grouping_;
-    StackLookup& stacks_;
-    std::map<std::tuple<uint32_t, uint32_t, uint32_t, uint32_t, Facet>, Place> places_;
-    std::unordered_map<std::string, size_t> row_of_key_;
+    const BlockKeys& keys_;
+    std::map<PlaceOfGroup, Place> places_;
+    std::map<std::vector<std::string>, size_t> row_of_keys_;
     std::vector<OpenRow> rows_;
+    uint64_t untraced_bytes_ = 0;
 };
 
 // Half of the blocks, rounded down, are smaller or stand before it.
@@ -113,18 +113,16 @@ std::vector<TableRow> TableBuilder::take_rows() {
         rows.push_back(std::move(open.row));
     }
     std::sort(rows.begin(), rows.end(), [](const TableRow& a, const TableRow& b) {
-        return std::tie(b.bytes, a.label.key) < std::tie(a.bytes, b.label.key);
+        return a.bytes != b.bytes ? a.bytes > b.bytes
+                                  : keys_of_labels(a.labels) < keys_of_labels(b.labels);
     });
     return rows;
 }
 
 }  // namespace
 
-Table build_table(const LiveBlocks& blocks,
-                  format::Measure measure,
-                  const Grouping& grouping,
-                  StackLookup& stacks) {
-    TableBuilder builder(measure, grouping, stacks);
+Table build_table(const LiveBlocks& blocks, format::Measure measure, const BlockKeys& keys) {
+    TableBuilder builder(measure, keys);
     for (const BlockGroup& group : blocks.groups) {
         builder.add(group);
     }
@@ -132,6 +130,7 @@ Table build_table(const LiveBlocks& blocks,
     Table table;
     table.rows = builder.take_rows();
     table.total_bytes = blocks.level_bytes;
+    table.untraced_bytes = builder.untraced_bytes();
     int64_t cumulative = 0;
     for (TableRow& row : table.rows) {
         cumulative = add_bytes(cumulative, static_cast<uint64_t>(row.bytes));
@@ -139,11 +138,9 @@ Table build_table(const LiveBlocks& blocks,
         row.share = table.total_bytes == 0
                         ? 0
                         : static_cast<double>(row.bytes) / static_cast<double>(table.total_bytes);
-        if (row.label.name == kUntracedName) {
-            table.untraced_bytes += static_cast<uint64_t>(row.bytes);
-        }
     }
-    check_sum("rows", static_cast<uint64_t>(cumulative), table.total_bytes);
+    table.shown_bytes = static_cast<uint64_t>(cumulative);
+    check_sum("rows", table.shown_bytes + blocks.left_out_bytes, table.total_bytes);
     return table;
 }
 

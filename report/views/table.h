@@ -4,13 +4,13 @@
 #include <cstdint>
 #include <vector>
 
-#include "report/attribute/grouping.h"
+#include "report/attribute/block_keys.h"
 #include "report/replay/replay_result.h"
 
 namespace peakline::report {
 
 struct TableRow {
-    Label label;
+    std::vector<Label> labels;  // of each key
     // Negative only for the row of bytes that torch counts less than the blocks recorded.
     int64_t bytes = 0;
     int64_t cumulative_bytes = 0;  // of this row and all above
@@ -23,14 +23,12 @@ struct TableRow {
 
 struct Table {
     std::vector<TableRow> rows;
-    uint64_t total_bytes = 0;
+    uint64_t total_bytes = 0;  // the level of the moment
+    uint64_t shown_bytes = 0;  // what the rows sum to: without what the blocks left out
     uint64_t untraced_bytes = 0;
 };
 
-// Throws TraceError when the rows do not sum to the level, to the byte.
-Table build_table(const LiveBlocks& blocks,
-                  format::Measure measure,
-                  const Grouping& grouping,
-                  StackLookup& stacks);
+// Throws TraceError when the rows, with what was left out, do not sum to the level, to the byte.
+Table build_table(const LiveBlocks& blocks, format::Measure measure, const BlockKeys& keys);
 
 }  // namespace peakline::report

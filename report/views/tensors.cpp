@@ -93,7 +93,7 @@ TensorList build_tensors(const ReplayResult& result,
     for (const TrackedBlock& block : result.blocks.blocks) {
         const uint64_t bytes = measure == format::Measure::kAllocated ? block.block.block_bytes
                                                                       : block.block.requested_bytes;
-        list.total_bytes += bytes;
+        list.shown_bytes += bytes;
         if (bytes < min_bytes) {
             ++list.hidden_count;
             list.hidden_bytes += bytes;
@@ -102,6 +102,7 @@ TensorList build_tensors(const ReplayResult& result,
         list.rows.push_back(maker.make(block));
         list.rows.back().bytes = bytes;
     }
+    list.total_bytes = list.shown_bytes + result.blocks.left_out_bytes;
     std::sort(list.rows.begin(), list.rows.end(), [](const TensorRow& a, const TensorRow& b) {
         return std::tie(b.bytes, a.block.ordinal) < std::tie(a.bytes, b.block.ordinal);
     });

@@ -28,7 +28,8 @@ struct TensorRow {
 
 struct TensorList {
     std::vector<TensorRow> rows;  // largest first, older ones first among equals
-    uint64_t total_bytes = 0;     // of all blocks
+    uint64_t total_bytes = 0;     // of all live blocks, also those that were left out
+    uint64_t shown_bytes = 0;     // of the rows and the hidden ones
     uint64_t hidden_count = 0;    // smaller than asked for
     uint64_t hidden_bytes = 0;
 };

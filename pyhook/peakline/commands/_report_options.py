@@ -55,7 +55,8 @@ def add_grouping(parser: argparse.ArgumentParser) -> None:
         "--by",
         default="line",
         metavar="KEY",
-        help=f"Group rows by {_listed(keys)} (default: line)",
+        help=f"Group rows by {_listed(keys)}, or by two of them, as module,lifetime: a row for"
+        " each pair (default: line)",
     )
     add_modules(parser)
     add_frames(parser)
@@ -63,6 +64,27 @@ def add_grouping(parser: argparse.ArgumentParser) -> None:
         "--native",
         action="store_true",
         help="With --by stack: begin with the native frames below the innermost Python line",
+    )
+
+
+def add_where(parser: argparse.ArgumentParser) -> None:
+    """Add --where."""
+    parser.add_argument(
+        "--where",
+        action="append",
+        metavar="KEY=VALUE",
+        help="Show only blocks whose row of --by KEY has this text, or matches this glob:"
+        " category=activation, module='h.*.mlp', line='*/model.py:*'. Several of one KEY are"
+        " alternatives, different KEYs must all hold",
+    )
+
+
+def refuse_where(parser: argparse.ArgumentParser) -> None:
+    """Say which commands have --where."""
+    refuse_option(
+        parser,
+        "--where",
+        f"{parser.prog} has no rows of single blocks; table, summary, tensors and stats have it",
     )
 
 
@@ -214,13 +236,18 @@ def report_options(args: argparse.Namespace, default_top: int) -> Options:
     if top is None:
         top = 0 if args.json else default_top
     width = 0 if args.json else terminal_width(sys.stdout)
-    by_module = getattr(args, "by", "module") in ("module", "tensor")
-    if not by_module and (args.depth or args.fold):
+    if "by" in args and not _module_keys(args) and (args.depth or args.fold):
         option = "--depth" if args.depth else "--fold"
         raise CommandError(f"{option} shortens module paths, and needs --by module")
     options = named_options(args)
     options |= {"top": top, "width": width}
     return options
+
+
+def _module_keys(args: argparse.Namespace) -> set[str]:
+    """Return the keys of --by and --where whose rows are paths of modules."""
+    keys = args.by.split(",") + [text.partition("=")[0] for text in args.where or ()]
+    return {"module", "tensor"} & {key.strip() for key in keys}
 
 
 def named_options(args: argparse.Namespace) -> Options:
@@ -239,6 +266,7 @@ def named_options(args: argparse.Namespace) -> Options:
         "fold",
         "native",
         "min_bytes",
+        "where",
     ):
         if hasattr(args, name):
             options[name] = getattr(args, name)

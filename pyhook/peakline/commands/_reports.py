@@ -58,11 +58,12 @@ def _chart_columns() -> int:
 
 _OF_A_MOMENT = (
     options.add_grouping,
+    options.add_where,
     options.add_moment,
     options.add_device,
     options.add_measure,
 )
-_OF_MODULES = (options.add_modules, options.add_device)
+_OF_MODULES = (options.add_modules, options.add_device, options.refuse_where)
 
 # In the order of --help.
 REPORTS = (
@@ -86,7 +87,7 @@ REPORTS = (
         name="phases",
         help="Show the peak and the levels of every phase of every step.",
         examples="peakline phases --top 0 train.peak",
-        options=(options.add_device, options.add_measure),
+        options=(options.add_device, options.add_measure, options.refuse_where),
         shows="steps",
         top=5,
         next_command="table --at forward",
@@ -121,6 +122,7 @@ REPORTS = (
         help="Show every tensor live at the peak: what it is, who made it, who freed it.",
         examples="peakline tensors --min 64MiB train.peak",
         options=(
+            options.add_where,
             options.add_frames,
             options.add_modules,
             options.add_moment,
@@ -135,7 +137,7 @@ REPORTS = (
         name="timeline",
         help="Draw the memory over time (instant, however large the trace).",
         examples="peakline timeline train.peak",
-        options=(options.add_points, options.add_device_or_sum),
+        options=(options.add_points, options.add_device_or_sum, options.refuse_where),
         shows="",
         top=_chart_columns,
     ),
@@ -143,7 +145,12 @@ REPORTS = (
         name="stats",
         help="Show event counts, allocation sizes and the top allocators of the whole trace.",
         examples="peakline stats train.peak",
-        options=(options.add_grouping, options.add_measure, options.refuse_selection),
+        options=(
+            options.add_grouping,
+            options.add_where,
+            options.add_measure,
+            options.refuse_selection,
+        ),
         top=5,
     ),
 )

@@ -64,6 +64,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     _report_options.add_frames(parser)
     _report_options.add_device(parser)
     _report_options.add_measure(parser)
+    _report_options.refuse_where(parser)
 
 
 def _megabytes(text: str) -> float:

@@ -29,17 +29,17 @@ public:
                    block.requested_bytes,
                    block.block_bytes,
                    block.tensor,
-                   block.facet}];
+                   block.facets}];
     }
 
     std::vector<BlockGroup> list() const {
         std::vector<BlockGroup> groups;
         groups.reserve(counts_.size());
         for (const auto& [key, count] : counts_) {
-            const auto& [context, stream, device, requested_bytes, block_bytes, tensor, facet] =
+            const auto& [context, stream, device, requested_bytes, block_bytes, tensor, facets] =
                 key;
             groups.push_back(
-                {context, stream, device, requested_bytes, block_bytes, count, tensor, facet});
+                {context, stream, device, requested_bytes, block_bytes, count, tensor, facets});
         }
         return groups;
     }
@@ -47,7 +47,7 @@ public:
     std::vector<TrackedBlock> take_blocks() { return std::move(blocks_); }
 
 private:
-    using Key = std::tuple<uint32_t, uint32_t, uint32_t, uint64_t, uint64_t, uint32_t, Facet>;
+    using Key = std::tuple<uint32_t, uint32_t, uint32_t, uint64_t, uint64_t, uint32_t, uint32_t>;
 
     Detail detail_;
     std::map<Key, uint64_t> counts_;

@@ -76,6 +76,7 @@ def test_table_json_has_every_documented_field():
     assert sum(row["bytes"] for row in table["rows"]) == table["peak_bytes"]
     assert table["rows"][2] == {
         "key": "/project/model.py:41 (forward)",
+        "keys": ["/project/model.py:41 (forward)"],
         "bytes": 2 << 20,
         "cumulative_bytes": 16 << 20,
         "median_bytes": 1 << 20,
@@ -93,6 +94,48 @@ def test_table_json_has_every_documented_field():
     }
     assert table["rows"][1]["key"] == "/project/model.py:40 (forward)"
     assert result.stderr == ""
+
+
+def test_rows_of_two_keys_have_both_texts_and_the_location_of_either():
+    table = json.loads(peakline("table", "--json", "--by", "phase,line", TRACE).stdout)
+    assert [row["keys"] for row in table["rows"]] == [
+        ["untraced", "untraced"],
+        ["forward", "/project/model.py:40 (forward)"],
+        ["backward", "/project/model.py:41 (forward)"],
+        ["forward", "/project/model.py:41 (forward)"],
+    ]
+    assert table["rows"][1]["key"] == "forward | /project/model.py:40 (forward)"
+    assert table["rows"][1]["location"]["line"] == 40
+    assert sum(row["bytes"] for row in table["rows"]) == table["total_bytes"]
+    stacks = json.loads(peakline("table", "--json", "--by", "device,stack", TRACE).stdout)
+    assert [len(row["stack"]) > 1 for row in stacks["rows"]][:2] == [False, True]
+
+
+def test_where_says_what_is_shown_and_what_no_block_has():
+    shown = peakline("table", "--where", "line=*/model.py:*", TRACE).stdout.splitlines()
+    assert shown[1:5] == [
+        "Max mem: 16.00 MB",
+        "Total mem allocated: 6.000 MB",
+        "Shown: where line=*/model.py:*, 4.000 MB of 16.00 MB",
+        "Mem, Cumulative Mem, Median, Count, Location",
+    ]
+    words = ("--where", "phase=untraced", "--where", "phase=forwrad")
+    shown = peakline("summary", *words, TRACE).stdout
+    assert "Shown: where phase=untraced or forwrad, 12.00 MB of 16.00 MB\n" in shown
+    assert "No block has phase=forwrad; nearest: forward, untraced, backward\n" in shown
+    words = ("--where", "phase=untraced", "--where", "line=*/model.py:*")
+    assert "No block has all of these\n" in peakline("tensors", *words, TRACE).stdout
+
+
+@pytest.mark.parametrize("command", ["phases", "layers", "ops", "stages", "timeline", "html"])
+def test_reports_without_single_blocks_say_which_take_where(command):
+    result = peakline(command, "--where", "category=activation", TRACE)
+    assert result.returncode == 2
+    assert "table, summary, tensors and stats have it" in result.stderr
+    asked = "where='phase=other'"
+    call = f"page({asked})" if command == "html" else f"report('{command}', {asked})"
+    result = python(f"import sys, peakline._report as r\nr.Trace(sys.argv[1]).{call}")
+    assert f"{command} does not take --where; table, summary, tensors and stats do" in result.stderr
 
 
 def test_top_cuts_text_and_json():
@@ -292,6 +335,7 @@ def test_stats_counts_the_whole_trace():
     assert stats["phases"] == ["step"]
     assert stats["by_bytes"][0] == {
         "key": "untraced",
+        "keys": ["untraced"],
         "bytes": 12 << 20,
         "count": 2,
         "via": [],

@@ -1,0 +1,64 @@
+#include "block_keys.h"
+
+#include <algorithm>
+#include <utility>
+
+#include "facets.h"
+#include "report/replay/blocks/block_groups.h"
+
+namespace peakline::report {
+
+BlockKeys::BlockKeys(std::vector<const Grouping*> keys, size_t row_key_count, StackLookup& stacks)
+    : keys_(std::move(keys)), row_key_count_(row_key_count), stacks_(stacks) {
+    // Number 0: of groups that nobody followed.
+    facets_.of(std::vector<Facet>(keys_.size()));
+}
+
+bool BlockKeys::follow_blocks() const {
+    return std::any_of(keys_.begin(), keys_.end(), [](const Grouping* grouping) {
+        return grouping->facet != nullptr;
+    });
+}
+
+bool BlockKeys::read_tensors() const {
+    return std::any_of(keys_.begin(), keys_.end(), [](const Grouping* grouping) {
+        return grouping->reads_tensors;
+    });
+}
+
+void BlockKeys::group(const PhaseTable& phases, LiveBlocks* blocks) {
+    const BlockHistories histories(phases, stacks_.phase_rules());
+    FacetHelp help{stacks_, histories};
+    BlockGroups groups;
+    std::vector<Facet> facets(keys_.size());
+    for (TrackedBlock& block : blocks->blocks) {
+        const BlockHistory history = histories.of(block);
+        for (size_t key = 0; key < keys_.size(); ++key) {
+            if (keys_[key]->facet != nullptr) {
+                facets[key] = keys_[key]->facet(block, history, help);
+            }
+        }
+        block.block.facets = facets_.of(facets);
+        groups.add(block.ordinal, block.block);
+    }
+    blocks->groups = groups.list();
+}
+
+Placement BlockKeys::place(size_t key, const BlockGroup& group) const {
+    BlockGroup asked = group;
+    asked.facet = facets_.items()[group.facets][key];
+    return keys_[key]->place(stacks_, asked);
+}
+
+RowPlacement BlockKeys::place_row(const BlockGroup& group) const {
+    RowPlacement row;
+    for (size_t key = 0; key < row_key_count_; ++key) {
+        Placement placement = place(key, group);
+        row.labels.push_back(std::move(placement.label));
+        row.through_forward = row.through_forward || placement.through_forward;
+        row.via = row.via.empty() ? std::move(placement.via) : row.via;
+    }
+    return row;
+}
+
+}  // namespace peakline::report

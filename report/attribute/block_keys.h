@@ -1,0 +1,53 @@
+// The keys that one report asks of blocks: those that make its rows, then those it selects by. The
+// blocks are followed once, however many of the keys look at their life.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <string>
+#include <tuple>
+#include <vector>
+
+#include "grouping.h"
+#include "numbers.h"
+
+namespace peakline::report {
+
+// Groups that are equal in these have the same answer to every key.
+using PlaceOfGroup = std::tuple<uint32_t, uint32_t, uint32_t, uint32_t, uint32_t>;
+
+inline PlaceOfGroup place_of_group(const BlockGroup& group) {
+    return {group.context, group.stream, group.device, group.tensor, group.facets};
+}
+
+// The answers of the keys that make rows, as one.
+struct RowPlacement {
+    std::vector<Label> labels;     // one for each key
+    bool through_forward = false;  // by one of them
+    std::string via = {};          // of the first that tells any
+};
+
+class BlockKeys {
+public:
+    // The first `row_key_count` keys make rows. `stacks` must outlive this.
+    BlockKeys(std::vector<const Grouping*> keys, size_t row_key_count, StackLookup& stacks);
+
+    size_t row_key_count() const { return row_key_count_; }
+    StackLookup& stacks() const { return stacks_; }
+    // A key looks at the life of blocks: then replay must give each by itself.
+    bool follow_blocks() const;
+    // A key looks at the tensors of blocks.
+    bool read_tensors() const;
+    // Fills blocks->groups from blocks->blocks, and BlockGroup::facets of both.
+    void group(const PhaseTable& phases, LiveBlocks* blocks);
+    Placement place(size_t key, const BlockGroup& group) const;
+    RowPlacement place_row(const BlockGroup& group) const;
+
+private:
+    std::vector<const Grouping*> keys_;
+    size_t row_key_count_;
+    StackLookup& stacks_;
+    Numbers<std::vector<Facet>> facets_;  // of all keys; BlockGroup::facets is the number
+};
+
+}  // namespace peakline::report

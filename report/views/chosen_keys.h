@@ -1,0 +1,16 @@
+// The keys of a selection as groupings, checked against what a trace knows.
+#pragma once
+
+#include <vector>
+
+#include "report/attribute/grouping.h"
+#include "report/trace/reader.h"
+#include "selection.h"
+
+namespace peakline::report {
+
+// Those of the rows, then those of --where. Throws TraceError when there is no such key, or the
+// trace cannot answer it.
+std::vector<const Grouping*> chosen_keys(const TraceReader& reader, const Selection& selection);
+
+}  // namespace peakline::report
