@@ -77,6 +77,7 @@ def _answer_of(page: dict[str, Any], pages: Sequence[dict[str, Any]]) -> str:
         _warning(page),
         f"<div class=hero><div>{_answer(page)}</div>{_run_panel(page, pages)}</div>",
         drawing if page is pages[0] else "",
+        _advice(page),
         _largest_lines(page),
     ]
     return "\n".join(parts)
@@ -211,6 +212,28 @@ def _run_panel(page: dict[str, Any], pages: Sequence[dict[str, Any]]) -> str:
     ]
     cells = "".join(f"<dt>{name_of(name)}</dt><dd>{name_of(value)}</dd>" for name, value in rows)
     return f"<div class=panel><h2>The run</h2><dl>{cells}</dl></div>"
+
+
+def _advice(page: dict[str, Any]) -> str:
+    """What the engine can prove of this run; most runs have nothing here."""
+    advice = page["advice"]
+    if advice is None or page["is_part"]:
+        return ""
+    held = f"<b>{size_of(advice['gradient_bytes'])}</b> of the peak are gradients"
+    gain = f"the peak falls by up to <b>{size_of(advice['at_most_bytes'])}</b>"
+    sentence = {
+        "zero_grad_earlier": f"{held} of an earlier step: zero_grad() frees them only after this"
+        f" forward pass. Called before it, {gain}, unless the program needs them until then.",
+        "zero_grad_frees": f"{held}, which zero_grad() before it kept and filled with zeros. With"
+        f" set_to_none=True it frees them, and {gain}.",
+    }[advice["kind"]]
+    check = "peakline html before.peak after.peak -o both.html"
+    return (
+        "<h2>What would lower it<small>as this run shows</small></h2>"
+        f'<p class="lead advice" data-bytes="{advice["at_most_bytes"]}">{sentence}</p>'
+        f"<p class=note>To check, record again with the change: <code>{check}</code> shows what"
+        " differs.</p>"
+    )
 
 
 def _largest_lines(page: dict[str, Any]) -> str:

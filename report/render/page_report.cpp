@@ -10,6 +10,7 @@
 #include "page_columns.h"
 #include "phases_report.h"
 #include "report/trace/trace_error.h"
+#include "report/views/page_advice.h"
 #include "run_facts.h"
 #include "table_report.h"
 
@@ -143,7 +144,9 @@ public:
         json_.field("events_per_point", page_.points.events_per_point());
         json_.field("points_per_moment",
                     page_.moments.events_per_moment() / page_.points.events_per_point());
-        put_peak(find_peak(page_));
+        const PagePeak peak = find_peak(page_);
+        put_peak(peak);
+        put_advice(find_advice(page_, peak, page_.chosen.device));
         put_refused();
         put_names();
         json_.key("phases").embed(
@@ -163,6 +166,18 @@ private:
         put_levels("categories", point.categories);
         put_rows(peak.rows);
         json_.end_object();
+    }
+
+    void put_advice(const std::optional<PageAdvice>& advice) {
+        json_.key("advice");
+        if (!advice.has_value()) {
+            json_.null();
+            return;
+        }
+        const bool is_earlier = advice->kind == AdviceKind::kZeroGradEarlier;
+        json_.begin_object().field("kind", is_earlier ? "zero_grad_earlier" : "zero_grad_frees");
+        json_.field("gradient_bytes", advice->gradient_bytes);
+        json_.field("at_most_bytes", advice->at_most_bytes).end_object();
     }
 
     void put_rows(const std::vector<PageRow>& rows) {
