@@ -1,0 +1,177 @@
+"""``peakline live``: follow the trace of a program while it runs."""
+
+from __future__ import annotations
+
+import argparse
+import dataclasses
+import json
+import sys
+import time
+from collections.abc import Iterator
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from peakline.commands import _common
+from peakline.commands._report_options import row_count
+
+if TYPE_CHECKING:
+    from peakline.live_view import LiveState
+
+NAME = "live"
+HELP = "Follow a running program: level, peak, phase and step, the lines that hold most now."
+EXAMPLES = "peakline live 4242\npeakline live train.peak\npeakline live --once train.peak"
+
+_LEVELS = 120  # parts of the time read for the chart
+_WORK_SHARE = 4  # a trace is read again after this many times the time that reading took
+_WAIT_FOR_TRACE_SECONDS = 0.5
+
+
+def add_arguments(parser: argparse.ArgumentParser) -> None:
+    """Declare the arguments of the command."""
+    parser.add_argument(
+        "source",
+        metavar="PID|FILE",
+        help="A process that is recorded (or one above it), or its trace file",
+    )
+    parser.add_argument(
+        "--interval",
+        type=_seconds,
+        default=1.0,
+        metavar="S",
+        help="Read the trace every S seconds (default: 1; long traces less often)",
+    )
+    parser.add_argument("--once", action="store_true", help="Show this moment and exit")
+    parser.add_argument(
+        "--top", type=row_count, default=8, metavar="N", help="Show N lines, 0 for all (default: 8)"
+    )
+    parser.add_argument("--json", action="store_true", help="Print a JSON document per reading")
+
+
+def _seconds(text: str) -> float:
+    try:
+        seconds = float(text)
+    except ValueError:
+        seconds = 0.0
+    if not 0.05 <= seconds <= 3600:
+        raise argparse.ArgumentTypeError(f"'{text}' is not a number of seconds (0.05 to 3600)")
+    return seconds
+
+
+def run(args: argparse.Namespace) -> int:
+    """Show the trace until its program has ended, or the user has."""
+    try:
+        path = _trace_of(args.source)
+        states = _follow(path, args)
+        if args.json:
+            for state in states:
+                print(json.dumps(dataclasses.asdict(state)), flush=True)
+        elif args.once or not sys.stdout.isatty():
+            _print_each(states)
+        else:
+            _show(states)
+    except KeyboardInterrupt:
+        path = ""
+    if path and not args.json:
+        _common.suggest_for(path, "table")
+    return 0
+
+
+def _trace_of(source: str) -> str:
+    """Return the file; waits for the first block of a process that has not made one yet."""
+    if not source.isdigit() or Path(source).exists():
+        return source
+    from peakline.live_view import traces_of_process
+
+    engine = _common.report_engine()
+
+    def is_trace(path: str) -> bool:
+        try:
+            engine.Trace(path)
+        except engine.TraceError:
+            return False
+        return True
+
+    said = False
+    while True:
+        try:
+            traces = traces_of_process(int(source), is_trace)
+        except (ProcessLookupError, PermissionError) as error:
+            raise _common.CommandError(
+                f"{error}; name a process that peakline records, or its trace file"
+            ) from error
+        if traces:
+            _name_others(traces)
+            return traces[0]
+        if not said:
+            said = True
+            print(
+                f"peakline: process {source} has no trace open: waiting for its first block"
+                " (it must run under peakline)",
+                file=sys.stderr,
+            )
+        time.sleep(_WAIT_FOR_TRACE_SECONDS)
+
+
+def _name_others(traces: list[str]) -> None:
+    if len(traces) > 1:
+        others = ", ".join(traces[1:])
+        print(f"peakline: following {traces[0]}; there are also {others}", file=sys.stderr)
+
+
+def _follow(path: str, args: argparse.Namespace) -> Iterator[LiveState]:
+    """Read the trace again and again, until nobody writes it any more."""
+    from peakline.live_view import read_state
+
+    engine = _common.report_engine()
+    is_first = True
+    while True:
+        begin = time.monotonic()
+        try:
+            state = read_state(engine.Trace(path), args.top, _LEVELS)
+        except engine.TraceError as error:
+            # A file that was just made has no event yet.
+            if not is_first or not _is_being_written(path):
+                raise _common.CommandError(str(error)) from error
+            time.sleep(_WAIT_FOR_TRACE_SECONDS)
+            continue
+        is_first = False
+        yield state
+        if args.once or not state.is_being_written:
+            return
+        time.sleep(max(args.interval, _WORK_SHARE * (time.monotonic() - begin)))
+
+
+def _is_being_written(path: str) -> bool:
+    engine = _common.report_engine()
+    try:
+        return bool(engine.Trace(path).info()["is_being_written"])
+    except engine.TraceError:
+        return False
+
+
+def _print_each(states: Iterator[LiveState]) -> None:
+    from rich.console import Console
+
+    from peakline.live_screen import screen_of
+
+    console = Console()
+    for state in states:
+        console.print(screen_of(state, console.width, is_ascii=_is_ascii(console.encoding)))
+
+
+def _show(states: Iterator[LiveState]) -> None:
+    """On a terminal each reading takes the place of the one before."""
+    from rich.console import Console
+    from rich.live import Live
+
+    from peakline.live_screen import screen_of
+
+    console = Console()
+    with Live(console=console, auto_refresh=False) as live:
+        for state in states:
+            screen = screen_of(state, console.width, is_ascii=_is_ascii(console.encoding))
+            live.update(screen, refresh=True)
+
+
+def _is_ascii(encoding: str) -> bool:
+    return not encoding.lower().startswith("utf")
