@@ -53,3 +53,10 @@ __all__ = [
     "switch_allocator",
     "trace",
 ]
+
+
+def load_ipython_extension(shell: object) -> None:
+    """Add the cell magic ``%%peakline``; called by ``%load_ext peakline``."""
+    from peakline.notebook import PeaklineMagics
+
+    shell.register_magics(PeaklineMagics)  # type: ignore[attr-defined]

@@ -10,6 +10,7 @@ from pathlib import Path
 from typing import Any
 
 from peakline.commands._common import (
+    CommandError,
     next_commands,
     progress_bar,
     report_engine,
@@ -49,14 +50,19 @@ def _is_of_run(path: Path, run_id: str, since: float) -> bool:
         return False
 
 
-def name_files(paths: list[Path]) -> None:
-    """Name the traces, which is all that a quiet run says."""
+def name_files(paths: list[Path], page: str = "") -> None:
+    """Name the traces and the page, which is all that a quiet run says."""
     for path in paths:
         _say(f"peakline: wrote {path} ({_size(path.stat().st_size)})")
+    if page:
+        _say(page)
 
 
-def report(paths: list[Path], end: RunEnd, top: int) -> None:
-    """Print the table of the heaviest process, what the recording cost, and what to do next."""
+def report(paths: list[Path], end: RunEnd, top: int, page: str = "") -> None:
+    """Print the table of the heaviest process, what the recording cost, and what to do next.
+
+    `page` says what became of the page, where one was asked for.
+    """
     if not paths:
         reason = end.why_nothing()
         if reason:
@@ -76,7 +82,25 @@ def report(paths: list[Path], end: RunEnd, top: int) -> None:
     _say("")
     for one in recorded:
         _say(f"peakline: wrote {one.path} ({_cost(one)})")
-    _say(_next(heaviest, top))
+    if page:
+        _say(page)
+    _say(_next(heaviest, top, has_page=bool(page)))
+
+
+def write_page(paths: Sequence[Path], *, force: bool) -> str:
+    """Write one page of all traces, beside the first; returns the sentence that says so.
+
+    No page is no failure of the program.
+    """
+    from peakline.commands import html
+
+    output = html.page_beside(paths[0])
+    try:
+        html.make_file(html.page_arguments([str(path) for path in paths], output, force=force))
+    except CommandError as error:
+        return f"peakline: no page was written: {error}"
+    size = _size(output.stat().st_size)
+    return f"peakline: wrote {output} ({size}); open it in a browser"
 
 
 def report_unmatched(paths: list[Path], rules: Sequence[str]) -> None:
@@ -123,14 +147,15 @@ def _cost(one: _Recorded) -> str:
     return text
 
 
-def _next(heaviest: _Recorded, top: int) -> str:
+def _next(heaviest: _Recorded, top: int, *, has_page: bool) -> str:
     name = shell_words([str(heaviest.path)])
     all_lines = [(f"table --top 0 {name}", "every line")] if 0 < top < heaviest.row_count else []
+    page_command = (f"html {name}", "a page for the browser: flame graph, timeline")
     return next_commands(
         [
             *all_lines,
             (f"table --by category {name}", "parameters, activations, optimizer state"),
-            (f"html {name}", "a page for the browser: flame graph, timeline"),
+            *([] if has_page else [page_command]),
             (f"summary {name}", "the run at a glance"),
         ]
     )

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import argparse
 from collections import Counter
+from collections.abc import Sequence
 from pathlib import Path
 
 from peakline.commands import _common, _page_data, _report_options
@@ -83,13 +84,36 @@ def run(args: argparse.Namespace) -> int:
 
 
 def write_page(args: argparse.Namespace, tab: str) -> int:
-    """Write the page, opened at this tab; nothing is replaced before the new one is whole."""
+    """Write the page, opened at this tab, and say so."""
+    output, shown = make_file(args, tab)
+    print(f"Wrote {output} ({output.stat().st_size / 1e6:.1f} MB); open it in a browser")
+    _common.suggest_for(shown, "table --by category")
+    return 0
+
+
+def page_arguments(files: Sequence[str], output: Path, *, force: bool) -> argparse.Namespace:
+    """Return the arguments of the command, for others that write a page."""
+    parser = argparse.ArgumentParser()
+    add_arguments(parser)
+    words = ["-o", str(output), *(["--force"] if force else []), "--", *files]
+    return parser.parse_args(words)
+
+
+def make_file(args: argparse.Namespace, tab: str = _TAB) -> tuple[Path, str]:
+    """Write the page; nothing is replaced before the new one is whole.
+
+    Returns:
+        The page, and which of the traces it shows in full.
+
+    Raises:
+        CommandError: a trace cannot be read, or the page not be written.
+    """
     from peakline.html_files import files_data, heaviest
     from peakline.html_page import PageOptions, make_page
 
     files: list[str] = args.files
     _check(args)
-    output = Path(args.output) if args.output else _page_beside(Path(files[0]))
+    output = Path(args.output) if args.output else page_beside(Path(files[0]))
     with _common.replacing(output, force=args.force) as unfinished:
         outlines = _page_data.read_outlines(files, args) if len(files) > 1 else []
         shown = heaviest(outlines) if outlines else 0
@@ -102,9 +126,7 @@ def write_page(args: argparse.Namespace, tab: str) -> int:
         )
         text = make_page(devices, options)
         unfinished.write_bytes(text.encode("utf-8", errors="replace"))
-    print(f"Wrote {output} ({output.stat().st_size / 1e6:.1f} MB); open it in a browser")
-    _common.suggest_for(files[shown], "table --by category")
-    return 0
+    return output, files[shown]
 
 
 def _check(args: argparse.Namespace) -> None:
@@ -121,6 +143,7 @@ def _check(args: argparse.Namespace) -> None:
         raise _common.CommandError(f"{twice[0]} is given twice")
 
 
-def _page_beside(source: Path) -> Path:
+def page_beside(source: Path) -> Path:
+    """Return where the page of a trace goes: beside it, under its name."""
     name = source.name.removesuffix(".zst").removesuffix(".peak")
     return source.with_name(f"{name}.html")

@@ -129,6 +129,9 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         "last:2GiB), peak (peaks of devices and phases, a few MB however long the run)",
     )
     parser.add_argument(
+        "--html", action="store_true", help="Also write the page of peakline html, beside the trace"
+    )
+    parser.add_argument(
         "-q",
         "--quiet",
         action="store_true",
@@ -208,10 +211,11 @@ def run_and_report(args: argparse.Namespace, plan: Plan) -> int:
         paths = _after_run.find_traces(plan.run_id, plan.output, started)
         if args.assume:
             _after_run.report_unmatched(paths, args.assume)
+        page = _after_run.write_page(paths, force=args.force) if args.html and paths else ""
         if args.quiet:
-            _after_run.name_files(paths)
+            _after_run.name_files(paths, page)
         else:
-            _after_run.report(paths, end, args.top)
+            _after_run.report(paths, end, args.top, page)
     return status
 
 
@@ -241,6 +245,8 @@ def check_arguments(args: argparse.Namespace) -> str:
         return f"--keep {args.keep} {problem}"
     if args.no_record and not args.simulate:
         return "--no-record needs --simulate: without both there is nothing to do"
+    if args.no_record and args.html:
+        return "--html shows what was recorded: leave --no-record out"
     if args.steps is not None and args.steps < 1:
         return f"--steps {args.steps}: a program can end after 1 step at the earliest"
     simulation_problem = check_simulation(args)
