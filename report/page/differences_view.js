@@ -1,7 +1,7 @@
 // @ts-check
 // The tab of differences: what one file's peak holds more or less than another's, row by row. The
 // rows sum to the difference of the peaks.
-import { byId, make, makeChoice } from "./dom.js";
+import { byId, make, makeChoice, shortName } from "./dom.js";
 import { readFiles, rowsOfFile } from "./files.js";
 import { formatBytes, formatCount } from "./format.js";
 import { makeGrower, makeHead, makePlace, ROWS_AT_FIRST } from "./table.js";
@@ -87,11 +87,13 @@ export class DifferencesView {
   }
 
   fill() {
-    const [before, after] = [this.fileOf(this.before).peak_bytes, this.fileOf(this.after).peak_bytes];
+    const files = [this.fileOf(this.before), this.fileOf(this.after)];
+    const [before, after] = files.map((file) => file.peak_bytes);
     const all = this.rows();
     const rows = all.filter((row) => row.delta !== 0);
     this.title.textContent = after === before ? "The same peak" : formatDelta(after - before);
-    this.sub.textContent = `${formatBytes(before)} before, ${formatBytes(after)} after: ${signed(after - before, formatCount)} bytes`;
+    const [first, second] = files.map((file) => make("bdi", "", shortName(file.label)));
+    this.sub.replaceChildren("From ", first, `, ${formatBytes(before)}, to `, second, `, ${formatBytes(after)}: ${signed(after - before, formatCount)} bytes`);
     this.sub.dataset.bytes = String(after - before);
     const most = rows.reduce((top, row) => Math.max(top, Math.abs(row.delta)), 1);
     const heads = [["Change", "right"], ["", "share"], ["Before", "right wide"], ["After", "right"], [this.by, ""]];

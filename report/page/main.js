@@ -2,6 +2,7 @@
 // Starts the page: unpacks the data, makes the views, listens to the keyboard and the address.
 import { Devices } from "./devices.js";
 import { byId } from "./dom.js";
+import { Paper } from "./print.js";
 import { readAddress, TABS, Tabs, writeAddress } from "./tabs.js";
 import { Views } from "./views.js";
 
@@ -15,6 +16,7 @@ class Page {
     this.use(model);
     this.tabs = new Tabs(() => this.show());
     this.frame = 0;
+    this.paper = new Paper(() => ({ views: this.views, tab: this.tabs.chosen }));
     byId("theme").hidden = byId("keys").hidden = false;
     byId("theme").onclick = () => this.switchTheme();
     byId("keys").onclick = () => byId("help").showModal();
