@@ -2,6 +2,7 @@
 
 #include <optional>
 #include <string>
+#include <string_view>
 
 #include "arguments.h"
 #include "engine_call.h"
@@ -75,17 +76,26 @@ PyObject* trace_info(PyObject* object, PyObject*) {
     }
 }
 
+// The report of a name in a form that is JSON, parsed.
+PyObject* parsed_report(TraceObject* self, PyObject* args, PyObject* kwargs, OutputForm form) {
+    ReportCall call;
+    if (args == nullptr || !is_open(self) || !parse_call(args, kwargs, &call)) {
+        return nullptr;
+    }
+    const std::string_view name = call.name;
+    if (form == OutputForm::kParts && name != "table" && name != "summary") {
+        PyErr_SetString(PyExc_ValueError, "only table and summary have parts");
+        return nullptr;
+    }
+    call.options.form = form;
+    return parse_json(run_report(self, call));
+}
+
 // summary_data(**options): report("summary", json=True, **options), parsed.
 PyObject* trace_summary_data(PyObject* object, PyObject* args, PyObject* kwargs) {
-    TraceObject* self = as_trace(object);
     PyObject* named =
         PyArg_ParseTuple(args, ":summary_data") != 0 ? Py_BuildValue("(s)", "summary") : nullptr;
-    ReportCall call;
-    PyObject* data = nullptr;
-    if (named != nullptr && is_open(self) && parse_call(named, kwargs, &call)) {
-        call.options.form = OutputForm::kJson;
-        data = parse_json(run_report(self, call));
-    }
+    PyObject* data = parsed_report(as_trace(object), named, kwargs, OutputForm::kJson);
     Py_XDECREF(named);
     return data;
 }
@@ -99,6 +109,11 @@ PyObject* trace_outline(PyObject* object, PyObject* args, PyObject* kwargs) {
     const bool parsed = named != nullptr && is_open(self) && parse_call(named, kwargs, &call);
     Py_XDECREF(named);
     return parsed ? run_report(self, call, make_outline) : nullptr;
+}
+
+// parts(name, **options): what a terminal shows of the table or the summary.
+PyObject* trace_parts(PyObject* object, PyObject* args, PyObject* kwargs) {
+    return parsed_report(as_trace(object), args, kwargs, OutputForm::kParts);
 }
 
 PyObject* trace_page(PyObject* object, PyObject* args, PyObject* kwargs) {
@@ -187,6 +202,10 @@ PyMethodDef g_trace_methods[] = {
      as_method(trace_summary_data),
      kKeywords,
      "The JSON of the summary as a dictionary."},
+    {"parts",
+     as_method(trace_parts),
+     kKeywords,
+     "What a terminal shows of the table or the summary, as a dictionary of texts."},
     {"report", as_method(trace_report), kKeywords, "Any report by its name, as text or as JSON."},
     {"outline", as_method(trace_outline), kKeywords, "What runs are compared by: JSON."},
     {"page", as_method(trace_page), kKeywords, "What the HTML page is made of: JSON and columns."},

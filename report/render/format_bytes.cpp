@@ -62,8 +62,12 @@ std::string format_count(uint64_t count) {
     return text;
 }
 
+std::string format_percent(double share) {
+    return fixed(share * 100, 1);
+}
+
 std::string format_share(double share) {
-    return fixed(share * 100, 1) + " %";
+    return format_percent(share) + " %";
 }
 
 std::string format_seconds(double seconds) {

@@ -14,6 +14,9 @@ std::string format_bytes(uint64_t bytes);
 // With commas: "1,204".
 std::string format_count(uint64_t count);
 
+// "59.4" of a share between 0 and 1.
+std::string format_percent(double share);
+
 // "59.4 %" of a share between 0 and 1.
 std::string format_share(double share);
 

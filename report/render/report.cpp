@@ -11,6 +11,7 @@
 #include "report/trace/trace_error.h"
 #include "report/views/chosen_keys.h"
 #include "report/views/table.h"
+#include "report_parts.h"
 #include "stats_report.h"
 #include "summary_report.h"
 #include "table_report.h"
@@ -73,7 +74,9 @@ void need_events(const TraceReader& reader, const char* command) {
 std::string make_table(const TraceReader& reader,
                        const ReportOptions& options,
                        const Progress& progress) {
-    const auto render = options.form == OutputForm::kJson ? table_json : table_text;
+    const auto render = options.form == OutputForm::kJson    ? table_json
+                        : options.form == OutputForm::kParts ? table_parts
+                                                             : table_text;
     return replay_and_render(reader, options, parse_selection(options.selection), progress, render);
 }
 
@@ -82,7 +85,9 @@ std::string make_summary(const TraceReader& reader,
                          const Progress& progress) {
     Selection selection = parse_selection(options.selection);
     selection.request.with_other_measure = true;
-    const auto render = options.form == OutputForm::kJson ? summary_json : summary_text;
+    const auto render = options.form == OutputForm::kJson    ? summary_json
+                        : options.form == OutputForm::kParts ? summary_parts
+                                                             : summary_text;
     return replay_and_render(reader, options, selection, progress, render);
 }
 

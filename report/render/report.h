@@ -11,7 +11,8 @@
 
 namespace peakline::report {
 
-enum class OutputForm { kText, kJson };
+// kParts: what a terminal shows, as JSON of finished texts; of the table and the summary only.
+enum class OutputForm { kText, kJson, kParts };
 
 struct ReportOptions {
     SelectionText selection;

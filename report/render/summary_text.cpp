@@ -13,14 +13,13 @@ namespace peakline::report {
 namespace {
 
 // "Host:          node-3", nothing when there is no value.
-std::string fact(std::string_view name, const std::string& value) {
-    if (value.empty()) {
+std::string fact_text(const Fact& fact) {
+    if (fact.value.empty()) {
         return {};
     }
-    std::string line(name);
-    line += ':';
+    std::string line = fact.name + ":";
     line.resize(std::max<size_t>(line.size() + 1, 17), ' ');
-    return line + printable(value) + "\n";
+    return line + printable(fact.value) + "\n";
 }
 
 std::string versions_text(const Definitions& definitions) {
@@ -58,7 +57,7 @@ const DeviceTotals* same_device(const std::vector<DeviceTotals>& devices, uint32
     return found == devices.end() ? nullptr : &*found;
 }
 
-std::string device_line(const TableReport& report, const DeviceTotals& device) {
+Fact device_fact(const TableReport& report, const DeviceTotals& device) {
     const bool allocated = report.selection.request.measure == format::Measure::kAllocated;
     std::string text = format_bytes(device.peak_bytes) + (allocated ? " allocated" : " requested");
     const DeviceTotals* other = same_device(report.result.other_measure, device.device);
@@ -68,8 +67,8 @@ std::string device_line(const TableReport& report, const DeviceTotals& device) {
     text += " at t=" + format_seconds(report.reader.seconds(device.peak_tick)) + "; total " +
             format_bytes(device.total_allocated_bytes) + " in " + format_count(device.alloc_count) +
             " allocations, " + format_bytes(device.level_bytes) + " still live at the end";
-    return fact("Device " + std::to_string(device.device) + " peak",
-                text + device_name(report.reader, device.device));
+    return {"Device " + std::to_string(device.device) + " peak",
+            text + device_name(report.reader, device.device)};
 }
 
 std::string top_rows_text(const TableReport& report) {
@@ -79,8 +78,7 @@ std::string top_rows_text(const TableReport& report) {
     if (shown == 0) {
         return where;
     }
-    std::string text = where + "Top of device " + device_text(report.result) + " at " +
-                       printable(moment_text(report.selection.request.moment)) + ":\n";
+    std::string text = where + summary_title(report) + ":\n";
     for (size_t i = 0; i < shown; ++i) {
         const std::string start =
             "  " + format_bytes(rows[i].bytes) + "  " + format_share(rows[i].share) + "  ";
@@ -100,27 +98,50 @@ std::string recording_text(const TableReport& report) {
 
 }  // namespace
 
-std::string summary_text(const TableReport& report) {
+std::vector<Fact> summary_facts(const TableReport& report) {
     const Definitions& definitions = report.reader.definitions();
     const TraceHealth& health = report.result.health;
-    std::string text = head_text(report.reader) + too_low_text(report.value_reads);
-    text += fact("Trace", report.reader.name());
-    text += fact("Command", std::string(definitions.meta_text("argv")));
-    text += fact("Host", std::string(definitions.meta_text("host")));
-    text += fact("Process", process_text(report.reader));
-    text += fact("Versions", versions_text(definitions));
     const std::string start = start_text(report.reader);
-    text += fact("Started", start.empty() ? start : start + " UTC");
-    text += fact("Duration", format_seconds(report.reader.seconds(health.last_tick)));
-    text += fact("Events", format_count(health.event_count));
+    std::vector<Fact> facts = {
+        {"Trace", report.reader.name()},
+        {"Command", std::string(definitions.meta_text("argv"))},
+        {"Host", std::string(definitions.meta_text("host"))},
+        {"Process", process_text(report.reader)},
+        {"Versions", versions_text(definitions)},
+        {"Started", start.empty() ? start : start + " UTC"},
+        {"Duration", format_seconds(report.reader.seconds(health.last_tick))},
+        {"Events", format_count(health.event_count)},
+    };
     for (const DeviceTotals& device : report.result.devices) {
-        text += device_line(report, device);
+        facts.push_back(device_fact(report, device));
     }
-    text += fact("Recording", recording_text(report));
-    return text + top_rows_text(report) + stacks_text(report.reader, report.selection) +
-           out_of_memory_text(report) + coverage_text(report.reader) +
-           unmatched_text(report.unmatched_module_count) + health_text(health) +
-           stopped_text(report.reader) + value_reads_text(report.value_reads, report.paths);
+    facts.push_back({"Recording", recording_text(report)});
+    return facts;
+}
+
+std::string summary_title(const TableReport& report) {
+    return "Top of device " + device_text(report.result) + " at " +
+           printable(moment_text(report.selection.request.moment));
+}
+
+std::vector<Note> summary_notes(const TableReport& report) {
+    return {
+        {stacks_text(report.reader, report.selection)},
+        {out_of_memory_text(report), true},
+        {coverage_text(report.reader)},
+        {unmatched_text(report.unmatched_module_count)},
+        {health_text(report.result.health), true},
+        {stopped_text(report.reader), true},
+        {value_reads_text(report.value_reads, report.paths)},
+    };
+}
+
+std::string summary_text(const TableReport& report) {
+    std::string text = text_of_notes(head_notes(report));
+    for (const Fact& fact : summary_facts(report)) {
+        text += fact_text(fact);
+    }
+    return text + top_rows_text(report) + text_of_notes(summary_notes(report));
 }
 
 }  // namespace peakline::report

@@ -35,6 +35,25 @@ struct TableReport {
     ShownPart part;
 };
 
+// A sentence beside the rows, with its line ends. A warning says that figures may be wrong, or that
+// this was not the whole run.
+struct Note {
+    std::string text;  // empty: nothing to say
+    bool is_warning = false;
+};
+
+// "Max mem", "12.62 GB"; without a value there is nothing to say.
+struct Fact {
+    std::string name;
+    std::string value;
+};
+
+// What stands before the facts, between them and the rows, and below the rows.
+std::vector<Note> head_notes(const TableReport& report);
+std::vector<Fact> table_facts(const TableReport& report);
+std::vector<Note> table_notes(const TableReport& report);
+std::string text_of_notes(const std::vector<Note>& notes);
+
 std::string table_text(const TableReport& report);
 std::string table_json(const TableReport& report);
 

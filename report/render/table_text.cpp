@@ -1,5 +1,6 @@
 // The terminal table. Its form is fixed: header, column line, two spaces between fields.
 #include <cstdio>
+#include <utility>
 
 #include "coverage.h"
 #include "format_bytes.h"
@@ -19,18 +20,18 @@ std::string row_text(const TableReport& report, const TableRow& row) {
 }
 
 // Says what the rows sum to when it is not the peak.
-std::string moment_line(const TableReport& report) {
+Fact moment_fact(const TableReport& report) {
     const Moment& moment = report.selection.request.moment;
-    const std::string bytes = format_bytes(report.part.total_bytes) + "\n";
+    const std::string bytes = format_bytes(report.part.total_bytes);
     switch (moment.kind) {
         case MomentKind::kPeak:
             break;
         case MomentKind::kEnd:
-            return "Live at the end: " + bytes;
+            return {"Live at the end", bytes};
         case MomentKind::kTime:
-            return "Live at " + moment_text(moment) + " s: " + bytes;
+            return {"Live at " + moment_text(moment) + " s", bytes};
         case MomentKind::kPhase:
-            return "Max mem in phase " + printable(moment.phase) + ": " + bytes;
+            return {"Max mem in phase " + printable(moment.phase), bytes};
     }
     return {};
 }
@@ -138,12 +139,48 @@ std::string frees_text(const TraceReader& reader) {
                      : "To see the freeing lines, record with peakline run --frees\n";
 }
 
-std::string table_text(const TableReport& report) {
+std::vector<Note> head_notes(const TableReport& report) {
+    return {{head_text(report.reader)}, {too_low_text(report.value_reads), true}};
+}
+
+std::vector<Fact> table_facts(const TableReport& report) {
     const DeviceTotals& chosen = report.result.chosen;
-    std::string text = head_text(report.reader) + too_low_text(report.value_reads);
-    text += "Max mem: " + format_bytes(chosen.peak_bytes) + "\n";
-    text += "Total mem allocated: " + format_bytes(chosen.total_allocated_bytes) + "\n";
-    text += moment_line(report) + where_text(report.selection, report.part);
+    std::vector<Fact> facts = {{"Max mem", format_bytes(chosen.peak_bytes)},
+                               {"Total mem allocated", format_bytes(chosen.total_allocated_bytes)}};
+    if (Fact moment = moment_fact(report); !moment.value.empty()) {
+        facts.push_back(std::move(moment));
+    }
+    return facts;
+}
+
+std::vector<Note> table_notes(const TableReport& report) {
+    return {
+        {makes_rows(report.selection, "freed-by") ? frees_text(report.reader) : std::string()},
+        {stacks_text(report.reader, report.selection)},
+        {devices_text(report.result)},
+        {out_of_memory_text(report), true},
+        {coverage_text(report.reader)},
+        {unmatched_text(report.unmatched_module_count)},
+        {health_text(report.result.health), true},
+        {stopped_text(report.reader), true},
+        {value_reads_text(report.value_reads, report.paths)},
+    };
+}
+
+std::string text_of_notes(const std::vector<Note>& notes) {
+    std::string text;
+    for (const Note& note : notes) {
+        text += note.text;
+    }
+    return text;
+}
+
+std::string table_text(const TableReport& report) {
+    std::string text = text_of_notes(head_notes(report));
+    for (const Fact& fact : table_facts(report)) {
+        text += fact.name + ": " + fact.value + "\n";
+    }
+    text += where_text(report.selection, report.part);
     text += "Mem, Cumulative Mem, Median, Count, Location\n";
     const auto& rows = report.table.rows;
     const uint64_t shown = shown_count(report.top, rows.size());
@@ -153,12 +190,7 @@ std::string table_text(const TableReport& report) {
     if (shown < rows.size()) {
         text += "...\n";
     }
-    text += makes_rows(report.selection, "freed-by") ? frees_text(report.reader) : std::string();
-    text += stacks_text(report.reader, report.selection);
-    return text + devices_text(report.result) + out_of_memory_text(report) +
-           coverage_text(report.reader) + unmatched_text(report.unmatched_module_count) +
-           health_text(report.result.health) + stopped_text(report.reader) +
-           value_reads_text(report.value_reads, report.paths);
+    return text + text_of_notes(table_notes(report));
 }
 
 }  // namespace peakline::report
