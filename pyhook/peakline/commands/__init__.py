@@ -113,6 +113,7 @@ def main(argv: Sequence[str] | None = None) -> int:
     try:
         args = parser.parse_args(words)
         args.program_arguments = program_arguments
+        args.words = words
         status = cast(int, args.run_command(args))
         sys.stdout.flush()
     except CommandError as error:

@@ -15,9 +15,9 @@ from peakline.commands._common import (
     progress_bar,
     report_engine,
     shell_words,
-    terminal_width,
 )
 from peakline.commands._run_end import RunEnd
+from peakline.commands._terminal_report import show_table
 
 # A file's time stamp may be a little older than the clock says.
 _CLOCK_SLACK_SECONDS = 2.0
@@ -77,8 +77,7 @@ def report(paths: list[Path], end: RunEnd, top: int, page: str = "") -> None:
         _say(f"{len(recorded)} processes recorded; the heaviest:")
     with progress_bar(str(heaviest.path)) as progress:
         trace = report_engine().Trace(str(heaviest.path), progress)
-        width = terminal_width(sys.stderr)
-        _say(trace.report("table", top=top, cwd=str(Path.cwd()), width=width).rstrip("\n"))
+        show_table(trace, sys.stderr, {"top": top, "cwd": str(Path.cwd())})
     _say("")
     for one in recorded:
         _say(f"peakline: wrote {one.path} ({_cost(one)})")

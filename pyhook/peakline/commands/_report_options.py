@@ -216,6 +216,16 @@ def add_top(parser: argparse.ArgumentParser, what: str, default: int) -> None:
     )
 
 
+def add_terminal(parser: argparse.ArgumentParser) -> None:
+    """Add how a terminal is used."""
+    parser.add_argument(
+        "--plain",
+        action="store_true",
+        help="Print what a pipe gets: no columns, no colours, no tree",
+    )
+    parser.add_argument("--no-color", action="store_true", help="Use no colours (as NO_COLOR does)")
+
+
 def _size(text: str) -> int:
     """Return the bytes of "512", "64K" or "1.5 MiB"."""
     found = re.fullmatch(r"([0-9]+(?:\.[0-9]+)?) *([KMGT]?)(?:i?B)?", text, re.IGNORECASE)

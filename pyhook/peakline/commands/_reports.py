@@ -9,6 +9,7 @@ from dataclasses import dataclass, field
 
 from peakline.commands import _report_options as options
 from peakline.commands._common import print_reports, suggest
+from peakline.commands._terminal_report import show_reports
 
 _LABELS = 12  # columns beside a chart
 _LEAST_COLUMNS, _MOST_COLUMNS = 20, 160
@@ -20,7 +21,7 @@ class Report:
 
     ``shows`` is what --top counts, ``top`` how many are shown without it; where ``shows`` is empty
     another option says how much. ``next_command`` is what to type next, ``next_after`` another one
-    after rows by a key.
+    after rows by a key. ``has_parts``: a terminal gets it in columns, see `_terminal_report`.
     """
 
     name: str
@@ -31,6 +32,7 @@ class Report:
     top: int | Callable[[], int] = 20
     next_command: str = "table"
     next_after: Mapping[str, str] = field(default_factory=dict)
+    has_parts: bool = False
 
     def add_arguments(self, parser: argparse.ArgumentParser) -> None:
         """Declare the arguments of the command."""
@@ -39,13 +41,17 @@ class Report:
             add_option(parser)
         if self.shows and isinstance(self.top, int):
             options.add_top(parser, self.shows, self.top)
+        if self.has_parts:
+            options.add_terminal(parser)
         rows = ", by default with all rows" if self.shows else ""
         parser.add_argument("--json", action="store_true", help=f"Print JSON{rows}")
 
     def run(self, args: argparse.Namespace) -> int:
         """Print the report of each file."""
         top = self.top if isinstance(self.top, int) else self.top()
-        print_reports(args, self.name, options.report_options(args, top))
+        chosen = options.report_options(args, top)
+        if not (self.has_parts and show_reports(args, self.name, chosen)):
+            print_reports(args, self.name, chosen)
         by = getattr(args, "by", "")
         suggest(args, self.next_after.get(by, self.next_command))
         return 0
@@ -74,6 +80,7 @@ REPORTS = (
         "peakline table --by category --at backward train.peak\n"
         "peakline table --by module --fold train.peak",
         options=_OF_A_MOMENT,
+        has_parts=True,
         next_after={"line": "table --by category", "category": "tensors"},
     ),
     Report(
@@ -81,6 +88,7 @@ REPORTS = (
         help="Show what ran, the peak of each device, and the largest lines.",
         examples="peakline summary train.peak",
         options=_OF_A_MOMENT,
+        has_parts=True,
         top=5,
     ),
     Report(
