@@ -3,7 +3,6 @@
 #include <algorithm>
 #include <utility>
 
-#include "facets.h"
 #include "report/replay/blocks/block_groups.h"
 
 namespace peakline::report {
@@ -27,21 +26,28 @@ bool BlockKeys::read_tensors() const {
 }
 
 void BlockKeys::group(const PhaseTable& phases, LiveBlocks* blocks) {
-    const BlockHistories histories(phases, stacks_.phase_rules());
-    FacetHelp help{stacks_, histories};
+    FacetsOfBlocks facets(*this, phases);
     BlockGroups groups;
-    std::vector<Facet> facets(keys_.size());
     for (TrackedBlock& block : blocks->blocks) {
-        const BlockHistory history = histories.of(block);
-        for (size_t key = 0; key < keys_.size(); ++key) {
-            if (keys_[key]->facet != nullptr) {
-                facets[key] = keys_[key]->facet(block, history, help);
-            }
-        }
-        block.block.facets = facets_.of(facets);
+        block.block.facets = facets.of(block);
         groups.add(block.ordinal, block.block);
     }
     blocks->groups = groups.list();
+}
+
+FacetsOfBlocks::FacetsOfBlocks(BlockKeys& keys, const PhaseTable& phases)
+    : keys_(keys),
+      histories_(phases, keys.stacks().phase_rules()),
+      help_{keys.stacks(), histories_},
+      facets_(keys.keys_.size()) {}
+
+uint32_t FacetsOfBlocks::of(const TrackedBlock& block) {
+    const BlockHistory history = histories_.of(block);
+    for (size_t key = 0; key < facets_.size(); ++key) {
+        FacetOfBlock* const facet = keys_.keys_[key]->facet;
+        facets_[key] = facet != nullptr ? facet(block, history, help_) : Facet();
+    }
+    return keys_.facets_.of(facets_);
 }
 
 Placement BlockKeys::place(size_t key, const BlockGroup& group) const {

@@ -8,6 +8,7 @@
 #include <tuple>
 #include <vector>
 
+#include "facets.h"
 #include "grouping.h"
 #include "numbers.h"
 
@@ -44,10 +45,29 @@ public:
     RowPlacement place_row(const BlockGroup& group) const;
 
 private:
+    friend class FacetsOfBlocks;
+
     std::vector<const Grouping*> keys_;
     size_t row_key_count_;
     StackLookup& stacks_;
     Numbers<std::vector<Facet>> facets_;  // of all keys; BlockGroup::facets is the number
+};
+
+// What the keys know of the lives of single blocks. Both must outlive this.
+class FacetsOfBlocks {
+public:
+    FacetsOfBlocks(BlockKeys& keys, const PhaseTable& phases);
+    FacetsOfBlocks(const FacetsOfBlocks&) = delete;
+    FacetsOfBlocks& operator=(const FacetsOfBlocks&) = delete;
+
+    // BlockGroup::facets of this block.
+    uint32_t of(const TrackedBlock& block);
+
+private:
+    BlockKeys& keys_;
+    BlockHistories histories_;
+    FacetHelp help_;
+    std::vector<Facet> facets_;  // of the block asked for last
 };
 
 }  // namespace peakline::report

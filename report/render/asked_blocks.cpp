@@ -37,7 +37,7 @@ AskedBlocks replay_for_keys(const TraceReader& reader,
 void refuse_where(const Selection& selection, const char* report) {
     if (!selection.where.empty()) {
         throw TraceError(std::string(report) +
-                         " does not take --where; table, summary, tensors and stats do");
+                         " does not take --where; table, summary, tensors, timeline and stats do");
     }
 }
 

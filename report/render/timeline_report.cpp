@@ -1,18 +1,29 @@
 // `timeline` in its two forms. JSON schema: JSON.md.
 #include <algorithm>
 #include <array>
+#include <optional>
+#include <utility>
 
-#include "asked_blocks.h"
 #include "format_bytes.h"
 #include "json_writer.h"
 #include "report.h"
 #include "report/replay/totals/timeline.h"
 #include "report/trace/trace_error.h"
+#include "report/views/chosen_keys.h"
+#include "report/views/selected_blocks.h"
 #include "run_facts.h"
 #include "table_report.h"
+#include "where_report.h"
 
 namespace peakline::report {
 namespace {
+
+struct TimelineReport {
+    const TraceReader& reader;
+    const Selection& selection;
+    const Timeline& timeline;
+    ShownPart part;
+};
 
 constexpr uint64_t kDefaultPoints = 1000;
 constexpr size_t kRows = 12;
@@ -35,12 +46,26 @@ std::string chart_row(const Timeline& timeline, uint64_t top, size_t row) {
     return line;
 }
 
-std::string timeline_text(const TraceReader& reader, const Timeline& timeline) {
-    std::string text = head_text(reader);
+std::string levels_text(const TimelineReport& report) {
+    const Timeline& timeline = report.timeline;
+    const auto level = [&](uint64_t bytes, uint64_t tick) {
+        return format_bytes(bytes) + (timeline.from_headers ? " after " : " at ") +
+               format_seconds(report.reader.seconds(tick)) + "\n";
+    };
+    std::string text =
+        "Highest level: " + level(timeline.whole_peak_bytes, timeline.whole_peak_tick);
+    if (!report.selection.where.empty()) {
+        text += "Shown: where " + condition_text(report.selection) + ", at most " +
+                level(timeline.peak_bytes, timeline.peak_tick) + unmatched_where_text(report.part);
+    }
+    return text;
+}
+
+std::string timeline_text(const TimelineReport& report) {
+    const TraceReader& reader = report.reader;
+    const Timeline& timeline = report.timeline;
+    std::string text = head_text(reader) + levels_text(report);
     const uint64_t top = std::max<uint64_t>(timeline.peak_bytes, 1);
-    const std::string when = (timeline.from_headers ? "after " : "at ") +
-                             format_seconds(reader.seconds(timeline.peak_tick));
-    text += "Highest level: " + format_bytes(timeline.peak_bytes) + " " + when + "\n";
     for (size_t row = kRows; row-- > 0;) {
         const bool has_label = row == kRows - 1 || row == kRows / 2 - 1;
         const std::string label =
@@ -60,13 +85,17 @@ std::string timeline_text(const TraceReader& reader, const Timeline& timeline) {
     return text;
 }
 
-std::string timeline_json(const TraceReader& reader, const Timeline& timeline) {
+std::string timeline_json(const TimelineReport& report) {
+    const TraceReader& reader = report.reader;
+    const Timeline& timeline = report.timeline;
     JsonWriter json;
     json.begin_object();
     put_simulated(json, reader);
     put_lines_missing(json, reader);
-    json.field("peak_bytes", timeline.peak_bytes);
-    json.field("peak_seconds", reader.seconds(timeline.peak_tick));
+    json.field("peak_bytes", timeline.whole_peak_bytes);
+    json.field("peak_seconds", reader.seconds(timeline.whole_peak_tick));
+    put_where(json, report.selection, report.part);
+    json.field("where_seconds", reader.seconds(timeline.peak_tick));
     json.field("end_seconds", reader.seconds(timeline.end_tick));
     json.field("end_bytes", timeline.end_bytes);
     json.field("from_headers", timeline.from_headers);
@@ -80,6 +109,28 @@ std::string timeline_json(const TraceReader& reader, const Timeline& timeline) {
     return json.end_array().end_object().take();
 }
 
+// Nothing is left out without --where.
+struct ShownBlocks {
+    std::optional<std::vector<bool>> by_ordinal;
+    std::vector<UnmatchedValue> unmatched;
+};
+
+ShownBlocks shown_blocks(const TraceReader& reader,
+                         Selection selection,
+                         const PathDisplay& paths,
+                         const Progress& progress) {
+    ShownBlocks shown;
+    if (!selection.where.empty()) {
+        selection.row_keys.clear();
+        StackLookup stacks(reader.definitions(), selection.frames);
+        BlockKeys keys(chosen_keys(reader, selection), 0, stacks);
+        BlockFilter filter(selection.where, keys, texts_of_labels(paths));
+        shown.by_ordinal = select_blocks(reader, keys, filter, progress);
+        shown.unmatched = filter.unmatched();
+    }
+    return shown;
+}
+
 }  // namespace
 
 std::string make_timeline_report(const TraceReader& reader,
@@ -87,19 +138,24 @@ std::string make_timeline_report(const TraceReader& reader,
                                  const Progress& progress) {
     const Selection selection = parse_selection(options.selection);
     const DeviceChoice& choice = selection.request.device;
-    refuse_where(selection, "timeline");
     need_events(reader, "timeline");
-    std::optional<uint32_t> device;
+    TimelineRequest request;
     if (choice.kind == DeviceChoiceKind::kNumber) {
-        device = choice.number;
+        request.device = choice.number;
     }
-    const uint64_t points = options.top != 0 ? options.top : kDefaultPoints;
-    const Timeline timeline = make_timeline(reader, device, points, progress);
+    request.point_count = options.top != 0 ? options.top : kDefaultPoints;
+    ShownBlocks shown = shown_blocks(reader, selection, options.paths, progress);
+    request.shown = shown.by_ordinal.has_value() ? &*shown.by_ordinal : nullptr;
+    const Timeline timeline = make_timeline(reader, request, progress);
     if (timeline.points.empty()) {
         throw TraceError(reader.name() + ": holds no events, so there is no time to show");
     }
-    return options.form == OutputForm::kJson ? timeline_json(reader, timeline)
-                                             : timeline_text(reader, timeline);
+    const TimelineReport report = {
+        reader,
+        selection,
+        timeline,
+        {timeline.peak_bytes, timeline.whole_peak_bytes, std::move(shown.unmatched)}};
+    return options.form == OutputForm::kJson ? timeline_json(report) : timeline_text(report);
 }
 
 }  // namespace peakline::report

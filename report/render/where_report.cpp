@@ -13,6 +13,8 @@ std::string joined(const std::vector<std::string>& texts, const char* between) {
     return all;
 }
 
+}  // namespace
+
 std::string condition_text(const Selection& selection) {
     std::string text;
     for (const WhereKey& where : selection.where) {
@@ -21,15 +23,8 @@ std::string condition_text(const Selection& selection) {
     return text;
 }
 
-}  // namespace
-
-std::string where_text(const Selection& selection, const ShownPart& part) {
-    if (selection.where.empty()) {
-        return {};
-    }
-    std::string text = "Shown: where " + condition_text(selection) + ", " +
-                       format_bytes(part.shown_bytes) + " of " + format_bytes(part.total_bytes) +
-                       "\n";
+std::string unmatched_where_text(const ShownPart& part) {
+    std::string text;
     for (const UnmatchedValue& value : part.unmatched) {
         text += "No block has " + value.key + "=" + printable(value.value);
         text += value.nearest.empty() ? "\n" : "; nearest: " + joined(value.nearest, ", ") + "\n";
@@ -38,6 +33,14 @@ std::string where_text(const Selection& selection, const ShownPart& part) {
         text += "No block has all of these\n";
     }
     return text;
+}
+
+std::string where_text(const Selection& selection, const ShownPart& part) {
+    if (selection.where.empty()) {
+        return {};
+    }
+    return "Shown: where " + condition_text(selection) + ", " + format_bytes(part.shown_bytes) +
+           " of " + format_bytes(part.total_bytes) + "\n" + unmatched_where_text(part);
 }
 
 void put_where(JsonWriter& json, const Selection& selection, const ShownPart& part) {

@@ -20,6 +20,9 @@ struct ShownPart {
 
 // "Shown: where category=activation, 3.1 GB of 4.5 GB", and what no block has.
 std::string where_text(const Selection& selection, const ShownPart& part);
+// The parts of it: "category=activation", and the lines about what no block has.
+std::string condition_text(const Selection& selection);
+std::string unmatched_where_text(const ShownPart& part);
 // Fields of an open object: where, where_bytes, where_unmatched.
 void put_where(JsonWriter& json, const Selection& selection, const ShownPart& part);
 

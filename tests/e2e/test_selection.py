@@ -132,6 +132,22 @@ def test_counts_of_the_whole_trace_cross_and_select(trace: Any) -> None:
             stats(where=[f"{key}=x"])
 
 
+@pytest.mark.parametrize("key", ["category", "lifetime", "freed-by", "module", "step"])
+def test_timelines_of_single_rows_add_up_to_the_timeline_of_all(trace: Any, key: str) -> None:
+    def timeline(texts: list[str]) -> Any:
+        where = [f"{key}={text}" for text in texts]
+        return json.loads(trace.report("timeline", json=True, top=300, where=where))
+
+    whole = timeline([])
+    assert timeline(["*"])["points"] == whole["points"]
+    held = sums(table(trace, by=key)["rows"], 0)
+    parts = [timeline([text]) for text in held]
+    for index, point in enumerate(timeline(list(held))["points"]):
+        assert point["level_bytes"] == sum(part["points"][index]["level_bytes"] for part in parts)
+    for text, part in zip(held, parts, strict=True):
+        assert held[text] <= part["where_bytes"] <= whole["peak_bytes"] == part["peak_bytes"]
+
+
 def test_a_program_finds_its_block_by_lifetime_and_line(lab: Lab) -> None:
     run = lab.once("lifetimes.py")
     wanted = run.said["sizes"]["held to backward"]

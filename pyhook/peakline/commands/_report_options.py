@@ -84,7 +84,8 @@ def refuse_where(parser: argparse.ArgumentParser) -> None:
     refuse_option(
         parser,
         "--where",
-        f"{parser.prog} has no rows of single blocks; table, summary, tensors and stats have it",
+        f"{parser.prog} has no rows of single blocks; table, summary, tensors, timeline and stats"
+        " have it",
     )
 
 

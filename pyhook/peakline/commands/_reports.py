@@ -145,7 +145,7 @@ REPORTS = (
         name="timeline",
         help="Draw the memory over time (instant, however large the trace).",
         examples="peakline timeline train.peak",
-        options=(options.add_points, options.add_device_or_sum, options.refuse_where),
+        options=(options.add_points, options.add_where, options.add_device_or_sum),
         shows="",
         top=_chart_columns,
     ),

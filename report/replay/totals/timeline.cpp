@@ -69,41 +69,64 @@ private:
 class TimelineFollower : public BlockFollower {
 public:
     TimelineFollower(const BlockStream& stream,
-                     std::optional<uint32_t> device,
+                     const TimelineRequest& request,
                      TimelineBuilder& builder)
-        : device_(device), builder_(builder) {
+        : request_(request), builder_(builder) {
         if (stream.reader().checkpoint() == nullptr) {
             builder_.set_level(0, 0);
         }
     }
 
     void restore(const Checkpoint& checkpoint) {
-        for (const BaselineBlock& block : checkpoint.blocks) {
-            level_ += !block.is_deferred && counts(block.shape) ? block.shape.block_bytes : 0;
+        for (uint64_t ordinal = 0; ordinal < checkpoint.blocks.size(); ++ordinal) {
+            const BaselineBlock& block = checkpoint.blocks[ordinal];
+            if (!block.is_deferred && counts(block.shape)) {
+                add(ordinal, block.shape.block_bytes);
+            }
         }
         builder_.set_level(checkpoint.tick, level_);
+        follow_whole(checkpoint.tick);
     }
     void on_alloc(const BlockAlloc& block) {
         if (counts(block.shape)) {
-            level_ += block.shape.block_bytes;
+            add(block.ordinal, block.shape.block_bytes);
             builder_.set_level(block.at.tick, level_);
+            follow_whole(block.at.tick);
         }
     }
     void on_free(const BlockFree& block) {
         if (block.leaves(format::Measure::kAllocated) && counts(block.shape)) {
-            level_ -= block.shape.block_bytes;
+            add(block.ordinal, 0 - block.shape.block_bytes);
             builder_.set_level(block.at.tick, level_);
         }
     }
 
+    uint64_t whole_peak_bytes() const { return whole_peak_bytes_; }
+    uint64_t whole_peak_tick() const { return whole_peak_tick_; }
+
 private:
     bool counts(const AllocationShape& shape) const {
-        return !device_.has_value() || shape.device == *device_;
+        return !request_.device.has_value() || shape.device == *request_.device;
+    }
+    // Wraps around for what is freed, as the sums do.
+    void add(uint64_t ordinal, uint64_t bytes) {
+        const bool is_shown = request_.shown == nullptr || (*request_.shown)[ordinal];
+        level_ += is_shown ? bytes : 0;
+        whole_level_ += bytes;
+    }
+    void follow_whole(uint64_t tick) {
+        if (whole_level_ > whole_peak_bytes_) {
+            whole_peak_bytes_ = whole_level_;
+            whole_peak_tick_ = tick;
+        }
     }
 
-    std::optional<uint32_t> device_;
+    const TimelineRequest& request_;
     TimelineBuilder& builder_;
     uint64_t level_ = 0;
+    uint64_t whole_level_ = 0;
+    uint64_t whole_peak_bytes_ = 0;
+    uint64_t whole_peak_tick_ = 0;
 };
 
 std::vector<const ChunkPlace*> event_chunks(const TraceReader& reader) {
@@ -119,21 +142,23 @@ std::vector<const ChunkPlace*> event_chunks(const TraceReader& reader) {
 }  // namespace
 
 Timeline make_timeline(const TraceReader& reader,
-                       std::optional<uint32_t> device,
-                       uint64_t point_count,
+                       const TimelineRequest& request,
                        const Progress& progress) {
     const auto places = event_chunks(reader);
     if (places.empty()) {
         return {};
     }
     const uint64_t begin = places.front()->header.first_tick;
-    point_count = std::max<uint64_t>(point_count, 1);
-    if (device.has_value() || places.size() < kChunksPerPoint * point_count) {
+    const uint64_t point_count = std::max<uint64_t>(request.point_count, 1);
+    if (request.device.has_value() || request.shown != nullptr ||
+        places.size() < kChunksPerPoint * point_count) {
         TimelineBuilder builder(begin, std::max(begin, reader.last_tick()), point_count);
         BlockStream stream(reader);
-        TimelineFollower follower(stream, device, builder);
+        TimelineFollower follower(stream, request, builder);
         stream.run(progress, follower);
         Timeline timeline = builder.finish();
+        timeline.whole_peak_bytes = follower.whole_peak_bytes();
+        timeline.whole_peak_tick = follower.whole_peak_tick();
         timeline.skipped_chunk_count = stream.totals().skipped_chunk_count;
         return timeline;
     }
@@ -145,6 +170,8 @@ Timeline make_timeline(const TraceReader& reader,
     }
     Timeline timeline = builder.finish();
     timeline.from_headers = true;
+    timeline.whole_peak_bytes = timeline.peak_bytes;
+    timeline.whole_peak_tick = timeline.peak_tick;
     timeline.skipped_chunk_count = static_cast<uint64_t>(
         std::count_if(reader.chunks().begin(), reader.chunks().end(), [](const ChunkPlace& p) {
             return !p.readable;

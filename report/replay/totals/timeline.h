@@ -24,13 +24,21 @@ struct Timeline {
     uint64_t peak_tick = 0;     // exact, or where the chunk with the peak begins
     bool from_headers = false;  // times are those of chunks
     uint64_t skipped_chunk_count = 0;
+    // The same of all blocks, where `shown` of the request leaves some out.
+    uint64_t whole_peak_bytes = 0;
+    uint64_t whole_peak_tick = 0;
 };
 
-// `device`: one of them, or the sum of all. Bytes of blocks as torch allocates them, traced or not.
-// One device, or fewer than two chunks a point: every event is decoded.
+struct TimelineRequest {
+    std::optional<uint32_t> device;  // nullopt: the sum of all
+    uint64_t point_count = 1;
+    const std::vector<bool>* shown = nullptr;  // by ordinal, as select_blocks() gives; nullptr: all
+};
+
+// Bytes of blocks as torch allocates them, traced or not. One device, some of the blocks, or fewer
+// than two chunks a point: every event is decoded.
 Timeline make_timeline(const TraceReader& reader,
-                       std::optional<uint32_t> device,
-                       uint64_t point_count,
+                       const TimelineRequest& request,
                        const Progress& progress = {});
 
 }  // namespace peakline::report

@@ -1,12 +1,16 @@
 // Tables of two keys, and tables of selected blocks, against brute force: random programs whose
 // blocks are known one by one, with all that the keys say of them.
+#include <algorithm>
 #include <map>
 #include <random>
 #include <set>
+#include <utility>
 #include <vector>
 
 #include "report/render/asked_blocks.h"
+#include "report/replay/totals/timeline.h"
 #include "report/views/chosen_keys.h"
+#include "report/views/selected_blocks.h"
 #include "report_testing.h"
 #include "tests/unit/catching.h"
 
@@ -42,6 +46,19 @@ public:
     }
 
     const std::string& text() const { return text_; }
+
+    // Of the blocks that `is_shown` takes, over all events.
+    template <class IsShown>
+    uint64_t highest_level(IsShown is_shown) const {
+        uint64_t level = 0;
+        uint64_t highest = 0;
+        for (const auto& [block, is_alloc] : events_) {
+            const uint64_t bytes = is_shown(blocks_[block].texts) ? blocks_[block].bytes : 0;
+            level = is_alloc ? level + bytes : level - bytes;
+            highest = std::max(highest, level);
+        }
+        return highest;
+    }
 
     // Of the blocks that live at the peak of all devices, and that `is_shown` takes.
     template <class IsShown>
@@ -88,6 +105,7 @@ private:
         }
         level_ += block.bytes;
         live_.insert(blocks_.size());
+        events_.emplace_back(blocks_.size(), true);
         blocks_.push_back(block);
         if (level_ > peak_) {
             peak_ = level_;
@@ -102,12 +120,14 @@ private:
         text_ += "free " + std::to_string(*at) + " thread=1 stack=/p/g.py:" + line + ":g\n";
         blocks_[*at].texts["freed-by"] = "/p/g.py:" + line + " (g)";
         level_ -= blocks_[*at].bytes;
+        events_.emplace_back(*at, false);
         live_.erase(at);
     }
 
     std::mt19937 random_;
     std::string text_;
     std::vector<Block> blocks_;
+    std::vector<std::pair<size_t, bool>> events_;  // block; made, or freed
     std::set<size_t> live_;
     std::set<size_t> at_peak_;
     uint64_t level_ = 0;
@@ -185,6 +205,37 @@ TEST_CASE("--where shows the blocks that brute force selects", "[report][where]"
               });
         check({"thread=thread 100"},
               [](const Texts& of) { return of.at("thread") == "thread 100"; });
+    }
+}
+
+// The highest level of the blocks that --where shows, as the timeline has it.
+uint64_t highest_level(const OpenTrace& trace, const std::vector<std::string>& where) {
+    report::SelectionText text;
+    text.where = where;
+    report::Selection selection = report::parse_selection(text);
+    selection.row_keys.clear();
+    report::StackLookup stacks(trace.reader.definitions(), selection.frames);
+    report::BlockKeys keys(report::chosen_keys(trace.reader, selection), 0, stacks);
+    report::BlockFilter filter(selection.where, keys, report::texts_of_labels({}));
+    const std::vector<bool> shown = report::select_blocks(trace.reader, keys, filter);
+    return report::make_timeline(trace.reader, {std::nullopt, 10, &shown}).peak_bytes;
+}
+
+TEST_CASE("the timeline of selected blocks has the highest level that brute force finds",
+          "[report][where]") {
+    for (uint32_t seed = 1; seed <= 40; ++seed) {
+        const RandomProgram program(seed);
+        const OpenTrace trace(program.text());
+        INFO("seed " << seed << "\n" << program.text());
+        REQUIRE(highest_level(trace, {"file=/p/a.py"}) ==
+                program.highest_level([](const Texts& of) { return of.at("file") == "/p/a.py"; }));
+        REQUIRE(highest_level(trace, {"freed-by=/p/g.py:7 (g)", "thread=thread 200"}) ==
+                program.highest_level([](const Texts& of) {
+                    return of.at("freed-by") == "/p/g.py:7 (g)" && of.at("thread") == "thread 200";
+                }));
+        REQUIRE(highest_level(trace, {"lifetime=held to the end"}) ==
+                program.highest_level(
+                    [](const Texts& of) { return of.at("freed-by") == "still live at the end"; }));
     }
 }
 

@@ -127,15 +127,18 @@ def test_where_says_what_is_shown_and_what_no_block_has():
     assert "No block has all of these\n" in peakline("tensors", *words, TRACE).stdout
 
 
-@pytest.mark.parametrize("command", ["phases", "layers", "ops", "stages", "timeline", "html"])
+@pytest.mark.parametrize("command", ["phases", "layers", "ops", "stages", "html"])
 def test_reports_without_single_blocks_say_which_take_where(command):
     result = peakline(command, "--where", "category=activation", TRACE)
     assert result.returncode == 2
-    assert "table, summary, tensors and stats have it" in result.stderr
+    assert "table, summary, tensors, timeline and stats have it" in result.stderr
     asked = "where='phase=other'"
     call = f"page({asked})" if command == "html" else f"report('{command}', {asked})"
     result = python(f"import sys, peakline._report as r\nr.Trace(sys.argv[1]).{call}")
-    assert f"{command} does not take --where; table, summary, tensors and stats do" in result.stderr
+    assert (
+        f"{command} does not take --where; table, summary, tensors, timeline and stats do"
+        in result.stderr
+    )
 
 
 def test_top_cuts_text_and_json():
@@ -427,6 +430,24 @@ def test_timeline_of_a_device_has_its_peak():
         timeline = json.loads(peakline("timeline", "--json", "--device", device, TRACE).stdout)
         table = json.loads(peakline("table", "--json", "--device", device, TRACE).stdout)
         assert timeline["peak_bytes"] == table["peak_bytes"]
+
+
+def test_timeline_of_selected_blocks_keeps_the_highest_level_of_all():
+    def words(*where):
+        return ("timeline", "--points", "40", "--device", "0", *where, TRACE)
+
+    where = ("--where", "line=*/model.py:*")
+    data = json.loads(peakline(*words("--json", *where)).stdout)
+    assert (data["peak_bytes"], data["where_bytes"]) == (16 << 20, 4 << 20)
+    assert max(point["max_bytes"] for point in data["points"]) == 4 << 20
+    whole = json.loads(peakline(*words("--json")).stdout)
+    assert (whole["where"], whole["where_bytes"]) == ([], whole["peak_bytes"])
+    assert whole["where_seconds"] == whole["peak_seconds"] == data["peak_seconds"]
+    lines = peakline(*words(*where)).stdout.splitlines()
+    assert lines[1].startswith("Highest level: 16.00 MB at ")
+    assert lines[2].startswith("Shown: where line=*/model.py:*, at most 4.000 MB at ")
+    shown = peakline(*words("--where", "op=none")).stdout
+    assert "No block has op=none; nearest: " in shown
 
 
 def test_timeline_refuses_points_that_are_no_number():

@@ -60,8 +60,8 @@ TEST_CASE("a timeline from chunk headers has the exact peak and never hides a le
     Written written;
     write_waves(written);
     const auto reader = report::TraceReader::open_file(written.file.path());
-    const report::Timeline coarse = report::make_timeline(reader, std::nullopt, 5);
-    const report::Timeline fine = report::make_timeline(reader, std::nullopt, 20'000);
+    const report::Timeline coarse = report::make_timeline(reader, {std::nullopt, 5});
+    const report::Timeline fine = report::make_timeline(reader, {std::nullopt, 20'000});
     REQUIRE(coarse.from_headers);
     REQUIRE_FALSE(fine.from_headers);
     CHECK(coarse.points.size() <= 6);
@@ -89,11 +89,11 @@ TEST_CASE("a timeline of one device counts that device", "[record]") {
     Written written;
     write_waves(written);
     const auto reader = report::TraceReader::open_file(written.file.path());
-    const report::Timeline first = report::make_timeline(reader, 0, 100);
-    const report::Timeline second = report::make_timeline(reader, 1, 100);
+    const report::Timeline first = report::make_timeline(reader, {0, 100});
+    const report::Timeline second = report::make_timeline(reader, {1, 100});
     CHECK(first.end_bytes + second.end_bytes == written.last_bytes);
     CHECK(first.peak_bytes < written.peak_bytes);
-    CHECK(report::make_timeline(reader, 7, 100).peak_bytes == 0);
+    CHECK(report::make_timeline(reader, {7, 100}).peak_bytes == 0);
 }
 
 struct NoVisitor {
@@ -158,7 +158,7 @@ Bytes trace_with(const std::vector<Levels>& chunks) {
 
 TEST_CASE("the largest level of a chunk counts in every point it reaches into", "[report]") {
     const OpenTrace trace(trace_with({{0, 1, 2}, {10, 10, 1000}, {100, 5, 6}, {110, 4, 7}}));
-    const report::Timeline timeline = report::make_timeline(trace.reader, std::nullopt, 2);
+    const report::Timeline timeline = report::make_timeline(trace.reader, {std::nullopt, 2});
     REQUIRE(timeline.from_headers);
     REQUIRE(timeline.points.size() == 2);
     CHECK(timeline.points[0].max_bytes == 1000);
@@ -172,7 +172,7 @@ TEST_CASE("the largest level of a chunk counts in every point it reaches into", 
 TEST_CASE("headers that lie about time make no more points than asked for", "[report]") {
     for (const uint64_t lie : {uint64_t{0}, UINT64_MAX / 2, UINT64_MAX}) {
         const OpenTrace trace(trace_with({{5, 1, 2}, {lie, 3, 4}, {lie, 5, 6}, {100, 7, 8}}));
-        CHECK(report::make_timeline(trace.reader, std::nullopt, 2).points.size() <= 3);
+        CHECK(report::make_timeline(trace.reader, {std::nullopt, 2}).points.size() <= 3);
     }
 }
 

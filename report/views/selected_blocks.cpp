@@ -1,0 +1,135 @@
+#include "selected_blocks.h"
+
+#include <cstdint>
+#include <map>
+#include <optional>
+
+#include "report/replay/all_facts.h"
+#include "report/replay/blocks/block_stream.h"
+#include "report/replay/blocks/ordinal_table.h"
+#include "report/replay/phases/phase_replay.h"
+
+namespace peakline::report {
+namespace {
+
+// Where the program freed each block, which AllFacts does not keep.
+class FreeContexts : public BlockFollower {
+public:
+    explicit FreeContexts(const BlockStream& stream)
+        : definitions_(stream.definitions()), contexts_(stream.reader().max_alloc_count()) {}
+
+    void on_free(const BlockFree& block) {
+        const uint32_t context = definitions_.known_context(block.context);
+        if (!is_main_over_ && context != 0 && contexts_.at(block.ordinal) == 0) {
+            contexts_.put(block.ordinal, context);
+        }
+    }
+    void on_main_end(EventTime) { is_main_over_ = true; }
+
+    uint32_t of(uint64_t ordinal) const { return contexts_.at(ordinal); }
+
+private:
+    const Definitions& definitions_;
+    OrdinalTable contexts_;
+    bool is_main_over_ = false;
+};
+
+// What became of every block, and what the keys make of it.
+class Lives {
+public:
+    Lives(const TraceReader& reader, BlockKeys& keys, const Progress& progress)
+        : stream_(reader),
+          phases_(stream_, keys.stacks().phase_rules(), PhaseRequest()),
+          facts_(reader, keys.stacks().phase_rules(), format::Measure::kAllocated, phases_),
+          frees_(stream_) {
+        stream_.run(progress, phases_, facts_, frees_);
+        table_ = phases_.finish().table;
+        facets_.emplace(keys, table_);
+    }
+
+    uint32_t facets_of(uint64_t ordinal, const BlockGroup& group) {
+        TrackedBlock block{ordinal, group, facts_.of(ordinal)};
+        block.facts.free_context = frees_.of(ordinal);
+        return facets_->of(block);
+    }
+
+private:
+    BlockStream stream_;
+    PhaseReplay phases_;
+    AllFacts facts_;
+    FreeContexts frees_;
+    PhaseTable table_;
+    std::optional<FacetsOfBlocks> facets_;
+};
+
+// Numbers the places of all blocks.
+class PlaceFollower : public BlockFollower {
+public:
+    PlaceFollower(const BlockStream& stream, Lives* lives)
+        : definitions_(stream.definitions()),
+          lives_(lives),
+          place_of_block_(stream.reader().max_alloc_count() + 1) {}
+
+    void restore(const Checkpoint& checkpoint) {
+        for (uint64_t ordinal = 0; ordinal < checkpoint.blocks.size(); ++ordinal) {
+            add(ordinal, checkpoint.blocks[ordinal].shape);
+        }
+    }
+    void on_alloc(const BlockAlloc& block) { add(block.ordinal, block.shape); }
+
+    // `places`: one block of each.
+    const std::vector<BlockGroup>& places() const { return places_; }
+    const std::vector<uint32_t>& place_of_block() const { return place_of_block_; }
+
+private:
+    void add(uint64_t ordinal, const AllocationShape& shape) {
+        BlockGroup group;
+        group.context = shape.context;
+        group.stream = shape.stream;
+        group.device = shape.device;
+        group.count = 1;
+        group.tensor = definitions_.tensor_of(ordinal);
+        group.facets = lives_ != nullptr ? lives_->facets_of(ordinal, group) : 0;
+        const auto next = static_cast<uint32_t>(places_.size());
+        const auto [at, is_new] = numbers_.try_emplace(place_of_group(group), next);
+        if (is_new) {
+            places_.push_back(group);
+        }
+        place_of_block_[ordinal] = at->second;
+    }
+
+    const Definitions& definitions_;
+    Lives* lives_;
+    std::map<PlaceOfGroup, uint32_t> numbers_;
+    std::vector<BlockGroup> places_;
+    std::vector<uint32_t> place_of_block_;
+};
+
+}  // namespace
+
+std::vector<bool> select_blocks(const TraceReader& reader,
+                                BlockKeys& keys,
+                                BlockFilter& filter,
+                                const Progress& progress) {
+    std::optional<Lives> lives;
+    if (keys.follow_blocks()) {
+        lives.emplace(reader, keys, progress);
+    }
+    BlockStream stream(reader);
+    PlaceFollower follower(stream, lives.has_value() ? &*lives : nullptr);
+    stream.run(progress, follower);
+    for (const BlockGroup& place : follower.places()) {
+        filter.see(place);
+    }
+    std::vector<bool> is_place_shown;
+    for (const BlockGroup& place : follower.places()) {
+        is_place_shown.push_back(filter.takes(place));
+    }
+    std::vector<bool> shown;
+    for (const uint32_t place : follower.place_of_block()) {
+        shown.push_back(place < is_place_shown.size() && is_place_shown[place]);
+    }
+    return shown;
+}
+
+}  // namespace peakline::report
