@@ -1,0 +1,155 @@
+"""``peakline plot``: a figure of a trace as a file, for papers and slides."""
+
+from __future__ import annotations
+
+import argparse
+import json
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from peakline.commands import _common, _report_options
+
+if TYPE_CHECKING:
+    from matplotlib.axes import Axes
+
+    from peakline._report import Trace
+
+NAME = "plot"
+HELP = "Draw memory over time, lines, phases, modules or ranks into a PNG, SVG or PDF file."
+EXAMPLES = (
+    "peakline plot train.peak -o memory.pdf\n"
+    "peakline plot --kind lines train.peak -o lines.svg\n"
+    "peakline plot --kind ranks rank*.peak -o ranks.png"
+)
+KINDS = ("timeline", "lines", "phases", "modules", "ranks")
+FORMATS = (".png", ".svg", ".pdf")
+
+_WIDTH_INCHES = 7.0
+_HEIGHT_INCHES = 3.2
+_BAR_INCHES = 0.26  # of height for each bar
+_DOTS_PER_INCH = 200
+
+
+def add_arguments(parser: argparse.ArgumentParser) -> None:
+    """Declare the arguments of the command."""
+    _report_options.add_files(parser)
+    parser.add_argument(
+        "--kind", choices=KINDS, default="timeline", help="Draw this (default: timeline)"
+    )
+    parser.add_argument(
+        "-o",
+        "--output",
+        metavar="FILE",
+        help="Write this file; its ending says the format: .png, .svg or .pdf"
+        " (default: FILE.KIND.png)",
+    )
+    parser.add_argument("-f", "--force", action="store_true", help="Replace an existing file")
+    parser.add_argument(
+        "--axis",
+        choices=("time", "events"),
+        default="time",
+        help="With --kind timeline: show seconds, or the order of events (default: time)",
+    )
+    parser.add_argument("--title", default="", metavar="TEXT", help="Write TEXT above the figure")
+    _report_options.add_top(parser, "bars", 12)
+    _report_options.add_device(parser)
+    _report_options.add_measure(parser)
+
+
+def run(args: argparse.Namespace) -> int:
+    """Write the figure."""
+    if len(args.files) > 1 and args.kind != "ranks":
+        raise _common.CommandError(
+            f"--kind {args.kind} draws one trace; --kind ranks compares several"
+        )
+    output = Path(args.output) if args.output else _beside(args.files[0], args.kind)
+    if output.suffix not in FORMATS:
+        raise _common.CommandError(f"{output}: the name must end with {', '.join(FORMATS)}")
+    try:
+        import matplotlib
+    except ImportError as error:
+        raise _common.CommandError(
+            "plots need matplotlib; type: pip install 'peakline[plot]'"
+        ) from error
+    matplotlib.use("Agg")
+    engine = _common.report_engine()
+    try:
+        _write(args, output)
+    except engine.TraceError as error:
+        raise _common.CommandError(str(error)) from error
+    print(f"Wrote {output}")
+    _common.suggest_for(args.files[0], "html")
+    return 0
+
+
+def _write(args: argparse.Namespace, output: Path) -> None:
+    import matplotlib.pyplot as plt
+
+    # Text stays text in the file, so that it can be found and set in another font.
+    with plt.rc_context({"svg.fonttype": "none", "pdf.fonttype": 42, "font.size": 9}):
+        figure, axes = plt.subplots(layout="constrained")
+        try:
+            bars = _draw(axes, args)
+            height = max(_HEIGHT_INCHES, 1.0 + _BAR_INCHES * bars)
+            figure.set_size_inches(_WIDTH_INCHES, height)
+            axes.spines[["top", "right"]].set_visible(False)
+            if args.title:
+                axes.set_title(args.title, loc="left")
+            with _common.replacing(output, force=args.force) as unfinished:
+                figure.savefig(
+                    unfinished, format=output.suffix[1:], dpi=_DOTS_PER_INCH, metadata={}
+                )
+        finally:
+            plt.close(figure)
+
+
+def _draw(axes: Axes, args: argparse.Namespace) -> int:
+    """Draw what was asked for; returns how many bars there are."""
+    from peakline import plots
+    from peakline.page_data import read_page
+
+    options: dict[str, Any] = {"measure": args.measure, "cwd": str(Path.cwd())}
+    if args.device is not None:
+        options["device"] = args.device
+    top = 12 if args.top is None else args.top or 10_000
+    if args.kind == "ranks":
+        pages = [(_rank_name(path), read_page(_open(path), **options)) for path in args.files]
+        plots.draw_ranks(axes, pages)
+        return len(pages)
+    trace = _open(args.files[0])
+    if args.kind == "timeline":
+        plots.draw_timeline(axes, read_page(trace, **options), by_events=args.axis == "events")
+        return 0
+    if args.kind == "lines":
+        page = read_page(trace, **options)
+        plots.draw_lines(axes, page, top)
+        return min(top, len(page.names["peak"]["lines"]))
+    if args.kind == "phases":
+        phases = json.loads(trace.report("phases", json=True, **options))
+        if not any(one["step"] is not None for one in phases["phases"]):
+            raise _common.CommandError(
+                f"{args.files[0]} has no steps: they begin with backward passes and"
+                " optimizers, or with peakline.step()"
+            )
+        plots.draw_phases(axes, phases)
+        return 0
+    table = json.loads(trace.report("table", json=True, by="module", fold=True, **options))
+    plots.draw_modules(axes, table, top)
+    return min(top, len(table["rows"]))
+
+
+def _open(path: str) -> Trace:
+    trace: Trace = _common.report_engine().Trace(path)
+    return trace
+
+
+def _rank_name(path: str) -> str:
+    """The rank where the trace knows it, else the file."""
+    rank = _open(path).info()["meta"].get("rank", "")
+    return f"rank {rank}" if rank else Path(path).name.removesuffix(".zst").removesuffix(".peak")
+
+
+def _beside(path: str, kind: str) -> Path:
+    source = Path(path)
+    name = source.name.removesuffix(".zst").removesuffix(".peak")
+    return source.with_name(f"{name}.{kind}.png")

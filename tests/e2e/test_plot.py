@@ -1,0 +1,115 @@
+"""`peakline plot`: figures whose numbers are the engine's, in files of their formats."""
+
+from __future__ import annotations
+
+import json
+import re
+from pathlib import Path
+from typing import Any
+from xml.etree import ElementTree
+
+import pytest
+from lab import Lab, Run
+
+matplotlib = pytest.importorskip("matplotlib", reason="pip install matplotlib")
+matplotlib.use("Agg")
+
+import matplotlib.pyplot as plt  # noqa: E402
+import peakline._report as engine  # noqa: E402
+from peakline import plots  # noqa: E402
+from peakline.html_text import size_of  # noqa: E402
+from peakline.page_data import category_colours, read_page, stacking_order  # noqa: E402
+
+SVG_TEXT = "{http://www.w3.org/2000/svg}text"
+
+
+@pytest.fixture(scope="module")
+def run(lab: Lab) -> Run:
+    return lab.once("train_model.py", "transformer")
+
+
+def texts_of(svg: Path) -> list[str]:
+    return ["".join(one.itertext()) for one in ElementTree.parse(svg).iter(SVG_TEXT)]
+
+
+def test_the_columns_are_the_levels_of_the_engine(run: Run) -> None:
+    trace = engine.Trace(str(run.trace))
+    page = read_page(trace)
+    table = json.loads(trace.report("table", json=True))
+    assert page.peaks.max() == table["peak_bytes"]
+    point = page.names["peak"]["point"]
+    assert page.peaks[point] == table["peak_bytes"]
+    assert (page.category_levels.sum(axis=0) == page.peaks).all()
+    by_category = json.loads(trace.report("table", json=True, by="category"))
+    at_peak = dict(zip(page.names["categories"], page.category_levels[:, point], strict=True))
+    assert {row["key"]: row["bytes"] for row in by_category["rows"]} == {
+        name: level for name, level in at_peak.items() if level
+    }
+
+
+@pytest.mark.parametrize("by_events", [False, True])
+def test_the_areas_of_the_timeline_end_at_the_highest_levels(run: Run, by_events: bool) -> None:
+    page = read_page(engine.Trace(str(run.trace)))
+    figure, axes = plt.subplots()
+    plots.draw_timeline(axes, page, by_events=by_events)
+    tops = [float(patch.get_data().values.max()) for patch in axes.patches]
+    plt.close(figure)
+    assert max(tops) <= page.peaks.max()
+    assert max(tops) >= page.peaks.max() * (1 - plots._SMALLEST_SHARE * len(page.category_levels))
+
+
+def test_the_bars_are_those_of_the_table(run: Run) -> None:
+    trace = engine.Trace(str(run.trace))
+    figure, axes = plt.subplots()
+    plots.draw_lines(axes, read_page(trace), 5)
+    shown = [text.get_text() for text in axes.texts]
+    plt.close(figure)
+    rows = json.loads(trace.report("table", json=True, top=5))["rows"]
+    assert shown == [size_of(row["bytes"]) for row in rows]
+
+
+@pytest.mark.parametrize(
+    ("kind", "form"),
+    [
+        ("timeline", "png"),
+        ("lines", "pdf"),
+        ("phases", "svg"),
+        ("modules", "svg"),
+        ("ranks", "svg"),
+    ],
+)
+def test_every_kind_is_a_file_of_its_format(
+    lab: Lab, run: Run, tmp_path: Path, kind: str, form: str
+) -> None:
+    output = tmp_path / f"figure.{form}"
+    files = [str(run.trace)] * (2 if kind == "ranks" else 1)
+    made = lab.peakline("plot", "--kind", kind, *files, "-o", str(output), "--title", "A title")
+    assert made.returncode == 0, made.stderr
+    assert made.stdout == f"Wrote {output}\n"
+    begin = {"png": b"\x89PNG", "svg": b"<?xml", "pdf": b"%PDF"}[form]
+    assert output.read_bytes().startswith(begin)
+    if form == "svg":
+        assert "A title" in texts_of(output)
+    again = lab.peakline("plot", "--kind", kind, *files, "-o", str(output))
+    assert again.returncode == 2
+    assert "add --force" in again.stderr
+
+
+def test_bad_use_says_what_to_do(lab: Lab, run: Run, tmp_path: Path) -> None:
+    def refused(*words: str) -> str:
+        result: Any = lab.peakline("plot", *words)
+        assert result.returncode == 2
+        return result.stderr
+
+    trace = str(run.trace)
+    assert "must end with .png, .svg, .pdf" in refused(trace, "-o", str(tmp_path / "a.jpg"))
+    assert "--kind ranks compares several" in refused(trace, trace)
+
+
+def test_colours_and_order_are_those_of_the_page(run: Run) -> None:
+    colours = category_colours()
+    names = read_page(engine.Trace(str(run.trace))).names["categories"]
+    assert set(names) <= set(colours)
+    assert all(re.fullmatch("#[0-9a-f]{6}", colour) for colour in colours.values())
+    order = [names[i] for i in stacking_order(names)]
+    assert order.index("parameter") < order.index("gradient") < order.index("activation")
