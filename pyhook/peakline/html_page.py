@@ -18,6 +18,7 @@ from typing import Any
 
 from peakline.html_summary import at_the_peak, facts_of, footer_of, summary_of, title_of
 from peakline.html_text import size_of, text_of
+from peakline.source_lines import read_unchanged
 
 _ASSETS = Path(__file__).parent / "page"
 _CONTEXT_LINES = 3
@@ -120,7 +121,7 @@ def _sources(page: dict[str, Any]) -> dict[str, Any]:
             wanted.setdefault(line["path"], set()).add(line["line"])
     sources: dict[str, Any] = {}
     for path, numbers in wanted.items():
-        text = _read_unchanged(path, page["run"]["start_realtime_ns"])
+        text = read_unchanged(path, page["run"]["start_realtime_ns"])
         for number in sorted(numbers):
             if 1 <= number <= len(text) and len(sources) < _MOST_SOURCES:
                 first = max(1, number - _CONTEXT_LINES)
@@ -128,14 +129,3 @@ def _sources(page: dict[str, Any]) -> dict[str, Any]:
                 lines = [line[:_LONGEST_LINE] for line in shown]
                 sources[f"{path}:{number}"] = {"first": first, "lines": lines}
     return sources
-
-
-def _read_unchanged(path: str, start_ns: int) -> list[str]:
-    """Lines of a Python file; none when it is gone or younger than the run."""
-    file = Path(path)
-    try:
-        if file.suffix != ".py" or file.stat().st_mtime_ns > start_ns:
-            return []
-        return file.read_text(encoding="utf-8", errors="replace").splitlines()
-    except OSError:
-        return []
