@@ -56,7 +56,7 @@ LIBRARIES := $(NATIVE)/libpeakline.so $(NATIVE)/libpeakline_preload.so $(NATIVE)
              $(NATIVE)/libpeakline_guard.so \
              $(PACKAGE)/_recorder.abi3.so $(PACKAGE)/_report.abi3.so $(PACKAGE)/page/page.js
 
-.PHONY: help setup build native demo test test-simulated unit soak fuzz sanitize check format bench bench-instructions bench-samples test-gpu bench-gpu gpu-bundle families fidelity calibrate wheel clean
+.PHONY: help setup build native demo test test-simulated unit soak fuzz sanitize check format bench bench-instructions bench-samples test-gpu bench-gpu gpu-bundle families fidelity calibrate pictures wheel clean
 
 help: ## list the commands
 	@awk -F':.*## ' '/^[a-z-]+:.*## /{printf "  make %-18s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
@@ -163,6 +163,9 @@ fidelity: build ## peaks on the simulated GPU against those on the real one of t
 
 calibrate: build ## measure, on a real GPU, what the simulated one needs to know
 	@$(PYTHON) preload/simgpu/calibrate.py
+
+pictures: build ## make the README's pictures anew, from a real run
+	@$(PYTHON) docs/make_pictures.py
 
 wheel: ## build a wheel into dist/
 	@$(PYTHON) -m pip wheel -q --no-build-isolation --no-deps -w dist .
