@@ -34,7 +34,18 @@ class Command:
 
 def all_commands() -> list[Command]:
     """Return the commands in the order of --help."""
-    from peakline.commands import doctor, fit, flamegraph, html, live, pack, plot, preload, run
+    from peakline.commands import (
+        doctor,
+        fit,
+        flamegraph,
+        html,
+        live,
+        pack,
+        plot,
+        preload,
+        run,
+        tree,
+    )
     from peakline.commands._reports import REPORTS
 
     def of_module(module: ModuleType) -> Command:
@@ -46,7 +57,7 @@ def all_commands() -> list[Command]:
     return [
         *map(of_module, (run, fit)),
         *reports,
-        *map(of_module, (html, flamegraph, plot, live, pack, doctor, preload)),
+        *map(of_module, (tree, html, flamegraph, plot, live, pack, doctor, preload)),
     ]
 
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import sys
 import unicodedata
 from collections.abc import Iterable
 from dataclasses import dataclass
@@ -14,6 +15,7 @@ if TYPE_CHECKING:
 # What rich, too, takes for the wish to be treated as a terminal.
 _TERMINAL_WISHES = ("FORCE_COLOR", "TTY_COMPATIBLE")
 _LOCALE_VARIABLES = ("LC_ALL", "LANG")
+_COLUMNS_OF_TEXT = 100
 _EVERYTHING = "utf-8"  # the encoding of a terminal that has every character
 _MOST_MARKS = 3  # accents and the like upon one character; a name may have thousands
 
@@ -53,6 +55,12 @@ class Terminal:
         """Its columns."""
         return self.console.width
 
+    @property
+    def is_interactive(self) -> bool:
+        """Say whether a person can walk through something here, with every character."""
+        is_dumb = self.console.is_dumb_terminal or self.marks.encoding != _EVERYTHING
+        return sys.stdin.isatty() and self.console.file.isatty() and not is_dumb
+
 
 def terminal_of(
     stream: TextIO, *, is_plain: bool = False, has_color: bool = True
@@ -69,6 +77,18 @@ def terminal_of(
         file=stream, no_color=None if has_color else True, highlight=False, soft_wrap=False
     )
     return Terminal(console, _marks_of(console.encoding)) if console.is_terminal else None
+
+
+def text_of(stream: TextIO) -> Terminal:
+    """Return what lays out text for a file or a pipe: no colours, COLUMNS or 100 columns."""
+    from rich.console import Console
+
+    columns = os.environ.get("COLUMNS", "")
+    width = int(columns) if columns.isdigit() and int(columns) > 0 else _COLUMNS_OF_TEXT
+    console = Console(
+        file=stream, width=width, force_terminal=False, color_system=None, highlight=False
+    )
+    return Terminal(console, _marks_of(console.encoding))
 
 
 def _marks_of(encoding: str) -> Marks:
