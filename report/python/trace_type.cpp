@@ -1,5 +1,6 @@
 #include "trace_type.h"
 
+#include <memory>
 #include <optional>
 #include <string>
 #include <string_view>
@@ -18,6 +19,7 @@ struct TraceObject {
     TraceReader* reader;
     PyObject* bytes;     // keeps the memory of a trace in memory alive
     PyObject* progress;  // callable(fraction), or nullptr
+    std::shared_ptr<const void>* libraries;
 };
 
 TraceObject* as_trace(PyObject* object) {
@@ -140,6 +142,9 @@ bool open_reader(TraceObject* self, PyObject* source) {
         }
     }
     try {
+        if (self->libraries == nullptr) {
+            self->libraries = new std::shared_ptr<const void>(keep_libraries());
+        }
         GilReleased gil;
         if (is_path) {
             self->reader = new TraceReader(TraceReader::open_file(*path));
@@ -182,6 +187,7 @@ void trace_dealloc(PyObject* object) {
     TraceObject* self = as_trace(object);
     PyTypeObject* type = Py_TYPE(object);
     delete self->reader;
+    delete self->libraries;
     Py_XDECREF(self->bytes);
     Py_XDECREF(self->progress);
     auto free_object = reinterpret_cast<freefunc>(PyType_GetSlot(type, Py_tp_free));

@@ -8,6 +8,7 @@
 #include "report/attribute/grouping.h"
 #include "report/attribute/phase_rules.h"
 #include "report/replay/replay.h"
+#include "report/symbols/module_files.h"
 #include "report/trace/trace_error.h"
 #include "report/views/chosen_keys.h"
 #include "report/views/table.h"
@@ -123,6 +124,10 @@ std::string make_stats(const TraceReader& reader,
                                 stacks.symbols().unmatched_module_count(),
                                 {stats.shown_bytes, stats.allocated_bytes, filter.unmatched()}};
     return options.form == OutputForm::kJson ? stats_json(report) : stats_text(report);
+}
+
+std::shared_ptr<const void> keep_libraries() {
+    return std::make_shared<const KeptModules>();
 }
 
 MakeReport find_report(const std::string& name) {

@@ -3,6 +3,7 @@
 #pragma once
 
 #include <cstdint>
+#include <memory>
 #include <string>
 
 #include "path_display.h"
@@ -57,6 +58,9 @@ std::string make_timeline_report(const TraceReader& reader,
 
 // Throws TraceError when the trace holds a summary only, which `command` cannot be made of.
 void need_events(const TraceReader& reader, const char* command);
+
+// While the result lives, libraries whose functions were named stay in memory for further reports.
+std::shared_ptr<const void> keep_libraries();
 
 using MakeReport = std::string (*)(const TraceReader&, const ReportOptions&, const Progress&);
 

@@ -2,7 +2,6 @@
 
 #include <cstdio>
 #include <cstdlib>
-#include <optional>
 #include <string_view>
 #include <utility>
 
@@ -10,7 +9,7 @@
 
 #include "file_index.h"
 #include "frame_names.h"
-#include "symbol_table.h"
+#include "module_files.h"
 
 namespace peakline::report {
 namespace {
@@ -21,18 +20,13 @@ constexpr size_t kMaxMangledBytes = 16384;
 }  // namespace
 
 struct NativeSymbols::LoadedModule {
-    // Without a build id nothing tells that the file is the one that was recorded.
     LoadedModule(const std::string& path, const std::string& build_id)
-        : file(path), image(file.bytes()) {
-        if (!build_id.empty() && image.build_id() == build_id) {
-            table.emplace(image);
-        }
-    }
+        : module(open_module(path, build_id)) {}
 
-    MappedFile file;
-    ElfImage image;
-    std::optional<SymbolTable> table;  // of a file that is the recorded one
-    bool is_counted = false;           // as unmatched
+    const SymbolTable* table() const { return module->table ? &*module->table : nullptr; }
+
+    std::shared_ptr<const ModuleFile> module;
+    bool is_counted = false;  // as unmatched
 };
 
 NativeSymbols::NativeSymbols(const Definitions& definitions, std::vector<std::string> folders)
@@ -80,15 +74,15 @@ const SymbolTable* NativeSymbols::table_of(uint32_t module_id) {
     }
     if (loaded == nullptr) {
         loaded = std::make_unique<LoadedModule>(path, module.build_id_bytes);
-        if (!loaded->table.has_value() && !module.build_id_bytes.empty() && !folders_.empty()) {
+        if (loaded->table() == nullptr && !module.build_id_bytes.empty() && !folders_.empty()) {
             loaded = find_elsewhere(path, module.build_id_bytes);
         }
     }
-    if (is_counting_ && !loaded->is_counted && !loaded->table.has_value()) {
+    if (is_counting_ && !loaded->is_counted && loaded->table() == nullptr) {
         loaded->is_counted = true;
         ++unmatched_module_count_;
     }
-    return loaded->table.has_value() ? &*loaded->table : nullptr;
+    return loaded->table();
 }
 
 // The last candidate, whichever it is: a file that is not the recorded one has no table.
@@ -100,7 +94,7 @@ std::unique_ptr<NativeSymbols::LoadedModule> NativeSymbols::find_elsewhere(
     auto found = std::make_unique<LoadedModule>(std::string(), build_id);
     for (const std::string& candidate : files_->candidates(path, build_id)) {
         found = std::make_unique<LoadedModule>(candidate, build_id);
-        if (found->table.has_value()) {
+        if (found->table() != nullptr) {
             break;
         }
     }

@@ -66,8 +66,10 @@ def read_outlines(paths: Sequence[str], args: argparse.Namespace) -> list[str]:
         return outline
 
     try:
+        # While a trace is open, torch's symbols stay in memory for all.
+        keeper = engine.Trace(paths[0])
         with ThreadPoolExecutor(min(_MOST_AT_ONCE, os.cpu_count() or 1)) as pool:
-            return list(pool.map(read, paths))
+            return [keeper.outline(**options), *pool.map(read, paths[1:])]
     except engine.TraceError as error:
         raise _common.CommandError(str(error)) from error
 

@@ -10,6 +10,7 @@
 #include <unistd.h>
 
 #include "report/attribute/native_frames.h"
+#include "report/symbols/module_files.h"
 #include "report/symbols/native_symbols.h"
 #include "report/symbols/symbol_table.h"
 #include "report_testing.h"
@@ -327,6 +328,29 @@ TEST_CASE("a function is found by any of its bytes", "[report][symbols]") {
     CHECK(table.find(0x1000) == "_Z1fiv");
     CHECK(table.find(0x100f) == "_Z1fiv");
     CHECK(table.find(0x1010).empty());
+}
+
+TEST_CASE("a module is read once while somebody keeps modules, and let go after", "[symbols]") {
+    const std::string build_id(ElfImage(MappedFile(own_path()).bytes()).build_id());
+    std::weak_ptr<const report::ModuleFile> module;
+    std::weak_ptr<const report::ModuleFile> missing;
+    {
+        const report::KeptModules first;
+        module = report::open_module(own_path(), build_id);
+        missing = report::open_module("/nowhere/libgone.so.1", build_id);
+        const report::KeptModules second;
+    }
+    CHECK(missing.expired());
+    CHECK(module.expired());
+    const report::KeptModules keeper;
+    module = report::open_module(own_path(), build_id);
+    missing = report::open_module("/nowhere/libgone.so.1", build_id);
+    CHECK(missing.expired());
+    if (!build_id.empty()) {
+        REQUIRE(!module.expired());
+        CHECK(report::open_module(own_path(), build_id) == module.lock());
+        CHECK(report::open_module(own_path(), "another")->table == std::nullopt);
+    }
 }
 
 }  // namespace
