@@ -27,8 +27,8 @@ ROOT = Path(__file__).resolve().parents[1]
 PICTURES = Path(__file__).parent / "pictures"
 PEAKLINE = [sys.executable, "-m", "peakline"]
 COLUMNS, ROWS = 108, 60
-TERMINAL = """<pre style="display:inline-block; margin:0; padding:18px 22px; background:{background};
-color:{foreground}; font:13px/1.45 'DejaVu Sans Mono', monospace">{code}</pre>"""
+TERMINAL = """<pre style="display:inline-block; margin:0; padding:18px 22px;
+background:{background}; color:{foreground}; font:13px/1.45 'DejaVu Sans Mono', monospace">{code}</pre>"""
 THEMES = ("light", "dark")
 
 
