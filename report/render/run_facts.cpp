@@ -64,8 +64,8 @@ std::string head_text(const TraceReader& reader) {
 
 std::string stacks_text(const TraceReader& reader, const Selection& selection) {
     const std::string_view recorded = reader.definitions().meta_text("stacks");
-    const bool needs_native =
-        selection.frames.shows_native || selection.by == "op" || selection.by == "raw-op";
+    const bool needs_native = selection.frames.shows_native || makes_rows(selection, "op") ||
+                              makes_rows(selection, "raw-op");
     const char* const lacks = recorded == "none"                     ? "stacks were"
                               : recorded == "native"                 ? "Python lines were"
                               : recorded == "python" && needs_native ? "native frames were"

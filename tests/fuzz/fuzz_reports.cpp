@@ -52,7 +52,7 @@ void read_everything(const std::vector<unsigned char>& file) {
     const auto reader = report::TraceReader::from_memory("fuzz", {file.data(), file.size()});
     report::make_info(reader);
     for (const char* at : {"peak", "end", "0.5", "phase"}) {
-        for (const char* by : {"line", "stack", "op"}) {
+        for (const char* by : {"line", "stack", "op", "category,freed-by"}) {
             report::ReportOptions options;
             options.selection.at = at;
             options.selection.by = by;
@@ -76,6 +76,17 @@ void read_everything(const std::vector<unsigned char>& file) {
                 report::find_report(name)(reader, options, {});
             } catch (const report::TraceError&) {
             }
+        }
+    }
+    for (const char* name : {"table", "tensors", "timeline", "stats"}) {
+        report::ReportOptions options;
+        options.selection.where = {"phase=*", "thread=un*"};
+        if (name[0] == 't') {
+            options.selection.where.emplace_back("freed-by=*");
+        }
+        try {
+            report::find_report(name)(reader, options, {});
+        } catch (const report::TraceError&) {
         }
     }
     try {
