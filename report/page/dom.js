@@ -41,7 +41,7 @@ export function shortName(name) {
 }
 
 /**
- * A row of buttons of which one is pressed.
+ * A row of buttons of which one is pressed; `refresh()` shows a choice made elsewhere.
  * @param {string} label
  * @param {[string, string][]} words
  * @param {() => string} chosen
@@ -65,6 +65,7 @@ export function makeChoice(label, words, chosen, choose) {
     for (const { word, button } of buttons) button.setAttribute("aria-pressed", String(word === chosen()));
   };
   show();
+  group.refresh = show;
   return group;
 }
 

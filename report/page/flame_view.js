@@ -3,26 +3,33 @@
 import { byId, hideTip, make, makeChoice, showTip } from "./dom.js";
 import { Flame } from "./flame.js";
 import { formatBytes, formatCount, formatShare } from "./format.js";
+import { chosenSet, makeKindChoice, sayKind, sumOf } from "./kinds.js";
 import { fillLegend } from "./table.js";
 
 const FLAME_MODES = [["whole", "whole stack"], ["own", "own code"], ["module", "module first"],
   ["operator", "operator first"], ["phase", "phase first"]];
 
 export class FlameView {
-  /** @param {import("./model.js").Model} model */
-  constructor(model) {
+  /**
+   * @param {import("./model.js").Model} model
+   * @param {(kind: string) => void} setKind
+   */
+  constructor(model, setKind) {
     this.model = model;
     this.mode = "whole";
+    this.measure = "bytes";
+    this.kindOfTree = "";
     this.inverted = false;
     /** @type {Flame | null} made when it is first shown */
     this.flame = null;
     this.leftOut = 0;
     /** @type {any} */
     this.colours = null;
-    this.makeTools();
+    this.build(setKind);
   }
 
-  makeTools() {
+  /** @param {(kind: string) => void} setKind */
+  build(setKind) {
     const tools = make("div", "tools");
     this.search = make("input");
     this.search.type = "search";
@@ -42,11 +49,17 @@ export class FlameView {
       this.flame = null;
       this.show(this.colours);
     };
-    tools.append(this.search, makeChoice("Flame of", /** @type {any} */ (FLAME_MODES), () => this.mode, (mode) => {
+    this.kinds = makeKindChoice(this.model, setKind);
+    tools.append(this.search, this.kinds, makeChoice("Flame of", /** @type {any} */ (FLAME_MODES), () => this.mode, (mode) => {
       this.mode = mode;
       this.flame = null;
       this.show(this.colours);
+    }), makeChoice("Widths are", [["bytes", "bytes"], ["blocks", "blocks"]], () => this.measure, (measure) => {
+      this.measure = measure;
+      this.flame = null;
+      this.show(this.colours);
     }), this.invert, this.out, this.found);
+    this.said = make("p", "say");
     this.canvas = make("canvas");
     this.canvas.tabIndex = 0;
     this.canvas.setAttribute("role", "application");
@@ -56,7 +69,7 @@ export class FlameView {
     this.legend = make("ul");
     this.note = make("p", "note");
     this.note.id = "flame-sum";
-    byId("flame").append(tools, this.canvas, this.frameSaid, this.legend, this.note);
+    byId("flame").append(tools, this.said, this.canvas, this.frameSaid, this.legend, this.note);
     this.listen();
   }
 
@@ -96,11 +109,11 @@ export class FlameView {
     const flame = /** @type {Flame} */ (this.flame);
     const { tree, names } = flame;
     const name = names[tree.name[node]];
-    const bytes = tree.total[node];
+    const amount = tree.total[node];
     const texts = [name.function || name.file];
     if (name.file) texts.push(name.line ? `${name.file}:${name.line}` : name.file);
-    const zoomed = flame.root > 0 ? `, ${formatShare(bytes / tree.total[flame.root])} of the part shown` : "";
-    texts.push(`${formatBytes(bytes)}, ${formatShare(bytes / tree.total[0])} of this moment${zoomed}`);
+    const zoomed = flame.root > 0 ? `, ${formatShare(amount / tree.total[flame.root])} of the part shown` : "";
+    texts.push(`${this.format(amount)}, ${formatShare(amount / tree.total[0])} of ${this.model.kind === "now" ? "this moment" : "all of this"}${zoomed}`);
     return texts.map((text) => text.slice(0, 400));
   }
 
@@ -112,27 +125,48 @@ export class FlameView {
     this.show(this.colours);
   }
 
+  /** @param {number} amount */
+  format(amount) {
+    return this.measure === "bytes" ? formatBytes(amount) : `${formatCount(amount)} block${amount === 1 ? "" : "s"}`;
+  }
+
+  /**
+   * By context: what widths are.
+   * @param {import("./model.js").LiveSet} set
+   */
+  weightsOf(set) {
+    return this.measure === "bytes" ? set.bytes : set.count;
+  }
+
   /** @param {any} colours */
   show(colours) {
     this.colours = colours;
     const { model } = this;
-    if (!this.flame) {
-      const { tree, names, leftOut } = model.tree(this.mode, this.inverted);
+    const shown = chosenSet(model);
+    if (!this.flame || this.kindOfTree !== model.kind) {
+      // Siblings keep their order while the moment moves: that of the peak.
+      const order = model.kind === "now" ? model.live.at(Math.floor(model.page.peak.point / model.ratio)) : shown;
+      const { tree, names, leftOut } = model.tree(this.mode, this.inverted, this.weightsOf(order));
+      this.kindOfTree = model.kind;
       this.flame = new Flame(this.canvas, tree, names);
       this.leftOut = leftOut;
     }
     const { flame } = this;
-    flame.tree.measure(model.now.bytes, model.columns.context_category);
+    flame.tree.measure(this.weightsOf(shown), model.columns.context_category);
     if (flame.tree.total[flame.root] === 0) flame.root = 0;
-    const { bytes, count } = flame.search(this.search.value);
+    const { bytes: amount, count } = flame.search(this.search.value);
     this.found.textContent = this.search.value.trim()
-      ? `${formatCount(count)} found, ${formatBytes(bytes)}, ${formatShare(bytes / (flame.tree.total[0] || 1))}` : "";
+      ? `${formatCount(count)} found, ${this.format(amount)}, ${formatShare(amount / (flame.tree.total[0] || 1))}` : "";
     this.out.hidden = flame.root === 0;
     flame.draw(this.colours);
-    fillLegend(this.legend, model.categories(), model.page.categories);
+    this.kinds.refresh();
+    this.said.textContent = sayKind(model, shown);
+    this.said.hidden = model.kind === "now";
+    fillLegend(this.legend, model.categories(shown), model.page.categories);
     const what = this.mode === "own" ? "frames outside your code" : "frames that only pass a call on";
-    this.note.dataset.bytes = String(flame.tree.total[0]);
-    this.note.textContent = "Widths are bytes held at the moment above. Coloured frames hold memory of one category, grey ones of several." +
+    this.note.dataset.bytes = String(sumOf(shown.bytes));
+    this.note.dataset.total = String(flame.tree.total[0]);
+    this.note.textContent = `Widths are ${this.measure}${model.kind === "now" ? " held at the moment above" : ""}. Coloured frames are of one category, grey ones of several.` +
       (this.leftOut ? ` Left out: ${formatCount(this.leftOut)} ${what}.` : "");
   }
 }

@@ -2,6 +2,7 @@
 // Starts the page: unpacks the data, makes the views, listens to the keyboard and the address.
 import { Devices } from "./devices.js";
 import { byId } from "./dom.js";
+import { KINDS } from "./kinds.js";
 import { Paper } from "./print.js";
 import { readAddress, TABS, Tabs, writeAddress } from "./tabs.js";
 import { Views } from "./views.js";
@@ -36,7 +37,7 @@ class Page {
   /** @param {import("./model.js").Model} model of one device */
   use(model) {
     this.model = model;
-    this.views = new Views(model, (window) => this.setWindow(window));
+    this.views = new Views(model, (window) => this.setWindow(window), (kind) => this.setKind(kind));
   }
 
   /** The address may name another device, whose data are still packed. */
@@ -48,14 +49,15 @@ class Page {
 
   /** @param {string} device */
   chooseDevice(device) {
-    writeAddress(this.tabs.chosen, device, readAddress().window);
+    writeAddress({ ...readAddress(), tab: this.tabs.chosen, device });
     this.followAddress();
   }
 
   /** Shows tab and time of the address. */
   follow() {
-    const { tab, window } = readAddress();
+    const { tab, window, kind } = readAddress();
     const { model } = this;
+    model.kind = KINDS.some(([one]) => one === kind) ? kind : "now";
     if (window) {
       const from = Math.floor(model.pointAt(window.from + 1e-6) / model.ratio);
       const to = Math.floor(model.pointAt(window.to - 1e-6) / model.ratio) + 1;
@@ -70,6 +72,12 @@ class Page {
     this.later();
   }
 
+  /** @param {string} kind */
+  setKind(kind) {
+    this.model.kind = kind;
+    this.later();
+  }
+
   later() {
     cancelAnimationFrame(this.frame);
     this.frame = requestAnimationFrame(() => this.show());
@@ -79,7 +87,8 @@ class Page {
     const { model } = this;
     const { window } = model;
     this.views.draw(this.tabs.chosen);
-    writeAddress(this.tabs.chosen, this.devices.addressOf(model), window && { from: model.secondsOf(window.from), to: model.secondsOf(window.to) });
+    writeAddress({ tab: this.tabs.chosen, device: this.devices.addressOf(model), kind: model.kind,
+      window: window && { from: model.secondsOf(window.from), to: model.secondsOf(window.to) } });
   }
 
   repaint() {

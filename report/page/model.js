@@ -9,7 +9,10 @@ const STACKING = ["untraced", "parameter", "buffer", "optimizer state", "cache",
   "activation", "communication", "workspace", "temporary", "unknown"];
 
 /** @typedef {{bytes: Float64Array, count: Float64Array}} LiveSet */
-/** @typedef {{key: string, bytes: number, count: number, categories: Float64Array, line: number}} Row */
+/**
+ * `context`: one of those summed; `vias`: bytes by what asked for them below the line.
+ * @typedef {{key: string, bytes: number, count: number, categories: Float64Array, line: number, context: number, vias: Map<number, number>}} Row
+ */
 
 export class Model {
   /**
@@ -35,6 +38,8 @@ export class Model {
     this.intervals = page.phases.phases.filter((/** @type {any} */ one) => one.depth === 0);
     /** @type {{from: number, to: number} | null} moments; null: the whole run */
     this.window = null;
+    // Of KINDS in kinds.js: what tables and flames are of.
+    this.kind = "now";
     // What is shown: the highest point of the window, its moment, what was live then.
     this.point = 0;
     this.moment = 0;
@@ -124,6 +129,7 @@ export class Model {
       category: (i) => page.categories[columns.context_category[i]],
       operator: (i) => page.operations[columns.context_operation[i]],
       phase: (i) => page.phase_names[columns.context_phase[i]],
+      stack: (i) => String(columns.context_node[i]),
       lifetime: (i) => page.lifetimes[columns.context_lifetime[i]],
     };
     return keys[by];
@@ -136,6 +142,34 @@ export class Model {
    * @returns {Row[]}
    */
   rows(by, live = this.now) {
+    const rows = this.sums(by, live);
+    if (by === "stack") {
+      for (const row of rows) row.key = this.stackOf(row.context)[0];
+    }
+    return rows.sort((a, b) => b.bytes - a.bytes || (a.key < b.key ? -1 : 1));
+  }
+
+  /**
+   * The frames of a context's stack, the innermost first.
+   * @param {number} context
+   */
+  stackOf(context) {
+    const { page, columns } = this;
+    const texts = [];
+    for (let node = columns.context_node[context]; node; node = columns.node_parent[node]) {
+      const { file, line, function: name } = page.frames[columns.node_frame[node]];
+      const place = file ? file + (line ? `:${line}` : "") : "";
+      texts.push(place ? place + (name ? ` (${name})` : "") : name);
+    }
+    return texts;
+  }
+
+  /**
+   * @param {string} by
+   * @param {LiveSet} live
+   * @returns {Row[]} in no order
+   */
+  sums(by, live) {
     const keyOf = this.grouping(by);
     /** @type {Map<string, Row>} */
     const rows = new Map();
@@ -144,27 +178,36 @@ export class Model {
       const key = keyOf(i);
       let row = rows.get(key);
       if (!row) {
-        row = { key, bytes: 0, count: 0, line: this.columns.context_line[i],
+        row = { key, bytes: 0, count: 0, line: this.columns.context_line[i], context: i, vias: new Map(),
           categories: new Float64Array(this.page.categories.length) };
         rows.set(key, row);
       }
       row.bytes += live.bytes[i];
       row.count += live.count[i];
       row.categories[this.columns.context_category[i]] += live.bytes[i];
+      const via = this.columns.context_via[i];
+      row.vias.set(via, (row.vias.get(via) || 0) + live.bytes[i]);
     }
-    return [...rows.values()].sort((a, b) => b.bytes - a.bytes || (a.key < b.key ? -1 : 1));
+    return [...rows.values()];
   }
 
-  /** Levels by category of what is shown. */
-  categories() {
-    return this.page.categories.map((/** @type {string} */ _, /** @type {number} */ i) => this.levelOf(this.point, i));
+  /**
+   * Levels by category of a live set.
+   * @param {LiveSet} live
+   */
+  categories(live = this.now) {
+    const levels = new Array(this.page.categories.length).fill(0);
+    live.bytes.forEach((bytes, i) => (levels[this.columns.context_category[i]] += bytes));
+    return levels;
   }
 
   /**
    * The tree of a flame: whole stacks, the program's own frames, or another key first.
-   * @param {string} mode @param {boolean} inverted
+   * @param {string} mode
+   * @param {boolean} inverted
+   * @param {Float64Array} weights by context: siblings are ordered by it
    */
-  tree(mode, inverted) {
+  tree(mode, inverted, weights) {
     const { page, columns } = this;
     /** @type {any[]} */
     const names = page.frames.slice();
@@ -195,7 +238,7 @@ export class Model {
       if (mode === "operator" || mode === "phase") path.unshift(nameOf(this.grouping(mode)(context)));
       paths.push({ path, context });
     }
-    const tree = new Tree(paths, this.live.at(Math.floor(page.peak.point / this.ratio)).bytes);
+    const tree = new Tree(paths, weights);
     return { tree, names, leftOut: leftOut.size };
   }
 }

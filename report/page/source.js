@@ -9,7 +9,7 @@ import { make } from "./dom.js";
 export function makeSource(page, line) {
   const source = page.sources && page.sources[`${line.path}:${line.line}`];
   if (!source) return null;
-  const details = make("details");
+  const details = make("details", "source");
   const text = make("pre");
   text.tabIndex = 0;
   source.lines.forEach((/** @type {string} */ one, /** @type {number} */ i) => {

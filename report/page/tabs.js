@@ -46,22 +46,28 @@ export class Tabs {
   }
 }
 
-/** "#tab=flame&device=1&from=0.25&to=0.3": the tab, the device and the time shown. */
+/**
+ * "#tab=flame&device=1&of=left&from=0.25&to=0.3". `device` null: the first one; `kind`: of KINDS in
+ * kinds.js; `window` in seconds.
+ * @typedef {{tab: string, device: string | null, kind: string, window: {from: number, to: number} | null}} Address
+ */
+
+/** @returns {Address} */
 export function readAddress() {
   const parts = location.hash.slice(1).split("&");
   const words = new Map(parts.map((part) => /** @type {[string, string]} */ (part.split("="))));
   const from = Number(words.get("from"));
   const to = Number(words.get("to"));
   const window = words.has("from") && words.has("to") && from <= to ? { from, to } : null;
-  return { tab: words.get("tab") || document.body.dataset.tab || "summary", device: words.get("device") || null, window };
+  return { tab: words.get("tab") || document.body.dataset.tab || "summary", device: words.get("device") || null,
+    kind: words.get("of") || "now", window };
 }
 
-/**
- * @param {string} tab
- * @param {string | null} device null: the first one
- * @param {{from: number, to: number} | null} window in seconds
- */
-export function writeAddress(tab, device, window) {
-  const time = window ? `&from=${window.from.toFixed(6)}&to=${window.to.toFixed(6)}` : "";
-  history.replaceState(null, "", `#tab=${tab}${device === null ? "" : `&device=${device}`}${time}`);
+/** @param {Address} address */
+export function writeAddress({ tab, device, kind, window }) {
+  const words = [`tab=${tab}`];
+  if (device !== null) words.push(`device=${device}`);
+  if (kind !== "now") words.push(`of=${kind}`);
+  if (window) words.push(`from=${window.from.toFixed(6)}`, `to=${window.to.toFixed(6)}`);
+  history.replaceState(null, "", "#" + words.join("&"));
 }

@@ -21,6 +21,7 @@ import { TimelineView } from "./timeline_view.js";
 
 // Those that say nothing about the moment shown have no bar.
 const WITHOUT_BAR = ["summary", "ranks", "oom", "differences"];
+const WITH_KINDS = ["lines", "flame"];
 
 class SummaryView {
   /**
@@ -43,8 +44,9 @@ export class Views {
   /**
    * @param {import("./model.js").Model} model
    * @param {import("./moment_bar.js").SetWindow} setWindow
+   * @param {(kind: string) => void} setKind of KINDS
    */
-  constructor(model, setWindow) {
+  constructor(model, setWindow, setKind) {
     this.model = model;
     for (const [tab] of TABS) if (tab !== "summary") byId(tab).replaceChildren();
     this.recolour();
@@ -52,8 +54,8 @@ export class Views {
     /** @type {Record<string, View>} by the ids of TABS in tabs.js */
     this.of = {
       summary: new SummaryView(model, setWindow),
-      lines: new LinesView(model),
-      flame: new FlameView(model),
+      lines: new LinesView(model, setKind),
+      flame: new FlameView(model, setKind),
       timeline: new TimelineView(model, setWindow),
       modules: new ModulesView(model),
       phases: new PhasesView(model, setWindow),
@@ -66,7 +68,7 @@ export class Views {
   /** @param {string} tab */
   draw(tab) {
     hideTip();
-    byId("scope").hidden = WITHOUT_BAR.includes(tab);
+    byId("scope").hidden = WITHOUT_BAR.includes(tab) || (WITH_KINDS.includes(tab) && this.model.kind !== "now");
     this.bar.show(this.colours);
     this.of[tab].show(this.colours);
   }

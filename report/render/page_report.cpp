@@ -8,6 +8,7 @@
 #include "asked_blocks.h"
 #include "json_writer.h"
 #include "page_columns.h"
+#include "page_numbers.h"
 #include "phases_report.h"
 #include "report/trace/trace_error.h"
 #include "report/views/page_advice.h"
@@ -16,106 +17,6 @@
 
 namespace peakline::report {
 namespace {
-
-using Numbers = std::vector<int64_t>;
-using NumbersByName = std::map<std::string, Numbers>;
-using CodedColumns = std::map<std::string, CodedColumn>;
-
-// torch's blocks are multiples of 512 bytes; with --measure requested anything is possible.
-constexpr int64_t kBlockUnit = 512;
-
-int64_t unit_of(const Page& page) {
-    for (const PageChange& change : page.moments.changes()) {
-        if (change.bytes % kBlockUnit != 0) {
-            return 1;
-        }
-    }
-    for (const PagePoint& point : page.points.points()) {
-        if (point.min_bytes % kBlockUnit != 0) {
-            return 1;
-        }
-    }
-    return kBlockUnit;
-}
-
-int64_t in_units(uint64_t bytes, int64_t unit) {
-    return static_cast<int64_t>(bytes) / unit;
-}
-
-void add_points(const Page& page, int64_t unit, NumbersByName& columns) {
-    const auto& points = page.points.points();
-    for (const PagePoint& point : points) {
-        columns["point_begin"].push_back(static_cast<int64_t>(point.begin_tick));
-        columns["point_peak_offset"].push_back(
-            static_cast<int64_t>(point.peak_tick - point.begin_tick));
-        columns["point_peak"].push_back(in_units(point.peak.bytes, unit));
-        columns["point_low"].push_back(in_units(point.min_bytes, unit));
-        columns["point_traced"].push_back(point.peak.traced ? 1 : 0);
-    }
-    for (size_t category = 0; category < page.names.categories.size(); ++category) {
-        for (const PagePoint& point : points) {
-            columns["point_category"].push_back(in_units(point.categories[category], unit));
-        }
-    }
-}
-
-void add_tree(const PageNames& names, NumbersByName& columns) {
-    for (const PageNode& node : names.nodes) {
-        columns["node_parent"].push_back(node.parent);
-        columns["node_frame"].push_back(node.frame);
-    }
-    for (const PageContext& context : names.contexts) {
-        columns["context_node"].push_back(context.node);
-        columns["context_line"].push_back(context.line);
-        columns["context_category"].push_back(context.category);
-        columns["context_module"].push_back(context.module);
-        columns["context_operation"].push_back(context.operation);
-        columns["context_phase"].push_back(context.phase);
-        columns["context_lifetime"].push_back(context.lifetime);
-    }
-}
-
-void add_moments(const PageMoments& moments, int64_t unit, NumbersByName& columns) {
-    uint64_t begin = 0;
-    for (const PageMoment& moment : moments.moments()) {
-        columns["moment_changes"].push_back(static_cast<int64_t>(moment.change_end - begin));
-        begin = moment.change_end;
-    }
-    for (const PageChange& change : moments.changes()) {
-        columns["change_context"].push_back(change.context);
-        columns["change_bytes"].push_back(change.bytes / unit);
-        columns["change_count"].push_back(change.count);
-    }
-}
-
-uint64_t code_columns(const NumbersByName& numbers, CodedColumns& coded) {
-    uint64_t bytes = 0;
-    for (const PageColumn& column : kPageColumns) {
-        const auto found = numbers.find(column.name);
-        if (found != numbers.end()) {
-            bytes +=
-                (coded[column.name] = code_column(column.coding, found->second)).compressed_bytes();
-        }
-    }
-    return bytes;
-}
-
-// Joins moments until everything fits.
-CodedColumns code_within(Page& page, int64_t unit, uint64_t budget_bytes) {
-    CodedColumns coded;
-    NumbersByName fixed;
-    add_points(page, unit, fixed);
-    add_tree(page.names, fixed);
-    const uint64_t fixed_bytes = code_columns(fixed, coded);
-    for (;;) {
-        NumbersByName moments;
-        add_moments(page.moments, unit, moments);
-        const uint64_t bytes = code_columns(moments, coded);
-        if (fixed_bytes + bytes <= budget_bytes || !page.moments.coarsen()) {
-            return coded;
-        }
-    }
-}
 
 class PageWriter {
 public:
@@ -140,6 +41,7 @@ public:
         json_.field("level_event_count", page_.event_count);
         json_.field("total_allocated_bytes", page_.chosen.total_allocated_bytes);
         json_.field("tick_seconds", reader_.seconds(1)).field("end_tick", page_.end_tick);
+        json_.field("temporary_others", static_cast<uint64_t>(kTemporaryOthers));
         json_.field("byte_unit", unit);
         json_.field("events_per_point", page_.points.events_per_point());
         json_.field("points_per_moment",
@@ -236,7 +138,7 @@ private:
         const PageNames& names = page_.names;
         json_.field("categories", names.categories).field("modules", names.modules);
         json_.field("operations", names.operations).field("phase_names", names.phases);
-        json_.field("lifetimes", names.lifetimes);
+        json_.field("lifetimes", names.lifetimes).field("vias", names.vias);
         json_.key("lines").begin_array();
         for (const Label& label : names.lines) {
             json_.begin_object().field("key", label_text(options_.paths, label));

@@ -69,18 +69,45 @@ public:
     }
 
     void on_alloc(const BlockAlloc& block) {
+        if (is_over_) {
+            return;
+        }
+        const bool is_wanted =
+            is_shown_ && level_.traced && !block.shape.untraced && counts(block.shape);
+        newest_.on_alloc(contexts_.thread_of(block.shape.context), block.ordinal, is_wanted);
         if (counts(block.shape)) {
             segments_.on_alloc(block.shape.block_bytes);
-            count(block.ordinal, block.shape, 1, block.at.tick);
+            const uint32_t context = count(block.ordinal, block.shape, 1, block.at.tick);
+            if (is_wanted) {
+                page_.totals.add_allocated(context, bytes_of(block.shape, measure_));
+            }
         }
     }
 
     void on_free(const BlockFree& block) {
-        if (counts(block.shape)) {
-            segments_.on_free(block.shape.block_bytes, block.kind);
+        if (is_over_ || !counts(block.shape)) {
+            return;
         }
-        if (counts(block.shape) && block.leaves(measure_)) {
-            count(block.ordinal, block.shape, -1, block.at.tick);
+        segments_.on_free(block.shape.block_bytes, block.kind);
+        if (!block.leaves(measure_)) {
+            return;
+        }
+        const uint32_t context = count(block.ordinal, block.shape, -1, block.at.tick);
+        if (newest_.is_temporary(contexts_.thread_of(block.shape.context), block.ordinal)) {
+            page_.totals.add_temporary(context, bytes_of(block.shape, measure_));
+        }
+    }
+
+    void on_main_end(EventTime) {
+        if (is_shown_) {
+            page_.totals.set_left(page_.moments.live_now());
+            has_end_ = true;
+        }
+    }
+
+    void finish() {
+        if (!has_end_) {
+            page_.totals.set_left(page_.moments.live_now());
         }
     }
 
@@ -142,10 +169,7 @@ private:
         return context_of_.at(ordinal) - 1;
     }
 
-    void count(uint64_t ordinal, const AllocationShape& shape, int sign, uint64_t tick) {
-        if (is_over_) {
-            return;
-        }
+    uint32_t count(uint64_t ordinal, const AllocationShape& shape, int sign, uint64_t tick) {
         const uint32_t context = context_of(ordinal, shape);
         if (sign < 0) {
             context_of_.remove(ordinal);
@@ -158,11 +182,12 @@ private:
         const PageChange moved = {context, static_cast<int64_t>(change), sign};
         if (!is_shown_) {
             page_.moments.apply(moved);
-            return;
+            return context;
         }
         ++page_.event_count;
         page_.points.on_event(tick, level_, categories_);
         page_.moments.on_event(moved, level_);
+        return context;
     }
 
     void consider(uint64_t tick) {
@@ -179,6 +204,8 @@ private:
     Page& page_;
     bool is_shown_ = false;
     bool is_over_ = false;
+    bool has_end_ = false;  // of main
+    TemporaryBlocks newest_;
     Height level_;
     CategoryLevels categories_ = {};
     OrdinalTable context_of_;  // of live blocks, plus one
@@ -230,6 +257,7 @@ Page build_page(const TraceReader& reader,
         page,
         reader.max_alloc_count());
     stream.run(progress, follower);
+    follower.finish();
     page.names = contexts.take();
     page.moments.finish();
     for (PageRefused& refused : page.refused) {

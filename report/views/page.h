@@ -10,6 +10,7 @@
 #include "page_buckets.h"
 #include "page_contexts.h"
 #include "page_rows.h"
+#include "page_totals.h"
 #include "report/replay/phases/phase_result.h"
 #include "report/trace/reader.h"
 #include "selection.h"
@@ -61,6 +62,7 @@ struct Page {
     PageNames names;
     PagePoints points{0};
     PageMoments moments{0, 0};
+    PageTotals totals;
 };
 
 // Throws TraceError when nothing lies in the range.

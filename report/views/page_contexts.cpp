@@ -69,8 +69,10 @@ uint32_t PageContexts::of(const AllocationShape& shape, uint64_t ordinal, const 
 
 uint32_t PageContexts::add(const TrackedBlock& block, const BlockHistory& history) {
     PageContext context;
-    context.node = node_id(label("stack", block, history));
-    context.line = line_id(label("line", block, history));
+    context.node = node_id(place("stack", block, history).label);
+    Placement line = place("line", block, history);
+    context.line = line_id(std::move(line.label));
+    context.via = id_of("via", std::move(line.via), names_.vias);
     context.category = name_id("category", block, history, names_.categories);
     context.module = name_id("module", block, history, names_.modules);
     context.operation = name_id("op", block, history, names_.operations);
@@ -84,20 +86,25 @@ uint32_t PageContexts::add(const TrackedBlock& block, const BlockHistory& histor
     return at->second;
 }
 
-Label PageContexts::label(const char* by, const TrackedBlock& block, const BlockHistory& history) {
+Placement PageContexts::place(const char* by,
+                              const TrackedBlock& block,
+                              const BlockHistory& history) {
     const Grouping& grouping = find_grouping(by);
     BlockGroup group = block.block;
     group.facet = grouping.facet != nullptr ? grouping.facet(block, history, help_) : Facet();
-    return grouping.place(stacks_, group).label;
+    return grouping.place(stacks_, group);
 }
 
 uint32_t PageContexts::name_id(const char* by,
                                const TrackedBlock& block,
                                const BlockHistory& history,
                                std::vector<std::string>& names) {
-    std::string name = label(by, block, history).key;
+    return id_of(by, place(by, block, history).label.key, names);
+}
+
+uint32_t PageContexts::id_of(const char* kind, std::string name, std::vector<std::string>& names) {
     const auto next = static_cast<uint32_t>(names.size());
-    const auto [at, is_new] = ids_[by].try_emplace(name, next);
+    const auto [at, is_new] = ids_[kind].try_emplace(name, next);
     if (is_new) {
         names.push_back(std::move(name));
     }

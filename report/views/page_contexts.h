@@ -23,6 +23,7 @@ struct PageContext {
     uint32_t operation = 0;
     uint32_t phase = 0;
     uint32_t lifetime = 0;
+    uint32_t via = 0;
 
     auto operator<=>(const PageContext&) const = default;
 };
@@ -45,6 +46,7 @@ struct PageNames {
     std::vector<std::string> operations;
     std::vector<std::string> phases;
     std::vector<std::string> lifetimes;
+    std::vector<std::string> vias;  // what asked below the line; may be empty
     std::vector<PageFrame> frames;
     std::vector<PageNode> nodes = {{}};
     std::vector<PageContext> contexts;
@@ -57,6 +59,9 @@ public:
 
     // The context of a block; equal blocks are looked at once.
     uint32_t of(const AllocationShape& shape, uint64_t ordinal, const BlockFacts& facts);
+    uint32_t thread_of(uint32_t trace_context) const {
+        return stacks_.definitions().contexts[trace_context].thread;
+    }
     uint32_t category_of(uint32_t context) const { return names_.contexts[context].category; }
     const PageNames& names() const { return names_; }
     PageNames take() { return std::move(names_); }
@@ -77,11 +82,12 @@ private:
 
     static uint64_t pack(const BlockHistory& history, const Tensor& tensor);
     uint32_t add(const TrackedBlock& block, const BlockHistory& history);
-    Label label(const char* by, const TrackedBlock& block, const BlockHistory& history);
+    Placement place(const char* by, const TrackedBlock& block, const BlockHistory& history);
     uint32_t name_id(const char* by,
                      const TrackedBlock& block,
                      const BlockHistory& history,
                      std::vector<std::string>& names);
+    uint32_t id_of(const char* kind, std::string name, std::vector<std::string>& names);
     uint32_t line_id(Label label);
     uint32_t node_id(const Label& stack);
     uint32_t frame_id(const Location& location);

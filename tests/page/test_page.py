@@ -215,9 +215,9 @@ def test_source_is_there_unless_it_is_not_wanted(lab: Lab, run: Run, show: Show)
     options = ("-o", str(bare), "--no-source")
     assert lab.peakline("flamegraph", str(run.trace), *options).returncode == 0
     shown = show(address="#tab=lines")
-    assert shown.page.locator("#lines details").count() > 0
+    assert shown.page.locator("#lines details.source").count() > 0
     assert "model.cuda()" in shown.page.text_content("#lines")
     without = show(file=bare)
     assert without.page.is_visible("#flame canvas")
     without.tab("lines")
-    assert without.page.locator("#lines details").count() == 0
+    assert without.page.locator("#lines details.source").count() == 0
