@@ -25,8 +25,10 @@ def title_of(page: dict[str, Any]) -> str:
 
 def _device_name(page: dict[str, Any]) -> str:
     meta = page["run"]["meta"]
-    name = str(meta.get(f"device.{page['device']}.name", f"device {page['device']}"))
-    if len(page["phases"]["devices"]) > 1 and page["device"] != "all":
+    is_sum = page["device"] == "all"
+    other = "all devices" if is_sum else f"device {page['device']}"
+    name = str(meta.get(f"device.{page['device']}.name", other))
+    if len(page["phases"]["devices"]) > 1 and not is_sum:
         name = f"device {page['device']}: {name}"
     return name + (", simulated" if page["simulated"] else "")
 

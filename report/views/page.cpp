@@ -151,7 +151,8 @@ private:
         refused.rows = rows_by_line(contexts_.names(), page_.moments.live_now());
         refused.row_count = refused.rows.size();
         refused.rows.resize(std::min(refused.row_count, Page::kMaxRefusedRows));
-        if (knows_segments_ && segments_.has_segments()) {
+        // Those of all devices say nothing about the one that refused.
+        if (!counts_all_ && knows_segments_ && segments_.has_segments()) {
             refused.reserved_bytes = segments_.now().reserved_bytes;
             refused.active_bytes = segments_.now().active_bytes;
         }

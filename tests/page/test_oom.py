@@ -80,3 +80,14 @@ def test_a_run_that_served_every_request_says_so(show: Show, lab: Lab) -> None:
         text
         == "No request for memory was refused: the run did not run out of memory on this device."
     )
+
+
+def test_of_all_devices_only_what_was_live_is_split(lab: Lab, oom_run: Run, show: Show) -> None:
+    file = lab.folder / "oom-all.html"
+    words = (str(oom_run.trace), "--device", "all", "-o", str(file))
+    assert lab.peakline("html", *words).returncode == 0
+    shown = show(file=file, address="#tab=oom")
+    seen = shown.page.evaluate(FIGURES)
+    assert sum(size for _, size in seen["parts"]) == oom_run.said["refused"][-1]["allocated"]
+    assert "Live then" in seen["text"] and "could not give back" not in seen["text"]
+    assert shown.page.inner_text("#facts").startswith("all devices, simulated")
