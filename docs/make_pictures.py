@@ -28,7 +28,8 @@ PICTURES = Path(__file__).parent / "pictures"
 PEAKLINE = [sys.executable, "-m", "peakline"]
 COLUMNS, ROWS = 108, 60
 TERMINAL = """<pre style="display:inline-block; margin:0; padding:18px 22px;
-background:{background}; color:{foreground}; font:13px/1.45 'DejaVu Sans Mono', monospace">{code}</pre>"""
+background:{background}; color:{foreground};
+font:13px/1.45 'DejaVu Sans Mono', monospace">{code}</pre>"""
 THEMES = ("light", "dark")
 
 
