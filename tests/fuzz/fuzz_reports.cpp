@@ -67,6 +67,12 @@ void read_everything(const std::vector<unsigned char>& file) {
     json.form = report::OutputForm::kJson;
     json.selection.measure = "requested";
     report::make_summary(reader, json);
+    json.form = report::OutputForm::kParts;
+    json.selection.by = "stack";
+    report::make_table(reader, json);
+    json.selection.by = "line";
+    report::make_summary(reader, json);
+    json.form = report::OutputForm::kJson;
     report::make_stats(reader, json);
     for (const char* name : {"phases", "layers", "ops", "stages", "tensors"}) {
         for (const auto form : {report::OutputForm::kText, report::OutputForm::kJson}) {

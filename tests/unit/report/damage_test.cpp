@@ -34,6 +34,10 @@ void read_everything(const Bytes& file) {
             report::make_table(trace.reader, options);
         }
         report::make_summary(trace.reader, {});
+        report::ReportOptions parts;
+        parts.form = report::OutputForm::kParts;
+        parts.selection.by = "stack";
+        report::make_table(trace.reader, parts);
         report::make_stats(trace.reader, {});
         for (const char* name : {"phases", "layers", "ops", "stages", "tensors"}) {
             for (const auto form : {report::OutputForm::kText, report::OutputForm::kJson}) {
