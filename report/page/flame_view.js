@@ -2,6 +2,7 @@
 // The tab of the flame: what it is of, search, zoom, keyboard, and what is said about it.
 import { byId, hideTip, make, makeChoice, showTip } from "./dom.js";
 import { Flame } from "./flame.js";
+import { FlameTable } from "./flame_table.js";
 import { formatBytes, formatCount, formatShare } from "./format.js";
 import { chosenSet, makeKindChoice, sayKind, sumOf } from "./kinds.js";
 import { fillLegend } from "./table.js";
@@ -18,6 +19,7 @@ export class FlameView {
     this.model = model;
     this.mode = "whole";
     this.measure = "bytes";
+    this.withNative = true;
     this.kindOfTree = "";
     this.inverted = false;
     /** @type {Flame | null} made when it is first shown */
@@ -59,17 +61,29 @@ export class FlameView {
       this.flame = null;
       this.show(this.colours);
     }), this.invert, this.out, this.found);
+    this.native = make("button", "button", "Native frames");
+    this.native.type = "button";
+    this.native.setAttribute("aria-pressed", "true");
+    this.native.hidden = !this.model.page.frames.some((/** @type {any} */ one) => one.is_native);
+    this.native.onclick = () => {
+      this.withNative = !this.withNative;
+      this.native.setAttribute("aria-pressed", String(this.withNative));
+      this.flame = null;
+      this.show(this.colours);
+    };
+    this.out.before(this.native);
+    this.twin = new FlameTable((node) => this.zoomTo(node));
     this.said = make("p", "say");
     this.canvas = make("canvas");
     this.canvas.tabIndex = 0;
     this.canvas.setAttribute("role", "application");
-    this.canvas.setAttribute("aria-label", "Stacks by what they hold. Arrow keys walk, Enter zooms in, Backspace zooms out. The tab Lines has the same as a table.");
+    this.canvas.setAttribute("aria-label", "Stacks by what they hold. Arrow keys walk, Enter zooms in, Backspace zooms out. Below is the same as a table.");
     this.frameSaid = make("p", "unseen");
     this.frameSaid.setAttribute("aria-live", "polite");
     this.legend = make("ul");
     this.note = make("p", "note");
     this.note.id = "flame-sum";
-    byId("flame").append(tools, this.said, this.canvas, this.frameSaid, this.legend, this.note);
+    byId("flame").append(tools, this.said, this.canvas, this.frameSaid, this.legend, this.note, this.twin.box);
     this.listen();
   }
 
@@ -146,7 +160,7 @@ export class FlameView {
     if (!this.flame || this.kindOfTree !== model.kind) {
       // Siblings keep their order while the moment moves: that of the peak.
       const order = model.kind === "now" ? model.live.at(Math.floor(model.page.peak.point / model.ratio)) : shown;
-      const { tree, names, leftOut } = model.tree(this.mode, this.inverted, this.weightsOf(order));
+      const { tree, names, leftOut } = model.tree(this.mode, this.inverted, this.weightsOf(order), this.withNative);
       this.kindOfTree = model.kind;
       this.flame = new Flame(this.canvas, tree, names);
       this.leftOut = leftOut;
@@ -164,9 +178,11 @@ export class FlameView {
     this.said.hidden = model.kind === "now";
     fillLegend(this.legend, model.categories(shown), model.page.categories);
     const what = this.mode === "own" ? "frames outside your code" : "frames that only pass a call on";
+    this.twin.fill(flame, (amount) => this.format(amount));
     this.note.dataset.bytes = String(sumOf(shown.bytes));
     this.note.dataset.total = String(flame.tree.total[0]);
     this.note.textContent = `Widths are ${this.measure}${model.kind === "now" ? " held at the moment above" : ""}. Coloured frames are of one category, grey ones of several.` +
-      (this.leftOut ? ` Left out: ${formatCount(this.leftOut)} ${what}.` : "");
+      (this.leftOut ? ` Left out: ${formatCount(this.leftOut)} ${what}.` : "") +
+      (flame.tree.joined ? ` The ${formatCount(flame.tree.joined)} smallest frames are joined, one \u201cother\u201d for each caller, with their exact sum.` : "");
   }
 }

@@ -2,7 +2,7 @@
 // The data of the page and the one window that every tab shows: the live set at its highest moment.
 import { LiveSets } from "./live_sets.js";
 import { Pyramid } from "./pyramid.js";
-import { Tree } from "./tree.js";
+import { MOST_NODES, Tree } from "./tree.js";
 
 /** From below, as categories are stacked. */
 const STACKING = ["untraced", "parameter", "buffer", "optimizer state", "cache", "kept", "gradient", "input",
@@ -206,8 +206,9 @@ export class Model {
    * @param {string} mode
    * @param {boolean} inverted
    * @param {Float64Array} weights by context: siblings are ordered by it
+   * @param {boolean} withNative with the native frames of the page
    */
-  tree(mode, inverted, weights) {
+  tree(mode, inverted, weights, withNative = true) {
     const { page, columns } = this;
     /** @type {any[]} */
     const names = page.frames.slice();
@@ -229,6 +230,7 @@ export class Model {
       const path = [];
       for (let node = leaf; node; node = columns.node_parent[node]) {
         const frame = page.frames[columns.node_frame[node]];
+        if (frame.is_native && !withNative) continue;
         const hidden = mode === "own" ? frame.file && !frame.is_users : frame.passes_on;
         if (hidden && (node !== leaf || mode === "own")) leftOut.add(columns.node_frame[node]);
         else path.push(columns.node_frame[node]);
@@ -238,7 +240,7 @@ export class Model {
       if (mode === "operator" || mode === "phase") path.unshift(nameOf(this.grouping(mode)(context)));
       paths.push({ path, context });
     }
-    const tree = new Tree(paths, weights);
+    const tree = new Tree(paths, weights, { most: MOST_NODES, name: nameOf("other: the smallest ones") });
     return { tree, names, leftOut: leftOut.size };
   }
 }

@@ -3,6 +3,9 @@
 
 /** @typedef {{path: number[], context: number}} PathOfContext names from the root on */
 
+// More nodes make the page slow; what they show is narrower than a pixel.
+export const MOST_NODES = 500000;
+
 /** The nodes of a tree while it grows: parents before their children. */
 class Nodes {
   constructor() {
@@ -32,6 +35,42 @@ class Nodes {
     return node;
   }
 
+  /**
+   * Keeps `most` nodes at most, the heaviest: what is dropped below one node becomes one child of
+   * it, `otherName`. Parents are no lighter than their children and have lower ids, so a node that
+   * is kept has its callers.
+   * @param {number} most
+   * @param {number} otherName
+   * @returns {{nodes: Nodes, dropped: number}}
+   */
+  limited(most, otherName) {
+    const count = this.name.length;
+    if (count <= most) return { nodes: this, dropped: 0 };
+    const order = Uint32Array.from(this.name, (_, i) => i).sort((a, b) => this.weight[b] - this.weight[a] || a - b);
+    const rank = new Uint32Array(count);
+    order.forEach((node, i) => (rank[node] = i));
+    let kept = most;
+    for (;;) {
+      const parents = new Set();
+      for (let i = 1; i < count; i++) if (rank[i] >= kept && rank[this.parent[i]] < kept) parents.add(this.parent[i]);
+      const excess = kept + parents.size - most;
+      if (excess <= 0 || kept === 1) break;
+      kept = Math.max(1, kept - excess);
+    }
+    const nodes = new Nodes();
+    const place = new Uint32Array(count);
+    nodes.weight[0] = this.weight[0];
+    for (let i = 1; i < count; i++) {
+      const up = place[this.parent[i]];
+      const isTop = rank[this.parent[i]] < kept;
+      if (rank[i] < kept) place[i] = nodes.child(up, this.name[i]);
+      else place[i] = isTop ? nodes.child(up, otherName) : up;
+      if (isTop) nodes.weight[place[i]] += this.weight[i];
+    }
+    this.nodeOf.forEach((node, context) => (nodes.nodeOf[context] = place[node]));
+    return { nodes, dropped: count - kept };
+  }
+
   /** Children of node i are kids[begin[i]] to kids[begin[i + 1]], the heaviest first. */
   sortedKids() {
     const count = this.name.length;
@@ -54,18 +93,22 @@ export class Tree {
   /**
    * @param {PathOfContext[]} paths
    * @param {Float64Array} weights by context: siblings are ordered by what they hold then
+   * @param {{most: number, name: number}} [limit] of nodes; the name of those that are joined
    */
-  constructor(paths, weights) {
-    const nodes = new Nodes();
+  constructor(paths, weights, limit = { most: MOST_NODES, name: 0 }) {
+    const all = new Nodes();
     for (const { path, context } of paths) {
       let at = 0;
-      nodes.weight[0] += weights[context];
+      all.weight[0] += weights[context];
       for (const name of path) {
-        at = nodes.child(at, name);
-        nodes.weight[at] += weights[context];
+        at = all.child(at, name);
+        all.weight[at] += weights[context];
       }
-      nodes.nodeOf[context] = at;
+      all.nodeOf[context] = at;
     }
+    const { nodes, dropped } = all.limited(limit.most, limit.name);
+    /** How many nodes are in "other" ones. */
+    this.joined = dropped;
     this.count = nodes.name.length;
     this.name = new Uint32Array(this.count);
     this.parent = new Int32Array(this.count);

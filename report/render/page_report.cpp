@@ -152,6 +152,7 @@ private:
             json_.begin_object();
             put_place(frame.location);
             json_.field("passes_on", frame.passes_on).field("is_users", frame.is_users);
+            json_.field("is_native", frame.location.is_native);
             json_.end_object();
         }
         json_.end_array();
@@ -185,7 +186,9 @@ PageFile make_page(const TraceReader& reader,
                    const PageRequest& request,
                    uint64_t budget_bytes,
                    const Progress& progress) {
-    const Selection selection = parse_selection(options.selection);
+    SelectionText text = options.selection;
+    text.by = text.native ? "stack" : text.by;  // a page has all keys
+    const Selection selection = parse_selection(text);
     refuse_where(selection, "html");
     need_events(reader, "html");
     StackLookup stacks(reader.definitions(), selection.frames);

@@ -123,3 +123,44 @@ def test_sums_of_contexts_are_those_of_the_engine_in_both_measures(
     assert sums["context_left_bytes"] * unit == end["total_bytes"]
     assert sums["context_allocated_bytes"] * unit == page["total_allocated_bytes"]
     assert page["total_allocated_bytes"] == end["total_allocated_bytes"]
+
+
+TWIN = """() => [...document.querySelectorAll("#flame tbody .right[data-amount]")].map(
+    (one) => Number(one.dataset.amount))"""
+
+
+def test_the_table_below_the_flame_has_the_same_sums_and_zooms(show: Show, run: Run) -> None:
+    shown = show(address="#tab=flame")
+    shown.page.click('#flame summary:text-is("The same as a table")')
+    assert shown.page.evaluate(TWIN) == [flame_sum(shown)]  # the program's one module
+    press(shown, "flame", "operator first")
+    whole = shown.page.evaluate(TWIN)
+    assert sum(whole) == flame_sum(shown) and len(whole) > 1
+    shown.page.locator("#flame tbody button").first.click()
+    shown.drawn()
+    assert sum(shown.page.evaluate(TWIN)) == whole[0]
+    assert shown.page.is_visible('#flame button:text-is("Whole program")')
+    shown.page.locator("#flame canvas").focus()
+    shown.page.keyboard.press("Backspace")
+    assert shown.page.evaluate(TWIN) == whole
+    assert shown.console == []
+
+
+def test_native_frames_are_shown_on_demand(show: Show, lab: Lab, run: Run) -> None:
+    assert not show(address="#tab=flame").page.is_visible('#flame button:text-is("Native frames")')
+    file = lab.folder / "native.html"
+    assert lab.peakline("html", str(run.trace), "--native", "-o", str(file)).returncode == 0
+    shown = show(file=file, address="#tab=lines")
+    press(shown, "lines", "stack")
+    table = lab.table(run.trace, "--by", "stack", "--native")
+    assert sorted(size for _, size, _ in lines_shown(shown)) == sorted(
+        row["bytes"] for row in table["rows"]
+    )
+    assert any("at::" in text or ".so" in text for text, _, _ in lines_shown(shown))
+    shown.tab("flame")
+    total = flame_sum(shown)
+    shown.page.fill("#flame input", ".so")
+    assert shown.page.inner_text("#flame .tools .facts").startswith(tuple("123456789"))
+    shown.page.click('#flame button:text-is("Native frames")')
+    assert shown.page.inner_text("#flame .tools .facts").startswith("0 found")
+    assert flame_sum(shown) == total

@@ -64,6 +64,50 @@ for (let round = 0; round < 60; round++) {
   if (tree.total[0] !== bytes.reduce((sum, one) => sum + one, 0)) wrong.push(["sum", round]);
 }
 
+for (let round = 0; round < 200; round++) {
+  const contexts = 1 + random(60);
+  const paths = Array.from({ length: contexts }, (_, context) =>
+    ({ path: Array.from({ length: random(6) }, () => 1 + random(4)), context }));
+  const bytes = Float64Array.from({ length: contexts }, () => random(50));
+  const whole = new Tree(paths, bytes);
+  const most = 2 + random(30);
+  const cut = new Tree(paths, bytes, { most, name: 99 });
+  whole.measure(bytes, bytes);
+  cut.measure(bytes, bytes);
+  const textOf = (tree, node) =>
+    node === 0 ? "" : textOf(tree, tree.parent[node]) + "/" + tree.name[node];
+  const totals = new Map(Array.from(whole.total, (total, node) => [textOf(whole, node), total]));
+  const parents = new Set();
+  let smallest = Infinity;
+  for (let node = 0; node < cut.count; node++) {
+    if (cut.name[node] === 99) {
+      if (parents.has(cut.parent[node])) wrong.push(["two others", round]);
+      parents.add(cut.parent[node]);
+      // What is joined: what the caller has beyond its own and the children that are kept.
+      const above = textOf(cut, cut.parent[node]);
+      const kept = new Set();
+      for (let i = 0; i < cut.count; i++) {
+        if (cut.parent[i] === cut.parent[node]) kept.add(textOf(cut, i));
+      }
+      let rest = 0;
+      for (let i = 1; i < whole.count; i++) {
+        const isBelow = textOf(whole, whole.parent[i]) === above;
+        if (isBelow && !kept.has(textOf(whole, i))) rest += whole.total[i];
+      }
+      if (rest !== cut.total[node]) wrong.push(["other", round, rest, cut.total[node]]);
+    } else {
+      smallest = Math.min(smallest, cut.total[node]);
+      if (cut.total[node] !== totals.get(textOf(cut, node))) wrong.push(["kept", round]);
+    }
+  }
+  const names = new Set(Array.from(cut.name, (_, node) => textOf(cut, node)));
+  for (const [text, total] of totals) {
+    if (!names.has(text) && total > smallest) wrong.push(["dropped", round]);
+  }
+  if (cut.count > most || cut.total[0] !== whole.total[0]) wrong.push(["limit", round, most]);
+  if ((cut.joined > 0) !== (whole.count > most)) wrong.push(["joined", round]);
+}
+
 const long = Array.from({ length: 70000 }, (_, i) => i + 1);
 const deep = new Tree([{ path: long, context: 0 }], Float64Array.of(5));
 deep.measure(Float64Array.of(5), Float64Array.of(0));

@@ -60,6 +60,7 @@ def read_outlines(paths: Sequence[str], args: argparse.Namespace) -> list[str]:
     """
     engine = _common.report_engine()
     options = _report_options.named_options(args)
+    options.pop("native", None)  # of whole stacks, which outlines have not
 
     def read(path: str) -> str:
         outline: str = engine.Trace(path).outline(**options)

@@ -63,6 +63,11 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         help="Keep as many moments of the run as fit in MB, compressed (default: 8)",
     )
     _report_options.add_frames(parser)
+    parser.add_argument(
+        "--native",
+        action="store_true",
+        help="Show the native frames below the innermost Python line, too",
+    )
     _report_options.add_device(parser)
     _report_options.add_measure(parser)
     _report_options.refuse_where(parser)
