@@ -77,6 +77,7 @@ for (let round = 0; round < 200; round++) {
   const textOf = (tree, node) =>
     node === 0 ? "" : textOf(tree, tree.parent[node]) + "/" + tree.name[node];
   const totals = new Map(Array.from(whole.total, (total, node) => [textOf(whole, node), total]));
+  const selfs = new Map(Array.from(whole.self, (self, node) => [textOf(whole, node), self]));
   const parents = new Set();
   let smallest = Infinity;
   for (let node = 0; node < cut.count; node++) {
@@ -98,6 +99,7 @@ for (let round = 0; round < 200; round++) {
     } else {
       smallest = Math.min(smallest, cut.total[node]);
       if (cut.total[node] !== totals.get(textOf(cut, node))) wrong.push(["kept", round]);
+      if (cut.self[node] !== selfs.get(textOf(cut, node))) wrong.push(["self", round]);
     }
   }
   const names = new Set(Array.from(cut.name, (_, node) => textOf(cut, node)));
