@@ -68,6 +68,7 @@ std::string joined(const std::vector<std::string>& texts) {
 
 std::vector<std::string> texts_of(const PathDisplay& display, const std::vector<Label>& labels) {
     std::vector<std::string> texts;
+    texts.reserve(labels.size());
     for (const Label& label : labels) {
         texts.push_back(label_text(display, label));
     }
@@ -140,7 +141,9 @@ std::string shortened(const std::string& text, size_t room) {
            text.substr(offset_of_character(text, columns - (kept - first)));
 }
 
-std::string row_in_width(const PathDisplay& display, std::string start, const std::string& text) {
+std::string row_in_width(const PathDisplay& display,
+                         const std::string& start,
+                         const std::string& text) {
     if (display.width == 0) {
         return start + text;
     }

@@ -30,7 +30,9 @@ std::string label_text(const PathDisplay& display, const std::vector<Label>& lab
 std::string shortened(const std::string& text, size_t room);
 
 // A row: `start`, then a text that is shortened to the columns the terminal has left for it.
-std::string row_in_width(const PathDisplay& display, std::string start, const std::string& text);
+std::string row_in_width(const PathDisplay& display,
+                         const std::string& start,
+                         const std::string& text);
 
 // Columns of a terminal that UTF-8 text takes, one for a character.
 size_t column_count(const std::string& text);

@@ -74,11 +74,11 @@ Fact device_fact(const TableReport& report, const DeviceTotals& device) {
 std::string top_rows_text(const TableReport& report) {
     const auto& rows = report.table.rows;
     const uint64_t shown = shown_count(report.top, rows.size());
-    const std::string where = where_text(report.selection, report.part);
+    std::string text = where_text(report.selection, report.part);
     if (shown == 0) {
-        return where;
+        return text;
     }
-    std::string text = where + summary_title(report) + ":\n";
+    text += summary_title(report) + ":\n";
     for (size_t i = 0; i < shown; ++i) {
         const std::string start =
             "  " + format_bytes(rows[i].bytes) + "  " + format_share(rows[i].share) + "  ";

@@ -16,7 +16,7 @@ struct Shared {
     size_t keeper_count = 0;
 };
 
-// Never destroyed: a report may end after the statics of the process.
+// Never destroyed: a report may end after the process has destroyed its globals.
 Shared& shared() {
     static Shared* const instance = new Shared;
     return *instance;

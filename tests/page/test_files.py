@@ -14,6 +14,7 @@ import pytest
 from lab import Lab, Run
 from peakline.html_files import files_data, heaviest
 from peakline.html_page import DeviceData, PageOptions, make_page
+from peakline.html_text import size_of
 from shown import Shown
 from test_page import SAID, TABS, bytes_of
 
@@ -160,7 +161,7 @@ def test_a_thousand_ranks_are_shown_at_once(show: Show, lab: Lab, rank_runs: lis
         outline = json.loads(text)
         outline["meta"]["rank"] = str(rank)
         outline["file"] = f"/job/rank-{rank}.peak"
-        outline["chosen"]["peak_bytes"] += rank * 7919 % 1024
+        outline["chosen"]["peak_bytes"] += (rank * 7919 % 1024) << 20
         outlines.append(json.dumps(outline))
     page = make_page(
         [DeviceData(*trace.page())],
@@ -169,6 +170,8 @@ def test_a_thousand_ranks_are_shown_at_once(show: Show, lab: Lab, rank_runs: lis
     file = lab.folder / "thousand.html"
     file.write_text(page)
     shown = opened(show, file, "ranks")
+    middle = json.loads(text)["chosen"]["peak_bytes"] + (512 << 20)
+    assert f"the median {size_of(middle)}." in shown.page.inner_text("#ranks")
     box = shown.page.locator("#ranks canvas").bounding_box()
     assert 1000 < box["height"] < 3000
     shown.page.mouse.move(box["x"] + box["width"] * 0.95, box["y"] + 22 + 511.5)
