@@ -1,5 +1,6 @@
 // @ts-check
 // Elements, colours and the tip. Names come from the program: they are only ever set as text.
+import { SERIES_KINDS } from "./series.js";
 
 /**
  * @param {string} id
@@ -97,6 +98,9 @@ export function readColours(categories) {
     accent: read("accent"), accentSoft: read("accent-soft"), frame: read("frame"), hit: read("hit"), hitText: read("hit-text"),
     fill: categories.map((name) => read(classOf(name))),
     on: categories.map((name) => read("on-" + classOf(name))),
+    series: SERIES_KINDS.map(read),
+    onSeries: SERIES_KINDS.map((name) => read("on-" + name)),
+    rest: read("kept"),
   };
   probe.remove();
   return colours;

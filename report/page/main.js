@@ -4,6 +4,7 @@ import { Devices } from "./devices.js";
 import { byId } from "./dom.js";
 import { KINDS } from "./kinds.js";
 import { Paper } from "./print.js";
+import { STACKED } from "./series.js";
 import { readAddress, TABS, Tabs, writeAddress } from "./tabs.js";
 import { Views } from "./views.js";
 
@@ -37,7 +38,8 @@ class Page {
   /** @param {import("./model.js").Model} model of one device */
   use(model) {
     this.model = model;
-    this.views = new Views(model, (window) => this.setWindow(window), (kind) => this.setKind(kind));
+    this.views = new Views(model, (window) => this.setWindow(window), (kind) => this.setKind(kind),
+      (stacked) => this.setStacked(stacked));
   }
 
   /** The address may name another device, whose data are still packed. */
@@ -55,9 +57,10 @@ class Page {
 
   /** Shows tab and time of the address. */
   follow() {
-    const { tab, window, kind } = readAddress();
+    const { tab, window, kind, stacked } = readAddress();
     const { model } = this;
     model.kind = KINDS.some(([one]) => one === kind) ? kind : "now";
+    model.stacked = STACKED.some(([one]) => one === stacked) ? stacked : "category";
     if (window) {
       const from = Math.floor(model.pointAt(window.from + 1e-6) / model.ratio);
       const to = Math.floor(model.pointAt(window.to - 1e-6) / model.ratio) + 1;
@@ -78,6 +81,12 @@ class Page {
     this.later();
   }
 
+  /** @param {string} stacked */
+  setStacked(stacked) {
+    this.model.stacked = stacked;
+    this.later();
+  }
+
   later() {
     cancelAnimationFrame(this.frame);
     this.frame = requestAnimationFrame(() => this.show());
@@ -88,7 +97,7 @@ class Page {
     const { window } = model;
     this.views.draw(this.tabs.chosen);
     writeAddress({ tab: this.tabs.chosen, device: this.devices.addressOf(model), kind: model.kind,
-      window: window && { from: model.secondsOf(window.from), to: model.secondsOf(window.to) } });
+      stacked: model.stacked, window: window && { from: model.secondsOf(window.from), to: model.secondsOf(window.to) } });
   }
 
   repaint() {

@@ -32,6 +32,9 @@ export class Model {
     this.end = page.end_tick * page.tick_seconds;
     this.pyramid = new Pyramid(this.high, this.low, columns.point_traced);
     this.live = new LiveSets(columns, this.unit);
+    // What torch's segments held at most in every point; empty: the trace does not say.
+    this.reserved = columns.point_reserved.map((one) => one * this.unit);
+    this.reservedPyramid = this.reserved.length ? new Pyramid(this.reserved, this.reserved, this.reserved.map(() => 1)) : null;
     this.stacking = page.categories.map((/** @type {string} */ name, /** @type {number} */ i) => i).sort(
       (/** @type {number} */ a, /** @type {number} */ b) =>
         STACKING.indexOf(page.categories[a]) - STACKING.indexOf(page.categories[b]));
@@ -40,6 +43,8 @@ export class Model {
     this.window = null;
     // Of KINDS in kinds.js: what tables and flames are of.
     this.kind = "now";
+    // Of STACKED in series.js: what the timeline stacks.
+    this.stacked = "category";
     // What is shown: the highest point of the window, its moment, what was live then.
     this.point = 0;
     this.moment = 0;
@@ -54,6 +59,15 @@ export class Model {
    */
   levelOf(point, category) {
     return this.columns.point_category[category * this.pointCount + point] * this.unit;
+  }
+
+  /**
+   * The point whose live set a moment has.
+   * @param {number} moment
+   */
+  pointOfMoment(moment) {
+    const first = moment * this.ratio;
+    return this.pyramid.range(first, Math.min(this.pointCount, first + this.ratio)).best;
   }
 
   get momentCount() {

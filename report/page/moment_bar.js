@@ -1,7 +1,7 @@
 // @ts-check
 // The moment that the tabs show: the bar above them, the sentence about it, and how a timeline
 // chooses another one.
-import { byId, classOf, hideTip, make, showTip } from "./dom.js";
+import { byId, hideTip, make, showTip } from "./dom.js";
 import { formatBytes, formatCount, formatSeconds } from "./format.js";
 import { Timeline } from "./timeline.js";
 
@@ -43,20 +43,21 @@ export function listenTo(line, setWindow) {
 function showMoment(line, event) {
   const { model } = line;
   const x = event.clientX - line.canvas.getBoundingClientRect().left;
-  const first = line.pointOf(x);
-  const behind = Math.max(first + 1, Math.min(line.to, line.pointOf(x + 1)));
-  const { best } = model.pyramid.range(first, behind);
+  const column = line.columnAt(x);
+  const { best } = line.columns[column];
   const moment = Math.floor(best / model.ratio);
   /** @type {{text: string, kind?: string}[]} */
   const rows = [{ text: `${formatBytes(model.high[best])} at ${formatSeconds(model.peakAt[best])}` }];
   const place = model.placeAt(model.peakAt[best]);
   if (place) rows.push({ text: place });
-  for (const category of model.stacking.slice().reverse()) {
-    const bytes = model.levelOf(best, category);
-    if (bytes > model.high[best] * 0.002) {
-      rows.push({ text: `${model.page.categories[category]}  ${formatBytes(bytes)}`, kind: classOf(model.page.categories[category]) });
+  const { names, kinds } = line.layers;
+  const parts = line.partsOf(column);
+  for (const layer of [...parts.keys()].reverse()) {
+    if (parts[layer] > model.high[best] * 0.002) {
+      rows.push({ text: `${names[layer].slice(0, 300)}  ${formatBytes(parts[layer])}`, kind: kinds[layer] });
     }
   }
+  if (line.series) return showTip(event, rows);
   const top = model.rows("line", model.live.at(moment)).slice(0, 3);
   for (const row of top) rows.push({ text: `${formatBytes(row.bytes)}  ${row.key.slice(0, 300)}` });
   showTip(event, rows);

@@ -122,11 +122,22 @@ export function fillLegend(list, levels, categories) {
   const total = levels.reduce((sum, one) => sum + one, 0);
   list.className = "legend";
   list.replaceChildren(...[...levels.keys()].filter((i) => levels[i] > 0).sort((a, b) => levels[b] - levels[a]).map((i) => {
-    const item = make("li");
-    item.append(make("i", classOf(categories[i])), categories[i] + " ", make("b", "", formatBytes(levels[i])),
-      " " + formatShare(levels[i] / total));
-    return item;
+    return makeLegendItem(classOf(categories[i]), categories[i], levels[i], levels[i] / total);
   }));
+}
+
+/**
+ * @param {string} kind the class of its colour
+ * @param {string} name
+ * @param {number} bytes
+ * @param {number} [share]
+ */
+export function makeLegendItem(kind, name, bytes, share) {
+  const item = make("li");
+  item.dataset.bytes = String(bytes);
+  item.append(make("i", kind), make("bdi", "", shortName(name)), " ", make("b", "", formatBytes(bytes)),
+    share === undefined ? "" : " " + formatShare(share));
+  return item;
 }
 
 /**

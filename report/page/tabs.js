@@ -47,9 +47,9 @@ export class Tabs {
 }
 
 /**
- * "#tab=flame&device=1&of=left&from=0.25&to=0.3". `device` null: the first one; `kind`: of KINDS in
- * kinds.js; `window` in seconds.
- * @typedef {{tab: string, device: string | null, kind: string, window: {from: number, to: number} | null}} Address
+ * "#tab=flame&device=1&of=left&stack=line&from=0.25&to=0.3". `device` null: the first one; `kind`: of KINDS in
+ * kinds.js; `stacked`: of STACKED in series.js; `window` in seconds.
+ * @typedef {{tab: string, device: string | null, kind: string, stacked: string, window: {from: number, to: number} | null}} Address
  */
 
 /** @returns {Address} */
@@ -60,14 +60,15 @@ export function readAddress() {
   const to = Number(words.get("to"));
   const window = words.has("from") && words.has("to") && from <= to ? { from, to } : null;
   return { tab: words.get("tab") || document.body.dataset.tab || "summary", device: words.get("device") || null,
-    kind: words.get("of") || "now", window };
+    kind: words.get("of") || "now", stacked: words.get("stack") || "category", window };
 }
 
 /** @param {Address} address */
-export function writeAddress({ tab, device, kind, window }) {
+export function writeAddress({ tab, device, kind, stacked, window }) {
   const words = [`tab=${tab}`];
   if (device !== null) words.push(`device=${device}`);
   if (kind !== "now") words.push(`of=${kind}`);
+  if (stacked !== "category") words.push(`stack=${stacked}`);
   if (window) words.push(`from=${window.from.toFixed(6)}`, `to=${window.to.toFixed(6)}`);
   history.replaceState(null, "", "#" + words.join("&"));
 }

@@ -1,15 +1,20 @@
 // @ts-check
-// Memory over the run: every pixel column shows its highest moment, split by category.
-import { fitText, sizeCanvas } from "./dom.js";
-import { formatBytes, formatSeconds } from "./format.js";
+// Memory over the run: every pixel column shows its highest moment, split by category or another key.
+import { classOf, sizeCanvas } from "./dom.js";
+import { formatBytes } from "./format.js";
+import { Groups, Series } from "./series.js";
+import { drawNumbers } from "./timeline_numbers.js";
+import { drawMarks, drawRibbon } from "./timeline_ribbon.js";
 
 /** @typedef {import("./model.js").Model} Model */
+/** @typedef {{x: number, next: number, best: number, low: number, reserved: number}} Column `best`: its highest point */
 
 export class Timeline {
   /**
    * @param {HTMLCanvasElement} canvas
    * @param {Model} model
-   * @param {{height: number, axis: boolean}} look
+   * @param {{height: number, axis: boolean, follows?: boolean}} look `follows`: stacks what the model
+   * says, with the line of what torch reserved
    */
   constructor(canvas, model, look) {
     this.canvas = canvas;
@@ -19,6 +24,63 @@ export class Timeline {
     this.to = model.pointCount;
     this.byTime = false;
     this.width = 1;
+    this.cut = "";
+    /** @type {Column[]} */
+    this.columns = [];
+    /** @type {Groups | null} */
+    this.groups = null;
+    /** @type {Series | null} null: by category */
+    this.series = null;
+  }
+
+  /** Columns, and what they stack: computed once for a zoom and a choice. */
+  cutColumns() {
+    const { model, look } = this;
+    const stacked = look.follows ? model.stacked : "category";
+    const cut = [this.from, this.to, this.byTime, this.width, stacked].join();
+    if (cut === this.cut) return;
+    this.cut = cut;
+    this.columns = [];
+    for (let x = 0; x < this.width; ) {
+      const first = this.pointOf(x);
+      const next = Math.max(x + 1, Math.round(this.xOf(first + 1)));
+      const behind = Math.min(this.to, Math.max(first + 1, next >= this.width ? this.to : this.pointOf(next)));
+      const { best, low } = model.pyramid.range(first, behind);
+      const reserved = look.follows && model.reservedPyramid ? model.reserved[model.reservedPyramid.range(first, behind).best] : 0;
+      this.columns.push({ x, next, best, low, reserved });
+      x = next;
+    }
+    if (this.groups?.by !== stacked) this.groups = stacked === "category" ? null : new Groups(model, stacked);
+    this.series = this.groups && new Series(model, this.groups, this.columns.map(({ best }) => best), this.series);
+  }
+
+  /**
+   * The column at a horizontal position.
+   * @param {number} x
+   */
+  columnAt(x) {
+    this.cutColumns();
+    return Math.max(0, this.columns.findLastIndex((column) => column.x <= x));
+  }
+
+  /** What is stacked from below: names, and the classes of their colours. */
+  get layers() {
+    const { model } = this;
+    if (this.series) return { names: this.series.names, kinds: this.series.kinds };
+    const names = model.stacking.map((/** @type {number} */ category) => model.page.categories[category]);
+    return { names, kinds: names.map(classOf) };
+  }
+
+  /**
+   * Bytes of the layers in a column.
+   * @param {number} column
+   * @returns {number[]}
+   */
+  partsOf(column) {
+    const { model } = this;
+    const { best } = this.columns[column];
+    if (this.series) return this.series.parts(column, model.high[best]);
+    return model.stacking.map((/** @type {number} */ category) => model.levelOf(best, category));
   }
 
   /**
@@ -58,15 +120,17 @@ export class Timeline {
     const ribbon = look.axis ? 58 : 0;
     const { pen, width } = sizeCanvas(this.canvas, look.height + ribbon);
     this.width = width;
+    this.cutColumns();
     const top = look.axis ? 20 : 2;
-    const whole = model.pyramid.range(this.from, this.to);
-    const scale = (look.height - top) / Math.max(1, model.high[whole.best]);
+    const most = this.columns.reduce((high, { best, reserved }) => Math.max(high, model.high[best], reserved), 1);
+    const scale = (look.height - top) / most;
     const yOf = (/** @type {number} */ bytes) => look.height - bytes * scale;
     this.drawLevels(pen, colours, yOf);
-    if (look.axis) this.drawGrid(pen, colours, model.high[whole.best], yOf);
-    if (look.axis) this.drawMarks(pen, colours);
+    if (look.axis) this.drawGrid(pen, colours, most, yOf);
+    if (this.series) drawNumbers(this, this.series, pen, colours, yOf);
+    if (look.axis) drawMarks(this, pen, colours);
     this.drawWindow(pen, colours, yOf);
-    if (look.axis) this.drawRibbon(pen, colours);
+    if (look.axis) drawRibbon(this, pen, colours);
   }
 
   /**
@@ -75,34 +139,46 @@ export class Timeline {
    * @param {(bytes: number) => number} yOf
    */
   drawLevels(pen, colours, yOf) {
-    const { model, width } = this;
-    const lows = [];
-    for (let x = 0; x < width; ) {
-      const first = this.pointOf(x);
-      const next = Math.max(x + 1, Math.round(this.xOf(first + 1)));
-      const behind = Math.max(first + 1, next >= width ? this.to : this.pointOf(next));
-      const { best, low } = model.pyramid.range(first, Math.min(this.to, behind));
+    const { model, columns } = this;
+    const fills = this.series ? [...this.series.places.map((place) => colours.series[place]), colours.rest]
+      : model.stacking.map((/** @type {number} */ category) => colours.fill[category]);
+    columns.forEach(({ x, next }, column) => {
       let y = 0;
-      for (const category of model.stacking) {
-        const bytes = model.levelOf(best, category);
-        if (bytes <= 0) continue;
-        pen.fillStyle = colours.fill[category];
+      this.partsOf(column).forEach((bytes, layer) => {
+        if (bytes <= 0) return;
+        pen.fillStyle = fills[layer];
         pen.fillRect(x, yOf(y + bytes), next - x, yOf(y) - yOf(y + bytes) + 0.5);
         y += bytes;
-      }
-      lows.push([x, next, yOf(low)]);
-      x = next;
-    }
+      });
+    });
     if (!this.look.axis) return;
     pen.strokeStyle = colours.text;
     pen.globalAlpha = 0.45;
     pen.beginPath();
-    for (const [x, next, y] of lows) {
-      pen.moveTo(x, y);
-      pen.lineTo(next, y);
+    for (const { x, next, low } of columns) {
+      pen.moveTo(x, yOf(low));
+      pen.lineTo(next, yOf(low));
     }
     pen.stroke();
     pen.globalAlpha = 1;
+    if (this.look.follows && model.reservedPyramid) this.drawReserved(pen, colours, yOf);
+  }
+
+  /**
+   * @param {CanvasRenderingContext2D} pen
+   * @param {any} colours
+   * @param {(bytes: number) => number} yOf
+   */
+  drawReserved(pen, colours, yOf) {
+    pen.strokeStyle = colours.text;
+    pen.lineWidth = 1.5;
+    pen.beginPath();
+    for (const { x, next, reserved } of this.columns) {
+      pen.lineTo(x, yOf(reserved));
+      pen.lineTo(next, yOf(reserved));
+    }
+    pen.stroke();
+    pen.lineWidth = 1;
   }
 
   /**
@@ -167,73 +243,6 @@ export class Timeline {
     pen.fillRect(at - 3, 1, room + 6, 17);
     pen.fillStyle = colours.text;
     pen.fillText(label, at, 10);
-  }
-
-  /**
-   * What the program marked, and requests the device refused.
-   * @param {CanvasRenderingContext2D} pen
-   * @param {any} colours
-   */
-  drawMarks(pen, colours) {
-    const { page } = this.model;
-    const marks = page.phases.notes.map((/** @type {any} */ one) => ({ at: one.seconds, text: one.text }));
-    for (const one of page.refused) marks.push({ at: one.seconds, text: "out of memory" });
-    let free = 0;
-    for (const { at, text } of marks.sort((/** @type {any} */ a, /** @type {any} */ b) => a.at - b.at)) {
-      const point = this.model.pointAt(at);
-      if (point < this.from || point >= this.to) continue;
-      const x = Math.round(this.xOf(point));
-      pen.fillStyle = colours.muted;
-      pen.fillRect(x, 0, 1, this.look.height);
-      const shown = fitText(pen, text, Math.min(140, this.width - x - 8));
-      if (x < free || !shown) continue;
-      free = x + pen.measureText(shown).width + 10;
-      pen.fillStyle = colours.background;
-      pen.fillRect(x + 2, 20, free - x - 6, 16);
-      pen.fillStyle = colours.text;
-      pen.fillText(shown, x + 5, 28);
-    }
-  }
-
-  /**
-   * Phases and steps below.
-   * @param {CanvasRenderingContext2D} pen
-   * @param {any} colours
-   */
-  drawRibbon(pen, colours) {
-    const { model, width, look } = this;
-    const y = look.height + 4;
-    const box = (/** @type {any} */ one) => {
-      const left = Math.max(0, this.xOf(model.pointAt(one.begin_seconds)));
-      const right = Math.min(width, this.xOf(model.pointAt(one.end_seconds)));
-      return { left, right };
-    };
-    for (const one of model.intervals) {
-      const { left, right } = box(one);
-      if (right - left < 1) continue;
-      pen.fillStyle = one.name === "backward" ? colours.frame : colours.soft;
-      pen.fillRect(left, y, right - left - 1, 18);
-      pen.fillStyle = colours.text;
-      pen.fillText(fitText(pen, one.name, right - left - 10), left + 5, y + 10);
-    }
-    for (const one of model.page.phases.steps) {
-      const { left, right } = box(one);
-      if (right - left < 12) continue;
-      pen.fillStyle = colours.line;
-      pen.fillRect(left, y + 18, 1, 16);
-      pen.fillStyle = colours.muted;
-      pen.fillText(fitText(pen, `step ${one.step}`, right - left - 8), left + 5, y + 28);
-    }
-    const span = (this.to >= model.pointCount ? model.end : model.begin[this.to]) - model.begin[this.from];
-    const digits = span < 0.004 ? 5 : span < 0.04 ? 4 : 3;
-    pen.fillStyle = colours.muted;
-    for (let part = 0; part <= 4; part++) {
-      const x = (part / 4) * width;
-      const point = this.pointOf(Math.min(x, width - 1));
-      const text = formatSeconds(part === 4 && this.to >= model.pointCount ? model.end : model.begin[point], digits);
-      const room = pen.measureText(text).width;
-      pen.fillText(text, Math.min(width - room, Math.max(0, x - room / 2)), y + 46);
-    }
   }
 
   /**

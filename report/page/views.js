@@ -45,8 +45,9 @@ export class Views {
    * @param {import("./model.js").Model} model
    * @param {import("./moment_bar.js").SetWindow} setWindow
    * @param {(kind: string) => void} setKind of KINDS
+   * @param {(stacked: string) => void} setStacked of STACKED
    */
-  constructor(model, setWindow, setKind) {
+  constructor(model, setWindow, setKind, setStacked) {
     this.model = model;
     for (const [tab] of TABS) if (tab !== "summary") byId(tab).replaceChildren();
     this.recolour();
@@ -56,7 +57,7 @@ export class Views {
       summary: new SummaryView(model, setWindow),
       lines: new LinesView(model, setKind),
       flame: new FlameView(model, setKind),
-      timeline: new TimelineView(model, setWindow),
+      timeline: new TimelineView(model, setWindow, setStacked),
       modules: new ModulesView(model),
       phases: new PhasesView(model, setWindow),
       ranks: new RanksView(),

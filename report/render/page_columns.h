@@ -28,6 +28,7 @@ inline constexpr PageColumn kPageColumns[] = {
     {"point_peak_offset", ColumnCoding::kPlain, "ticks from there to its highest moment"},
     {"point_peak", ColumnCoding::kDelta, "highest level"},
     {"point_low", ColumnCoding::kDelta, "lowest level"},
+    {"point_reserved", ColumnCoding::kDelta, "most that torch reserved; none: not known"},
     {"point_traced", ColumnCoding::kPlain, "1: its highest moment lies in a traced range"},
     {"point_category", ColumnCoding::kDelta, "level of a category then, category by category"},
     {"node_parent", ColumnCoding::kDelta, "caller of a node of the tree of stacks"},

@@ -26,6 +26,9 @@ void add_points(const Page& page, int64_t unit, NumbersByName& columns) {
         columns["point_peak"].push_back(in_units(point.peak.bytes, unit));
         columns["point_low"].push_back(in_units(point.min_bytes, unit));
         columns["point_traced"].push_back(point.peak.traced ? 1 : 0);
+        if (page.has_reserved) {
+            columns["point_reserved"].push_back(in_units(point.max_reserved_bytes, unit));
+        }
     }
     for (size_t category = 0; category < page.names.categories.size(); ++category) {
         for (const PagePoint& point : points) {
@@ -98,7 +101,7 @@ int64_t unit_of(const Page& page) {
         }
     }
     for (const PagePoint& point : page.points.points()) {
-        if (point.min_bytes % kBlockUnit != 0) {
+        if (point.min_bytes % kBlockUnit != 0 || point.max_reserved_bytes % kBlockUnit != 0) {
             return 1;
         }
     }

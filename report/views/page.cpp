@@ -106,6 +106,8 @@ public:
     }
 
     void finish() {
+        page_.points.finish();
+        page_.has_reserved = knows_segments_ && segments_.has_segments();
         if (!has_end_) {
             page_.totals.set_left(page_.moments.live_now());
         }
@@ -113,7 +115,10 @@ public:
 
     void on_rare(const RareEvent& event, EventTime at) {
         if (const auto segment = event.as<format::Segment>()) {
-            segments_.on_segment(*segment);
+            if (!is_over_) {
+                segments_.on_segment(*segment);
+                page_.points.on_reserved(segments_.now().reserved_bytes);
+            }
         } else if (const auto failed = event.as<format::OutOfMemory>()) {
             add_refused(*failed, at.tick);
         } else if (const auto mark = event.as<format::Mark>()) {

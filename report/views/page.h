@@ -61,6 +61,7 @@ struct Page {
     uint64_t end_tick = 0;     // of what is shown
     PageNames names;
     PagePoints points{0};
+    bool has_reserved = false;  // the trace says what torch's segments hold
     PageMoments moments{0, 0};
     PageTotals totals;
 };

@@ -46,7 +46,7 @@ void PagePoints::open(uint64_t tick, Height level, const CategoryLevels& categor
     if (points_.size() == 2 * max_count_) {
         join_pairs();
     }
-    points_.push_back({tick, tick, level, level.bytes, categories});
+    points_.push_back({tick, tick, level, level.bytes, reserved_bytes_, categories});
     event_count_ = 0;
 }
 
@@ -55,8 +55,27 @@ void PagePoints::on_event(uint64_t tick, Height level, const CategoryLevels& cat
         open(tick, level, categories);
     } else {
         consider(tick, level, categories);
+        count_reserved();
     }
     ++event_count_;
+}
+
+void PagePoints::count_reserved() {
+    if (!points_.empty()) {
+        uint64_t& most = points_.back().max_reserved_bytes;
+        most = std::max(most, reserved_bytes_);
+    }
+}
+
+void PagePoints::on_reserved(uint64_t bytes) {
+    if (bytes < reserved_bytes_) {
+        count_reserved();  // a gain that no allocation followed
+    }
+    reserved_bytes_ = bytes;
+}
+
+void PagePoints::finish() {
+    count_reserved();
 }
 
 void PagePoints::consider(uint64_t tick, Height level, const CategoryLevels& categories) {
@@ -81,6 +100,8 @@ void PagePoints::join_pairs() {
             joined = second.peak.above(joined.peak) ? second : joined;
             joined.begin_tick = points_[i].begin_tick;
             joined.min_bytes = std::min(points_[i].min_bytes, second.min_bytes);
+            joined.max_reserved_bytes =
+                std::max(points_[i].max_reserved_bytes, second.max_reserved_bytes);
         }
         points_[i / 2] = joined;
     }

@@ -32,7 +32,8 @@ struct PagePoint {
     uint64_t peak_tick = 0;  // the earliest strict maximum
     Height peak;
     uint64_t min_bytes = 0;
-    CategoryLevels categories = {};  // at the peak
+    uint64_t max_reserved_bytes = 0;  // torch's segments, after each of its events
+    CategoryLevels categories = {};   // at the peak
 };
 
 // What one context holds more, or less, than at the moment before.
@@ -55,15 +56,22 @@ public:
     void on_event(uint64_t tick, Height level, const CategoryLevels& categories);
     // The level counts from `tick` on without an event.
     void consider(uint64_t tick, Height level, const CategoryLevels& categories);
+    // Torch's segments hold this much. What they gain is obtained for the allocation that follows
+    // and counts from there on.
+    void on_reserved(uint64_t bytes);
+    // After the last event.
+    void finish();
 
     uint64_t events_per_point() const { return width_; }
     const std::vector<PagePoint>& points() const { return points_; }
 
 private:
     void open(uint64_t tick, Height level, const CategoryLevels& categories);
+    void count_reserved();
     void join_pairs();
 
     size_t max_count_;
+    uint64_t reserved_bytes_ = 0;
     uint64_t width_ = 1;
     uint64_t event_count_ = 0;  // of the last point
     std::vector<PagePoint> points_;

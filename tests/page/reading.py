@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+from itertools import accumulate
+from typing import Any
+
 from shown import Shown
 
 # "N bytes" of every row of the table of lines, by its text.
@@ -25,3 +28,21 @@ def press(shown: Shown, tab: str, text: str) -> None:
     """One of the choices of a tab."""
     shown.page.click(f'#{tab} .choice button:text-is("{text}")')
     shown.drawn()
+
+
+def column_of(page: dict[str, Any], data: bytes, name: str) -> list[int]:
+    """The numbers of a column of a page, as the table of page_columns.h says they are coded."""
+    at = 0
+    for column in page["columns"]:
+        count, width = column["count"], column["width"]
+        if column["name"] == name:
+            planes = data[at : at + count * width]
+            numbers = [
+                sum(planes[p * count + i] << (8 * p) for p in range(width)) for i in range(count)
+            ]
+            if column["coding"] == "plain":
+                return numbers
+            signed = [-(one + 1) // 2 if one % 2 else one // 2 for one in numbers]
+            return list(accumulate(signed)) if column["coding"] == "delta" else signed
+        at += count * width
+    raise KeyError(name)

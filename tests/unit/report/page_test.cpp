@@ -21,6 +21,7 @@ struct Event {
     Height level;
     CategoryLevels categories = {};
     Live live;
+    uint64_t reserved_bytes = 0;  // the most from this event to the next
 };
 
 constexpr uint32_t kContexts = 7;
@@ -35,6 +36,7 @@ public:
         while (events.size() < count) {
             add_event();
         }
+        points_.finish();
         moments_.finish();
     }
 
@@ -46,6 +48,7 @@ private:
         if (!events.empty() && random_() % 50 == 0) {
             toggle_tracing();
         }
+        move_segments();
         const bool frees = !blocks_.empty() && random_() % 2 == 0;
         std::pair<uint32_t, int64_t> block = {random_() % kContexts, 1 + random_() % 9};
         if (frees) {
@@ -68,6 +71,19 @@ private:
         events.push_back(now_);
         points_.on_event(now_.tick, now_.level, now_.categories);
         moments_.on_event({block.first, sign * block.second, sign}, now_.level);
+    }
+
+    // A gain counts from the event that follows, unless it is gone by then.
+    void move_segments() {
+        while (random_() % 3 == 0) {
+            const uint64_t next = random_() % 40;
+            if (next < now_.reserved_bytes && !events.empty()) {
+                uint64_t& most = events.back().reserved_bytes;
+                most = std::max(most, now_.reserved_bytes);
+            }
+            now_.reserved_bytes = next;
+            points_.on_reserved(next);
+        }
     }
 
     // When it starts, the level counts from then on, as part of the bucket before.
@@ -122,13 +138,16 @@ void check_points(const RandomRun& run, const PagePoints& points) {
         const PagePoint& point = points.points()[i];
         const Event& event = highest(run.events, width, i);
         uint64_t low = UINT64_MAX;
+        uint64_t reserved = 0;
         for (size_t j = i * width; j < std::min<size_t>(run.events.size(), (i + 1) * width); ++j) {
             low = std::min(low, run.events[j].level.bytes);
+            reserved = std::max(reserved, run.events[j].reserved_bytes);
         }
         REQUIRE(point.begin_tick == run.events[i * width].tick);
         REQUIRE(point.peak.bytes == event.level.bytes);
         REQUIRE(point.categories == event.categories);
         REQUIRE(point.min_bytes == low);
+        REQUIRE(point.max_reserved_bytes == reserved);
     }
 }
 
