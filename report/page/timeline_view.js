@@ -3,7 +3,7 @@
 import { byId, make, makeChoice } from "./dom.js";
 import { formatCount } from "./format.js";
 import { listenTo } from "./moment_bar.js";
-import { STACKED } from "./series.js";
+import { SERIES_KINDS, STACKED } from "./series.js";
 import { fillLegend, makeLegendItem } from "./table.js";
 import { Timeline } from "./timeline.js";
 
@@ -91,8 +91,8 @@ export class TimelineView {
       const parts = series.chosen.map((group) => sums[group]);
       parts.push(model.bytes - parts.reduce((sum, one) => sum + one, 0));
       this.legend.className = "legend";
-      const order = [...parts.keys()].filter((i) => parts[i] > 0).sort((a, b) => parts[b] - parts[a]);
-      this.legend.replaceChildren(...order.map((i) => makeLegendItem(series.kinds[i], series.names[i], parts[i], parts[i] / model.bytes)));
+      const order = [...parts.keys()].filter((i) => i < series.chosen.length || parts[i] > 0).sort((a, b) => parts[b] - parts[a]);
+      this.legend.replaceChildren(...order.map((i) => makeLegendItem(series.kinds[i], series.names[i], parts[i], parts[i] / (model.bytes || 1))));
     }
     if (model.reservedPyramid) this.legend.append(makeLegendItem("reserved", "reserved by torch", model.reserved[model.point]));
   }
@@ -104,7 +104,8 @@ export class TimelineView {
   saySeries() {
     const { series, columns } = this.line;
     if (!series) return "";
-    const said = `Stacked are the ${series.chosen.length} that are highest in the time drawn, each at its own height; the rest is what the total has beyond them.`;
+    const said = series.chosen.length < SERIES_KINDS.length ? `Every ${this.model.stacked} stands at its own height.`
+      : `The ${SERIES_KINDS.length} that are highest in the time drawn stand at their own heights; the rest is what the total has beyond them.`;
     if (!series.nearCount) return said;
     return `${said} Of ${formatCount(columns.length)} columns, ${formatCount(series.nearCount)} show the split of the nearest moment that this page keeps, cut at their total.`;
   }
