@@ -3,7 +3,7 @@
 import { byId, make } from "./dom.js";
 
 export const TABS = [["summary", "Summary"], ["lines", "Lines"], ["flame", "Flame"], ["timeline", "Timeline"],
-  ["modules", "Modules"], ["phases", "Phases"], ["ranks", "Ranks"], ["oom", "OOM"], ["differences", "Differences"]];
+  ["map", "Map"], ["modules", "Modules"], ["phases", "Phases"], ["ranks", "Ranks"], ["oom", "OOM"], ["differences", "Differences"]];
 
 export class Tabs {
   /** @param {(tab: string) => void} onChange */

@@ -4,6 +4,7 @@ import { byId, hideTip, readColours } from "./dom.js";
 import { DifferencesView } from "./differences_view.js";
 import { FlameView } from "./flame_view.js";
 import { LinesView } from "./lines_view.js";
+import { MapView } from "./map_view.js";
 import { ModulesView } from "./modules_view.js";
 import { listenTo, MomentBar } from "./moment_bar.js";
 import { OomView } from "./oom_view.js";
@@ -20,7 +21,7 @@ import { TimelineView } from "./timeline_view.js";
  */
 
 // Those that say nothing about the moment shown have no bar.
-const WITHOUT_BAR = ["summary", "ranks", "oom", "differences"];
+const WITHOUT_BAR = ["summary", "map", "ranks", "oom", "differences"];
 const WITH_KINDS = ["lines", "flame"];
 
 class SummaryView {
@@ -58,6 +59,7 @@ export class Views {
       lines: new LinesView(model, setKind),
       flame: new FlameView(model, setKind),
       timeline: new TimelineView(model, setWindow, setStacked),
+      map: new MapView(model),
       modules: new ModulesView(model),
       phases: new PhasesView(model, setWindow),
       ranks: new RanksView(),

@@ -51,6 +51,21 @@ inline constexpr PageColumn kPageColumns[] = {
     {"change_context", ColumnCoding::kDelta, "such a context"},
     {"change_bytes", ColumnCoding::kSigned, "what it holds more"},
     {"change_count", ColumnCoding::kSigned, "how many blocks more"},
+    // The maps of the page one after the other; bytes are bytes.
+    {"segment_address", ColumnCoding::kDelta, "where a segment of a map begins"},
+    {"segment_bytes", ColumnCoding::kPlain, "its size"},
+    {"segment_stream", ColumnCoding::kPlain, "its stream, of the names of the page"},
+    {"segment_expandable", ColumnCoding::kPlain, "1: a mapped part of an expandable segment"},
+    {"segment_block_bytes", ColumnCoding::kPlain, "how much of it blocks cover"},
+    {"segment_block_count", ColumnCoding::kPlain, "how many blocks lie in it"},
+    {"segment_hole_count", ColumnCoding::kPlain, "how many holes"},
+    {"segment_largest_hole", ColumnCoding::kPlain, "the largest of them"},
+    {"segment_unlisted_bytes", ColumnCoding::kPlain, "of blocks that are not listed"},
+    {"segment_listed_count", ColumnCoding::kPlain, "how many of its blocks are listed"},
+    {"block_offset", ColumnCoding::kDelta, "where a listed block begins in its segment"},
+    {"block_bytes", ColumnCoding::kPlain, "its size"},
+    {"block_context", ColumnCoding::kPlain, "its context"},
+    {"block_waiting", ColumnCoding::kPlain, "1: freed, another stream may still use it"},
 };
 const char* coding_name(ColumnCoding coding);
 

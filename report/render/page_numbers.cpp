@@ -1,6 +1,7 @@
 #include "page_numbers.h"
 
 #include <algorithm>
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -80,6 +81,37 @@ void add_moments(const PageMoments& moments, int64_t unit, NumbersByName& column
     }
 }
 
+void add_segment(const MapSegment& segment, uint64_t listed_count, NumbersByName& columns) {
+    const auto add = [&](const char* name, uint64_t number) {
+        columns[name].push_back(static_cast<int64_t>(number));
+    };
+    add("segment_address", segment.range.address);
+    add("segment_bytes", segment.range.bytes);
+    add("segment_stream", segment.range.stream);
+    add("segment_expandable", segment.range.is_expandable ? 1 : 0);
+    add("segment_block_bytes", segment.block_bytes);
+    add("segment_block_count", segment.block_count);
+    add("segment_hole_count", segment.hole_count);
+    add("segment_largest_hole", segment.largest_hole_bytes);
+    add("segment_unlisted_bytes", segment.unlisted_bytes);
+    add("segment_listed_count", listed_count);
+}
+
+void add_map(const std::optional<MemoryMap>& map, NumbersByName& columns) {
+    size_t begin = 0;
+    for (const MapSegment& segment : map.has_value() ? map->segments : std::vector<MapSegment>()) {
+        add_segment(segment, segment.block_end - begin, columns);
+        for (; begin < segment.block_end; ++begin) {
+            const MapBlock& block = map->blocks[begin];
+            columns["block_offset"].push_back(
+                static_cast<int64_t>(block.address - segment.range.address));
+            columns["block_bytes"].push_back(static_cast<int64_t>(block.bytes));
+            columns["block_context"].push_back(block.context);
+            columns["block_waiting"].push_back(block.is_waiting ? 1 : 0);
+        }
+    }
+}
+
 uint64_t code_columns(const NumbersByName& numbers, CodedColumns& coded) {
     uint64_t bytes = 0;
     for (const PageColumn& column : kPageColumns) {
@@ -120,6 +152,8 @@ CodedColumns code_within(Page& page, int64_t unit, uint64_t budget_bytes) {
     add_points(page, unit, fixed);
     add_tree(page.names, fixed);
     add_totals(page, unit, fixed);
+    add_map(page.maps.at_peak, fixed);
+    add_map(page.maps.at_end, fixed);
     const uint64_t fixed_bytes = code_columns(fixed, coded);
     for (;;) {
         NumbersByName moments;

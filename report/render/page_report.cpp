@@ -1,6 +1,8 @@
 // Numbers of the page to columns, names to JSON.
 #include "page_report.h"
 
+#include <cinttypes>
+#include <cstdio>
 #include <iterator>
 #include <map>
 #include <utility>
@@ -50,6 +52,7 @@ public:
         put_peak(peak);
         put_advice(find_advice(page_, peak, page_.chosen.device));
         put_refused();
+        put_maps();
         put_names();
         json_.key("phases").embed(
             phases_json({reader_, selection_, page_.phases, page_.chosen, 0}));
@@ -117,6 +120,34 @@ private:
             json_.field("line_count", static_cast<uint64_t>(one.row_count)).end_object();
         }
         json_.end_array();
+    }
+
+    void put_maps() {
+        json_.key("maps").begin_array();
+        put_map("peak", page_.maps.at_peak);
+        put_map("end", page_.maps.at_end);
+        json_.end_array().key("streams").begin_array();
+        json_.value("default stream");  // the streams of the trace follow: their ids begin at 1
+        for (const uint64_t handle : reader_.definitions().streams.items()) {
+            char text[32];
+            std::snprintf(text, sizeof(text), "stream 0x%" PRIx64, handle);
+            json_.value(handle == kLostStream ? kLostName : text);
+        }
+        json_.end_array();
+    }
+
+    void put_map(const char* moment, const std::optional<MemoryMap>& map) {
+        if (!map.has_value()) {
+            return;
+        }
+        uint64_t unlisted = 0;
+        for (const MapSegment& segment : map->segments) {
+            unlisted += segment.unlisted_count;
+        }
+        json_.begin_object().field("moment", moment).field("seconds", reader_.seconds(map->tick));
+        json_.field("segment_count", static_cast<uint64_t>(map->segments.size()));
+        json_.field("unlisted_count", unlisted).field("outside_bytes", map->outside_bytes);
+        json_.field("outside_count", map->outside_count).end_object();
     }
 
     void put_levels(const char* name, const CategoryLevels& levels) {

@@ -113,6 +113,11 @@ public:
         }
     }
 
+    // Those of the one device that is shown, from the first one on.
+    bool has_segments() const {
+        return !counts_all_ && knows_segments_ && segments_.has_segments();
+    }
+
     void on_rare(const RareEvent& event, EventTime at) {
         if (const auto segment = event.as<format::Segment>()) {
             if (!is_over_) {
@@ -157,7 +162,7 @@ private:
         refused.row_count = refused.rows.size();
         refused.rows.resize(std::min(refused.row_count, Page::kMaxRefusedRows));
         // Those of all devices say nothing about the one that refused.
-        if (!counts_all_ && knows_segments_ && segments_.has_segments()) {
+        if (has_segments()) {
             refused.reserved_bytes = segments_.now().reserved_bytes;
             refused.active_bytes = segments_.now().active_bytes;
         }
@@ -224,6 +229,15 @@ uint64_t tick_of(const TraceReader& reader, double seconds) {
     return ticks < 9e18 ? static_cast<uint64_t>(std::max(ticks, 0.0)) : UINT64_MAX;
 }
 
+size_t highest_point(const Page& page) {
+    const std::vector<PagePoint>& points = page.points.points();
+    size_t highest = 0;
+    for (size_t i = 1; i < points.size(); ++i) {
+        highest = points[i].peak.above(points[highest].peak) ? i : highest;
+    }
+    return highest;
+}
+
 void check_rows(const Page& page, const PagePeak& peak) {
     uint64_t sum = 0;
     for (const PageRow& row : peak.rows) {
@@ -254,16 +268,23 @@ Page build_page(const TraceReader& reader,
     page.moments = PageMoments(request.limits.moments, request.limits.changes);
     PageContexts contexts(stacks, page.phases.table);
     BlockStream stream(reader);
-    PageFollower follower(
-        selection.request,
-        page.chosen.device,
-        {tick_of(reader, request.from_seconds), tick_of(reader, request.to_seconds)},
-        facts,
-        contexts,
-        page,
-        reader.max_alloc_count());
+    const PageFollower::Range range = {tick_of(reader, request.from_seconds),
+                                       tick_of(reader, request.to_seconds)};
+    PageFollower follower(selection.request,
+                          page.chosen.device,
+                          range,
+                          facts,
+                          contexts,
+                          page,
+                          reader.max_alloc_count());
     stream.run(progress, follower);
     follower.finish();
+    if (follower.has_segments() && !page.points.points().empty()) {
+        const Height peak = page.points.points()[highest_point(page)].peak;
+        const MapRequest asked_map = {
+            asked.measure, page.chosen.device, range.from_tick, range.to_tick, peak};
+        page.maps = build_maps(reader, asked_map, facts, contexts, progress);
+    }
     page.names = contexts.take();
     page.moments.finish();
     for (PageRefused& refused : page.refused) {
@@ -279,11 +300,8 @@ Page build_page(const TraceReader& reader,
 }
 
 PagePeak find_peak(const Page& page) {
-    const std::vector<PagePoint>& points = page.points.points();
     PagePeak peak;
-    for (size_t i = 1; i < points.size(); ++i) {
-        peak.point = points[i].peak.above(points[peak.point].peak) ? i : peak.point;
-    }
+    peak.point = highest_point(page);
     peak.moment = peak.point * page.points.events_per_point() / page.moments.events_per_moment();
     peak.rows = rows_by_line(page.names, page.moments.live_at(peak.moment));
     check_rows(page, peak);

@@ -1,5 +1,6 @@
 // What an HTML page is made of: contexts, points and moments of one device, the phases and the
-// answer at the peak. Two passes over the events: what became of every block, then its levels.
+// answer at the peak. Two passes over the events: what became of every block, then its levels; a
+// third one where the trace knows torch's segments.
 #pragma once
 
 #include <cstdint>
@@ -9,6 +10,7 @@
 
 #include "page_buckets.h"
 #include "page_contexts.h"
+#include "page_map.h"
 #include "page_rows.h"
 #include "page_totals.h"
 #include "report/replay/phases/phase_result.h"
@@ -64,6 +66,7 @@ struct Page {
     bool has_reserved = false;  // the trace says what torch's segments hold
     PageMoments moments{0, 0};
     PageTotals totals;
+    PageMaps maps;  // none of all devices, or where the trace does not know its segments
 };
 
 // Throws TraceError when nothing lies in the range.

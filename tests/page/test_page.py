@@ -16,7 +16,18 @@ from lab import Lab, Run
 from shown import Shown
 
 ROOT = Path(__file__).resolve().parents[2]
-TABS = ("summary", "lines", "flame", "timeline", "modules", "phases", "ranks", "oom", "differences")
+TABS = (
+    "summary",
+    "lines",
+    "flame",
+    "timeline",
+    "map",
+    "modules",
+    "phases",
+    "ranks",
+    "oom",
+    "differences",
+)
 Show = Callable[..., Shown]
 
 # "N bytes" of every row of the table shown, by its text.

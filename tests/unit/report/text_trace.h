@@ -3,7 +3,7 @@
 //   alloc NAME ADDRESS BYTES [stack=FILE:LINE:FUNCTION;CALLER...] [forward=STACK] [op=NAME]
 //         [dev=N] [stream=N] [req=BYTES] [thread=N] [native=ADDRESS] [untraced] [class]
 //   free NAME [stack=...] | defer NAME [stack=...] | complete NAME
-//   segment ADDRESS BYTES [dev=N] | endsegment ADDRESS BYTES [dev=N]
+//   segment ADDRESS BYTES [dev=N] [stream=N] | endsegment, map, unmap: the same
 //   start | stop | phase NAME | endphase NAME | note TEXT | mainend | end
 //   instance N CLASS [root=CLASS] [path=PATH]        FUNCTION@N in a stack: a method of it
 //   tensor NAME KIND TENSOR [detail=TEXT] [instance=N]   what the block NAME holds
@@ -60,6 +60,12 @@ private:
             return false;
         }
     };
+
+    static inline const std::map<std::string, format::SegmentAction> kSegmentActions = {
+        {"segment", format::SegmentAction::kAlloc},
+        {"endsegment", format::SegmentAction::kFree},
+        {"map", format::SegmentAction::kMap},
+        {"unmap", format::SegmentAction::kUnmap}};
 
     static Words split(const std::string& line) {
         Words words;
@@ -156,12 +162,10 @@ private:
                                            std::stoull(words.plain[1]),
                                            builder_.define_string(words.get("op")),
                                            words.number("flags", 0)});
-        } else if (verb == "segment" || verb == "endsegment") {
-            const auto action =
-                verb == "segment" ? format::SegmentAction::kAlloc : format::SegmentAction::kFree;
-            builder_.put(format::Segment{action,
+        } else if (kSegmentActions.count(verb) != 0) {
+            builder_.put(format::Segment{kSegmentActions.at(verb),
                                          words.number("dev", 0),
-                                         0,
+                                         words.number("stream", 0),
                                          std::stoull(words.plain[1], nullptr, 0),
                                          std::stoull(words.plain[2])});
         } else if (verb == "loss") {
