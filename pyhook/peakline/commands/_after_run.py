@@ -23,7 +23,7 @@ from peakline.commands._terminal_report import show_table
 _CLOCK_SLACK_SECONDS = 2.0
 _PLACES_SHOWN = 8
 # In fewer events most bytes of a file are names and stacks.
-_EVENTS_FOR_AN_AVERAGE = 10_000
+_EVENTS_FOR_AN_AVERAGE = 200_000
 
 
 @dataclass(frozen=True)
