@@ -264,8 +264,11 @@ Page build_page(const TraceReader& reader,
     page.phases = phases.finish();
     const DeviceChoice choice = asked.sum_devices ? DeviceChoice() : selection.request.device;
     page.chosen = choose_device(page.phases.devices, choice, reader.name());
-    page.points = PagePoints(request.limits.points);
-    page.moments = PageMoments(request.limits.moments, request.limits.changes);
+    const PageLimits& limits = request.limits;
+    const uint64_t event_count = page.phases.health.event_count;
+    const size_t least = event_count <= limits.every_event ? event_count : 0;
+    page.points = PagePoints(std::max(limits.points, least));
+    page.moments = PageMoments(std::max(limits.moments, least), limits.changes);
     PageContexts contexts(stacks, page.phases.table);
     BlockStream stream(reader);
     const PageFollower::Range range = {tick_of(reader, request.from_seconds),

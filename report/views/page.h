@@ -22,6 +22,9 @@ namespace peakline::report {
 struct PageLimits {
     size_t points = 65'536;
     size_t moments = 65'536;
+    // A trace of at most this many events may have a point and a moment for each: a browser holds
+    // some 200 bytes for a point.
+    size_t every_event = 524'288;
     size_t changes = 6'000'000;  // kept while events are read: 24 bytes each
 };
 
