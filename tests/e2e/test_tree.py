@@ -8,6 +8,7 @@ import pty
 import sys
 from collections import Counter, defaultdict
 from collections.abc import Awaitable, Callable
+from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 from typing import Any
 
@@ -44,7 +45,9 @@ def drive(view: Any, steps: Callable[[Pilot[None]], Awaitable[None]]) -> None:
             await pilot.pause()
             await steps(pilot)
 
-    asyncio.run(all_steps())
+    # In a thread of its own: a browser of other tests may run a loop in this one.
+    with ThreadPoolExecutor(1) as thread:
+        thread.submit(lambda: asyncio.run(all_steps())).result()
 
 
 async def open_all(pilot: Pilot[None], node: Any) -> None:

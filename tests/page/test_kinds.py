@@ -132,6 +132,7 @@ TWIN = """() => [...document.querySelectorAll("#flame tbody .right[data-amount]"
 def test_the_table_below_the_flame_has_the_same_sums_and_zooms(show: Show, run: Run) -> None:
     shown = show(address="#tab=flame")
     shown.page.click('#flame summary:text-is("The same as a table")')
+    shown.until(f"({TWIN})().length > 0")
     assert shown.page.evaluate(TWIN) == [flame_sum(shown)]  # the program's one module
     press(shown, "flame", "operator first")
     whole = shown.page.evaluate(TWIN)
