@@ -127,6 +127,7 @@ constexpr auto fields_of(const Record& record) {
 // `fields` has at least kFieldCount<Record> elements.
 template <class Record>
 Record record_of(const uint64_t* fields) {
+    // Every element is copied next. NOLINTNEXTLINE(cppcoreguidelines-pro-type-member-init)
     std::array<uint64_t, kFieldCount<Record>> own;
     std::copy_n(fields, own.size(), own.begin());
     return std::bit_cast<Record>(own);
