@@ -22,23 +22,30 @@ void put_groups(TraceWriter& writer, SummaryType type, const MappedArray<BlockGr
 constexpr uint64_t kMostEndGroups = 2000;
 constexpr uint64_t kEventsPerEndGroup = 64;
 
-// What a view says beside its peak.
 struct Counts {
-    uint64_t level_bytes;
     uint64_t allocs;
     uint64_t frees;
 };
 
-void put_view(TraceWriter& writer, ViewOf view, const PeakTracker& tracker, Counts counts) {
+void put_view(TraceWriter& writer,
+              ViewOf view,
+              const PeakTracker& tracker,
+              uint64_t level_bytes,
+              Counts counts) {
     const uint64_t values[] = {view.device,
                                static_cast<uint64_t>(view.measure),
                                tracker.peak_bytes(),
                                tracker.peak_tick(),
-                               counts.level_bytes,
+                               level_bytes,
                                tracker.total_allocated_bytes(),
                                counts.allocs,
                                counts.frees};
     writer.put_summary(SummaryType::kView, values, 8);
+}
+
+// At this moment.
+void put_view(TraceWriter& writer, ViewOf view, const PeakTracker& tracker, Counts counts) {
+    put_view(writer, view, tracker, tracker.level_bytes(), counts);
 }
 
 }  // namespace
@@ -47,7 +54,7 @@ void Recorder::put_view_groups(TraceWriter& writer, uint32_t device, Measure mea
     const DeviceState& state = devices_[device];
     const ViewOf view{device, measure};
     const PeakTracker& tracker = measure == Measure::kAllocated ? state.allocated : state.requested;
-    put_view(writer, view, tracker, {tracker.level_bytes(), state.allocs, state.frees});
+    put_view(writer, view, tracker, {state.allocs, state.frees});
     MappedArray<BlockGroup> groups;
     if (gather_peak_groups(tracker, live_set_, view, groups)) {
         put_groups(writer, SummaryType::kPeakGroup, groups);
@@ -106,7 +113,7 @@ bool Recorder::put_end_view(uint32_t device, Measure measure) {
     const uint64_t level_bytes = writer_.main_end_tick() == 0 ? tracker.level_bytes()
                                  : allocated                  ? state.end_allocated_bytes
                                                               : state.end_requested_bytes;
-    put_view(writer_, view, tracker, {level_bytes, allocs, allocs - live_count});
+    put_view(writer_, view, tracker, level_bytes, {allocs, allocs - live_count});
     put_groups(writer_, SummaryType::kPeakGroup, groups);
     return true;
 }
@@ -145,15 +152,9 @@ void Recorder::write_checkpoint_slow() {
         const ViewOf requested{device, Measure::kRequested};
         state.allocated_groups.update(state.allocated, live_set_, allocated);
         state.requested_groups.update(state.requested, live_set_, requested);
-        put_view(writer_,
-                 allocated,
-                 state.allocated,
-                 {state.allocated.level_bytes(), state.allocs, state.frees});
+        put_view(writer_, allocated, state.allocated, {state.allocs, state.frees});
         put_groups(writer_, SummaryType::kPeakGroup, state.allocated_groups.groups);
-        put_view(writer_,
-                 requested,
-                 state.requested,
-                 {state.requested.level_bytes(), state.allocs, state.frees});
+        put_view(writer_, requested, state.requested, {state.allocs, state.frees});
         put_groups(writer_, SummaryType::kPeakGroup, state.requested_groups.groups);
     }
     put_phases();
@@ -170,15 +171,9 @@ void Recorder::put_phases() {
         const PhasePeaks::View& view = phases_.views()[i];
         const uint64_t values[] = {view.phase, phases_.depth_of(view.phase)};
         writer_.put_summary(SummaryType::kPhase, values, 2);
-        put_view(writer_,
-                 {view.device, Measure::kAllocated},
-                 view.allocated,
-                 {view.allocated.level_bytes(), 0, 0});
+        put_view(writer_, {view.device, Measure::kAllocated}, view.allocated, {0, 0});
         put_groups(writer_, SummaryType::kPeakGroup, view.allocated_groups.groups);
-        put_view(writer_,
-                 {view.device, Measure::kRequested},
-                 view.requested,
-                 {view.requested.level_bytes(), 0, 0});
+        put_view(writer_, {view.device, Measure::kRequested}, view.requested, {0, 0});
         put_groups(writer_, SummaryType::kPeakGroup, view.requested_groups.groups);
     }
     for (uint32_t i = 0; i < phases_.open_count(); ++i) {
