@@ -13,7 +13,7 @@ namespace peakline::report {
 
 // Constant once it is made, so several threads may read it.
 struct ModuleFile {
-    // Without a build id nothing tells that the file is the one that was recorded.
+    // Without a build id it is not known whether this file is the one that was recorded.
     ModuleFile(const std::string& path, const std::string& build_id);
 
     MappedFile file;

@@ -81,7 +81,7 @@ bool RecordedTotalsDecoder::add_phases(FieldCursor cursor) {
 }
 
 bool RecordedTotalsDecoder::add_value_reads(FieldCursor cursor) {
-    RecordedValueReads reads;
+    ValueRead reads;
     reads.context = cursor.uv32();
     reads.operators = cursor.uv32();
     reads.flags = cursor.uv32();

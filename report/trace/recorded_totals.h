@@ -26,10 +26,10 @@ struct AllocationSum {
     uint64_t block_bytes = 0;
 };
 
-// Reads of one context of values that a simulated device does not have.
-struct RecordedValueReads {
+// Equal reads of one context of values that a simulated device does not have.
+struct ValueRead {
     uint32_t context = 0;
-    uint32_t operators = 0;  // string
+    uint32_t operators = 0;  // string: outermost first, joined by '>'
     uint32_t flags = 0;      // format::ValueReadFlags
     uint64_t count = 0;
     uint64_t bytes = 0;
@@ -49,7 +49,7 @@ struct RecordedTotals {
     std::vector<AllocationSum> inline_totals;  // of inline alloc records
     SizeHistogram inline_sizes[2] = {};        // by Measure
     std::vector<uint32_t> phases;              // strings
-    std::vector<RecordedValueReads> value_reads;
+    std::vector<ValueRead> value_reads;
     std::optional<RecordedOutOfMemory> out_of_memory;
 
     uint64_t extended_count(format::ExtendedType type) const {

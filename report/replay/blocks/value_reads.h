@@ -7,17 +7,9 @@
 #include <vector>
 
 #include "report/trace/event_decoder.h"
+#include "report/trace/recorded_totals.h"
 
 namespace peakline::report {
-
-// Equal reads of one context.
-struct ValueRead {
-    uint32_t context = 0;
-    uint32_t operators = 0;  // string: outermost first, joined by '>'
-    uint32_t flags = 0;      // format::ValueReadFlags
-    uint64_t count = 0;
-    uint64_t bytes = 0;
-};
 
 class ValueReadCounter {
 public:

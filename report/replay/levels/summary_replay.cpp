@@ -98,7 +98,7 @@ bool is_sound(const TraceReader& reader, const RecordedTotals& totals) {
                        [](const SummaryView& view) { return view.peak_bytes != 0; }) &&
            std::all_of(totals.value_reads.begin(),
                        totals.value_reads.end(),
-                       [&definitions](const RecordedValueReads& reads) {
+                       [&definitions](const ValueRead& reads) {
                            return definitions.contexts.has(reads.context);
                        });
 }
@@ -144,10 +144,7 @@ std::optional<ReplayResult> replay_recorded_end(const TraceReader& reader,
     if (!request.with_other_measure) {
         result.other_measure.clear();
     }
-    for (const RecordedValueReads& reads : totals.value_reads) {
-        result.value_reads.push_back(
-            {reads.context, reads.operators, reads.flags, reads.count, reads.bytes});
-    }
+    result.value_reads = totals.value_reads;
     result.out_of_memory = last_out_of_memory(reader, totals);
     result.health.event_count = end->event_count;
     result.health.last_tick = end->tick;

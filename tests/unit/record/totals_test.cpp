@@ -105,6 +105,12 @@ void record_rare_events(Recorder& recorder) {
     recorder.record_segment(format::SegmentAction::kAlloc, 1, stream, 1 << 20, 1 << 21);
     recorder.record_out_of_memory(context, 1, 1 << 30, 1 << 20);
     recorder.record_value_read(context, 8, name, format::kReadsSize);
+    // As often as one another: rows of them have one order all the same.
+    for (uint32_t i = 0; i < 20; ++i) {
+        const std::string operators = "aten::op" + std::to_string(i * 7 % 20);
+        recorder.record_value_read(
+            context, 8, table.intern_string(operators.data(), operators.size()), 0);
+    }
     for (uint64_t i = 0; i < 3; ++i) {
         const uint64_t address = uint64_t{1} << (40 + i);
         recorder.record_alloc({address, 0, i, context, stream, 2}, record::kUnknownTotal);
