@@ -125,15 +125,9 @@ std::string summary_title(const TableReport& report) {
 }
 
 std::vector<Note> summary_notes(const TableReport& report) {
-    return {
-        {stacks_text(report.reader, report.selection)},
-        {out_of_memory_text(report), true},
-        {coverage_text(report.reader)},
-        {unmatched_text(report.unmatched_module_count)},
-        {health_text(report.result.health), true},
-        {stopped_text(report.reader), true},
-        {value_reads_text(report.value_reads, report.paths)},
-    };
+    std::vector<Note> notes = run_notes(report);
+    notes.insert(notes.begin(), {stacks_text(report.reader, report.selection)});
+    return notes;
 }
 
 std::string summary_text(const TableReport& report) {

@@ -52,6 +52,8 @@ struct Fact {
 std::vector<Note> head_notes(const TableReport& report);
 std::vector<Fact> table_facts(const TableReport& report);
 std::vector<Note> table_notes(const TableReport& report);
+// The notes below the rows that are about the run, of the table and of the summary.
+std::vector<Note> run_notes(const TableReport& report);
 std::string text_of_notes(const std::vector<Note>& notes);
 
 std::string table_text(const TableReport& report);

@@ -153,11 +153,8 @@ std::vector<Fact> table_facts(const TableReport& report) {
     return facts;
 }
 
-std::vector<Note> table_notes(const TableReport& report) {
+std::vector<Note> run_notes(const TableReport& report) {
     return {
-        {makes_rows(report.selection, "freed-by") ? frees_text(report.reader) : std::string()},
-        {stacks_text(report.reader, report.selection)},
-        {devices_text(report.result)},
         {out_of_memory_text(report), true},
         {coverage_text(report.reader)},
         {unmatched_text(report.unmatched_module_count)},
@@ -165,6 +162,17 @@ std::vector<Note> table_notes(const TableReport& report) {
         {stopped_text(report.reader), true},
         {value_reads_text(report.value_reads, report.paths)},
     };
+}
+
+std::vector<Note> table_notes(const TableReport& report) {
+    std::vector<Note> notes = {
+        {makes_rows(report.selection, "freed-by") ? frees_text(report.reader) : std::string()},
+        {stacks_text(report.reader, report.selection)},
+        {devices_text(report.result)},
+    };
+    const std::vector<Note> of_run = run_notes(report);
+    notes.insert(notes.end(), of_run.begin(), of_run.end());
+    return notes;
 }
 
 std::string text_of_notes(const std::vector<Note>& notes) {
