@@ -1,4 +1,4 @@
-"""Text of the page's static part: names escaped, sizes as the terminal shows them."""
+"""Names and sizes as people read them; names as text in markup, for the page's static part."""
 
 from __future__ import annotations
 
@@ -7,11 +7,16 @@ import html
 _LONGEST_NAME = 300
 
 
+def printable(text: str, instead: str = "?", keep: str = "") -> str:
+    """Return a name from the program without what a terminal would obey, but for `keep`."""
+    return "".join(one if one.isprintable() or one in keep else instead for one in text)
+
+
 def text_of(text: str) -> str:
     """The only way of a name into the markup: short, without controls, escaped."""
     if len(text) > _LONGEST_NAME:
         text = f"{text[: _LONGEST_NAME // 2]} … {text[-_LONGEST_NAME // 3 :]}"
-    return html.escape("".join(one if one.isprintable() else " " for one in text), quote=True)
+    return html.escape(printable(text, instead=" "), quote=True)
 
 
 def name_of(text: str) -> str:

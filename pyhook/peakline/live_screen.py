@@ -9,7 +9,7 @@ from rich.console import Group
 from rich.table import Table
 from rich.text import Text
 
-from peakline.html_text import share_of, size_of
+from peakline.html_text import printable, share_of, size_of
 
 if TYPE_CHECKING:
     from rich.console import RenderableType
@@ -31,38 +31,33 @@ def screen_of(state: LiveState, width: int, *, is_ascii: bool = False) -> Render
     if state.line_count > len(state.lines):
         more = state.line_count - len(state.lines)
         parts.append(Text(f"{more:,} more line{'s' * (more != 1)}: --top 0", style="dim"))
-    parts += [Text(_shown(problem), style="yellow") for problem in state.problems]
+    parts += [Text(printable(problem), style="yellow") for problem in state.problems]
     return Group(*parts)
-
-
-def _shown(name: str) -> str:
-    """A name from the program, without what a terminal would obey."""
-    return "".join(one if one.isprintable() else "?" for one in name)
 
 
 def _head(state: LiveState) -> Text:
     simulated = " (simulated)" if state.is_simulated else ""
     text = Text(no_wrap=True, overflow="ellipsis")
-    text.append(_shown(Path(state.path).name), style="bold")
+    text.append(printable(Path(state.path).name), style="bold")
     if state.is_being_written:
         text.append(f"  process {state.pid}, running for {_duration(state.seconds)}")
     else:
         text.append(f"  ended after {_duration(state.seconds)}", style="bold")
-    return text.append(f"  {_shown(state.device_name)}{simulated}", style="dim")
+    return text.append(f"  {printable(state.device_name)}{simulated}", style="dim")
 
 
 def _numbers(state: LiveState) -> Text:
     text = Text()
     where = ", ".join(
         part
-        for part in ("" if state.step is None else f"step {state.step}", _shown(state.phase))
+        for part in ("" if state.step is None else f"step {state.step}", printable(state.phase))
         if part
     )
     now = "Now " if state.is_being_written else "End "
     text.append(f"{now} {size_of(state.level_bytes):>9}", style="bold")
     text.append(f"{_of_device(state.level_bytes, state)}  {where}\n")
     text.append(f"Peak {size_of(state.peak_bytes):>9}", style="bold")
-    place = f", {_shown(state.peak_place)}" if state.peak_place else ""
+    place = f", {printable(state.peak_place)}" if state.peak_place else ""
     text.append(f"{_of_device(state.peak_bytes, state)}  at {_duration(state.peak_seconds)}{place}")
     return text
 
@@ -108,14 +103,14 @@ def _lines(state: LiveState) -> Table:
 
 
 def _line_text(line: LiveLine) -> Text:
-    key = _shown(line.key)
+    key = printable(line.key)
     folder, slash, name = key.partition(" (")[0].rpartition("/")
     short = f"{Path(folder).name}/" if slash and folder else ""
     text = Text(f"{short}{name}" if slash else key)
     if slash:
         text.append(key[len(folder) + 1 + len(name) :], style="dim")
     if line.via:
-        text.append(f"  via {_shown(line.via)}", style="dim")
+        text.append(f"  via {printable(line.via)}", style="dim")
     return text
 
 

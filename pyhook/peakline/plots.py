@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from matplotlib.ticker import FuncFormatter, MaxNLocator
 
-from peakline.html_text import size_of
+from peakline.html_text import printable, size_of
 from peakline.page_data import category_colours, stacking_order
 
 if TYPE_CHECKING:
@@ -182,5 +182,5 @@ def _short(key: str) -> str:
     """A line as file:number (function), without its folders; never markup of matplotlib."""
     path, space, function = key.partition(" (")
     text = f"{path.rpartition('/')[2]}{space}{function}" if "/" in path else key
-    text = "".join(one if one.isprintable() else " " for one in text).replace("$", r"\$")
+    text = printable(text, instead=" ").replace("$", r"\$")
     return text if len(text) <= _LONGEST_LABEL else f"{text[: _LONGEST_LABEL - 3]}..."

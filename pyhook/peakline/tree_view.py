@@ -20,6 +20,7 @@ from textual.widgets.tree import TreeNode
 from peakline.commands._code_lines import CodeLine, fitted
 from peakline.commands._terminal import Marks
 from peakline.commands._terminal_tree import children_of, code_of
+from peakline.html_text import printable
 from peakline.source_lines import read_unchanged
 
 _CONTEXT_LINES = 8
@@ -192,7 +193,7 @@ def _details_of(tree: StackTree, index: int) -> Text:
     facts: list[tuple[str, str]] = []
     if frame is not None and frame["path"]:
         facts.append(("Function", frame["qualified_name"] or frame["function"]))
-        facts.append(("File", _printable(frame["file"])))
+        facts.append(("File", printable(frame["file"])))
         facts.append(("Line", str(frame["number"])))
     elif frame is not None:
         facts.append(("Frame", frame["text"]))
@@ -221,13 +222,9 @@ def _source_of(frame: Mapping[str, Any] | None, start_ns: int) -> Syntax | Text:
     first = max(1, number - _CONTEXT_LINES)
     around = lines[first - 1 : number + _CONTEXT_LINES]
     return Syntax(
-        "\n".join(_printable(line[:_LONGEST_LINE]) for line in around),
+        "\n".join(printable(line[:_LONGEST_LINE], keep="\t") for line in around),
         "python",
         line_numbers=True,
         start_line=first,
         highlight_lines={number},
     )
-
-
-def _printable(text: str) -> str:
-    return "".join(one if one.isprintable() or one == "\t" else "?" for one in text)

@@ -77,6 +77,11 @@ def replacing(output: Path, *, force: bool) -> Iterator[Path]:
         unfinished.unlink(missing_ok=True)
 
 
+def trace_stem(path: str | Path) -> str:
+    """Return the name of a trace file without what says that it is one."""
+    return Path(path).name.removesuffix(".zst").removesuffix(".peak")
+
+
 def report_engine() -> ModuleType:
     """The extension module, or an error that says how to build it."""
     try:

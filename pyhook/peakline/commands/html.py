@@ -150,5 +150,4 @@ def _check(args: argparse.Namespace) -> None:
 
 def page_beside(source: Path) -> Path:
     """Return where the page of a trace goes: beside it, under its name."""
-    name = source.name.removesuffix(".zst").removesuffix(".peak")
-    return source.with_name(f"{name}.html")
+    return source.with_name(f"{_common.trace_stem(source)}.html")

@@ -113,7 +113,8 @@ def _draw(axes: Axes, args: argparse.Namespace) -> int:
         options["device"] = args.device
     top = 12 if args.top is None else args.top or 10_000
     if args.kind == "ranks":
-        pages = [(_rank_name(path), read_page(_open(path), **options)) for path in args.files]
+        traces = [(path, _open(path)) for path in args.files]
+        pages = [(_rank_name(path, one), read_page(one, **options)) for path, one in traces]
         plots.draw_ranks(axes, pages)
         return len(pages)
     trace = _open(args.files[0])
@@ -143,13 +144,11 @@ def _open(path: str) -> Trace:
     return trace
 
 
-def _rank_name(path: str) -> str:
+def _rank_name(path: str, trace: Trace) -> str:
     """The rank where the trace knows it, else the file."""
-    rank = _open(path).info()["meta"].get("rank", "")
-    return f"rank {rank}" if rank else Path(path).name.removesuffix(".zst").removesuffix(".peak")
+    rank = trace.info()["meta"].get("rank", "")
+    return f"rank {rank}" if rank else _common.trace_stem(path)
 
 
 def _beside(path: str, kind: str) -> Path:
-    source = Path(path)
-    name = source.name.removesuffix(".zst").removesuffix(".peak")
-    return source.with_name(f"{name}.{kind}.png")
+    return Path(path).with_name(f"{_common.trace_stem(path)}.{kind}.png")
