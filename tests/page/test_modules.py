@@ -6,6 +6,7 @@ import json
 import shutil
 import subprocess
 from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -128,16 +129,21 @@ def node() -> str:
     return program if Path(program).is_file() else shutil.which("node") or pytest.skip("no node")
 
 
-def test_ranges_trees_and_sizes_are_what_brute_force_finds(tmp_path: Path) -> None:
+def said_under_node(script: str, folder: Path) -> Any:
+    """Run a script beside the modules of the page; returns the JSON that it prints."""
     for file in (ROOT / "report" / "page").glob("*.js"):
-        shutil.copy(file, tmp_path)
-    (tmp_path / "package.json").write_text('{"type": "module"}')
-    (tmp_path / "check.js").write_text(SCRIPT)
+        shutil.copy(file, folder)
+    (folder / "package.json").write_text('{"type": "module"}')
+    (folder / "check.js").write_text(script)
     result = subprocess.run(
-        [node(), str(tmp_path / "check.js")], capture_output=True, text=True, check=False
+        [node(), str(folder / "check.js")], capture_output=True, text=True, check=False
     )
     assert result.returncode == 0, result.stderr
-    said = json.loads(result.stdout)
+    return json.loads(result.stdout)
+
+
+def test_ranges_trees_and_sizes_are_what_brute_force_finds(tmp_path: Path) -> None:
+    said = said_under_node(SCRIPT, tmp_path)
     assert said["wrong"] == []
     from peakline.html_text import size_of
 

@@ -3,8 +3,6 @@
 from __future__ import annotations
 
 import json
-import shutil
-import subprocess
 from bisect import bisect_right
 from collections.abc import Callable
 from pathlib import Path
@@ -14,7 +12,7 @@ import pytest
 from lab import Lab, Run
 from reading import column_of, press
 from shown import Shown
-from test_modules import node
+from test_modules import said_under_node
 from test_page import SAID, drag
 
 ROOT = Path(__file__).resolve().parents[2]
@@ -110,15 +108,7 @@ console.log(JSON.stringify({ wrong: wrong.slice(0, 9), cut }));
 
 
 def test_series_are_what_live_sets_from_scratch_give(tmp_path: Path) -> None:
-    for file in (ROOT / "report" / "page").glob("*.js"):
-        shutil.copy(file, tmp_path)
-    (tmp_path / "package.json").write_text('{"type": "module"}')
-    (tmp_path / "check.js").write_text(BRUTE_FORCE)
-    result = subprocess.run(
-        [node(), str(tmp_path / "check.js")], capture_output=True, text=True, check=False
-    )
-    assert result.returncode == 0, result.stderr
-    said = json.loads(result.stdout)
+    said = said_under_node(BRUTE_FORCE, tmp_path)
     assert said["wrong"] == [] and said["cut"] > 100
 
 
