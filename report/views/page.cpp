@@ -224,8 +224,9 @@ private:
     bool knows_segments_ = true;
 };
 
+// The nearest one: a time that a report printed is rounded, and means the event it was printed of.
 uint64_t tick_of(const TraceReader& reader, double seconds) {
-    const double ticks = seconds * 1e9 / reader.superblock().tick_ns;
+    const double ticks = std::round(seconds * 1e9 / reader.superblock().tick_ns);
     return ticks < 9e18 ? static_cast<uint64_t>(std::max(ticks, 0.0)) : UINT64_MAX;
 }
 
