@@ -24,7 +24,7 @@ from generate.audit import absent_count, audit, audit_dict, audit_text  # noqa: 
 from generate.wheels import BuildError, Wheels, find_wheels  # noqa: E402
 
 _STAMP = "stamp.json"
-_SOURCE_PATTERNS = ("build.py", "*.json", "generate/*.py", "*/*.cpp", "*/*.h")
+_SOURCE_PATTERNS = ("build.py", "*.json", "generate/*.py", "**/*.cpp", "**/*.h")
 
 
 def _source_hash() -> str:

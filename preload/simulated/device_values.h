@@ -1,4 +1,4 @@
-// The simulated GPU's functions about values (preload/simgpu/model/values.h), found by name: this
+// The simulated GPU's functions about values (preload/simgpu/model/values/values.h), found by name: this
 // library also loads where they are missing, and then does nothing.
 #pragma once
 
@@ -6,7 +6,7 @@
 
 namespace peakline::simulated {
 
-// What is read, for the listener: see preload/simgpu/model/values.h.
+// What is read, for the listener: see preload/simgpu/model/values/values.h.
 enum ReadKind : int { kReadsOther = 0, kReadsSize = 1, kReadsNumber = 2 };
 using ReadListener = void (*)(const char* operators, size_t bytes, int kind);
 

@@ -212,7 +212,7 @@ def simulated_gpu_folder(torch: TorchInstallation) -> Path:
     One folder for each version of its sources: two checkouts never rebuild each other's.
     """
     folder = source_root() / "preload" / "simgpu"
-    patterns = ("*/*.cpp", "*/*.h", "generate/*.py", "build.py", "*.json")
+    patterns = ("**/*.cpp", "**/*.h", "generate/*.py", "build.py", "*.json")
     digest = _digest(sorted(file for pattern in patterns for file in folder.glob(pattern)), "")
     return cache_folder() / f"simgpu-torch-{torch.version}-{digest[:12]}"
 

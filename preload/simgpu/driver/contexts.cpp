@@ -4,7 +4,7 @@
 #include <vector>
 
 #include "driver/driver_state.h"
-#include "model/values.h"
+#include "model/values/values.h"
 
 namespace simgpu {
 namespace {

@@ -5,7 +5,7 @@
 #include <cstring>
 
 #include "driver/driver_state.h"
-#include "model/log.h"
+#include "model/base/log.h"
 
 namespace {
 

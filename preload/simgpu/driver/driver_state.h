@@ -7,9 +7,9 @@
 
 #include <cuda.h>
 
-#include "model/stream.h"
-#include "model/support.h"
-#include "model/world.h"
+#include "model/base/support.h"
+#include "model/memory/world.h"
+#include "model/streams/stream.h"
 
 namespace simgpu {
 
@@ -42,7 +42,8 @@ bool is_context(CUcontext context);
 
 }  // namespace simgpu
 
-// The first line of an entry point, or part of it: see Note [Forked children] in model/world.h.
+// The first line of an entry point, or part of it: see Note [Forked children] in
+// model/memory/world.h.
 #define SIMGPU_INITIALIZED()                \
     if (simgpu::World::is_forked_child()) { \
         return CUDA_ERROR_NOT_INITIALIZED;  \

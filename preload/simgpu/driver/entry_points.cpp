@@ -4,7 +4,7 @@
 #include <cstring>
 
 #include "driver/driver_state.h"
-#include "model/log.h"
+#include "model/base/log.h"
 
 // Rows {"cuMemAlloc", 3020, false, address} and {code, "CUDA_ERROR_...", ...}.
 struct EntryPointRow {

@@ -3,7 +3,7 @@
 
 #include <iterator>
 
-#include "model/support.h"
+#include "model/base/support.h"
 
 namespace {
 

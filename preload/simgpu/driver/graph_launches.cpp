@@ -1,7 +1,7 @@
 // Executable graphs: instantiated, launched, destroyed.
 
 #include "driver/graph_handles.h"
-#include "model/contents.h"
+#include "model/values/contents.h"
 
 using simgpu::ExecutableGraph;
 using simgpu::GraphNode;

@@ -4,7 +4,7 @@
 #include <cstring>
 
 #include "driver/driver_state.h"
-#include "model/sharing.h"
+#include "model/memory/sharing.h"
 
 using simgpu::Event;
 using simgpu::SharedHandle;

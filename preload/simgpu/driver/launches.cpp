@@ -4,8 +4,8 @@
 
 #include "driver/driver_state.h"
 #include "driver/kernels.h"
-#include "model/contents.h"
-#include "model/log.h"
+#include "model/base/log.h"
+#include "model/values/contents.h"
 
 using simgpu::is_kernel;
 using simgpu::kAssumedRegisters;

@@ -3,7 +3,7 @@
 #include <algorithm>
 
 #include "driver/driver_state.h"
-#include "model/log.h"
+#include "model/base/log.h"
 
 using simgpu::Allocation;
 using simgpu::MemoryKind;

@@ -9,7 +9,7 @@
 
 #include "driver/driver_state.h"
 #include "driver/kernels.h"
-#include "model/log.h"
+#include "model/base/log.h"
 
 using simgpu::is_kernel;
 using simgpu::Kernel;

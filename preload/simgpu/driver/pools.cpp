@@ -2,7 +2,7 @@
 // modelled: their memory would belong to the graph.
 
 #include "driver/driver_state.h"
-#include "model/log.h"
+#include "model/base/log.h"
 
 using simgpu::MemoryKind;
 using simgpu::MemoryPool;

@@ -2,10 +2,10 @@
 // otherwise it is done at once.
 
 #include "driver/driver_state.h"
-#include "model/contents.h"
-#include "model/operation.h"
-#include "model/transfer.h"
-#include "model/values.h"
+#include "model/memory/transfer.h"
+#include "model/values/contents.h"
+#include "model/values/operation.h"
+#include "model/values/values.h"
 
 using simgpu::Session;
 

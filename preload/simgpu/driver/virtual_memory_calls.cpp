@@ -2,8 +2,8 @@
 // How other processes get at a block: ipc.cpp.
 
 #include "driver/driver_state.h"
-#include "model/log.h"
-#include "model/virtual_memory.h"
+#include "model/base/log.h"
+#include "model/memory/virtual_memory.h"
 
 using simgpu::PhysicalBlock;
 using simgpu::VirtualMemory;

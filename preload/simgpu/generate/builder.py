@@ -72,7 +72,7 @@ def _build_driver(shop: Workshop) -> dict[str, str]:
     )
     # The table of entry points needs the names that the sources define, which only the objects
     # tell: everything else is compiled first.
-    paths = [*sorted((shop.sources / "model").glob("*.cpp"))]
+    paths = [*sorted((shop.sources / "model").rglob("*.cpp"))]
     paths += sorted((shop.sources / "driver").glob("*.cpp"))
     last = shop.sources / "driver" / "entry_points.cpp"
     first = [path for path in paths if path != last]
@@ -114,7 +114,8 @@ def _build_driver(shop: Workshop) -> dict[str, str]:
 
 
 def _object_path(shop: Workshop, source: Path) -> Path:
-    return shop.work / f"{source.parent.name}_{source.stem}.o"
+    parts = source.relative_to(shop.sources).with_suffix(".o").parts
+    return shop.work / "_".join(parts)
 
 
 def _compile_hand_written(shop: Workshop, present: list[Library]) -> dict[str, list[Path]]:

@@ -10,7 +10,7 @@ from .wheels import BuildError
 
 # How much a value is worth; profiles.json says what they mean.
 STATUSES = ("measured", "reported", "documented", "assumed")
-# In the order of the members of DeviceProfile in model/profiles.h.
+# In the order of the members of DeviceProfile in model/devices/profiles.h.
 _FIELDS = (
     "capacity_bytes",
     "context_bytes",

@@ -7,7 +7,7 @@
 #include <cuda_runtime_api.h>
 
 #include "libraries/own_memory.h"
-#include "model/support.h"
+#include "model/base/support.h"
 
 namespace {
 

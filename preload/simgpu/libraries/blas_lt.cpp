@@ -10,8 +10,8 @@
 
 #include <cublasLt.h>
 
-#include "model/fork_safe_mutex.h"
-#include "model/support.h"
+#include "model/base/fork_safe_mutex.h"
+#include "model/base/support.h"
 
 namespace {
 

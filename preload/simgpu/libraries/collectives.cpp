@@ -9,7 +9,7 @@
 #include <cuda_runtime_api.h>
 
 #include "libraries/collectives_communicator.h"
-#include "model/support.h"
+#include "model/base/support.h"
 
 namespace {
 

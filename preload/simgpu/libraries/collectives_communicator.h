@@ -1,10 +1,10 @@
 // What the simulated NCCL knows of a communicator. The ranks themselves meet in
-// model/communicator.h.
+// model/ranks/communicator.h.
 #pragma once
 
 #include <nccl.h>
 
-#include "model/support.h"
+#include "model/base/support.h"
 
 struct Communicator {
     unsigned char library_part[64];  // belongs to peakline_sim_new_handle

@@ -1,5 +1,5 @@
 // NCCL's communicators: how they are made, split and asked. Each is a rank in a meeting of ranks,
-// see model/communicator.h.
+// see model/ranks/communicator.h.
 
 #include <algorithm>
 #include <cstring>
@@ -11,7 +11,7 @@
 
 #include "libraries/collectives_communicator.h"
 #include "libraries/own_memory.h"
-#include "model/support.h"
+#include "model/base/support.h"
 
 thread_local int t_group_depth = 0;
 

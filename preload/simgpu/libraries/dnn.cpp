@@ -9,7 +9,7 @@
 
 #include "libraries/dnn_descriptors.h"
 #include "libraries/own_memory.h"
-#include "model/support.h"
+#include "model/base/support.h"
 
 namespace {
 

@@ -9,7 +9,7 @@
 
 #include <cudnn.h>
 
-#include "model/support.h"
+#include "model/base/support.h"
 
 namespace {
 

@@ -6,7 +6,7 @@
 #include <cudnn.h>
 
 #include "libraries/dnn_descriptors.h"
-#include "model/support.h"
+#include "model/base/support.h"
 
 namespace {
 

@@ -7,8 +7,8 @@
 #include <cufft.h>
 #include <cufftXt.h>
 
-#include "model/fork_safe_mutex.h"
-#include "model/support.h"
+#include "model/base/fork_safe_mutex.h"
+#include "model/base/support.h"
 
 namespace {
 

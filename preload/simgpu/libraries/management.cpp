@@ -9,7 +9,7 @@
 
 #include <cuda.h>
 
-#include "model/support.h"
+#include "model/base/support.h"
 
 namespace {
 

@@ -3,7 +3,7 @@
 
 #include <cuda_runtime_api.h>
 
-#include "model/support.h"
+#include "model/base/support.h"
 
 // False when the device has not enough. memory is null where the constant is zero.
 inline bool take_own_memory(int kind, void** memory) {

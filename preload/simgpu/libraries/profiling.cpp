@@ -3,7 +3,7 @@
 
 #include <cupti.h>
 
-#include "model/support.h"
+#include "model/base/support.h"
 
 namespace {
 

@@ -3,7 +3,7 @@
 
 #include <cusparse.h>
 
-#include "model/support.h"
+#include "model/base/support.h"
 
 namespace {
 

@@ -6,7 +6,7 @@
 #include <mutex>
 #include <unordered_map>
 
-#include "model/fork_safe_mutex.h"
+#include "model/base/fork_safe_mutex.h"
 #include "runtime/runtime_state.h"
 
 using simgpu::finish;

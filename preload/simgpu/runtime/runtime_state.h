@@ -6,7 +6,7 @@
 #include <cuda.h>
 #include <cuda_runtime_api.h>
 
-#include "model/support.h"
+#include "model/base/support.h"
 
 namespace simgpu {
 

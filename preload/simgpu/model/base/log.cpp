@@ -1,0 +1,81 @@
+// Line-at-a-time messages on stderr. Each message is one write(2), so that ranks do not mix lines.
+
+#include "model/base/log.h"
+
+#include <atomic>
+#include <cstdarg>
+#include <cstdio>
+#include <cstdlib>
+#include <cstring>
+
+#include <unistd.h>
+
+namespace simgpu {
+namespace {
+
+constexpr char kPrefix[] = "peakline simgpu: ";
+constexpr int kLineBytes = 800;
+
+// The names that were reported: a list that only grows, without a lock that a forked child could
+// wait for, and never destroyed, because stubs are still called while the process exits.
+struct Reported {
+    const char* function_name;
+    Reported* next;
+};
+std::atomic<Reported*> g_reported{nullptr};
+
+bool is_first_report(const char* function_name) {
+    Reported* added = nullptr;
+    // acquire and release: whoever finds an entry finds it whole.
+    Reported* first = g_reported.load(std::memory_order_acquire);
+    do {
+        for (const Reported* at = first; at != nullptr; at = at->next) {
+            if (std::strcmp(at->function_name, function_name) == 0) {
+                return false;  // `added`, if another thread was quicker, is not worth its release
+            }
+        }
+        if (added == nullptr) {
+            added = new Reported{strdup(function_name), nullptr};
+        }
+        added->next = first;
+    } while (!g_reported.compare_exchange_weak(
+        first, added, std::memory_order_release, std::memory_order_acquire));
+    return true;
+}
+
+}  // namespace
+
+int log_level() {
+    static const int level = [] {
+        const char* text = std::getenv("PEAKLINE_SIM_LOG");
+        return text == nullptr ? 1 : std::atoi(text);
+    }();
+    return level;
+}
+
+void log_message(int level, const char* format, ...) {
+    if (level > log_level()) {
+        return;
+    }
+    char line[kLineBytes];
+    int used = std::snprintf(line, sizeof line, "%s", kPrefix);
+    va_list arguments;
+    va_start(arguments, format);
+    used += std::vsnprintf(line + used, static_cast<size_t>(kLineBytes - used), format, arguments);
+    va_end(arguments);
+    if (used > kLineBytes - 2) {
+        used = kLineBytes - 2;
+    }
+    line[used++] = '\n';
+    // Nothing can be done about a closed stderr.
+    [[maybe_unused]] const ssize_t written = write(STDERR_FILENO, line, static_cast<size_t>(used));
+}
+
+void report_not_modelled(const char* function_name, const char* error_name) {
+    if (!is_first_report(function_name)) {
+        return;
+    }
+    log_message(1, "%s is not modelled: returned %s", function_name, error_name);
+}
+
+}  // namespace simgpu

@@ -1,0 +1,53 @@
+// A stream-ordered memory pool (cudaMallocAsync): spans of device memory that it keeps until a
+// synchronisation finds more reserved than the release threshold. Everything completes at once
+// here, so a freed block is free at once, and streams never wait for one another's blocks.
+// Not thread-safe: the world's lock guards every call.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <map>
+
+#include "model/devices/device.h"
+
+namespace simgpu {
+
+// Growth step of a pool. Assumed from the reserved sizes that programs report, not documented.
+inline constexpr size_t kPoolSpanBytes = 32u << 20;
+
+class MemoryPool {
+public:
+    explicit MemoryPool(Device* device) : device_(device) {}
+    MemoryPool(const MemoryPool&) = delete;
+    MemoryPool& operator=(const MemoryPool&) = delete;
+
+    CUresult allocate(size_t bytes, Placement* placement);
+    void free(const Placement& placement);
+
+    // Returns wholly free spans to the device while more than keep_bytes are reserved.
+    void trim(size_t keep_bytes);
+    // What a synchronisation does.
+    void release_above_threshold() { trim(release_threshold_bytes); }
+
+    Device* device() const { return device_; }
+    size_t used_bytes() const { return used_bytes_; }
+    size_t reserved_bytes() const { return reserved_bytes_; }
+
+    uint64_t release_threshold_bytes = 0;
+    // High-water marks; the program may reset them to the present value.
+    size_t used_high_bytes = 0;
+    size_t reserved_high_bytes = 0;
+    int reuse_flags[3] = {1, 1, 1};
+    size_t max_bytes = 0;  // 0: no limit
+
+private:
+    CUresult add_span(size_t bytes);
+
+    Device* const device_;
+    std::map<uintptr_t, size_t> spans_;
+    FreeRanges free_;
+    size_t used_bytes_ = 0;
+    size_t reserved_bytes_ = 0;
+};
+
+}  // namespace simgpu

@@ -1,0 +1,63 @@
+// One rank's side of a communicator: starts collectives and messages, and finishes them when the
+// other ranks have started theirs. Starting does not wait for other ranks (unless one is hundreds
+// of collectives ahead), so it holds up a program no more than a launch on a real device does.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <deque>
+#include <memory>
+#include <vector>
+
+#include "model/base/support.h"
+#include "model/ranks/meeting.h"
+#include "model/values/operation.h"
+
+namespace simgpu {
+
+struct Stream;
+
+class Communicator {
+public:
+    // meeting: null when the ranks cannot reach each other; then nothing is delivered.
+    Communicator(std::unique_ptr<Meeting> meeting, int rank_count);
+    ~Communicator();
+    Communicator(const Communicator&) = delete;
+    Communicator& operator=(const Communicator&) = delete;
+
+    bool is_alone() const;
+
+    // All below are called without the world's lock.
+    // False when a rank did not come.
+    bool wait_for_all_to_join();
+    void start(const peakline_sim_collective& collective, Stream* stream);
+    void send(int to_rank, const void* from, size_t bytes);
+    void receive(int from_rank, void* to, size_t bytes, Stream* stream);
+    // Host bytes of every rank, in order of rank. False when a rank is gone.
+    bool gather_on_host(const void* from, size_t bytes, void* to);
+
+private:
+    friend void wait_for(const Operations& operations);
+    friend bool are_done(const Operations& operations);
+    // The caller holds the lock.
+    static void finish_what_can_be();
+    void finish_ready();
+    bool is_ready(const Operation& operation) const;
+    void finish(Operation* operation);
+    void deliver(const Delivery& delivery, const Operation& operation);
+    void give_up();
+    void put(Slot* slot, uintptr_t from, size_t bytes) const;
+    void begin(std::shared_ptr<Operation> operation, Stream* stream);
+
+    // Waits until `condition` holds; false when the communicator broke meanwhile.
+    template <typename Condition>
+    bool wait_until(Condition condition);
+
+    std::unique_ptr<Meeting> meeting_;
+    std::deque<std::shared_ptr<Operation>> unfinished_;
+    uint64_t collective_count_ = 0;
+    std::vector<uint64_t> sent_counts_;      // by receiver
+    std::vector<uint64_t> received_counts_;  // by sender
+};
+
+}  // namespace simgpu

@@ -1,0 +1,45 @@
+// One collective or receive that waits for other ranks. Streams and events hold those that a wait
+// must wait for; pieces of device memory hold the one that delivers them.
+// The world's lock guards the fields.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <memory>
+#include <vector>
+
+#include "model/values/reduction.h"
+
+namespace simgpu {
+
+struct Content;
+
+// What one output of a collective takes: a part of what a rank contributed, or of the reduced
+// contributions.
+struct Delivery {
+    std::shared_ptr<Content> content;
+    int source_rank = 0;
+    size_t offset_bytes = 0;
+    size_t bytes = 0;
+};
+
+struct Operation {
+    bool is_done = false;
+    uint64_t number = 0;  // in the order of its board or mailbox
+    bool is_receive = false;
+    int sender_rank = 0;  // of a receive
+    Reduction reduction;
+    size_t contributed_bytes = 0;
+    std::vector<Delivery> deliveries;
+};
+
+using Operations = std::vector<std::shared_ptr<Operation>>;
+
+// Finishes what the other ranks have started by now; the caller holds the world's lock.
+bool are_done(const Operations& operations);
+
+// Returns when all of them are done, or cannot be because a rank is gone.
+// Must be called without the world's lock.
+void wait_for(const Operations& operations);
+
+}  // namespace simgpu

@@ -1,0 +1,67 @@
+// Where a companion plugs in that knows the program's operators: it is told of every read of values
+// that do not exist, may say what they are, and computes small operators so that flags, counters
+// and lengths stay true. The simulated GPU works without one; nothing of the companion is known
+// here but these functions, all plain C, exported by libcuda.so.1.
+//
+// PEAKLINE_SIM_COMPANION names a library. The first context loads it; its constructor registers.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+
+#include "model/base/support.h"
+
+extern "C" {
+
+// A copy to the host whose bytes are not all true: `host` holds them, zero or computed from zeros,
+// and may be changed. Called on the copying thread, without any lock of the model.
+typedef void (*peakline_sim_read_handler)(void* host, size_t bytes);
+}
+
+SIMGPU_API void peakline_sim_set_read_handler(peakline_sim_read_handler handler);
+
+// Who lists such reads when nobody records them. The companion asks for the listener and tells it
+// the running operators, outermost first ("aten::index>aten::nonzero"), and what is read: 1 a size,
+// 2 floating-point numbers, 0 anything else.
+extern "C" {
+typedef void (*peakline_sim_read_listener)(const char* operators, size_t bytes, int kind);
+}
+SIMGPU_API void peakline_sim_set_read_listener(peakline_sim_read_listener listener);
+SIMGPU_API peakline_sim_read_listener peakline_sim_get_read_listener(void);
+
+// What the calling thread does from now on. launches_are_told: the companion says what its launches
+// write, so they forget nothing. reads_are_guessed: it copies what an operator keeps for itself, so
+// what is known of these addresses belongs to memory that was given back.
+SIMGPU_API void peakline_sim_set_operator(int launches_are_told, int reads_are_guessed);
+
+// What device memory holds: 2 all of it true, 1 some of it known or computed from zeros, 0 nothing
+// known, -1 not device memory in use, -2 another rank is still to deliver it. Unknown bytes are
+// left alone.
+SIMGPU_API int peakline_sim_read_values(const void* device, size_t bytes, void* host);
+SIMGPU_API void peakline_sim_write_values(void* device,
+                                          size_t bytes,
+                                          const void* host,
+                                          int is_exact);
+SIMGPU_API void peakline_sim_forget_values(void* device, size_t bytes);
+// The framework's allocator gave out a block of its memory.
+SIMGPU_API void peakline_sim_begin_block(void* device, size_t bytes);
+// Whether anything is being captured: then operators run later, with other values.
+SIMGPU_API int peakline_sim_is_capturing(void);
+// Whether a collective was ever called: else nothing reads as -2.
+SIMGPU_API int peakline_sim_may_await_others(void);
+
+namespace simgpu {
+
+// Loads the companion once. Must be called without the world's lock.
+void load_companion();
+
+// Of this thread; see peakline_sim_set_operator.
+bool launches_are_told();
+bool reads_are_guessed();
+
+// Remembers a guessed read of this thread; the world's lock is held. tell_guessed_reads() hands
+// them over once it is not.
+void note_guessed_read(unsigned char* host, size_t bytes);
+void tell_guessed_reads();
+
+}  // namespace simgpu
