@@ -1,12 +1,12 @@
-// The simulated GPU's functions about values (preload/simgpu/model/values/values.h), found by name: this
-// library also loads where they are missing, and then does nothing.
+// The simulated GPU's functions about values (preload/simgpu/driver/companion.h), found by name:
+// this library also loads where they are missing, and then does nothing.
 #pragma once
 
 #include <cstddef>
 
 namespace peakline::simulated {
 
-// What is read, for the listener: see preload/simgpu/model/values/values.h.
+// What is read, for the listener: see preload/simgpu/driver/companion.h.
 enum ReadKind : int { kReadsOther = 0, kReadsSize = 1, kReadsNumber = 2 };
 using ReadListener = void (*)(const char* operators, size_t bytes, int kind);
 

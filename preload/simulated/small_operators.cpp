@@ -6,7 +6,7 @@
 // Nothing is computed under a graph capture, under Python dispatch modes (tracing), with random
 // numbers, or for tensors above kMaxElements. A derived floating result that is not finite becomes
 // zero: 0 / 0 on a device without values is no news. After every operator, what its outputs held
-// before is forgotten; what it only read stays (its launches forget nothing, see values.h).
+// before is forgotten; what it only read stays (its launches forget nothing).
 #include "small_operators.h"
 
 #include <algorithm>

@@ -3,8 +3,9 @@
 #include <algorithm>
 #include <vector>
 
+#include "driver/companion.h"
 #include "driver/driver_state.h"
-#include "model/values/values.h"
+#include "model/ranks/waiting.h"
 
 namespace simgpu {
 namespace {

@@ -5,6 +5,7 @@
 #include "driver/driver_state.h"
 #include "driver/kernels.h"
 #include "model/base/log.h"
+#include "model/ranks/waiting.h"
 #include "model/values/contents.h"
 
 using simgpu::is_kernel;

@@ -6,6 +6,7 @@
 
 #include "driver/driver_state.h"
 #include "model/base/log.h"
+#include "model/ranks/waiting.h"
 
 using simgpu::Event;
 using simgpu::Session;

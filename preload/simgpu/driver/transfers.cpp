@@ -3,9 +3,9 @@
 
 #include "driver/driver_state.h"
 #include "model/memory/transfer.h"
+#include "model/ranks/waiting.h"
 #include "model/values/contents.h"
-#include "model/values/operation.h"
-#include "model/values/values.h"
+#include "model/values/guessed_reads.h"
 
 using simgpu::Session;
 

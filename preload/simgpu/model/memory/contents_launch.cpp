@@ -2,22 +2,22 @@
 //
 // Note [Known contents]
 // An upload can be read back until the next launch of any kernel: parameters are opaque, so any of
-// them may have written it. With a companion (values.h), which tells what every operator writes, it
-// outlives launches: those of operators forget nothing, others what their parameters point at. A
-// collective still carries it then, because programs launch kernels between filling a tensor with
-// sizes and gathering it. What a collective delivered can be read until something overwrites it, or
-// until the parameters of a launch seem to point at it: torch hands the memory of a freed tensor to
-// the next one, which must not read old sizes. The search for pointers reads the words near the
-// parameters, all of them on the launching thread's stack; it may forget too much, and then the
-// program reads zero. Of torch's element-wise kernels only the output is forgotten, which comes
-// first in its row of pointers: programs compare the sizes they received before they read them. For
-// the same reason two kernels are computed: torch's sum and maximum of the 64-bit integers that a
-// collective delivered, by which it learns the size of the objects that follow. Source and
-// destination are neighbours in the parameters of that kernel.
-// Kernels that are compiled while the program runs (Triton's) take pointers and numbers, which lie
-// anywhere in the stack: the first word of each is read, and no other.
-// A pointer means the rest of its block of torch's allocator, which the companion reports. Of other
-// memory it means all that is known from there on without a gap.
+// them may have written it. With a companion (driver/companion.h), which tells what every operator
+// writes, it outlives launches: those of operators forget nothing, others what their parameters
+// point at. A collective still carries it then, because programs launch kernels between filling a
+// tensor with sizes and gathering it. What a collective delivered can be read until something
+// overwrites it, or until the parameters of a launch seem to point at it: torch hands the memory of
+// a freed tensor to the next one, which must not read old sizes. The search for pointers reads the
+// words near the parameters, all of them on the launching thread's stack; it may forget too much,
+// and then the program reads zero. Of torch's element-wise kernels only the output is forgotten,
+// which comes first in its row of pointers: programs compare the sizes they received before they
+// read them. For the same reason two kernels are computed: torch's sum and maximum of the 64-bit
+// integers that a collective delivered, by which it learns the size of the objects that follow.
+// Source and destination are neighbours in the parameters of that kernel. Kernels that are compiled
+// while the program runs (Triton's) take pointers and numbers, which lie anywhere in the stack: the
+// first word of each is read, and no other. A pointer means the rest of its block of torch's
+// allocator, which the companion reports. Of other memory it means all that is known from there on
+// without a gap.
 
 #include <algorithm>
 #include <cstring>
@@ -27,7 +27,7 @@
 
 #include "model/memory/world.h"
 #include "model/values/contents.h"
-#include "model/values/values.h"
+#include "model/values/guessed_reads.h"
 
 namespace simgpu {
 namespace {
@@ -102,7 +102,7 @@ bool is_maximum(const char* kernel_name) {
 
 void Contents::note_launch(const Launched& kernel, void* const* parameters) {
     ++launch_count_;
-    if (pieces_.empty() || parameters == nullptr || launches_are_told()) {
+    if (pieces_.empty() || parameters == nullptr || running_operator().launches_are_told) {
         return;
     }
     const auto here = reinterpret_cast<uintptr_t>(__builtin_frame_address(0));

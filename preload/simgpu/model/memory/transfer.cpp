@@ -8,7 +8,7 @@
 
 #include "model/base/log.h"
 #include "model/values/contents.h"
-#include "model/values/values.h"
+#include "model/values/guessed_reads.h"
 
 namespace simgpu {
 namespace {
@@ -62,8 +62,9 @@ CUresult copy_bytes(World& world, uintptr_t to, uintptr_t from, size_t bytes) {
     } else if (from_side == Side::kDevice) {
         auto* const host = reinterpret_cast<unsigned char*>(to);
         std::memset(host, 0, bytes);
-        const Contents::Known known =
-            reads_are_guessed() ? Contents::Known{} : contents.read(host, from, bytes);
+        const Contents::Known known = running_operator().reads_are_guessed
+                                          ? Contents::Known{}
+                                          : contents.read(host, from, bytes);
         if (known.exact_bytes < bytes) {
             note_guessed_read(host, bytes);
         }

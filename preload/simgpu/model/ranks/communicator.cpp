@@ -1,4 +1,4 @@
-// Waiting is polling: ranks are other processes, and a wait is rare and short.
+// Posts what this rank contributes, and delivers what the others did when all have come.
 
 #include "model/ranks/communicator.h"
 
@@ -7,21 +7,15 @@
 #include <unordered_set>
 #include <utility>
 
-#include <unistd.h>
-
 #include "model/base/log.h"
 #include "model/memory/world.h"
+#include "model/ranks/polling.h"
+#include "model/ranks/waiting.h"
 #include "model/streams/stream.h"
 #include "model/values/contents.h"
 
 namespace simgpu {
 namespace {
-
-constexpr unsigned kFirstPauseUs = 20;
-constexpr unsigned kLongestPauseUs = 2000;
-constexpr int kPollsBetweenLifeSigns = 32;
-// As long as torch waits for a collective by default.
-constexpr uint64_t kPatienceUs = 600'000'000;
 
 // Guarded by the world's lock.
 std::unordered_set<Communicator*>& communicators() {
@@ -31,30 +25,6 @@ std::unordered_set<Communicator*>& communicators() {
 
 uintptr_t to_address(const void* pointer) {
     return reinterpret_cast<uintptr_t>(pointer);
-}
-
-// Polls done() with growing pauses. done() is called with the world's lock; may_go_on() is asked
-// now and then, also with it.
-template <typename Done, typename MayGoOn>
-bool poll(Done done, MayGoOn may_go_on) {
-    uint64_t waited_us = 0;
-    unsigned pause_us = kFirstPauseUs;
-    for (int polls = 1;; ++polls) {
-        {
-            const auto lock = World::instance().lock();
-            if (done()) {
-                return true;
-            }
-            const bool is_patient = waited_us < kPatienceUs;
-            if (!is_patient || (polls % kPollsBetweenLifeSigns == 0 && !may_go_on())) {
-                // What came between the two questions counts.
-                return done();
-            }
-        }
-        usleep(pause_us);
-        waited_us += pause_us;
-        pause_us = std::min(pause_us * 2, kLongestPauseUs);
-    }
 }
 
 }  // namespace
@@ -122,6 +92,27 @@ bool Communicator::wait_for_all_to_join() {
 void Communicator::finish_what_can_be() {
     for (Communicator* const communicator : communicators()) {
         communicator->finish_ready();
+    }
+}
+
+bool Communicator::waits_for_one_of(const Operations& operations) const {
+    return std::any_of(operations.begin(), operations.end(), [this](const auto& operation) {
+        return std::find(unfinished_.begin(), unfinished_.end(), operation) != unfinished_.end();
+    });
+}
+
+bool Communicator::is_anybody_gone(const Operations& operations) {
+    return std::any_of(communicators().begin(), communicators().end(), [&](const auto* all) {
+        return all->meeting_ != nullptr && all->waits_for_one_of(operations) &&
+               all->meeting_->is_anybody_gone();
+    });
+}
+
+void Communicator::give_up_on(const Operations& operations) {
+    for (Communicator* const communicator : communicators()) {
+        if (communicator->waits_for_one_of(operations)) {
+            communicator->give_up();
+        }
     }
 }
 
@@ -303,46 +294,6 @@ bool Communicator::gather_on_host(const void* from, size_t bytes, void* to) {
         std::memcpy(static_cast<char*>(to) + offset, delivery.content->bytes.data(), bytes);
     }
     return true;
-}
-
-bool are_done(const Operations& operations) {
-    if (operations.empty()) {
-        return true;
-    }
-    Communicator::finish_what_can_be();
-    return std::all_of(operations.begin(), operations.end(), [](const auto& operation) {
-        return operation->is_done;
-    });
-}
-
-void wait_for(const Operations& operations) {
-    if (operations.empty()) {
-        return;
-    }
-    log_message(2, "wait for %zu collectives", operations.size());
-    const auto is_anybody_here = [&] {
-        return std::none_of(communicators().begin(), communicators().end(), [&](const auto& all) {
-            const bool concerns_us =
-                std::any_of(operations.begin(), operations.end(), [&](const auto& operation) {
-                    return std::find(all->unfinished_.begin(), all->unfinished_.end(), operation) !=
-                           all->unfinished_.end();
-                });
-            return concerns_us && all->meeting_ != nullptr && all->meeting_->is_anybody_gone();
-        });
-    };
-    if (poll([&] { return are_done(operations); }, is_anybody_here)) {
-        return;
-    }
-    const auto lock = World::instance().lock();
-    for (Communicator* const communicator : communicators()) {
-        for (const auto& operation : operations) {
-            const auto& unfinished = communicator->unfinished_;
-            if (std::find(unfinished.begin(), unfinished.end(), operation) != unfinished.end()) {
-                communicator->give_up();
-                break;
-            }
-        }
-    }
 }
 
 }  // namespace simgpu

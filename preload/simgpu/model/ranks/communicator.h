@@ -27,7 +27,7 @@ public:
 
     bool is_alone() const;
 
-    // All below are called without the world's lock.
+    // Those below are called without the world's lock.
     // False when a rank did not come.
     bool wait_for_all_to_join();
     void start(const peakline_sim_collective& collective, Stream* stream);
@@ -36,11 +36,15 @@ public:
     // Host bytes of every rank, in order of rank. False when a rank is gone.
     bool gather_on_host(const void* from, size_t bytes, void* to);
 
-private:
-    friend void wait_for(const Operations& operations);
-    friend bool are_done(const Operations& operations);
-    // The caller holds the lock.
+    // All communicators of this process; the caller holds the lock. See waiting.h.
     static void finish_what_can_be();
+    // A rank is gone that one of these operations waits for.
+    static bool is_anybody_gone(const Operations& operations);
+    static void give_up_on(const Operations& operations);
+
+private:
+    // The caller holds the lock.
+    bool waits_for_one_of(const Operations& operations) const;
     void finish_ready();
     bool is_ready(const Operation& operation) const;
     void finish(Operation* operation);

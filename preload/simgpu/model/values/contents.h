@@ -1,8 +1,8 @@
 // What device memory is known to hold. Kernels compute nothing, so device memory reads as zero,
 // with three exceptions: what the host uploaded, until a kernel may have written it, what a
-// collective delivered, and what the values companion computed (values.h). Frameworks exchange
-// shapes, sizes and objects that way.
-// See Note [Known contents] in contents_launch.cpp. The world's lock guards every call.
+// collective delivered, and what the values companion computed (driver/companion.h). Frameworks
+// exchange shapes, sizes and objects that way. See Note [Known contents] in contents_launch.cpp.
+// The world's lock guards every call.
 #pragma once
 
 #include <cstddef>

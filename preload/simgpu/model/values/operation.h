@@ -35,11 +35,4 @@ struct Operation {
 
 using Operations = std::vector<std::shared_ptr<Operation>>;
 
-// Finishes what the other ranks have started by now; the caller holds the world's lock.
-bool are_done(const Operations& operations);
-
-// Returns when all of them are done, or cannot be because a rank is gone.
-// Must be called without the world's lock.
-void wait_for(const Operations& operations);
-
 }  // namespace simgpu

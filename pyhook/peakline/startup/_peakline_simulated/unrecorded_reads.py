@@ -1,6 +1,6 @@
 """Notes reads of values that do not exist, for a simulated run that is not recorded.
 
-The companion tells of each read (preload/simgpu/model/values/values.h); `peakline run --no-record`
+The companion tells of each read (preload/simgpu/driver/companion.h); `peakline run --no-record`
 lists them when the program has ended, from the file it named in PEAKLINE_SIM_READS. One line is
 written for each read, at most _MOST_NOTED for a place: a program that is killed leaves its list
 too. One that waits for a value is ended as in a recorded run: SystemExit(3) in the main thread.
@@ -18,7 +18,7 @@ _MOST_NOTED = 1000
 _WAITED_STATUS = 3
 _STILL_READING = 100  # reads in a tenth of a second: the program has not seen its end
 _LIBRARIES = ("/site-packages/", "/dist-packages/", "/lib/python", "<")
-# What is read, as preload/simgpu/model/values/values.h numbers it.
+# What is read, as preload/simgpu/driver/companion.h numbers it.
 _SIZE, _FLOATING_POINT = 1, 2
 _READERS = ("aten::item", "aten::_local_scalar_dense")
 # C calls this: it must stay as long as the process.

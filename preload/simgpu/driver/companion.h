@@ -55,13 +55,4 @@ namespace simgpu {
 // Loads the companion once. Must be called without the world's lock.
 void load_companion();
 
-// Of this thread; see peakline_sim_set_operator.
-bool launches_are_told();
-bool reads_are_guessed();
-
-// Remembers a guessed read of this thread; the world's lock is held. tell_guessed_reads() hands
-// them over once it is not.
-void note_guessed_read(unsigned char* host, size_t bytes);
-void tell_guessed_reads();
-
 }  // namespace simgpu

@@ -1,6 +1,6 @@
-// The companion's functions, and the reads that wait to be told.
+// The companion is loaded here, and these functions are what it calls.
 
-#include "model/values/values.h"
+#include "driver/companion.h"
 
 #include <atomic>
 #include <cstdlib>
@@ -12,28 +12,9 @@
 #include "model/memory/world.h"
 #include "model/streams/stream.h"
 #include "model/values/contents.h"
+#include "model/values/guessed_reads.h"
 
 namespace simgpu {
-namespace {
-
-// relaxed: set once, before the first copy that could be told.
-std::atomic<peakline_sim_read_handler> g_read_handler{nullptr};
-
-// relaxed: a function that is there from the start; nothing else is published with it.
-std::atomic<peakline_sim_read_listener> g_read_listener{nullptr};
-
-// A copy of several rows is told row by row; more rows than these are told as part of the last.
-constexpr int kMaxWaitingReads = 16;
-struct GuessedRead {
-    unsigned char* host;
-    size_t bytes;
-};
-thread_local GuessedRead t_waiting[kMaxWaitingReads];
-thread_local int t_waiting_count = 0;
-thread_local bool t_launches_are_told = false;
-thread_local bool t_reads_are_guessed = false;
-
-}  // namespace
 
 void load_companion() {
     static std::once_flag once;
@@ -49,54 +30,36 @@ void load_companion() {
     });
 }
 
-bool launches_are_told() {
-    return t_launches_are_told;
-}
-
-bool reads_are_guessed() {
-    return t_reads_are_guessed;
-}
-
-void note_guessed_read(unsigned char* host, size_t bytes) {
-    if (g_read_handler.load(std::memory_order_relaxed) != nullptr &&
-        t_waiting_count < kMaxWaitingReads) {
-        t_waiting[t_waiting_count++] = {host, bytes};
-    }
-}
-
-void tell_guessed_reads() {
-    const auto handler = g_read_handler.load(std::memory_order_relaxed);
-    const int count = t_waiting_count;
-    t_waiting_count = 0;
-    for (int index = 0; index < count && handler != nullptr; ++index) {
-        handler(t_waiting[index].host, t_waiting[index].bytes);
-    }
-}
-
 }  // namespace simgpu
 
 using simgpu::Contents;
 using simgpu::World;
+
+namespace {
+
+// relaxed: a function that is there from the start; nothing else is published with it.
+std::atomic<peakline_sim_read_listener> g_read_listener{nullptr};
+
+}  // namespace
 
 SIMGPU_API void peakline_sim_set_read_handler(peakline_sim_read_handler handler) {
     {
         const auto lock = World::instance().lock();
         Contents::instance().trust_uploads();
     }
-    simgpu::g_read_handler.store(handler, std::memory_order_relaxed);
+    simgpu::set_read_handler(handler);
 }
 
 SIMGPU_API void peakline_sim_set_read_listener(peakline_sim_read_listener listener) {
-    simgpu::g_read_listener.store(listener, std::memory_order_relaxed);
+    g_read_listener.store(listener, std::memory_order_relaxed);
 }
 
 SIMGPU_API peakline_sim_read_listener peakline_sim_get_read_listener(void) {
-    return simgpu::g_read_listener.load(std::memory_order_relaxed);
+    return g_read_listener.load(std::memory_order_relaxed);
 }
 
 SIMGPU_API void peakline_sim_set_operator(int launches_are_told, int reads_are_guessed) {
-    simgpu::t_launches_are_told = launches_are_told != 0;
-    simgpu::t_reads_are_guessed = reads_are_guessed != 0;
+    simgpu::running_operator() = {launches_are_told != 0, reads_are_guessed != 0};
 }
 
 SIMGPU_API int peakline_sim_read_values(const void* device, size_t bytes, void* host) {
