@@ -5,6 +5,11 @@ from pathlib import Path
 
 ROOT = Path(__file__).resolve().parents[2]
 
+# What the simulated libraries share with the simulated driver.
+SIMGPU_SUPPORT = {
+    "preload/simgpu/model/base/support.h",
+    "preload/simgpu/model/base/fork_safe_mutex.h",
+}
 # room -> rooms it may include besides itself. The border files that others may use are named.
 ALLOWED = {
     "allocator/record": set(),
@@ -13,6 +18,8 @@ ALLOWED = {
     "pyhook": {"allocator/record", "allocator/capture", "preload/peakline_api.h"},
     "preload": {"allocator/record", "allocator/capture", "allocator/torch/torch_part.h"},
     "preload/simgpu": set(),
+    "preload/simgpu/runtime": SIMGPU_SUPPORT,
+    "preload/simgpu/libraries": SIMGPU_SUPPORT,
     "preload/simulated": {"preload/peakline_api.h"},
     "preload/guard": set(),
     "report": {
@@ -21,8 +28,14 @@ ALLOWED = {
         "allocator/record/mapped_array.h",
     },
 }
-# Within report: a room includes the rooms before it. report/README.md draws the same.
+# Within these a room includes the rooms before it, so no two include each other. Their READMEs
+# draw the same.
 REPORT_ROOMS = ("trace", "replay", "symbols", "attribute", "views", "render", "python")
+MODEL_ROOMS = ("base", "devices", "values", "memory", "streams", "ranks")
+ORDERED = {
+    "report": REPORT_ROOMS,
+    "preload/simgpu": (*(f"model/{room}" for room in MODEL_ROOMS), "driver"),
+}
 # Nothing below may know these.
 FORBIDDEN_HEADERS = {
     "allocator/record": ("Python.h", "torch", "c10", "iostream", "cuda"),
@@ -50,7 +63,7 @@ def sources() -> list[Path]:
 
 
 def resolve(including: Path, name: str) -> str:
-    for base in (including.parent, ROOT):
+    for base in (including.parent, ROOT, ROOT / "preload" / "simgpu"):
         candidate = (base / name).resolve()
         if candidate.exists() and candidate.is_relative_to(ROOT):
             return str(candidate.relative_to(ROOT))
@@ -58,9 +71,16 @@ def resolve(including: Path, name: str) -> str:
 
 
 def goes_back(own: str, target: str) -> bool:
-    """Say whether the include goes to a room of report that comes later."""
-    rooms = [path.split("/")[1] for path in (own, target) if path.startswith("report/")]
-    return len(rooms) == 2 and REPORT_ROOMS.index(rooms[0]) < REPORT_ROOMS.index(rooms[1])
+    """Say whether the include goes to a room that comes later, or is in none."""
+    folder = room_of(own)
+    if folder not in ORDERED or room_of(target) != folder:
+        return False
+    places = [
+        [path.startswith(f"{folder}/{room}/") for room in ORDERED[folder]] for path in (own, target)
+    ]
+    if not all(map(any, places)):
+        return True
+    return places[0].index(True) < places[1].index(True)
 
 
 def wrong_includes(path: Path, root: Path = ROOT) -> list[str]:
@@ -118,13 +138,39 @@ def test_the_rule_finds_an_include_against_the_order_of_report(tmp_path):
     assert wrong_includes(plant(tmp_path, "report/render/planted.cpp", views), tmp_path) == []
 
 
+def test_the_rule_finds_an_include_against_the_order_of_simgpu(tmp_path):
+    world, stream, state, support = (
+        '#include "model/memory/world.h"\n',
+        '#include "model/streams/stream.h"\n',
+        '#include "driver/driver_state.h"\n',
+        '#include "model/base/support.h"\n',
+    )
+    folder = "preload/simgpu"
+    planted = plant(tmp_path, f"{folder}/model/memory/planted.cpp", world + stream + state)
+    assert [line.split()[-1] for line in wrong_includes(planted, tmp_path)] == [
+        f"{folder}/model/streams/stream.h",
+        f"{folder}/driver/driver_state.h",
+    ]
+    assert wrong_includes(plant(tmp_path, f"{folder}/model/planted.cpp", world), tmp_path) != []
+    assert wrong_includes(plant(tmp_path, f"{folder}/driver/planted.h", stream), tmp_path) == []
+    for room in ("runtime", "libraries"):
+        planted = plant(tmp_path, f"{folder}/{room}/planted.cpp", support + world)
+        assert len(wrong_includes(planted, tmp_path)) == 1
+
+
+def test_the_readme_of_the_model_draws_the_same_order():
+    drawn = (ROOT / "preload" / "simgpu" / "model" / "README.md").read_text()
+    assert tuple(re.findall(r"^\| `(\w+)/`", drawn, re.MULTILINE)) == MODEL_ROOMS
+
+
 def test_the_readme_of_report_draws_the_same_order():
     drawn = (ROOT / "report" / "README.md").read_text().split("```")[1]
     assert tuple(re.findall(r"(\w+)/", drawn)) == REPORT_ROOMS
 
 
 def test_every_room_has_a_short_readme():
-    rooms = [*ALLOWED, "pyhook/peakline", "tests"]
+    rooms = [room for room in ALLOWED if not room.startswith("preload/simgpu/")]
+    rooms += ["pyhook/peakline", "tests"]
     for room in rooms:
         readme = ROOT / room / "README.md"
         assert readme.exists(), f"{room} has no README.md"
