@@ -35,11 +35,15 @@ LTO_OBJECTS = $(if $(LTO),-flto -ffat-lto-objects)
 NO_PAIRS := -fno-tree-slp-vectorize
 PYTHON_INCLUDE = $(shell $(PYTHON) -c 'import sysconfig; print(sysconfig.get_paths()["include"])')
 
-BOOTSTRAP_SOURCES := preload/bootstrap.cpp preload/early_regions.cpp
-RECORDER_SOURCES := $(wildcard allocator/record/*.cpp allocator/capture/*.cpp) \
-                    $(filter-out pyhook/module%.cpp,$(wildcard pyhook/*.cpp)) \
-                    $(filter-out $(BOOTSTRAP_SOURCES),$(wildcard preload/*.cpp))
-REPORT_SOURCES := $(foreach room,trace replay replay/* symbols attribute views render,$(wildcard report/$(room)/*.cpp))
+BOOTSTRAP_SOURCES := preload/bootstrap.cpp preload/regions/early_regions.cpp
+# A room's own sources and those of its folders.
+sources = $(foreach room,$(1),$(wildcard $(room)/*.cpp $(room)/*/*.cpp))
+# Rooms of preload/ that become libraries of their own.
+SEPARATE := preload/guard/% preload/simgpu/% preload/simulated/%
+RECORDER_SOURCES := $(call sources,allocator/record allocator/capture) \
+                    $(filter-out pyhook/module/%,$(call sources,pyhook)) \
+                    $(filter-out $(BOOTSTRAP_SOURCES) $(SEPARATE),$(call sources,preload))
+REPORT_SOURCES := $(call sources,$(addprefix report/,trace replay symbols attribute views render))
 UNIT_TEST_SOURCES := $(wildcard tests/unit/*.cpp) \
     $(foreach room,record capture preload report,$(wildcard tests/unit/$(room)/*.cpp))
 
@@ -179,9 +183,9 @@ $(BUILD)/allocator/%.o: CXXFLAGS += $(NO_EXCEPTIONS) $(NO_PAIRS) $(LTO_OBJECTS)
 $(BUILD)/pyhook/%.o: CXXFLAGS += $(NO_EXCEPTIONS) $(NO_PAIRS) $(LTO_OBJECTS)
 $(BUILD)/preload/%.o: CXXFLAGS += $(NO_EXCEPTIONS) $(NO_PAIRS) $(LTO_OBJECTS)
 # peakline_malloc has no other way to tell torch that memory ran out.
-$(BUILD)/preload/pluggable.o: CXXFLAGS += -fexceptions
+$(BUILD)/preload/exported/pluggable.o: CXXFLAGS += -fexceptions
 # What a node throws passes through here.
-$(BUILD)/preload/engine_hook.o: CXXFLAGS += -fexceptions
+$(BUILD)/preload/hooks/engine_hook.o: CXXFLAGS += -fexceptions
 
 $(BUILD)/%.o: %.cpp
 	@mkdir -p $(@D)
@@ -189,7 +193,7 @@ $(BUILD)/%.o: %.cpp
 	$(Q)$(CXX) $(CXXFLAGS) -MMD -MP -c $< -o $@
 
 # Extension modules: the limited C API, any Python 3.10+. Python.h does not pass -Wpedantic.
-RECORDER_PYTHON_OBJECTS := $(call object,$(wildcard pyhook/module*.cpp))
+RECORDER_PYTHON_OBJECTS := $(call object,$(wildcard pyhook/module/*.cpp))
 REPORT_PYTHON_OBJECTS := $(call object,$(wildcard report/python/*.cpp))
 $(RECORDER_PYTHON_OBJECTS) $(REPORT_PYTHON_OBJECTS): $(BUILD)/%.o: %.cpp
 	@mkdir -p $(@D)
@@ -204,13 +208,13 @@ $(NATIVE)/libpeakline.so: $(RECORDER_OBJECTS) preload/exports.map $(NATIVE)/libp
 	    -L$(NATIVE) -l:libpkunwind.so -ldl -lpthread
 
 # Compares every native stack with libunwind's slow stepper: tests/e2e/test_native_stacks.py.
-CHECKING := $(addprefix $(BUILD)/checked/allocator/capture/,native_check.o native_stack.o)
+CHECKING := $(addprefix $(BUILD)/checked/allocator/capture/,unwind/native_check.o native_stack.o)
 $(BUILD)/checked/%.o: %.cpp
 	@mkdir -p $(@D)
 	@echo '  C++   $< (checked)'
 	$(Q)$(CXX) $(CXXFLAGS) $(NO_EXCEPTIONS) -DPEAKLINE_CHECK_NATIVE -MMD -MP -c $< -o $@
 $(BUILD)/checked/libpeakline.so: $(CHECKING) \
-        $(filter-out $(BUILD)/allocator/capture/native_check.o \
+        $(filter-out $(BUILD)/allocator/capture/unwind/native_check.o \
                      $(BUILD)/allocator/capture/native_stack.o,$(RECORDER_OBJECTS))
 	@echo '  LINK  $@'
 	$(Q)$(CXX) -fno-lto -shared -Wl,-soname,libpeakline.so -Wl,--version-script=preload/exports.map \
@@ -229,7 +233,7 @@ $(NATIVE)/libpeakline_guard.so: $(GUARD_OBJECTS)
 	$(Q)$(CC) -shared -Wl,-soname,libpeakline_guard.so -Wl,-z,defs -o $@ $^ -ldl -lpthread
 
 # Shipped beside the recorder: the program's machine need not have it, and must not see it.
-$(NATIVE)/libpkunwind.so: allocator/capture/private_libunwind.py
+$(NATIVE)/libpkunwind.so: allocator/capture/unwind/private_libunwind.py
 	@mkdir -p $(@D)
 	@rm -f $(@D)/libunwind.so.8 $(@D)/libzstd.so.1
 	$(Q)$(PYTHON) $< $$($(CXX) -print-file-name=libunwind.so.8) $@
@@ -265,7 +269,7 @@ $(BUILD)/recorder_bench: $(BUILD)/tests/bench/recorder_bench.o $(RECORDER_OBJECT
 	@echo '  LINK  $@'
 	$(Q)$(CXX) $(LTO) $(EXTRA_LDFLAGS) -o $@ $^ -lunwind -ldl -lpthread
 
-$(BUILD)/librecording_switch.so: $(BUILD)/tests/bench/recording_switch.o $(BUILD)/allocator/capture/got_patch.o
+$(BUILD)/librecording_switch.so: $(BUILD)/tests/bench/recording_switch.o $(BUILD)/allocator/capture/libraries/got_patch.o
 	@echo '  LINK  $@'
 	$(Q)$(CXX) -shared -fno-lto -o $@ $^ -ldl
 

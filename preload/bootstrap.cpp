@@ -36,7 +36,7 @@ void complain(const char* what, const char* why) {
 }
 
 // torch calls us before the allocator is initialised: the last moment at which it may be replaced.
-// It mostly holds the GIL then; see Note [Attaching later] in pyhook/late_attach.h.
+// It mostly holds the GIL then; see Note [Attaching later] in pyhook/interpreter/late_attach.h.
 void enter_slow() {
     Dl_info self{};
     char path[4096];

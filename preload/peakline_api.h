@@ -100,9 +100,9 @@ const char* peakline_keep_problem(const char* text);
 // Where the part for this build of torch is looked for when PEAKLINE_TORCH_PART does not name one.
 void peakline_torch_part_path(const char* version, const char* build, char* path, size_t room);
 
-// What the objects of the program tell: see pyhook/instances.h and pyhook/safe_point.h. Call all
-// of these with the GIL held.
-// Instead of those watched before; at most kPeaklineMaxWatched, the others are not.
+// What the objects of the program tell: see pyhook/code/instances.h and
+// pyhook/interpreter/safe_point.h. Call all of these with the GIL held. Instead of those watched
+// before; at most kPeaklineMaxWatched, the others are not.
 enum : size_t { kPeaklineMaxWatched = 8 };
 void peakline_watch_methods(const uint64_t* codes, size_t count);
 uint64_t peakline_own_instance();

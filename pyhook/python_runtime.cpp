@@ -6,15 +6,15 @@
 #include <cstdlib>
 #include <cstring>
 
-#include "code_table.h"
-#include "gil_watch.h"
-#include "interpreter_end.h"
-#include "late_attach.h"
-#include "python_api.h"
+#include "pyhook/code/code_table.h"
+#include "pyhook/frames/walk_gate.h"
+#include "pyhook/interpreter/gil_watch.h"
+#include "pyhook/interpreter/interpreter_end.h"
+#include "pyhook/interpreter/late_attach.h"
+#include "pyhook/interpreter/python_api.h"
+#include "pyhook/interpreter/safe_point.h"
+#include "pyhook/interpreter/self_test.h"
 #include "python_stack.h"
-#include "safe_point.h"
-#include "self_test.h"
-#include "walk_gate.h"
 
 namespace peakline::pyhook {
 namespace {

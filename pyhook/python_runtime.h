@@ -2,7 +2,7 @@
 // read it right. The life-cycle code calls attach(), with the GIL held where it can be had.
 #pragma once
 
-#include "code_reader.h"
+#include "pyhook/code/code_reader.h"
 
 namespace peakline::pyhook {
 

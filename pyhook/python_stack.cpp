@@ -6,13 +6,13 @@
 
 #include "allocator/capture/stack_capture.h"
 #include "allocator/record/trace_format.h"
-#include "code_reader.h"
-#include "code_table.h"
-#include "instances.h"
+#include "pyhook/code/code_reader.h"
+#include "pyhook/code/code_table.h"
+#include "pyhook/code/instances.h"
+#include "pyhook/frames/thread_scratch.h"
+#include "pyhook/frames/walk_gate.h"
+#include "pyhook/interpreter/safe_point.h"
 #include "python_runtime.h"
-#include "safe_point.h"
-#include "thread_scratch.h"
-#include "walk_gate.h"
 
 namespace peakline::pyhook {
 namespace {

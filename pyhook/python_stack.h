@@ -3,7 +3,7 @@
 
 #include <cstdint>
 
-#include "allocator/record/stack_table.h"
+#include "allocator/record/tables/stack_table.h"
 
 namespace peakline::pyhook {
 

@@ -6,11 +6,11 @@
 #include <dlfcn.h>
 
 #include "allocator/capture/stack_capture.h"
-#include "instances.h"
-#include "interpreter_end.h"
+#include "pyhook/code/instances.h"
+#include "pyhook/interpreter/interpreter_end.h"
+#include "pyhook/interpreter/safe_point.h"
 #include "python_runtime.h"
 #include "python_stack.h"
-#include "safe_point.h"
 #include "watched_objects.h"
 
 namespace peakline::pyhook {

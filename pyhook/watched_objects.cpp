@@ -2,8 +2,8 @@
 
 #include <sys/mman.h>
 
-#include "instances.h"
-#include "python_layout.h"
+#include "pyhook/code/instances.h"
+#include "pyhook/frames/python_layout.h"
 
 namespace peakline::pyhook {
 namespace {

@@ -5,7 +5,7 @@
 
 #include <cstdint>
 
-#include "address_table.h"
+#include "pyhook/code/address_table.h"
 
 namespace peakline::pyhook {
 

@@ -6,7 +6,7 @@
 
 #include <cstdint>
 
-#include "thread_state.h"
+#include "allocator/capture/threads/thread_state.h"
 
 namespace peakline::capture {
 

@@ -9,10 +9,10 @@
 
 #include <xxhash.h>
 
+#include "allocator/capture/libraries/loader_counts.h"
+#include "allocator/capture/libraries/module_map.h"
+#include "allocator/capture/unwind/native_check.h"
 #include "allocator/record/hot_data.h"
-#include "loader_counts.h"
-#include "module_map.h"
-#include "native_check.h"
 
 namespace peakline::capture {
 namespace {

@@ -6,9 +6,9 @@
 
 #include <cstdint>
 
-#include "allocator/record/stack_table.h"
+#include "allocator/capture/threads/thread_state.h"
+#include "allocator/record/tables/stack_table.h"
 #include "native_thread.h"
-#include "thread_state.h"
 
 namespace peakline::capture {
 

@@ -6,9 +6,9 @@
 #include <cstddef>
 #include <cstdint>
 
-#include "native_stepper.h"
-#include "stack_memo.h"
-#include "unwind_rules.h"
+#include "allocator/capture/memo/stack_memo.h"
+#include "allocator/capture/unwind/native_stepper.h"
+#include "allocator/capture/unwind/unwind_rules.h"
 
 namespace peakline::capture {
 

@@ -6,8 +6,8 @@
 #include <cstddef>
 #include <cstdint>
 
-#include "allocator/record/stack_table.h"
-#include "thread_state.h"
+#include "allocator/capture/threads/thread_state.h"
+#include "allocator/record/tables/stack_table.h"
 
 namespace peakline::capture {
 
@@ -44,8 +44,8 @@ struct PythonSide {
     void (*child_after_fork)();
 };
 
-// Why Python code of ours is to run, see Note [Safe points] in pyhook/safe_point.h. The numbers are
-// known to torch_objects/.
+// Why Python code of ours is to run, see Note [Safe points] in pyhook/interpreter/safe_point.h. The
+// numbers are known to torch_objects/.
 enum class SafePoint : uint32_t {
     kNewInstance = 1,    // a module was seen in a stack for the first time
     kOptimizerStep = 2,  // an optimizer has just made a step on this thread
@@ -55,7 +55,7 @@ enum class SafePoint : uint32_t {
 };
 
 // Objects of the program in stacks, and moments at which it may be asked about them: see
-// pyhook/instances.h and pyhook/safe_point.h.
+// pyhook/code/instances.h and pyhook/interpreter/safe_point.h.
 struct ObjectSide {
     // Stacks tell the first local variable of these code objects.
     void (*watch_methods)(const uint64_t* codes, size_t count);

@@ -16,8 +16,8 @@
 #include <bit>
 #include <cstdint>
 
-#include "predictor.h"
-#include "trace_writer.h"
+#include "allocator/record/tables/predictor.h"
+#include "allocator/record/writer/trace_writer.h"
 
 namespace peakline::record {
 

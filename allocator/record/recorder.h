@@ -8,16 +8,16 @@
 #include <atomic>
 #include <cstdint>
 
+#include "allocator/record/levels/live_set.h"
+#include "allocator/record/levels/peak_groups.h"
+#include "allocator/record/levels/peak_tracker.h"
+#include "allocator/record/levels/phase_peaks.h"
+#include "allocator/record/tables/leaf_lock.h"
+#include "allocator/record/tables/prefetch.h"
+#include "allocator/record/tables/stack_table.h"
+#include "allocator/record/writer/trace_writer.h"
 #include "event_predictor.h"
-#include "leaf_lock.h"
-#include "live_set.h"
-#include "peak_groups.h"
-#include "peak_tracker.h"
-#include "phase_peaks.h"
-#include "prefetch.h"
-#include "stack_table.h"
 #include "tick_clock.h"
-#include "trace_writer.h"
 
 namespace peakline::record {
 

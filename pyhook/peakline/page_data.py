@@ -1,6 +1,6 @@
 """The data of a page as numpy arrays, and the colours and order of its categories.
 
-The columns are those of report/render/page_columns.h, named and described in the JSON beside
+The columns are those of report/render/page/page_columns.h, named and described in the JSON beside
 them; colours and stacking order are read from the page's own style and script.
 """
 

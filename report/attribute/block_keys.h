@@ -10,7 +10,7 @@
 
 #include "facets.h"
 #include "grouping.h"
-#include "numbers.h"
+#include "report/attribute/names/numbers.h"
 
 namespace peakline::report {
 

@@ -5,12 +5,12 @@
 #include <unordered_map>
 #include <utility>
 
-#include "dispatched_call.h"
 #include "grouping.h"
-#include "module_chains.h"
-#include "numbers.h"
-#include "operator_names.h"
-#include "operator_search.h"
+#include "report/attribute/names/numbers.h"
+#include "report/attribute/operators/dispatched_call.h"
+#include "report/attribute/operators/operator_names.h"
+#include "report/attribute/operators/operator_search.h"
+#include "report/attribute/stacks/module_chains.h"
 
 namespace peakline::report {
 namespace {

@@ -2,8 +2,8 @@
 // memory, for every context of a trace.
 #pragma once
 
+#include "report/attribute/stacks/stack_lookup.h"
 #include "report/replay/calls/call_rules.h"
-#include "stack_lookup.h"
 
 namespace peakline::report {
 

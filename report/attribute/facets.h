@@ -7,7 +7,7 @@
 #include <set>
 
 #include "block_history.h"
-#include "stack_lookup.h"
+#include "report/attribute/stacks/stack_lookup.h"
 
 namespace peakline::report {
 

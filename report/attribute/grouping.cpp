@@ -5,10 +5,10 @@
 #include <utility>
 #include <vector>
 
-#include "native_frames.h"
-#include "near_name.h"
-#include "operator_search.h"
-#include "report/trace/trace_error.h"
+#include "report/attribute/names/near_name.h"
+#include "report/attribute/operators/native_frames.h"
+#include "report/attribute/operators/operator_search.h"
+#include "report/trace/file/trace_error.h"
 #include "via.h"
 
 namespace peakline::report {

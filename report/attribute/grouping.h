@@ -7,9 +7,9 @@
 #include <string>
 
 #include "facets.h"
-#include "label.h"
+#include "report/attribute/names/label.h"
+#include "report/attribute/stacks/stack_lookup.h"
 #include "report/replay/replay_result.h"
-#include "stack_lookup.h"
 
 namespace peakline::report {
 

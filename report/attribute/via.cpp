@@ -1,7 +1,7 @@
 #include "via.h"
 
 #include "grouping.h"
-#include "operator_search.h"
+#include "report/attribute/operators/operator_search.h"
 #include "report/symbols/frame_names.h"
 
 namespace peakline::report {

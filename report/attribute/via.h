@@ -4,8 +4,8 @@
 
 #include <string>
 
-#include "label.h"
-#include "stack_lookup.h"
+#include "report/attribute/names/label.h"
+#include "report/attribute/stacks/stack_lookup.h"
 
 namespace peakline::report {
 

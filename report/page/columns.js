@@ -1,5 +1,5 @@
 // @ts-check
-// From the data blocks of the page to numbers. The names are those of report/render/page_columns.h.
+// From the data blocks of the page to numbers. The names are those of report/render/page/page_columns.h.
 
 /** @typedef {{name: string, coding: string, width: number, count: number}} ColumnOfPage */
 /** @typedef {Record<string, Float64Array>} Columns */

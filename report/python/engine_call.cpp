@@ -4,7 +4,7 @@
 #include <new>
 #include <string>
 
-#include "report/trace/trace_error.h"
+#include "report/trace/file/trace_error.h"
 
 namespace peakline::report::python {
 namespace {

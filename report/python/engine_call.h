@@ -3,7 +3,7 @@
 
 #include <Python.h>
 
-#include "report/trace/event_stream.h"
+#include "report/trace/events/event_stream.h"
 
 namespace peakline::report::python {
 

@@ -5,7 +5,7 @@
 
 #include "engine_call.h"
 #include "report/trace/pack.h"
-#include "report/views/selection.h"
+#include "report/views/selection/selection.h"
 #include "trace_type.h"
 
 namespace {

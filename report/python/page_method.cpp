@@ -2,7 +2,7 @@
 
 #include "arguments.h"
 #include "engine_call.h"
-#include "report/render/page_report.h"
+#include "report/render/page/page_report.h"
 
 namespace peakline::report::python {
 namespace {

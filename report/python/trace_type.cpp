@@ -8,7 +8,7 @@
 #include "arguments.h"
 #include "engine_call.h"
 #include "page_method.h"
-#include "report/render/outline_report.h"
+#include "report/render/calls/outline_report.h"
 #include "report/render/report.h"
 
 namespace peakline::report::python {

@@ -3,19 +3,19 @@
 
 #include <utility>
 
-#include "asked_blocks.h"
-#include "phases_report.h"
 #include "report/attribute/grouping.h"
-#include "report/attribute/phase_rules.h"
+#include "report/attribute/stacks/phase_rules.h"
+#include "report/render/blocks/stats_report.h"
+#include "report/render/calls/phases_report.h"
+#include "report/render/facts/asked_blocks.h"
+#include "report/render/table/report_parts.h"
+#include "report/render/table/summary_report.h"
+#include "report/render/table/table_report.h"
 #include "report/replay/replay.h"
 #include "report/symbols/module_files.h"
-#include "report/trace/trace_error.h"
-#include "report/views/chosen_keys.h"
-#include "report/views/table.h"
-#include "report_parts.h"
-#include "stats_report.h"
-#include "summary_report.h"
-#include "table_report.h"
+#include "report/trace/file/trace_error.h"
+#include "report/views/blocks/table.h"
+#include "report/views/selection/chosen_keys.h"
 
 namespace peakline::report {
 namespace {

@@ -6,9 +6,9 @@
 #include <memory>
 #include <string>
 
-#include "path_display.h"
+#include "report/render/format/path_display.h"
 #include "report/trace/reader.h"
-#include "report/views/selection.h"
+#include "report/views/selection/selection.h"
 
 namespace peakline::report {
 

@@ -2,15 +2,15 @@
 #include <optional>
 #include <utility>
 
-#include "asked_blocks.h"
-#include "calls_report.h"
 #include "report.h"
 #include "report/attribute/call_rules.h"
+#include "report/render/blocks/tensors_report.h"
+#include "report/render/calls/calls_report.h"
+#include "report/render/facts/asked_blocks.h"
 #include "report/replay/replay.h"
-#include "report/trace/trace_error.h"
-#include "report/views/chosen_keys.h"
-#include "report/views/tensors.h"
-#include "tensors_report.h"
+#include "report/trace/file/trace_error.h"
+#include "report/views/blocks/tensors.h"
+#include "report/views/selection/chosen_keys.h"
 
 namespace peakline::report {
 namespace {

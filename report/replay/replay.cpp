@@ -10,7 +10,7 @@
 #include "report/replay/levels/level_replay.h"
 #include "report/replay/levels/summary_replay.h"
 #include "report/replay/phases/phase_replay.h"
-#include "report/trace/trace_error.h"
+#include "report/trace/file/trace_error.h"
 
 namespace peakline::report {
 namespace {

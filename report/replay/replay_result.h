@@ -10,7 +10,7 @@
 #include "report/replay/blocks/block_facts.h"
 #include "report/replay/blocks/value_reads.h"
 #include "report/replay/phases/phase_table.h"
-#include "report/trace/problems.h"
+#include "report/trace/file/problems.h"
 
 namespace peakline::report {
 

@@ -8,7 +8,7 @@
 #include <unordered_map>
 #include <vector>
 
-#include "report/trace/definitions.h"
+#include "report/trace/definitions/definitions.h"
 
 namespace peakline::report {
 

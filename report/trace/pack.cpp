@@ -10,10 +10,10 @@
 
 #include <zstd.h>
 
-#include "chunk_index.h"
-#include "packed_file.h"
-#include "superblock.h"
-#include "trace_error.h"
+#include "report/trace/file/chunk_index.h"
+#include "report/trace/file/packed_file.h"
+#include "report/trace/file/superblock.h"
+#include "report/trace/file/trace_error.h"
 
 namespace peakline::report {
 namespace {

@@ -4,7 +4,7 @@
 #include <functional>
 #include <string>
 
-#include "event_stream.h"
+#include "report/trace/events/event_stream.h"
 
 namespace peakline::report {
 

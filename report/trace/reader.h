@@ -8,12 +8,12 @@
 #include <string>
 #include <vector>
 
-#include "checkpoint.h"
-#include "chunk_index.h"
-#include "decode_ahead.h"
-#include "definitions.h"
-#include "summary.h"
-#include "superblock.h"
+#include "report/trace/definitions/definitions.h"
+#include "report/trace/events/decode_ahead.h"
+#include "report/trace/file/chunk_index.h"
+#include "report/trace/file/superblock.h"
+#include "report/trace/summary/checkpoint.h"
+#include "report/trace/summary/summary.h"
 
 namespace peakline::report {
 

@@ -13,7 +13,7 @@
 
 #include "allocator/capture/native_stack.h"
 #include "allocator/capture/stack_capture.h"
-#include "allocator/capture/thread_state.h"
+#include "allocator/capture/threads/thread_state.h"
 #include "allocator/record/recorder.h"
 
 using namespace peakline;
@@ -88,7 +88,7 @@ int main(int argc, char** argv) {
         return 2;
     }
     // As in any real program, the counts of libraries added and present are no longer equal to
-    // other small numbers of the loader: see allocator/capture/loader_counts.h.
+    // other small numbers of the loader: see allocator/capture/libraries/loader_counts.h.
     dlclose(dlopen("libBrokenLocale.so.1", RTLD_NOW));
     const std::string path = "/tmp/peakline-instructions-" + std::to_string(getpid()) + ".peak";
     Recorder& recorder = Recorder::instance();

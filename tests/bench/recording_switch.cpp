@@ -15,7 +15,7 @@
 #include <dlfcn.h>
 #include <link.h>
 
-#include "allocator/capture/got_patch.h"
+#include "allocator/capture/libraries/got_patch.h"
 
 namespace {
 

@@ -105,7 +105,7 @@ def test_a_hidden_file_is_passed_over_by_either_choice(lab: Lab, run: tuple[Path
 
 def test_the_rules_in_words_are_the_rules() -> None:
     words = (ROOT / "report/attribute/FRAMES.md").read_text()
-    rules = (ROOT / "report/attribute/frame_policy.cpp").read_text()
+    rules = (ROOT / "report/attribute/stacks/frame_policy.cpp").read_text()
     for name, least in (("kNotUserCode", 20), ("kPassThrough", 25)):
         begin = rules.index(f"{name}[] = {{")
         table = rules[begin : rules.index("};", begin)]

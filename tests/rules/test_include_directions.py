@@ -24,8 +24,8 @@ ALLOWED = {
     "preload/guard": set(),
     "report": {
         "allocator/record/trace_format.h",
-        "allocator/record/peak_tracker.h",
-        "allocator/record/mapped_array.h",
+        "allocator/record/levels/peak_tracker.h",
+        "allocator/record/tables/mapped_array.h",
     },
 }
 # Within these a room includes the rooms before it, so no two include each other. Their READMEs
@@ -44,7 +44,7 @@ FORBIDDEN_HEADERS = {
     "report": ("Python.h", "torch", "c10", "libunwind.h"),
 }
 MODULE_FILES = {
-    *(f"pyhook/{path.name}" for path in (ROOT / "pyhook").glob("module*")),
+    *(f"pyhook/module/{path.name}" for path in (ROOT / "pyhook" / "module").iterdir()),
     *(f"report/python/{path.name}" for path in (ROOT / "report" / "python").iterdir()),
 }
 INCLUDE = re.compile(r'^\s*#\s*include\s+([<"])([^>"]+)[>"]', re.MULTILINE)
@@ -119,7 +119,7 @@ def test_the_rule_finds_a_wrong_include(tmp_path):
     planted = plant(
         tmp_path,
         "allocator/record/planted.h",
-        '#include "allocator/capture/thread_state.h"\n#include <Python.h>\n',
+        '#include "allocator/capture/threads/thread_state.h"\n#include <Python.h>\n',
     )
     assert len(wrong_includes(planted, tmp_path)) == 2
 
@@ -128,11 +128,11 @@ def test_the_rule_finds_an_include_against_the_order_of_report(tmp_path):
     trace, replay, views = (
         '#include "report/trace/reader.h"\n',
         '#include "report/replay/replay.h"\n',
-        '#include "report/views/table.h"\n',
+        '#include "report/views/blocks/table.h"\n',
     )
     planted = plant(tmp_path, "report/replay/calls/planted.h", trace + replay + views)
     assert wrong_includes(planted, tmp_path) == [
-        "report/replay/calls/planted.h includes report/views/table.h"
+        "report/replay/calls/planted.h includes report/views/blocks/table.h"
     ]
     assert wrong_includes(plant(tmp_path, "report/trace/planted.cpp", replay), tmp_path) != []
     assert wrong_includes(plant(tmp_path, "report/render/planted.cpp", views), tmp_path) == []

@@ -8,7 +8,7 @@
 
 #include <sys/mman.h>
 
-#include "allocator/record/trace_writer.h"
+#include "allocator/record/writer/trace_writer.h"
 
 namespace peakline::torture {
 

@@ -26,8 +26,8 @@
 
 #include "allocator/capture/native_stack.h"
 #include "allocator/capture/stack_capture.h"
-#include "allocator/capture/thread_state.h"
-#include "allocator/capture/unwind_rules.h"
+#include "allocator/capture/threads/thread_state.h"
+#include "allocator/capture/unwind/unwind_rules.h"
 #include "allocator/record/recorder.h"
 
 namespace {

@@ -19,9 +19,9 @@
 
 #include "allocator/capture/native_stack.h"
 #include "allocator/capture/stack_capture.h"
-#include "allocator/capture/thread_state.h"
+#include "allocator/capture/threads/thread_state.h"
 #include "allocator/record/recorder.h"
-#include "preload/life_cycle.h"
+#include "preload/life/life_cycle.h"
 #include "report/replay/replay.h"
 
 #define UNW_LOCAL_ONLY

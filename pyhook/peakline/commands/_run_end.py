@@ -16,7 +16,7 @@ class RunEnd:
     """What `peakline run` knows when the program has ended.
 
     `status` is negative for a signal. `notes` are the lines of the recorders, see
-    preload/options.h.
+    preload/options/options.h.
     """
 
     status: int

@@ -22,7 +22,7 @@ def shown_name(
     """Return the name that the recorder will make of a template; `*` for what only it knows.
 
     `words` are the program with its arguments, `process` its process id unless it has several. The
-    recorder's own naming is in preload/trace_name.cpp.
+    recorder's own naming is in preload/options/trace_name.cpp.
     """
     rank = next((environment[name] for name in _RANK_VARIABLES if environment.get(name)), "")
     number = str(process) if process is not None else "*"

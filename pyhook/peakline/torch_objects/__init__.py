@@ -1,6 +1,6 @@
 """Tells the recorder what the program's modules and optimizers are called and where they lie.
 
-Loaded by pyhook/safe_point.cpp into the program, also where the package peakline cannot be
+Loaded by pyhook/interpreter/safe_point.cpp into the program, also where the package peakline cannot be
 imported, and called at safe points only: see Note [Safe points] there. It never changes the
 program: it reads dictionaries without attribute look-up, holds no reference to its objects, not
 even a weak one (see pyhook/watched_objects.h), imports nothing

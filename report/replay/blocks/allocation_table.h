@@ -5,9 +5,9 @@
 #include <vector>
 
 #include "ordinal_table.h"
-#include "report/trace/checkpoint.h"
-#include "report/trace/definitions.h"
-#include "report/trace/event_decoder.h"
+#include "report/trace/definitions/definitions.h"
+#include "report/trace/events/event_decoder.h"
+#include "report/trace/summary/checkpoint.h"
 
 namespace peakline::report {
 

@@ -9,8 +9,8 @@
 
 #include <sys/mman.h>
 
-#include "allocator/record/mapped_array.h"
-#include "report/trace/trace_error.h"
+#include "allocator/record/tables/mapped_array.h"
+#include "report/trace/file/trace_error.h"
 
 namespace peakline::report {
 

@@ -4,7 +4,7 @@
 #include <algorithm>
 
 #include "report/replay/replay_result.h"
-#include "report/trace/definitions.h"
+#include "report/trace/definitions/definitions.h"
 
 namespace peakline::report {
 

@@ -6,8 +6,8 @@
 #include <tuple>
 #include <vector>
 
-#include "report/trace/event_decoder.h"
-#include "report/trace/recorded_totals.h"
+#include "report/trace/events/event_decoder.h"
+#include "report/trace/summary/recorded_totals.h"
 
 namespace peakline::report {
 

@@ -8,7 +8,7 @@
 #include <optional>
 
 #include "allocator/record/trace_format.h"
-#include "report/trace/event_decoder.h"
+#include "report/trace/events/event_decoder.h"
 
 namespace peakline::report {
 

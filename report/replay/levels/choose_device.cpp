@@ -2,7 +2,7 @@
 
 #include <algorithm>
 
-#include "report/trace/trace_error.h"
+#include "report/trace/file/trace_error.h"
 
 namespace peakline::report {
 namespace {

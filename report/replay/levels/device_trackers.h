@@ -7,10 +7,10 @@
 #include <optional>
 #include <vector>
 
-#include "allocator/record/peak_tracker.h"
+#include "allocator/record/levels/peak_tracker.h"
 #include "report/replay/replay_result.h"
-#include "report/trace/definitions.h"
-#include "report/trace/trace_error.h"
+#include "report/trace/definitions/definitions.h"
+#include "report/trace/file/trace_error.h"
 
 namespace peakline::report {
 

@@ -4,7 +4,7 @@
 #include <vector>
 
 #include "report/replay/replay_result.h"
-#include "report/trace/summary.h"
+#include "report/trace/summary/summary.h"
 
 namespace peakline::report {
 

@@ -5,7 +5,7 @@
 
 #include "choose_device.h"
 #include "report/replay/blocks/out_of_memory.h"
-#include "report/trace/trace_error.h"
+#include "report/trace/file/trace_error.h"
 #include "summary_blocks.h"
 
 namespace peakline::report {

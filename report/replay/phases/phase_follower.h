@@ -13,8 +13,8 @@
 
 #include "level_meter.h"
 #include "phase_table.h"
-#include "report/trace/definitions.h"
-#include "report/trace/event_decoder.h"
+#include "report/trace/definitions/definitions.h"
+#include "report/trace/events/event_decoder.h"
 #include "step_follower.h"
 
 namespace peakline::report {

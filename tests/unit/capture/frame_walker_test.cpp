@@ -1,6 +1,6 @@
 // The walk and its hash on frames made here, for every layout: the interpreters of most versions
 // are not at hand where tests run.
-#include "pyhook/frame_walker.h"
+#include "pyhook/frames/frame_walker.h"
 
 #include <algorithm>
 #include <cstring>
@@ -11,12 +11,12 @@
 #include <tuple>
 #include <vector>
 
-#include "allocator/capture/words_hash.h"
+#include "allocator/capture/memo/words_hash.h"
 #include "one_round.h"
-#include "pyhook/known_frames.h"
-#include "pyhook/python_layout.h"
+#include "pyhook/frames/known_frames.h"
+#include "pyhook/frames/python_layout.h"
+#include "pyhook/frames/walk_gate.h"
 #include "pyhook/python_stack.h"
-#include "pyhook/walk_gate.h"
 #include "tests/unit/catching.h"
 
 using namespace peakline::pyhook;

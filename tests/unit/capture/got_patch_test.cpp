@@ -1,5 +1,5 @@
 // Which pages of a library the loader made read-only.
-#include "allocator/capture/got_patch.h"
+#include "allocator/capture/libraries/got_patch.h"
 
 #include <link.h>
 

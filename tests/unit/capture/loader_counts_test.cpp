@@ -1,12 +1,12 @@
 // The loader's words are read only while they say what dl_iterate_phdr says.
-#include "allocator/capture/loader_counts.h"
+#include "allocator/capture/libraries/loader_counts.h"
 
 #include <cstdint>
 
 #include <dlfcn.h>
 #include <link.h>
 
-#include "allocator/capture/unwind_rules.h"
+#include "allocator/capture/unwind/unwind_rules.h"
 #include "tests/unit/catching.h"
 
 using namespace peakline::capture;

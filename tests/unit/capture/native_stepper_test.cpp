@@ -1,5 +1,5 @@
 // The rule-driven walk against libunwind's slow stepper: every frame's address and CFA.
-#include "allocator/capture/native_stepper.h"
+#include "allocator/capture/unwind/native_stepper.h"
 
 #include <atomic>
 #include <memory>

@@ -3,7 +3,7 @@
 
 #include <immintrin.h>
 
-#include "allocator/capture/aes_rounds.h"
+#include "allocator/capture/memo/aes_rounds.h"
 
 [[PEAKLINE_USES_AES]] inline __m128i one_round(__m128i hash) {
     return _mm_aesenc_si128(hash, _mm_setzero_si128());

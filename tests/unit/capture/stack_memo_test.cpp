@@ -1,5 +1,5 @@
 // What the memo answers against libunwind's slow stepper: one node for one stack, always.
-#include "allocator/capture/stack_memo.h"
+#include "allocator/capture/memo/stack_memo.h"
 
 #include <atomic>
 #include <map>

@@ -1,6 +1,6 @@
 // Slots of threads, found beside keys of others that hold the same, and not found where there is
 // none.
-#include "pyhook/thread_slot.h"
+#include "pyhook/frames/thread_slot.h"
 
 #include <thread>
 #include <vector>

@@ -1,5 +1,5 @@
 // Both hashes of words on a stack, against lists of the words themselves.
-#include "allocator/capture/words_hash.h"
+#include "allocator/capture/memo/words_hash.h"
 
 #include <algorithm>
 #include <map>
@@ -7,7 +7,7 @@
 #include <set>
 #include <vector>
 
-#include "allocator/record/hash_keys.h"
+#include "allocator/record/tables/hash_keys.h"
 #include "one_round.h"
 #include "tests/unit/catching.h"
 

@@ -1,4 +1,4 @@
-#include "preload/keep_option.h"
+#include "preload/options/keep_option.h"
 
 #include <string>
 

@@ -1,4 +1,4 @@
-#include "preload/trace_name.h"
+#include "preload/options/trace_name.h"
 
 #include <cstdio>
 #include <cstdlib>

@@ -14,15 +14,15 @@
 #include <pthread.h>
 
 #include "allocator/capture/stack_capture.h"
-#include "allocator/capture/thread_state.h"
-#include "allocator/record/stack_table.h"
-#include "pyhook/code_table.h"
-#include "pyhook/instances.h"
-#include "pyhook/line_table.h"
+#include "allocator/capture/threads/thread_state.h"
+#include "allocator/record/tables/stack_table.h"
+#include "pyhook/code/code_table.h"
+#include "pyhook/code/instances.h"
+#include "pyhook/code/line_table.h"
+#include "pyhook/frames/thread_scratch.h"
+#include "pyhook/frames/walk_gate.h"
 #include "pyhook/python_runtime.h"
 #include "pyhook/python_stack.h"
-#include "pyhook/thread_scratch.h"
-#include "pyhook/walk_gate.h"
 #include "pyhook/watched_objects.h"
 
 #define PEAKLINE_TEST_EXPORT extern "C" __attribute__((visibility("default")))

@@ -2,7 +2,7 @@
 // and they say what they keep.
 #include "random_program.h"
 #include "report/render/report.h"
-#include "report/trace/trace_error.h"
+#include "report/trace/file/trace_error.h"
 
 namespace peakline::test {
 namespace {

@@ -1,4 +1,4 @@
-#include "allocator/record/live_set.h"
+#include "allocator/record/levels/live_set.h"
 
 #include <algorithm>
 #include <random>

@@ -1,4 +1,4 @@
-#include "allocator/record/peak_tracker.h"
+#include "allocator/record/levels/peak_tracker.h"
 
 #include <map>
 #include <random>

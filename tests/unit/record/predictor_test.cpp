@@ -1,4 +1,4 @@
-#include "allocator/record/predictor.h"
+#include "allocator/record/tables/predictor.h"
 
 #include <algorithm>
 #include <numeric>

@@ -15,9 +15,9 @@
 #include <unistd.h>
 
 #include "allocator/record/recorder.h"
-#include "report/attribute/phase_rules.h"
+#include "report/attribute/stacks/phase_rules.h"
 #include "report/replay/replay.h"
-#include "report/views/selection.h"
+#include "report/views/selection/selection.h"
 #include "tests/unit/catching.h"
 #include "tests/unit/report/trace_builder.h"
 

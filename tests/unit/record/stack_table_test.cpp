@@ -1,4 +1,4 @@
-#include "allocator/record/stack_table.h"
+#include "allocator/record/tables/stack_table.h"
 
 #include <set>
 #include <string>

@@ -7,9 +7,9 @@
 #include "report/attribute/call_rules.h"
 #include "report/replay/calls/call_replay.h"
 #include "report/replay/phases/phase_replay.h"
-#include "report/views/layers.h"
-#include "report/views/operator_series.h"
-#include "report/views/stages.h"
+#include "report/views/calls/layers.h"
+#include "report/views/calls/operator_series.h"
+#include "report/views/calls/stages.h"
 #include "report_testing.h"
 #include "tests/unit/catching.h"
 

@@ -7,10 +7,10 @@
 #include <utility>
 #include <vector>
 
-#include "report/render/asked_blocks.h"
+#include "report/render/facts/asked_blocks.h"
 #include "report/replay/totals/timeline.h"
-#include "report/views/chosen_keys.h"
-#include "report/views/selected_blocks.h"
+#include "report/views/selection/chosen_keys.h"
+#include "report/views/selection/selected_blocks.h"
 #include "report_testing.h"
 #include "tests/unit/catching.h"
 

@@ -6,7 +6,7 @@
 #include <unistd.h>
 
 #include "damaged_trace.h"
-#include "report/trace/trace_error.h"
+#include "report/trace/file/trace_error.h"
 #include "report_testing.h"
 #include "tests/unit/catching.h"
 

@@ -3,7 +3,7 @@
 #include <array>
 #include <random>
 
-#include "report/trace/trace_error.h"
+#include "report/trace/file/trace_error.h"
 #include "report_testing.h"
 #include "tests/unit/catching.h"
 

@@ -1,7 +1,7 @@
 // Numbers, paths and JSON as text.
-#include "report/render/format_bytes.h"
-#include "report/render/json_writer.h"
-#include "report/render/path_display.h"
+#include "report/render/format/format_bytes.h"
+#include "report/render/format/json_writer.h"
+#include "report/render/format/path_display.h"
 #include "tests/unit/catching.h"
 
 namespace peakline::report {

@@ -1,9 +1,9 @@
 // The keys that are not frames: phases, threads, streams, devices, operators.
 #include <utility>
 
-#include "report/attribute/module_names.h"
-#include "report/attribute/operator_names.h"
-#include "report/attribute/operator_search.h"
+#include "report/attribute/names/module_names.h"
+#include "report/attribute/operators/operator_names.h"
+#include "report/attribute/operators/operator_search.h"
 #include "report_testing.h"
 #include "tests/unit/catching.h"
 

@@ -1,6 +1,6 @@
 // What is around a module: the parts of its path, and of a part that is computed again the modules
 // that the call of checkpointing was in.
-#include "report/views/layers.h"
+#include "report/views/calls/layers.h"
 
 #include <string>
 #include <vector>

@@ -7,8 +7,8 @@
 #include <unistd.h>
 #include <zstd.h>
 
-#include "report/trace/packed_file.h"
-#include "report/trace/trace_error.h"
+#include "report/trace/file/packed_file.h"
+#include "report/trace/file/trace_error.h"
 #include "report_testing.h"
 #include "tests/unit/catching.h"
 

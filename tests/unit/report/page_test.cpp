@@ -5,8 +5,8 @@
 #include <map>
 #include <random>
 
-#include "report/render/page_columns.h"
-#include "report/render/page_report.h"
+#include "report/render/page/page_columns.h"
+#include "report/render/page/page_report.h"
 #include "report_testing.h"
 #include "tests/unit/catching.h"
 

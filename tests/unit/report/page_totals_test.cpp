@@ -4,7 +4,7 @@
 #include <string>
 #include <vector>
 
-#include "report/views/page.h"
+#include "report/views/page/page.h"
 #include "report_testing.h"
 #include "tests/unit/catching.h"
 

@@ -1,6 +1,6 @@
 // Phases and steps: from scopes, from stacks alone, and the windows that measure them against
 // brute force.
-#include "report/views/phases.h"
+#include "report/views/calls/phases.h"
 
 #include <random>
 #include <sstream>

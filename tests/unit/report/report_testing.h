@@ -4,10 +4,10 @@
 #include <string>
 
 #include "report/attribute/grouping.h"
-#include "report/attribute/phase_rules.h"
+#include "report/attribute/stacks/phase_rules.h"
 #include "report/render/report.h"
 #include "report/replay/replay.h"
-#include "report/views/table.h"
+#include "report/views/blocks/table.h"
 #include "text_trace.h"
 
 namespace peakline::test {

@@ -1,10 +1,10 @@
 // The tree of --by stack, compared with sums over all beginnings of all stacks.
-#include "report/views/stack_tree.h"
+#include "report/views/blocks/stack_tree.h"
 
 #include <map>
 #include <random>
 
-#include "report/render/path_display.h"
+#include "report/render/format/path_display.h"
 #include "report_testing.h"
 #include "tests/unit/catching.h"
 

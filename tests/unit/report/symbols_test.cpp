@@ -9,7 +9,7 @@
 #include <link.h>
 #include <unistd.h>
 
-#include "report/attribute/native_frames.h"
+#include "report/attribute/operators/native_frames.h"
 #include "report/symbols/module_files.h"
 #include "report/symbols/native_symbols.h"
 #include "report/symbols/symbol_table.h"

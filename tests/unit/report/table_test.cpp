@@ -1,5 +1,5 @@
 // Tables of small traces: moments, devices, measures, groupings.
-#include "report/trace/trace_error.h"
+#include "report/trace/file/trace_error.h"
 #include "report_testing.h"
 #include "tests/unit/catching.h"
 

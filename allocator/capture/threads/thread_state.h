@@ -1,0 +1,148 @@
+// What the recorder keeps for each thread: scratch space for stacks, the allocation in progress,
+// and the autograd node that is running. Lives in mapped memory that a later thread reuses; the
+// thread-local itself is a plain pointer without destructor, so it is safe in late frees.
+// Only the owning thread reads or writes its state.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+
+#include "allocator/record/tables/numbered_cache.h"
+#include "allocator/record/tables/predictor.h"
+#include "allocator/record/tables/stack_table.h"
+
+namespace peakline::capture {
+
+inline constexpr size_t kMaxNativeFrames = 512;
+// Two for each engine within another; torch itself leaves a thread at 60 of them.
+inline constexpr size_t kMaxNodeDepth = 128;
+
+struct SequenceRing;
+
+// An autograd node being executed: the stack that created it, and its name.
+struct RunningNode {
+    uint32_t forward_node = 0;  // the stack that made it
+    uint32_t operator_name = 0;
+    bool is_leaf = false;  // an AccumulateGrad
+    // A run of the engine within a node (reentrant checkpointing), not a node: stands for the node
+    // that ended last in it.
+    bool is_engine = false;
+};
+
+// What is known before the allocator takes its lock, used when it reports the block.
+struct PendingAlloc {
+    uint32_t progress = 0;  // torch_part::AllocProgress
+    uint32_t context = 0;
+    uint64_t requested_bytes = 0;
+    uint64_t stream = 0;  // a handle, or torch_part::kCurrentStream
+};
+
+// What the allocator's own trace said about the block it is about to report.
+struct TracedAlloc {
+    uint64_t address = 0;
+    uint64_t requested_bytes = 0;
+    uint64_t stream = 0;
+};
+
+// The current stream of a device, see preload/hooks/stream_hook.h.
+struct KnownStream {
+    uint64_t libraries = 0;  // it holds as long as no more were loaded; 0: not known
+    uint32_t device = 0;
+    uint32_t id = 0;
+    // What was made current last, in torch's words, while so many libraries were loaded.
+    uint64_t set_libraries = 0;
+    uint64_t set_device = 0;
+    uint64_t set_stream = 0;
+};
+
+// The name of a type of autograd nodes. type 0: none.
+struct NodeName {
+    uint64_t type = 0;
+    uint32_t name = 0;
+};
+inline constexpr unsigned kNodeNameBits = 8;
+
+// What makes a context.
+struct ContextKey {
+    uint32_t thread;
+    uint32_t python_node;
+    uint32_t native_node;
+    uint32_t forward_node;
+    uint32_t operator_name;
+    uint32_t flags;
+
+    // One branch instead of six, see Note [In one line] in hot_data.h.
+    bool operator==(const ContextKey& other) const {
+        return ((thread ^ other.thread) | (python_node ^ other.python_node) |
+                (native_node ^ other.native_node) | (forward_node ^ other.forward_node) |
+                (operator_name ^ other.operator_name) | (flags ^ other.flags)) == 0;
+    }
+};
+
+// The parts of a capture as numbers of entries in the caches of this thread; 0: none.
+struct CacheEntries {
+    uint32_t python;
+    uint32_t native;
+    uint32_t context;
+
+    bool operator==(const CacheEntries& other) const {
+        return ((python ^ other.python) | (native ^ other.native) | (context ^ other.context)) == 0;
+    }
+};
+
+// The Python stack of a thread while no Python code can run on it, so that it need not be asked
+// twice. See Note [Without the GIL] in pyhook/interpreter/gil_watch.h.
+struct PythonPause {
+    uint64_t known_in = 0;  // the pause in which the stack was captured
+    uint32_t node = 0;
+    uint32_t stack_number = 0;  // as in CacheEntries
+};
+
+// What a thread begins with anew.
+struct ThreadBegin {
+    uint32_t thread_id = 0;  // StackTable id
+    PythonPause pause;
+    PendingAlloc pending;
+    TracedAlloc traced;
+    KnownStream known_stream;
+    uint64_t completed_address = 0;  // last block whose free completed, see torch_hooks
+    uint32_t node_depth = 0;
+    bool is_main_thread = false;
+    bool is_engine_thread = false;  // of torch's autograd engine: runs nodes and their hooks only
+    // The Python stack that called the engine which runs on this thread; 0: none, or no Python.
+    uint32_t engine_caller = 0;
+    uint32_t graph_epoch = 0;           // see Note [Graphs] in autograd_hooks.h
+    SequenceRing* sequences = nullptr;  // none before begin_sequences()
+    RunningNode last_node{};            // no leaf, ended last: its sums come after its end
+    RunningNode nodes[kMaxNodeDepth] = {};
+    NodeName node_names[1U << kNodeNameBits] = {};
+    void* native_frames[kMaxNativeFrames] = {};
+};
+
+// NOLINTNEXTLINE(cppcoreguidelines-pro-type-member-init): lives in memory that is zero.
+struct ThreadState : ThreadBegin {
+    ThreadState* next_free;
+    // Not touched when a thread begins: zero in new memory, else what the thread before knew.
+    record::Predictor<CacheEntries, 16384> predictor;
+    record::NumberedCache<ContextKey, 16384> contexts;
+};
+
+// This thread's state; nullptr when memory cannot be had.
+[[gnu::noinline]] ThreadState* thread_state_slow(record::StackTable& table);
+
+extern constinit thread_local ThreadState* g_thread_state
+    __attribute__((tls_model("initial-exec")));
+
+// The number of this thread's pause when it is odd; even: Python code may run.
+extern constinit thread_local uint64_t g_python_pause __attribute__((tls_model("initial-exec")));
+
+inline ThreadState* thread_state(record::StackTable& table) {
+    ThreadState* state = g_thread_state;
+    return state != nullptr ? state : thread_state_slow(table);
+}
+
+void prepare_fork_threads();
+void parent_after_fork_threads();
+void child_after_fork_threads();
+
+}  // namespace peakline::capture

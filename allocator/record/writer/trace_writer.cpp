@@ -1,0 +1,321 @@
+#include "trace_writer.h"
+
+#include <algorithm>
+#include <atomic>
+#include <bit>
+#include <cerrno>
+#include <cstring>
+
+#include "allocator/record/tables/prefetch.h"
+
+namespace peakline::record {
+namespace {
+
+using format::ChunkType;
+using format::DefType;
+using format::Op;
+
+constexpr uint32_t kMaxClasses = 1U << 22;
+// Definitions are never given up: where the file is bounded they must be few.
+constexpr uint32_t kMaxClassesOfBounded = 1U << 16;
+constexpr size_t kMaxTagBytes = 1 + format::kMaxVarintBytes;
+constexpr size_t kMaxAllocBody = 6 * format::kMaxVarintBytes;
+constexpr size_t kMaxRepeatedBytes =
+    kMaxTagBytes + std::max(format::kMaxVarintBytes, sizeof WrittenAlloc::body);
+constexpr DefType kTableTypes[] = {DefType::kString,
+                                   DefType::kPythonFrame,
+                                   DefType::kPythonNode,
+                                   DefType::kModule,
+                                   DefType::kNativeFrame,
+                                   DefType::kNativeNode,
+                                   DefType::kThread,
+                                   DefType::kStream,
+                                   DefType::kContext,
+                                   DefType::kInstance,
+                                   DefType::kTensor};
+constexpr size_t kTensorBlocksBytes = 4096;
+
+// Frees look themselves: whatever else an event names must be defined before it.
+bool may_name_definitions(format::ExtendedType type) {
+    return type != format::ExtendedType::kFreeDeferred &&
+           type != format::ExtendedType::kFreeCompleted &&
+           type != format::ExtendedType::kFreeWithContext;
+}
+
+// As many chunks as the ring may ever remember; the file never holds more than that.
+size_t ring_capacity(const Keep& keep) {
+    return std::bit_ceil(std::max<uint64_t>(2 * keep.bytes / format::kChunkBytes, 1U << 16));
+}
+
+}  // namespace
+
+void TraceWriter::open(ChunkTarget* target, StackTable* table, Keep keep) {
+    keep_ = keep;
+    if (!classes_.init() || (recycles() && !ring_.init(ring_capacity(keep)))) {
+        error_ = ENOMEM;
+        return;
+    }
+    checkpoint_generation_ = events_chunks_ = 0;
+    segment_chunks_ = least_segment_chunks();
+    in_checkpoint_ = false;
+    checkpoint_at_ = never_due();
+    target_ = target;
+    table_ = table;
+    error_ = 0;
+    events_ = definitions_ = summary_ = OpenChunk{};
+    next_chunk_ = event_count_ = sealed_bytes_ = ordinal_count_ = 0;
+    last_tick_ = last_address_ = live_bytes_ = 0;
+    puts_totals_ = false;
+    std::memset(emitted_, 0, sizeof emitted_);
+    classes_.begin_trace();
+    totals_.begin_trace(recycles() ? TraceTotals::Wanted::kNo : TraceTotals::Wanted::kYes,
+                        kMaxClasses);
+    define_new_slow();
+}
+
+void TraceWriter::find_repeats_end() {
+    repeats_end_ = nullptr;
+    if (is_repeat_allowed_ && target_ != nullptr && events_.base != nullptr) {
+        const unsigned char* const end = events_.end() - kLastWordsBytes;
+        repeats_end_ = std::min(end, checkpoint_at_) - kMaxRepeatedBytes;
+    }
+}
+
+void TraceWriter::commit(OpenChunk& chunk, unsigned char* end) {
+    chunk.at = end;
+    format::ChunkHeader* header = chunk.header();
+    ++header->event_count;
+    const auto committed =
+        static_cast<uint32_t>(end - chunk.base - static_cast<ptrdiff_t>(sizeof *header));
+    // release: the record's bytes are in place before they count.
+    std::atomic_ref<uint32_t>(header->committed).store(committed, std::memory_order_release);
+}
+
+bool TraceWriter::put_definition(DefType type, const unsigned char* body, size_t length) {
+    if (!has_room(definitions_, ChunkType::kDefs, 2 * format::kMaxVarintBytes + length)) {
+        return false;
+    }
+    commit(definitions_, put_record(definitions_.at, static_cast<uint64_t>(type), body, length));
+    return true;
+}
+
+void TraceWriter::define_new_slow() {
+    for (const DefType type : kTableTypes) {
+        table_->emit(type,
+                     &emitted_[static_cast<size_t>(type)],
+                     [this](DefType t, const unsigned char* body, size_t length) {
+                         return put_definition(t, body, length);
+                     });
+    }
+}
+
+void TraceWriter::put_meta(const char* key, const char* value, size_t value_length) {
+    unsigned char body[kMaxDefinitionBytes];
+    const size_t key_length = std::strlen(key);
+    if (target_ == nullptr || key_length + value_length + format::kMaxVarintBytes > sizeof body) {
+        return;
+    }
+    unsigned char* out = format::put_uv(body, key_length);
+    std::memcpy(out, key, key_length);
+    std::memcpy(out + key_length, value, value_length);
+    put_definition(
+        DefType::kMeta, body, static_cast<size_t>(out - body) + key_length + value_length);
+}
+
+void TraceWriter::put_tensor_blocks(const TensorBlock* blocks, size_t count) {
+    // Every step has new gradients, and definitions are never given up: a bounded file has none.
+    if (target_ == nullptr || count == 0 || recycles()) {
+        return;
+    }
+    define_new_slow();
+    unsigned char body[kTensorBlocksBytes];
+    unsigned char* out = body;
+    uint64_t previous = 0;
+    for (size_t i = 0; i < count; ++i) {
+        if (out + 2 * format::kMaxVarintBytes > body + sizeof body) {
+            put_definition(DefType::kTensorBlocks, body, static_cast<size_t>(out - body));
+            out = body;
+            previous = 0;
+        }
+        const uint64_t ordinal = ordinal_count_ - blocks[i].back;
+        out = format::put_uv(out, format::zigzag(static_cast<int64_t>(ordinal - previous)));
+        out = format::put_uv(out, blocks[i].tensor);
+        previous = ordinal;
+    }
+    put_definition(DefType::kTensorBlocks, body, static_cast<size_t>(out - body));
+}
+
+unsigned char* TraceWriter::begin_event(Op op, uint64_t tick, size_t max_body_bytes) {
+    return has_room(events_, ChunkType::kEvents, kMaxTagBytes + max_body_bytes) ? put_tag(op, tick)
+                                                                                : nullptr;
+}
+
+unsigned char* TraceWriter::put_tag(Op op, uint64_t tick) {
+    const uint64_t dt = __builtin_expect(tick > last_tick_, 1) ? tick - last_tick_ : 0;
+    last_tick_ += dt;
+    const auto op_bits = static_cast<unsigned>(op) << 6;
+    unsigned char* out = events_.at;
+    // Chunks are in no cache at first, and the next lock waits for every store. Two lines are some
+    // 50 events.
+    __builtin_prefetch(out + 2 * kCacheLine, 1);
+    if (dt <= format::kDtMax) [[unlikely]] {
+        *out++ = static_cast<unsigned char>(op_bits | dt);
+        return out;
+    }
+    *out++ = static_cast<unsigned char>(op_bits | format::kDtFollows);
+    return format::put_uv(out, dt);
+}
+
+void TraceWriter::end_event(unsigned char* end) {
+    commit(events_, end);
+    ++event_count_;
+}
+
+unsigned char* TraceWriter::put_shape(unsigned char* out, const AllocEvent& event) {
+    out = format::put_uv(out, event.context);
+    out = format::put_uv(out, event.device);
+    out = format::put_uv(out, event.stream);
+    out = format::put_uv(out, event.requested_bytes);
+    return format::put_uv(
+        out, format::zigzag(static_cast<int64_t>(event.block_bytes - event.requested_bytes)));
+}
+
+unsigned char* TraceWriter::put_record(unsigned char* out,
+                                       uint64_t type,
+                                       const unsigned char* body,
+                                       size_t length) {
+    out = format::put_uv(out, type);
+    out = format::put_uv(out, length);
+    std::memcpy(out, body, length);
+    return out + length;
+}
+
+uint32_t TraceWriter::class_of(const AllocEvent& event) {
+    ClassSlot* const slot = classes_.count(event, totals_);
+    if (slot == nullptr) {
+        return 0;
+    }
+    if (slot->class_id == 0) [[unlikely]] {
+        define_class_slow(*slot, event);
+    }
+    return slot->class_id;
+}
+
+void TraceWriter::define_class_slow(ClassSlot& slot, const AllocEvent& event) {
+    uint32_t& class_count = emitted_[static_cast<size_t>(DefType::kClass)];
+    if (class_count < (recycles() ? kMaxClassesOfBounded : kMaxClasses)) {
+        unsigned char body[5 * format::kMaxVarintBytes];
+        const unsigned char* const out = put_shape(body, event);
+        if (put_definition(DefType::kClass, body, static_cast<size_t>(out - body))) {
+            ClassTable::define(slot, ++class_count, totals_);
+        }
+    }
+}
+
+WrittenAlloc TraceWriter::put_alloc(const AllocEvent& event, uint64_t tick, uint64_t live_bytes) {
+    if (target_ == nullptr) {
+        return {};
+    }
+    if (event.context > emitted_[static_cast<size_t>(DefType::kContext)] ||
+        event.stream > emitted_[static_cast<size_t>(DefType::kStream)]) {
+        define_new_slow();
+    }
+    const uint32_t class_id = class_of(event);
+    unsigned char* out =
+        begin_event(class_id != 0 ? Op::kAllocClass : Op::kAllocInline, tick, kMaxAllocBody);
+    if (out == nullptr) {
+        return {};
+    }
+    const unsigned char* const body = out;
+    if (class_id != 0) {
+        out = format::put_uv(out, class_id);
+    } else {
+        out = put_shape(out, event);
+    }
+    out = format::put_address(out, event.address, last_address_);
+    WrittenAlloc written{last_address_, class_id, 0, {}};
+    const auto length = static_cast<size_t>(out - body);
+    if (class_id != 0 && length <= sizeof written.body) {
+        written.length = static_cast<uint8_t>(length);
+        std::memcpy(written.body, body, length);
+    }
+    end_alloc(out, event.address, live_bytes);
+    return written;
+}
+
+void TraceWriter::repeat_alloc(const WrittenAlloc& written,
+                               uint64_t address,
+                               uint64_t tick,
+                               uint64_t live_bytes) {
+    unsigned char* out = put_tag(Op::kAllocClass, tick);
+    totals_.add_class_record(written.class_id);
+    std::memcpy(out, written.body, sizeof written.body);  // what is too much will be overwritten
+    end_alloc(out + written.length, address, live_bytes);
+}
+
+void TraceWriter::end_alloc(unsigned char* end, uint64_t address, uint64_t live_bytes) {
+    last_address_ = address;
+    live_bytes_ = live_bytes;
+    if (live_bytes > max_live_bytes_) [[unlikely]] {
+        events_.header()->max_live_bytes = max_live_bytes_ = live_bytes;
+    }
+    ++ordinal_count_;
+    end_event(end);
+}
+
+void TraceWriter::put_free(const FreeEvent& event, uint64_t tick, uint64_t live_bytes) {
+    if (target_ == nullptr) {
+        return;
+    }
+    live_bytes_ = live_bytes;
+    if (event.context != 0 || event.kind == FreeEvent::Kind::kDeferred) {
+        put_extended_free(event, tick);
+        return;
+    }
+    unsigned char* out = begin_event(Op::kFree, tick, format::kMaxVarintBytes);
+    if (out != nullptr) {
+        end_event(format::put_uv(out, event.back));
+    }
+}
+
+void TraceWriter::repeat_free(uint64_t back, uint64_t tick, uint64_t live_bytes) {
+    live_bytes_ = live_bytes;
+    end_event(format::put_uv(put_tag(Op::kFree, tick), back));
+}
+
+void TraceWriter::put_extended_free(const FreeEvent& event, uint64_t tick) {
+    using format::ExtendedType;
+    if (event.context > emitted_[static_cast<size_t>(DefType::kContext)]) {
+        define_new_slow();
+    }
+    const uint64_t fields[] = {event.back, event.context};
+    const auto type = event.kind == FreeEvent::Kind::kDeferred ? ExtendedType::kFreeDeferred
+                                                               : ExtendedType::kFreeWithContext;
+    put_extended(type, fields, event.context != 0 ? 2 : 1, tick);
+}
+
+void TraceWriter::put_extended(format::ExtendedType type,
+                               const uint64_t* values,
+                               size_t value_count,
+                               uint64_t tick) {
+    if (target_ == nullptr) {
+        return;
+    }
+    unsigned char body[8 * format::kMaxVarintBytes];
+    unsigned char* body_end = body;
+    for (size_t i = 0; i < value_count && i < 8; ++i) {
+        body_end = format::put_uv(body_end, values[i]);
+    }
+    if (may_name_definitions(type)) {
+        define_new_slow();
+    }
+    const auto length = static_cast<size_t>(body_end - body);
+    unsigned char* out = begin_event(Op::kExtended, tick, 2 * format::kMaxVarintBytes + length);
+    if (out == nullptr) {
+        return;
+    }
+    totals_.add_extended(type, values, tick);
+    end_event(put_record(out, static_cast<uint64_t>(type), body, length));
+}
+
+}  // namespace peakline::record

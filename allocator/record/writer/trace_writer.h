@@ -1,0 +1,237 @@
+// Encodes records into the chunks of trace_format.h. Used by the recorder under its lock; not
+// thread safe itself. Never throws and never reaches the program: after a failure `is_open()` is
+// false, error() tells the errno, and every later call does nothing.
+#pragma once
+
+#include <algorithm>
+#include <cstddef>
+#include <cstdint>
+
+#include "alloc_event.h"
+#include "allocator/record/tables/stack_table.h"
+#include "allocator/record/trace_format.h"
+#include "chunk_ring.h"
+#include "chunk_target.h"
+#include "class_table.h"
+#include "trace_totals.h"
+
+namespace peakline::record {
+
+// A block that the program gives up.
+struct FreeEvent {
+    enum class Kind : uint32_t { kPlain, kDeferred };
+    uint64_t back = 0;     // next ordinal minus its ordinal
+    uint32_t context = 0;  // where; 0: not asked
+    Kind kind = Kind::kPlain;
+};
+
+// An allocation as it stands in the trace.
+struct WrittenAlloc {
+    using Address [[gnu::aligned(4)]] = uint64_t;  // no padding: it is compared by its bytes
+
+    Address previous_address;  // of the allocation before, from which its own is counted
+    uint32_t class_id;
+    uint8_t length;  // of the body; 0: it cannot be repeated
+    unsigned char body[7];
+};
+static_assert(sizeof(WrittenAlloc) == 20);
+
+// A live allocation that turned out to be the storage of a tensor.
+struct TensorBlock {
+    uint64_t back;    // next ordinal minus its ordinal, as in free records
+    uint32_t tensor;  // id of StackTable::intern_tensor
+    uint32_t unused;
+};
+
+// What of a recording stays in its file.
+struct Keep {
+    enum class Kind : uint32_t {
+        kAll,   // every event
+        kLast,  // the newest events, as many as lie in `bytes`
+        kPeak,  // peaks; of events only what is newer than the last checkpoint
+    };
+    Kind kind = Kind::kAll;
+    uint64_t bytes = 0;
+};
+
+// Where a recording stands when a checkpoint of it is written.
+struct CheckpointState {
+    uint64_t next_ordinal;
+    uint64_t tick;
+    bool is_tracing;
+};
+
+class TraceWriter {
+public:
+    // Starts writing to `target`, which stays the caller's. Defines everything in `table`.
+    void open(ChunkTarget* target, StackTable* table, Keep keep = Keep{});
+    bool is_open() const { return target_ != nullptr; }
+    int error() const { return error_; }
+
+    // Returns how it was written.
+    WrittenAlloc put_alloc(const AllocEvent& event, uint64_t tick, uint64_t live_bytes);
+    // Whether events may be repeated: they need what they name defined, room in the open chunk, and
+    // no checkpoint after them. The caller allows it while nothing else is to be done for an event.
+    void let_repeat(bool is_allowed) {
+        is_repeat_allowed_ = is_allowed;
+        find_repeats_end();
+    }
+    bool can_repeat() const { return events_.at < repeats_end_; }
+    // Whether the same bytes, written again, would mean the same allocation.
+    bool means_the_same(const WrittenAlloc& written) const {
+        return written.length != 0 && written.previous_address == last_address_;
+    }
+    // Writes it again. While can_repeat(), and where it means the same.
+    void repeat_alloc(const WrittenAlloc& written,
+                      uint64_t address,
+                      uint64_t tick,
+                      uint64_t live_bytes);
+    // `back` as in FreeEvent, of a plain one. While can_repeat().
+    void repeat_free(uint64_t back, uint64_t tick, uint64_t live_bytes);
+    void put_free(const FreeEvent& event, uint64_t tick, uint64_t live_bytes);
+    // One of format::NumberRecords.
+    template <class Record>
+    void put(const Record& record, uint64_t tick) {
+        const auto fields = format::fields_of(record);
+        put_extended(Record::kType, fields.data(), fields.size(), tick);
+    }
+    void put_extended(format::ExtendedType type,
+                      const uint64_t* values,
+                      size_t value_count,
+                      uint64_t tick);
+    void put_tensor_blocks(const TensorBlock* blocks, size_t count);
+    void put_meta(const char* key, const char* value, size_t value_length);
+    // At most kMaxSummaryValues. False when the record is not in the file.
+    static constexpr size_t kMaxSummaryValues = 64;
+    bool put_summary(format::SummaryType type, const uint64_t* values, size_t value_count);
+    // Counts of all events so far, see Note [Totals] in trace_format.h; nothing where the file is
+    // bounded. Without room there are none, and the file is as good as before.
+    // True when they are in the file. Only closing and put_views_end() may follow.
+    bool put_totals();
+    // See Note [Views at the end] in trace_format.h; after the views of every device.
+    void put_views_end();
+    // Where the program's main ended in this file; 0: not yet.
+    uint64_t main_end_tick() const { return totals_.main_end_tick(); }
+    // Events name allocations that are not in the file.
+    void give_up_totals() { totals_.give_up(); }
+
+    // See Note [Checkpoints] in trace_format.h. The caller writes one when it is due, between two
+    // events: begin, put_summary and put_baseline_block, end.
+    bool checkpoint_is_due() const { return events_.at >= checkpoint_at_; }
+    void begin_checkpoint(const CheckpointState& state);
+    // `back`: next ordinal minus the block's.
+    void put_baseline_block(const AllocEvent& event, uint64_t back, uint32_t flags);
+    // Gives up what is no longer to be kept.
+    void end_checkpoint();
+
+    // Writes what the table learnt since the last call: before an event names it.
+    [[gnu::noinline]] void define_new_slow();
+
+    // Seals the open chunks and gives unused space back. Later records open new chunks.
+    void seal();
+    // Seals and lets go of the target.
+    void close();
+    // Lets go without writing: in the child of fork.
+    void abandon();
+
+    uint64_t event_count() const { return event_count_; }
+    // Of payload.
+    uint64_t byte_count() const {
+        return sealed_bytes_ + events_.payload() + definitions_.payload() + summary_.payload();
+    }
+
+private:
+    static constexpr size_t kLastWordsBytes = 32;
+    static const unsigned char* never_due() {
+        return reinterpret_cast<const unsigned char*>(UINTPTR_MAX);
+    }
+    struct OpenChunk {
+        unsigned char* base = nullptr;
+        unsigned char* at = nullptr;
+        uint64_t index = 0;
+        format::ChunkHeader* header() { return reinterpret_cast<format::ChunkHeader*>(base); }
+        unsigned char* end() const { return base + format::kChunkBytes; }
+        uint64_t payload() const {
+            return base == nullptr ? 0
+                                   : static_cast<uint64_t>(at - base) - sizeof(format::ChunkHeader);
+        }
+    };
+    [[gnu::noinline, gnu::cold]] bool make_room_slow(OpenChunk& chunk,
+                                                     format::ChunkType type,
+                                                     size_t bytes);
+    unsigned char* next_chunk_slow(format::ChunkType type, uint64_t* index);
+    void release_oldest_slow();
+    bool recycles() const { return keep_.kind != Keep::Kind::kAll; }
+    // Eight segments, so that giving up the oldest one leaves seven eighths of what was asked for.
+    uint64_t least_segment_chunks() const {
+        return std::max<uint64_t>(keep_.bytes / format::kChunkBytes / 8, 1);
+    }
+    // What an inline allocation, a class and a block of a checkpoint have in common.
+    static unsigned char* put_shape(unsigned char* out, const AllocEvent& event);
+    // Type, length and body, as definitions, summaries and extended events are written.
+    static unsigned char* put_record(unsigned char* out,
+                                     uint64_t type,
+                                     const unsigned char* body,
+                                     size_t length);
+    void put_checkpoint_part();
+    [[gnu::noinline]] void put_extended_free(const FreeEvent& event, uint64_t tick);
+    bool put_summary_record(format::SummaryType type, const unsigned char* body, size_t length);
+    // Keeps kLastWordsBytes free, so that a failure can still be told in the trace.
+    bool has_room(OpenChunk& chunk, format::ChunkType type, size_t bytes) {
+        return (chunk.base != nullptr && chunk.at + bytes + kLastWordsBytes <= chunk.end()) ||
+               make_room_slow(chunk, type, bytes);
+    }
+    void find_repeats_end();
+    void commit(OpenChunk& chunk, unsigned char* end);
+    void seal_chunk(OpenChunk& chunk);
+    void seal_chunks();
+    unsigned char* begin_event(format::Op op, uint64_t tick, size_t max_body_bytes);
+    // Where there is room. Returns where the body goes.
+    unsigned char* put_tag(format::Op op, uint64_t tick);
+    void end_event(unsigned char* end);
+    uint32_t class_of(const AllocEvent& event);
+    void end_alloc(unsigned char* end, uint64_t address, uint64_t live_bytes);
+    [[gnu::noinline]] void define_class_slow(ClassSlot& slot, const AllocEvent& event);
+    bool put_definition(format::DefType type, const unsigned char* body, size_t length);
+    void fail(int error);
+
+    // What every event uses stands first.
+    ChunkTarget* target_ = nullptr;
+    OpenChunk events_;
+    // A checkpoint is due once the open EVENTS chunk passes this; the end of memory disables it.
+    const unsigned char* checkpoint_at_ = never_due();
+    const unsigned char* repeats_end_ = nullptr;  // of the open EVENTS chunk
+    uint64_t last_tick_ = 0;
+    uint64_t last_address_ = 0;
+    uint64_t event_count_ = 0;
+    uint64_t ordinal_count_ = 0;
+    uint64_t live_bytes_ = 0;
+    uint64_t max_live_bytes_ = 0;  // of the open EVENTS chunk, as its header says
+    TraceTotals totals_;
+    StackTable* table_ = nullptr;
+    int error_ = 0;
+    OpenChunk definitions_;
+    OpenChunk summary_;
+    uint64_t next_chunk_ = 0;
+    uint64_t last_chunk_bytes_ = 0;  // of the chunk before, when it is sealed
+    uint64_t sealed_bytes_ = 0;      // payload of closed chunks
+    // Definitions written, by DefType; the first kDefTypeCount types have ids.
+    uint32_t emitted_[format::kLastDefType + 1] = {};
+    ClassTable classes_;
+    // From now on what is written may be left out: no room for it is no failure.
+    bool puts_totals_ = false;
+
+    // Of recordings with a bounded file.
+    Keep keep_;
+    ChunkRing ring_;
+    CheckpointState checkpoint_ = {};
+    uint64_t checkpoint_generation_ = 0;
+    uint64_t checkpoint_parts_ = 0;
+    uint64_t segment_chunks_ = 1;  // EVENTS chunks between two checkpoints
+    uint64_t events_chunks_ = 0;   // since the last checkpoint
+    uint64_t baseline_address_ = 0;
+    bool in_checkpoint_ = false;
+    bool is_repeat_allowed_ = false;
+};
+
+}  // namespace peakline::record

@@ -1,0 +1,143 @@
+// The functions of peakline_api.h about objects of the program: from the extension module to the
+// recorder and to pyhook.
+#include <algorithm>
+#include <cstring>
+#include <vector>
+
+#include "allocator/capture/stack_capture.h"
+#include "allocator/record/recorder.h"
+#include "preload/hooks/torch_hooks.h"
+#include "preload/peakline_api.h"
+
+#define PEAKLINE_EXPORT __attribute__((visibility("default")))
+
+using peakline::capture::object_side;
+using peakline::format::TensorKind;
+using peakline::record::Recorder;
+
+// With room for what every step needs.
+struct PeaklineGradients {
+    std::vector<uint64_t> tensors;
+    std::vector<uint32_t> ids;
+    std::vector<uint64_t> addresses;
+    std::vector<Recorder::ToldTensor> told;
+};
+
+extern "C" {
+
+PEAKLINE_EXPORT void peakline_watch_methods(const uint64_t* codes, size_t count) {
+    object_side().watch_methods(codes, count);
+}
+
+PEAKLINE_EXPORT uint64_t peakline_own_instance() {
+    return object_side().own_instance();
+}
+
+PEAKLINE_EXPORT uint32_t peakline_name_instance(uint64_t address,
+                                                const char* class_name,
+                                                const char* root,
+                                                const char* path) {
+    peakline::record::StackTable& table = Recorder::instance().table();
+    const uint32_t id = object_side().instance_id(table, address);
+    if (id != 0) {
+        table.tell_instance(
+            {id, table.intern_text(class_name), table.intern_text(root), table.intern_text(path)});
+    }
+    return id;
+}
+
+PEAKLINE_EXPORT int32_t peakline_knows_instance(uint64_t address) {
+    return object_side().knows_instance(address) ? 1 : 0;
+}
+
+PEAKLINE_EXPORT int32_t peakline_learn_finalizer(uint64_t kind, uint64_t finalizer) {
+    return object_side().learn_finalizer(kind, finalizer) ? 1 : 0;
+}
+
+PEAKLINE_EXPORT int32_t peakline_watch_class(uint64_t kind) {
+    return object_side().watch_class(kind) ? 1 : 0;
+}
+
+PEAKLINE_EXPORT uint64_t peakline_watch_object(uint64_t address) {
+    return object_side().watch_object(address);
+}
+
+PEAKLINE_EXPORT int32_t peakline_is_object_alive(uint64_t address, uint64_t number) {
+    return object_side().is_object_alive(address, number) ? 1 : 0;
+}
+
+PEAKLINE_EXPORT uint32_t peakline_define_tensor(uint32_t kind,
+                                                const char* name,
+                                                const char* detail,
+                                                uint32_t instance) {
+    peakline::record::StackTable& table = Recorder::instance().table();
+    return table.intern_tensor({static_cast<peakline::format::TensorKind>(kind),
+                                table.intern_text(name),
+                                table.intern_text(detail),
+                                instance});
+}
+
+PEAKLINE_EXPORT size_t peakline_tell_tensors(uint32_t kind,
+                                             const PeaklineToldTensor* tensors,
+                                             size_t count) {
+    constexpr size_t kAtOnce = 128;
+    Recorder::ToldTensor told[kAtOnce];
+    size_t unknown_count = 0;
+    for (size_t done = 0; done < count;) {
+        size_t some = 0;
+        for (; some < kAtOnce && done < count; ++some, ++done) {
+            told[some] = {
+                tensors[done].address, tensors[done].tensor, static_cast<TensorKind>(kind)};
+        }
+        unknown_count += Recorder::instance().tell_tensors(told, some);
+    }
+    return unknown_count;
+}
+
+PEAKLINE_EXPORT PeaklineGradients* peakline_follow_gradients(const PeaklineParameter* parameters,
+                                                             size_t count) {
+    if (peakline::preload::torch_part_slot().gradient_storages == nullptr) {
+        return nullptr;
+    }
+    auto* gradients = new PeaklineGradients{};
+    for (size_t i = 0; i < count; ++i) {
+        gradients->tensors.push_back(parameters[i].tensor_impl);
+        gradients->ids.push_back(parameters[i].gradient);
+    }
+    gradients->addresses.resize(count);
+    gradients->told.reserve(count);
+    return gradients;
+}
+
+PEAKLINE_EXPORT int32_t peakline_tell_gradients(PeaklineGradients* gradients) {
+    std::vector<Recorder::ToldTensor>& told = gradients->told;
+    peakline::preload::torch_part_slot().gradient_storages(
+        gradients->tensors.data(), gradients->tensors.size(), gradients->addresses.data());
+    told.clear();
+    for (size_t i = 0; i < gradients->ids.size(); ++i) {
+        if (gradients->addresses[i] != 0) {
+            told.push_back({gradients->addresses[i], gradients->ids[i], TensorKind::kGradient});
+        }
+    }
+    const auto of_address = [](const Recorder::ToldTensor& told_one) { return told_one.address; };
+    std::ranges::sort(told, {}, of_address);
+    if (std::ranges::adjacent_find(told, {}, of_address) != told.end()) {
+        return 0;
+    }
+    Recorder::instance().tell_tensors(told.data(), told.size());
+    return 1;
+}
+
+PEAKLINE_EXPORT void peakline_forget_gradients(PeaklineGradients* gradients) {
+    delete gradients;
+}
+
+PEAKLINE_EXPORT void peakline_safe_point(uint32_t reason) {
+    object_side().run_safe_point(static_cast<peakline::capture::SafePoint>(reason));
+}
+
+PEAKLINE_EXPORT void peakline_put_meta(const char* key, const char* value) {
+    Recorder::instance().put_meta(key, value, strlen(value));
+}
+
+}  // extern "C"

@@ -1,0 +1,299 @@
+#include "install.h"
+
+#include <atomic>
+#include <cerrno>
+#include <cstdio>
+#include <cstring>
+#include <new>
+
+#include <dlfcn.h>
+#include <fcntl.h>
+#include <unistd.h>
+
+#include "allocator/capture/native_stack.h"
+#include "allocator/capture/stack_capture.h"
+#include "allocator/record/recorder.h"
+#include "late_python.h"
+#include "life_cycle.h"
+#include "open_marks.h"
+#include "preload/hooks/torch_hooks.h"
+#include "preload/options/option_words.h"
+#include "preload/options/trace_name.h"
+#include "preload/peakline_api.h"
+#include "torch_library.h"
+#include "value_reads.h"
+
+#ifndef PEAKLINE_VERSION
+#    define PEAKLINE_VERSION "unknown"
+#endif
+
+namespace peakline::preload {
+namespace {
+
+using record::FileTarget;
+using record::Recorder;
+
+constexpr unsigned kMaxNumberedNames = 1000;
+
+void on_trouble(const char* what, int error) {
+    char text[128];
+    // The GNU strerror_r: may return its own constant text.
+    say("%s: %s (the program goes on; peaks in this process stay exact)",
+        what,
+        strerror_r(error, text, sizeof text));
+}
+
+void put_meta(const char* key, const char* value) {
+    if (value[0] != '\0') {
+        Recorder::instance().put_meta(key, value, strlen(value));
+    }
+}
+
+void parse_run_id(const char* hex, unsigned char* uuid) {
+    memset(uuid, 0, 16);
+    if (strlen(hex) != 32 || strspn(hex, "0123456789abcdef") != 32) {
+        return;
+    }
+    const auto digit = [](char c) { return c <= '9' ? c - '0' : c - 'a' + 10; };
+    for (size_t i = 0; i < 16; ++i) {
+        uuid[i] = static_cast<unsigned char>(digit(hex[2 * i]) * 16 + digit(hex[2 * i + 1]));
+    }
+}
+
+// Name and size of every device, from the driver that torch has already initialised. Neither call
+// makes a context. Read while recording is switched on: the trace may be opened under torch's lock,
+// where the loader must not be asked.
+void read_devices(Installed& state) {
+    void* driver = dlopen("libcuda.so.1", RTLD_NOLOAD | RTLD_LAZY);
+    if (driver == nullptr) {
+        return;
+    }
+    const auto count_devices = reinterpret_cast<int (*)(int*)>(dlsym(driver, "cuDeviceGetCount"));
+    const auto get_name =
+        reinterpret_cast<int (*)(char*, int, int)>(dlsym(driver, "cuDeviceGetName"));
+    const auto get_bytes =
+        reinterpret_cast<int (*)(size_t*, int)>(dlsym(driver, "cuDeviceTotalMem_v2"));
+    int count = 0;
+    if (count_devices == nullptr || get_name == nullptr || get_bytes == nullptr ||
+        count_devices(&count) != 0) {
+        return;
+    }
+    for (int i = 0; i < count && i < static_cast<int>(kMaxNamedDevices); ++i) {
+        NamedDevice& device = state.devices[i];
+        if (get_name(device.name, sizeof device.name, i) != 0) {
+            device.name[0] = '\0';
+        }
+        if (get_bytes(&device.total_bytes, i) != 0) {
+            device.total_bytes = 0;
+        }
+        state.device_count = static_cast<size_t>(i) + 1;
+    }
+}
+
+void put_device_meta(const Installed& state) {
+    for (size_t i = 0; i < state.device_count; ++i) {
+        char key[48];
+        char value[32];
+        snprintf(key, sizeof key, "device.%zu.name", i);
+        put_meta(key, state.devices[i].name);
+        snprintf(key, sizeof key, "device.%zu.total_bytes", i);
+        snprintf(value, sizeof value, "%zu", state.devices[i].total_bytes);
+        put_meta(key, value);
+    }
+}
+
+bool records_frees(const Options& options) {
+    return options.frees[0] != '\0' && strcmp(options.frees, "0") != 0;
+}
+
+void put_all_meta(const Installed& state, const ProcessNames& names) {
+    char folder[kPathBytes];
+    put_meta("peakline_version", PEAKLINE_VERSION);
+    put_meta("script", names.script);
+    put_meta("host", names.host);
+    put_meta("rank", names.rank);
+    put_meta("argv", names.command);
+    put_meta("executable", names.executable);
+    put_meta("python_version", capture::python_side().version());
+    put_meta("torch_version", state.torch_version);
+    put_meta("backend", state.backend);
+    put_meta("stacks", state.options.stacks);
+    put_meta("keep", state.options.keep);
+    put_meta("frees", records_frees(state.options) ? "stacks" : "");
+    put_meta("simulated", state.options.simulated);
+    put_meta("note", state.note);
+    put_meta(format::kLinesMissing,
+             capture::waits_for_python() ? format::kLinesMissingYet : state.lines_missing);
+    if (getcwd(folder, sizeof folder) != nullptr) {
+        put_meta("working_directory", folder);
+    }
+    put_device_meta(state);
+}
+
+bool set_up_recorder(const Options& options) {
+    if (!Recorder::instance().init(on_trouble) || !capture::init_native_stacks()) {
+        return false;
+    }
+    const StacksWord* row = find_word(kStacks, options.stacks);
+    if (row == nullptr) {
+        char known[64];
+        list_words(kStacks, known, sizeof known);
+        row = &kStacks[0];
+        say("PEAKLINE_STACKS=%s is not known (%s): recording %s stacks",
+            options.stacks,
+            known,
+            row->name);
+    }
+    capture::set_capture_options(
+        capture::CaptureOptions{row->python, row->native, records_frees(options)});
+    return true;
+}
+
+void set_keep(Installed& state) {
+    if (!parse_keep(state.options.keep, &state.keep)) {
+        say("PEAKLINE_KEEP=%s %s: keeping all", state.options.keep, kNoKeep);
+        snprintf(state.options.keep, sizeof state.options.keep, "all");
+    }
+}
+
+void announce_note(const Installed& state) {
+    if (state.note[0] != '\0') {
+        say("recording with the '%s' backend: %s", state.backend, state.note);
+    }
+}
+
+// Said by the caller, who knows how much there is already.
+void note_late_start(Installed& state, bool is_late) {
+    if (is_late && state.note[0] == '\0') {
+        snprintf(state.note,
+                 sizeof state.note,
+                 "CUDA was already initialised: torch's allocator is observed");
+    }
+}
+
+// A file or folder that cannot be written switches the file off, not the recording in memory.
+void open_trace_or_say_why() {
+    Installed& state = installed();
+    const int error = open_configured_trace(state);
+    if (error != 0) {
+        char text[128];
+        say("cannot write the trace %s: %s. Name another file with -o or PEAKLINE_OUTPUT. The "
+            "program runs on without a trace.",
+            state.trace_path,
+            strerror_r(error, text, sizeof text));
+        note_for_run(state.options, "unwritten", state.trace_path);
+        state.trace_path[0] = '\0';
+    }
+}
+
+}  // namespace
+
+Installed& installed() {
+    alignas(Installed) static unsigned char storage[sizeof(Installed)];
+    static Installed* state = new (storage) Installed;
+    return *state;
+}
+
+int open_trace_at(Installed& state, const char* path, bool replace) {
+    ProcessNames names{};
+    read_process_names(&names);
+    snprintf(state.trace_path, sizeof state.trace_path, "%s", path);
+    int error = make_parent_folders(path);
+    if (error != 0) {
+        return error;
+    }
+    Recorder::TraceOptions options{};
+    options.path = path;
+    options.exists = replace ? FileTarget::Exists::kReplace : FileTarget::Exists::kFail;
+    options.keep = state.keep;
+    parse_run_id(state.options.run_id, options.run_uuid);
+    error = Recorder::instance().open_trace(options);
+    if (error == 0) {
+        put_all_meta(state, names);
+        restate_marks();
+    }
+    return error;
+}
+
+void say_if_trace_is_lost() {
+    if (Recorder::instance().trace_is_lost()) {
+        say("%s was removed or replaced by another program while it was recorded: this recording "
+            "is "
+            "lost. Record again to a name of its own (-o NAME.%%p.peak)",
+            installed().trace_path);
+        note_for_run(installed().options, "lost", installed().trace_path);
+    }
+}
+
+int open_configured_trace(Installed& state) {
+    ProcessNames names{};
+    read_process_names(&names);
+    char first[kPathBytes];
+    char path[kPathBytes];
+    if (!expand_trace_name(state.options.output, names, first, sizeof first)) {
+        return ENAMETOOLONG;
+    }
+    snprintf(path, sizeof path, "%s", first);
+    for (unsigned number = 2; number < kMaxNumberedNames; ++number) {
+        const int error = open_trace_at(state, path, false);
+        if (error != EEXIST) {
+            return error;
+        }
+        if (!numbered_name(first, number, path, sizeof path)) {
+            return ENAMETOOLONG;
+        }
+    }
+    return EEXIST;
+}
+
+int32_t enter(int32_t way_in, char* message, size_t room) {
+    Installed& state = installed();
+    message[0] = '\0';
+    if (state.is_on) {
+        return kPeaklineAlreadyOn;
+    }
+    read_options(&state.options);
+    set_keep(state);
+    if (!set_up_recorder(state.options)) {
+        snprintf(message, room, "no memory for the recorder's tables");
+        return kPeaklineFailed;
+    }
+    if (way_in == kPeaklinePluggable) {
+        snprintf(state.options.backend, sizeof state.options.backend, "observe");
+    }
+    bool is_late = false;
+    if (!install_torch_part(state, &is_late, message, room)) {
+        return kPeaklineFailed;
+    }
+    is_late = is_late && way_in == kPeaklineSwitchAllocator;
+    if (!is_late) {
+        Recorder::instance().adopt(nullptr, 0);  // torch's totals tell what there is
+    }
+    if (way_in == kPeaklinePluggable) {
+        snprintf(state.backend, sizeof state.backend, "pluggable:malloc");
+    } else {
+        announce_note(state);
+        note_late_start(state, is_late);
+    }
+    attach_python_side();
+    read_devices(state);
+    set_up_value_reads(state);
+    watch_life_cycle();
+    state.is_on = true;
+    if (way_in == kPeaklinePreload) {
+        // Not before something is recorded: many a process initialises CUDA and allocates nothing.
+        Recorder::instance().open_at_first_record(open_trace_or_say_why);
+        note_for_run(state.options, "on", "");
+        peakline_start_tracing();
+    }
+    tell_marks_to_recorder();
+    return is_late ? kPeaklineLate : kPeaklineOk;
+}
+
+}  // namespace peakline::preload
+
+extern "C" __attribute__((visibility("default"))) int32_t peakline_enter(int32_t way_in,
+                                                                         char* message,
+                                                                         size_t room) {
+    return peakline::preload::enter(way_in, message, room);
+}

@@ -1,0 +1,73 @@
+#include "life_cycle.h"
+
+#include <atomic>
+#include <cstdlib>
+
+#include <pthread.h>
+
+#include "allocator/capture/stack_capture.h"
+#include "allocator/capture/threads/thread_state.h"
+#include "allocator/record/recorder.h"
+#include "install.h"
+#include "late_python.h"
+#include "preload/hooks/segment_hooks.h"
+#include "value_reads.h"
+
+namespace peakline::preload {
+namespace {
+
+std::atomic<bool> g_ended{false};
+
+// Note [Fork]
+// A child made while another thread held one of our locks would wait for ever: prepare takes them
+// all, in the order the code takes them. The child leaves its parent's file alone and records
+// nothing: CUDA does not survive a fork either. A child forked before CUDA was initialised knows
+// nothing of us and starts its own recording when it initialises CUDA.
+void prepare_fork() {
+    capture::python_side().prepare_fork();
+    capture::prepare_fork_threads();
+    prepare_fork_segments();
+    record::Recorder::instance().prepare_fork();
+}
+void parent_after_fork() {
+    record::Recorder::instance().parent_after_fork();
+    parent_after_fork_segments();
+    capture::parent_after_fork_threads();
+    capture::python_side().parent_after_fork();
+}
+void child_after_fork() {
+    // Its end has nothing to tell, and the device's locks may be held by threads it does not have.
+    g_ended.store(true, std::memory_order_relaxed);
+    record::Recorder::instance().child_after_fork();
+    child_after_fork_segments();
+    capture::child_after_fork_threads();
+    // A thread that is gone may hold the loader's lock, and unwinding asks the loader.
+    capture::set_capture_options({false, false});
+    capture::python_side().child_after_fork();
+}
+
+}  // namespace
+
+void watch_life_cycle() {
+    static bool watched = false;
+    if (!watched) {
+        watched = true;
+        pthread_atfork(prepare_fork, parent_after_fork, child_after_fork);
+        capture::set_main_end_handler([] { record::Recorder::instance().record_main_end(); });
+        // Python's own end comes before this: the interpreter is finalised inside main.
+        atexit(end_of_process);
+    }
+}
+
+void end_of_process() {
+    // relaxed: only a second call matters, and that comes from the same exiting thread.
+    record::Recorder& recorder = record::Recorder::instance();
+    if (!g_ended.exchange(true, std::memory_order_relaxed) && recorder.may_end()) {
+        put_device_use();
+        tell_lines_never_came();
+        say_if_trace_is_lost();
+        recorder.close_trace();
+    }
+}
+
+}  // namespace peakline::preload

@@ -1,0 +1,247 @@
+#include "torch_library.h"
+
+#include <cstdio>
+#include <cstdlib>
+#include <cstring>
+#include <string_view>
+
+#include <dlfcn.h>
+#include <elf.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include "allocator/capture/libraries/build_id.h"
+#include "allocator/capture/libraries/got_patch.h"
+#include "allocator/capture/libraries/loader_walk.h"
+#include "allocator/record/recorder.h"
+#include "preload/hooks/torch_hooks.h"
+#include "preload/options/option_words.h"
+
+namespace peakline::preload {
+namespace {
+
+using torch_part::Backend;
+using torch_part::InstallResult;
+
+constexpr char kAllocatorSymbol[] = "_ZN3c104cuda20CUDACachingAllocator9allocatorE";
+
+bool read_version_line(const char* path, char* version, size_t room) {
+    FILE* file = fopen(path, "re");
+    if (file == nullptr) {
+        return false;
+    }
+    char line[256];
+    bool found = false;
+    while (!found && fgets(line, sizeof line, file) != nullptr) {
+        constexpr char kKey[] = "__version__ = '";
+        if (strncmp(line, kKey, sizeof kKey - 1) == 0) {
+            char* value = line + sizeof kKey - 1;
+            value[strcspn(value, "'")] = '\0';
+            const size_t length = strnlen(value, room - 1);
+            memcpy(version, value, length);
+            version[length] = '\0';
+            found = true;
+        }
+    }
+    fclose(file);
+    return found;
+}
+
+bool exists(const char* path) {
+    return access(path, R_OK) == 0;
+}
+
+void append_hex(char* out, size_t room, std::string_view bytes) {
+    constexpr size_t kMostBytes = 8;
+    for (const char byte : bytes.substr(0, kMostBytes)) {
+        const size_t used = strlen(out);
+        snprintf(out + used, room - used, "%02x", static_cast<unsigned char>(byte));
+    }
+}
+
+struct BuildSearch {
+    const void* within;
+    char* name;
+    size_t room;
+};
+
+// Names the loaded libc10_cuda.so, whose classes the part was compiled against: by its build id,
+// or by size and time of the file. As library_build() in native_build.py does.
+void name_torch_build(const void* within, const char* path, char* name, size_t room) {
+    BuildSearch search{within, name, room};
+    snprintf(name, room, "b");
+    capture::walk_loaded_objects_slow(
+        [](dl_phdr_info* library, size_t, void* data) {
+            auto& asked = *static_cast<BuildSearch*>(data);
+            if (!capture::holds(library, PT_LOAD, asked.within)) {
+                return 0;
+            }
+            append_hex(asked.name, asked.room, capture::find_build_id(library));
+            return 1;
+        },
+        &search);
+    struct stat facts {};
+    if (strlen(name) == 1 && stat(path, &facts) == 0) {
+        snprintf(name,
+                 room,
+                 "s%llx-%llx",
+                 static_cast<unsigned long long>(facts.st_size),
+                 static_cast<unsigned long long>(facts.st_mtim.tv_sec));
+    }
+}
+
+// Built by `peakline run`, `peakline preload` or switch_allocator(): named outright, beside
+// libpeakline.so, or in the user's cache.
+bool find_part(const Installed& state, char* path, size_t room) {
+    if (state.options.torch_part[0] != '\0') {
+        snprintf(path, room, "%s", state.options.torch_part);
+        return exists(path);
+    }
+    part_in_cache(state.options.cache_dir, state.torch_version, state.torch_build, path, room);
+    return exists(path);
+}
+
+torch_part::InstallFunction load_part(Installed& state) {
+    char path[kPathBytes];
+    if (!find_part(state, path, sizeof path)) {
+        if (state.options.torch_part[0] != '\0') {
+            snprintf(state.note,
+                     sizeof state.note,
+                     "PEAKLINE_TORCH_PART=%.160s cannot be read",
+                     state.options.torch_part);
+        } else {
+            snprintf(state.note,
+                     sizeof state.note,
+                     "nothing is built for torch %s; `peakline doctor --build` builds it",
+                     state.torch_version);
+        }
+        return nullptr;
+    }
+    void* part = dlopen(path, RTLD_NOW | RTLD_LOCAL);
+    if (part == nullptr) {
+        snprintf(state.note, sizeof state.note, "cannot load %.80s: %.120s", path, dlerror());
+        return nullptr;
+    }
+    const auto* const build = static_cast<const char*>(dlsym(part, torch_part::kBuildSymbol));
+    if (build == nullptr || strcmp(build, state.torch_build) != 0) {
+        snprintf(state.note,
+                 sizeof state.note,
+                 "the part built for torch is of another build of torch %s; `peakline doctor "
+                 "--build` builds it anew",
+                 state.torch_version);
+        dlclose(part);
+        return nullptr;
+    }
+    state.allocator_is_ours =
+        reinterpret_cast<torch_part::IsCurrentFunction>(dlsym(part, torch_part::kIsCurrentSymbol));
+    return reinterpret_cast<torch_part::InstallFunction>(dlsym(part, torch_part::kInstallSymbol));
+}
+
+Backend backend_of(Installed& state) {
+    const BackendWord* const row = find_word(kBackends, state.options.backend);
+    if (row != nullptr) {
+        return row->backend;
+    }
+    char known[160];
+    list_words(kBackends, known, sizeof known);
+    snprintf(state.note,
+             sizeof state.note,
+             "unknown backend '%s'; known: %s",
+             state.options.backend,
+             known);
+    return kBackends[0].backend;
+}
+
+}  // namespace
+
+void part_in_cache(
+    const char* cache_dir, const char* version, const char* build, char* path, size_t room) {
+    char name[192];
+    snprintf(name,
+             sizeof name,
+             "torch-%s-i%u-%s/libpeakline_torch.so",
+             version,
+             torch_part::kInterfaceVersion,
+             build);
+    const char* cache = getenv("XDG_CACHE_HOME");
+    const char* home = getenv("HOME");
+    if (cache_dir[0] != '\0') {
+        snprintf(path, room, "%s/%s", cache_dir, name);
+    } else if (cache != nullptr && cache[0] != '\0') {
+        snprintf(path, room, "%s/peakline/%s", cache, name);
+    } else {
+        snprintf(path, room, "%s/.cache/peakline/%s", home != nullptr ? home : "", name);
+    }
+}
+
+bool find_torch(Installed& state) {
+    void* allocator = capture::find_in_loaded("libc10_cuda.so", kAllocatorSymbol);
+    Dl_info info{};
+    if (allocator == nullptr || dladdr(allocator, &info) == 0) {
+        return false;
+    }
+    name_torch_build(allocator, info.dli_fname, state.torch_build, sizeof state.torch_build);
+    char path[kPathBytes];
+    snprintf(path, sizeof path, "%s", info.dli_fname);
+    char* slash = strrchr(path, '/');
+    if (slash == nullptr) {
+        return false;
+    }
+    snprintf(slash, sizeof path - static_cast<size_t>(slash - path), "/../version.py");
+    if (!read_version_line(path, state.torch_version, sizeof state.torch_version)) {
+        snprintf(state.torch_version, sizeof state.torch_version, "unknown");
+    }
+    return true;
+}
+
+bool install_torch_part(Installed& state, bool* is_late, char* message, size_t room) {
+    *is_late = false;
+    if (!find_torch(state)) {
+        snprintf(message, room, "torch with CUDA is not loaded: import torch first");
+        return false;
+    }
+    const Backend wanted = backend_of(state);
+    const torch_part::InstallFunction install = load_part(state);
+    Backend used = wanted;
+    if (install != nullptr) {
+        const InstallResult result = install(&torch_host(), wanted, &torch_part_slot());
+        if (result == InstallResult::kAlreadyInitialised) {
+            used = Backend::kObserve;
+            *is_late = true;
+        } else if (result == InstallResult::kOverProgramsAllocator) {
+            snprintf(state.note,
+                     sizeof state.note,
+                     "the program put its own allocator in place: its blocks are recorded with "
+                     "their requested sizes, and torch's counters do not exist under it");
+            used = Backend::kDelegate;
+        } else if (result != InstallResult::kInstalled) {
+            snprintf(state.note,
+                     sizeof state.note,
+                     "the part built for torch is of another "
+                     "version; `peakline doctor --build` builds it anew");
+            used = Backend::kObserve;
+            *is_late = true;
+        }
+    } else {
+        used = Backend::kObserve;
+        *is_late = true;
+    }
+    for (const BackendWord& row : kBackends) {
+        if (row.backend == used) {
+            snprintf(state.backend, sizeof state.backend, "%s", row.name);
+            break;
+        }
+    }
+    record::Recorder::instance().begin_adoption();
+    const char* reason = nullptr;
+    if (!hook_torch_imports(&reason) && used == Backend::kObserve) {
+        snprintf(message, room, "torch %s cannot be recorded: %s", state.torch_version, reason);
+        return false;
+    }
+    if (*is_late && torch_part_slot().attach_tracker != nullptr) {
+        torch_part_slot().attach_tracker();  // for requested sizes: nobody sees the calls
+    }
+    return true;
+}
+
+}  // namespace peakline::preload

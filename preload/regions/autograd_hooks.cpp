@@ -1,0 +1,222 @@
+#include "autograd_hooks.h"
+
+#include <cstring>
+#include <new>
+
+#define XXH_INLINE_ALL
+#include <xxhash.h>
+
+#include "allocator/capture/autograd_nodes.h"
+#include "allocator/capture/stack_capture.h"
+#include "allocator/capture/threads/thread_state.h"
+#include "allocator/record/recorder.h"
+#include "allocator/record/tables/raw_stack_cache.h"
+#include "allocator/record/tables/replace_tagged.h"
+#include "open_regions.h"
+
+namespace peakline::preload {
+namespace {
+
+using capture::ThreadState;
+using record::Recorder;
+
+// The name of the scope around a run of the engine, known to report/attribute.
+constexpr char kEngineScope[] = "torch::autograd::Engine::execute";
+
+// Set once before anything is hooked. Ids of strings by the hash of their text, and by the type
+// of a node, whose address cannot be taken for such a hash: the other half is a constant.
+record::RawStackCache* g_operator_names = nullptr;
+constexpr uint64_t kNodeType = 0x6E6F6465;
+
+// The name is torch's for the duration of the call only.
+uint32_t intern_operator(record::StackTable& table, const char* name) {
+    const size_t length = strlen(name);
+    const XXH128_hash_t hash = XXH3_128bits(name, length);
+    uint32_t id = g_operator_names->find(hash.low64, hash.high64);
+    if (id == 0) {
+        id = table.intern_string(name, length);
+        if (id != 0) {
+            g_operator_names->insert(hash.low64, hash.high64, id);
+        }
+    }
+    return id;
+}
+
+uint32_t spread(uint64_t type) {
+    return static_cast<uint32_t>(type * 0x9E3779B97F4A7C15ULL >> 32U);
+}
+
+// Asks torch, which takes the heap, once for each type whose nodes have one name. `keep`: the place
+// of this type in the thread's own table, where two types may push each other out.
+[[gnu::noinline]] uint32_t name_of_node_slow(record::StackTable& table,
+                                             const torch_part::Part& part,
+                                             const void* node,
+                                             uint64_t type,
+                                             capture::NodeName* keep) {
+    uint32_t id = g_operator_names->find(spread(type), kNodeType ^ type);
+    if (id == 0) {
+        char name[256];
+        const bool is_the_types = part.node_name(node, name, sizeof name);
+        id = intern_operator(table, name);
+        if (!is_the_types || id == 0) {
+            return id;
+        }
+        g_operator_names->insert(spread(type), kNodeType ^ type, id);
+    }
+    record::replace_tagged(keep->type, type, [&] { keep->name = id; });
+    return id;
+}
+
+uint32_t name_of_node(ThreadState& state,
+                      const torch_part::Part& part,
+                      const void* node,
+                      uint64_t type) {
+    capture::NodeName& known = state.node_names[spread(type) >> (32U - capture::kNodeNameBits)];
+    return __builtin_expect(known.type == type, 1)
+               ? known.name
+               : name_of_node_slow(Recorder::instance().table(), part, node, type, &known);
+}
+
+capture::RunningNode running_node(const ThreadState& state,
+                                  uint32_t name,
+                                  const void* node,
+                                  const torch_part::NodeFacts& facts) {
+    const bool is_leaf = facts.sequence == torch_part::kNoSequence;
+    const uint32_t forward = is_leaf ? capture::forward_of_leaf(state, node)
+                                     : capture::find_sequence(facts.forward_thread, facts.sequence);
+    return {forward, name, is_leaf};
+}
+
+// See Note [The line of a leaf].
+[[gnu::noinline]] void tell_leaves_slow(const torch_part::Part& part,
+                                        const void* node,
+                                        uint32_t forward_node) {
+    const auto tell = [](const void* leaf, void* forward) {
+        capture::tell_leaf(leaf, *static_cast<const uint32_t*>(forward));
+    };
+    part.visit_leaves(node, tell, &forward_node);
+}
+
+void record_scope(format::ScopeAction action, const char* name) {
+    Recorder& recorder = Recorder::instance();
+    ThreadState* state = recorder.is_tracing() ? capture::thread_state(recorder.table()) : nullptr;
+    if (state != nullptr) {
+        recorder.record_scope(action, state->thread_id, intern_operator(recorder.table(), name));
+    }
+}
+
+// Does it with the state of this thread, if there is one.
+template <class Action>
+void on_this_thread(Action action) {
+    ThreadState* state = capture::thread_state(Recorder::instance().table());
+    if (state != nullptr) {
+        action(*state);
+    }
+}
+
+// Set once before anything is hooked.
+bool (*g_is_grad_enabled)() = nullptr;
+
+}  // namespace
+
+std::atomic<uint32_t> g_graph_epoch{1};
+
+void set_grad_mode(bool (*is_enabled)()) {
+    g_is_grad_enabled = is_enabled;
+}
+
+void forget_graphs() {
+    g_graph_epoch.fetch_add(1, std::memory_order_relaxed);
+}
+
+// What runs within the backward pass (recomputation, double backward) begins no forward pass. A
+// node of an autograd.Function is made without gradients, too. A trace that waits for its first
+// block is not opened for this: when it opens, graphs are marked anew.
+[[gnu::noinline, gnu::cold]] void mark_graph_slow(ThreadState& state, uint32_t epoch) {
+    if (state.is_engine_thread || state.node_depth != 0 ||
+        (g_is_grad_enabled != nullptr && !g_is_grad_enabled())) {
+        return;
+    }
+    state.graph_epoch = epoch;
+    Recorder::instance().restate_mark(format::MarkKind::kGraphBegin, state.thread_id, 0);
+}
+
+bool init_operator_names() {
+    alignas(record::RawStackCache) static unsigned char storage[sizeof(record::RawStackCache)];
+    auto* names = new (storage) record::RawStackCache;
+    if (!names->init(size_t{1} << 12)) {
+        return false;
+    }
+    g_operator_names = names;
+    return true;
+}
+
+void begin_node(const char* name, int64_t sequence, uint64_t forward_thread) {
+    on_this_thread([=](ThreadState& state) {
+        const uint32_t interned = intern_operator(Recorder::instance().table(), name);
+        const torch_part::NodeFacts facts{0, static_cast<uint64_t>(sequence), forward_thread};
+        capture::begin_node(state, running_node(state, interned, nullptr, facts));
+    });
+}
+
+void begin_node_of(const torch_part::Part& part, const void* node) {
+    on_this_thread([&part, node](ThreadState& state) {
+        const torch_part::NodeFacts facts = part.node_facts(node);
+        const uint32_t name = name_of_node(state, part, node, facts.type);
+        const capture::RunningNode running = running_node(state, name, node, facts);
+        capture::begin_node(state, running);
+        // Without a branch for each: on a thread of the engine neither holds.
+        if (static_cast<unsigned>(capture::tells_leaves(state)) |
+            static_cast<unsigned>(Recorder::instance().uses_several_devices())) [[unlikely]] {
+            tell_leaves_slow(part, node, running.forward_node);
+        }
+    });
+}
+
+[[gnu::hot]] void end_node() {
+    on_this_thread(capture::end_node);
+}
+
+// The engine is followed while nothing is traced, too: its end must find its begin.
+uint32_t begin_engine_run() {
+    record_scope(format::ScopeAction::kBegin, kEngineScope);
+    uint32_t outer_caller = 0;
+    on_this_thread([&outer_caller](ThreadState& state) {
+        Recorder& recorder = Recorder::instance();
+        uint32_t flags = 0;
+        const uint32_t caller =
+            recorder.is_tracing() ? capture::capture_python(recorder.table(), state, &flags) : 0;
+        outer_caller = capture::begin_engine(state, caller);
+    });
+    return outer_caller;
+}
+
+void end_engine_run(uint32_t outer_caller) {
+    forget_graphs();
+    on_this_thread([=](ThreadState& state) { capture::end_engine(state, outer_caller); });
+    record_scope(format::ScopeAction::kEnd, kEngineScope);
+}
+
+void begin_scope(const char* name) {
+    on_this_thread([name](const ThreadState& state) {
+        begin_region(state.thread_id, intern_operator(Recorder::instance().table(), name));
+    });
+}
+
+// After a step gradients and optimizer state are all there, and may be looked at on the thread
+// that made the step.
+void end_scope(const char* name) {
+    constexpr char kStep[] = "Optimizer.step#";
+    on_this_thread([name](const ThreadState& state) {
+        end_region(state.thread_id, intern_operator(Recorder::instance().table(), name));
+    });
+    if (strncmp(name, kStep, sizeof kStep - 1) == 0) {
+        on_this_thread([](const ThreadState& state) {
+            if (state.is_main_thread) {
+                capture::object_side().request_safe_point(capture::SafePoint::kOptimizerStep);
+            }
+        });
+    }
+}
+
+}  // namespace peakline::preload

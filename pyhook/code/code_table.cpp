@@ -1,0 +1,159 @@
+#include "code_table.h"
+
+#include <new>
+
+#include "allocator/record/hot_data.h"
+#include "instances.h"
+#include "pyhook/frames/thread_scratch.h"
+
+namespace peakline::pyhook {
+namespace {
+
+constexpr uint32_t kMaxKeySerial = 1U << 26;
+constexpr uint64_t kMaxKeyOffset = uint64_t{1} << 20;
+constexpr size_t kFrameCapacity = size_t{1} << 16;
+
+struct FrameKey {
+    uint64_t low;   // well mixed: the place in the cache
+    uint64_t high;  // the key itself: equality is exact
+};
+
+// Code objects are smaller than 2^20 bytes and there are fewer serials than 2^26, or the frame is
+// not cached: see intern_frame_slow.
+FrameKey key_of(uint32_t serial, int64_t byte_offset, uint32_t instance) {
+    const auto offset = static_cast<uint64_t>(byte_offset);
+    const uint64_t key = (uint64_t{serial} << 20U | offset) << 18U | instance;
+    const uint64_t mixed = key * 0x9E3779B97F4A7C15U;
+    return {mixed ^ mixed >> 32, key};
+}
+
+}  // namespace
+
+// Not destroyed: code dies and threads capture until the process is gone.
+[[PEAKLINE_HOT_DATA]] constinit CodeTable g_code_table;
+
+bool CodeTable::init() {
+    frames_ = new (std::nothrow) record::RawStackCache;
+    if (frames_ == nullptr || !frames_->init(kFrameCapacity)) {
+        return false;
+    }
+    const record::LockGuard guard(lock_);
+    return entries_.init();
+}
+
+// Under lock_. Another thread may have been faster: then `entry` becomes what it stored.
+bool CodeTable::insert(Entry& entry) {
+    Entry* const slot = entries_.find(entry.address);
+    if (slot->address != 0 && slot->file != 0) {
+        entry = *slot;
+        return true;
+    }
+    if (slot->address == 0 && entries_.is_full()) {
+        overflowed_ = true;
+        return false;
+    }
+    entry.serial = ++last_serial_;
+    entries_.put(slot, entry);
+    return true;
+}
+
+uint32_t CodeTable::intern_frame_slow(const CodeReader& reader,
+                                      const RawFrame& frame,
+                                      uint32_t instance,
+                                      record::StackTable& table,
+                                      char* text) {
+    Entry entry{};
+    {
+        const record::LockGuard guard(lock_);
+        entry = *entries_.find(frame.code);
+    }
+    if (entry.file == 0 && !name_code_slow(reader, frame, table, text, &entry)) {
+        return 0;
+    }
+    const int64_t offset = reader.byte_offset(frame);
+    const bool fits = entry.serial != 0 && entry.serial < kMaxKeySerial &&
+                      static_cast<uint64_t>(offset) < kMaxKeyOffset && instance <= kMaxInstances;
+    const FrameKey key = key_of(entry.serial, offset, instance);
+    uint32_t id = fits ? frames_->find(key.low, key.high) : 0;
+    if (id == 0) {
+        id = table.intern_python_frame(
+            entry.file, entry.name, entry.qualified_name, reader.line(frame), instance);
+        if (id != 0 && fits) {
+            frames_->insert(key.low, key.high, id);
+        }
+    }
+    return id;
+}
+
+// The strings are interned without our lock: we call nobody while holding it.
+bool CodeTable::name_code_slow(const CodeReader& reader,
+                               const RawFrame& frame,
+                               record::StackTable& table,
+                               char* text,
+                               Entry* named) {
+    Entry entry = {.address = frame.code, .serial = 0, .file = 0, .name = 0, .qualified_name = 0};
+    size_t length = reader.copy_file(frame, text, kMaxTextBytes);
+    entry.file = table.intern_string(text, length);
+    length = reader.copy_name(frame, text, kMaxTextBytes);
+    entry.name = table.intern_string(text, length);
+    length = reader.copy_qualified_name(frame, text, kMaxTextBytes);
+    entry.qualified_name = table.intern_string(text, length);
+    if (entry.file == 0 || entry.name == 0 || entry.qualified_name == 0) {
+        return false;
+    }
+    {
+        const record::LockGuard guard(lock_);
+        insert(entry);  // when full: serial stays 0, and from now on every death counts
+    }
+    *named = entry;
+    return true;
+}
+
+void CodeTable::watch(uint64_t code) {
+    Entry entry = {.address = code, .serial = 0, .file = 0, .name = 0, .qualified_name = 0};
+    const record::LockGuard guard(lock_);
+    insert(entry);
+}
+
+void CodeTable::code_died(uint64_t code) {
+    const record::LockGuard guard(lock_);
+    Entry* const entry = entries_.find(code);
+    if (entry->address != 0) {
+        entries_.remove(entry);
+    } else if (!overflowed_) {
+        return;
+    }
+    // relaxed: see Note [Code epoch].
+    epoch_.fetch_add(1, std::memory_order_relaxed);
+}
+
+void CodeTable::forget() {
+    const record::LockGuard guard(lock_);
+    for (Entry& entry : entries_) {
+        entry.file = 0;  // still watched, named anew with a new serial
+    }
+    epoch_.fetch_add(1, std::memory_order_relaxed);
+}
+
+void CodeTable::prepare_fork() {
+    lock_.lock();
+    if (frames_ != nullptr) {
+        frames_->prepare_fork();
+    }
+}
+
+void CodeTable::parent_after_fork() {
+    if (frames_ != nullptr) {
+        frames_->parent_after_fork();
+    }
+    lock_.unlock();
+}
+
+void CodeTable::child_after_fork() {
+    if (frames_ != nullptr) {
+        frames_->child_after_fork();
+    }
+    lock_.reset_after_fork();
+}
+
+}  // namespace peakline::pyhook

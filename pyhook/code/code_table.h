@@ -1,0 +1,86 @@
+// Remembers every code object that was resolved, with its names, and notices when one dies: its
+// address may then belong to another function. Slow path of a capture; its epoch is read on the
+// hot path. Own leaf lock; memory mapped once; the table itself is never destroyed.
+#pragma once
+
+#include <atomic>
+#include <cstddef>
+#include <cstdint>
+
+#include "address_table.h"
+#include "allocator/record/tables/leaf_lock.h"
+#include "allocator/record/tables/stack_table.h"
+#include "code_reader.h"
+
+namespace peakline::pyhook {
+
+// Note [Code epoch]
+// Raw frames are addresses. When a registered code object is freed, a new one may get the same
+// address, and an old raw stack would then name the wrong function: 47 % and more of all stacks
+// in a program that compiles functions in a loop. So PyCode_Type.tp_dealloc is wrapped, and the
+// death of a *registered* code object bumps the epoch, which is hashed with every raw stack: no
+// old stack is ever found again. Code that was never resolved dies without effect.
+// Order: the bump happens under the GIL, before the memory is given back. A thread that runs new
+// code at this address took the GIL after that (or got the address from malloc after it), so it
+// sees the bump without any order on its own load.
+class CodeTable {
+public:
+    // Maps the memory. Once, before the other functions.
+    bool init();
+
+    // Changes whenever a cached raw stack may have become wrong.
+    uint64_t epoch() const { return epoch_.load(std::memory_order_relaxed); }
+
+    // The id of this frame in `table`, 0 when one of the two tables is full. The frame is visible
+    // (CodeReader::is_visible) and runs on this thread, a method of `instance`. `text` has room for
+    // kMaxTextBytes.
+    uint32_t intern_frame_slow(const CodeReader& reader,
+                               const RawFrame& frame,
+                               uint32_t instance,
+                               record::StackTable& table,
+                               char* text);
+
+    // Cached raw stacks may have become wrong for another reason than the death of code.
+    // relaxed: see Note [Code epoch].
+    void bump_epoch() { epoch_.fetch_add(1, std::memory_order_relaxed); }
+
+    // Registers a code object without names.
+    void watch(uint64_t code);
+
+    // A code object is about to be freed. Called with the GIL held, before its memory goes back.
+    void code_died(uint64_t code);
+
+    // Forgets all ids: the next captures intern into another StackTable.
+    void forget();
+
+    void prepare_fork();
+    void parent_after_fork();
+    void child_after_fork();
+
+private:
+    struct Entry {
+        uint64_t address;  // of the code object; 0: free
+        uint32_t serial;   // never given twice, so that (serial, offset) names an instruction
+        uint32_t file;
+        uint32_t name;
+        uint32_t qualified_name;
+    };
+
+    bool insert(Entry& entry);
+    bool name_code_slow(const CodeReader& reader,
+                        const RawFrame& frame,
+                        record::StackTable& table,
+                        char* text,
+                        Entry* named);
+
+    std::atomic<uint64_t> epoch_{1};
+    record::LeafLock lock_;
+    AddressTable<Entry, 16> entries_;          // Guarded by lock_.
+    uint32_t last_serial_ = 0;                 // Guarded by lock_.
+    bool overflowed_ = false;                  // Guarded by lock_. Then every death counts.
+    record::RawStackCache* frames_ = nullptr;  // (serial, offset) -> frame id
+};
+
+extern CodeTable g_code_table;
+
+}  // namespace peakline::pyhook

@@ -1,0 +1,64 @@
+// The modules and operators seen in stacks, by address, and their ids in the trace. An address may
+// serve a second object when the first has died: watched_objects.h reports the death, and the next
+// stacks get a new id. See Note [Instances in stacks].
+// Slow path of a capture. Own leaf lock, mapped memory, never destroyed.
+#pragma once
+
+#include <atomic>
+#include <cstdint>
+
+#include "allocator/record/tables/leaf_lock.h"
+#include "allocator/record/tables/mapped_array.h"
+#include "allocator/record/tables/stack_table.h"
+
+namespace peakline::pyhook {
+
+// More are not told apart (a program that makes new modules for ever).
+inline constexpr uint32_t kMaxInstances = (1U << 18) - 1;
+
+class InstanceTable {
+public:
+    bool init();
+
+    // The id of the object at this address, which a frame of this thread (or the GIL) keeps alive.
+    // A new one is told to `table` with the name of its class. 0: no room.
+    uint32_t intern_slow(uint64_t address, record::StackTable& table);
+
+    // Whether the object at this address has an id.
+    bool knows(uint64_t address);
+
+    // Whether an object was seen for the first time since the last call.
+    bool take_news() {
+        // relaxed: who sees it late asks late.
+        return has_news_.load(std::memory_order_relaxed) &&
+               has_news_.exchange(false, std::memory_order_relaxed);
+    }
+
+    // The object is about to be freed. Called with the GIL held.
+    void died(uint64_t address);
+
+    // The next captures intern into another StackTable.
+    void forget();
+
+    void prepare_fork() { lock_.lock(); }
+    void parent_after_fork() { lock_.unlock(); }
+    void child_after_fork() { lock_.reset_after_fork(); }
+
+private:
+    struct Entry {
+        uint64_t address;  // 0: free
+        uint32_t id;       // 0: died
+        uint32_t unused;
+    };
+    Entry* find(uint64_t address);  // the entry, or the free one where it would go
+
+    std::atomic<bool> has_news_{false};
+    record::LeafLock lock_;
+    record::MappedArray<Entry> entries_;  // Guarded by lock_.
+    uint32_t used_ = 0;                   // Guarded by lock_.
+    uint32_t last_id_ = 0;                // Guarded by lock_.
+};
+
+extern InstanceTable g_instances;
+
+}  // namespace peakline::pyhook

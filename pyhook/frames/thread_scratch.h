@@ -1,0 +1,74 @@
+// One block of working memory per thread that captures: raw frames, text, and the mark "this
+// thread is reading Python frames now". Blocks are mapped, reused by later threads, never freed,
+// so their number is the largest number of threads alive at once.
+#pragma once
+
+#include <atomic>
+#include <cstddef>
+#include <cstdint>
+
+#include "allocator/record/tables/numbered_cache.h"
+#include "allocator/record/tables/prefetch.h"
+#include "frame_walker.h"
+#include "known_frames.h"
+
+namespace peakline::pyhook {
+
+inline constexpr size_t kMaxTextBytes = 4096;
+
+// Hash of a raw stack, see Note [Hash of a stack].
+struct StackKey {
+    uint64_t low;
+    uint64_t high;
+
+    bool operator==(const StackKey&) const = default;
+};
+
+// One that is compared before any hash is made. See Note [Known stacks] in known_frames.h.
+struct alignas(record::kCacheLine) KnownStack {
+    KnownFrames frames;
+    uint64_t key;    // StackKey::low: frames are compared all the same
+    uint64_t epoch;  // of the code table; 0: not known
+    uint32_t node;
+    uint32_t unused;
+};
+static_assert(sizeof(KnownStack) == record::kCacheLine);
+
+struct ThreadScratch {
+    static constexpr size_t kStacks = 16384;
+
+    // Written by the owning thread only; read by the thread that ends the interpreter.
+    std::atomic<uint32_t> is_capturing;
+    ThreadScratch* next_block;  // all blocks ever mapped; set once, before it is published
+    std::atomic<ThreadScratch*> next_free;
+    FramePlaces places;
+    record::NumberedCache<StackKey, kStacks> stacks;  // before the table of all threads is asked
+    KnownStack known[kStacks + 1];  // by the numbers of `stacks`; 0: the stack without frames
+    RawFrame frames[kEntriesPerFrame * kMaxFrames];
+    char text[kMaxTextBytes];
+};
+
+// initial-exec: a plain load, no call that might allocate. Eight bytes of static TLS is what a
+// library loaded late may still take. No destructor: a pthread key gives the block back.
+extern constinit thread_local ThreadScratch* g_own_scratch
+    __attribute__((tls_model("initial-exec")));
+
+// Once, before the first capture. False when the process has no pthread key left.
+bool init_thread_scratch();
+
+// A block for a thread that has none; nullptr when memory cannot be mapped.
+ThreadScratch* take_scratch_slow();
+
+inline ThreadScratch* thread_scratch() {
+    ThreadScratch* const scratch = g_own_scratch;
+    return __builtin_expect(scratch != nullptr, 1) ? scratch : take_scratch_slow();
+}
+
+// Returns when no other thread is inside a capture that began before the call, or after one
+// second. The caller has closed the gate first, see Note [End of the interpreter].
+void wait_for_captures_slow();
+
+// In the child of fork: the blocks of threads that do not exist here become free.
+void free_scratch_of_lost_threads();
+
+}  // namespace peakline::pyhook

@@ -1,0 +1,78 @@
+#include "thread_slot.h"
+
+#include <cstdint>
+
+#include <pthread.h>
+
+#include "allocator/capture/threads/signals_blocked.h"
+
+namespace peakline::pyhook {
+namespace {
+
+struct KeyData {
+    uintptr_t sequence;
+    void* value;
+};
+constexpr pthread_key_t kInlineKeys = 32;
+// Of a thread's block, which is larger in every glibc there is.
+constexpr ptrdiff_t kSearchedBytes = 0x600;
+
+// The only word of this thread's block that is `value`; 0: none, or several are.
+ptrdiff_t place_of(const void* value) {
+    ptrdiff_t found = 0;
+    for (ptrdiff_t place = sizeof(void*); place < kSearchedBytes; place += sizeof(void*)) {
+        if (read_thread_slot(place) == value) {
+            if (found != 0) {
+                return 0;
+            }
+            found = place;
+        }
+    }
+    return found;
+}
+
+// Where the value of the first key stands; 0: not known.
+ptrdiff_t place_of_first_key() {
+    pthread_key_t key = 0;
+    if (pthread_key_create(&key, nullptr) != 0) {
+        return 0;
+    }
+    const char marks[2] = {};
+    ptrdiff_t places[2] = {};
+    for (size_t i = 0; i < 2 && key < kInlineKeys; ++i) {
+        pthread_setspecific(key, &marks[i]);
+        places[i] = place_of(&marks[i]);
+    }
+    pthread_setspecific(key, nullptr);
+    pthread_key_delete(key);
+    const auto distance = static_cast<ptrdiff_t>(key * sizeof(KeyData));
+    return places[0] == places[1] && places[0] > distance ? places[0] - distance : 0;
+}
+
+// Whether `getter` returns the value of this key, which is `value` before and after.
+bool is_key_of(pthread_key_t key, ThreadStateGetter getter, const void* value) {
+    const capture::SignalsBlocked blocked;  // a handler may ask for the thread state
+    const char mark = 0;
+    if (pthread_setspecific(key, &mark) != 0) {
+        return false;
+    }
+    const bool is_it = getter() == &mark;
+    pthread_setspecific(key, value);
+    return is_it;
+}
+
+}  // namespace
+
+ptrdiff_t find_thread_slot(ThreadStateGetter getter) {
+    const void* const thread = getter();
+    const ptrdiff_t first = thread != nullptr ? place_of_first_key() : 0;
+    for (pthread_key_t key = 0; key < kInlineKeys && first != 0; ++key) {
+        const ptrdiff_t place = first + static_cast<ptrdiff_t>(key * sizeof(KeyData));
+        if (read_thread_slot(place) == thread && is_key_of(key, getter, thread)) {
+            return place;
+        }
+    }
+    return 0;
+}
+
+}  // namespace peakline::pyhook

@@ -1,0 +1,56 @@
+#include "late_attach.h"
+
+#include <atomic>
+#include <cerrno>
+
+#include "allocator/capture/libraries/got_patch.h"
+
+namespace peakline::pyhook {
+namespace {
+
+// Written once, before the imports and the pending call lead here.
+const PythonApi* g_api = nullptr;
+void (*g_when_possible)() = nullptr;
+// relaxed: a hint. attach() decides under the GIL.
+std::atomic<bool> g_is_waiting{false};
+
+void attach_if_waiting() {
+    if (g_is_waiting.load(std::memory_order_relaxed) && g_api->Py_IsInitialized() != 0 &&
+        g_api->PyGILState_Check() != 0) {
+        g_when_possible();
+    }
+}
+
+void restore_thread_hook(void* thread) {
+    g_api->PyEval_RestoreThread(thread);
+    if (g_is_waiting.load(std::memory_order_relaxed)) [[unlikely]] {
+        const int error = errno;  // the caller reads it, as the real function allows
+        attach_if_waiting();
+        errno = error;
+    }
+}
+
+int attach_pending(void*) {
+    attach_if_waiting();
+    return 0;
+}
+
+}  // namespace
+
+void wait_for_gil(const PythonApi& api, void (*when_possible)()) {
+    g_api = &api;
+    g_when_possible = when_possible;
+    g_is_waiting.store(true, std::memory_order_relaxed);
+    capture::redirect_imports(
+        "PyEval_RestoreThread", "", reinterpret_cast<void*>(restore_thread_hook));
+    // There are no queues before the interpreter is there.
+    if (api.Py_AddPendingCall != nullptr && api.Py_IsInitialized() != 0) {
+        api.Py_AddPendingCall(attach_pending, nullptr);
+    }
+}
+
+void stop_waiting() {
+    g_is_waiting.store(false, std::memory_order_relaxed);
+}
+
+}  // namespace peakline::pyhook

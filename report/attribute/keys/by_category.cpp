@@ -1,0 +1,229 @@
+// --by category: what a block is for. What the program's objects told decides; otherwise the stack
+// and the life of the block, never its size. README.md says the rules in words.
+#include <string_view>
+
+#include "report/attribute/grouping.h"
+#include "report/symbols/frame_names.h"
+
+namespace peakline::report {
+namespace {
+
+enum class Category : uint32_t {
+    kUntraced = 1,
+    kParameter,
+    kBuffer,
+    kGradient,
+    kOptimizerState,
+    kActivation,
+    kTemporary,
+    kWorkspace,
+    kCommunication,
+    kInput,
+    kCache,
+    kKept,
+    kUnknown,
+};
+
+constexpr const char* kNames[] = {"not asked",
+                                  kUntracedName,
+                                  "parameter",
+                                  "buffer",
+                                  "gradient",
+                                  "optimizer state",
+                                  "activation",
+                                  "temporary",
+                                  "workspace",
+                                  "communication",
+                                  "input",
+                                  "cache",
+                                  "kept",
+                                  "unknown"};
+
+Category told_category(format::TensorKind kind) {
+    switch (kind) {
+        case format::TensorKind::kParameter:
+            return Category::kParameter;
+        case format::TensorKind::kBuffer:
+            return Category::kBuffer;
+        case format::TensorKind::kGradient:
+            return Category::kGradient;
+        case format::TensorKind::kOptimizerState:
+            return Category::kOptimizerState;
+    }
+    return Category::kUnknown;
+}
+
+bool begins_with(std::string_view text, std::string_view start) {
+    return text.substr(0, start.size()) == start;
+}
+
+bool has(std::string_view text, std::string_view part) {
+    return text.find(part) != std::string_view::npos;
+}
+
+// Functions between the allocator and whoever asked it.
+bool is_allocator(std::string_view name) {
+    return begins_with(name, "c10::") || begins_with(name, "std::") || has(name, "peakline");
+}
+
+bool makes_tensor(std::string_view name) {
+    return begins_with(name, "at::detail::") || has(name, "empty") || has(name, "resize") ||
+           has(name, "set_storage") || has(name, "Storage");
+}
+
+// Memory that a library asks for beside its tensors: workspaces of cuBLAS and cuDNN, scratch of
+// cub. Communication when torch's distributed code asks.
+Category native_category(StackLookup& stacks, uint32_t native_node) {
+    const Definitions& definitions = stacks.definitions();
+    bool is_raw = false;
+    bool decided = false;
+    for (uint32_t node = native_node; node != 0; node = definitions.native_nodes[node].parent) {
+        const uint32_t frame = definitions.native_nodes[node].frame;
+        if (stacks.symbols().is_recorder(frame)) {
+            continue;
+        }
+        const std::string name = stacks.symbols().name(frame);
+        if (begins_with(name, "c10d::")) {
+            return Category::kCommunication;
+        }
+        if (decided || is_allocator(name)) {
+            continue;
+        }
+        decided = true;
+        is_raw = !makes_tensor(name) &&
+                 (begins_with(name, "at::cuda::") || begins_with(name, "at::native::") ||
+                  has(name, "Workspace") || has(name, "workspace"));
+    }
+    return is_raw ? Category::kWorkspace : Category::kUnknown;
+}
+
+// The innermost frame beneath torch's thin wrappers lies in torch.distributed.
+bool is_distributed(const Definitions& definitions, uint32_t python_node) {
+    for (uint32_t node = python_node; node != 0; node = definitions.python_nodes[node].parent) {
+        const PythonFrame& frame = definitions.python_frames[definitions.python_nodes[node].frame];
+        const std::string_view file = definitions.text(frame.file);
+        if (!has(file, "/torch/_") && !has(file, "/torch/utils/_") &&
+            !has(file, "/torch/storage.py")) {
+            return has(file, "/torch/distributed/") || has(file, "/torch/nn/parallel/");
+        }
+    }
+    return false;
+}
+
+Category stack_category(const BlockGroup& block, FacetHelp& help) {
+    const Definitions& definitions = help.stacks.definitions();
+    const Context& context = definitions.contexts[block.context];
+    if (is_distributed(definitions, context.python_node)) {
+        return Category::kCommunication;
+    }
+    const auto [known, is_new] = help.native_kinds.try_emplace(context.native_node, 0);
+    if (is_new) {
+        known->second = static_cast<uint32_t>(native_category(help.stacks, context.native_node));
+    }
+    return static_cast<Category>(known->second);
+}
+
+// The innermost frame outside of torch is code of a cache, by its own name: DynamicCache.update.
+// It tells of what the last step leaves, which no step is there to outlive.
+bool is_cache_code(const Definitions& definitions, uint32_t python_node) {
+    for (uint32_t node = python_node; node != 0; node = definitions.python_nodes[node].parent) {
+        const PythonFrame& frame = definitions.python_frames[definitions.python_nodes[node].frame];
+        const std::string_view file = definitions.text(frame.file);
+        if (has(file, "/torch/")) {
+            continue;
+        }
+        const std::string_view name = definitions.text(frame.qualified_name);
+        const std::string_view last_part = file_name_of(file);
+        return has(name, "Cache") || has(name, "cache") || has(last_part, "cache");
+    }
+    return false;
+}
+
+// Memory that a step of inference leaves to the steps after it.
+bool is_cache(const TrackedBlock& block, const BlockHistory& history, FacetHelp& help) {
+    if (history.is_trained || history.made_in != Phase::kForward ||
+        !history.made_step.has_value()) {
+        return false;
+    }
+    if (history.steps_outlived > 0 &&
+        (history.steps_outlived > 1 || !history.is_freed ||
+         (history.freed_in == Phase::kForward && !history.after_work))) {
+        return true;
+    }
+    const Definitions& definitions = help.stacks.definitions();
+    // What a pass makes for itself is freed before its last allocation.
+    return !(history.is_freed && history.within_phase && !history.after_work) &&
+           is_cache_code(definitions, definitions.contexts[block.block.context].python_node);
+}
+
+Category forward_category(const TrackedBlock& block, const BlockHistory& history, FacetHelp& help) {
+    if (is_cache(block, history, help)) {
+        return Category::kCache;
+    }
+    const bool is_short = history.within_operator || (history.within_phase && history.is_freed);
+    if (is_short && !history.outlived_cut_pass) {
+        return Category::kTemporary;
+    }
+    if (history.has_graph) {
+        return Category::kActivation;
+    }
+    return history.is_freed ? Category::kTemporary : Category::kKept;
+}
+
+// Made beside the model, in a step: what the step works on. An input lives until the next one is
+// there.
+Category other_category(const BlockHistory& history) {
+    if (!history.made_step.has_value()) {
+        return Category::kUnknown;
+    }
+    const uint32_t most_steps = history.is_freed ? 1 : 0;
+    return history.steps_outlived > most_steps ? Category::kKept : Category::kInput;
+}
+
+Category life_category(const TrackedBlock& block, const BlockHistory& history, FacetHelp& help) {
+    const bool is_short = history.within_operator || history.within_phase;
+    switch (history.made_in) {
+        case Phase::kForward:
+            return forward_category(block, history, help);
+        case Phase::kRecomputation:
+            return history.within_operator ? Category::kTemporary : Category::kActivation;
+        case Phase::kBackward:
+            return is_short ? Category::kTemporary : Category::kGradient;
+        case Phase::kOptimizer:
+        case Phase::kZeroGrad:
+            return is_short ? Category::kTemporary : Category::kOptimizerState;
+        case Phase::kInitialisation:
+            return is_short ? Category::kTemporary : Category::kParameter;
+        case Phase::kData:
+            return Category::kInput;
+        case Phase::kOther:
+            return other_category(history);
+        case Phase::kNone:
+        case Phase::kNamed:
+            break;
+    }
+    return Category::kUnknown;
+}
+
+}  // namespace
+
+Facet category_facet(const TrackedBlock& block, const BlockHistory& history, FacetHelp& help) {
+    const Definitions& definitions = help.stacks.definitions();
+    Category category = told_category(definitions.tensor(block.block.tensor).kind);
+    if (category == Category::kUnknown && is_untraced(help.stacks, block.block)) {
+        category = Category::kUntraced;
+    }
+    if (category == Category::kUnknown) {
+        category = stack_category(block.block, help);
+    }
+    if (category == Category::kUnknown) {
+        category = life_category(block, history, help);
+    }
+    return {.value = static_cast<uint32_t>(category)};
+}
+
+Placement place_by_category(StackLookup&, const BlockGroup& block) {
+    return named_placement(kNames[block.facet.value]);
+}
+
+}  // namespace peakline::report

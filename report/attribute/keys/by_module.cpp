@@ -1,0 +1,56 @@
+// --by module: the instance whose work the block is. The module that owns the tensor, where the
+// program's objects told one; else the innermost module that was running; for what the autograd
+// engine makes the module that ran when the graph node was made.
+#include "report/attribute/grouping.h"
+#include "report/attribute/names/module_names.h"
+#include "report/attribute/stacks/frame_instance.h"
+
+namespace peakline::report {
+namespace {
+
+constexpr const char* kOutside = "outside of modules";
+
+struct Owner {
+    uint32_t instance = 0;
+    bool through_forward = false;
+};
+
+Owner owner_of(const StackLookup& stacks, const BlockGroup& block) {
+    const Definitions& definitions = stacks.definitions();
+    const uint32_t told = definitions.tensor(block.tensor).instance;
+    if (told != 0) {
+        return {told, false};
+    }
+    // A module that runs during the backward pass is one that is computed again.
+    const ContinuedStack stack = stacks.stack_of(block.context);
+    for (size_t i = 0; i < stack.frames.size(); ++i) {
+        const uint32_t instance =
+            module_of_frame(definitions, definitions.python_frames[stack.frames[i]]);
+        if (instance != 0) {
+            return {instance, stack.is_forward(i)};
+        }
+    }
+    return {};
+}
+
+}  // namespace
+
+Placement place_by_module(StackLookup& stacks, const BlockGroup& block) {
+    const Definitions& definitions = stacks.definitions();
+    const Owner owner = owner_of(stacks, block);
+    if (owner.instance != 0) {
+        Placement placement = named_placement(module_name(
+            definitions, owner.instance, stacks.modules(), stacks.has_several_models()));
+        placement.through_forward = owner.through_forward;
+        return placement;
+    }
+    if (is_untraced(stacks, block)) {
+        return named_placement(kUntracedName);
+    }
+    if (is_unrecorded(stacks, block)) {
+        return named_placement(kUnrecordedName);
+    }
+    return named_placement(definitions.is_lost(block.context) ? kLostName : kOutside);
+}
+
+}  // namespace peakline::report

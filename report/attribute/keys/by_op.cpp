@@ -1,0 +1,178 @@
+// --by op: the operator that asked for the block, see operator_search.h; then the autograd node
+// that ran; then what the python stack tells: generated code, a custom operator, a part of torch's
+// own Python; then the allocation itself, if it was called by the program. --by raw-op: the
+// innermost operator, whatever it is.
+#include <fnmatch.h>
+
+#include "report/attribute/grouping.h"
+#include "report/attribute/operators/native_frames.h"
+#include "report/attribute/operators/operator_search.h"
+#include "report/attribute/stacks/frame_instance.h"
+#include "report/symbols/frame_names.h"
+
+namespace peakline::report {
+namespace {
+
+// What the python stack tells of a block that no operator asked for. `inner` adds the function
+// outside of torch that was called by the frame that meets the rule.
+struct PythonRule {
+    const char* file;
+    const char* function;
+    const char* text;
+    bool inner;
+};
+
+constexpr PythonRule kPythonRules[] = {
+    {"*/torch/nn/parallel/distributed.py", "*", "DDP", false},
+    {"*/triton/*", "get_empty_cache_for_benchmark", "Triton autotuning", false},
+    {"*/triton/*", "allocate_scratch", "Triton scratch", false},
+    // Operators whose own name nobody told: called from C++, or the program was killed.
+    {"*/torch/_library/custom_ops.py", "*", "custom operator ", true},
+    {"*/torch/_library/triton.py", "*", "custom operator ", true},
+    {"*/torch/_ops.py", "__call__", "custom operator ", true},
+};
+
+// Both of its versions allocate in functions that serve several purposes: their callers tell.
+std::string fsdp_part(const Definitions& definitions, uint32_t node) {
+    std::string part;
+    for (; node != 0; node = definitions.python_nodes[node].parent) {
+        const Location at = location_of(definitions, definitions.python_nodes[node].frame);
+        if (fnmatch("*/torch/distributed/fsdp/*", at.file.c_str(), 0) != 0) {
+            break;
+        }
+        if (fnmatch("*reduce*", at.function.c_str(), 0) == 0) {
+            return "FSDP reduce-scatter";
+        }
+        const bool gathers = fnmatch("*gather*", at.function.c_str(), 0) == 0 ||
+                             fnmatch("*unshard*", at.function.c_str(), 0) == 0;
+        part = gathers ? "FSDP all-gather" : part.empty() ? "FSDP" : part;
+    }
+    return part;
+}
+
+std::string short_place(const Location& location) {
+    return std::string(file_name_of(location.file)) + ":" + std::to_string(location.line) + " (" +
+           location.function + ")";
+}
+
+// The kernel that fills it, where the recorder was told; see torch_objects/generated.py.
+std::string generated_buffer(const Definitions& definitions, const Location& at) {
+    const std::string_view kernel =
+        definitions.meta_text("inductor:" + at.file + ":" + std::to_string(at.line));
+    return kernel.empty() ? "inductor buffer: " + short_place(at) : std::string(kernel);
+}
+
+const PythonRule* rule_of(const Location& at, const Location& inner) {
+    for (const PythonRule& rule : kPythonRules) {
+        if (fnmatch(rule.file, at.file.c_str(), 0) == 0 &&
+            fnmatch(rule.function, at.function.c_str(), 0) == 0 &&
+            !(rule.inner && inner.file.empty())) {
+            return &rule;
+        }
+    }
+    return nullptr;
+}
+
+std::string name_from_python(const Definitions& definitions, uint32_t node) {
+    const uint32_t leaf = node;
+    Location inner;
+    // An operator by its function, until the frame of torch that called it tells its name.
+    std::string by_function;
+    for (; node != 0; node = definitions.python_nodes[node].parent) {
+        const uint32_t frame = definitions.python_nodes[node].frame;
+        const Location at = location_of(definitions, frame);
+        const bool is_torchs = fnmatch("*/torch/*", at.file.c_str(), 0) == 0;
+        if (node == leaf && fnmatch("*torchinductor_*", at.file.c_str(), 0) == 0) {
+            return generated_buffer(definitions, at);
+        }
+        if (std::string part = fsdp_part(definitions, node); !part.empty()) {
+            return part;
+        }
+        const std::string called(operator_of_frame(definitions, definitions.python_frames[frame]));
+        if (!called.empty() && !is_mere_allocation(called)) {
+            return called;
+        }
+        if (!by_function.empty() && !is_torchs) {
+            break;
+        }
+        const PythonRule* const rule = by_function.empty() ? rule_of(at, inner) : nullptr;
+        if (rule != nullptr && !rule->inner) {
+            return rule->text;
+        }
+        by_function = rule != nullptr ? rule->text + inner.qualified_name : by_function;
+        if (!is_torchs) {
+            inner = at;
+        } else if (fnmatch("*/torch/_library/*", at.file.c_str(), 0) != 0) {
+            inner = Location();
+        }
+    }
+    return by_function;
+}
+
+// What asked for the memory instead of an operator: the python line, else the native function.
+std::string innermost_place(StackLookup& stacks, uint32_t context_id) {
+    const Definitions& definitions = stacks.definitions();
+    const Context& context = definitions.contexts[context_id];
+    if (stacks.has_frames(context_id)) {
+        const ContinuedStack stack = stacks.stack_of(context_id);
+        return location_key(location_of(definitions, stack.frames[stacks.chosen_index(stack)]));
+    }
+    std::string function = kUnrecordedName;
+    visit_native_frames(stacks, context.native_node, [&](uint32_t frame) {
+        function = stacks.symbols().name(frame);
+        return false;
+    });
+    return function;
+}
+
+std::string reason(StackLookup& stacks, uint32_t context_id) {
+    return "no operator: " + innermost_place(stacks, context_id);
+}
+
+}  // namespace
+
+std::string operator_of(StackLookup& stacks, uint32_t context_id) {
+    const Definitions& definitions = stacks.definitions();
+    const Context& context = definitions.contexts[context_id];
+    FoundOperators found = find_operators(stacks, context);
+    if (!found.asking.empty()) {
+        return std::move(found.asking);
+    }
+    // A hook or a function of the user runs below its node: its own Python tells more.
+    std::string name = name_from_python(definitions, context.python_node);
+    if (name.empty() && context.python_node == 0) {
+        name = definitions.text(context.operator_name);
+    }
+    if (name.empty() && !found.kernel.empty()) {
+        name = "kernel " + found.kernel;
+    }
+    if (name.empty()) {
+        name = found.innermost;
+    }
+    if (name.empty()) {
+        name = definitions.text(context.operator_name);
+    }
+    return name;
+}
+
+Placement place_by_op(StackLookup& stacks, const BlockGroup& block) {
+    if (is_untraced(stacks, block)) {
+        return named_placement(kUntracedName);
+    }
+    const std::string name = operator_of(stacks, block.context);
+    return named_placement(name.empty() ? reason(stacks, block.context) : name);
+}
+
+Placement place_by_raw_op(StackLookup& stacks, const BlockGroup& block) {
+    if (is_untraced(stacks, block)) {
+        return named_placement(kUntracedName);
+    }
+    const Context& context = stacks.definitions().contexts[block.context];
+    std::string name = find_operators(stacks, context).innermost;
+    if (name.empty()) {
+        name = stacks.definitions().text(context.operator_name);
+    }
+    return named_placement(name.empty() ? reason(stacks, block.context) : name);
+}
+
+}  // namespace peakline::report

@@ -1,0 +1,54 @@
+// --by stack: the whole python stack, leaf first, without hidden frames. In the backward pass it
+// goes on with the forward stack, see Note [Continued stacks]. With --native the native frames
+// below the innermost Python frame come first.
+#include <algorithm>
+#include <iterator>
+
+#include "report/attribute/grouping.h"
+#include "report/attribute/operators/native_frames.h"
+
+namespace peakline::report {
+namespace {
+
+std::vector<Location> python_locations(StackLookup& stacks, const ContinuedStack& stack) {
+    std::vector<Location> locations;
+    for (const uint32_t frame : stacks.shown_frames(stack)) {
+        locations.push_back(location_of(stacks.definitions(), frame));
+    }
+    return locations;
+}
+
+}  // namespace
+
+Placement place_by_stack(StackLookup& stacks, const BlockGroup& block) {
+    Placement placement;
+    const Context& context = stacks.definitions().contexts[block.context];
+    std::vector<Location> python;
+    if (!place_without_frame(stacks, block, &placement)) {
+        const ContinuedStack stack = stacks.stack_of(block.context);
+        placement.through_forward = stack.is_forward(stacks.chosen_index(stack));
+        python = python_locations(stacks, stack);
+    }
+    const bool stands_for_native =
+        !placement.label.frames.empty() && placement.label.frames.front().is_native;
+    std::vector<Location>& frames = placement.label.frames;
+    frames.clear();
+    if (stacks.shows_native() || stands_for_native) {
+        frames = native_locations(stacks, context);
+    }
+    std::move(python.begin(), python.end(), std::back_inserter(frames));
+    if (!frames.empty()) {
+        placement.via.clear();
+        // The frames say it themselves.
+        if (placement.label.name.starts_with(kNoPythonName)) {
+            placement.label.name.clear();
+        }
+        placement.label.key = placement.label.name;
+    }
+    for (const Location& frame : frames) {
+        placement.label.key += location_key(frame) + "\n";
+    }
+    return placement;
+}
+
+}  // namespace peakline::report

@@ -1,0 +1,18 @@
+// --by step: the step in which the block was made.
+#include "report/attribute/grouping.h"
+
+namespace peakline::report {
+
+// Steps from 1; 0: none.
+Facet step_facet(const TrackedBlock&, const BlockHistory& history, FacetHelp&) {
+    return {.value = history.made_step.has_value() ? *history.made_step + 1 : 0};
+}
+
+Placement place_by_step(StackLookup& stacks, const BlockGroup& block) {
+    if (block.facet.value == 0) {
+        return named_placement(is_untraced(stacks, block) ? kUntracedName : "outside of all steps");
+    }
+    return named_placement("step " + std::to_string(block.facet.value - 1));
+}
+
+}  // namespace peakline::report

@@ -1,0 +1,21 @@
+// --by thread: the thread that asked for the block.
+#include "report/attribute/grouping.h"
+
+namespace peakline::report {
+
+Placement place_by_thread(StackLookup& stacks, const BlockGroup& block) {
+    const Definitions& definitions = stacks.definitions();
+    if (is_untraced(stacks, block)) {
+        return named_placement(kUntracedName);
+    }
+    const uint32_t id = definitions.contexts[block.context].thread;
+    if (id == 0) {
+        return named_placement("unknown thread");
+    }
+    const Thread& thread = definitions.threads[id];
+    const std::string name(definitions.text(thread.name));
+    return named_placement("thread " + std::to_string(thread.kernel_id) +
+                           (name.empty() ? name : " (" + name + ")"));
+}
+
+}  // namespace peakline::report

@@ -1,0 +1,110 @@
+// `tensors`: every block that is live at a moment.
+#include "tensors_report.h"
+
+#include <algorithm>
+
+#include "report/render/format/format_bytes.h"
+#include "report/render/format/json_writer.h"
+#include "report/render/format/shown_count.h"
+#include "report/render/format/text_columns.h"
+#include "report/render/table/run_facts.h"
+#include "report/render/table/table_report.h"
+
+namespace peakline::report {
+namespace {
+
+void put_stack(JsonWriter& json, const char* key, const std::vector<Location>& stack) {
+    json.key(key).begin_array();
+    for (const Location& location : stack) {
+        put_location(json, location);
+    }
+    json.end_array();
+}
+
+void put_text(JsonWriter& json, const char* key, const std::string& text) {
+    json.key(key);
+    text.empty() ? json.null() : json.value(text);
+}
+
+void put_row(JsonWriter& json, const TensorsReport& report, const TensorRow& row) {
+    const BlockFacts& facts = row.block.facts;
+    const bool is_freed = facts.free_event != kNeverFreed;
+    json.begin_object().field("bytes", row.bytes);
+    json.field("requested_bytes", row.block.block.requested_bytes);
+    json.field("block_bytes", row.block.block.block_bytes);
+    json.field("device", row.block.block.device).field("address", facts.address);
+    put_text(json, "name", row.name);
+    json.field("category", row.category).field("module", row.module);
+    json.field("op", row.operation).field("phase", row.phase).field("step", row.step);
+    json.field("lifetime", row.lifetime);
+    json.field("allocated_seconds", report.reader.seconds(facts.alloc_tick)).key("freed_seconds");
+    is_freed ? json.value(report.reader.seconds(facts.free_tick)) : json.null();
+    json.field("made_at", label_text(report.paths, row.made_at));
+    json.field("freed_by", label_text(report.paths, row.freed_by));
+    put_stack(json, "create_stack", row.create_stack);
+    if (row.release_stack.empty()) {
+        json.key("release_stack").null();
+    } else {
+        put_stack(json, "release_stack", row.release_stack);
+    }
+    json.end_object();
+}
+
+}  // namespace
+
+std::string tensors_text(const TensorsReport& report) {
+    using enum Align;
+    const auto& rows = report.list.rows;
+    const uint64_t shown = shown_count(report.top, rows.size());
+    TextColumns columns({kRight, kLeft, kLeft, kLeft, kLeft},
+                        {"Mem", "What", "Module", "Made at", "Freed by"});
+    for (size_t i = 0; i < shown; ++i) {
+        const TensorRow& row = rows[i];
+        columns.add({format_bytes(row.bytes),
+                     printable(row.name.empty() ? row.category : row.name),
+                     printable(row.module),
+                     printable(label_text(report.paths, row.made_at)),
+                     printable(label_text(report.paths, row.freed_by))});
+    }
+    std::string text = head_text(report.reader);
+    text +=
+        "Live at " + moment_text(report.selection.request.moment) + ": " +
+        format_bytes(report.list.total_bytes) + " in " +
+        format_count(rows.size() + report.list.hidden_count + report.result.blocks.left_out_count) +
+        " blocks\n" + where_text(report.selection, report.part) +
+        columns.text({}, report.paths.width);
+    if (shown < rows.size()) {
+        text += "... " + std::to_string(rows.size() - shown) + " more blocks (--top 0)\n";
+    }
+    if (report.list.hidden_count != 0) {
+        text += format_count(report.list.hidden_count) + " smaller blocks not shown, " +
+                format_bytes(report.list.hidden_bytes) + "\n";
+    }
+    return text + frees_text(report.reader) + health_text(report.result.health);
+}
+
+std::string tensors_json(const TensorsReport& report) {
+    const auto& rows = report.list.rows;
+    const uint64_t shown = shown_count(report.top, rows.size());
+    JsonWriter json;
+    json.begin_object().field("schema_version", 1).field("file", report.reader.name());
+    put_lines_missing(json, report.reader);
+    json.key("device");
+    report.result.is_sum ? json.value("all") : json.value(report.result.chosen.device);
+    json.field("measure", measure_name(report.selection.request.measure));
+    json.field("at", moment_text(report.selection.request.moment));
+    json.field("peak_bytes", report.result.chosen.peak_bytes);
+    json.field("total_bytes", report.list.total_bytes);
+    put_where(json, report.selection, report.part);
+    json.field("row_count", static_cast<uint64_t>(rows.size()));
+    json.field("hidden_count", report.list.hidden_count);
+    json.field("hidden_bytes", report.list.hidden_bytes).key("tensors").begin_array();
+    for (size_t i = 0; i < shown; ++i) {
+        put_row(json, report, rows[i]);
+    }
+    json.end_array();
+    put_health(json, report.reader, report.result.health);
+    return json.end_object().take();
+}
+
+}  // namespace peakline::report

@@ -1,0 +1,80 @@
+#include "outline_report.h"
+
+#include "report/render/facts/asked_blocks.h"
+#include "report/render/format/json_writer.h"
+#include "report/render/format/path_display.h"
+#include "report/render/table/run_facts.h"
+#include "report/render/table/table_report.h"
+#include "report/views/calls/outline.h"
+#include "report/views/calls/phases.h"
+
+namespace peakline::report {
+namespace {
+
+void put_phases(JsonWriter& json,
+                const TraceReader& reader,
+                const ReplayResult& result,
+                uint32_t slot) {
+    json.key("phases").begin_array();
+    for (const PhaseTotal& total : total_phases(result.phases.phases, slot)) {
+        json.begin_object().field("name", total.name).field("peak_bytes", total.peak_bytes);
+        json.field("peak_seconds", reader.seconds(total.peak_tick)).key("peak_step");
+        total.peak_step.has_value() ? json.value(*total.peak_step) : json.null();
+        json.end_object();
+    }
+    json.end_array();
+}
+
+void put_device(JsonWriter& json,
+                const TraceReader& reader,
+                const ReplayResult& result,
+                const DeviceTotals& device) {
+    json.begin_object().key("device");
+    result.is_sum ? json.value("all") : json.value(device.device);
+    json.field("peak_bytes", device.peak_bytes);
+    json.field("peak_seconds", reader.seconds(device.peak_tick));
+    put_phases(json, reader, result, result.is_sum ? 0 : device.device);
+    json.end_object();
+}
+
+void put_rows(JsonWriter& json, const PathDisplay& paths, const OutlineRows& rows) {
+    json.key(rows.by).begin_array();
+    for (const TableRow& row : rows.table.rows) {
+        json.begin_object().field("key", label_text(paths, row.labels));
+        json.field("bytes", row.bytes).field("count", row.count).end_object();
+    }
+    json.end_array();
+}
+
+}  // namespace
+
+std::string make_outline(const TraceReader& reader,
+                         const ReportOptions& options,
+                         const Progress& progress) {
+    const Selection selection = parse_selection(options.selection);
+    refuse_where(selection, "outline");
+    StackLookup stacks(reader.definitions(), selection.frames);
+    const Outline outline = build_outline(reader, selection, stacks, progress);
+    const ReplayResult& result = outline.result;
+    JsonWriter json;
+    json.begin_object().field("schema_version", 1);
+    put_run_facts(json, reader);
+    json.field("measure", measure_name(selection.request.measure));
+    json.key("chosen");
+    put_device(json, reader, result, result.chosen);
+    json.key("devices").begin_array();
+    for (const DeviceTotals& device : result.devices) {
+        if (!result.is_sum) {
+            put_device(json, reader, result, device);
+        }
+    }
+    json.end_array().key("rows").begin_object();
+    for (const OutlineRows& rows : outline.rows) {
+        put_rows(json, options.paths, rows);
+    }
+    json.end_object();
+    put_health(json, reader, result.health);
+    return json.end_object().take();
+}
+
+}  // namespace peakline::report

@@ -1,0 +1,44 @@
+#include "asked_blocks.h"
+
+#include <string>
+
+#include "report/trace/file/trace_error.h"
+
+namespace peakline::report {
+
+AskedBlocks replay_for_keys(const TraceReader& reader,
+                            const Selection& selection,
+                            Detail detail,
+                            BlockKeys& keys,
+                            const PathDisplay& paths,
+                            const Progress& progress) {
+    ReplayRequest request = selection.request;
+    const bool by_itself = detail == Detail::kBlocks || keys.follow_blocks();
+    request.detail = by_itself && reader.has_events() ? Detail::kBlocks : Detail::kGroups;
+    request.needs_tensors = keys.read_tensors();
+    if (request.detail == Detail::kBlocks || request.moment.kind == MomentKind::kPhase) {
+        request.phase_rules = &keys.stacks().phase_rules();
+    }
+    AskedBlocks asked = {replay(reader, request, progress), {}};
+    LiveBlocks& blocks = asked.result.blocks;
+    if (request.detail == Detail::kBlocks) {
+        keys.group(asked.result.phases, &blocks);
+    }
+    if (!selection.where.empty()) {
+        BlockFilter filter(selection.where, keys, texts_of_labels(paths));
+        leave_out(filter, request.measure, &blocks);
+        asked.part.unmatched = filter.unmatched();
+    }
+    asked.part.total_bytes = blocks.level_bytes;
+    asked.part.shown_bytes = blocks.level_bytes - blocks.left_out_bytes;
+    return asked;
+}
+
+void refuse_where(const Selection& selection, const char* report) {
+    if (!selection.where.empty()) {
+        throw TraceError(std::string(report) +
+                         " does not take --where; table, summary, tensors, timeline and stats do");
+    }
+}
+
+}  // namespace peakline::report

@@ -1,0 +1,129 @@
+#include "value_reads.h"
+
+#include <algorithm>
+
+#include "report/render/format/format_bytes.h"
+
+namespace peakline::report {
+namespace {
+
+constexpr size_t kRowsShown = 8;
+
+const char* effect_name(ValueEffect effect) {
+    switch (effect) {
+        case ValueEffect::kSize:
+            return "size";
+        case ValueEffect::kNumber:
+            return "number";
+        case ValueEffect::kCopy:
+            return "copy";
+        case ValueEffect::kPrinted:
+            break;
+    }
+    return "printed";
+}
+
+const char* effect_text(ValueEffect effect) {
+    switch (effect) {
+        case ValueEffect::kSize:
+            return "a size: tensors made of it have the wrong size";
+        case ValueEffect::kNumber:
+            return "a number: what the program decides by it may be wrong";
+        case ValueEffect::kCopy:
+            return "copied to the host: sizes computed from it may be wrong";
+        case ValueEffect::kPrinted:
+            break;
+    }
+    return "only printed";
+}
+
+std::string line_text(const ValueReadRow& row, const PathDisplay& paths) {
+    std::string text = printable(label_text(paths, row.label));
+    if (row.library.line != 0) {
+        Label below;
+        below.frames = {row.library};
+        text += ", in " + printable(label_text(paths, below));
+    }
+    return text;
+}
+
+std::string row_text(const ValueReadRow& row, const PathDisplay& paths) {
+    const char* const effect = row.is_assumed ? "set by --assume" : effect_text(row.effect);
+    return "  " + line_text(row, paths) + "  " +
+           (row.operation.empty() ? std::string("cudaMemcpy") : printable(row.operation)) + "  " +
+           format_count(row.count) + (row.count == 1 ? " time" : " times") + "  " + effect + "\n";
+}
+
+void put_location(JsonWriter& json, const Location& location) {
+    if (location.line == 0 && location.file.empty()) {
+        json.null();
+        return;
+    }
+    json.begin_object().field("file", location.file).field("line", location.line);
+    json.field("function", location.function).end_object();
+}
+
+// Losses, norms and printed tensors: nothing to be done about, so one line for all of them.
+std::string harmless_text(const std::vector<ValueReadRow>& reads) {
+    uint64_t count = 0;
+    uint64_t row_count = 0;
+    for (const ValueReadRow& row : reads) {
+        count += may_change_memory(row) ? 0 : row.count;
+        row_count += may_change_memory(row) ? 0 : 1;
+    }
+    if (count == 0) {
+        return {};
+    }
+    return "  " + format_count(count) + (count == 1 ? " read" : " reads") +
+           " of floating-point numbers (a loss, a norm) or for printing, at " +
+           format_count(row_count) + (row_count == 1 ? " line" : " lines") +
+           ": no tensor gets its size from them\n";
+}
+
+}  // namespace
+
+std::string value_reads_text(const std::vector<ValueReadRow>& reads, const PathDisplay& paths) {
+    if (reads.empty()) {
+        return {};
+    }
+    std::string text =
+        "\nThe program read these values from the GPU; simulated, they were taken as 0. Give real "
+        "ones with --assume FILE:LINE=VALUE (either line of a row):\n";
+    size_t count = 0;
+    for (const ValueReadRow& row : reads) {
+        if (may_change_memory(row) && ++count <= kRowsShown) {
+            text += row_text(row, paths);
+        }
+    }
+    if (count > kRowsShown) {
+        text += "  ... " + format_count(count - kRowsShown) + " more in --json\n";
+    }
+    return text + harmless_text(reads);
+}
+
+std::string too_low_text(const std::vector<ValueReadRow>& reads) {
+    const uint64_t count = zero_size_count(reads);
+    return count == 0 ? std::string()
+                      : "The peak may be too low: " + format_count(count) +
+                            (count == 1 ? " size was" : " sizes were") +
+                            " read from the simulated GPU as 0, see the end\n";
+}
+
+void put_value_reads(JsonWriter& json,
+                     const std::vector<ValueReadRow>& reads,
+                     const PathDisplay& paths) {
+    json.begin_array();
+    for (const ValueReadRow& row : reads) {
+        json.begin_object().field("key", label_text(paths, row.label));
+        json.key("location");
+        put_location(json, row.label.frames.empty() ? Location{} : row.label.frames.front());
+        json.key("library");
+        put_location(json, row.library);
+        json.field("operator", row.operation).field("effect", effect_name(row.effect));
+        json.field("floating_point", row.is_floating_point).field("assumed", row.is_assumed);
+        json.field("count", row.count).field("bytes", row.bytes).end_object();
+    }
+    json.end_array();
+}
+
+}  // namespace peakline::report

@@ -1,0 +1,232 @@
+// Numbers of the page to columns, names to JSON.
+#include "page_report.h"
+
+#include <cinttypes>
+#include <cstdio>
+#include <iterator>
+#include <map>
+#include <utility>
+
+#include "page_columns.h"
+#include "page_numbers.h"
+#include "report/render/calls/phases_report.h"
+#include "report/render/facts/asked_blocks.h"
+#include "report/render/format/json_writer.h"
+#include "report/render/table/run_facts.h"
+#include "report/render/table/table_report.h"
+#include "report/trace/file/trace_error.h"
+#include "report/views/page/page_advice.h"
+
+namespace peakline::report {
+namespace {
+
+class PageWriter {
+public:
+    PageWriter(const TraceReader& reader,
+               const ReportOptions& options,
+               const Selection& selection,
+               const Page& page,
+               StackLookup& stacks)
+        : reader_(reader), options_(options), selection_(selection), page_(page), stacks_(stacks) {}
+
+    PageFile write(int64_t unit, const CodedColumns& coded) {
+        PageFile file;
+        json_.begin_object().field("schema_version", 1);
+        json_.key("run").begin_object();
+        put_run_facts(json_, reader_);
+        json_.end_object();
+        json_.key("device");
+        const bool is_sum = selection_.request.device.kind == DeviceChoiceKind::kAll;
+        is_sum ? json_.value("all") : json_.value(page_.chosen.device);
+        json_.field("measure", measure_name(selection_.request.measure));
+        json_.field("event_count", page_.phases.health.event_count);
+        json_.field("level_event_count", page_.event_count);
+        json_.field("total_allocated_bytes", page_.chosen.total_allocated_bytes);
+        json_.field("tick_seconds", reader_.seconds(1)).field("end_tick", page_.end_tick);
+        json_.field("temporary_others", static_cast<uint64_t>(kTemporaryOthers));
+        json_.field("byte_unit", unit);
+        json_.field("events_per_point", page_.points.events_per_point());
+        json_.field("points_per_moment",
+                    page_.moments.events_per_moment() / page_.points.events_per_point());
+        const PagePeak peak = find_peak(page_);
+        put_peak(peak);
+        put_advice(find_advice(page_, peak, page_.chosen.device));
+        put_refused();
+        put_maps();
+        put_names();
+        json_.key("phases").embed(
+            phases_json({reader_, selection_, page_.phases, page_.chosen, 0}));
+        put_columns(coded, &file.columns);
+        put_health(json_, reader_, page_.phases.health);
+        file.json = json_.end_object().take();
+        return file;
+    }
+
+private:
+    void put_peak(const PagePeak& peak) {
+        const PagePoint& point = page_.points.points()[peak.point];
+        json_.key("peak").begin_object().field("point", static_cast<uint64_t>(peak.point));
+        json_.field("bytes", point.peak.bytes);
+        json_.field("seconds", reader_.seconds(point.peak_tick));
+        put_levels("categories", point.categories);
+        put_rows(peak.rows);
+        json_.end_object();
+    }
+
+    void put_advice(const std::optional<PageAdvice>& advice) {
+        json_.key("advice");
+        if (!advice.has_value()) {
+            json_.null();
+            return;
+        }
+        const bool is_earlier = advice->kind == AdviceKind::kZeroGradEarlier;
+        json_.begin_object().field("kind", is_earlier ? "zero_grad_earlier" : "zero_grad_frees");
+        json_.field("gradient_bytes", advice->gradient_bytes);
+        json_.field("at_most_bytes", advice->at_most_bytes).end_object();
+    }
+
+    void put_rows(const std::vector<PageRow>& rows) {
+        json_.key("lines").begin_array();
+        for (const PageRow& row : rows) {
+            json_.begin_object().field("line", row.line).field("bytes", row.bytes);
+            json_.field("count", row.count);
+            put_levels("categories", row.categories);
+            json_.end_object();
+        }
+        json_.end_array();
+    }
+
+    void put_refused() {
+        json_.key("refused").begin_array();
+        for (const PageRefused& one : page_.refused) {
+            const OutOfMemory& request = one.request;
+            BlockGroup block;
+            block.context = reader_.definitions().known_context(request.context);
+            const Label label = place_by_line(stacks_, block).label;
+            json_.begin_object().field("seconds", reader_.seconds(request.tick));
+            json_.field("point", static_cast<uint64_t>(one.point));
+            json_.field("device", request.device);
+            json_.field("requested_bytes", request.requested_bytes);
+            json_.field("free_bytes", request.free_bytes);
+            json_.field("key", label_text(options_.paths, label));
+            if (!label.frames.empty()) {
+                put_place(label.frames.front());
+            }
+            json_.field("level_bytes", one.level_bytes).key("reserved_bytes");
+            one.reserved_bytes ? json_.value(*one.reserved_bytes) : json_.null();
+            json_.field("active_bytes", one.active_bytes);
+            put_levels("categories", one.categories);
+            put_rows(one.rows);
+            json_.field("line_count", static_cast<uint64_t>(one.row_count)).end_object();
+        }
+        json_.end_array();
+    }
+
+    void put_maps() {
+        json_.key("maps").begin_array();
+        put_map("peak", page_.maps.at_peak);
+        put_map("end", page_.maps.at_end);
+        json_.end_array().key("streams").begin_array();
+        json_.value("default stream");  // the streams of the trace follow: their ids begin at 1
+        for (const uint64_t handle : reader_.definitions().streams.items()) {
+            char text[32];
+            std::snprintf(text, sizeof(text), "stream 0x%" PRIx64, handle);
+            json_.value(handle == kLostStream ? kLostName : text);
+        }
+        json_.end_array();
+    }
+
+    void put_map(const char* moment, const std::optional<MemoryMap>& map) {
+        if (!map.has_value()) {
+            return;
+        }
+        uint64_t unlisted = 0;
+        for (const MapSegment& segment : map->segments) {
+            unlisted += segment.unlisted_count;
+        }
+        json_.begin_object().field("moment", moment).field("seconds", reader_.seconds(map->tick));
+        json_.field("segment_count", static_cast<uint64_t>(map->segments.size()));
+        json_.field("unlisted_count", unlisted).field("outside_bytes", map->outside_bytes);
+        json_.field("outside_count", map->outside_count).end_object();
+    }
+
+    void put_levels(const char* name, const CategoryLevels& levels) {
+        json_.key(name).begin_array();
+        for (size_t i = 0; i < page_.names.categories.size(); ++i) {
+            json_.value(levels[i]);
+        }
+        json_.end_array();
+    }
+
+    void put_place(const Location& location) {
+        json_.field("file", display_path(options_.paths, location.file));
+        json_.field("path", location.file).field("line", location.line);
+        json_.field("function",
+                    location.qualified_name.empty() ? location.function : location.qualified_name);
+    }
+
+    void put_names() {
+        const PageNames& names = page_.names;
+        json_.field("categories", names.categories).field("modules", names.modules);
+        json_.field("operations", names.operations).field("phase_names", names.phases);
+        json_.field("lifetimes", names.lifetimes).field("vias", names.vias);
+        json_.key("lines").begin_array();
+        for (const Label& label : names.lines) {
+            json_.begin_object().field("key", label_text(options_.paths, label));
+            if (!label.frames.empty()) {
+                put_place(label.frames.front());
+            }
+            json_.end_object();
+        }
+        json_.end_array().key("frames").begin_array();
+        for (const PageFrame& frame : names.frames) {
+            json_.begin_object();
+            put_place(frame.location);
+            json_.field("passes_on", frame.passes_on).field("is_users", frame.is_users);
+            json_.field("is_native", frame.location.is_native);
+            json_.end_object();
+        }
+        json_.end_array();
+    }
+
+    void put_columns(const CodedColumns& coded, std::string* bytes) {
+        json_.key("columns").begin_array();
+        for (const PageColumn& column : kPageColumns) {
+            const auto found = coded.find(column.name);
+            const CodedColumn& one = found != coded.end() ? found->second : CodedColumn();
+            json_.begin_object().field("name", column.name);
+            json_.field("coding", coding_name(column.coding));
+            json_.field("width", one.width).field("count", one.count).end_object();
+            *bytes += one.planes;
+        }
+        json_.end_array();
+    }
+
+    const TraceReader& reader_;
+    const ReportOptions& options_;
+    const Selection& selection_;
+    const Page& page_;
+    StackLookup& stacks_;
+    JsonWriter json_;
+};
+
+}  // namespace
+
+PageFile make_page(const TraceReader& reader,
+                   const ReportOptions& options,
+                   const PageRequest& request,
+                   uint64_t budget_bytes,
+                   const Progress& progress) {
+    SelectionText text = options.selection;
+    text.by = text.native ? "stack" : text.by;  // a page has all keys
+    const Selection selection = parse_selection(text);
+    refuse_where(selection, "html");
+    need_events(reader, "html");
+    StackLookup stacks(reader.definitions(), selection.frames);
+    Page page = build_page(reader, selection, request, stacks, progress);
+    const int64_t unit = unit_of(page);
+    const CodedColumns coded = code_within(page, unit, budget_bytes);
+    return PageWriter(reader, options, selection, page, stacks).write(unit, coded);
+}
+
+}  // namespace peakline::report

@@ -1,0 +1,147 @@
+#include "run_facts.h"
+
+#include <cinttypes>
+#include <cstdint>
+#include <cstdio>
+#include <ctime>
+
+#include "report/render/format/format_bytes.h"
+#include "report/render/report.h"
+#include "table_report.h"
+
+namespace peakline::report {
+namespace {
+
+std::string uuid_text(const unsigned char (&uuid)[16]) {
+    static constexpr char kDigits[] = "0123456789abcdef";
+    std::string text;
+    for (const unsigned char byte : uuid) {
+        text += kDigits[byte >> 4];
+        text += kDigits[byte & 15];
+    }
+    return text;
+}
+
+// What a trace says of blocks made before Python stacks could be read.
+struct LinesMissing {
+    bool is_known = true;  // false: the program was killed before anybody counted
+    uint64_t blocks = 0;
+    uint64_t bytes = 0;
+
+    bool empty() const { return is_known && blocks == 0; }
+};
+
+LinesMissing lines_missing(const TraceReader& reader) {
+    const std::string text(reader.definitions().meta_text(format::kLinesMissing));
+    LinesMissing missing;
+    missing.is_known = text != format::kLinesMissingYet;
+    if (std::sscanf(text.c_str(), "%" SCNu64 " %" SCNu64, &missing.blocks, &missing.bytes) != 2) {
+        missing.blocks = 0;
+    }
+    return missing;
+}
+
+std::string lines_missing_text(const LinesMissing& missing) {
+    if (missing.empty()) {
+        return {};
+    }
+    const bool one = missing.blocks == 1;
+    const std::string what = !missing.is_known
+                                 ? "The blocks were"
+                                 : format_count(missing.blocks) + (one ? " block (" : " blocks (") +
+                                       format_bytes(missing.bytes) + ")" + (one ? " was" : " were");
+    return what +
+           " allocated before Python stacks could be read, as CUDA was first used without"
+           " the GIL: call torch.cuda.set_device() before init_process_group(),"
+           " init_device_mesh() or pin_memory()\n";
+}
+
+}  // namespace
+
+std::string head_text(const TraceReader& reader) {
+    return simulated_text(reader) + lines_missing_text(lines_missing(reader));
+}
+
+std::string stacks_text(const TraceReader& reader, const Selection& selection) {
+    const std::string_view recorded = reader.definitions().meta_text("stacks");
+    const bool needs_native = selection.frames.shows_native || makes_rows(selection, "op") ||
+                              makes_rows(selection, "raw-op");
+    const char* const lacks = recorded == "none"                     ? "stacks were"
+                              : recorded == "native"                 ? "Python lines were"
+                              : recorded == "python" && needs_native ? "native frames were"
+                                                                     : nullptr;
+    return lacks == nullptr ? std::string()
+                            : "Recorded with --stacks " + std::string(recorded) + ": " + lacks +
+                                  " not recorded; to see them, record with --stacks all\n";
+}
+
+void put_lines_missing(JsonWriter& json, const TraceReader& reader) {
+    const LinesMissing missing = lines_missing(reader);
+    json.key("lines_missing");
+    if (missing.empty()) {
+        json.null();
+        return;
+    }
+    json.begin_object().key("blocks");
+    missing.is_known ? json.value(missing.blocks) : json.null();
+    json.key("bytes");
+    missing.is_known ? json.value(missing.bytes) : json.null();
+    json.end_object();
+}
+
+std::string start_text(const TraceReader& reader) {
+    const auto seconds = static_cast<time_t>(reader.superblock().start_realtime_ns / 1'000'000'000);
+    tm utc = {};
+    char text[64];
+    if (seconds == 0 || gmtime_r(&seconds, &utc) == nullptr ||
+        std::strftime(text, sizeof(text), "%Y-%m-%d %H:%M:%S", &utc) == 0) {
+        return {};
+    }
+    return text;
+}
+
+void put_simulated(JsonWriter& json, const TraceReader& reader) {
+    const std::string_view device = reader.definitions().meta_text("simulated");
+    json.key("simulated");
+    device.empty() ? json.null() : json.value(device);
+}
+
+void put_run_facts(JsonWriter& json, const TraceReader& reader) {
+    const format::Superblock& block = reader.superblock();
+    json.field("file", reader.name()).field("file_bytes", reader.size_bytes());
+    json.field("format_major", int{block.major}).field("format_minor", int{block.minor});
+    json.field("file_uuid", uuid_text(block.file_uuid));
+    json.field("run_uuid", uuid_text(block.run_uuid));
+    json.field("pid", block.pid).field("parent_pid", block.parent_pid);
+    json.field("start_realtime_ns", block.start_realtime_ns);
+    json.field("start_monotonic_ns", block.start_monotonic_ns);
+    json.key("meta").begin_object();
+    for (const auto& [key, value] : reader.definitions().meta) {
+        json.field(key, value);
+    }
+    json.end_object();
+}
+
+std::string make_info(const TraceReader& reader) {
+    const Definitions& definitions = reader.definitions();
+    JsonWriter json;
+    json.begin_object().field("schema_version", 1);
+    put_run_facts(json, reader);
+    json.field("chunk_count", static_cast<uint64_t>(reader.chunks().size()));
+    json.field("is_being_written", reader.is_being_written());
+    json.field("has_events", reader.has_events());
+    json.field("has_summary", !reader.summary().views.empty());
+    json.key("definitions").begin_object();
+    json.field("strings", definitions.strings.count());
+    json.field("python_frames", definitions.python_frames.count());
+    json.field("python_nodes", definitions.python_nodes.count());
+    json.field("native_frames", definitions.native_frames.count());
+    json.field("native_nodes", definitions.native_nodes.count());
+    json.field("contexts", definitions.contexts.count());
+    json.field("classes", definitions.classes.count());
+    json.field("threads", definitions.threads.count()).end_object();
+    json.field("problems", reader.problems().texts());
+    return json.end_object().take();
+}
+
+}  // namespace peakline::report

@@ -1,0 +1,204 @@
+// The terminal table. Its form is fixed: header, column line, two spaces between fields.
+#include <cstdio>
+#include <utility>
+
+#include "report/render/facts/coverage.h"
+#include "report/render/facts/value_reads.h"
+#include "report/render/format/format_bytes.h"
+#include "report/render/format/shown_count.h"
+#include "run_facts.h"
+#include "table_report.h"
+
+namespace peakline::report {
+namespace {
+
+std::string row_text(const TableReport& report, const TableRow& row) {
+    const std::string start = format_bytes(row.bytes) + "  " + format_bytes(row.cumulative_bytes) +
+                              "  " + format_bytes(row.median_bytes) + "  " +
+                              std::to_string(row.count) + "  ";
+    return row_with_via(report.paths, start, row.labels, row.via) + "\n";
+}
+
+// Says what the rows sum to when it is not the peak.
+Fact moment_fact(const TableReport& report) {
+    const Moment& moment = report.selection.request.moment;
+    const std::string bytes = format_bytes(report.part.total_bytes);
+    switch (moment.kind) {
+        case MomentKind::kPeak:
+            break;
+        case MomentKind::kEnd:
+            return {"Live at the end", bytes};
+        case MomentKind::kTime:
+            return {"Live at " + moment_text(moment) + " s", bytes};
+        case MomentKind::kPhase:
+            return {"Max mem in phase " + printable(moment.phase), bytes};
+    }
+    return {};
+}
+
+// With one device there is nothing to say.
+std::string devices_text(const ReplayResult& result) {
+    if (result.devices.size() < 2) {
+        return {};
+    }
+    std::string text = "Device " + device_text(result) + " shown; peaks:";
+    for (const DeviceTotals& device : result.devices) {
+        text += " device " + std::to_string(device.device) + " " + format_bytes(device.peak_bytes) +
+                ",";
+    }
+    text.back() = '\n';
+    return text;
+}
+
+}  // namespace
+
+std::string moment_text(const Moment& moment) {
+    char seconds[32];
+    switch (moment.kind) {
+        case MomentKind::kPeak:
+            return "peak";
+        case MomentKind::kEnd:
+            return "end";
+        case MomentKind::kTime:
+            std::snprintf(seconds, sizeof(seconds), "%g", moment.seconds);
+            return seconds;
+        case MomentKind::kPhase:
+            break;
+    }
+    return moment.phase;
+}
+
+std::string device_text(const ReplayResult& result) {
+    return result.is_sum ? "all" : std::to_string(result.chosen.device);
+}
+
+std::string simulated_text(const TraceReader& reader) {
+    const std::string_view device = reader.definitions().meta_text("simulated");
+    return device.empty()
+               ? std::string()
+               : "Simulated device: " + printable(device) + " (sizes are real, numbers are not)\n";
+}
+
+std::string stopped_text(const TraceReader& reader) {
+    const std::string_view place = reader.definitions().meta_text("stopped_waiting_at");
+    const std::string_view steps = reader.definitions().meta_text("ended_after_steps");
+    std::string text;
+    if (!place.empty()) {
+        text += "The program was ended at " + printable(place) +
+                ", where it seemed to wait for a value: this is not its whole run\n";
+    }
+    if (!steps.empty()) {
+        text += "The program was ended after " + printable(steps) + " optimizer step" +
+                (steps == "1" ? "" : "s") + " (--steps): this is not its whole run\n";
+    }
+    return text;
+}
+
+std::string out_of_memory_text(const TableReport& report) {
+    const OutOfMemory& facts = report.out_of_memory.facts;
+    if (facts.count == 0) {
+        return {};
+    }
+    const std::string times =
+        facts.count == 1 ? " at" : " " + format_count(facts.count) + " times, the last time at";
+    return "Out of memory" + times + " t=" + format_seconds(report.reader.seconds(facts.tick)) +
+           ": " + format_bytes(facts.requested_bytes) + " asked for at " +
+           printable(label_text(report.paths, report.out_of_memory.line)) + ", device " +
+           std::to_string(facts.device) + " had " + format_bytes(facts.free_bytes) + " free\n";
+}
+
+std::string health_text(const TraceHealth& health) {
+    std::string text;
+    if (health.records_dropped != 0) {
+        text += format_count(health.records_dropped) + " records dropped (" +
+                format_bytes(health.bytes_dropped) + "): figures may be too low\n";
+    }
+    for (const std::string& problem : health.problems.texts()) {
+        text += printable(problem) + "\n";
+    }
+    return text;
+}
+
+std::string unmatched_text(uint64_t unmatched_module_count) {
+    if (unmatched_module_count == 0) {
+        return {};
+    }
+    const bool one = unmatched_module_count == 1;
+    return format_count(unmatched_module_count) + (one ? " library" : " libraries") +
+           " of the program could not be matched with a file of this machine (missing, or another"
+           " build): functions in " +
+           (one ? "it" : "them") +
+           " have no names; read the trace where it was recorded, or add --symbols FOLDER with the "
+           "same "
+           "files (site-packages of the same torch)\n";
+}
+
+std::string frees_text(const TraceReader& reader) {
+    const bool has_frees = !reader.definitions().meta_text("frees").empty();
+    return has_frees ? std::string()
+                     : "To see the freeing lines, record with peakline run --frees\n";
+}
+
+std::vector<Note> head_notes(const TableReport& report) {
+    return {{head_text(report.reader)}, {too_low_text(report.value_reads), true}};
+}
+
+std::vector<Fact> table_facts(const TableReport& report) {
+    const DeviceTotals& chosen = report.result.chosen;
+    std::vector<Fact> facts = {{"Max mem", format_bytes(chosen.peak_bytes)},
+                               {"Total mem allocated", format_bytes(chosen.total_allocated_bytes)}};
+    if (Fact moment = moment_fact(report); !moment.value.empty()) {
+        facts.push_back(std::move(moment));
+    }
+    return facts;
+}
+
+std::vector<Note> run_notes(const TableReport& report) {
+    return {
+        {out_of_memory_text(report), true},
+        {coverage_text(report.reader)},
+        {unmatched_text(report.unmatched_module_count)},
+        {health_text(report.result.health), true},
+        {stopped_text(report.reader), true},
+        {value_reads_text(report.value_reads, report.paths)},
+    };
+}
+
+std::vector<Note> table_notes(const TableReport& report) {
+    std::vector<Note> notes = {
+        {makes_rows(report.selection, "freed-by") ? frees_text(report.reader) : std::string()},
+        {stacks_text(report.reader, report.selection)},
+        {devices_text(report.result)},
+    };
+    const std::vector<Note> of_run = run_notes(report);
+    notes.insert(notes.end(), of_run.begin(), of_run.end());
+    return notes;
+}
+
+std::string text_of_notes(const std::vector<Note>& notes) {
+    std::string text;
+    for (const Note& note : notes) {
+        text += note.text;
+    }
+    return text;
+}
+
+std::string table_text(const TableReport& report) {
+    std::string text = text_of_notes(head_notes(report));
+    for (const Fact& fact : table_facts(report)) {
+        text += fact.name + ": " + fact.value + "\n";
+    }
+    text += where_text(report.selection, report.part);
+    text += "Mem, Cumulative Mem, Median, Count, Location\n";
+    const auto& rows = report.table.rows;
+    const uint64_t shown = shown_count(report.top, rows.size());
+    for (size_t i = 0; i < shown; ++i) {
+        text += row_text(report, rows[i]);
+    }
+    if (shown < rows.size()) {
+        text += "...\n";
+    }
+    return text + text_of_notes(table_notes(report));
+}
+
+}  // namespace peakline::report

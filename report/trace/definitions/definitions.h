@@ -1,0 +1,131 @@
+// Everything the DEFS chunks define, by id: strings, frames, stacks, contexts, allocation classes
+// and the facts about the run. Read completely before the first event. Ids count from 1; id 0 and
+// ids out of range give an empty definition, never a fault.
+#pragma once
+
+#include <cstdint>
+#include <map>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "report/trace/file/byte_source.h"
+#include "report/trace/file/chunk_index.h"
+#include "report/trace/file/problems.h"
+
+namespace peakline::report {
+
+using format::Context;
+using format::Instance;
+using format::NativeFrame;
+using format::PythonFrame;
+using format::StackNode;  // `parent` is always smaller than the node's own id: no cycles
+using format::Tensor;
+using format::Thread;
+
+struct Module : format::Module {
+    std::string build_id_bytes;
+};
+
+struct TensorBlock {
+    uint64_t ordinal = 0;  // of the allocation
+    uint32_t tensor = 0;
+};
+
+// What an allocation is, apart from its address and time.
+struct AllocationShape {
+    uint64_t requested_bytes = 0;
+    uint64_t block_bytes = 0;
+    uint32_t context = 0;
+    uint32_t stream = 0;
+    uint32_t device = 0;
+    bool untraced = false;  // made while tracing was off: not part of the total allocated
+    bool lost = false;      // its definition is lost: no size and no place
+};
+
+// More is damage, not hardware; it also keeps sums over a hostile trace far from overflow.
+inline constexpr uint64_t kMaxBlockBytes = uint64_t{1} << 48;
+inline constexpr uint32_t kMaxDevices = 256;
+
+// Sizes and device of an alloc as written; false when they are out of bounds.
+bool set_shape(AllocationShape* shape, uint64_t device, uint64_t requested, int64_t rounding);
+
+// Definitions of one type by id.
+template <class T>
+class ById {
+public:
+    uint32_t add(const T& item) {
+        items_.push_back(item);
+        return count();
+    }
+    const T& operator[](uint32_t id) const {
+        return id - 1 < items_.size() ? items_[id - 1] : none_;
+    }
+    // Ids up to `count` become `item`; those that exist stay.
+    void fill(uint32_t count, const T& item) {
+        if (count > items_.size()) {
+            items_.resize(count, item);
+        }
+    }
+    bool has(uint32_t id) const { return id <= items_.size(); }
+    uint32_t count() const { return static_cast<uint32_t>(items_.size()); }
+    typename std::vector<T>::iterator begin() { return items_.begin(); }
+    typename std::vector<T>::iterator end() { return items_.end(); }
+    const std::vector<T>& items() const { return items_; }
+
+private:
+    std::vector<T> items_;
+    T none_ = {};
+};
+
+struct Definitions {
+    ById<std::string> strings;
+    ById<PythonFrame> python_frames;
+    ById<StackNode> python_nodes;
+    ById<Module> modules;
+    ById<NativeFrame> native_frames;
+    ById<StackNode> native_nodes;
+    ById<Thread> threads;
+    ById<uint64_t> streams;
+    ById<Context> contexts;
+    ById<AllocationShape> classes;
+    std::vector<Instance> instances;         // by id, see instance()
+    std::vector<Tensor> tensors;             // by id, see tensor()
+    std::vector<TensorBlock> tensor_blocks;  // by ordinal
+    std::map<std::string, std::string> meta;
+    // Stand for what a damaged chunk defined: 0 when nothing is lost.
+    uint32_t lost_string = 0;
+    uint32_t lost_node = 0;
+    uint32_t lost_context = 0;
+
+    // An id that events may name; the lost context for one that may have been lost.
+    uint32_t known_context(uint32_t context_id) const {
+        return contexts.has(context_id) ? context_id : lost_context;
+    }
+    std::string_view text(uint32_t string_id) const { return strings[string_id]; }
+    // What it named was lost with a damaged chunk, or never defined.
+    bool is_lost(uint32_t context_id) const {
+        return !contexts.has(context_id) ||
+               (lost_node != 0 && contexts[context_id].python_node == lost_node);
+    }
+    bool is_untraced(uint32_t context_id) const {
+        return (contexts[context_id].flags & format::kUntraced) != 0;
+    }
+    const Instance& instance(uint32_t id) const;
+    const Tensor& tensor(uint32_t id) const;
+    // The tensor whose storage this allocation is; 0: none that was told.
+    uint32_t tensor_of(uint64_t ordinal) const;
+    // Empty when the recorder did not write the key.
+    std::string_view meta_text(const std::string& key) const;
+};
+
+inline constexpr const char* kLostName = "lost definition";
+inline constexpr uint64_t kLostStream = UINT64_MAX;
+
+// Reads all DEFS chunks. What a chunk that cannot be read defined becomes an explicit lost
+// definition and a problem says so; the headers of later chunks tell the ids they begin with.
+Definitions read_definitions(const ByteSource& source,
+                             const std::vector<ChunkPlace>& places,
+                             Problems& problems);
+
+}  // namespace peakline::report

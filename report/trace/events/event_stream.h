@@ -1,0 +1,73 @@
+// The EVENTS chunks of a trace, one after another, each checked before it is decoded. Keeps the
+// numbering of allocations right across chunks that cannot be read, and collects what a report
+// must say about the stream.
+#pragma once
+
+#include <cstdint>
+#include <functional>
+#include <string>
+#include <vector>
+
+#include "event_decoder.h"
+#include "report/trace/summary/checkpoint.h"
+
+namespace peakline::report {
+
+// The shortest alloc record: tag, class, address. More cannot lie in a chunk.
+inline constexpr uint64_t kMaxAllocsInChunk = format::kPayloadBytes / 3;
+
+// Told the part of the work done, 0 to 1. May throw to end the work.
+using Progress = std::function<void(double)>;
+
+// What one pass over the events found, apart from what the visitor made of them.
+struct EventTotals {
+    uint64_t event_count = 0;
+    uint64_t alloc_count = 0;
+    uint64_t chunk_count = 0;
+    uint64_t payload_bytes = 0;
+    uint64_t last_tick = 0;
+    uint64_t skipped_chunk_count = 0;
+    // The last event marks the clean end of the recording: nothing was recorded after it.
+    bool clean_end = false;
+    Problems problems;
+};
+
+class EventStream {
+public:
+    // `checkpoint`: where the stream begins, or nullptr.
+    EventStream(const ByteSource& source,
+                const std::vector<ChunkPlace>& places,
+                const Checkpoint* checkpoint = nullptr);
+
+    // Moves to the next chunk that can be decoded; false at the end of the trace.
+    bool next_chunk();
+
+    std::span<const unsigned char> payload() const { return payload_; }
+    StreamPosition& position() { return position_; }
+    double fraction_done() const;
+
+    // To be called after decoding the chunk.
+    void finish_chunk(const ChunkEnd& end);
+
+    EventTotals take_totals();
+
+private:
+    void skip_chunk(const std::string& reason);
+    void resume_after_gap(const format::ChunkHeader& header);
+    void check_continuity(const format::ChunkHeader& header);
+    bool last_of_its_type() const;
+    std::string chunk_text() const;
+
+    const ByteSource& source_;
+    const std::vector<ChunkPlace>& places_;
+    std::vector<unsigned char> scratch_;
+    std::span<const unsigned char> payload_;
+    uint64_t number_ = 0;       // in places_, of the chunk being decoded
+    uint64_t next_number_ = 0;  // to look at next
+    bool after_gap_ = false;
+    uint64_t next_event_ = 0;  // as chunk headers count events
+    StreamPosition position_;
+    EventTotals totals_;
+};
+
+}  // namespace peakline::report

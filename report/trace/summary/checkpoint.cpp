@@ -1,0 +1,226 @@
+#include "checkpoint.h"
+
+#include <algorithm>
+#include <map>
+#include <string>
+#include <utility>
+
+#include "report/trace/file/field_cursor.h"
+
+namespace peakline::report {
+namespace {
+
+using format::ChunkType;
+using format::SummaryType;
+
+struct Part {
+    uint64_t generation = 0;
+    uint64_t part = 0;
+};
+
+class CheckpointDecoder {
+public:
+    explicit CheckpointDecoder(const Definitions& definitions) : definitions_(definitions) {}
+
+    // False when the payload is not one of this checkpoint or a record of it does not decode.
+    bool decode_part(std::span<const unsigned char> payload, uint64_t generation, uint64_t part) {
+        FieldCursor cursor(payload);
+        bool begins = false;
+        while (cursor.at < cursor.end) {
+            TypedRecord record;
+            if (!next_typed_record(cursor, &record)) {
+                return false;
+            }
+            if (begins ? !decode(record) : !decode_begin(record, generation, part)) {
+                return false;
+            }
+            begins = true;
+        }
+        return begins;
+    }
+
+    bool is_whole() const { return is_whole_; }
+
+    Checkpoint take() {
+        auto& blocks = checkpoint_.blocks;
+        std::sort(blocks.begin(), blocks.end(), [](const auto& a, const auto& b) {
+            return a.back > b.back;
+        });
+        for (const BaselineBlock& block : blocks) {
+            checkpoint_.backs.push_back(block.back);
+        }
+        return std::move(checkpoint_);
+    }
+
+private:
+    bool decode_begin(const TypedRecord& record, uint64_t generation, uint64_t part) {
+        FieldCursor cursor(record.body);
+        const bool right = record.type == static_cast<uint32_t>(SummaryType::kCheckpoint) &&
+                           cursor.uv() == generation && cursor.uv() == part;
+        checkpoint_.generation = generation;
+        checkpoint_.first_event = cursor.uv();
+        checkpoint_.next_ordinal = cursor.uv();
+        checkpoint_.tick = cursor.uv();
+        checkpoint_.tracing = cursor.uv() != 0;
+        return right && cursor.good;
+    }
+
+    bool decode(const TypedRecord& record) {
+        FieldCursor cursor(record.body);
+        switch (static_cast<SummaryType>(record.type)) {
+            case SummaryType::kView:
+                return decode_view(cursor, &views().emplace_back());
+            case SummaryType::kPeakGroup:
+                return !views().empty() &&
+                       decode_group(cursor, definitions_, views().back().at_peak);
+            case SummaryType::kTrouble:
+                checkpoint_.records_dropped = cursor.uv();
+                checkpoint_.bytes_dropped = cursor.uv();
+                return cursor.good;
+            case SummaryType::kBaselineBlock:
+                return decode_block(cursor);
+            case SummaryType::kPhase:
+                in_phase_ = true;
+                checkpoint_.phases.emplace_back().name = cursor.uv32();
+                checkpoint_.phases.back().depth = cursor.uv();
+                return cursor.good;
+            case SummaryType::kLimits:
+                checkpoint_.dropped_phase_count = cursor.uv();
+                return cursor.good;
+            case SummaryType::kCheckpointEnd:
+                is_whole_ = cursor.uv() == checkpoint_.generation;
+                return cursor.good;
+            case SummaryType::kLiveGroup:
+            case SummaryType::kCheckpoint:
+                return false;
+            default:
+                return true;  // of a newer minor version
+        }
+    }
+
+    std::vector<SummaryView>& views() {
+        return in_phase_ ? checkpoint_.phases.back().views : checkpoint_.views;
+    }
+
+    bool decode_block(FieldCursor cursor) {
+        BaselineBlock block;
+        block.back = cursor.uv();
+        block.shape.context = definitions_.known_context(cursor.uv32());
+        const uint64_t device = cursor.uv();
+        block.shape.stream = cursor.uv32();
+        const uint64_t requested = cursor.uv();
+        const int64_t rounding = cursor.zz();
+        cursor.uv();  // the address: replay knows blocks by their ordinals
+        block.is_deferred = (cursor.uv() & format::kBlockDeferred) != 0;
+        block.shape.untraced = definitions_.is_untraced(block.shape.context);
+        if (!cursor.good || block.back == 0 ||
+            !set_shape(&block.shape, device, requested, rounding)) {
+            return false;
+        }
+        checkpoint_.blocks.push_back(block);
+        return true;
+    }
+
+    const Definitions& definitions_;
+    Checkpoint checkpoint_;
+    bool in_phase_ = false;
+    bool is_whole_ = false;
+};
+
+// Which part of which checkpoint a chunk holds; false for none.
+bool read_part(std::span<const unsigned char> payload, Part* part) {
+    FieldCursor cursor(payload);
+    TypedRecord record;
+    if (!next_typed_record(cursor, &record) ||
+        record.type != static_cast<uint32_t>(SummaryType::kCheckpoint)) {
+        return false;
+    }
+    FieldCursor fields(record.body);
+    part->generation = fields.uv();
+    part->part = fields.uv();
+    return fields.good;
+}
+
+// Chunk numbers by generation, then part.
+using Parts = std::map<uint64_t, std::map<uint64_t, uint64_t>>;
+
+Parts find_parts(const ByteSource& source, const std::vector<ChunkPlace>& places) {
+    Parts parts;
+    std::vector<unsigned char> scratch;
+    for (uint64_t number = 0; number < places.size(); ++number) {
+        std::span<const unsigned char> payload;
+        Part part;
+        if (places[number].is(ChunkType::kSummary) &&
+            read_payload(source, places[number], number, scratch, &payload) == ChunkState::kWhole &&
+            read_part(payload, &part)) {
+            parts[part.generation][part.part] = number;
+        }
+    }
+    return parts;
+}
+
+std::optional<Checkpoint> decode_parts(const ByteSource& source,
+                                       const std::vector<ChunkPlace>& places,
+                                       const Definitions& definitions,
+                                       const Parts::value_type& parts) {
+    CheckpointDecoder decoder(definitions);
+    std::vector<unsigned char> scratch;
+    uint64_t expected_part = 0;
+    for (const auto& [part, number] : parts.second) {
+        std::span<const unsigned char> payload;
+        if (part != expected_part++ ||
+            read_payload(source, places[number], number, scratch, &payload) != ChunkState::kWhole ||
+            !decoder.decode_part(payload, parts.first, part)) {
+            return std::nullopt;
+        }
+    }
+    return decoder.is_whole() ? std::optional(decoder.take()) : std::nullopt;
+}
+
+}  // namespace
+
+const SummaryView* find_view(const std::vector<SummaryView>& views,
+                             uint32_t device,
+                             format::Measure measure) {
+    const auto found = std::find_if(views.begin(), views.end(), [&](const SummaryView& view) {
+        return view.device == device && view.measure == measure;
+    });
+    return found == views.end() ? nullptr : &*found;
+}
+
+const SummaryView* Checkpoint::view(uint32_t device, format::Measure measure) const {
+    return find_view(views, device, measure);
+}
+
+std::optional<Checkpoint> read_checkpoint(const ByteSource& source,
+                                          const std::vector<ChunkPlace>& places,
+                                          const Definitions& definitions,
+                                          Problems& problems) {
+    const Parts all = find_parts(source, places);
+    for (const auto& parts : all) {
+        std::optional<Checkpoint> checkpoint = decode_parts(source, places, definitions, parts);
+        if (checkpoint.has_value()) {
+            return checkpoint;
+        }
+    }
+    problems.add(source.name() +
+                 ": no checkpoint can be read, so nothing is known of what was live when the kept"
+                 " events begin: none of them is counted");
+    return std::nullopt;
+}
+
+void order_from(const Checkpoint& checkpoint, std::vector<ChunkPlace>& places) {
+    std::erase_if(places, [&checkpoint](const ChunkPlace& place) {
+        return !place.readable ||
+               (place.is(ChunkType::kEvents) && place.header.first_event < checkpoint.first_event);
+    });
+    for (ChunkPlace& place : places) {
+        place.header.first_ordinal =
+            place.header.first_ordinal - checkpoint.next_ordinal + checkpoint.blocks.size();
+    }
+    std::stable_sort(places.begin(), places.end(), [](const ChunkPlace& a, const ChunkPlace& b) {
+        return a.header.first_event < b.header.first_event;
+    });
+}
+
+}  // namespace peakline::report

@@ -1,0 +1,61 @@
+// The oldest whole checkpoint of a trace that keeps less than every event: where its stream of
+// events begins, what was live there and what the peaks were. See Note [Checkpoints] in
+// trace_format.h.
+#pragma once
+
+#include <cstdint>
+#include <optional>
+#include <vector>
+
+#include "report/trace/definitions/definitions.h"
+#include "report/trace/file/byte_source.h"
+#include "report/trace/file/chunk_index.h"
+#include "report/trace/file/problems.h"
+#include "summary.h"
+
+namespace peakline::report {
+
+struct BaselineBlock {
+    uint64_t back = 0;  // next ordinal at the checkpoint minus the block's
+    AllocationShape shape;
+    bool is_deferred = false;
+};
+
+struct PhaseSummary {
+    uint32_t name = 0;  // string id
+    uint64_t depth = 0;
+    std::vector<SummaryView> views;  // none when only events tell of phases
+};
+
+struct Checkpoint {
+    uint64_t generation = 0;
+    uint64_t first_event = 0;
+    uint64_t next_ordinal = 0;
+    uint64_t tick = 0;
+    bool tracing = false;
+    std::vector<SummaryView> views;
+    std::vector<PhaseSummary> phases;
+    std::vector<BaselineBlock> blocks;  // oldest first
+    std::vector<uint64_t> backs;        // of the blocks: falling
+    uint64_t records_dropped = 0;
+    uint64_t bytes_dropped = 0;
+    uint64_t dropped_phase_count = 0;
+
+    const SummaryView* view(uint32_t device, format::Measure measure) const;
+};
+
+// nullopt with a problem when the trace has no whole checkpoint.
+std::optional<Checkpoint> read_checkpoint(const ByteSource& source,
+                                          const std::vector<ChunkPlace>& places,
+                                          const Definitions& definitions,
+                                          Problems& problems);
+
+// Leaves the chunks that count, EVENTS in the order of the stream from the checkpoint on. Its
+// blocks are the first allocations of the stream; ordinals in the headers count on from there.
+void order_from(const Checkpoint& checkpoint, std::vector<ChunkPlace>& places);
+
+const SummaryView* find_view(const std::vector<SummaryView>& views,
+                             uint32_t device,
+                             format::Measure measure);
+
+}  // namespace peakline::report

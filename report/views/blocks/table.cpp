@@ -1,0 +1,147 @@
+#include "table.h"
+
+#include <algorithm>
+#include <map>
+#include <string>
+#include <utility>
+
+#include "report/views/selection/check_sum.h"
+#include "via_bytes.h"
+
+namespace peakline::report {
+namespace {
+
+// Wraps around instead of being undefined: the sizes of a hostile trace may be anything.
+int64_t add_bytes(int64_t sum, uint64_t bytes) {
+    return static_cast<int64_t>(static_cast<uint64_t>(sum) + bytes);
+}
+
+struct SizedBlocks {
+    uint64_t bytes;
+    uint64_t count;
+};
+
+struct OpenRow {
+    TableRow row;
+    std::vector<SizedBlocks> blocks;
+    ViaBytes via;
+};
+
+class TableBuilder {
+public:
+    TableBuilder(format::Measure measure, const BlockKeys& keys) : measure_(measure), keys_(keys) {}
+
+    void add(const BlockGroup& group) {
+        const Place& place = place_of(group);
+        OpenRow& open = rows_[place.row];
+        const uint64_t block_bytes =
+            measure_ == format::Measure::kAllocated ? group.block_bytes : group.requested_bytes;
+        const uint64_t bytes = block_bytes * group.count;
+        open.blocks.push_back({block_bytes, group.count});
+        open.row.bytes = add_bytes(open.row.bytes, bytes);
+        open.row.count += group.count;
+        open.row.backward_bytes += place.through_forward ? bytes : 0;
+        open.via.add(place.via, bytes, group.count);
+        untraced_bytes_ += is_untraced(keys_.stacks(), group) ? bytes : 0;
+    }
+
+    void add_unknown(int64_t bytes) {
+        if (bytes != 0) {
+            OpenRow open;
+            Label label;
+            label.key = label.name = kUnknownName;
+            open.row.labels.assign(keys_.row_key_count(), label);
+            open.row.bytes = bytes;
+            rows_.push_back(std::move(open));
+        }
+    }
+
+    uint64_t untraced_bytes() const { return untraced_bytes_; }
+    std::vector<TableRow> take_rows();
+
+private:
+    struct Place {
+        size_t row = 0;
+        bool through_forward = false;
+        std::string via;
+    };
+
+    const Place& place_of(const BlockGroup& group) {
+        const auto [known, is_new_place] = places_.try_emplace(place_of_group(group));
+        if (!is_new_place) {
+            return known->second;
+        }
+        RowPlacement placement = keys_.place_row(group);
+        const auto [at, is_new] =
+            row_of_keys_.try_emplace(keys_of_labels(placement.labels), rows_.size());
+        if (is_new) {
+            rows_.emplace_back().row.labels = std::move(placement.labels);
+        }
+        known->second = {at->second, placement.through_forward, std::move(placement.via)};
+        return known->second;
+    }
+
+    format::Measure measure_;
+    const BlockKeys& keys_;
+    std::map<PlaceOfGroup, Place> places_;
+    std::map<std::vector<std::string>, size_t> row_of_keys_;
+    std::vector<OpenRow> rows_;
+    uint64_t untraced_bytes_ = 0;
+};
+
+// Half of the blocks, rounded down, are smaller or stand before it.
+uint64_t upper_median(std::vector<SizedBlocks>& blocks, uint64_t count) {
+    std::sort(blocks.begin(), blocks.end(), [](const SizedBlocks& a, const SizedBlocks& b) {
+        return a.bytes < b.bytes;
+    });
+    uint64_t before = 0;
+    for (const SizedBlocks& block : blocks) {
+        before += block.count;
+        if (before > count / 2) {
+            return block.bytes;
+        }
+    }
+    return 0;
+}
+
+std::vector<TableRow> TableBuilder::take_rows() {
+    std::vector<TableRow> rows;
+    rows.reserve(rows_.size());
+    for (OpenRow& open : rows_) {
+        open.row.via = open.via.take();
+        open.row.median_bytes = upper_median(open.blocks, open.row.count);
+        rows.push_back(std::move(open.row));
+    }
+    std::sort(rows.begin(), rows.end(), [](const TableRow& a, const TableRow& b) {
+        return a.bytes != b.bytes ? a.bytes > b.bytes
+                                  : keys_of_labels(a.labels) < keys_of_labels(b.labels);
+    });
+    return rows;
+}
+
+}  // namespace
+
+Table build_table(const LiveBlocks& blocks, format::Measure measure, const BlockKeys& keys) {
+    TableBuilder builder(measure, keys);
+    for (const BlockGroup& group : blocks.groups) {
+        builder.add(group);
+    }
+    builder.add_unknown(blocks.unknown_bytes);
+    Table table;
+    table.rows = builder.take_rows();
+    table.total_bytes = blocks.level_bytes;
+    table.untraced_bytes = builder.untraced_bytes();
+    int64_t cumulative = 0;
+    for (TableRow& row : table.rows) {
+        cumulative = add_bytes(cumulative, static_cast<uint64_t>(row.bytes));
+        row.cumulative_bytes = cumulative;
+        row.share = table.total_bytes == 0
+                        ? 0
+                        : static_cast<double>(row.bytes) / static_cast<double>(table.total_bytes);
+    }
+    table.shown_bytes = static_cast<uint64_t>(cumulative);
+    check_sum("rows", table.shown_bytes + blocks.left_out_bytes, table.total_bytes);
+    return table;
+}
+
+}  // namespace peakline::report

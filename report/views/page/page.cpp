@@ -1,0 +1,315 @@
+#include "page.h"
+
+#include <algorithm>
+#include <cmath>
+#include <string>
+#include <utility>
+
+#include "report/replay/all_facts.h"
+#include "report/replay/blocks/block_stream.h"
+#include "report/replay/blocks/ordinal_table.h"
+#include "report/replay/calls/memory_levels.h"
+#include "report/replay/levels/choose_device.h"
+#include "report/replay/levels/device_trackers.h"
+#include "report/trace/file/trace_error.h"
+#include "report/views/selection/check_sum.h"
+
+namespace peakline::report {
+namespace {
+
+class PageFollower : public BlockFollower {
+public:
+    struct Range {
+        uint64_t from_tick;
+        uint64_t to_tick;
+    };
+
+    PageFollower(const ReplayRequest& request,
+                 uint32_t device,
+                 Range range,
+                 const AllFacts& facts,
+                 PageContexts& contexts,
+                 Page& page,
+                 uint64_t max_alloc_count)
+        : measure_(request.measure),
+          counts_all_(request.device.kind == DeviceChoiceKind::kAll),
+          device_(device),
+          range_(range),
+          facts_(facts),
+          contexts_(contexts),
+          page_(page),
+          context_of_(max_alloc_count),
+          segments_(counts_all_ ? std::nullopt : std::optional(device)) {}
+
+    void restore(const Checkpoint& checkpoint) {
+        level_.traced = checkpoint.tracing;
+        knows_segments_ = false;  // a checkpoint does not have them
+        for (uint64_t ordinal = 0; ordinal < checkpoint.blocks.size(); ++ordinal) {
+            const BaselineBlock& block = checkpoint.blocks[ordinal];
+            if (counts(block.shape) &&
+                !(measure_ == format::Measure::kAllocated && block.is_deferred)) {
+                count(ordinal, block.shape, 1, checkpoint.tick);
+            }
+        }
+    }
+
+    void before_event(EventTime at) {
+        if (!is_shown_ && at.tick >= range_.from_tick && !is_over_) {
+            is_shown_ = true;
+            if (range_.from_tick > 0) {
+                consider(range_.from_tick);
+            }
+        }
+        if (is_shown_ && at.tick > range_.to_tick) {
+            is_shown_ = false;
+            is_over_ = true;
+            page_.end_tick = range_.to_tick;
+        }
+        page_.end_tick = is_shown_ ? at.tick : page_.end_tick;
+    }
+
+    void on_alloc(const BlockAlloc& block) {
+        if (is_over_) {
+            return;
+        }
+        const bool is_wanted =
+            is_shown_ && level_.traced && !block.shape.untraced && counts(block.shape);
+        newest_.on_alloc(contexts_.thread_of(block.shape.context), block.ordinal, is_wanted);
+        if (counts(block.shape)) {
+            segments_.on_alloc(block.shape.block_bytes);
+            const uint32_t context = count(block.ordinal, block.shape, 1, block.at.tick);
+            if (is_wanted) {
+                page_.totals.add_allocated(context, bytes_of(block.shape, measure_));
+            }
+        }
+    }
+
+    void on_free(const BlockFree& block) {
+        if (is_over_ || !counts(block.shape)) {
+            return;
+        }
+        segments_.on_free(block.shape.block_bytes, block.kind);
+        if (!block.leaves(measure_)) {
+            return;
+        }
+        const uint32_t context = count(block.ordinal, block.shape, -1, block.at.tick);
+        if (newest_.is_temporary(contexts_.thread_of(block.shape.context), block.ordinal)) {
+            page_.totals.add_temporary(context, bytes_of(block.shape, measure_));
+        }
+    }
+
+    void on_main_end(EventTime) {
+        if (is_shown_) {
+            page_.totals.set_left(page_.moments.live_now());
+            has_end_ = true;
+        }
+    }
+
+    void finish() {
+        page_.points.finish();
+        page_.has_reserved = knows_segments_ && segments_.has_segments();
+        if (!has_end_) {
+            page_.totals.set_left(page_.moments.live_now());
+        }
+    }
+
+    // Those of the one device that is shown, from the first one on.
+    bool has_segments() const {
+        return !counts_all_ && knows_segments_ && segments_.has_segments();
+    }
+
+    void on_rare(const RareEvent& event, EventTime at) {
+        if (const auto segment = event.as<format::Segment>()) {
+            if (!is_over_) {
+                segments_.on_segment(*segment);
+                page_.points.on_reserved(segments_.now().reserved_bytes);
+            }
+        } else if (const auto failed = event.as<format::OutOfMemory>()) {
+            add_refused(*failed, at.tick);
+        } else if (const auto mark = event.as<format::Mark>()) {
+            on_mark(mark->kind, at.tick);
+        }
+    }
+
+private:
+    void on_mark(format::MarkKind kind, uint64_t tick) {
+        if (kind == format::MarkKind::kTracingStarted ||
+            kind == format::MarkKind::kTracingStopped) {
+            level_.traced = kind == format::MarkKind::kTracingStarted;
+            if (is_shown_ && level_.traced) {
+                consider(tick);
+            }
+        }
+    }
+
+    void add_refused(const format::OutOfMemory& record, uint64_t tick) {
+        if (!is_shown_ || !(counts_all_ || record.device == device_) ||
+            page_.refused.size() == Page::kMaxRefused) {
+            return;
+        }
+        PageRefused refused;
+        refused.request = {1,
+                           tick,
+                           static_cast<uint32_t>(record.context),
+                           static_cast<uint32_t>(record.device),
+                           record.requested_bytes,
+                           record.free_bytes};
+        // An event for now, a point when all are read.
+        refused.point = page_.event_count > 0 ? page_.event_count - 1 : 0;
+        refused.level_bytes = level_.bytes;
+        refused.categories = categories_;
+        refused.rows = rows_by_line(contexts_.names(), page_.moments.live_now());
+        refused.row_count = refused.rows.size();
+        refused.rows.resize(std::min(refused.row_count, Page::kMaxRefusedRows));
+        // Those of all devices say nothing about the one that refused.
+        if (has_segments()) {
+            refused.reserved_bytes = segments_.now().reserved_bytes;
+            refused.active_bytes = segments_.now().active_bytes;
+        }
+        page_.refused.push_back(std::move(refused));
+    }
+
+    bool counts(const AllocationShape& shape) const {
+        return counts_all_ || shape.device == device_;
+    }
+
+    uint32_t context_of(uint64_t ordinal, const AllocationShape& shape) {
+        if (context_of_.at(ordinal) == 0) {
+            context_of_.put(ordinal, contexts_.of(shape, ordinal, facts_.of(ordinal)) + 1);
+        }
+        return context_of_.at(ordinal) - 1;
+    }
+
+    uint32_t count(uint64_t ordinal, const AllocationShape& shape, int sign, uint64_t tick) {
+        const uint32_t context = context_of(ordinal, shape);
+        if (sign < 0) {
+            context_of_.remove(ordinal);
+        }
+        const uint64_t bytes = bytes_of(shape, measure_);
+        const uint32_t category = contexts_.category_of(context);
+        const auto change = static_cast<uint64_t>(sign) * bytes;  // wraps, as the sums do
+        level_.bytes += change;
+        categories_[std::min<size_t>(category, kMaxPageCategories - 1)] += change;
+        const PageChange moved = {context, static_cast<int64_t>(change), sign};
+        if (!is_shown_) {
+            page_.moments.apply(moved);
+            return context;
+        }
+        ++page_.event_count;
+        page_.points.on_event(tick, level_, categories_);
+        page_.moments.on_event(moved, level_);
+        return context;
+    }
+
+    void consider(uint64_t tick) {
+        page_.points.consider(tick, level_, categories_);
+        page_.moments.consider(level_);
+    }
+
+    format::Measure measure_;
+    bool counts_all_;
+    uint32_t device_;
+    Range range_;
+    const AllFacts& facts_;
+    PageContexts& contexts_;
+    Page& page_;
+    bool is_shown_ = false;
+    bool is_over_ = false;
+    bool has_end_ = false;  // of main
+    TemporaryBlocks newest_;
+    Height level_;
+    CategoryLevels categories_ = {};
+    OrdinalTable context_of_;  // of live blocks, plus one
+    LevelFollower segments_;
+    bool knows_segments_ = true;
+};
+
+// The nearest one: a time that a report printed is rounded, and means the event it was printed of.
+uint64_t tick_of(const TraceReader& reader, double seconds) {
+    const double ticks = std::round(seconds * 1e9 / reader.superblock().tick_ns);
+    return ticks < 9e18 ? static_cast<uint64_t>(std::max(ticks, 0.0)) : UINT64_MAX;
+}
+
+size_t highest_point(const Page& page) {
+    const std::vector<PagePoint>& points = page.points.points();
+    size_t highest = 0;
+    for (size_t i = 1; i < points.size(); ++i) {
+        highest = points[i].peak.above(points[highest].peak) ? i : highest;
+    }
+    return highest;
+}
+
+void check_rows(const Page& page, const PagePeak& peak) {
+    uint64_t sum = 0;
+    for (const PageRow& row : peak.rows) {
+        sum += row.bytes;
+    }
+    check_sum("contexts", sum, page.points.points()[peak.point].peak.bytes);
+}
+
+}  // namespace
+
+Page build_page(const TraceReader& reader,
+                const Selection& selection,
+                const PageRequest& request,
+                StackLookup& stacks,
+                const Progress& progress) {
+    Page page;
+    PhaseRequest asked;
+    asked.measure = selection.request.measure;
+    asked.sum_devices = selection.request.device.kind == DeviceChoiceKind::kAll;
+    BlockStream first_stream(reader);
+    PhaseReplay phases(first_stream, stacks.phase_rules(), asked);
+    AllFacts facts(reader, stacks.phase_rules(), asked.measure, phases);
+    first_stream.run(progress, phases, facts);
+    page.phases = phases.finish();
+    const DeviceChoice choice = asked.sum_devices ? DeviceChoice() : selection.request.device;
+    page.chosen = choose_device(page.phases.devices, choice, reader.name());
+    const PageLimits& limits = request.limits;
+    const uint64_t event_count = page.phases.health.event_count;
+    const size_t least = event_count <= limits.every_event ? event_count : 0;
+    page.points = PagePoints(std::max(limits.points, least));
+    page.moments = PageMoments(std::max(limits.moments, least), limits.changes);
+    PageContexts contexts(stacks, page.phases.table);
+    BlockStream stream(reader);
+    const PageFollower::Range range = {tick_of(reader, request.from_seconds),
+                                       tick_of(reader, request.to_seconds)};
+    PageFollower follower(selection.request,
+                          page.chosen.device,
+                          range,
+                          facts,
+                          contexts,
+                          page,
+                          reader.max_alloc_count());
+    stream.run(progress, follower);
+    follower.finish();
+    if (follower.has_segments() && !page.points.points().empty()) {
+        const Height peak = page.points.points()[highest_point(page)].peak;
+        const MapRequest asked_map = {
+            asked.measure, page.chosen.device, range.from_tick, range.to_tick, peak};
+        page.maps = build_maps(reader, asked_map, facts, contexts, progress);
+    }
+    page.names = contexts.take();
+    page.moments.finish();
+    for (PageRefused& refused : page.refused) {
+        refused.point /= page.points.events_per_point();
+    }
+    if (page.points.points().empty()) {
+        throw TraceError(reader.name() +
+                         ": nothing was allocated in the time asked for; the trace"
+                         " has " +
+                         std::to_string(reader.seconds(reader.last_tick())) + " seconds");
+    }
+    return page;
+}
+
+PagePeak find_peak(const Page& page) {
+    PagePeak peak;
+    peak.point = highest_point(page);
+    peak.moment = peak.point * page.points.events_per_point() / page.moments.events_per_moment();
+    peak.rows = rows_by_line(page.names, page.moments.live_at(peak.moment));
+    check_rows(page, peak);
+    return peak;
+}
+
+}  // namespace peakline::report

@@ -1,0 +1,85 @@
+// What an HTML page is made of: contexts, points and moments of one device, the phases and the
+// answer at the peak. Two passes over the events: what became of every block, then its levels; a
+// third one where the trace knows torch's segments.
+#pragma once
+
+#include <cstdint>
+#include <limits>
+#include <optional>
+#include <vector>
+
+#include "page_buckets.h"
+#include "page_contexts.h"
+#include "page_map.h"
+#include "page_rows.h"
+#include "page_totals.h"
+#include "report/replay/phases/phase_result.h"
+#include "report/trace/reader.h"
+#include "report/views/selection/selection.h"
+
+namespace peakline::report {
+
+struct PageLimits {
+    size_t points = 65'536;
+    size_t moments = 65'536;
+    // A trace of at most this many events may have a point and a moment for each: a browser holds
+    // some 200 bytes for a point.
+    size_t every_event = 524'288;
+    size_t changes = 6'000'000;  // kept while events are read: 24 bytes each
+};
+
+struct PageRequest {
+    double from_seconds = 0;
+    double to_seconds = std::numeric_limits<double>::infinity();
+    PageLimits limits;
+};
+
+// The highest moment of what is shown.
+struct PagePeak {
+    size_t point = 0;
+    size_t moment = 0;
+    std::vector<PageRow> rows;  // largest first
+};
+
+// A request of the device that it could not serve, and what was live then.
+struct PageRefused {
+    OutOfMemory request;
+    size_t point = 0;  // that it lies in
+    uint64_t level_bytes = 0;
+    CategoryLevels categories = {};
+    std::vector<PageRow> rows;  // the largest
+    size_t row_count = 0;       // of all
+    // Of the device, in torch's segments; unknown in a trace without them.
+    std::optional<uint64_t> reserved_bytes;
+    uint64_t active_bytes = 0;  // live, or freed but still used by another stream
+};
+
+struct Page {
+    // A damaged trace may have any number of refused requests.
+    static constexpr size_t kMaxRefused = 1000;
+    static constexpr size_t kMaxRefusedRows = 12;
+
+    PhaseResult phases;
+    std::vector<PageRefused> refused;
+    DeviceTotals chosen;
+    uint64_t event_count = 0;  // that changed the level of the device
+    uint64_t end_tick = 0;     // of what is shown
+    PageNames names;
+    PagePoints points{0};
+    bool has_reserved = false;  // the trace says what torch's segments hold
+    PageMoments moments{0, 0};
+    PageTotals totals;
+    PageMaps maps;  // none of all devices, or where the trace does not know its segments
+};
+
+// Throws TraceError when nothing lies in the range.
+Page build_page(const TraceReader& reader,
+                const Selection& selection,
+                const PageRequest& request,
+                StackLookup& stacks,
+                const Progress& progress = {});
+
+// Of a page whose moments have their final width.
+PagePeak find_peak(const Page& page);
+
+}  // namespace peakline::report

@@ -1,0 +1,60 @@
+// What a report is asked for, as people write it, and its meaning. The same words everywhere: on
+// the command line, in Python and in tests.
+#pragma once
+
+#include <cstdint>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "report/attribute/names/option_word.h"
+#include "report/attribute/stacks/frame_policy.h"
+#include "report/replay/replay_result.h"
+
+namespace peakline::report {
+
+// As written; each field is an option of the same name.
+struct SelectionText {
+    std::string by = "line";         // one key, or two with a comma between them
+    std::vector<std::string> where;  // KEY=VALUE
+    std::string frame = "caller";
+    std::string at = "peak";
+    std::string device;  // empty: the one with the highest peak
+    std::string measure = "allocated";
+    std::vector<std::string> hide;
+    std::vector<std::string> symbols;  // folders
+    uint64_t depth = 0;                // of module paths; 0: whole
+    bool fold = false;                 // repeated layers are one
+    bool native = false;               // stacks begin with their native frames
+};
+
+// A block is shown when its row of this key is one of the values: the text of a row, or a glob.
+struct WhereKey {
+    std::string key;
+    std::vector<std::string> values;
+};
+
+struct Selection {
+    std::string by;
+    std::vector<std::string> row_keys;  // those of `by`
+    std::vector<WhereKey> where;        // all of them must hold
+    FramePolicy frames;
+    ReplayRequest request;
+};
+
+// Throws TraceError that names the option and what it takes.
+Selection parse_selection(const SelectionText& text);
+
+// Whether the rows are of this key, or of a pair with it.
+bool makes_rows(const Selection& selection, std::string_view key);
+
+// What an option takes, the default first: "by", "frame", "at" or "measure". Of "at" these are the
+// moments without a number or a name.
+std::vector<OptionWord> words_of_option(std::string_view option);
+
+const char* measure_name(format::Measure measure);
+
+// Seconds from "12.5" or "12.5s"; false when `text` is not a time.
+bool parse_seconds(const std::string& text, double* seconds);
+
+}  // namespace peakline::report
