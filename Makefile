@@ -208,13 +208,13 @@ $(NATIVE)/libpeakline.so: $(RECORDER_OBJECTS) preload/exports.map $(NATIVE)/libp
 	    -L$(NATIVE) -l:libpkunwind.so -ldl -lpthread
 
 # Compares every native stack with libunwind's slow stepper: tests/e2e/test_native_stacks.py.
-CHECKING := $(addprefix $(BUILD)/checked/allocator/capture/,unwind/native_check.o native_stack.o)
+CHECKING := $(addprefix $(BUILD)/checked/allocator/capture/,native_check.o native_stack.o)
 $(BUILD)/checked/%.o: %.cpp
 	@mkdir -p $(@D)
 	@echo '  C++   $< (checked)'
 	$(Q)$(CXX) $(CXXFLAGS) $(NO_EXCEPTIONS) -DPEAKLINE_CHECK_NATIVE -MMD -MP -c $< -o $@
 $(BUILD)/checked/libpeakline.so: $(CHECKING) \
-        $(filter-out $(BUILD)/allocator/capture/unwind/native_check.o \
+        $(filter-out $(BUILD)/allocator/capture/native_check.o \
                      $(BUILD)/allocator/capture/native_stack.o,$(RECORDER_OBJECTS))
 	@echo '  LINK  $@'
 	$(Q)$(CXX) -fno-lto -shared -Wl,-soname,libpeakline.so -Wl,--version-script=preload/exports.map \
@@ -244,7 +244,7 @@ $(PACKAGE)/_recorder.abi3.so: $(RECORDER_PYTHON_OBJECTS) $(NATIVE)/libpeakline.s
 	    -L$(NATIVE) -l:libpeakline.so
 
 # The script of the HTML page: its modules joined.
-$(PACKAGE)/page/page.js: report/page/join.py $(wildcard report/page/*.js report/page/page.*)
+$(PACKAGE)/page/page.js: report/page/join.py $(wildcard report/page/*.js report/page/*/*.js report/page/page.*)
 	$(Q)$(PYTHON) $< $(@D)
 
 $(BUILD)/libreport.a: $(REPORT_OBJECTS)

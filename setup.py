@@ -22,7 +22,6 @@ ROOT = Path(__file__).resolve().parent
 SHIPPED_SOURCES = (
     "allocator/torch",
     "allocator/record/format",
-    "allocator/record/trace_format.h",
     "preload/peakline_api.h",
     "preload/simgpu",
     "preload/simulated",

@@ -5,7 +5,7 @@
 #include <new>
 
 #include "allocator/capture/stack_capture.h"
-#include "allocator/record/trace_format.h"
+#include "allocator/record/format/trace_format.h"
 #include "pyhook/code/code_reader.h"
 #include "pyhook/code/code_table.h"
 #include "pyhook/code/instances.h"

@@ -11,7 +11,7 @@
 
 #include "allocator/capture/libraries/loader_counts.h"
 #include "allocator/capture/libraries/module_map.h"
-#include "allocator/capture/unwind/native_check.h"
+#include "allocator/capture/native_check.h"
 #include "allocator/record/hot_data.h"
 
 namespace peakline::capture {

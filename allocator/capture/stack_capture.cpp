@@ -1,9 +1,9 @@
 #include "stack_capture.h"
 
+#include "allocator/record/format/trace_format.h"
 #include "allocator/record/hot_data.h"
 #include "allocator/record/tables/prefetch.h"
 #include "allocator/record/tables/replace_tagged.h"
-#include "allocator/record/trace_format.h"
 #include "autograd_nodes.h"
 #include "native_stack.h"
 

@@ -2,7 +2,7 @@
 
 #include <ctime>
 
-#include "trace_format.h"
+#include "allocator/record/format/trace_format.h"
 
 namespace peakline::record {
 namespace {

@@ -12,7 +12,7 @@
 #include <c10/util/Exception.h>
 #include <torch/csrc/cuda/CUDAPluggableAllocator.h>
 
-#include "allocator/record/trace_format.h"
+#include "allocator/record/format/trace_format.h"
 #include "delegate.h"
 #include "gradients.h"
 #include "observe.h"

@@ -5,7 +5,7 @@
 // A phase that ended before held no memory of the device: it is not in the trace.
 #pragma once
 
-#include "allocator/record/trace_format.h"
+#include "allocator/record/format/trace_format.h"
 
 namespace peakline::preload {
 

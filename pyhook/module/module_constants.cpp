@@ -1,7 +1,7 @@
 #include "module_constants.h"
 
 #include "allocator/capture/stack_capture.h"
-#include "allocator/record/trace_format.h"
+#include "allocator/record/format/trace_format.h"
 #include "preload/peakline_api.h"
 #include "pyhook/frames/python_layout.h"
 

@@ -1,4 +1,4 @@
-"""Names the build of a shared library, as name_torch_build() of preload/life/torch_library.cpp does."""
+"""Names the build of a shared library, as name_torch_build() of torch_library.cpp does."""
 
 from __future__ import annotations
 

@@ -17,8 +17,8 @@ from pathlib import Path
 from typing import Any
 
 from peakline.commands import run as run_command
-from peakline.commands._after_run import find_traces
-from peakline.commands._simulation import notes_of_program
+from peakline.commands.running.after_run import find_traces
+from peakline.commands.running.simulation import notes_of_program
 
 _UNLIMITED = "4096GiB"
 _LINES = 3

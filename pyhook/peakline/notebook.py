@@ -16,7 +16,7 @@ from IPython.display import IFrame, display
 
 import peakline
 from peakline.commands import html
-from peakline.commands._common import CommandError
+from peakline.commands.shared.common import CommandError
 
 if TYPE_CHECKING:
     from IPython.core.interactiveshell import InteractiveShell

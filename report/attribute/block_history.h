@@ -5,7 +5,7 @@
 #include <cstdint>
 #include <optional>
 
-#include "report/replay/replay_result.h"
+#include "report/replay/values/replay_result.h"
 
 namespace peakline::report {
 

@@ -9,7 +9,7 @@
 #include "facets.h"
 #include "report/attribute/names/label.h"
 #include "report/attribute/stacks/stack_lookup.h"
-#include "report/replay/replay_result.h"
+#include "report/replay/values/replay_result.h"
 
 namespace peakline::report {
 

@@ -1,8 +1,8 @@
 """Joins the ES modules of the page into one script: `python join.py OUTPUT_FOLDER`.
 
-A module imports from "./x.js" only and exports declarations only; names at the top of a module are
-unique among all of them. So the modules become one script by leaving the two words out. The page
-needs no bundler, and a browser can also load the modules as they are.
+A module imports by relative names only and exports declarations only; names at the top of a module
+are unique among all of them. So the modules become one script by leaving the two words out. The
+page needs no bundler, and a browser can also load the modules as they are.
 """
 
 from __future__ import annotations
@@ -11,18 +11,18 @@ import re
 import sys
 from pathlib import Path
 
-_IMPORT = re.compile(r'^import \{[^}]*\} from "\./(\w+)\.js";\n', re.MULTILINE)
+_IMPORT = re.compile(r'^import \{[^}]*\} from "(\.\.?/(?:\w+/)?\w+\.js)";\n', re.MULTILINE)
 _DECLARED = re.compile(r"^(?:export )?(?:async )?(?:function|class|const|let) (\w+)", re.MULTILINE)
 
 
-def ordered(folder: Path, name: str, seen: list[str]) -> list[str]:
-    """Return the modules that `name` needs, each behind what it imports itself."""
-    text = (folder / f"{name}.js").read_text()
-    for needed in _IMPORT.findall(text):
+def ordered(module: Path, seen: list[Path]) -> list[Path]:
+    """Return the modules that `module` needs and itself, each behind what it imports."""
+    for name in _IMPORT.findall(module.read_text()):
+        needed = (module.parent / name).resolve()
         if needed not in seen:
-            ordered(folder, needed, seen)
-    if name not in seen:
-        seen.append(name)
+            ordered(needed, seen)
+    if module not in seen:
+        seen.append(module)
     return seen
 
 
@@ -33,19 +33,20 @@ def join(folder: Path) -> str:
         ValueError: a module breaks one of the rules above; the text says which.
     """
     parts = []
-    declared: dict[str, str] = {}
-    for name in ordered(folder, "main", []):
-        text = _IMPORT.sub("", (folder / f"{name}.js").read_text())
+    declared: dict[str, Path] = {}
+    for module in ordered(folder / "main.js", []):
+        name = module.relative_to(folder)
+        text = _IMPORT.sub("", module.read_text())
         for one in _DECLARED.findall(text):
             if one in declared:
-                raise ValueError(f"{one} is declared in {declared[one]}.js and in {name}.js")
+                raise ValueError(f"{one} is declared in {declared[one]} and in {name}")
             declared[one] = name
         text = re.sub(r"^export (?=(async )?(function|class|const|let) )", "", text, flags=re.M)
         if re.search(r"^(import|export)\b", text, re.MULTILINE):
             raise ValueError(
-                f'{name}.js: only `import {{...}} from "./x.js"` and exported declarations'
+                f'{name}: only `import {{...}} from "./x.js"` and exported declarations'
             )
-        parts.append(f"// {name}.js\n{text.replace('// @ts-check', '').lstrip()}")
+        parts.append(f"// {name}\n{text.replace('// @ts-check', '').lstrip()}")
     return '(() => {\n"use strict";\n' + "\n".join(parts) + "})();\n"
 
 

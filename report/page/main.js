@@ -1,17 +1,17 @@
 // @ts-check
 // Starts the page: unpacks the data, makes the views, listens to the keyboard and the address.
-import { Devices } from "./devices.js";
-import { byId } from "./dom.js";
-import { KINDS } from "./kinds.js";
+import { Devices } from "./views/devices.js";
+import { byId } from "./elements/dom.js";
+import { KINDS } from "./views/kinds.js";
 import { Paper } from "./print.js";
-import { STACKED } from "./series.js";
+import { STACKED } from "./data/series.js";
 import { readAddress, TABS, Tabs, writeAddress } from "./tabs.js";
 import { Views } from "./views.js";
 
 class Page {
   /**
    * @param {Devices} devices
-   * @param {import("./model.js").Model} model
+   * @param {import("./data/model.js").Model} model
    */
   constructor(devices, model) {
     this.devices = devices;
@@ -35,7 +35,7 @@ class Page {
     this.follow();
   }
 
-  /** @param {import("./model.js").Model} model of one device */
+  /** @param {import("./data/model.js").Model} model of one device */
   use(model) {
     this.model = model;
     this.views = new Views(model, (window) => this.setWindow(window), (kind) => this.setKind(kind),

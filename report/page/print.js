@@ -1,7 +1,7 @@
 // @ts-check
 // Paper: the summary and the open tab, in the light colours, without what can only be clicked. The
 // style hides the rest; canvases have to be drawn anew, and the tab has to say what it shows.
-import { byId, make } from "./dom.js";
+import { byId, make } from "./elements/dom.js";
 import { TABS } from "./tabs.js";
 
 export class Paper {

@@ -1,6 +1,6 @@
 // @ts-check
 // The tabs, and the address that says which one and which time is shown.
-import { byId, make } from "./dom.js";
+import { byId, make } from "./elements/dom.js";
 
 export const TABS = [["summary", "Summary"], ["lines", "Lines"], ["flame", "Flame"], ["timeline", "Timeline"],
   ["map", "Map"], ["modules", "Modules"], ["phases", "Phases"], ["ranks", "Ranks"], ["oom", "OOM"], ["differences", "Differences"]];

@@ -1,18 +1,18 @@
 // @ts-check
 // The tabs and what they show of the model: they share the window and the colours.
-import { byId, hideTip, readColours } from "./dom.js";
-import { DifferencesView } from "./differences_view.js";
-import { FlameView } from "./flame_view.js";
-import { LinesView } from "./lines_view.js";
-import { MapView } from "./map_view.js";
-import { ModulesView } from "./modules_view.js";
-import { listenTo, MomentBar } from "./moment_bar.js";
-import { OomView } from "./oom_view.js";
-import { PhasesView } from "./phases_view.js";
-import { RanksView } from "./ranks_view.js";
+import { byId, hideTip, readColours } from "./elements/dom.js";
+import { DifferencesView } from "./views/differences_view.js";
+import { FlameView } from "./views/flame_view.js";
+import { LinesView } from "./views/lines_view.js";
+import { MapView } from "./views/map_view.js";
+import { ModulesView } from "./views/modules_view.js";
+import { listenTo, MomentBar } from "./views/moment_bar.js";
+import { OomView } from "./views/oom_view.js";
+import { PhasesView } from "./views/phases_view.js";
+import { RanksView } from "./views/ranks_view.js";
 import { TABS } from "./tabs.js";
-import { Timeline } from "./timeline.js";
-import { TimelineView } from "./timeline_view.js";
+import { Timeline } from "./charts/timeline.js";
+import { TimelineView } from "./views/timeline_view.js";
 
 /**
  * A tab: it makes its elements once, and shows the moment of the model whenever that changes.
@@ -26,8 +26,8 @@ const WITH_KINDS = ["lines", "flame"];
 
 class SummaryView {
   /**
-   * @param {import("./model.js").Model} model
-   * @param {import("./moment_bar.js").SetWindow} setWindow
+   * @param {import("./data/model.js").Model} model
+   * @param {import("./views/moment_bar.js").SetWindow} setWindow
    */
   constructor(model, setWindow) {
     byId("summary-time").hidden = false;
@@ -43,8 +43,8 @@ class SummaryView {
 
 export class Views {
   /**
-   * @param {import("./model.js").Model} model
-   * @param {import("./moment_bar.js").SetWindow} setWindow
+   * @param {import("./data/model.js").Model} model
+   * @param {import("./views/moment_bar.js").SetWindow} setWindow
    * @param {(kind: string) => void} setKind of KINDS
    * @param {(stacked: string) => void} setStacked of STACKED
    */

@@ -9,6 +9,7 @@
 #include "report/render/calls/phases_report.h"
 #include "report/render/facts/asked_blocks.h"
 #include "report/render/table/report_parts.h"
+#include "report/render/table/run_facts.h"
 #include "report/render/table/summary_report.h"
 #include "report/render/table/table_report.h"
 #include "report/replay/replay.h"
@@ -64,13 +65,6 @@ std::vector<const Grouping*> keys_of_counts(const TraceReader& reader, const Sel
 }
 
 }  // namespace
-
-void need_events(const TraceReader& reader, const char* command) {
-    if (!reader.has_events() && !reader.summary().views.empty()) {
-        throw TraceError(reader.name() + ": holds a summary only, " + command +
-                         " counts events; use peakline summary");
-    }
-}
 
 std::string make_table(const TraceReader& reader,
                        const ReportOptions& options,

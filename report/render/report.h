@@ -2,26 +2,13 @@
 // other programs need. Each makes one or two passes over the events.
 #pragma once
 
-#include <cstdint>
 #include <memory>
 #include <string>
 
-#include "report/render/format/path_display.h"
+#include "report/render/format/report_options.h"
 #include "report/trace/reader.h"
-#include "report/views/selection/selection.h"
 
 namespace peakline::report {
-
-// kParts: what a terminal shows, as JSON of finished texts; of the table and the summary only.
-enum class OutputForm { kText, kJson, kParts };
-
-struct ReportOptions {
-    SelectionText selection;
-    uint64_t top = 0;        // rows shown; 0: all
-    uint64_t min_bytes = 0;  // of tensors: smaller ones are counted only
-    PathDisplay paths;
-    OutputForm form = OutputForm::kText;
-};
 
 // All throw TraceError when the options or the trace do not allow an answer, and pass on what
 // `progress` throws.
@@ -55,9 +42,6 @@ std::string make_tensors(const TraceReader& reader,
 std::string make_timeline_report(const TraceReader& reader,
                                  const ReportOptions& options,
                                  const Progress& progress = {});
-
-// Throws TraceError when the trace holds a summary only, which `command` cannot be made of.
-void need_events(const TraceReader& reader, const char* command);
 
 // While the result lives, libraries whose functions were named stay in memory for further reports.
 std::shared_ptr<const void> keep_libraries();

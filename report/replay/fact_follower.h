@@ -7,10 +7,10 @@
 #include <vector>
 
 #include "operator_calls.h"
-#include "report/replay/blocks/block_facts.h"
 #include "report/replay/blocks/ordinal_table.h"
 #include "report/replay/levels/level_replay.h"
 #include "report/replay/phases/phase_replay.h"
+#include "report/replay/values/block_facts.h"
 
 namespace peakline::report {
 

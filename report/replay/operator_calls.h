@@ -8,7 +8,7 @@
 #include <map>
 #include <vector>
 
-#include "report/replay/phases/phase.h"
+#include "report/replay/values/phase.h"
 
 namespace peakline::report {
 

@@ -2,8 +2,8 @@
 // the same peak: the earliest strict maximum over the traced ranges.
 #pragma once
 
-#include "replay_result.h"
 #include "report/replay/phases/phase_result.h"
+#include "report/replay/values/replay_result.h"
 #include "report/trace/reader.h"
 
 namespace peakline::report {

@@ -13,7 +13,7 @@ import time
 from pathlib import Path
 
 import peakline._report as engine
-from peakline.html_page import DeviceData, PageOptions, make_page
+from peakline.pages.page import DeviceData, PageOptions, make_page
 
 ROOT = Path(__file__).resolve().parents[2]
 REPORTS = ("stats", "table", "phases", "layers", "ops", "stages", "tensors")

@@ -13,8 +13,8 @@ from typing import Any
 
 import pytest
 from lab import PROGRAMS, Lab
-from peakline.live_screen import screen_of
-from peakline.live_view import LiveLine, LiveState
+from peakline.screens.live import screen_of
+from peakline.screens.live_state import LiveLine, LiveState
 from rich.console import Console
 
 

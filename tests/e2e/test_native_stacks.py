@@ -1,6 +1,6 @@
 """Every native stack that a test program captures is the one libunwind's slow stepper finds.
 
-The recorder is built to compare them itself, see allocator/capture/unwind/native_check.h. A choice of the
+The recorder is built to compare them itself, see allocator/capture/native_check.h. A choice of the
 programs of tests/programs is compared at every run; with PEAKLINE_TEST_STACKS=all every one that
 runs by itself (half an hour), the others are named with the reason.
 """

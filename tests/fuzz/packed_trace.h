@@ -6,7 +6,7 @@
 #include <span>
 #include <vector>
 
-#include "allocator/record/trace_format.h"
+#include "allocator/record/format/trace_format.h"
 
 namespace peakline::test {
 

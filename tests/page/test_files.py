@@ -12,9 +12,9 @@ from typing import Any
 import peakline._report as engine
 import pytest
 from lab import Lab, Run
-from peakline.html_files import files_data, heaviest
-from peakline.html_page import DeviceData, PageOptions, make_page
-from peakline.html_text import size_of
+from peakline.pages.files import files_data, heaviest
+from peakline.pages.page import DeviceData, PageOptions, make_page
+from peakline.pages.text import size_of
 from shown import Shown
 from test_page import SAID, TABS, bytes_of
 

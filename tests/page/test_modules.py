@@ -13,9 +13,9 @@ import pytest
 ROOT = Path(__file__).resolve().parents[2]
 
 SCRIPT = """
-import { Pyramid } from "./pyramid.js";
-import { Tree } from "./tree.js";
-import { formatBytes } from "./format.js";
+import { Pyramid } from "./data/pyramid.js";
+import { Tree } from "./data/tree.js";
+import { formatBytes } from "./elements/format.js";
 let seed = 7;
 const random = (below) => (seed = (seed * 48271) % 2147483647) % below;
 const wrong = [];
@@ -131,8 +131,7 @@ def node() -> str:
 
 def said_under_node(script: str, folder: Path) -> Any:
     """Run a script beside the modules of the page; returns the JSON that it prints."""
-    for file in (ROOT / "report" / "page").glob("*.js"):
-        shutil.copy(file, folder)
+    shutil.copytree(ROOT / "report" / "page", folder, dirs_exist_ok=True)
     (folder / "package.json").write_text('{"type": "module"}')
     (folder / "check.js").write_text(script)
     result = subprocess.run(
@@ -145,7 +144,7 @@ def said_under_node(script: str, folder: Path) -> Any:
 def test_ranges_trees_and_sizes_are_what_brute_force_finds(tmp_path: Path) -> None:
     said = said_under_node(SCRIPT, tmp_path)
     assert said["wrong"] == []
-    from peakline.html_text import size_of
+    from peakline.pages.text import size_of
 
     texts = dict(map(tuple, said["sizes"]))
     assert (texts[1023], texts[1048575], texts[13547310080]) == ("1023 B", "1.000 MB", "12.62 GB")

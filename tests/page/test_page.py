@@ -169,7 +169,7 @@ def test_a_refused_request_is_the_first_thing_said(show: Show) -> None:
 def test_both_sides_know_the_same_columns(run: Run) -> None:
     names, columns = engine.Trace(str(run.trace)).page()
     listed = json.loads(names)["columns"]
-    scripts = "".join(file.read_text() for file in (ROOT / "report" / "page").glob("*.js"))
+    scripts = "".join(file.read_text() for file in (ROOT / "report" / "page").rglob("*.js"))
     used = set(re.findall(r"columns\.([a-z]+_[a-z_]+)", scripts))
     assert used == {column["name"] for column in listed}
     assert sum(column["width"] * column["count"] for column in listed) == len(columns)

@@ -22,9 +22,9 @@ LEGEND = """() => [...document.querySelectorAll("#timeline .legend li")].map((on
     [one.querySelector("i").className, one.querySelector("bdi").textContent, +one.dataset.bytes])"""
 
 BRUTE_FORCE = """
-import { LiveSets } from "./live_sets.js";
-import { Pyramid } from "./pyramid.js";
-import { Groups, SERIES_KINDS, Series } from "./series.js";
+import { LiveSets } from "./data/live_sets.js";
+import { Pyramid } from "./data/pyramid.js";
+import { Groups, SERIES_KINDS, Series } from "./data/series.js";
 let seed = 11;
 const random = (below) => (seed = (seed * 48271) % 2147483647) % below;
 const wrong = [];

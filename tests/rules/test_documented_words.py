@@ -137,7 +137,7 @@ def test_the_part_for_torch_is_built_where_the_recorder_looks(
 
 def test_every_report_of_the_engine_is_a_command_of_its_name() -> None:
     from peakline import _report
-    from peakline.commands._reports import REPORTS
+    from peakline.commands.shared.reports import REPORTS
 
     trace = _report.Trace(ROOT / "tests" / "data" / "two_steps.trace")
     with pytest.raises(_report.TraceError) as caught:

@@ -23,7 +23,7 @@ ALLOWED = {
     "preload/simulated": {"preload/peakline_api.h"},
     "preload/guard": set(),
     "report": {
-        "allocator/record/trace_format.h",
+        "allocator/record/format/trace_format.h",
         "allocator/record/levels/peak_tracker.h",
         "allocator/record/tables/mapped_array.h",
     },
@@ -62,11 +62,11 @@ def sources() -> list[Path]:
     return [path for path in found if "_native" not in path.parts]
 
 
-def resolve(including: Path, name: str) -> str:
-    for base in (including.parent, ROOT, ROOT / "preload" / "simgpu"):
+def resolve(including: Path, name: str, root: Path = ROOT) -> str:
+    for base in (including.parent, root, root / "preload" / "simgpu"):
         candidate = (base / name).resolve()
-        if candidate.exists() and candidate.is_relative_to(ROOT):
-            return str(candidate.relative_to(ROOT))
+        if candidate.exists() and candidate.is_relative_to(root):
+            return str(candidate.relative_to(root))
     return name
 
 

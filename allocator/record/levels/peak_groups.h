@@ -4,7 +4,7 @@
 
 #include <cstdint>
 
-#include "allocator/record/trace_format.h"
+#include "allocator/record/format/trace_format.h"
 #include "live_set.h"
 #include "peak_tracker.h"
 

@@ -9,7 +9,7 @@
 #include <cstdint>
 #include <cstring>
 
-#include "allocator/record/trace_format.h"
+#include "allocator/record/format/trace_format.h"
 #include "intern_index.h"
 #include "leaf_lock.h"
 #include "mapped_array.h"

@@ -5,8 +5,8 @@
 #include <cstddef>
 #include <cstdint>
 
+#include "allocator/record/format/trace_format.h"
 #include "allocator/record/tables/mapped_array.h"
-#include "allocator/record/trace_format.h"
 
 namespace peakline::record {
 

@@ -8,8 +8,8 @@
 #include <cstdint>
 
 #include "alloc_event.h"
+#include "allocator/record/format/trace_format.h"
 #include "allocator/record/tables/stack_table.h"
-#include "allocator/record/trace_format.h"
 #include "chunk_ring.h"
 #include "chunk_target.h"
 #include "class_table.h"

@@ -1,4 +1,4 @@
-"""The command line: a row in `_reports.py` for each report, a module for each other command.
+"""The command line: a row in `reports.py` for each report, a module for each other command.
 
 Such a module has ``NAME``, ``HELP``, ``EXAMPLES``, ``add_arguments(parser)`` and
 ``run(args) -> int``. It parses, prints and exits; the work is done elsewhere. Exit codes: 0 fine,
@@ -17,8 +17,8 @@ from dataclasses import dataclass
 from types import ModuleType
 from typing import cast
 
-from peakline.commands._common import CommandError
-from peakline.commands._parser import CommandParser, did_you_mean
+from peakline.commands.shared.common import CommandError
+from peakline.commands.shared.parser import CommandParser, did_you_mean
 
 
 @dataclass(frozen=True)
@@ -46,7 +46,7 @@ def all_commands() -> list[Command]:
         run,
         tree,
     )
-    from peakline.commands._reports import REPORTS
+    from peakline.commands.shared.reports import REPORTS
 
     def of_module(module: ModuleType) -> Command:
         return Command(module.NAME, module.HELP, module.EXAMPLES, module.add_arguments, module.run)

@@ -11,7 +11,7 @@ import sys
 from collections.abc import Callable
 from dataclasses import asdict, dataclass
 
-from peakline.commands._common import CommandError, recorder
+from peakline.commands.shared.common import CommandError, recorder
 from peakline.native_build import (
     NATIVE_FOLDER,
     BuildError,

@@ -14,19 +14,19 @@ from dataclasses import asdict, dataclass, field
 from pathlib import Path
 
 from peakline import assumptions
-from peakline.commands._common import (
+from peakline.commands.running.simulation import (
+    add_simulation_arguments,
+    add_steps_argument,
+    is_device_name,
+)
+from peakline.commands.shared.common import (
     CommandError,
     next_commands,
     shell_words,
     shortened,
     terminal_width,
 )
-from peakline.commands._report_options import add_frame_argument
-from peakline.commands._simulation import (
-    add_simulation_arguments,
-    add_steps_argument,
-    is_device_name,
-)
+from peakline.commands.shared.report_options import add_frame_argument
 from peakline.fitting import Attempt, Outcome, try_program
 from peakline.native_build import BuildError, simulated_devices
 

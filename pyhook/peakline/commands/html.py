@@ -7,7 +7,7 @@ from collections import Counter
 from collections.abc import Sequence
 from pathlib import Path
 
-from peakline.commands import _common, _page_data, _report_options
+from peakline.commands.shared import common, page_data, report_options
 
 NAME = "html"
 HELP = "Write a page for the browser: summary, lines, flame graph, timeline; one file."
@@ -62,15 +62,15 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         metavar="MB",
         help="Keep as many moments of the run as fit in MB, compressed (default: 8)",
     )
-    _report_options.add_frames(parser)
+    report_options.add_frames(parser)
     parser.add_argument(
         "--native",
         action="store_true",
         help="Show the native frames below the innermost Python line, too",
     )
-    _report_options.add_device(parser)
-    _report_options.add_measure(parser)
-    _report_options.refuse_where(parser)
+    report_options.add_device(parser)
+    report_options.add_measure(parser)
+    report_options.refuse_where(parser)
 
 
 def _megabytes(text: str) -> float:
@@ -92,7 +92,7 @@ def write_page(args: argparse.Namespace, tab: str) -> int:
     """Write the page, opened at this tab, and say so."""
     output, shown = make_file(args, tab)
     print(f"Wrote {output} ({output.stat().st_size / 1e6:.1f} MB); open it in a browser")
-    _common.suggest_for(shown, "table --by category")
+    common.suggest_for(shown, "table --by category")
     return 0
 
 
@@ -113,20 +113,20 @@ def make_file(args: argparse.Namespace, tab: str = _TAB) -> tuple[Path, str]:
     Raises:
         CommandError: a trace cannot be read, or the page not be written.
     """
-    from peakline.html_files import files_data, heaviest
-    from peakline.html_page import PageOptions, make_page
+    from peakline.pages.files import files_data, heaviest
+    from peakline.pages.page import PageOptions, make_page
 
     files: list[str] = args.files
     _check(args)
     output = Path(args.output) if args.output else page_beside(Path(files[0]))
-    with _common.replacing(output, force=args.force) as unfinished:
-        outlines = _page_data.read_outlines(files, args) if len(files) > 1 else []
+    with common.replacing(output, force=args.force) as unfinished:
+        outlines = page_data.read_outlines(files, args) if len(files) > 1 else []
         shown = heaviest(outlines) if outlines else 0
-        devices = _page_data.read_devices(files[shown], args)
+        devices = page_data.read_devices(files[shown], args)
         options = PageOptions(
             with_source=not args.no_source,
             tab=tab,
-            is_part=_page_data.is_part(args),
+            is_part=page_data.is_part(args),
             files=files_data(outlines, shown) if outlines else None,
         )
         text = make_page(devices, options)
@@ -136,18 +136,18 @@ def make_file(args: argparse.Namespace, tab: str = _TAB) -> tuple[Path, str]:
 
 def _check(args: argparse.Namespace) -> None:
     if args.to_seconds <= args.from_seconds:
-        raise _common.CommandError("--to must be later than --from")
+        raise common.CommandError("--to must be later than --from")
     if len(args.files) == 1:
         return
-    if _page_data.is_part(args):
-        raise _common.CommandError("--from and --to show a part of one run: give one FILE")
+    if page_data.is_part(args):
+        raise common.CommandError("--from and --to show a part of one run: give one FILE")
     if not args.output:
-        raise _common.CommandError("several files make one page: name it with -o")
+        raise common.CommandError("several files make one page: name it with -o")
     twice = [path for path, count in Counter(args.files).items() if count > 1]
     if twice:
-        raise _common.CommandError(f"{twice[0]} is given twice")
+        raise common.CommandError(f"{twice[0]} is given twice")
 
 
 def page_beside(source: Path) -> Path:
     """Return where the page of a trace goes: beside it, under its name."""
-    return source.with_name(f"{_common.trace_stem(source)}.html")
+    return source.with_name(f"{common.trace_stem(source)}.html")

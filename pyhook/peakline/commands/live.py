@@ -11,11 +11,11 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from peakline.commands import _common
-from peakline.commands._report_options import row_count
+from peakline.commands.shared import common
+from peakline.commands.shared.report_options import row_count
 
 if TYPE_CHECKING:
-    from peakline.live_view import LiveState
+    from peakline.screens.live_state import LiveState
 
 NAME = "live"
 HELP = "Follow a running program: level, peak, phase and step, the lines that hold most now."
@@ -72,7 +72,7 @@ def run(args: argparse.Namespace) -> int:
     except KeyboardInterrupt:
         path = ""
     if path and not args.json:
-        _common.suggest_for(path, "table")
+        common.suggest_for(path, "table")
     return 0
 
 
@@ -80,9 +80,9 @@ def _trace_of(source: str) -> str:
     """Return the file; waits for the first block of a process that has not made one yet."""
     if not source.isdigit() or Path(source).exists():
         return source
-    from peakline.live_view import traces_of_process
+    from peakline.screens.live_state import traces_of_process
 
-    engine = _common.report_engine()
+    engine = common.report_engine()
 
     def is_trace(path: str) -> bool:
         try:
@@ -96,7 +96,7 @@ def _trace_of(source: str) -> str:
         try:
             traces = traces_of_process(int(source), is_trace)
         except (ProcessLookupError, PermissionError) as error:
-            raise _common.CommandError(
+            raise common.CommandError(
                 f"{error}; name a process that peakline records, or its trace file"
             ) from error
         if traces:
@@ -120,9 +120,9 @@ def _name_others(traces: list[str]) -> None:
 
 def _follow(path: str, args: argparse.Namespace) -> Iterator[LiveState]:
     """Read the trace again and again, until nobody writes it any more."""
-    from peakline.live_view import read_state
+    from peakline.screens.live_state import read_state
 
-    engine = _common.report_engine()
+    engine = common.report_engine()
     is_first = True
     while True:
         begin = time.monotonic()
@@ -131,7 +131,7 @@ def _follow(path: str, args: argparse.Namespace) -> Iterator[LiveState]:
         except engine.TraceError as error:
             # A file that was just made has no event yet.
             if not is_first or not _is_being_written(path):
-                raise _common.CommandError(str(error)) from error
+                raise common.CommandError(str(error)) from error
             time.sleep(_WAIT_FOR_TRACE_SECONDS)
             continue
         is_first = False
@@ -142,7 +142,7 @@ def _follow(path: str, args: argparse.Namespace) -> Iterator[LiveState]:
 
 
 def _is_being_written(path: str) -> bool:
-    engine = _common.report_engine()
+    engine = common.report_engine()
     try:
         return bool(engine.Trace(path).info()["is_being_written"])
     except engine.TraceError:
@@ -152,7 +152,7 @@ def _is_being_written(path: str) -> bool:
 def _print_each(states: Iterator[LiveState]) -> None:
     from rich.console import Console
 
-    from peakline.live_screen import screen_of
+    from peakline.screens.live import screen_of
 
     console = Console()
     for state in states:
@@ -164,7 +164,7 @@ def _show(states: Iterator[LiveState]) -> None:
     from rich.console import Console
     from rich.live import Live
 
-    from peakline.live_screen import screen_of
+    from peakline.screens.live import screen_of
 
     console = Console()
     with Live(console=console, auto_refresh=False) as live:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import argparse
 from pathlib import Path
 
-from peakline.commands import _common
+from peakline.commands.shared import common
 
 NAME = "pack"
 HELP = "Compress a trace to keep or send it; every command reads it packed."
@@ -41,14 +41,14 @@ def _level(text: str) -> int:
 def run(args: argparse.Namespace) -> int:
     """Pack one file; the old packed one is replaced only when the new one is whole."""
     output = Path(args.output or args.file + _SUFFIX)
-    with _common.replacing(output, force=args.force) as unfinished:
-        engine = _common.report_engine()
+    with common.replacing(output, force=args.force) as unfinished:
+        engine = common.report_engine()
         try:
-            with _common.progress_bar(args.file, "Packing") as progress:
+            with common.progress_bar(args.file, "Packing") as progress:
                 raw, packed = engine.pack(args.file, str(unfinished), args.level, progress)
         except engine.TraceError as error:
-            raise _common.CommandError(str(error)) from error
+            raise common.CommandError(str(error)) from error
     times = f"{raw / packed:.0f} times smaller" if raw > packed else "no smaller"
     print(f"Wrote {output} ({packed / 1e6:.1f} MB, {times}; zstd -d unpacks it, too)")
-    _common.suggest_for(str(output), "table")
+    common.suggest_for(str(output), "table")
     return 0

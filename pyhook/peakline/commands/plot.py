@@ -7,7 +7,7 @@ import json
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from peakline.commands import _common, _report_options
+from peakline.commands.shared import common, report_options
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -32,7 +32,7 @@ _DOTS_PER_INCH = 200
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
     """Declare the arguments of the command."""
-    _report_options.add_files(parser)
+    report_options.add_files(parser)
     parser.add_argument(
         "--kind", choices=KINDS, default="timeline", help="Draw this (default: timeline)"
     )
@@ -51,34 +51,34 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         help="With --kind timeline: show seconds, or the order of events (default: time)",
     )
     parser.add_argument("--title", default="", metavar="TEXT", help="Write TEXT above the figure")
-    _report_options.add_top(parser, "bars", 12)
-    _report_options.add_device(parser)
-    _report_options.add_measure(parser)
+    report_options.add_top(parser, "bars", 12)
+    report_options.add_device(parser)
+    report_options.add_measure(parser)
 
 
 def run(args: argparse.Namespace) -> int:
     """Write the figure."""
     if len(args.files) > 1 and args.kind != "ranks":
-        raise _common.CommandError(
+        raise common.CommandError(
             f"--kind {args.kind} draws one trace; --kind ranks compares several"
         )
     output = Path(args.output) if args.output else _beside(args.files[0], args.kind)
     if output.suffix not in FORMATS:
-        raise _common.CommandError(f"{output}: the name must end with {', '.join(FORMATS)}")
+        raise common.CommandError(f"{output}: the name must end with {', '.join(FORMATS)}")
     try:
         import matplotlib
     except ImportError as error:
-        raise _common.CommandError(
+        raise common.CommandError(
             "plots need matplotlib; type: pip install 'peakline[plot]'"
         ) from error
     matplotlib.use("Agg")
-    engine = _common.report_engine()
+    engine = common.report_engine()
     try:
         _write(args, output)
     except engine.TraceError as error:
-        raise _common.CommandError(str(error)) from error
+        raise common.CommandError(str(error)) from error
     print(f"Wrote {output}")
-    _common.suggest_for(args.files[0], "html")
+    common.suggest_for(args.files[0], "html")
     return 0
 
 
@@ -95,7 +95,7 @@ def _write(args: argparse.Namespace, output: Path) -> None:
             axes.spines[["top", "right"]].set_visible(False)
             if args.title:
                 axes.set_title(args.title, loc="left")
-            with _common.replacing(output, force=args.force) as unfinished:
+            with common.replacing(output, force=args.force) as unfinished:
                 figure.savefig(
                     unfinished, format=output.suffix[1:], dpi=_DOTS_PER_INCH, metadata={}
                 )
@@ -105,8 +105,8 @@ def _write(args: argparse.Namespace, output: Path) -> None:
 
 def _draw(axes: Axes, args: argparse.Namespace) -> int:
     """Draw what was asked for; returns how many bars there are."""
-    from peakline import plots
-    from peakline.page_data import read_page
+    from peakline.pages import plots
+    from peakline.pages.data import read_page
 
     options: dict[str, Any] = {"measure": args.measure, "cwd": str(Path.cwd())}
     if args.device is not None:
@@ -128,7 +128,7 @@ def _draw(axes: Axes, args: argparse.Namespace) -> int:
     if args.kind == "phases":
         phases = json.loads(trace.report("phases", json=True, **options))
         if not any(one["step"] is not None for one in phases["phases"]):
-            raise _common.CommandError(
+            raise common.CommandError(
                 f"{args.files[0]} has no steps: they begin with backward passes and"
                 " optimizers, or with peakline.step()"
             )
@@ -140,15 +140,15 @@ def _draw(axes: Axes, args: argparse.Namespace) -> int:
 
 
 def _open(path: str) -> Trace:
-    trace: Trace = _common.report_engine().Trace(path)
+    trace: Trace = common.report_engine().Trace(path)
     return trace
 
 
 def _rank_name(path: str, trace: Trace) -> str:
     """The rank where the trace knows it, else the file."""
     rank = trace.info()["meta"].get("rank", "")
-    return f"rank {rank}" if rank else _common.trace_stem(path)
+    return f"rank {rank}" if rank else common.trace_stem(path)
 
 
 def _beside(path: str, kind: str) -> Path:
-    return Path(path).with_name(f"{_common.trace_stem(path)}.{kind}.png")
+    return Path(path).with_name(f"{common.trace_stem(path)}.{kind}.png")

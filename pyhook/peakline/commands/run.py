@@ -18,18 +18,18 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
-from peakline.commands._common import recorder
-from peakline.commands._ranks import Job, Ranks, device_count, parse_ranks
-from peakline.commands._report_options import row_count
-from peakline.commands._run_end import RunEnd, read_notes
-from peakline.commands._simulation import (
+from peakline.commands.running.ranks import Job, Ranks, device_count, parse_ranks
+from peakline.commands.running.run_end import RunEnd, read_notes
+from peakline.commands.running.simulation import (
     add_simulation_arguments,
     add_steps_argument,
     check_simulation,
     is_device_name,
     notes_of_program,
 )
-from peakline.commands._trace_files import room_for, shown_name
+from peakline.commands.shared.common import recorder
+from peakline.commands.shared.report_options import row_count
+from peakline.commands.shared.trace_files import room_for, shown_name
 from peakline.native_build import (
     NATIVE_FOLDER,
     PACKAGE_FOLDER,
@@ -206,16 +206,16 @@ def run_and_report(args: argparse.Namespace, plan: Plan) -> int:
             status = execute(plan, says_where=plan.recorded and not args.quiet)
         end = RunEnd(status, bool(args.simulate), args.program, read_notes(notes))
     if plan.recorded:
-        from peakline.commands import _after_run
+        from peakline.commands.running import after_run
 
-        paths = _after_run.find_traces(plan.run_id, plan.output, started)
+        paths = after_run.find_traces(plan.run_id, plan.output, started)
         if args.assume:
-            _after_run.report_unmatched(paths, args.assume)
-        page = _after_run.write_page(paths, force=args.force) if args.html and paths else ""
+            after_run.report_unmatched(paths, args.assume)
+        page = after_run.write_page(paths, force=args.force) if args.html and paths else ""
         if args.quiet:
-            _after_run.name_files(paths, page)
+            after_run.name_files(paths, page)
         else:
-            _after_run.report(paths, end, args.top, page)
+            after_run.report(paths, end, args.top, page)
     return status
 
 

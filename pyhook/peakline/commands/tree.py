@@ -6,9 +6,9 @@ import argparse
 import sys
 from typing import Any
 
-from peakline.commands import _common, _report_options
-from peakline.commands._terminal import Terminal, terminal_of, text_of
-from peakline.commands._terminal_report import all_rows_command
+from peakline.commands.shared import common, report_options
+from peakline.commands.terminal.report import all_rows_command
+from peakline.commands.terminal.terminal import Terminal, terminal_of, text_of
 
 NAME = "tree"
 HELP = "Walk through the call stacks that hold the memory at its peak; text where no terminal is."
@@ -25,31 +25,31 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument(
         "files", nargs=1, metavar="FILE", help="Trace file (.peak, or packed .peak.zst)"
     )
-    _report_options.add_frames(parser)
+    report_options.add_frames(parser)
     parser.add_argument(
         "--native",
         action="store_true",
         help="Begin with the native frames below the innermost Python line",
     )
-    _report_options.add_where(parser)
-    _report_options.add_moment(parser)
-    _report_options.add_device(parser)
-    _report_options.add_measure(parser)
-    _report_options.add_top(parser, "stacks where the tree is printed as text", _TOP)
-    _report_options.add_terminal(parser)
+    report_options.add_where(parser)
+    report_options.add_moment(parser)
+    report_options.add_device(parser)
+    report_options.add_measure(parser)
+    report_options.add_top(parser, "stacks where the tree is printed as text", _TOP)
+    report_options.add_terminal(parser)
 
 
 def run(args: argparse.Namespace) -> int:
     """Open the tree on a terminal, else print it."""
     terminal = terminal_of(sys.stdout, is_plain=args.plain, has_color=not args.no_color)
     walks = terminal is not None and terminal.is_interactive
-    engine = _common.report_engine()
+    engine = common.report_engine()
     try:
-        with _common.progress_bar(args.files[0]) as progress:
+        with common.progress_bar(args.files[0]) as progress:
             trace = engine.Trace(args.files[0], progress)
             parts = _parts(trace, args, walks)
     except engine.TraceError as error:
-        raise _common.CommandError(str(error)) from error
+        raise common.CommandError(str(error)) from error
     if walks:
         _walk(trace, parts)
     else:
@@ -59,27 +59,27 @@ def run(args: argparse.Namespace) -> int:
 
 def _parts(trace: Any, args: argparse.Namespace, walks: bool) -> dict[str, Any]:
     """Return the tree; to walk through, all of it, each node with its categories if known."""
-    options: dict[str, Any] = dict(_report_options.named_options(args))
+    options: dict[str, Any] = dict(report_options.named_options(args))
     if not walks:
         top = _TOP if args.top is None else args.top
         return dict(trace.parts("table", by="stack", top=top, **options))
     try:
         return dict(trace.parts("table", by="stack,category", **options))
-    except _common.report_engine().TraceError:
+    except common.report_engine().TraceError:
         return dict(trace.parts("table", by="stack", **options))
 
 
 def _walk(trace: Any, parts: dict[str, Any]) -> None:
     try:
-        from peakline.tree_view import TreeView
+        from peakline.screens.tree import TreeView
     except ImportError as error:
-        raise _common.CommandError(
+        raise common.CommandError(
             f"the tree needs the package textual ({error}): pip install textual, or add --plain"
         ) from error
     TreeView(parts, int(trace.info()["start_realtime_ns"])).run()
 
 
 def _print(parts: dict[str, Any], terminal: Terminal, args: argparse.Namespace) -> None:
-    from peakline.commands._terminal_table import show_parts
+    from peakline.commands.terminal.table import show_parts
 
     show_parts("table", parts, terminal, all_rows_command(args.words))

@@ -4,7 +4,7 @@
 
 #include <string_view>
 
-#include "report/replay/phases/phase.h"
+#include "report/replay/values/phase.h"
 #include "report/trace/definitions/definitions.h"
 
 namespace peakline::report {

@@ -10,7 +10,7 @@
 #include <vector>
 
 #include "frame_policy.h"
-#include "report/replay/phases/phase.h"
+#include "report/replay/values/phase.h"
 #include "report/symbols/native_symbols.h"
 #include "report/trace/definitions/definitions.h"
 

@@ -6,7 +6,7 @@
 
 #include "report/render/facts/where_report.h"
 #include "report/render/format/path_display.h"
-#include "report/replay/replay_result.h"
+#include "report/replay/values/replay_result.h"
 #include "report/trace/reader.h"
 #include "report/views/blocks/tensors.h"
 #include "report/views/selection/selection.h"

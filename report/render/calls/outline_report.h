@@ -1,10 +1,11 @@
-// A run in outline, as JSON: what `peakline html A.peak B.peak` compares runs by. For html_page.py
+// A run in outline, as JSON: what `peakline html A.peak B.peak` compares runs by. For pages/page.py
 // of the same version only.
 #pragma once
 
 #include <string>
 
-#include "report/render/report.h"
+#include "report/render/format/report_options.h"
+#include "report/trace/reader.h"
 
 namespace peakline::report {
 

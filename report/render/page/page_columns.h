@@ -1,6 +1,6 @@
 // The one table of the columns of an HTML page, and how their numbers become bytes. Columns are
 // unsigned integers of one width, written as byte planes (all lowest bytes first), which compress
-// well. report/page/columns.js reads them by the names of this table; a test compares both.
+// well. report/page/data/columns.js reads them by the names of this table; a test compares both.
 #pragma once
 
 #include <cstdint>

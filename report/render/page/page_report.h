@@ -1,10 +1,11 @@
 // What `peakline html` needs of a trace: a JSON of names and counts, and the columns, which
-// page_columns.h lists. Both are for report/page and html_page.py of the same version only.
+// page_columns.h lists. Both are for report/page and pages/page.py of the same version only.
 #pragma once
 
 #include <string>
 
-#include "report/render/report.h"
+#include "report/render/format/report_options.h"
+#include "report/trace/reader.h"
 #include "report/views/page/page.h"
 
 namespace peakline::report {

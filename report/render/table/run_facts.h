@@ -29,4 +29,7 @@ void put_lines_missing(JsonWriter& json, const TraceReader& reader);
 // The start in UTC, "2030-01-31 12:34:56"; empty when the trace does not know it.
 std::string start_text(const TraceReader& reader);
 
+// Throws TraceError when the trace holds a summary only, which `command` cannot be made of.
+void need_events(const TraceReader& reader, const char* command);
+
 }  // namespace peakline::report

@@ -8,7 +8,7 @@
 #include <utility>
 #include <vector>
 
-#include "report/replay/replay_result.h"
+#include "report/replay/values/replay_result.h"
 
 namespace peakline::report {
 

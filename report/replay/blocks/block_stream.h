@@ -8,7 +8,7 @@
 
 #include "allocation_table.h"
 #include "event_health.h"
-#include "report/replay/phases/phase.h"
+#include "report/replay/values/phase.h"
 #include "report/trace/reader.h"
 
 namespace peakline::report {

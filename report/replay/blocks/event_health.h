@@ -5,7 +5,7 @@
 #include <cstdint>
 #include <string>
 
-#include "report/replay/replay_result.h"
+#include "report/replay/values/replay_result.h"
 #include "report/trace/reader.h"
 
 namespace peakline::report {

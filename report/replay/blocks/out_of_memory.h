@@ -3,7 +3,7 @@
 
 #include <algorithm>
 
-#include "report/replay/replay_result.h"
+#include "report/replay/values/replay_result.h"
 #include "report/trace/definitions/definitions.h"
 
 namespace peakline::report {

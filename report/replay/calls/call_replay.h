@@ -11,7 +11,7 @@
 
 #include "call_result.h"
 #include "call_rules.h"
-#include "report/replay/replay_result.h"
+#include "report/replay/values/replay_result.h"
 #include "report/trace/reader.h"
 
 namespace peakline::report {

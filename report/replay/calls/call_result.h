@@ -17,7 +17,7 @@
 #include <vector>
 
 #include "memory_levels.h"
-#include "report/replay/phases/phase.h"
+#include "report/replay/values/phase.h"
 
 namespace peakline::report {
 

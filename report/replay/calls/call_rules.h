@@ -7,7 +7,7 @@
 #include <string>
 #include <vector>
 
-#include "report/replay/phases/phase.h"
+#include "report/replay/values/phase.h"
 
 namespace peakline::report {
 

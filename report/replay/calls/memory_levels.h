@@ -7,7 +7,7 @@
 #include <cstdint>
 #include <optional>
 
-#include "allocator/record/trace_format.h"
+#include "allocator/record/format/trace_format.h"
 #include "report/trace/events/event_decoder.h"
 
 namespace peakline::report {

@@ -4,7 +4,7 @@
 #include <string>
 #include <vector>
 
-#include "report/replay/replay_result.h"
+#include "report/replay/values/replay_result.h"
 
 namespace peakline::report {
 

@@ -8,7 +8,7 @@
 #include <vector>
 
 #include "allocator/record/levels/peak_tracker.h"
-#include "report/replay/replay_result.h"
+#include "report/replay/values/replay_result.h"
 #include "report/trace/definitions/definitions.h"
 #include "report/trace/file/trace_error.h"
 

@@ -9,7 +9,7 @@
 #include "device_trackers.h"
 #include "report/replay/blocks/block_groups.h"
 #include "report/replay/blocks/block_stream.h"
-#include "report/replay/replay_result.h"
+#include "report/replay/values/replay_result.h"
 
 namespace peakline::report {
 

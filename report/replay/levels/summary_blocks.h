@@ -3,7 +3,7 @@
 
 #include <vector>
 
-#include "report/replay/replay_result.h"
+#include "report/replay/values/replay_result.h"
 #include "report/trace/summary/summary.h"
 
 namespace peakline::report {

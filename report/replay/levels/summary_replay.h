@@ -3,7 +3,7 @@
 
 #include <optional>
 
-#include "report/replay/replay_result.h"
+#include "report/replay/values/replay_result.h"
 #include "report/trace/reader.h"
 
 namespace peakline::report {

@@ -11,8 +11,8 @@
 #include <string>
 #include <vector>
 
-#include "level_meter.h"
-#include "phase_table.h"
+#include "report/replay/values/level_meter.h"
+#include "report/replay/values/phase_table.h"
 #include "report/trace/definitions/definitions.h"
 #include "report/trace/events/event_decoder.h"
 #include "step_follower.h"

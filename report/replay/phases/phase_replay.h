@@ -3,11 +3,11 @@
 
 #include <vector>
 
-#include "level_meter.h"
 #include "phase_follower.h"
 #include "phase_result.h"
 #include "report/replay/blocks/block_stream.h"
 #include "report/replay/levels/device_trackers.h"
+#include "report/replay/values/level_meter.h"
 
 namespace peakline::report {
 

@@ -4,8 +4,8 @@
 
 #include <vector>
 
-#include "phase_table.h"
-#include "report/replay/replay_result.h"
+#include "report/replay/values/phase_table.h"
+#include "report/replay/values/replay_result.h"
 
 namespace peakline::report {
 

@@ -3,7 +3,7 @@
 
 #include <vector>
 
-#include "phase_table.h"
+#include "report/replay/values/phase_table.h"
 
 namespace peakline::report {
 

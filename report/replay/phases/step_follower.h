@@ -9,8 +9,8 @@
 #include <string>
 #include <vector>
 
-#include "level_meter.h"
-#include "phase_table.h"
+#include "report/replay/values/level_meter.h"
+#include "report/replay/values/phase_table.h"
 
 namespace peakline::report {
 

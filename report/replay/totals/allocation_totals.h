@@ -7,7 +7,7 @@
 #include <vector>
 
 #include "report/replay/blocks/event_health.h"
-#include "report/replay/replay_result.h"
+#include "report/replay/values/replay_result.h"
 #include "report/trace/reader.h"
 
 namespace peakline::report {

@@ -15,7 +15,7 @@
 #include <optional>
 #include <span>
 
-#include "allocator/record/trace_format.h"
+#include "allocator/record/format/trace_format.h"
 #include "report/trace/definitions/definitions.h"
 #include "report/trace/file/field_cursor.h"
 

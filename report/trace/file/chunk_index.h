@@ -4,7 +4,7 @@
 #include <span>
 #include <vector>
 
-#include "allocator/record/trace_format.h"
+#include "allocator/record/format/trace_format.h"
 #include "byte_source.h"
 #include "problems.h"
 

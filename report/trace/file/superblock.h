@@ -1,7 +1,7 @@
 // The first 4096 bytes of a trace: is this a trace, and may this reader read it?
 #pragma once
 
-#include "allocator/record/trace_format.h"
+#include "allocator/record/format/trace_format.h"
 #include "byte_source.h"
 #include "problems.h"
 

@@ -6,7 +6,7 @@
 #include <optional>
 #include <vector>
 
-#include "allocator/record/trace_format.h"
+#include "allocator/record/format/trace_format.h"
 #include "report/trace/file/field_cursor.h"
 
 namespace peakline::report {

@@ -5,7 +5,7 @@
 #include <vector>
 
 #include "report/attribute/block_keys.h"
-#include "report/replay/replay_result.h"
+#include "report/replay/values/replay_result.h"
 
 namespace peakline::report {
 

@@ -6,7 +6,7 @@
 #include <vector>
 
 #include "report/attribute/grouping.h"
-#include "report/replay/replay_result.h"
+#include "report/replay/values/replay_result.h"
 
 namespace peakline::report {
 

@@ -7,7 +7,7 @@
 
 #include "report/attribute/names/label.h"
 #include "report/attribute/stacks/stack_lookup.h"
-#include "report/replay/blocks/value_reads.h"
+#include "report/replay/values/value_reads.h"
 
 namespace peakline::report {
 

@@ -4,7 +4,7 @@
 #include <cstdint>
 #include <optional>
 
-#include "report/replay/phases/phase_table.h"
+#include "report/replay/values/phase_table.h"
 
 namespace peakline::report {
 

@@ -5,7 +5,7 @@
 #include <vector>
 
 #include "report/attribute/stacks/stack_lookup.h"
-#include "report/replay/replay_result.h"
+#include "report/replay/values/replay_result.h"
 #include "report/trace/reader.h"
 #include "report/views/blocks/table.h"
 #include "report/views/selection/selection.h"

@@ -7,7 +7,7 @@
 #include <string>
 #include <vector>
 
-#include "report/replay/phases/phase_table.h"
+#include "report/replay/values/phase_table.h"
 
 namespace peakline::report {
 

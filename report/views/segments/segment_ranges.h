@@ -7,7 +7,7 @@
 #include <map>
 #include <vector>
 
-#include "allocator/record/trace_format.h"
+#include "allocator/record/format/trace_format.h"
 
 namespace peakline::report {
 

@@ -9,7 +9,7 @@
 
 #include "report/attribute/names/option_word.h"
 #include "report/attribute/stacks/frame_policy.h"
-#include "report/replay/replay_result.h"
+#include "report/replay/values/replay_result.h"
 
 namespace peakline::report {
 

@@ -11,7 +11,7 @@
 #include <thread>
 #include <vector>
 
-#include "allocator/record/trace_format.h"
+#include "allocator/record/format/trace_format.h"
 #include "tests/unit/catching.h"
 
 using namespace peakline;

@@ -1,6 +1,6 @@
 // What the recorder does for events that it only repeats (Note [Script of the events]): whatever
 // needs more than counting and copying must still come when it is due.
-#include "allocator/record/trace_format.h"
+#include "allocator/record/format/trace_format.h"
 #include "random_program.h"
 #include "report/trace/reader.h"
 

@@ -11,7 +11,7 @@
 #define XXH_INLINE_ALL
 #include <xxhash.h>
 
-#include "allocator/record/trace_format.h"
+#include "allocator/record/format/trace_format.h"
 
 namespace peakline::test {
 

@@ -107,7 +107,7 @@ def _place() -> tuple[str, bool]:
 
 
 def _named(operators: list[str], is_size: bool) -> str:
-    """As reports name it (report/views/blocks/value_reads.cpp): what found a size, item() as such."""
+    """As reports name it (report/views/blocks): what found a size, item() as such."""
     while is_size and len(operators) > 1 and operators[-1] in _READERS:
         operators = operators[:-1]
     return "aten::item" if operators[-1] in _READERS else operators[-1]

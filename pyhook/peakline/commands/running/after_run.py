@@ -1,0 +1,168 @@
+"""What ``peakline run`` prints when the program has ended: table, traces, next commands."""
+
+from __future__ import annotations
+
+import json
+import sys
+from collections.abc import Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from peakline.commands.running.run_end import RunEnd
+from peakline.commands.shared.common import (
+    CommandError,
+    next_commands,
+    progress_bar,
+    report_engine,
+    shell_words,
+)
+from peakline.commands.terminal.report import show_table
+
+# A file's time stamp may be a little older than the clock says.
+_CLOCK_SLACK_SECONDS = 2.0
+_PLACES_SHOWN = 8
+# In fewer events most bytes of a file are names and stacks.
+_EVENTS_FOR_AN_AVERAGE = 200_000
+
+
+@dataclass(frozen=True)
+class _Recorded:
+    path: Path
+    peak_bytes: int
+    event_count: int
+    row_count: int
+
+
+def find_traces(run_id: str, output: str, started: float) -> list[Path]:
+    """Return the trace files of one run, by the run id inside them, sorted by name."""
+    folder = Path(output).parent if output else Path()
+    since = started - _CLOCK_SLACK_SECONDS
+    return [path for path in sorted(folder.glob("*")) if _is_of_run(path, run_id, since)]
+
+
+def _is_of_run(path: Path, run_id: str, since: float) -> bool:
+    engine = report_engine()
+    try:
+        recent = path.is_file() and path.stat().st_mtime >= since
+        return recent and engine.Trace(str(path)).info()["run_uuid"] == run_id
+    except (OSError, engine.TraceError):
+        return False
+
+
+def name_files(paths: list[Path], page: str = "") -> None:
+    """Name the traces and the page, which is all that a quiet run says."""
+    for path in paths:
+        _say(f"peakline: wrote {path} ({_size(path.stat().st_size)})")
+    if page:
+        _say(page)
+
+
+def report(paths: list[Path], end: RunEnd, top: int, page: str = "") -> None:
+    """Print the table of the heaviest process, what the recording cost, and what to do next.
+
+    `page` says what became of the page, where one was asked for.
+    """
+    if not paths:
+        reason = end.why_nothing()
+        if reason:
+            _say(f"peakline: {reason}")
+        return
+    recorded = [_load(path) for path in paths]
+    heaviest = max(recorded, key=lambda one: one.peak_bytes)
+    _say("")
+    if end.status:
+        _say(f"peakline: {end.how()}; everything up to then was recorded")
+    if len(recorded) > 1:
+        _say(f"{len(recorded)} processes recorded; the heaviest:")
+    with progress_bar(str(heaviest.path)) as progress:
+        trace = report_engine().Trace(str(heaviest.path), progress)
+        show_table(trace, sys.stderr, {"top": top, "cwd": str(Path.cwd())})
+    _say("")
+    for one in recorded:
+        _say(f"peakline: wrote {one.path} ({_cost(one)})")
+    if page:
+        _say(page)
+    _say(_next(heaviest, top, has_page=bool(page)))
+
+
+def write_page(paths: Sequence[Path], *, force: bool) -> str:
+    """Write one page of all traces, beside the first; returns the sentence that says so.
+
+    No page is no failure of the program.
+    """
+    from peakline.commands import html
+
+    output = html.page_beside(paths[0])
+    try:
+        html.make_file(html.page_arguments([str(path) for path in paths], output, force=force))
+    except CommandError as error:
+        return f"peakline: no page was written: {error}"
+    size = _size(output.stat().st_size)
+    return f"peakline: wrote {output} ({size}); open it in a browser"
+
+
+def report_unmatched(paths: list[Path], rules: Sequence[str]) -> None:
+    """Say which rules of --assume matched no value, and what there was to match."""
+    traces = [report_engine().Trace(str(path)) for path in paths]
+    matched = {key for trace in traces for key in trace.info()["meta"]}
+    unmatched = [rule for rule in rules if f"assumption_matched {rule}" not in matched]
+    if not unmatched or not traces:
+        return
+    for rule in unmatched:
+        _say(f"peakline: --assume {rule} matched no value that the program read")
+    reads = [
+        read
+        for trace in traces
+        for read in json.loads(trace.report("table", json=True, top=1))["value_reads"]
+    ]
+    places = dict.fromkeys(f"{_line_of(read)} ({read['operator'] or 'a copy'})" for read in reads)
+    if places:
+        names = ", ".join(list(places)[:_PLACES_SHOWN])
+        more = f" and {len(places) - _PLACES_SHOWN} more" if len(places) > _PLACES_SHOWN else ""
+        _say(f"peakline: it read values at {names}{more}")
+    else:
+        _say("peakline: it read no value that a simulated GPU does not have")
+
+
+def _line_of(read: dict[str, Any]) -> str:
+    line = read["library"] or read["location"]
+    return f"{Path(line['file']).name}:{line['line']}" if line else str(read["key"])
+
+
+def _load(path: Path) -> _Recorded:
+    with progress_bar(str(path)) as progress:
+        summary = report_engine().Trace(str(path), progress).summary_data()
+    peaks = [int(device["peak_bytes"]) for device in summary["devices"]]
+    events, rows = int(summary["event_count"]), int(summary["table"]["row_count"])
+    return _Recorded(path, max(peaks, default=0), events, rows)
+
+
+def _cost(one: _Recorded) -> str:
+    size = one.path.stat().st_size
+    text = f"{_size(size)}, {one.event_count:,} event{'s' * (one.event_count != 1)}"
+    if one.event_count >= _EVENTS_FOR_AN_AVERAGE:
+        text += f", {size / one.event_count:.1f} bytes each"
+    return text
+
+
+def _next(heaviest: _Recorded, top: int, *, has_page: bool) -> str:
+    name = shell_words([str(heaviest.path)])
+    all_lines = [(f"table --top 0 {name}", "every line")] if 0 < top < heaviest.row_count else []
+    page_command = (f"html {name}", "a page for the browser: flame graph, timeline")
+    return next_commands(
+        [
+            *all_lines,
+            (f"table --by category {name}", "parameters, activations, optimizer state"),
+            *([] if has_page else [page_command]),
+            (f"summary {name}", "the run at a glance"),
+        ]
+    )
+
+
+def _size(count: int) -> str:
+    return f"{count / 1024:.0f} KB" if count < 1 << 20 else f"{count / (1 << 20):.1f} MB"
+
+
+def _say(text: str) -> None:
+    print(text, file=sys.stderr)

@@ -1,0 +1,100 @@
+"""Reads what a page is made of: the devices of one trace, and several traces in outline."""
+
+from __future__ import annotations
+
+import argparse
+import gzip
+import json
+import os
+from collections.abc import Sequence
+from concurrent.futures import ThreadPoolExecutor
+from contextlib import nullcontext, suppress
+from typing import TYPE_CHECKING
+
+from peakline.commands.shared import common, report_options
+
+if TYPE_CHECKING:
+    from peakline._report import Trace
+    from peakline.pages.page import DeviceData
+
+_MOST_AT_ONCE = 8  # a trace of 10^8 events takes a GB of memory while it is read
+
+
+def is_part(args: argparse.Namespace) -> bool:
+    """Whether --from or --to leave something out."""
+    return bool(args.from_seconds > 0 or args.to_seconds < float("inf"))
+
+
+def read_devices(path: str, args: argparse.Namespace) -> list[DeviceData]:
+    """Return the device with the highest peak, and all others unless one was asked for.
+
+    They share the budget.
+
+    Raises:
+        CommandError: the trace cannot be read, or has nothing to show.
+    """
+    engine = common.report_engine()
+    try:
+        with common.progress_bar(path) as progress:
+            trace = engine.Trace(path, progress)
+            first = _read(trace, args, 1)
+            others = _other_devices(first) if args.device is None else []
+            share = 1 + len(others)
+            if others and len(gzip.compress(first.columns, 6)) > args.budget * 1e6 / share:
+                first = _read(trace, args, share)
+            pages = [first]
+            for device in others:
+                # In a part of the run a device may have done nothing.
+                with suppress(engine.TraceError) if is_part(args) else nullcontext():
+                    pages.append(_read(trace, args, share, device))
+            return pages
+    except engine.TraceError as error:
+        raise common.CommandError(str(error)) from error
+
+
+def read_outlines(paths: Sequence[str], args: argparse.Namespace) -> list[str]:
+    """Return what several traces are compared by: one pass each, several at once.
+
+    Raises:
+        CommandError: one of them cannot be read; the text names it.
+    """
+    engine = common.report_engine()
+    options = report_options.named_options(args)
+    options.pop("native", None)  # of whole stacks, which outlines have not
+
+    def read(path: str) -> str:
+        outline: str = engine.Trace(path).outline(**options)
+        return outline
+
+    try:
+        # While a trace is open, torch's symbols stay in memory for all.
+        keeper = engine.Trace(paths[0])
+        with ThreadPoolExecutor(min(_MOST_AT_ONCE, os.cpu_count() or 1)) as pool:
+            return [keeper.outline(**options), *pool.map(read, paths[1:])]
+    except engine.TraceError as error:
+        raise common.CommandError(str(error)) from error
+
+
+def _read(
+    trace: Trace, args: argparse.Namespace, share: int, device: int | None = None
+) -> DeviceData:
+    from peakline.pages.page import DeviceData
+
+    options = report_options.named_options(args)
+    if device is not None:
+        options["device"] = device
+    names, columns = trace.page(
+        budget=args.budget * 1e6 / share,
+        from_seconds=args.from_seconds,
+        to_seconds=args.to_seconds,
+        **options,
+    )
+    return DeviceData(names, columns)
+
+
+def _other_devices(first: DeviceData) -> list[int]:
+    """Return those that held anything, the highest peak first."""
+    page = json.loads(first.names)
+    others = [one for one in page["phases"]["devices"] if one["device"] != page["device"]]
+    others.sort(key=lambda one: (-one["peak_bytes"], one["device"]))
+    return [one["device"] for one in others if one["peak_bytes"] > 0]

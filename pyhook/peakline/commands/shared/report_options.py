@@ -1,0 +1,284 @@
+"""The options of the commands that print reports, each added by one function."""
+
+from __future__ import annotations
+
+import argparse
+import re
+import sys
+from collections.abc import Sequence
+from pathlib import Path
+from typing import TYPE_CHECKING, cast
+
+from peakline.commands.shared.common import CommandError, report_engine, terminal_width
+from peakline.commands.shared.parser import refuse_option
+
+if TYPE_CHECKING:
+    from peakline._report import Options
+
+_UNITS = {"": 1, "K": 1 << 10, "M": 1 << 20, "G": 1 << 30, "T": 1 << 40}
+
+
+def option_words(option: str) -> dict[str, str]:
+    """Return what an option takes, each word with its meaning.
+
+    The engine states it, so that --help of a command on traces needs the engine.
+    """
+    return cast("dict[str, str]", report_engine().CHOICES[option])
+
+
+def _listed(words: Sequence[str]) -> str:
+    return f"{', '.join(words[:-1])} or {words[-1]}"
+
+
+def row_count(text: str) -> int:
+    """Return the number of rows of --top.
+
+    Raises:
+        argparse.ArgumentTypeError: it is no number.
+    """
+    if not text.isdigit():
+        raise argparse.ArgumentTypeError(f"'{text}' is not a number of rows (0: all)")
+    return int(text)
+
+
+def add_files(parser: argparse.ArgumentParser) -> None:
+    """Add FILE."""
+    parser.add_argument(
+        "files", nargs="+", metavar="FILE", help="Trace file (.peak, or packed .peak.zst)"
+    )
+
+
+def add_grouping(parser: argparse.ArgumentParser) -> None:
+    """Add what decides which rows there are."""
+    keys = [f"{name} ({meaning})" for name, meaning in option_words("by").items()]
+    parser.add_argument(
+        "--by",
+        default="line",
+        metavar="KEY",
+        help=f"Group rows by {_listed(keys)}, or by two of them, as module,lifetime: a row for"
+        " each pair (default: line)",
+    )
+    add_modules(parser)
+    add_frames(parser)
+    parser.add_argument(
+        "--native",
+        action="store_true",
+        help="With --by stack: begin with the native frames below the innermost Python line",
+    )
+
+
+def add_where(parser: argparse.ArgumentParser) -> None:
+    """Add --where."""
+    parser.add_argument(
+        "--where",
+        action="append",
+        metavar="KEY=VALUE",
+        help="Show only blocks whose row of --by KEY has this text, or matches this glob:"
+        " category=activation, module='h.*.mlp', line='*/model.py:*'. Several of one KEY are"
+        " alternatives, different KEYs must all hold",
+    )
+
+
+def refuse_where(parser: argparse.ArgumentParser) -> None:
+    """Say which commands have --where."""
+    refuse_option(
+        parser,
+        "--where",
+        f"{parser.prog} has no rows of single blocks; table, summary, tensors, timeline and stats"
+        " have it",
+    )
+
+
+def add_modules(parser: argparse.ArgumentParser) -> None:
+    """Add how paths of modules are shown."""
+    parser.add_argument(
+        "--depth",
+        type=row_count,
+        default=0,
+        metavar="N",
+        help="Keep N parts of module paths, so that 2 puts h.3.mlp and h.3.attn in one row, h.3",
+    )
+    parser.add_argument(
+        "--fold",
+        action="store_true",
+        help="Put repeated layers in one row: h.0.mlp and h.1.mlp are h.*.mlp",
+    )
+
+
+def add_frames(parser: argparse.ArgumentParser) -> None:
+    """Add which frame stands for a stack, and how it is shown."""
+    frames = [f"{meaning} ({name})" for name, meaning in option_words("frame").items()]
+    add_frame_argument(
+        parser,
+        f"Choose the line that stands for a stack: {_listed(frames)} (default: caller)",
+    )
+    parser.add_argument(
+        "--hide",
+        action="append",
+        metavar="GLOB",
+        help="Pass over frames of these files (may be given several times)",
+    )
+    parser.add_argument(
+        "--symbols",
+        action="append",
+        metavar="FOLDER",
+        help="Also look in this folder for the libraries whose functions have no names here:"
+        " site-packages of the same torch, debug files (may be given several times)",
+    )
+    parser.add_argument(
+        "--full-paths", action="store_true", help="Print absolute paths, not shortened"
+    )
+
+
+def add_frame_argument(parser: argparse.ArgumentParser, meaning: str) -> None:
+    """Add --frame."""
+    parser.add_argument(
+        "--frame", default="caller", choices=list(option_words("frame")), help=meaning
+    )
+
+
+def add_moment(parser: argparse.ArgumentParser) -> None:
+    """Add --at."""
+    parser.add_argument(
+        "--at",
+        default="peak",
+        metavar="WHEN",
+        help=f"Show this moment: {', '.join(option_words('at'))}, seconds since the trace began, or"
+        " the peak of a phase (forward, backward, optimizer, step, or a name of yours; backward@3"
+        " is the one of step 3; peakline phases lists them; default: peak)",
+    )
+
+
+def add_device(parser: argparse.ArgumentParser) -> None:
+    """Add --device."""
+    parser.add_argument(
+        "--device",
+        metavar="N",
+        help="Show this device: a number, or all for the sum (default: the highest peak)",
+    )
+
+
+def add_measure(parser: argparse.ArgumentParser) -> None:
+    """Add --measure."""
+    words = option_words("measure")
+    parser.add_argument(
+        "--measure",
+        default="allocated",
+        choices=list(words),
+        help=f"Count {_listed(list(words.values()))} (default: allocated)",
+    )
+
+
+def add_device_or_sum(parser: argparse.ArgumentParser) -> None:
+    """Add --device where the sum is what is shown first."""
+    parser.add_argument(
+        "--device",
+        default="all",
+        metavar="N",
+        help="Show this device: a number, or all for their sum (default: all)",
+    )
+
+
+def add_least_size(parser: argparse.ArgumentParser) -> None:
+    """Add --min."""
+    parser.add_argument(
+        "--min",
+        dest="min_bytes",
+        type=_size,
+        default=0,
+        metavar="SIZE",
+        help="Show only tensors of this size and larger (64K, 1MiB)",
+    )
+
+
+def add_points(parser: argparse.ArgumentParser) -> None:
+    """Add --points, which is to a chart what --top is to a table."""
+    parser.add_argument(
+        "--points",
+        dest="top",
+        type=_point_count,
+        metavar="N",
+        help="Draw N points in time (default: one per column, 1000 with --json)",
+    )
+
+
+def refuse_selection(parser: argparse.ArgumentParser) -> None:
+    """Say why a report of the whole trace has no --at and no --device."""
+    for option in ("--at", "--device"):
+        refuse_option(
+            parser, option, f"stats counts the whole trace; peakline table {option} selects"
+        )
+
+
+def add_top(parser: argparse.ArgumentParser, what: str, default: int) -> None:
+    """Add --top: how many of `what` are shown."""
+    parser.add_argument(
+        "--top", type=row_count, metavar="N", help=f"Show N {what}, 0 for all (default: {default})"
+    )
+
+
+def add_terminal(parser: argparse.ArgumentParser) -> None:
+    """Add how a terminal is used."""
+    parser.add_argument(
+        "--plain",
+        action="store_true",
+        help="Print what a pipe gets: no columns, no colours, no tree",
+    )
+    parser.add_argument("--no-color", action="store_true", help="Use no colours (as NO_COLOR does)")
+
+
+def _size(text: str) -> int:
+    """Return the bytes of "512", "64K" or "1.5 MiB"."""
+    found = re.fullmatch(r"([0-9]+(?:\.[0-9]+)?) *([KMGT]?)(?:i?B)?", text, re.IGNORECASE)
+    if found is None:
+        raise argparse.ArgumentTypeError(f"'{text}' is not a size: 512, 64K, 1.5MiB ...")
+    return int(float(found[1]) * _UNITS[found[2].upper()])
+
+
+def _point_count(text: str) -> int:
+    if not text.isdigit() or not 1 <= int(text) <= 1_000_000:
+        raise argparse.ArgumentTypeError(f"'{text}' is not a number of points (1 to 1000000)")
+    return int(text)
+
+
+def report_options(args: argparse.Namespace, default_top: int) -> Options:
+    """Turn parsed arguments into the engine's options. JSON has all rows by default."""
+    top = args.top
+    if top is None:
+        top = 0 if args.json else default_top
+    width = 0 if args.json else terminal_width(sys.stdout)
+    if "by" in args and not _module_keys(args) and (args.depth or args.fold):
+        option = "--depth" if args.depth else "--fold"
+        raise CommandError(f"{option} shortens module paths, and needs --by module")
+    options = named_options(args)
+    options |= {"top": top, "width": width}
+    return options
+
+
+def _module_keys(args: argparse.Namespace) -> set[str]:
+    """Return the keys of --by and --where whose rows are paths of modules."""
+    keys = args.by.split(",") + [text.partition("=")[0] for text in args.where or ()]
+    return {"module", "tensor"} & {key.strip() for key in keys}
+
+
+def named_options(args: argparse.Namespace) -> Options:
+    """Return the engine's options that the command has under the same names."""
+    options: Options = {"cwd": str(Path.cwd())}
+    for name in (
+        "by",
+        "frame",
+        "at",
+        "device",
+        "measure",
+        "hide",
+        "symbols",
+        "full_paths",
+        "depth",
+        "fold",
+        "native",
+        "min_bytes",
+        "where",
+    ):
+        if hasattr(args, name):
+            options[name] = getattr(args, name)
+    return options

@@ -1,0 +1,164 @@
+"""The commands that print a report of the engine: one row of a table each."""
+
+from __future__ import annotations
+
+import argparse
+import shutil
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, field
+
+from peakline.commands.shared import report_options as options
+from peakline.commands.shared.common import print_reports, suggest
+from peakline.commands.terminal.report import show_reports
+
+_LABELS = 12  # columns beside a chart
+_LEAST_COLUMNS, _MOST_COLUMNS = 20, 160
+
+
+@dataclass(frozen=True)
+class Report:
+    """A command of the name of its report: ``Trace.report(name, ...)`` makes it.
+
+    ``shows`` is what --top counts, ``top`` how many are shown without it; where ``shows`` is empty
+    another option says how much. ``next_command`` is what to type next, ``next_after`` another one
+    after rows by a key. ``has_parts``: a terminal gets it in columns, see `_terminal_report`.
+    """
+
+    name: str
+    help: str
+    examples: str
+    options: tuple[Callable[[argparse.ArgumentParser], None], ...]
+    shows: str = "rows"
+    top: int | Callable[[], int] = 20
+    next_command: str = "table"
+    next_after: Mapping[str, str] = field(default_factory=dict)
+    has_parts: bool = False
+
+    def add_arguments(self, parser: argparse.ArgumentParser) -> None:
+        """Declare the arguments of the command."""
+        options.add_files(parser)
+        for add_option in self.options:
+            add_option(parser)
+        if self.shows and isinstance(self.top, int):
+            options.add_top(parser, self.shows, self.top)
+        if self.has_parts:
+            options.add_terminal(parser)
+        rows = ", by default with all rows" if self.shows else ""
+        parser.add_argument("--json", action="store_true", help=f"Print JSON{rows}")
+
+    def run(self, args: argparse.Namespace) -> int:
+        """Print the report of each file."""
+        top = self.top if isinstance(self.top, int) else self.top()
+        chosen = options.report_options(args, top)
+        if not (self.has_parts and show_reports(args, self.name, chosen)):
+            print_reports(args, self.name, chosen)
+        by = getattr(args, "by", "")
+        suggest(args, self.next_after.get(by, self.next_command))
+        return 0
+
+
+def _chart_columns() -> int:
+    columns = shutil.get_terminal_size().columns - _LABELS
+    return max(_LEAST_COLUMNS, min(_MOST_COLUMNS, columns))
+
+
+_OF_A_MOMENT = (
+    options.add_grouping,
+    options.add_where,
+    options.add_moment,
+    options.add_device,
+    options.add_measure,
+)
+_OF_MODULES = (options.add_modules, options.add_device, options.refuse_where)
+
+# In the order of --help.
+REPORTS = (
+    Report(
+        name="table",
+        help="Show the lines (or modules, tensors, phases) that hold the memory at its peak.",
+        examples="peakline table train.peak\n"
+        "peakline table --by category --at backward train.peak\n"
+        "peakline table --by module --fold train.peak",
+        options=_OF_A_MOMENT,
+        has_parts=True,
+        next_after={"line": "table --by category", "category": "tensors"},
+    ),
+    Report(
+        name="summary",
+        help="Show what ran, the peak of each device, and the largest lines.",
+        examples="peakline summary train.peak",
+        options=_OF_A_MOMENT,
+        has_parts=True,
+        top=5,
+    ),
+    Report(
+        name="phases",
+        help="Show the peak and the levels of every phase of every step.",
+        examples="peakline phases --top 0 train.peak",
+        options=(options.add_device, options.add_measure, options.refuse_where),
+        shows="steps",
+        top=5,
+        next_command="table --at forward",
+    ),
+    Report(
+        name="layers",
+        help="Show what every module holds, and the peaks while it runs.",
+        examples="peakline layers --fold train.peak",
+        options=_OF_MODULES,
+        shows="layers",
+        next_command="table --by module",
+    ),
+    Report(
+        name="ops",
+        help="Show the memory after every operator call, and which calls add most.",
+        examples="peakline ops --top 50 train.peak",
+        options=_OF_MODULES,
+        shows="operator calls",
+        next_command="table --by op",
+    ),
+    Report(
+        name="stages",
+        help="Show the memory before and after every module, backward pass and optimizer step.",
+        examples="peakline stages --top 3 train.peak",
+        options=_OF_MODULES,
+        shows="steps",
+        top=1,
+        next_command="phases",
+    ),
+    Report(
+        name="tensors",
+        help="Show every tensor live at the peak: what it is, who made it, who freed it.",
+        examples="peakline tensors --min 64MiB train.peak",
+        options=(
+            options.add_where,
+            options.add_frames,
+            options.add_modules,
+            options.add_moment,
+            options.add_device,
+            options.add_measure,
+            options.add_least_size,
+        ),
+        shows="tensors",
+        next_command="table --by category",
+    ),
+    Report(
+        name="timeline",
+        help="Draw the memory over time (instant, however large the trace).",
+        examples="peakline timeline train.peak",
+        options=(options.add_points, options.add_where, options.add_device_or_sum),
+        shows="",
+        top=_chart_columns,
+    ),
+    Report(
+        name="stats",
+        help="Show event counts, allocation sizes and the top allocators of the whole trace.",
+        examples="peakline stats train.peak",
+        options=(
+            options.add_grouping,
+            options.add_where,
+            options.add_measure,
+            options.refuse_selection,
+        ),
+        top=5,
+    ),
+)

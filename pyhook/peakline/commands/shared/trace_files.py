@@ -1,0 +1,102 @@
+"""The trace files of one `peakline run`: what they are called, and room for them with --force."""
+
+from __future__ import annotations
+
+import os
+import re
+import socket
+import sys
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import contextmanager, suppress
+from pathlib import Path
+
+from peakline.commands.shared.common import CommandError
+
+_DEFAULT_NAME = "peakline-%e.%h.%r.peak"
+_RANK_VARIABLES = ("RANK", "SLURM_PROCID", "OMPI_COMM_WORLD_RANK", "PMI_RANK")
+
+
+def shown_name(
+    template: str, words: Sequence[str], environment: Mapping[str, str], process: int | None
+) -> str:
+    """Return the name that the recorder will make of a template; `*` for what only it knows.
+
+    `words` are the program with its arguments, `process` its process id unless it has several. The
+    recorder's own naming is in preload/options/trace_name.cpp.
+    """
+    rank = next((environment[name] for name in _RANK_VARIABLES if environment.get(name)), "")
+    number = str(process) if process is not None else "*"
+    values = {
+        "e": _script_name(words) if process is not None else "*",
+        "h": socket.gethostname(),
+        "p": number,
+        "r": rank or number,
+        "%": "%",
+    }
+    name = template or _DEFAULT_NAME
+    return re.sub(r"%(.)", lambda found: values.get(found[1], found[0]), name)
+
+
+def _script_name(words: Sequence[str]) -> str:
+    first = words[0]
+    if first == "-c":
+        return "python"
+    name = words[1] if first == "-m" and len(words) > 1 else Path(first).name
+    return name.removesuffix(".py")
+
+
+@contextmanager
+def room_for(path: Path) -> Iterator[None]:
+    """Move an existing trace out of the way for the time of a run (--force).
+
+    It is deleted when the run has written a new one, and put back when not. A file that another
+    process is still writing keeps its content under another name, which is printed.
+    """
+    if not path.exists():
+        yield
+        return
+    writer = _writer_of(path)
+    if writer is not None:
+        kept = _free_name(path, writer)
+        _move(path, kept)
+        print(
+            f"peakline: {path} is still being written by process {writer}: it goes on in {kept}",
+            file=sys.stderr,
+        )
+        yield
+        return
+    aside = path.with_name(f".{path.name}.{os.getpid()}.replaced")
+    _move(path, aside)
+    try:
+        yield
+    finally:
+        if path.exists():
+            aside.unlink(missing_ok=True)
+        else:
+            with suppress(OSError):
+                aside.rename(path)
+
+
+def _move(path: Path, target: Path) -> None:
+    try:
+        path.rename(target)
+    except OSError as error:
+        raise CommandError(
+            f"cannot replace {path}: {error.strerror}; name another file with -o"
+        ) from None
+
+
+def _writer_of(path: Path) -> int | None:
+    import peakline._report as engine
+
+    try:
+        info = engine.Trace(str(path)).info()
+    except (OSError, engine.TraceError):
+        return None
+    return int(info["pid"]) if info["is_being_written"] else None
+
+
+def _free_name(path: Path, process: int) -> Path:
+    names = [f"{path.stem}.{process}{path.suffix}"]
+    names += [f"{path.stem}.{process}.{number}{path.suffix}" for number in range(2, 1000)]
+    return next(one for one in map(path.with_name, names) if not one.exists())

@@ -1,0 +1,1 @@
+"""Reports laid out for a terminal; the finished texts come from the engine."""

@@ -1,0 +1,64 @@
+"""Decides whether a report is laid out for a terminal, and does it: rich is loaded only then."""
+
+from __future__ import annotations
+
+import argparse
+import sys
+from collections.abc import Sequence
+from typing import TYPE_CHECKING, TextIO
+
+from peakline.commands.shared.common import CommandError, progress_bar, report_engine, shell_words
+from peakline.commands.terminal.terminal import Terminal, terminal_of
+
+if TYPE_CHECKING:
+    from peakline._report import Options, Trace
+
+
+def show_reports(args: argparse.Namespace, name: str, options: Options) -> bool:
+    """Show the report of every file on the terminal; False where standard output is none."""
+    if args.json:
+        return False
+    terminal = terminal_of(sys.stdout, is_plain=args.plain, has_color=not args.no_color)
+    if terminal is None:
+        return False
+    for index, path in enumerate(args.files):
+        if len(args.files) > 1:
+            print(("\n" if index else "") + terminal.marks.shown(f"{path}:"))
+        _show_file(path, name, options, terminal, all_rows_command(args.words))
+    return True
+
+
+def show_table(trace: Trace, stream: TextIO, options: Options) -> None:
+    """Write the table of a trace: in columns on a terminal, else in its literal form."""
+    terminal = terminal_of(stream)
+    if terminal is None:
+        print(trace.report("table", **options), end="", file=stream)
+    else:
+        _show(trace, "table", options, terminal, "")
+
+
+def all_rows_command(words: Sequence[str]) -> str:
+    """Return the command that was typed, as it shows all rows."""
+    kept: list[str] = []
+    for word in words:
+        if kept[-1:] == ["--top"]:
+            kept.pop()
+        elif not word.startswith("--top="):
+            kept.append(word)
+    return shell_words(["peakline", *kept, "--top", "0"])
+
+
+def _show_file(path: str, name: str, options: Options, terminal: Terminal, command: str) -> None:
+    engine = report_engine()
+    try:
+        with progress_bar(path) as progress:
+            trace = engine.Trace(path, progress)
+            _show(trace, name, options, terminal, command)
+    except engine.TraceError as error:
+        raise CommandError(str(error)) from error
+
+
+def _show(trace: Trace, name: str, options: Options, terminal: Terminal, command: str) -> None:
+    from peakline.commands.terminal.table import show_parts
+
+    show_parts(name, trace.parts(name, **options), terminal, command)

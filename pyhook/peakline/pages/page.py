@@ -1,0 +1,131 @@
+"""Makes the HTML page of a trace: one file that loads nothing. `peakline html` uses it.
+
+The engine gives names and columns, report/page the script and the style. Everything that comes
+from the program goes into the page as text: escaped in the summary, set by the script elsewhere.
+"""
+
+from __future__ import annotations
+
+import base64
+import gzip
+import hashlib
+import json
+import re
+from collections.abc import Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from peakline.pages.source_lines import read_unchanged
+from peakline.pages.summary import at_the_peak, facts_of, footer_of, summary_of, title_of
+from peakline.pages.text import size_of, text_of
+
+_ASSETS = Path(__file__).parent / "page"
+_CONTEXT_LINES = 3
+_LONGEST_LINE = 200
+_MOST_SOURCES = 400
+
+
+@dataclass(frozen=True)
+class PageOptions:
+    """What the page is to be like beside its data."""
+
+    with_source: bool = True
+    tab: str = "summary"  # the one it opens at
+    is_part: bool = False  # of the run: the data begin later, or end before it
+    files: dict[str, Any] | None = None  # what is compared, of files.files_data()
+
+
+@dataclass(frozen=True)
+class DeviceData:
+    """One device of the trace: what `_report.Trace.page()` returned for it."""
+
+    names: str
+    columns: bytes
+
+
+def make_page(devices: Sequence[DeviceData], options: PageOptions) -> str:
+    """Return the page, which shows the first device until another one is chosen."""
+    pages = [_page_of(one, options) for one in devices]
+    page = pages[0]
+    script = (_ASSETS / "page.js").read_text(encoding="utf-8")
+    style = (_ASSETS / "page.css").read_text(encoding="utf-8")
+    body = _fill(
+        (_ASSETS / "page.html").read_text(encoding="utf-8"),
+        {
+            "title": text_of(title_of(page)),
+            "facts": text_of(page["facts"]),
+            "summary": summary_of(pages),
+            "footer": text_of(page["footer"]),
+        },
+    )
+    policy = (
+        f"default-src 'none'; script-src '{_hash(script)}'; style-src '{_hash(style)}'; "
+        "base-uri 'none'; form-action 'none'"
+    )
+    blocks = "".join(
+        _block(f'names-{i}" data-device="{one["device"]}" data-peak="{one["peak"]["bytes"]}', one)
+        + _block(f"columns-{i}", data.columns)
+        for i, (one, data) in enumerate(zip(pages, devices, strict=True))
+    )
+    if options.files is not None:
+        blocks += _block("files", options.files)
+    return (
+        '<!doctype html>\n<html lang=en><head><meta charset="utf-8">'
+        '<meta name="viewport" content="width=device-width, initial-scale=1">'
+        f'<meta http-equiv="Content-Security-Policy" content="{policy}">'
+        f"<title>{text_of(page['title'])}</title>"
+        f'<style>{style}</style></head>\n<body data-tab="{text_of(options.tab)}">\n{body}'
+        f"{blocks}<script>{script}</script></body></html>\n"
+    )
+
+
+def _page_of(device: DeviceData, options: PageOptions) -> dict[str, Any]:
+    """What the script gets of a device: the engine's names, and the texts around the tabs."""
+    page: dict[str, Any] = json.loads(device.names)
+    page["sources"] = _sources(page) if options.with_source else {}
+    page["is_part"] = options.is_part
+    peak = size_of(page["peak"]["bytes"])
+    page["title"] = f"{title_of(page)}: {peak} {at_the_peak(page)} - peakline"
+    page["facts"] = " · ".join(facts_of(page))
+    page["footer"] = footer_of(page)
+    return page
+
+
+def _block(name: str, data: bytes | dict[str, Any]) -> str:
+    if isinstance(data, dict):
+        data = json.dumps(data, separators=(",", ":"), ensure_ascii=False).encode()
+    return f'<script type="application/octet-stream;base64" id="{name}">{_pack(data)}</script>\n'
+
+
+def _hash(text: str) -> str:
+    """Of the exact text between the tags, as the policy wants it."""
+    return "sha256-" + base64.b64encode(hashlib.sha256(text.encode()).digest()).decode()
+
+
+def _pack(data: bytes) -> str:
+    return base64.b64encode(gzip.compress(data, 6, mtime=0)).decode()
+
+
+def _fill(template: str, values: dict[str, str]) -> str:
+    """One pass: a value that looks like a placeholder stays as it is."""
+    return re.sub(r"\{\{(\w+)\}\}", lambda found: values[found[1]], template)
+
+
+def _sources(page: dict[str, Any]) -> dict[str, Any]:
+    """A few lines around the user's own lines, of files as they were when the program ran."""
+    wanted: dict[str, set[int]] = {}
+    own = {frame["path"] for frame in page["frames"] if frame["is_users"] and frame["line"]}
+    for line in (*page["lines"], *page["refused"]):
+        if line.get("path") in own and line.get("line"):
+            wanted.setdefault(line["path"], set()).add(line["line"])
+    sources: dict[str, Any] = {}
+    for path, numbers in wanted.items():
+        text = read_unchanged(path, page["run"]["start_realtime_ns"])
+        for number in sorted(numbers):
+            if 1 <= number <= len(text) and len(sources) < _MOST_SOURCES:
+                first = max(1, number - _CONTEXT_LINES)
+                shown = text[first - 1 : number + _CONTEXT_LINES]
+                lines = [line[:_LONGEST_LINE] for line in shown]
+                sources[f"{path}:{number}"] = {"first": first, "lines": lines}
+    return sources

@@ -1,0 +1,186 @@
+"""Figures of a trace for papers and slides, drawn with matplotlib. Reads no files, prints nothing.
+
+Each function draws into one Axes. Bytes are shown in units of 1024.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+from matplotlib.ticker import FuncFormatter, MaxNLocator
+
+from peakline.pages.data import category_colours, stacking_order
+from peakline.pages.text import printable, size_of
+
+if TYPE_CHECKING:
+    from matplotlib.axes import Axes
+    from numpy.typing import NDArray
+
+    from peakline.pages.data import PageData
+
+_MOST_COLUMNS = 700  # each at least a pixel wide
+_UNITS = ("B", "KB", "MB", "GB", "TB")
+_LONGEST_LABEL = 44
+_SMALLEST_SHARE = 0.002  # of the peak: categories that can be seen
+
+
+def draw_timeline(axes: Axes, page: PageData, *, by_events: bool = False) -> None:
+    """Memory over time by category; every column is the highest moment of its time."""
+    positions = np.arange(len(page.peaks)) * float(page.names["events_per_point"])
+    end = float(page.names["event_count"])
+    if not by_events:
+        positions, end = page.seconds, page.names["end_tick"] * float(page.names["tick_seconds"])
+    edges, best = _columns(positions, page.peaks, end)
+    peak = int(page.names["peak"]["bytes"])
+    bottom = np.zeros(len(best))
+    colours = category_colours()
+    names: list[str] = page.names["categories"]
+    for i in stacking_order(names):
+        levels = page.category_levels[i][best]
+        if levels.max(initial=0) >= _SMALLEST_SHARE * peak:
+            colour = colours.get(names[i], colours["unknown"])
+            axes.stairs(
+                bottom + levels, edges, baseline=bottom, fill=True, color=colour, label=names[i]
+            )
+        bottom += levels
+    at = float(positions[int(page.names["peak"]["point"])])
+    axes.annotate(
+        f"peak {size_of(peak)}",
+        (at, peak),
+        xytext=(0, 4),
+        textcoords="offset points",
+        ha="right" if at > edges[0] + 0.7 * (end - edges[0]) else "left",
+    )
+    axes.set_xlim(edges[0], end)
+    axes.set_xlabel("events" if by_events else "seconds")
+    _set_bytes(axes, peak, "y")
+    axes.set_ylim(0, peak * 1.12)
+    _legend_from_above(axes)
+
+
+def _columns(
+    positions: NDArray[Any], peaks: NDArray[np.int64], end: float
+) -> tuple[NDArray[Any], NDArray[np.int64]]:
+    """Return the edges of columns of equal width, and the highest point of each.
+
+    Where nothing begins, the last point before it lasts.
+    """
+    begin = float(positions[0])
+    edges = np.linspace(begin, max(end, np.nextafter(begin, np.inf)), _MOST_COLUMNS + 1)
+    starts = np.searchsorted(positions, edges)
+    best = []
+    for first, behind in zip(starts[:-1], starts[1:], strict=True):
+        last_before = max(0, first - 1)
+        if first == behind:
+            best.append(last_before)
+        else:
+            best.append(first + int(np.argmax(peaks[first:behind])))
+    return edges, np.array(best)
+
+
+def draw_lines(axes: Axes, page: PageData, top: int) -> None:
+    """The lines that hold most at the peak, each split by category."""
+    rows = page.names["peak"]["lines"][:top]
+    labels = [_short(str(page.names["lines"][row["line"]]["key"])) for row in rows]
+    _draw_bars(axes, labels, [row["categories"] for row in rows], page.names["categories"])
+
+
+def draw_modules(axes: Axes, table: dict[str, Any], top: int) -> None:
+    """The modules that hold most, from `table --by module --json`."""
+    rows = table["rows"][:top]
+    colour = category_colours()["parameter"]
+    places = np.arange(len(rows))
+    axes.barh(places, [row["bytes"] for row in rows], color=colour)
+    _label_bars(axes, [_short(row["key"]) for row in rows], [row["bytes"] for row in rows])
+
+
+def draw_phases(axes: Axes, phases: dict[str, Any]) -> None:
+    """The peak of each phase over the steps, from `phases --json`."""
+    most = 1
+    for name in (one["name"] for one in phases["totals"]):
+        found = [one for one in phases["phases"] if one["name"] == name and one["depth"] == 0]
+        numbered = [one for one in found if one["step"] is not None]
+        if not numbered:
+            continue
+        steps = [one["step"] for one in numbered]
+        peaks = [one["peak_bytes"] for one in numbered]
+        most = max(most, *peaks)
+        axes.plot(steps, peaks, marker="o", markersize=3, label=name)
+    axes.set_xlabel("step")
+    axes.xaxis.set_major_locator(MaxNLocator(integer=True))
+    _set_bytes(axes, most, "y")
+    axes.set_ylim(0, most * 1.12)
+    _legend_from_above(axes)
+
+
+def draw_ranks(axes: Axes, pages: Sequence[tuple[str, PageData]]) -> None:
+    """The peak of each trace, split by category; the first one stands on top."""
+    categories = sorted({name for _, page in pages for name in page.names["categories"]})
+    splits = []
+    for _, page in pages:
+        levels = dict(zip(page.names["categories"], page.names["peak"]["categories"], strict=True))
+        splits.append([levels.get(name, 0) for name in categories])
+    _draw_bars(axes, [name for name, _ in pages], splits, categories)
+
+
+def _draw_bars(
+    axes: Axes, labels: list[str], splits: Sequence[Sequence[int]], categories: list[str]
+) -> None:
+    """Horizontal bars, split by category, the first on top."""
+    colours = category_colours()
+    places = np.arange(len(labels))
+    sums = [sum(split) for split in splits]
+    left = np.zeros(len(labels))
+    for i in stacking_order(categories):
+        widths = np.array([split[i] for split in splits], float)
+        if widths.max(initial=0) >= _SMALLEST_SHARE * max(sums, default=1) and widths.any():
+            colour = colours.get(categories[i], colours["unknown"])
+            axes.barh(places, widths, left=left, color=colour, label=categories[i])
+        left += widths
+    _label_bars(axes, labels, sums)
+    axes.legend(loc="lower right", frameon=False)
+
+
+def _label_bars(axes: Axes, labels: list[str], sums: list[int]) -> None:
+    most = max([1, *sums])
+    for place, one in enumerate(sums):
+        axes.text(one + most * 0.01, place, size_of(one), va="center")
+    axes.set_yticks(np.arange(len(labels)), labels)
+    axes.invert_yaxis()
+    axes.set_xlim(0, most * 1.18)
+    _set_bytes(axes, most, "x")
+
+
+def _set_bytes(axes: Axes, most: int, which: str) -> None:
+    """Ticks at round numbers of the unit that the largest value has."""
+    power = min(len(_UNITS) - 1, max(0, (max(most, 1).bit_length() - 1) // 10))
+    unit = 1024**power
+    axis = axes.yaxis if which == "y" else axes.xaxis
+    steps = MaxNLocator(6).tick_values(0, most / unit)
+    axis.set_ticks([one * unit for one in steps if one * unit <= most * 1.15])
+    axis.set_major_formatter(
+        FuncFormatter(lambda value, _: f"{value / unit:g} {_UNITS[power]}" if value else "0")
+    )
+
+
+def _legend_from_above(axes: Axes) -> None:
+    """In the order in which the areas lie."""
+    handles, labels = axes.get_legend_handles_labels()
+    if handles:
+        axes.legend(
+            handles[::-1],
+            labels[::-1],
+            loc="center left",
+            bbox_to_anchor=(1.01, 0.5),
+            frameon=False,
+        )
+
+
+def _short(key: str) -> str:
+    """A line as file:number (function), without its folders; never markup of matplotlib."""
+    path, space, function = key.partition(" (")
+    text = f"{path.rpartition('/')[2]}{space}{function}" if "/" in path else key
+    text = printable(text, instead=" ").replace("$", r"\$")
+    return text if len(text) <= _LONGEST_LABEL else f"{text[: _LONGEST_LABEL - 3]}..."

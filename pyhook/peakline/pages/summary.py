@@ -1,0 +1,276 @@
+"""The summary of a page: static HTML, so that it is there at once, without script, and in print.
+
+Names come from the program: they go into the markup through text.py only.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Sequence
+from datetime import datetime, timezone
+from pathlib import Path
+from typing import Any
+
+from peakline.pages.text import name_of, share_of, size_of, text_of
+
+_LINES_SHOWN = 6
+_SMALLEST_PART = 0.004  # of the bar of categories that can be seen
+
+
+def title_of(page: dict[str, Any]) -> str:
+    """Return the name of the program."""
+    meta = page["run"]["meta"]
+    return str(meta.get("script") or Path(page["run"]["file"]).name)
+
+
+def _device_name(page: dict[str, Any]) -> str:
+    meta = page["run"]["meta"]
+    is_sum = page["device"] == "all"
+    other = "all devices" if is_sum else f"device {page['device']}"
+    name = str(meta.get(f"device.{page['device']}.name", other))
+    if len(page["phases"]["devices"]) > 1 and not is_sum:
+        name = f"device {page['device']}: {name}"
+    return name + (", simulated" if page["simulated"] else "")
+
+
+def facts_of(page: dict[str, Any]) -> list[str]:
+    """Return what stands beside the name: device, steps, versions."""
+    steps = len(page["phases"]["steps"])
+    facts = [_device_name(page)]
+    if steps:
+        facts.append(f"{steps:,} step{'s' * (steps != 1)}")
+    torch_version = page["run"]["meta"].get("torch_version", "").split("+")[0]
+    if torch_version:
+        facts.append(f"torch {torch_version}")
+    facts.append(f"{page['event_count']:,} events")
+    started = page["run"]["start_realtime_ns"]
+    if started:
+        moment = datetime.fromtimestamp(started / 1e9, tz=timezone.utc)
+        facts.append(f"{moment:%d %b %Y, %H:%M} UTC")
+    return facts
+
+
+def footer_of(page: dict[str, Any]) -> str:
+    """Return the line below the page."""
+    notes = [f"Peak: {page['peak']['bytes']:,} bytes ({page['measure']})."]
+    if page["simulated"]:
+        notes.append("The device was simulated: sizes are real, the numbers in tensors are not.")
+    notes.append("This page loads nothing from the network.")
+    return " ".join(notes)
+
+
+def summary_of(pages: Sequence[dict[str, Any]]) -> str:
+    """Return the markup of the tab: an answer for every device, of which the first is seen."""
+    answers = [
+        f"<div class=answer{' hidden' * (i > 0)}>{_answer_of(page, pages)}</div>"
+        for i, page in enumerate(pages)
+    ]
+    return "\n".join(answers)
+
+
+def _answer_of(page: dict[str, Any], pages: Sequence[dict[str, Any]]) -> str:
+    # The script moves the drawing of the first answer into the one that is shown.
+    drawing = (
+        "<div id=summary-time hidden><h2>Memory over the run<small>by category; the highest moment"
+        ' of every pixel</small></h2><canvas id=summary-timeline role=img aria-label="Memory over'
+        ' the run, by category"></canvas></div>'
+    )
+    parts = [
+        _warning(page),
+        f"<div class=hero><div>{_answer(page)}</div>{_run_panel(page, pages)}</div>",
+        drawing if page is pages[0] else "",
+        _advice(page),
+        _largest_lines(page),
+    ]
+    return "\n".join(parts)
+
+
+def _warning(page: dict[str, Any]) -> str:
+    lines = [text_of(problem) for problem in page["problems"]]
+    if page["refused"]:
+        last = page["refused"][-1]
+        times = f" {count:,} times, the last" if (count := len(page["refused"])) > 1 else ""
+        lines.append(
+            f"<b>Out of memory</b>{times} at {last['seconds']:.3f} s:"
+            f" <code>{name_of(last['key'])}</code> asked the device for"
+            f" {size_of(last['requested_bytes'])}, {size_of(last['free_bytes'])} was free."
+            " <button class=link type=button data-opens=oom hidden>Why</button>"
+        )
+    if page["records_dropped"]:
+        lines.append(f"{page['records_dropped']:,} records were dropped: figures may be low.")
+    return f"<p class=warn>{'<br>'.join(lines)}</p>" if lines else ""
+
+
+def _place(page: dict[str, Any]) -> str:
+    """The step and phase of the peak; empty when there are none."""
+    at = page["peak"]["seconds"]
+    inside = [
+        one
+        for one in page["phases"]["phases"]
+        if one["depth"] == 0 and one["begin_seconds"] <= at <= one["end_seconds"]
+    ]
+    if not inside:
+        return ""
+    step = "" if inside[-1]["step"] is None else f"step {inside[-1]['step']} "
+    return f"{step}{inside[-1]['name']}"
+
+
+def at_the_peak(page: dict[str, Any]) -> str:
+    """Return which moment the page calls the peak."""
+    return "at most in this part of the run" if page["is_part"] else "at the peak"
+
+
+def _answer(page: dict[str, Any]) -> str:
+    peak = page["peak"]
+    facts = [text_of(_place(page))] if _place(page) else []
+    facts.append(f"{peak['seconds']:.3f} s")
+    total = int(page["run"]["meta"].get(f"device.{page['device']}.total_bytes", 0))
+    if total:
+        facts.append(
+            f"{text_of(share_of(peak['bytes'], total))} of the device&rsquo;s {size_of(total)}"
+        )
+    facts.append(f"{peak['bytes']:,} bytes")
+    return (
+        f"<h2 class=big>{size_of(peak['bytes'])} {at_the_peak(page)}</h2>"
+        f"<p class=sub>{' · '.join(facts)}</p>{_lead(page)}{_bar(page)}"
+    )
+
+
+def _line_text(page: dict[str, Any], row: dict[str, Any]) -> str:
+    return str(page["lines"][row["line"]]["key"])
+
+
+def _lead(page: dict[str, Any]) -> str:
+    """Which lines hold most of it, in words."""
+    peak = page["peak"]
+    sentences = []
+    for row in peak["lines"][:2]:
+        if row["bytes"] < 0.05 * peak["bytes"]:
+            break
+        blocks = f"{row['count']:,} block{'s' * (row['count'] != 1)}"
+        sentences.append(
+            f"<b>{text_of(share_of(row['bytes'], peak['bytes']))}</b> is held by"
+            f" <code>{name_of(_line_text(page, row))}</code>, in {blocks}."
+        )
+    return f"<p class=lead>{' '.join(sentences)}</p>" if sentences else ""
+
+
+def _class_of(category: str) -> str:
+    return category.replace(" ", "-") if re.fullmatch(r"[a-z ]+", category) else "unknown"
+
+
+def _parts(levels: list[int], categories: list[str]) -> list[tuple[str, int]]:
+    parts = [(categories[i], level) for i, level in enumerate(levels) if level > 0]
+    return sorted(parts, key=lambda part: -part[1])
+
+
+def _rectangles(parts: list[tuple[str, int]], whole: int) -> str:
+    """Parts of 1,000 units; style attributes are not allowed by the policy, these are."""
+    left = 0.0
+    shapes = []
+    for category, level in parts:
+        width = 1000 * level / max(whole, 1)
+        if level >= _SMALLEST_PART * whole:
+            shapes.append(
+                f'<rect class="{_class_of(category)}" x="{left:.1f}" y="0"'
+                f' width="{max(width - 1.5, 0.5):.1f}" height="10"/>'
+            )
+        left += width
+    return "".join(shapes)
+
+
+def _bar(page: dict[str, Any]) -> str:
+    peak = page["peak"]
+    parts = _parts(peak["categories"], page["categories"])
+    said = ", ".join(f"{name} {share_of(level, peak['bytes'])}" for name, level in parts)
+    legend = "".join(
+        f'<li><i class="{_class_of(name)}"></i>{text_of(name)} <b>{size_of(level)}</b>'
+        f" {text_of(share_of(level, peak['bytes']))}</li>"
+        for name, level in parts
+    )
+    return (
+        f'<svg class=split viewBox="0 0 1000 10" preserveAspectRatio="none" role=img'
+        f' aria-label="{text_of(said)}">{_rectangles(parts, peak["bytes"])}</svg>'
+        f"<ul class=legend>{legend}</ul>"
+    )
+
+
+def _run_panel(page: dict[str, Any], pages: Sequence[dict[str, Any]]) -> str:
+    phases = page["phases"]
+    rows = [("Device", _device_name(page))]
+    by_peak = sorted(phases["totals"], key=lambda one: -one["peak_bytes"])[:4]
+    for one in by_peak:
+        step = "" if one["peak_step"] is None else f", step {one['peak_step']}"
+        rows.append((f"Peak of {one['name']}", f"{size_of(one['peak_bytes'])}{step}"))
+    rows.append(("Allocated in all", size_of(page["total_allocated_bytes"])))
+    end = page["phases"]["devices"]
+    held = [one["level_bytes"] for one in end if one["device"] == page["device"]]
+    if held:
+        rows.append(("Held at the end", size_of(held[0])))
+    rows += [
+        (f"Peak of device {other['device']}", size_of(other["peak"]["bytes"]))
+        for other in pages
+        if other is not page
+    ]
+    cells = "".join(f"<dt>{name_of(name)}</dt><dd>{name_of(value)}</dd>" for name, value in rows)
+    return f"<div class=panel><h2>The run</h2><dl>{cells}</dl></div>"
+
+
+def _advice(page: dict[str, Any]) -> str:
+    """What the engine can prove of this run; most runs have nothing here."""
+    advice = page["advice"]
+    if advice is None or page["is_part"]:
+        return ""
+    held = f"<b>{size_of(advice['gradient_bytes'])}</b> of the peak are gradients"
+    gain = f"the peak falls by up to <b>{size_of(advice['at_most_bytes'])}</b>"
+    sentence = {
+        "zero_grad_earlier": f"{held} of an earlier step: zero_grad() frees them only after this"
+        f" forward pass. Called before it, {gain}, unless the program needs them until then.",
+        "zero_grad_frees": f"{held}, which zero_grad() before it kept and filled with zeros. With"
+        f" set_to_none=True it frees them, and {gain}.",
+    }[advice["kind"]]
+    check = "peakline html before.peak after.peak -o both.html"
+    return (
+        "<h2>What would lower it<small>as this run shows</small></h2>"
+        f'<p class="lead advice" data-bytes="{advice["at_most_bytes"]}">{sentence}</p>'
+        f"<p class=note>To check, record again with the change: <code>{check}</code> shows what"
+        " differs.</p>"
+    )
+
+
+def _largest_lines(page: dict[str, Any]) -> str:
+    peak = page["peak"]
+    rows = []
+    most = peak["lines"][0]["bytes"] if peak["lines"] else 1
+    for row in peak["lines"][:_LINES_SHOWN]:
+        parts = _parts(row["categories"], page["categories"])
+        bar = _rectangles(parts, most)
+        rows.append(
+            f"<tr><td class=right>{size_of(row['bytes'])}</td><td class=share><svg class=mix"
+            f' viewBox="0 0 1000 10" preserveAspectRatio="none" aria-hidden="true">{bar}</svg></td>'
+            f"<td class=right>{text_of(share_of(row['bytes'], peak['bytes']))}</td>"
+            f'<td class="right wide">{row["count"]:,}</td>'
+            f"<td class=place>{name_of(_line_text(page, row))}</td></tr>"
+        )
+    rest = len(peak["lines"]) - len(rows)
+    more = (
+        f"<p><button class=link type=button data-opens=lines hidden>All {len(peak['lines']):,}"
+        " lines</button></p>"
+        if rest > 0
+        else ""
+    )
+    heads = "".join(
+        f'<th class="{kind}" scope=col>{word}</th>'
+        for word, kind in (
+            ("Memory", "right"),
+            ("Share", "share"),
+            ("of all", "right"),
+            ("Blocks", "right wide"),
+            ("Line", ""),
+        )
+    )
+    return (
+        "<h2>Largest lines<small>at the peak</small></h2>"
+        f"<table class=rows><thead><tr>{heads}</tr></thead><tbody>{''.join(rows)}</tbody></table>"
+        f"{more}"
+    )

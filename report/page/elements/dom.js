@@ -1,0 +1,162 @@
+// @ts-check
+// Elements, colours and the tip. Names come from the program: they are only ever set as text.
+import { SERIES_KINDS } from "../data/series.js";
+
+/**
+ * @param {string} id
+ * @returns {any}
+ */
+export function byId(id) {
+  return document.getElementById(id);
+}
+
+/**
+ * @param {string} tag
+ * @param {string} [kind] the class
+ * @param {string} [text]
+ * @returns {any}
+ */
+export function make(tag, kind, text) {
+  const element = document.createElement(tag);
+  if (kind) element.className = kind;
+  if (text !== undefined) element.textContent = text;
+  return element;
+}
+
+/**
+ * A location in a sentence: its direction of writing ends with it.
+ * @param {string} key
+ */
+export function makePlaceText(key) {
+  const code = make("code");
+  code.append(make("bdi", "", shortName(key)));
+  return code;
+}
+
+/**
+ * A name of the program may have any length.
+ * @param {string} name
+ */
+export function shortName(name) {
+  return name.length > 400 ? name.slice(0, 250) + " \u2026 " + name.slice(-120) : name;
+}
+
+/**
+ * A row of buttons of which one is pressed; `refresh()` shows a choice made elsewhere.
+ * @param {string} label
+ * @param {[string, string][]} words
+ * @param {() => string} chosen
+ * @param {(word: string) => void} choose
+ */
+export function makeChoice(label, words, chosen, choose) {
+  const group = make("span", "choice");
+  group.setAttribute("role", "group");
+  group.setAttribute("aria-label", label);
+  const buttons = words.map(([word, text]) => {
+    const button = make("button", "", text);
+    button.type = "button";
+    button.onclick = () => {
+      choose(word);
+      show();
+    };
+    group.append(button);
+    return { word, button };
+  });
+  const show = () => {
+    for (const { word, button } of buttons) button.setAttribute("aria-pressed", String(word === chosen()));
+  };
+  show();
+  group.refresh = show;
+  return group;
+}
+
+/**
+ * The class of a category, which has its colour.
+ * @param {string} name
+ */
+export function classOf(name) {
+  return /^[a-z ]+$/.test(name) ? name.replaceAll(" ", "-") : "unknown";
+}
+
+/**
+ * Colours of the theme in use, as a canvas takes them.
+ * @param {string[]} categories
+ */
+export function readColours(categories) {
+  const probe = make("i");
+  document.body.append(probe);
+  /**
+   * @param {string} name
+   * @returns {string}
+   */
+  const read = (name) => {
+    probe.style.color = `var(--${name})`;
+    return getComputedStyle(probe).color;
+  };
+  const colours = {
+    background: read("bg"), soft: read("soft"), line: read("line"), text: read("text"), muted: read("muted"),
+    accent: read("accent"), accentSoft: read("accent-soft"), frame: read("frame"), hit: read("hit"), hitText: read("hit-text"),
+    fill: categories.map((name) => read(classOf(name))),
+    on: categories.map((name) => read("on-" + classOf(name))),
+    series: SERIES_KINDS.map(read),
+    onSeries: SERIES_KINDS.map((name) => read("on-" + name)),
+    rest: read("kept"),
+  };
+  probe.remove();
+  return colours;
+}
+
+/**
+ * @param {HTMLCanvasElement} canvas
+ * @param {number} height CSS pixels
+ */
+export function sizeCanvas(canvas, height) {
+  const ratio = window.devicePixelRatio || 1;
+  const width = canvas.clientWidth;
+  if (canvas.width !== Math.round(width * ratio) || canvas.height !== Math.round(height * ratio)) {
+    canvas.width = Math.round(width * ratio);
+    canvas.height = Math.round(height * ratio);
+    canvas.style.height = height + "px";
+  }
+  const pen = /** @type {CanvasRenderingContext2D} */ (canvas.getContext("2d"));
+  pen.setTransform(ratio, 0, 0, ratio, 0, 0);
+  pen.clearRect(0, 0, width, height);
+  pen.font = "12px Inter, system-ui, sans-serif";
+  pen.textBaseline = "middle";
+  return { pen, width };
+}
+
+/**
+ * Text cut to a width.
+ * @param {CanvasRenderingContext2D} pen
+ * @param {string} text
+ * @param {number} room
+ */
+export function fitText(pen, text, room) {
+  const short = text.length > 200 ? text.slice(0, 200) : text;
+  if (pen.measureText(short).width <= room) return short;
+  let kept = Math.min(short.length, Math.floor(room / 5));
+  while (kept > 0 && pen.measureText(short.slice(0, kept) + "\u2026").width > room) kept--;
+  return kept > 1 ? short.slice(0, kept) + "\u2026" : "";
+}
+
+/**
+ * @param {{clientX: number, clientY: number}} at
+ * @param {{text: string, kind?: string}[]} rows
+ */
+export function showTip(at, rows) {
+  const tip = byId("tip");
+  tip.replaceChildren(...rows.map(({ text, kind }) => {
+    const row = make("div");
+    if (kind) row.append(make("i", kind));
+    row.append(text);
+    return row;
+  }));
+  tip.hidden = false;
+  tip.style.left = Math.max(8, Math.min(innerWidth - tip.offsetWidth - 8, at.clientX + 14)) + "px";
+  tip.style.top = Math.max(8, Math.min(innerHeight - tip.offsetHeight - 8, at.clientY + 14)) + "px";
+}
+
+export function hideTip() {
+  byId("tip").hidden = true;
+}

@@ -1,0 +1,152 @@
+// @ts-check
+// Tables of rows: memory, share by category, blocks, name. Long ones grow when asked.
+import { classOf, make, shortName } from "./dom.js";
+import { formatBytes, formatCount, formatShare } from "./format.js";
+
+export const ROWS_AT_FIRST = 100;
+
+/**
+ * A bar split by category.
+ * @param {ArrayLike<number>} levels
+ * @param {number} most
+ * @param {string[]} categories
+ */
+export function makeMix(levels, most, categories) {
+  const bar = make("div", "mix");
+  let sum = 0;
+  [...Array.from(levels).keys()].sort((a, b) => levels[b] - levels[a]).forEach((i) => {
+    if (levels[i] <= 0) return;
+    const part = make("span", classOf(categories[i]));
+    part.style.flexGrow = String(levels[i]);
+    part.title = categories[i];
+    bar.append(part);
+    sum += levels[i];
+  });
+  bar.style.width = Math.min(100, (sum / Math.max(1, most)) * 100) + "%";
+  return bar;
+}
+
+/**
+ * A location: the place, then the function, muted.
+ * @param {string} key
+ */
+export function makePlace(key) {
+  const cell = make("td", "place");
+  const shown = shortName(key);
+  const found = /^(.*) (\([^()]*\))$/s.exec(shown);
+  const name = make("bdi", "", found ? found[1] : shown);
+  cell.append(name);
+  if (found) cell.append(" ", make("span", "", found[2]));
+  return cell;
+}
+
+/**
+ * @param {HTMLElement} table @param {import("../data/model.js").Row[]} rows
+ * @param {{total: number, categories: string[], name: string, more?: (row: import("../data/model.js").Row) => HTMLElement | null}} look
+ */
+export function fillTable(table, rows, look) {
+  const head = makeHead([["Memory", "right"], ["Share", "share"], ["of all", "right"], ["Blocks", "right wide"], [look.name, ""]]);
+  const body = make("tbody");
+  const most = rows.length ? rows[0].bytes : 1;
+  const addRows = (/** @type {number} */ from, /** @type {number} */ to) => {
+    for (const row of rows.slice(from, to)) {
+      const line = make("tr");
+      const memory = make("td", "right", formatBytes(row.bytes));
+      memory.title = formatCount(row.bytes) + " bytes";
+      const share = make("td", "share");
+      share.append(makeMix(row.categories, most, look.categories));
+      const place = makePlace(row.key);
+      const more = look.more && look.more(row);
+      if (more) place.append(more);
+      line.append(memory, share, make("td", "right", formatShare(row.bytes / look.total)),
+        make("td", "right wide", formatCount(row.count)), place);
+      body.append(line);
+    }
+  };
+  addRows(0, ROWS_AT_FIRST);
+  table.className = "rows";
+  table.replaceChildren(head, body);
+  if (rows.length > ROWS_AT_FIRST) table.append(makeGrower(rows.length, 5, addRows));
+}
+
+/**
+ * @param {string[][]} columns text and class of each
+ */
+export function makeHead(columns) {
+  const head = make("thead");
+  const heads = make("tr");
+  for (const [text, kind] of columns) {
+    const cell = make(text ? "th" : "td", kind, text);
+    if (text) cell.scope = "col";
+    heads.append(cell);
+  }
+  head.append(heads);
+  return head;
+}
+
+/**
+ * The last row of a long table: it adds more.
+ * @param {number} count
+ * @param {number} width columns
+ * @param {(from: number, to: number) => void} addRows
+ */
+export function makeGrower(count, width, addRows) {
+  const foot = make("tfoot");
+  const line = make("tr");
+  const cell = make("td");
+  cell.colSpan = width;
+  const button = make("button", "link");
+  button.type = "button";
+  let shown = ROWS_AT_FIRST;
+  const say = () => (button.textContent = `${formatCount(count - shown)} more rows`);
+  button.onclick = () => {
+    addRows(shown, shown + 1000);
+    shown = Math.min(count, shown + 1000);
+    say();
+    foot.hidden = shown === count;
+  };
+  say();
+  cell.append(button);
+  line.append(cell);
+  foot.append(line);
+  return foot;
+}
+
+/**
+ * Categories with their colours, largest first.
+ * @param {HTMLElement} list
+ * @param {number[]} levels
+ * @param {string[]} categories
+ */
+export function fillLegend(list, levels, categories) {
+  const total = levels.reduce((sum, one) => sum + one, 0);
+  list.className = "legend";
+  list.replaceChildren(...[...levels.keys()].filter((i) => levels[i] > 0).sort((a, b) => levels[b] - levels[a]).map((i) => {
+    return makeLegendItem(classOf(categories[i]), categories[i], levels[i], levels[i] / total);
+  }));
+}
+
+/**
+ * @param {string} kind the class of its colour
+ * @param {string} name
+ * @param {number} bytes
+ * @param {number} [share]
+ */
+export function makeLegendItem(kind, name, bytes, share) {
+  const item = make("li");
+  item.dataset.bytes = String(bytes);
+  item.append(make("i", kind), make("bdi", "", shortName(name)), " ", make("b", "", formatBytes(bytes)),
+    share === undefined ? "" : " " + formatShare(share));
+  return item;
+}
+
+/**
+ * An amount in a sentence.
+ * @param {number} bytes
+ */
+export function makeAmount(bytes) {
+  const amount = make("b", "", formatBytes(bytes));
+  amount.title = formatCount(bytes) + " bytes";
+  amount.dataset.bytes = String(bytes);
+  return amount;
+}

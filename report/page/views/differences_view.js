@@ -1,0 +1,166 @@
+// @ts-check
+// The tab of differences: what one file's peak holds more or less than another's, row by row. The
+// rows sum to the difference of the peaks.
+import { byId, make, makeChoice, shortName } from "../elements/dom.js";
+import { readFiles, rowsOfFile } from "./files.js";
+import { formatBytes, formatCount } from "../elements/format.js";
+import { makeGrower, makeHead, makePlace, ROWS_AT_FIRST } from "../elements/table.js";
+
+/** @typedef {{key: string, before: number, after: number, delta: number}} DeltaRow */
+
+const DELTA_KEYS = ["line", "function", "module", "layers", "operator", "category"];
+/** @type {Record<string, string>} */
+const KEY_OF_ENGINE = { function: "line", layers: "module", operator: "op" };
+
+export class DifferencesView {
+  constructor() {
+    this.by = "line";
+    const files = readFiles();
+    if (files) files.then((data) => this.build(data));
+    else {
+      byId("differences").append(make("p", "lead", "This page is of one file. What changed between two runs is shown in a page of both:"),
+        make("pre", "", "peakline html A.peak B.peak -o both.html"));
+    }
+  }
+
+  /** @param {import("./files.js").Files} data */
+  build(data) {
+    this.data = data;
+    // Those with rows: of a file with several devices, the one that is compared.
+    this.files = data.files.filter((file) => file.rows.line);
+    const given = this.files.slice().sort((a, b) => a.given - b.given);
+    this.before = this.makeSelect("Before", given[0]);
+    this.after = this.makeSelect("After", given[given.length - 1]);
+    const tools = make("div", "tools");
+    for (const select of [this.before, this.after]) {
+      const label = make("label", "", select.dataset.name + " ");
+      label.append(select);
+      tools.append(label);
+    }
+    tools.append(makeChoice("Rows are", DELTA_KEYS.map((key) => [key, key]), () => this.by, (key) => {
+      this.by = key;
+      this.fill();
+    }));
+    this.title = make("h2", "big");
+    this.sub = make("p", "sub");
+    this.table = make("table", "rows");
+    this.note = make("p", "note");
+    byId("differences").replaceChildren(tools, this.title, this.sub, this.table, this.note);
+    this.fill();
+  }
+
+  /**
+   * @param {string} name
+   * @param {import("./files.js").FileOfPage} chosen
+   */
+  makeSelect(name, chosen) {
+    const select = make("select");
+    select.dataset.name = name;
+    for (const file of this.files || []) {
+      const option = make("option", "", `\u2068${file.label.slice(-100)}\u2069: ${formatBytes(file.peak_bytes)}`);
+      option.value = String(file.given);
+      select.append(option);
+    }
+    select.value = String(chosen.given);
+    select.onchange = () => this.fill();
+    return select;
+  }
+
+  /** @param {HTMLSelectElement} select */
+  fileOf(select) {
+    return /** @type {import("./files.js").FileOfPage} */ ((this.files || []).find((file) => String(file.given) === select.value));
+  }
+
+  /** Rows with their differences, the largest first. */
+  rows() {
+    const nameOf = this.by === "function" ? functionOf : this.by === "layers" ? layersOf : (/** @type {string} */ text) => text;
+    const key = KEY_OF_ENGINE[this.by] || this.by;
+    const data = /** @type {import("./files.js").Files} */ (this.data);
+    const [before, after] = [this.before, this.after].map((select) => rowsOfFile(data, this.fileOf(select), key, nameOf));
+    /** @type {DeltaRow[]} */
+    const rows = [...new Set([...before.keys(), ...after.keys()])].map((name) => {
+      const was = before.get(name)?.bytes || 0;
+      const is = after.get(name)?.bytes || 0;
+      return { key: name, before: was, after: is, delta: is - was };
+    });
+    return rows.sort((a, b) => Math.abs(b.delta) - Math.abs(a.delta) || b.after - a.after || (a.key < b.key ? -1 : 1));
+  }
+
+  fill() {
+    const files = [this.fileOf(this.before), this.fileOf(this.after)];
+    const [before, after] = files.map((file) => file.peak_bytes);
+    const all = this.rows();
+    const rows = all.filter((row) => row.delta !== 0);
+    this.title.textContent = after === before ? "The same peak" : formatDelta(after - before);
+    const [first, second] = files.map((file) => make("bdi", "", shortName(file.label)));
+    this.sub.replaceChildren("From ", first, `, ${formatBytes(before)}, to `, second, `, ${formatBytes(after)}: ${signed(after - before, formatCount)} bytes`);
+    this.sub.dataset.bytes = String(after - before);
+    const most = rows.reduce((top, row) => Math.max(top, Math.abs(row.delta)), 1);
+    const heads = [["Change", "right"], ["", "share"], ["Before", "right wide"], ["After", "right"], [this.by, ""]];
+    const body = make("tbody");
+    const addRows = (/** @type {number} */ from, /** @type {number} */ to) => body.append(...rows.slice(from, to).map((row) => makeDeltaRow(row, most)));
+    addRows(0, ROWS_AT_FIRST);
+    this.table.replaceChildren(makeHead(heads), body);
+    this.table.hidden = rows.length === 0;
+    if (rows.length > ROWS_AT_FIRST) this.table.append(makeGrower(rows.length, heads.length, addRows));
+    const sum = rows.reduce((total, row) => total + row.delta, 0);
+    this.note.dataset.bytes = String(sum);
+    const same = all.length - rows.length;
+    this.note.textContent = `At the peak of each. ${formatCount(rows.length)} ${rows.length === 1 ? "row differs" : "rows differ"}` +
+      `${same ? `, ${formatCount(same)} ${same === 1 ? "is" : "are"} the same` : ""}; the changes sum to ${signed(sum, formatCount)} bytes.`;
+  }
+
+  /** Nothing here depends on the moment. */
+  show() {}
+}
+
+/** @param {string} line "model.py:40 (forward)" */
+function functionOf(line) {
+  return line.replace(/:\d+ \(/, " (");
+}
+
+/** @param {string} module */
+function layersOf(module) {
+  return module.replace(/\.\d+(?=\.|$)/g, ".*");
+}
+
+/**
+ * @param {number} number
+ * @param {(number: number) => string} format of what is not negative
+ */
+function signed(number, format) {
+  return (number > 0 ? "+" : number < 0 ? "\u2212" : "") + format(Math.abs(number));
+}
+
+/** @param {number} bytes */
+function formatDelta(bytes) {
+  return signed(bytes, formatBytes);
+}
+
+/**
+ * @param {DeltaRow} row
+ * @param {number} most
+ */
+function makeDeltaRow(row, most) {
+  const line = make("tr");
+  const kind = row.delta > 0 ? "more" : "less";
+  const change = make("td", "right");
+  const text = make("b", "is-" + kind, formatDelta(row.delta));
+  change.append(text);
+  change.title = signed(row.delta, formatCount) + " bytes";
+  // From the middle: more to the right, less to the left.
+  const share = make("td", "share");
+  const swing = make("div", "swing");
+  const bar = make("span", kind);
+  const width = (50 * Math.abs(row.delta)) / most;
+  bar.style.width = width + "%";
+  bar.style.left = (row.delta > 0 ? 50 : 50 - width) + "%";
+  swing.append(bar);
+  share.append(swing);
+  const before = make("td", "right wide", formatBytes(row.before));
+  before.title = formatCount(row.before) + " bytes";
+  const after = make("td", "right", formatBytes(row.after));
+  after.title = formatCount(row.after) + " bytes";
+  line.append(change, share, before, after, makePlace(row.key));
+  return line;
+}

@@ -1,0 +1,188 @@
+// @ts-check
+// The tab of the flame: what it is of, search, zoom, keyboard, and what is said about it.
+import { byId, hideTip, make, makeChoice, showTip } from "../elements/dom.js";
+import { Flame } from "../charts/flame.js";
+import { FlameTable } from "../charts/flame_table.js";
+import { formatBytes, formatCount, formatShare } from "../elements/format.js";
+import { chosenSet, makeKindChoice, sayKind, sumOf } from "./kinds.js";
+import { fillLegend } from "../elements/table.js";
+
+const FLAME_MODES = [["whole", "whole stack"], ["own", "own code"], ["module", "module first"],
+  ["operator", "operator first"], ["phase", "phase first"]];
+
+export class FlameView {
+  /**
+   * @param {import("../data/model.js").Model} model
+   * @param {(kind: string) => void} setKind
+   */
+  constructor(model, setKind) {
+    this.model = model;
+    this.mode = "whole";
+    this.measure = "bytes";
+    this.withNative = true;
+    this.kindOfTree = "";
+    this.inverted = false;
+    /** @type {Flame | null} made when it is first shown */
+    this.flame = null;
+    this.leftOut = 0;
+    /** @type {any} */
+    this.colours = null;
+    this.build(setKind);
+  }
+
+  /** @param {(kind: string) => void} setKind */
+  build(setKind) {
+    const tools = make("div", "tools");
+    this.search = make("input");
+    this.search.type = "search";
+    this.search.placeholder = "function or file";
+    this.search.setAttribute("aria-label", "Find frames");
+    this.found = make("span", "facts");
+    this.search.oninput = () => this.show(this.colours);
+    this.out = make("button", "button", "Whole program");
+    this.out.type = "button";
+    this.out.onclick = () => this.zoomTo(0);
+    this.invert = make("button", "button", "Invert");
+    this.invert.type = "button";
+    this.invert.setAttribute("aria-pressed", "false");
+    this.invert.onclick = () => {
+      this.inverted = !this.inverted;
+      this.invert.setAttribute("aria-pressed", String(this.inverted));
+      this.flame = null;
+      this.show(this.colours);
+    };
+    this.kinds = makeKindChoice(this.model, setKind);
+    tools.append(this.search, this.kinds, makeChoice("Flame of", /** @type {any} */ (FLAME_MODES), () => this.mode, (mode) => {
+      this.mode = mode;
+      this.flame = null;
+      this.show(this.colours);
+    }), makeChoice("Widths are", [["bytes", "bytes"], ["blocks", "blocks"]], () => this.measure, (measure) => {
+      this.measure = measure;
+      this.flame = null;
+      this.show(this.colours);
+    }), this.invert, this.out, this.found);
+    this.native = make("button", "button", "Native frames");
+    this.native.type = "button";
+    this.native.setAttribute("aria-pressed", "true");
+    this.native.hidden = !this.model.page.frames.some((/** @type {any} */ one) => one.is_native);
+    this.native.onclick = () => {
+      this.withNative = !this.withNative;
+      this.native.setAttribute("aria-pressed", String(this.withNative));
+      this.flame = null;
+      this.show(this.colours);
+    };
+    this.out.before(this.native);
+    this.twin = new FlameTable((node) => this.zoomTo(node));
+    this.said = make("p", "say");
+    this.canvas = make("canvas");
+    this.canvas.tabIndex = 0;
+    this.canvas.setAttribute("role", "application");
+    this.canvas.setAttribute("aria-label", "Stacks by what they hold. Arrow keys walk, Enter zooms in, Backspace zooms out. Below is the same as a table.");
+    this.frameSaid = make("p", "unseen");
+    this.frameSaid.setAttribute("aria-live", "polite");
+    this.legend = make("ul");
+    this.note = make("p", "note");
+    this.note.id = "flame-sum";
+    byId("flame").append(tools, this.said, this.canvas, this.frameSaid, this.legend, this.note, this.twin.box);
+    this.listen();
+  }
+
+  listen() {
+    const canvas = this.canvas;
+    canvas.onclick = (/** @type {MouseEvent} */ event) => {
+      const node = this.flame ? this.flame.nodeAt(event) : -1;
+      if (node >= 0) this.zoomTo(node);
+    };
+    canvas.onpointermove = (/** @type {PointerEvent} */ event) => {
+      const node = this.flame ? this.flame.nodeAt(event) : -1;
+      canvas.style.cursor = node >= 0 ? "pointer" : "";
+      if (node < 0) return hideTip();
+      showTip(event, this.textsOf(node).map((text) => ({ text })));
+    };
+    canvas.onpointerleave = hideTip;
+    canvas.onfocus = canvas.onblur = () => this.flame && this.flame.draw(this.colours);
+    canvas.onkeydown = (/** @type {KeyboardEvent} */ event) => {
+      const { flame } = this;
+      if (!flame) return;
+      if (event.key.startsWith("Arrow")) flame.walk(event.key);
+      else if (event.key === "Enter") this.zoomTo(flame.current);
+      else if (event.key === "Backspace") this.zoomTo(Math.max(0, flame.tree.parent[flame.root]));
+      else return;
+      event.preventDefault();
+      event.stopPropagation();
+      this.frameSaid.textContent = this.textsOf(flame.current).join(", ");
+      flame.draw(this.colours);
+    };
+  }
+
+  /**
+   * @param {number} node
+   * @returns {string[]}
+   */
+  textsOf(node) {
+    const flame = /** @type {Flame} */ (this.flame);
+    const { tree, names } = flame;
+    const name = names[tree.name[node]];
+    const amount = tree.total[node];
+    const texts = [name.function || name.file];
+    if (name.file) texts.push(name.line ? `${name.file}:${name.line}` : name.file);
+    const zoomed = flame.root > 0 ? `, ${formatShare(amount / tree.total[flame.root])} of the part shown` : "";
+    texts.push(`${this.format(amount)}, ${formatShare(amount / tree.total[0])} of ${this.model.kind === "now" ? "this moment" : "all of this"}${zoomed}`);
+    return texts.map((text) => text.slice(0, 400));
+  }
+
+  /** @param {number} node */
+  zoomTo(node) {
+    if (!this.flame) return;
+    this.flame.root = node;
+    this.flame.current = node;
+    this.show(this.colours);
+  }
+
+  /** @param {number} amount */
+  format(amount) {
+    return this.measure === "bytes" ? formatBytes(amount) : `${formatCount(amount)} block${amount === 1 ? "" : "s"}`;
+  }
+
+  /**
+   * By context: what widths are.
+   * @param {import("../data/model.js").LiveSet} set
+   */
+  weightsOf(set) {
+    return this.measure === "bytes" ? set.bytes : set.count;
+  }
+
+  /** @param {any} colours */
+  show(colours) {
+    this.colours = colours;
+    const { model } = this;
+    const shown = chosenSet(model);
+    if (!this.flame || this.kindOfTree !== model.kind) {
+      // Siblings keep their order while the moment moves: that of the peak.
+      const order = model.kind === "now" ? model.live.at(Math.floor(model.page.peak.point / model.ratio)) : shown;
+      const { tree, names, leftOut } = model.tree(this.mode, this.inverted, this.weightsOf(order), this.withNative);
+      this.kindOfTree = model.kind;
+      this.flame = new Flame(this.canvas, tree, names);
+      this.leftOut = leftOut;
+    }
+    const { flame } = this;
+    flame.tree.measure(this.weightsOf(shown), model.columns.context_category);
+    if (flame.tree.total[flame.root] === 0) flame.root = 0;
+    const { bytes: amount, count } = flame.search(this.search.value);
+    this.found.textContent = this.search.value.trim()
+      ? `${formatCount(count)} found, ${this.format(amount)}, ${formatShare(amount / (flame.tree.total[0] || 1))}` : "";
+    this.out.hidden = flame.root === 0;
+    flame.draw(this.colours);
+    this.kinds.refresh();
+    this.said.textContent = sayKind(model, shown);
+    this.said.hidden = model.kind === "now";
+    fillLegend(this.legend, model.categories(shown), model.page.categories);
+    const what = this.mode === "own" ? "frames outside your code" : "frames that only pass a call on";
+    this.twin.fill(flame, (amount) => this.format(amount));
+    this.note.dataset.bytes = String(sumOf(shown.bytes));
+    this.note.dataset.total = String(flame.tree.total[0]);
+    this.note.textContent = `Widths are ${this.measure}${model.kind === "now" ? " held at the moment above" : ""}. Coloured frames are of one category, grey ones of several.` +
+      (this.leftOut ? ` Left out: ${formatCount(this.leftOut)} ${what}.` : "") +
+      (flame.tree.joined ? ` The ${formatCount(flame.tree.joined)} smallest frames are joined, one \u201cother\u201d for each caller, with their exact sum.` : "");
+  }
+}

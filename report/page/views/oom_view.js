@@ -1,0 +1,159 @@
+// @ts-check
+// The tab of requests that the device could not serve: what was asked, what was free, what held the
+// rest. The engine took these figures at the request itself, so they are exact however few moments
+// the page keeps.
+import { byId, classOf, make, makePlaceText } from "../elements/dom.js";
+import { formatBytes, formatCount, formatSeconds, formatShare } from "../elements/format.js";
+import { makeSource } from "../elements/source.js";
+import { fillTable, makeAmount } from "../elements/table.js";
+
+const MOST_LISTED = 1000;  // as kMaxRefused of the engine
+
+export class OomView {
+  /**
+   * @param {import("../data/model.js").Model} model
+   * @param {import("./moment_bar.js").SetWindow} setWindow
+   */
+  constructor(model, setWindow) {
+    this.model = model;
+    this.setWindow = setWindow;
+    this.list = model.page.refused;
+    this.chosen = this.list.length - 1;
+    this.build();
+  }
+
+  build() {
+    const { model, list } = this;
+    const panel = byId("oom");
+    if (!list.length) {
+      panel.append(make("p", "lead", "No request for memory was refused: " +
+        (model.page.is_part ? "this part of the run" : "the run") + " did not run out of memory on this device."));
+      return;
+    }
+    if (list.length > 1) panel.append(this.makeChooser());
+    this.body = make("div");
+    panel.append(this.body);
+    this.fill();
+  }
+
+  makeChooser() {
+    const tools = make("div", "tools");
+    const label = make("label", "", "Refused request ");
+    const select = make("select");
+    this.list.forEach((/** @type {any} */ one, /** @type {number} */ i) => {
+      const place = this.model.placeAt(one.seconds);
+      const option = make("option", "", `${i + 1} of ${formatCount(this.list.length)}: ${formatBytes(one.requested_bytes)} at ${formatSeconds(one.seconds)}${place ? ", " + place : ""}`.slice(0, 120));
+      option.value = String(i);
+      select.append(option);
+    });
+    select.value = String(this.chosen);
+    select.onchange = () => {
+      this.chosen = Number(select.value);
+      this.fill();
+    };
+    label.append(select);
+    tools.append(label);
+    if (this.list.length === MOST_LISTED) tools.append(make("span", "facts", `The first ${formatCount(MOST_LISTED)} are listed.`));
+    return tools;
+  }
+
+  fill() {
+    const one = this.list[this.chosen];
+    const { page } = this.model;
+    const place = this.model.placeAt(one.seconds);
+    const total = Number(page.run.meta[`device.${one.device}.total_bytes`]) || 0;
+    const facts = [place, formatSeconds(one.seconds), total ? `device of ${formatBytes(total)}` : ""].filter((text) => text);
+    const lead = make("p", "lead");
+    lead.append(makePlaceText(one.key), " asked the device for ", makeAmount(one.requested_bytes), "; ", makeAmount(one.free_bytes), " was free.");
+    const source = makeSource(page, one);
+    if (source) source.open = true;
+    this.body.replaceChildren(make("h2", "big", `${formatBytes(one.requested_bytes)} refused`), make("p", "sub", facts.join(" \u00b7 ")),
+      lead, source || "", make("p", "lead", sayChange(one)), ...this.makeDevice(one, total), ...this.makeLines(one), this.makeMoment(one));
+    const unused = sayUnused(one);
+    if (unused) this.body.querySelector(".legend").after(make("p", "note", unused));
+  }
+
+  /**
+   * Who had the device then: what was live by category, torch's rest, others, free.
+   * @param {any} one
+   * @param {number} total
+   */
+  makeDevice(one, total) {
+    const { page } = this.model;
+    const parts = page.categories.map((/** @type {string} */ name, /** @type {number} */ i) => ({ name, kind: classOf(name), bytes: one.categories[i] }))
+      .filter((/** @type {any} */ part) => part.bytes > 0).sort((/** @type {any} */ a, /** @type {any} */ b) => b.bytes - a.bytes);
+    const reserved = one.reserved_bytes;
+    if (reserved !== null && reserved >= one.level_bytes && reserved + one.free_bytes <= total) {
+      parts.push({ name: "unused in torch\u2019s segments", kind: "unused", bytes: reserved - one.level_bytes });
+      parts.push({ name: "outside torch\u2019s allocator", kind: "outside", bytes: total - reserved - one.free_bytes });
+      parts.push({ name: "free", kind: "free", bytes: one.free_bytes });
+    }
+    const whole = parts.reduce((/** @type {number} */ sum, /** @type {any} */ part) => sum + part.bytes, 0);
+    const bar = make("div", "mix tall");
+    const legend = make("ul", "legend");
+    for (const part of parts.filter((/** @type {any} */ each) => each.bytes > 0)) {
+      const box = make("span", part.kind);
+      box.style.flexGrow = String(part.bytes);
+      box.title = part.name;
+      bar.append(box);
+      const item = make("li");
+      item.dataset.bytes = String(part.bytes);
+      item.append(make("i", part.kind), part.name + " ", make("b", "", formatBytes(part.bytes)), " " + formatShare(part.bytes / whole));
+      legend.append(item);
+    }
+    const title = make("h2", "", whole === total ? "The whole device then" : "Live then");
+    title.append(make("small", "", formatBytes(whole)));
+    return [title, bar, legend];
+  }
+
+  /** @param {any} one */
+  makeLines(one) {
+    const { page } = this.model;
+    const rows = one.lines.map((/** @type {any} */ row) => ({ key: page.lines[row.line].key, line: row.line, bytes: row.bytes,
+      count: row.count, categories: Float64Array.from(row.categories) }));
+    const title = make("h2", "", "Largest lines");
+    title.append(make("small", "", `of ${formatBytes(one.level_bytes)} live then`));
+    const table = make("table");
+    fillTable(table, rows, { total: one.level_bytes || 1, categories: page.categories, name: "line", more: (row) => makeSource(page, page.lines[row.line]) });
+    const rest = one.line_count - rows.length;
+    const kept = rows.reduce((/** @type {number} */ sum, /** @type {any} */ row) => sum + row.bytes, 0);
+    return [title, table, make("p", "note", rest > 0 ? `${formatCount(rest)} more lines held ${formatBytes(one.level_bytes - kept)}.` : "These are all lines.")];
+  }
+
+  /** @param {any} one */
+  makeMoment(one) {
+    const { model } = this;
+    const moment = Math.floor(one.point / model.ratio);
+    const first = moment * model.ratio;
+    const { best } = model.pyramid.range(first, Math.min(model.pointCount, first + model.ratio));
+    const note = make("p", "note");
+    const button = make("button", "link", "Show this moment on every tab");
+    button.type = "button";
+    button.onclick = () => this.setWindow({ from: moment, to: moment + 1 });
+    const more = model.high[best] - one.level_bytes;
+    note.append(button, more === 0 ? "" : `. The page keeps the highest moment of its neighbourhood there, with ${formatBytes(more)} more; peakline html --from ${Math.max(0, one.seconds - 0.01).toFixed(3)} --to ${(one.seconds + 0.01).toFixed(3)} keeps more of that time.`);
+    return note;
+  }
+
+  /** The figures are of the requests, not of the moment shown. */
+  show() {}
+}
+
+/**
+ * The smallest change that would have served the request.
+ * @param {any} one
+ */
+function sayChange(one) {
+  const short = one.requested_bytes - one.free_bytes;
+  if (short <= 0) return "That much was free: a limit refused it, of the process (torch.cuda.set_per_process_memory_fraction) or of the driver.";
+  return `It would have fitted with ${formatBytes(short)} less in use on the device, or with a request that much smaller.`;
+}
+
+/** @param {any} one */
+function sayUnused(one) {
+  if (one.reserved_bytes === null || one.reserved_bytes < one.active_bytes) return "";
+  const unused = one.reserved_bytes - one.active_bytes;
+  const short = one.requested_bytes - one.free_bytes;
+  if (unused === 0 || short <= 0 || unused < short) return "";
+  return `${formatBytes(unused)} lay unused in segments that torch could not give back: more than was missing. With PYTORCH_CUDA_ALLOC_CONF=expandable_segments:True torch returns unused parts; run again with it to see whether it fits.`;
+}

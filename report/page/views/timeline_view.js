@@ -1,0 +1,117 @@
+// @ts-check
+// The tab of the timeline: axis, zoom, legend, and what is said about it.
+import { byId, make, makeChoice } from "../elements/dom.js";
+import { formatCount } from "../elements/format.js";
+import { listenTo } from "./moment_bar.js";
+import { SERIES_KINDS, STACKED } from "../data/series.js";
+import { fillLegend, makeLegendItem } from "../elements/table.js";
+import { Timeline } from "../charts/timeline.js";
+
+/** @typedef {import("./moment_bar.js").SetWindow} SetWindow */
+
+export class TimelineView {
+  /**
+   * @param {import("../data/model.js").Model} model
+   * @param {SetWindow} setWindow
+   * @param {(stacked: string) => void} setStacked of STACKED
+   */
+  constructor(model, setWindow, setStacked) {
+    this.model = model;
+    /** @type {any} */
+    this.colours = null;
+    this.canvas = make("canvas");
+    this.line = new Timeline(this.canvas, model, { height: innerWidth < 600 ? 240 : 360, axis: true, follows: true });
+    this.build(setWindow, setStacked);
+  }
+
+  /**
+   * @param {SetWindow} setWindow
+   * @param {(stacked: string) => void} setStacked
+   */
+  build(setWindow, setStacked) {
+    const tools = make("div", "tools");
+    this.canvas.tabIndex = 0;
+    this.canvas.setAttribute("role", "img");
+    this.stacked = makeChoice("Stacked by", /** @type {[string, string][]} */ (STACKED), () => this.model.stacked, setStacked);
+    tools.append(this.stacked);
+    tools.append(makeChoice("Axis", [["events", "by events"], ["time", "by time"]],
+      () => (this.line.byTime ? "time" : "events"), (axis) => {
+        this.line.byTime = axis === "time";
+        this.redraw();
+      }));
+    for (const [text, factor, name] of /** @type {[string, number, string][]} */ ([["+", 2, "Closer"], ["\u2212", 0.5, "Wider"]])) {
+      const button = make("button", "button", text);
+      button.type = "button";
+      button.setAttribute("aria-label", name);
+      button.onclick = () => this.zoom(factor);
+      tools.append(button);
+    }
+    this.legend = make("ul");
+    this.note = make("p", "note");
+    byId("timeline").append(tools, this.canvas, this.legend, this.note);
+    listenTo(this.line, setWindow);
+    this.canvas.addEventListener("wheel", (/** @type {WheelEvent} */ event) => {
+      if (!event.ctrlKey && Math.abs(event.deltaY) < Math.abs(event.deltaX)) return;
+      event.preventDefault();
+      this.line.zoom(Math.exp(-event.deltaY * 0.002), event.clientX - this.canvas.getBoundingClientRect().left);
+      this.redraw();
+    }, { passive: false });
+  }
+
+  /** @param {number} factor */
+  zoom(factor) {
+    this.line.zoom(factor, this.line.xOf(Math.min(this.line.to - 1, Math.max(this.line.from, this.model.point))));
+    this.redraw();
+  }
+
+  /** @param {any} colours */
+  show(colours) {
+    this.colours = colours;
+    this.stacked.refresh();
+    this.redraw();
+  }
+
+  redraw() {
+    const { model, line } = this;
+    line.draw(this.colours);
+    this.canvas.setAttribute("aria-label", `Memory over the run by ${model.stacked}. The bar above chooses the time, the list below has the figures then.`);
+    this.fillLegend();
+    this.note.textContent = [
+      "Every column shows its highest moment, exact to the byte; the thin line is its lowest.", this.sayReserved(), this.saySeries(),
+      "Drag to choose a time; the wheel and +, \u2212 zoom.", this.sayKept()].filter((text) => text).join(" ");
+  }
+
+  /** The figures of the moment shown, largest first. */
+  fillLegend() {
+    const { model, line } = this;
+    const { series } = line;
+    if (!series) fillLegend(this.legend, model.categories(), model.page.categories);
+    else {
+      const sums = series.groups.sums(model.now);
+      const parts = series.chosen.map((group) => sums[group]);
+      parts.push(model.bytes - parts.reduce((sum, one) => sum + one, 0));
+      this.legend.className = "legend";
+      const order = [...parts.keys()].filter((i) => i < series.chosen.length || parts[i] > 0).sort((a, b) => parts[b] - parts[a]);
+      this.legend.replaceChildren(...order.map((i) => makeLegendItem(series.kinds[i], series.names[i], parts[i], parts[i] / (model.bytes || 1))));
+    }
+    if (model.reservedPyramid) this.legend.append(makeLegendItem("reserved", "reserved by torch", model.reserved[model.point]));
+  }
+
+  sayReserved() {
+    return this.model.reservedPyramid ? "The line above the stack is the most that torch had reserved for its segments." : "";
+  }
+
+  saySeries() {
+    const { series, columns } = this.line;
+    if (!series) return "";
+    const said = series.chosen.length < SERIES_KINDS.length ? `Every ${this.model.stacked} stands at its own height.`
+      : `The ${SERIES_KINDS.length} that are highest in the time drawn stand at their own heights; the rest is what the total has beyond them.`;
+    if (!series.nearCount) return said;
+    return `${said} Of ${formatCount(columns.length)} columns, ${formatCount(series.nearCount)} show the split of the nearest moment that this page keeps, cut at their total.`;
+  }
+
+  sayKept() {
+    const kept = this.model.page.events_per_point * this.model.ratio;
+    return kept > 1 ? `This page keeps the highest moment of every ${formatCount(kept)} events; peakline html --from S --to S makes one that keeps more of a shorter time.` : "Every event is in this page.";
+  }
+}

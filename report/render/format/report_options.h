@@ -1,0 +1,22 @@
+// What the callers of a report ask for. Plain data.
+#pragma once
+
+#include <cstdint>
+
+#include "path_display.h"
+#include "report/views/selection/selection.h"
+
+namespace peakline::report {
+
+// kParts: what a terminal shows, as JSON of finished texts; of the table and the summary only.
+enum class OutputForm { kText, kJson, kParts };
+
+struct ReportOptions {
+    SelectionText selection;
+    uint64_t top = 0;        // rows shown; 0: all
+    uint64_t min_bytes = 0;  // of tensors: smaller ones are counted only
+    PathDisplay paths;
+    OutputForm form = OutputForm::kText;
+};
+
+}  // namespace peakline::report
