@@ -9,6 +9,7 @@ from pathlib import Path
 from . import symbols
 from .compiler import Compiler, link_command, run_all, version_script
 from .driver import driver_parts, error_name_rows
+from .forwards import runtime_forwards
 from .headers import Declarations, find_header, parse, preprocess
 from .libraries import ALL_VERSIONS, DRIVER_FILE, LIBRARIES, NVML_FILE, RUNTIME, Library
 from .profiles import profile_table
@@ -49,8 +50,13 @@ def build_all(sources: Path, work: Path, out: Path, wheels: Wheels) -> None:
             runtime_declarations, "cudaError", "kRuntimeErrorNames", "RuntimeErrorNameRow"
         )
     )
-    manifest = {DRIVER_FILE: _build_driver(shop)}
+    driver_declarations = parse(preprocess(["cuda.h"], wheels, ALL_VERSIONS))
+    manifest = {DRIVER_FILE: _build_driver(shop, driver_declarations)}
     objects = _compile_hand_written(shop, present)
+    forwards = work / "runtime_forwards.cpp"
+    forwards.write_text(runtime_forwards(runtime_declarations, driver_declarations))
+    objects[RUNTIME.name].append(forwards.with_suffix(".o"))
+    run_all([shop.compiler.hand_written(forwards, forwards.with_suffix(".o"), RUNTIME.flags)])
     for library in present:
         declarations = (
             runtime_declarations
@@ -65,8 +71,7 @@ def build_all(sources: Path, work: Path, out: Path, wheels: Wheels) -> None:
     (out / "preload.txt").write_text("".join(f"{name}\n" for name in manifest))
 
 
-def _build_driver(shop: Workshop) -> dict[str, str]:
-    declarations = parse(preprocess(["cuda.h"], shop.wheels, ALL_VERSIONS))
+def _build_driver(shop: Workshop, declarations: Declarations) -> dict[str, str]:
     (shop.work / "driver_error_names.inc").write_text(
         error_name_rows(declarations, "cudaError_enum", "kDriverErrorNames", "ErrorNameRow")
     )

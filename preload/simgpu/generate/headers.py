@@ -166,8 +166,12 @@ def prototype(name: str, function: Any) -> tuple[str, list[Any]]:
             continue
         texts.append(generator.visit(_declaration(declared.type, f"a{len(parameters)}")))
         parameters.append(declared)
-    result = generator.visit(_renamed(function.type, None))
-    return f"{result} {name}({', '.join(texts) or 'void'})", parameters
+    return f"{type_text(function.type)} {name}({', '.join(texts) or 'void'})", parameters
+
+
+def type_text(node: Any) -> str:
+    """The C text of a type."""
+    return str(c_generator.CGenerator().visit(_renamed(node, None)))
 
 
 def _declaration(node: Any, name: str) -> Any:

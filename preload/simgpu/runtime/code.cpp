@@ -308,14 +308,4 @@ SIMGPU_API cudaError_t cudaLibraryLoadData(cudaLibrary_t* library,
         reinterpret_cast<CUlibrary*>(library), code, nullptr, nullptr, 0, nullptr, nullptr, 0));
 }
 
-SIMGPU_API cudaError_t cudaLibraryGetKernel(cudaKernel_t* kernel,
-                                            cudaLibrary_t library,
-                                            const char* name) {
-    return finish(cuLibraryGetKernel(
-        reinterpret_cast<CUkernel*>(kernel), reinterpret_cast<CUlibrary>(library), name));
-}
-
-SIMGPU_API cudaError_t cudaLibraryUnload(cudaLibrary_t library) {
-    return finish(cuLibraryUnload(reinterpret_cast<CUlibrary>(library)));
-}
 #endif

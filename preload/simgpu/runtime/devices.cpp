@@ -142,28 +142,14 @@ SIMGPU_API cudaError_t cudaInitDevice(int device, unsigned, unsigned) {
     return finish(cuDevicePrimaryCtxRetain(&context, device));
 }
 
-SIMGPU_API cudaError_t cudaDeviceSynchronize() {
-    SIMGPU_CONTEXT()
-    return finish(cuCtxSynchronize());
-}
-
 SIMGPU_API cudaError_t cudaDeviceReset() {
     const int device = simgpu::chosen_device();
     cuCtxSetCurrent(nullptr);
     return finish(cuDevicePrimaryCtxReset_v2(device));
 }
 
-SIMGPU_API cudaError_t cudaGetDeviceFlags(unsigned* flags) {
-    SIMGPU_CONTEXT()
-    return finish(cuCtxGetFlags(flags));
-}
-
 SIMGPU_API cudaError_t cudaSetDeviceFlags(unsigned flags) {
     return finish(cuDevicePrimaryCtxSetFlags_v2(simgpu::chosen_device(), flags));
-}
-
-SIMGPU_API cudaError_t cudaDriverGetVersion(int* version) {
-    return finish(cuDriverGetVersion(version));
 }
 
 SIMGPU_API cudaError_t cudaRuntimeGetVersion(int* version) {
@@ -172,47 +158,12 @@ SIMGPU_API cudaError_t cudaRuntimeGetVersion(int* version) {
     return cudaSuccess;
 }
 
-SIMGPU_API cudaError_t cudaDeviceGetPCIBusId(char* text, int length, int device) {
-    return finish(cuDeviceGetPCIBusId(text, length, device));
-}
-
-SIMGPU_API cudaError_t cudaDeviceGetByPCIBusId(int* device, const char* text) {
-    return finish(cuDeviceGetByPCIBusId(device, text));
-}
-
-SIMGPU_API cudaError_t cudaDeviceCanAccessPeer(int* can_access, int device, int peer) {
-    return finish(cuDeviceCanAccessPeer(can_access, device, peer));
-}
-
 SIMGPU_API cudaError_t cudaDeviceEnablePeerAccess(int peer, unsigned) {
     return finish(simgpu::check_device(peer));
 }
 
 SIMGPU_API cudaError_t cudaDeviceDisablePeerAccess(int peer) {
     return finish(simgpu::check_device(peer));
-}
-
-SIMGPU_API cudaError_t cudaDeviceGetP2PAttribute(int* value,
-                                                 cudaDeviceP2PAttr attribute,
-                                                 int device,
-                                                 int peer) {
-    return finish(cuDeviceGetP2PAttribute(
-        value, static_cast<CUdevice_P2PAttribute>(attribute), device, peer));
-}
-
-SIMGPU_API cudaError_t cudaDeviceGetStreamPriorityRange(int* least, int* greatest) {
-    SIMGPU_CONTEXT()
-    return finish(cuCtxGetStreamPriorityRange(least, greatest));
-}
-
-SIMGPU_API cudaError_t cudaDeviceGetLimit(size_t* value, cudaLimit limit) {
-    SIMGPU_CONTEXT()
-    return finish(cuCtxGetLimit(value, static_cast<CUlimit>(limit)));
-}
-
-SIMGPU_API cudaError_t cudaDeviceSetLimit(cudaLimit limit, size_t value) {
-    SIMGPU_CONTEXT()
-    return finish(cuCtxSetLimit(static_cast<CUlimit>(limit), value));
 }
 
 SIMGPU_API cudaError_t cudaDeviceGetCacheConfig(cudaFuncCache* config) {

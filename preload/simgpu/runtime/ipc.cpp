@@ -10,12 +10,6 @@ using simgpu::finish;
 static_assert(sizeof(cudaIpcMemHandle_t) == sizeof(CUipcMemHandle));
 static_assert(sizeof(cudaIpcEventHandle_t) == sizeof(CUipcEventHandle));
 
-SIMGPU_API cudaError_t cudaIpcGetMemHandle(cudaIpcMemHandle_t* handle, void* pointer) {
-    SIMGPU_CONTEXT()
-    return finish(
-        cuIpcGetMemHandle(reinterpret_cast<CUipcMemHandle*>(handle), address_of(pointer)));
-}
-
 SIMGPU_API cudaError_t cudaIpcOpenMemHandle(void** pointer,
                                             cudaIpcMemHandle_t handle,
                                             unsigned flags) {
@@ -27,16 +21,6 @@ SIMGPU_API cudaError_t cudaIpcOpenMemHandle(void** pointer,
     const CUresult result = cuIpcOpenMemHandle_v2(&start, drivers, flags);
     *pointer = reinterpret_cast<void*>(start);
     return finish(result);
-}
-
-SIMGPU_API cudaError_t cudaIpcCloseMemHandle(void* pointer) {
-    SIMGPU_CONTEXT()
-    return finish(cuIpcCloseMemHandle(address_of(pointer)));
-}
-
-SIMGPU_API cudaError_t cudaIpcGetEventHandle(cudaIpcEventHandle_t* handle, cudaEvent_t event) {
-    SIMGPU_CONTEXT()
-    return finish(cuIpcGetEventHandle(reinterpret_cast<CUipcEventHandle*>(handle), event));
 }
 
 SIMGPU_API cudaError_t cudaIpcOpenEventHandle(cudaEvent_t* event, cudaIpcEventHandle_t handle) {

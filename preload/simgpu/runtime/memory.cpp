@@ -78,11 +78,6 @@ cudaMemoryType memory_type(CUdeviceptr address) {
 
 }  // namespace
 
-SIMGPU_API cudaError_t cudaMemGetInfo(size_t* free_bytes, size_t* total_bytes) {
-    SIMGPU_CONTEXT()
-    return finish(cuMemGetInfo_v2(free_bytes, total_bytes));
-}
-
 SIMGPU_API cudaError_t cudaMalloc(void** pointer, size_t bytes) {
     SIMGPU_CONTEXT()
     SIMGPU_REQUIRE_VALUE(pointer != nullptr)
@@ -140,16 +135,6 @@ SIMGPU_API cudaError_t cudaFreeHost(void* pointer) {
     return pointer == nullptr ? cudaSuccess : finish(cuMemFreeHost(pointer));
 }
 
-SIMGPU_API cudaError_t cudaHostRegister(void* pointer, size_t bytes, unsigned flags) {
-    SIMGPU_CONTEXT()
-    return finish(cuMemHostRegister_v2(pointer, bytes, flags));
-}
-
-SIMGPU_API cudaError_t cudaHostUnregister(void* pointer) {
-    SIMGPU_CONTEXT()
-    return finish(cuMemHostUnregister(pointer));
-}
-
 SIMGPU_API cudaError_t cudaHostGetDevicePointer(void** device_pointer,
                                                 void* pointer,
                                                 unsigned flags) {
@@ -158,11 +143,6 @@ SIMGPU_API cudaError_t cudaHostGetDevicePointer(void** device_pointer,
     CUdeviceptr address = 0;
     const CUresult result = cuMemHostGetDevicePointer_v2(&address, pointer, flags);
     return give_address(result, address, device_pointer);
-}
-
-SIMGPU_API cudaError_t cudaHostGetFlags(unsigned* flags, void* pointer) {
-    SIMGPU_CONTEXT()
-    return finish(cuMemHostGetFlags(flags, pointer));
 }
 
 SIMGPU_API cudaError_t cudaMallocAsync(void** pointer, size_t bytes, cudaStream_t stream) {
@@ -187,75 +167,6 @@ SIMGPU_API cudaError_t cudaMallocFromPoolAsync(void** pointer,
 SIMGPU_API cudaError_t cudaFreeAsync(void* pointer, cudaStream_t stream) {
     SIMGPU_CONTEXT()
     return pointer == nullptr ? cudaSuccess : finish(cuMemFreeAsync(address_of(pointer), stream));
-}
-
-SIMGPU_API cudaError_t cudaDeviceGetDefaultMemPool(cudaMemPool_t* pool, int device) {
-    return finish(cuDeviceGetDefaultMemPool(pool, device));
-}
-
-SIMGPU_API cudaError_t cudaDeviceGetMemPool(cudaMemPool_t* pool, int device) {
-    return finish(cuDeviceGetMemPool(pool, device));
-}
-
-SIMGPU_API cudaError_t cudaDeviceSetMemPool(int device, cudaMemPool_t pool) {
-    return finish(cuDeviceSetMemPool(device, pool));
-}
-
-SIMGPU_API cudaError_t cudaMemPoolCreate(cudaMemPool_t* pool, const cudaMemPoolProps* properties) {
-    return finish(cuMemPoolCreate(pool, reinterpret_cast<const CUmemPoolProps*>(properties)));
-}
-
-SIMGPU_API cudaError_t cudaMemPoolDestroy(cudaMemPool_t pool) {
-    return finish(cuMemPoolDestroy(pool));
-}
-
-SIMGPU_API cudaError_t cudaMemPoolTrimTo(cudaMemPool_t pool, size_t keep_bytes) {
-    return finish(cuMemPoolTrimTo(pool, keep_bytes));
-}
-
-SIMGPU_API cudaError_t cudaMemPoolSetAttribute(cudaMemPool_t pool,
-                                               cudaMemPoolAttr attribute,
-                                               void* value) {
-    return finish(cuMemPoolSetAttribute(pool, static_cast<CUmemPool_attribute>(attribute), value));
-}
-
-SIMGPU_API cudaError_t cudaMemPoolGetAttribute(cudaMemPool_t pool,
-                                               cudaMemPoolAttr attribute,
-                                               void* value) {
-    return finish(cuMemPoolGetAttribute(pool, static_cast<CUmemPool_attribute>(attribute), value));
-}
-
-SIMGPU_API cudaError_t cudaMemPoolSetAccess(cudaMemPool_t pool,
-                                            const cudaMemAccessDesc* descriptions,
-                                            size_t count) {
-    return finish(
-        cuMemPoolSetAccess(pool, reinterpret_cast<const CUmemAccessDesc*>(descriptions), count));
-}
-
-SIMGPU_API cudaError_t cudaMemPoolGetAccess(cudaMemAccessFlags* flags,
-                                            cudaMemPool_t pool,
-                                            cudaMemLocation* location) {
-    return finish(cuMemPoolGetAccess(reinterpret_cast<CUmemAccess_flags*>(flags),
-                                     pool,
-                                     reinterpret_cast<CUmemLocation*>(location)));
-}
-
-SIMGPU_API cudaError_t cudaDeviceGetGraphMemAttribute(int device,
-                                                      cudaGraphMemAttributeType attribute,
-                                                      void* value) {
-    return finish(
-        cuDeviceGetGraphMemAttribute(device, static_cast<CUgraphMem_attribute>(attribute), value));
-}
-
-SIMGPU_API cudaError_t cudaDeviceSetGraphMemAttribute(int device,
-                                                      cudaGraphMemAttributeType attribute,
-                                                      void* value) {
-    return finish(
-        cuDeviceSetGraphMemAttribute(device, static_cast<CUgraphMem_attribute>(attribute), value));
-}
-
-SIMGPU_API cudaError_t cudaDeviceGraphMemTrim(int device) {
-    return finish(cuDeviceGraphMemTrim(device));
 }
 
 SIMGPU_API cudaError_t cudaMemcpy(void* to, const void* from, size_t bytes, cudaMemcpyKind) {
@@ -309,32 +220,8 @@ SIMGPU_API cudaError_t cudaMemcpy3DAsync(const cudaMemcpy3DParms* parameters, cu
     return copy_3d(parameters, stream);
 }
 
-SIMGPU_API cudaError_t cudaMemsetAsync(void* pointer,
-                                       int value,
-                                       size_t bytes,
-                                       cudaStream_t stream) {
-    SIMGPU_CONTEXT()
-    return finish(
-        cuMemsetD8Async(address_of(pointer), static_cast<unsigned char>(value), bytes, stream));
-}
-
 SIMGPU_API cudaError_t cudaMemset(void* pointer, int value, size_t bytes) {
     return cudaMemsetAsync(pointer, value, bytes, nullptr);
-}
-
-SIMGPU_API cudaError_t cudaMemset2DAsync(void* pointer,
-                                         size_t pitch_bytes,
-                                         int value,
-                                         size_t width_bytes,
-                                         size_t height,
-                                         cudaStream_t stream) {
-    SIMGPU_CONTEXT()
-    return finish(cuMemsetD2D8Async(address_of(pointer),
-                                    pitch_bytes,
-                                    static_cast<unsigned char>(value),
-                                    width_bytes,
-                                    height,
-                                    stream));
 }
 
 SIMGPU_API cudaError_t
