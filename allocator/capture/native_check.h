@@ -6,7 +6,7 @@
 #include <cstddef>
 #include <cstdint>
 
-#include "native_stepper.h"
+#include "allocator/capture/unwind/native_stepper.h"
 
 namespace peakline::capture {
 

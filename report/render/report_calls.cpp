@@ -7,6 +7,7 @@
 #include "report/render/blocks/tensors_report.h"
 #include "report/render/calls/calls_report.h"
 #include "report/render/facts/asked_blocks.h"
+#include "report/render/table/run_facts.h"
 #include "report/replay/replay.h"
 #include "report/trace/file/trace_error.h"
 #include "report/views/blocks/tensors.h"
