@@ -19,7 +19,7 @@ if TYPE_CHECKING:
 
     from peakline._report import Trace
 
-_ASSETS = Path(__file__).parent / "page"
+_ASSETS = Path(__file__).parents[1] / "page"
 
 
 @dataclass(frozen=True)

@@ -20,7 +20,7 @@ from peakline.pages.source_lines import read_unchanged
 from peakline.pages.summary import at_the_peak, facts_of, footer_of, summary_of, title_of
 from peakline.pages.text import size_of, text_of
 
-_ASSETS = Path(__file__).parent / "page"
+_ASSETS = Path(__file__).parents[1] / "page"
 _CONTEXT_LINES = 3
 _LONGEST_LINE = 200
 _MOST_SOURCES = 400
