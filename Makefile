@@ -193,7 +193,7 @@ $(BUILD)/%.o: %.cpp
 	$(Q)$(CXX) $(CXXFLAGS) -MMD -MP -c $< -o $@
 
 # Extension modules: the limited C API, any Python 3.10+. Python.h does not pass -Wpedantic.
-RECORDER_PYTHON_OBJECTS := $(call object,$(wildcard pyhook/module/*.cpp))
+RECORDER_PYTHON_OBJECTS := $(call object,$(wildcard pyhook/module/*.cpp pyhook/holders/*.cpp))
 REPORT_PYTHON_OBJECTS := $(call object,$(wildcard report/python/*.cpp))
 $(RECORDER_PYTHON_OBJECTS) $(REPORT_PYTHON_OBJECTS): $(BUILD)/%.o: %.cpp
 	@mkdir -p $(@D)

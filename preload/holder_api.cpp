@@ -31,10 +31,18 @@ PEAKLINE_EXPORT size_t peakline_live_blocks(PeaklineLiveBlock* out, size_t room)
     return count;
 }
 
+PEAKLINE_EXPORT uint64_t peakline_tensor_of_object(uint64_t object) {
+    return torch_part_slot().impl_of_object == nullptr ? 0
+                                                       : torch_part_slot().impl_of_object(object);
+}
+
 PEAKLINE_EXPORT int32_t peakline_tensor_facts(uint64_t tensor_impl, PeaklineTensorFacts* facts) {
     *facts = {};
     if (torch_part_slot().tensor_facts == nullptr) {
         return 0;
+    }
+    if (tensor_impl == 0) {
+        return 1;
     }
     const auto known = torch_part_slot().tensor_facts(tensor_impl);
     *facts = {known.storage, known.gradient, known.node, known.is_on_device ? 1 : 0};

@@ -156,8 +156,11 @@ struct PeaklineLiveBlock {
 };
 // Copies as many as there is room for; returns how many there are.
 size_t peakline_live_blocks(PeaklineLiveBlock* out, size_t room);
-// What the tensor with this TensorImpl holds, by addresses; 0: nothing. False: without the part
-// that is compiled against torch this is not known.
+// The TensorImpl of an object that is a tensor; 0: not known, or without the part that is compiled
+// against torch.
+uint64_t peakline_tensor_of_object(uint64_t object);
+// What the tensor with this TensorImpl holds, by addresses; 0: nothing, or of no tensor. False:
+// without the part that is compiled against torch this is not known.
 struct PeaklineTensorFacts {
     uint64_t storage;
     uint64_t gradient;  // a TensorImpl

@@ -7,7 +7,9 @@
 // refuses what is not mapped: another thread may give a saved tensor up at any time.
 #include "held_graphs.h"
 
+#include <algorithm>
 #include <cstring>
+#include <iterator>
 #include <typeinfo>
 
 #include <ATen/core/Tensor.h>
@@ -27,13 +29,21 @@ constexpr size_t kMaxVectorBytes = 64 * 1024;
 constexpr uint64_t kLeastAddress = 1U << 20;
 constexpr uint64_t kMostAddress = uint64_t{1} << 47;
 
-// Where torch keeps what is looked for, learnt from the first tensor on a device. 0: not yet.
+// Where torch keeps what is looked for: offsets, learnt from the first tensor on a device. 0: not
+// yet.
 struct Learnt {
-    uint64_t tensor_table = 0;     // the virtual table of TensorImpl
-    size_t storage_of_tensor = 0;  // offset of the pointer to the StorageImpl
-    size_t data_of_storage = 0;    // offset of the address
+    size_t storage_of_tensor = 0;  // the pointer to the StorageImpl
+    size_t data_of_storage = 0;    // its address
 };
 Learnt g_learnt;
+// Of the pointer to the TensorImpl in an object of Python; 0: not yet.
+size_t g_impl_of_object = 0;
+
+// The virtual table of c10::TensorImpl, behind its two words about the class.
+extern "C" const char kTensorImplTable[] __asm__("_ZTVN3c1010TensorImplE");
+uint64_t tensor_table() {
+    return reinterpret_cast<uint64_t>(kTensorImplTable) + 2 * sizeof(void*);
+}
 
 bool read_words(uint64_t address, uint64_t* words, size_t count) {
     const iovec own{words, count * sizeof(uint64_t)};
@@ -56,7 +66,7 @@ size_t offset_of(const void* object, size_t bytes, uint64_t value) {
 }
 
 void learn_from(const c10::TensorImpl& tensor, const c10::StorageImpl& storage) {
-    if (g_learnt.tensor_table != 0 || typeid(tensor) != typeid(c10::TensorImpl)) {
+    if (g_learnt.data_of_storage != 0) {
         return;
     }
     Learnt learnt;
@@ -65,9 +75,22 @@ void learn_from(const c10::TensorImpl& tensor, const c10::StorageImpl& storage) 
     learnt.data_of_storage =
         offset_of(&storage, sizeof storage, reinterpret_cast<uint64_t>(storage.data()));
     if (learnt.storage_of_tensor != 0 && learnt.data_of_storage != 0) {
-        memcpy(&learnt.tensor_table, &tensor, sizeof learnt.tensor_table);
         g_learnt = learnt;
     }
+}
+
+// In a THPVariable it is the first member, in older versions behind a flag.
+uint64_t impl_of_object(uint64_t object) {
+    uint64_t words[4] = {};
+    memcpy(words, reinterpret_cast<const void*>(object), sizeof words);
+    for (size_t i = 2; i < 4 && g_impl_of_object == 0; ++i) {
+        uint64_t table = 0;
+        if (may_be_pointer(words[i]) && read_words(words[i], &table, 1) &&
+            table == tensor_table()) {
+            g_impl_of_object = i * sizeof(uint64_t);
+        }
+    }
+    return g_impl_of_object != 0 ? words[g_impl_of_object / sizeof(uint64_t)] : 0;
 }
 
 TensorFacts tensor_facts(uint64_t address) {
@@ -105,7 +128,7 @@ uint64_t storage_of_saved(uint64_t address) {
     uint64_t head[2] = {};  // virtual table, references
     uint64_t storage = 0;
     uint64_t data = 0;
-    const bool is_tensor = read_words(address, head, 2) && head[0] == g_learnt.tensor_table &&
+    const bool is_tensor = read_words(address, head, 2) && head[0] == tensor_table() &&
                            static_cast<uint32_t>(head[1]) != 0;
     const bool has_data =
         is_tensor && read_words(address + g_learnt.storage_of_tensor, &storage, 1) &&
@@ -146,7 +169,7 @@ void visit_vector(const uint64_t* words, VisitAddress visit, void* data) {
 // `bytes` of 0: as many as malloc says of a node.
 void visit_saved(const void* memory, size_t bytes, VisitAddress visit, void* data) {
     const size_t size = bytes != 0 ? bytes : malloc_usable_size(const_cast<void*>(memory));
-    if (g_learnt.tensor_table == 0 || size > kMaxNodeBytes) {
+    if (g_learnt.data_of_storage == 0 || size > kMaxNodeBytes) {
         return;  // not from malloc, or no node of torch's
     }
     uint64_t words[kMaxNodeBytes / sizeof(uint64_t)];
@@ -160,21 +183,35 @@ void visit_saved(const void* memory, size_t bytes, VisitAddress visit, void* dat
     }
 }
 
-// The object of a node that is written in Python, its first own member; 0: another node.
-uint64_t python_object_of(const void* address) {
-    const auto& node = *static_cast<const torch::autograd::Node*>(address);
-    uint64_t object = 0;
-    if (strcmp(typeid(node).name(), "N5torch8autograd6PyNodeE") == 0) {
-        memcpy(&object,
-               static_cast<const char*>(address) + sizeof(torch::autograd::Node),
-               sizeof object);
+// The object of a node that is written in Python, among its own members: it names the node, too.
+// 0: another node.
+uint64_t python_object_of(const void* node) {
+    constexpr size_t kObjectWords = 40;
+    const size_t count = malloc_usable_size(const_cast<void*>(node)) / sizeof(uint64_t);
+    const auto& known = *static_cast<const torch::autograd::Node*>(node);
+    uint64_t words[kMaxNodeBytes / sizeof(uint64_t)];
+    if (strcmp(typeid(known).name(), "N5torch8autograd6PyNodeE") != 0 || count > std::size(words) ||
+        !read_words(reinterpret_cast<uint64_t>(node), words, count)) {
+        return 0;
     }
-    return object;
+    for (size_t i = 2; i < count; ++i) {
+        uint64_t object[kObjectWords];
+        const bool is_readable =
+            may_be_pointer(words[i]) && read_words(words[i], object, kObjectWords);
+        if (is_readable &&
+            std::find(object + 2, object + kObjectWords, reinterpret_cast<uint64_t>(node)) !=
+                object + kObjectWords &&
+            words[i] != reinterpret_cast<uint64_t>(node)) {
+            return words[i];
+        }
+    }
+    return 0;
 }
 
 }  // namespace
 
 void offer_held_graphs(Part* part) {
+    part->impl_of_object = impl_of_object;
     part->tensor_facts = tensor_facts;
     part->visit_next = visit_next;
     part->visit_saved = visit_saved;

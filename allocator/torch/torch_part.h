@@ -106,6 +106,8 @@ struct Part {
     // (Tensor._cdata); 0 for one without.
     void (*gradient_storages)(const uint64_t* tensors, size_t count, uint64_t* addresses) = nullptr;
     // What keeps memory alive; with the GIL, of live tensors and nodes. See Note [Saved tensors].
+    // The TensorImpl of an object of Python that is a tensor; 0: not known yet.
+    uint64_t (*impl_of_object)(uint64_t object) = nullptr;
     TensorFacts (*tensor_facts)(uint64_t tensor) = nullptr;
     void (*visit_next)(const void* node, VisitAddress visit, void* data) = nullptr;
     // Visits the storages of tensors saved in this memory. `bytes`: 0 for a node.

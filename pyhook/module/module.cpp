@@ -4,6 +4,7 @@
 #include <cstdint>
 #include <vector>
 
+#include "holders/search.h"
 #include "module_adoption.h"
 #include "module_constants.h"
 #include "module_gradients.h"
@@ -15,6 +16,7 @@ namespace {
 using peakline::pyhook::add_constants;
 using peakline::pyhook::adopt;
 using peakline::pyhook::follow_gradients;
+using peakline::pyhook::hold;
 using peakline::pyhook::read_pairs;
 using peakline::pyhook::tell_gradients;
 
@@ -356,6 +358,7 @@ PyMethodDef kMethods[] = {
      "Tell those of (followed, param_groups). False: ask the parameters themselves; None: others "
      "are in the groups now."},
     {"put_meta", put_meta, METH_VARARGS, "A fact about the run (key, value)."},
+    {"hold", hold, METH_VARARGS, "Search what keeps blocks alive (seconds, blocks, reason, step)."},
     {"safe_point", safe_point, METH_O, "Look at the program's objects now."},
     {nullptr, nullptr, 0, nullptr},
 };

@@ -1,0 +1,252 @@
+#include "search.h"
+
+#include <algorithm>
+#include <ctime>
+#include <map>
+#include <set>
+
+#include "allocator/record/trace_format.h"
+#include "heap_graph.h"
+#include "object_layout.h"
+#include "paths.h"
+#include "roots.h"
+
+namespace peakline::pyhook {
+namespace {
+
+constexpr size_t kMostPaths = 4;  // of a block that are written out
+constexpr uint64_t kNsPerSecond = 1'000'000'000;
+
+using Blocks = std::vector<PeaklineLiveBlock>;
+
+uint64_t now_ns() {
+    timespec now{};
+    clock_gettime(CLOCK_MONOTONIC, &now);
+    return static_cast<uint64_t>(now.tv_sec) * kNsPerSecond + static_cast<uint64_t>(now.tv_nsec);
+}
+
+// Switches the collector off, and on again at the end if it was.
+class CollectorOff {
+public:
+    CollectorOff() : was_on_(PyGC_Disable() != 0) {}
+    ~CollectorOff() {
+        if (was_on_) {
+            PyGC_Enable();
+        }
+    }
+    CollectorOff(const CollectorOff&) = delete;
+    CollectorOff& operator=(const CollectorOff&) = delete;
+
+private:
+    bool was_on_;
+};
+
+class ExceptionAside {
+public:
+    ExceptionAside() { PyErr_Fetch(&type_, &value_, &traceback_); }
+    ~ExceptionAside() { PyErr_Restore(type_, value_, traceback_); }
+    ExceptionAside(const ExceptionAside&) = delete;
+    ExceptionAside& operator=(const ExceptionAside&) = delete;
+
+private:
+    PyObject* type_ = nullptr;
+    PyObject* value_ = nullptr;
+    PyObject* traceback_ = nullptr;
+};
+
+Blocks live_blocks() {
+    Blocks blocks(peakline_live_blocks(nullptr, 0) + 1024);  // others may allocate meanwhile
+    blocks.resize(std::min(peakline_live_blocks(blocks.data(), blocks.size()), blocks.size()));
+    std::sort(blocks.begin(), blocks.end(), [](const auto& a, const auto& b) {
+        return a.block_bytes != b.block_bytes ? a.block_bytes > b.block_bytes
+                                              : a.ordinal < b.ordinal;
+    });
+    return blocks;
+}
+
+// Of each of the lines that hold most the oldest block: where memory grows it was there first.
+std::vector<PeaklineLiveBlock> oldest_of_lines(const Blocks& live, size_t count) {
+    struct Line {
+        uint64_t bytes = 0;
+        const PeaklineLiveBlock* oldest = nullptr;
+    };
+    std::map<uint32_t, Line> by_context;
+    for (const PeaklineLiveBlock& block : live) {
+        Line& line = by_context[block.context];
+        line.bytes += block.block_bytes;
+        if (line.oldest == nullptr || block.ordinal < line.oldest->ordinal) {
+            line.oldest = &block;
+        }
+    }
+    std::vector<Line> lines;
+    for (const auto& [context, line] : by_context) {
+        lines.push_back(line);
+    }
+    std::stable_sort(
+        lines.begin(), lines.end(), [](const Line& a, const Line& b) { return a.bytes > b.bytes; });
+    Blocks chosen;
+    for (size_t i = 0; i < lines.size() && i < count; ++i) {
+        chosen.push_back(*lines[i].oldest);
+    }
+    return chosen;
+}
+
+// By address.
+Blocks choose_blocks(size_t count) {
+    const Blocks live = live_blocks();
+    Blocks chosen(live.begin(), live.begin() + static_cast<int64_t>(std::min(count, live.size())));
+    std::set<uint64_t> known;
+    for (const PeaklineLiveBlock& block : chosen) {
+        known.insert(block.ordinal);
+    }
+    for (const PeaklineLiveBlock& block : oldest_of_lines(live, count)) {
+        if (known.insert(block.ordinal).second) {
+            chosen.push_back(block);
+        }
+    }
+    std::sort(chosen.begin(), chosen.end(), [](const auto& a, const auto& b) {
+        return a.address < b.address;
+    });
+    return chosen;
+}
+
+// What neither variables nor modules lead to, where a block is among it.
+bool walk_unreached(HeapGraph& graph) {
+    const Unreached unreached = unreached_objects(graph);
+    const auto has_block = [&](PyObject* object) {
+        return graph.is_tensor(object) && graph.block_of_tensor(object) >= 0;
+    };
+    bool has_time = true;
+    if (std::any_of(unreached.objects.begin(), unreached.objects.end(), has_block)) {
+        has_time =
+            graph.walk(outside_roots(unreached)) && graph.walk(cycle_roots(graph, unreached));
+    }
+    Py_XDECREF(unreached.list);
+    return has_time;
+}
+
+void add_path(BlockHolders* holders, PathText path) {
+    for (const FoundPath& known : holders->paths) {
+        if (known.text == path.text) {
+            return;
+        }
+    }
+    if (holders->paths.size() < kMostPaths) {
+        holders->paths.push_back({path.kind, std::move(path.text)});
+    } else {
+        ++holders->more_count;
+    }
+}
+
+std::vector<BlockHolders> holders_of(const HeapGraph& graph, const Blocks& blocks) {
+    std::vector<BlockHolders> holders;
+    for (const PeaklineLiveBlock& block : blocks) {
+        holders.push_back({block, {}, 0});
+    }
+    for (const HeldBy& found : graph.found()) {
+        add_path(&holders[found.block], write_path(graph, found.vertex));
+    }
+    for (const HeldBy& found : graph.found()) {
+        for (const uint32_t other : graph.more_holders(found.vertex)) {
+            add_path(&holders[found.block], write_path_through(graph, other, found.vertex));
+        }
+    }
+    std::stable_sort(holders.begin(), holders.end(), [](const auto& a, const auto& b) {
+        return a.block.block_bytes > b.block.block_bytes;
+    });
+    return holders;
+}
+
+uint32_t record(const SearchResult& result) {
+    std::vector<PeaklineHolder> written;
+    for (const BlockHolders& block : result.blocks) {
+        uint32_t more_count = block.more_count;
+        for (const FoundPath& path : block.paths) {
+            written.push_back({block.block.address,
+                               block.block.ordinal,
+                               path.kind,
+                               more_count,
+                               path.text.c_str()});
+            more_count = 0;
+        }
+        if (block.paths.empty()) {
+            written.push_back({block.block.address,
+                               block.block.ordinal,
+                               static_cast<uint32_t>(format::HolderKind::kNone),
+                               0,
+                               ""});
+        }
+    }
+    return peakline_record_holders(&result.search, written.data(), written.size());
+}
+
+PyObject* as_python(const SearchResult& result) {
+    PyObject* const rows = PyList_New(0);
+    for (const BlockHolders& block : result.blocks) {
+        PyObject* const paths = PyList_New(0);
+        for (const FoundPath& path : block.paths) {
+            PyObject* const pair = Py_BuildValue("(Is)", path.kind, path.text.c_str());
+            PyList_Append(paths, pair);
+            Py_XDECREF(pair);
+        }
+        PyObject* const row =
+            Py_BuildValue("(KKKINI)",
+                          static_cast<unsigned long long>(block.block.address),
+                          static_cast<unsigned long long>(block.block.block_bytes),
+                          static_cast<unsigned long long>(block.block.requested_bytes),
+                          block.block.device,
+                          paths,
+                          block.more_count);
+        PyList_Append(rows, row);
+        Py_XDECREF(row);
+    }
+    const PeaklineHolderSearch& search = result.search;
+    return Py_BuildValue("(NIKKI)",
+                         rows,
+                         result.number,
+                         static_cast<unsigned long long>(search.object_count),
+                         static_cast<unsigned long long>(search.duration_us),
+                         search.flags);
+}
+
+}  // namespace
+
+SearchResult search_holders(const SearchRequest& request) {
+    const uint64_t begin = now_ns();
+    SearchResult result;
+    {
+        const ExceptionAside aside;
+        const CollectorOff off;
+        const Blocks blocks = choose_blocks(request.block_count);
+        HeapGraph graph(blocks, begin + request.time_ns);
+        const bool has_time = graph.walk(program_roots()) && walk_unreached(graph);
+        result.blocks = holders_of(graph, blocks);
+        result.search.object_count = graph.object_count();
+        result.search.flags = (has_time ? 0 : uint32_t{format::kTimeIsUp}) |
+                              (graph.has_graphs() ? 0 : uint32_t{format::kGraphsUnknown});
+    }
+    result.search.reason = request.reason;
+    result.search.step = request.step;
+    result.search.block_count = static_cast<uint32_t>(result.blocks.size());
+    result.search.duration_us = (now_ns() - begin) / 1000;
+    result.number = record(result);
+    return result;
+}
+
+PyObject* hold(PyObject*, PyObject* arguments) {
+    double seconds = 0;
+    unsigned block_count = 0;
+    unsigned reason = 0;
+    unsigned step = 0;
+    if (!PyArg_ParseTuple(arguments, "dIII", &seconds, &block_count, &reason, &step)) {
+        return nullptr;
+    }
+    SearchRequest request;
+    request.time_ns = static_cast<uint64_t>(seconds * static_cast<double>(kNsPerSecond));
+    request.block_count = block_count;
+    request.reason = reason;
+    request.step = step;
+    return as_python(search_holders(request));
+}
+
+}  // namespace peakline::pyhook
