@@ -41,7 +41,7 @@ sources = $(foreach room,$(1),$(wildcard $(room)/*.cpp $(room)/*/*.cpp))
 # Rooms of preload/ that become libraries of their own.
 SEPARATE := preload/guard/% preload/simgpu/% preload/simulated/%
 RECORDER_SOURCES := $(call sources,allocator/record allocator/capture) \
-                    $(filter-out pyhook/module/%,$(call sources,pyhook)) \
+                    $(filter-out pyhook/module/% pyhook/holders/%,$(call sources,pyhook)) \
                     $(filter-out $(BOOTSTRAP_SOURCES) $(SEPARATE),$(call sources,preload))
 REPORT_SOURCES := $(call sources,$(addprefix report/,trace replay symbols attribute views render))
 UNIT_TEST_SOURCES := $(wildcard tests/unit/*.cpp) \

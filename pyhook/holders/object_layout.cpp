@@ -6,7 +6,7 @@
 #include <dlfcn.h>
 
 #include "preload/peakline_api.h"
-#include "pyhook/python_layout.h"
+#include "pyhook/frames/python_layout.h"
 
 namespace peakline::pyhook {
 namespace {

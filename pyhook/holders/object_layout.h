@@ -7,7 +7,7 @@
 #include <string>
 #include <vector>
 
-#include "pyhook/module_python.h"
+#include "pyhook/module/module_python.h"
 
 namespace peakline::pyhook {
 

@@ -15,7 +15,7 @@
 #include <vector>
 
 #include "preload/peakline_api.h"
-#include "pyhook/module_python.h"
+#include "pyhook/module/module_python.h"
 
 namespace peakline::pyhook {
 

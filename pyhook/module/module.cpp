@@ -4,12 +4,12 @@
 #include <cstdint>
 #include <vector>
 
-#include "holders/search.h"
 #include "module_adoption.h"
 #include "module_constants.h"
 #include "module_gradients.h"
 #include "module_python.h"
 #include "preload/peakline_api.h"
+#include "pyhook/holders/search.h"
 
 namespace {
 

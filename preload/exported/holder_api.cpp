@@ -4,8 +4,8 @@
 #include <vector>
 
 #include "allocator/record/recorder.h"
-#include "peakline_api.h"
-#include "torch_hooks.h"
+#include "preload/hooks/torch_hooks.h"
+#include "preload/peakline_api.h"
 
 #define PEAKLINE_EXPORT __attribute__((visibility("default")))
 
