@@ -30,6 +30,12 @@ bool is_tensor_dictionary(const std::string& name) {
     return name == "_modules" || name == "_parameters" || name == "_buffers";
 }
 
+bool is_derived_from(PyObject* object, const char* module, const char* name) {
+    PyObject* const type = imported(module, name);
+    return type != nullptr && PyType_Check(type) != 0 &&
+           PyType_IsSubtype(Py_TYPE(object), reinterpret_cast<PyTypeObject*>(type)) != 0;
+}
+
 bool ends_with(const std::string& text, const std::string& end) {
     return text.size() >= end.size() &&
            text.compare(text.size() - end.size(), end.size(), end) == 0;
@@ -94,6 +100,15 @@ PyObject* code_of(PyObject* function) {
     Py_XDECREF(code);  // the function holds it
     PyErr_Clear();
     return code;
+}
+
+// "AccumulateGrad" of "torch::autograd::AccumulateGrad".
+std::string name_of_node(uint64_t node) {
+    char name[128];
+    peakline_node_name(node, name, sizeof name);
+    const std::string whole = name;
+    const size_t colons = whole.rfind("::");
+    return colons == std::string::npos ? whole : whole.substr(colons + 2);
 }
 
 std::string text_of_tuple(PyObject* tuple) {
@@ -190,7 +205,8 @@ void PathWriter::follow_dictionary(Next mode, PyObject* holder, PyObject* held) 
             continue;
         }
         const std::string text = PyUnicode_Check(key) != 0 ? text_of(key) : std::string();
-        if (mode == Next::kThreadData) {
+        if (mode == Next::kThreadData) {  // from threads to their attributes
+            kind_ = HolderKind::kThreadData;
             next_ = Next::kAttributes;
         } else if (mode == Next::kAttributes && !text.empty()) {
             add_attribute(text, held);
@@ -290,6 +306,13 @@ void PathWriter::follow_instance(PyObject* holder, PyObject* held) {
         traceback_of_ = class_of(holder);
         return;
     }
+    if (is_derived_from(held, "torch._C", "_FunctionBase")) {
+        return restart(class_of(held), " in the graph of ", HolderKind::kGraph);
+    }
+    if (is_derived_from(holder, "_thread", "_local") && PyDict_Check(held) != 0) {
+        next_ = Next::kThreadData;
+        return;
+    }
     const std::string name = attribute_name(holder, held);
     if (!name.empty()) {
         add_attribute(name, held);
@@ -309,15 +332,16 @@ void PathWriter::follow_instance(PyObject* holder, PyObject* held) {
 }
 
 void PathWriter::end_in_node(uint64_t node) {
-    char name[128];
-    peakline_node_name(node, name, sizeof name);
-    restart(std::string("saved by ") + name, " in the graph of ", HolderKind::kGraph);
+    restart("saved by " + name_of_node(node), " in the graph of ", HolderKind::kGraph);
+}
+
+void PathWriter::end_in_context() {
+    head_ = "saved by " + head_;
+    kind_ = HolderKind::kGraph;
 }
 
 void PathWriter::leave_node(uint64_t node) {
-    char name[128];
-    peakline_node_name(node, name, sizeof name);
-    restart(std::string("the context of ") + name, " in the graph of ", HolderKind::kGraph);
+    restart(name_of_node(node), " in the graph of ", HolderKind::kGraph);
 }
 
 }  // namespace peakline::pyhook

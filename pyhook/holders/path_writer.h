@@ -18,6 +18,8 @@ public:
     // From the tensor with a graph to a node of it that is the end, or to the node's object.
     void end_in_node(uint64_t node);
     void leave_node(uint64_t node);
+    // At the context of a torch.autograd.Function, which saved something.
+    void end_in_context();
 
     uint32_t kind() const { return static_cast<uint32_t>(kind_); }
     std::string text() const { return head_ + tail_; }

@@ -37,6 +37,9 @@ PathText write_chain(const HeapGraph& graph, const std::vector<uint32_t>& chain)
     }
     if (graph.vertex(chain.back()).kind == Kind::kNode) {
         writer.end_in_node(graph.vertex(chain.back()).address);
+    } else if (graph.vertex(chain.back()).kind == Kind::kObject &&
+               !graph.vertex(chain.back()).is_target) {
+        writer.end_in_context();
     }
     return {writer.kind(), writer.text()};
 }

@@ -174,15 +174,15 @@ std::vector<Root> outside_roots(const Unreached& unreached) {
     return roots;
 }
 
-std::vector<Root> cycle_roots(const HeapGraph& graph, const Unreached& unreached) {
+std::vector<Root> cycle_roots(HeapGraph& graph, const Unreached& unreached, Among among) {
     std::vector<Root> roots;
-    for (const bool wants_instances : {true, false}) {
-        for (PyObject* const object : unreached.objects) {
-            if (is_instance(object) == wants_instances && !graph.is_reached(object)) {
-                Root root = make_root(HolderKind::kCycle, class_of(object), object);
-                root.detail = " in a reference cycle: only the garbage collector frees it";
-                roots.push_back(std::move(root));
-            }
+    for (PyObject* const object : unreached.objects) {
+        const bool is_asked =
+            among == Among::kAll || (is_instance(object) && !graph.is_tensor(object));
+        if (is_asked && !graph.is_reached(object)) {
+            Root root = make_root(HolderKind::kCycle, class_of(object), object);
+            root.detail = " in a reference cycle: only the garbage collector frees it";
+            roots.push_back(std::move(root));
         }
     }
     return roots;

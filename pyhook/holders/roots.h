@@ -22,8 +22,9 @@ struct Unreached {
 Unreached unreached_objects(const HeapGraph& graph);
 // Of these, the ones that something outside of them refers to.
 std::vector<Root> outside_roots(const Unreached& unreached);
-// What is left refers to itself: cycles. Those with a class of the program first.
-std::vector<Root> cycle_roots(const HeapGraph& graph, const Unreached& unreached);
+// What is left refers to itself: cycles. Instances of classes say more than what they hold.
+enum class Among { kInstances, kAll };
+std::vector<Root> cycle_roots(HeapGraph& graph, const Unreached& unreached, Among among);
 
 // A module's name as the user knows it: __main__ is the script's.
 std::string shown_module(const std::string& name);

@@ -110,24 +110,35 @@ Blocks choose_blocks(size_t count) {
     return chosen;
 }
 
-// What neither variables nor modules lead to, where a block is among it.
-bool walk_unreached(HeapGraph& graph) {
+// What neither variables nor modules lead to, where a block that nothing was found of is among it.
+bool walk_unreached(HeapGraph& graph, const Blocks& blocks) {
+    std::vector<bool> is_found(blocks.size());
+    for (const HeldBy& found : graph.found()) {
+        is_found[found.block] = true;
+    }
+    if (std::find(is_found.begin(), is_found.end(), false) == is_found.end()) {
+        return true;
+    }
     const Unreached unreached = unreached_objects(graph);
     const auto has_block = [&](PyObject* object) {
-        return graph.is_tensor(object) && graph.block_of_tensor(object) >= 0;
+        const int64_t block = graph.is_tensor(object) ? graph.block_of_tensor(object) : -1;
+        return block >= 0 && !is_found[static_cast<size_t>(block)];
     };
     bool has_time = true;
     if (std::any_of(unreached.objects.begin(), unreached.objects.end(), has_block)) {
-        has_time =
-            graph.walk(outside_roots(unreached)) && graph.walk(cycle_roots(graph, unreached));
+        has_time = graph.walk(outside_roots(unreached)) &&
+                   graph.walk(cycle_roots(graph, unreached, Among::kInstances)) &&
+                   graph.walk(cycle_roots(graph, unreached, Among::kAll));
     }
     Py_XDECREF(unreached.list);
     return has_time;
 }
 
 void add_path(BlockHolders* holders, PathText path) {
+    // Of a tensor that C++ keeps, and that a graph or a variable leads to as well.
+    const bool says_less = path.kind == static_cast<uint32_t>(format::HolderKind::kOther);
     for (const FoundPath& known : holders->paths) {
-        if (known.text == path.text) {
+        if (says_less || known.text == path.text) {
             return;
         }
     }
@@ -219,7 +230,7 @@ SearchResult search_holders(const SearchRequest& request) {
         const CollectorOff off;
         const Blocks blocks = choose_blocks(request.block_count);
         HeapGraph graph(blocks, begin + request.time_ns);
-        const bool has_time = graph.walk(program_roots()) && walk_unreached(graph);
+        const bool has_time = graph.walk(program_roots()) && walk_unreached(graph, blocks);
         result.blocks = holders_of(graph, blocks);
         result.search.object_count = graph.object_count();
         result.search.flags = (has_time ? 0 : uint32_t{format::kTimeIsUp}) |

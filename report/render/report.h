@@ -19,6 +19,7 @@ struct ReportOptions {
     SelectionText selection;
     uint64_t top = 0;        // rows shown; 0: all
     uint64_t min_bytes = 0;  // of tensors: smaller ones are counted only
+    uint32_t search = 0;     // of holders: which search; 0: the last one
     PathDisplay paths;
     OutputForm form = OutputForm::kText;
 };
@@ -48,6 +49,10 @@ std::string make_stages(const TraceReader& reader,
                         const ReportOptions& options,
                         const Progress& progress = {});
 std::string make_tensors(const TraceReader& reader,
+                         const ReportOptions& options,
+                         const Progress& progress = {});
+
+std::string make_holders(const TraceReader& reader,
                          const ReportOptions& options,
                          const Progress& progress = {});
 
