@@ -9,9 +9,8 @@ import json
 import sys
 import threading
 
-import torch
-
 import peakline
+import torch
 
 MIB = 2 << 20
 device = "cuda"
@@ -153,9 +152,18 @@ def main():
         for block in found.blocks
         if block.requested_bytes >= MIB
     }
-    print(json.dumps({"said": said, "complete": found.is_complete, "number": found.number,
-                      "seconds": found.seconds, "objects": found.object_count,
-                      "batch": batch.numel()}))
+    print(
+        json.dumps(
+            {
+                "said": said,
+                "complete": found.is_complete,
+                "number": found.number,
+                "seconds": found.seconds,
+                "objects": found.object_count,
+                "batch": batch.numel(),
+            }
+        )
+    )
 
 
 if __name__ == "__main__":
