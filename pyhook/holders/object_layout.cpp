@@ -268,11 +268,15 @@ FrameView frame_of_generator(PyObject* generator) {
     return view;
 }
 
-std::vector<FrameView> running_frames() {
-    std::vector<FrameView> frames;
+bool knows_frames() {
     PeaklineStatus status;
     peakline_status(&status);
-    if (status.has_python_stacks != 0 && layout() != nullptr) {
+    return status.has_python_stacks != 0 && layout() != nullptr;
+}
+
+std::vector<FrameView> running_frames() {
+    std::vector<FrameView> frames;
+    if (knows_frames()) {
         for_each_thread([&](const void* thread) { add_frames(thread, &frames); });
     }
     return frames;

@@ -28,6 +28,8 @@ FrameView frame_of_object(PyObject* frame);
 FrameView frame_of_generator(PyObject* generator);
 // Those of all threads that run Python now, the innermost first; of this thread also.
 std::vector<FrameView> running_frames();
+// Whether these can be read: as stacks are, after the self-test of the layout.
+bool knows_frames();
 // The dictionaries with what threads keep for themselves (threading.local); borrowed.
 std::vector<PyObject*> thread_dictionaries();
 

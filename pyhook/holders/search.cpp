@@ -64,30 +64,46 @@ Blocks live_blocks() {
     return blocks;
 }
 
-// Of each of the lines that hold most the oldest block: where memory grows it was there first.
-std::vector<PeaklineLiveBlock> oldest_of_lines(const Blocks& live, size_t count) {
-    struct Line {
-        uint64_t bytes = 0;
-        const PeaklineLiveBlock* oldest = nullptr;
-    };
-    std::map<uint32_t, Line> by_context;
+// What a line (a context) holds.
+struct Line {
+    uint64_t bytes = 0;
+    const PeaklineLiveBlock* oldest = nullptr;
+};
+using Lines = std::map<uint32_t, Line>;
+
+Lines lines_of(const Blocks& live) {
+    Lines lines;
     for (const PeaklineLiveBlock& block : live) {
-        Line& line = by_context[block.context];
+        Line& line = lines[block.context];
         line.bytes += block.block_bytes;
         if (line.oldest == nullptr || block.ordinal < line.oldest->ordinal) {
             line.oldest = &block;
         }
     }
-    std::vector<Line> lines;
-    for (const auto& [context, line] : by_context) {
-        lines.push_back(line);
+    return lines;
+}
+
+// Bytes by context when remember_lines() was called last. Under the GIL.
+std::map<uint32_t, uint64_t> g_remembered;
+
+// Of each of the lines that hold most, or have grown most, the oldest block: where memory grows it
+// was there first.
+Blocks oldest_of_lines(const Blocks& live, size_t count) {
+    const Lines lines = lines_of(live);
+    std::vector<std::pair<uint64_t, const PeaklineLiveBlock*>> ranked;
+    for (const auto& [context, line] : lines) {
+        const auto before = g_remembered.find(context);
+        const uint64_t known = before == g_remembered.end() ? 0 : before->second;
+        ranked.emplace_back(line.bytes - std::min(known, line.bytes), line.oldest);
     }
-    std::stable_sort(
-        lines.begin(), lines.end(), [](const Line& a, const Line& b) { return a.bytes > b.bytes; });
+    std::stable_sort(ranked.begin(), ranked.end(), [](const auto& a, const auto& b) {
+        return a.first > b.first;
+    });
     Blocks chosen;
-    for (size_t i = 0; i < lines.size() && i < count; ++i) {
-        chosen.push_back(*lines[i].oldest);
+    for (size_t i = 0; i < ranked.size() && i < count; ++i) {
+        chosen.push_back(*ranked[i].second);
     }
+    g_remembered.clear();
     return chosen;
 }
 
@@ -234,7 +250,8 @@ SearchResult search_holders(const SearchRequest& request) {
         result.blocks = holders_of(graph, blocks);
         result.search.object_count = graph.object_count();
         result.search.flags = (has_time ? 0 : uint32_t{format::kTimeIsUp}) |
-                              (graph.has_graphs() ? 0 : uint32_t{format::kGraphsUnknown});
+                              (graph.has_graphs() ? 0 : uint32_t{format::kGraphsUnknown}) |
+                              (knows_frames() ? 0 : uint32_t{format::kFramesUnknown});
     }
     result.search.reason = request.reason;
     result.search.step = request.step;
@@ -242,6 +259,15 @@ SearchResult search_holders(const SearchRequest& request) {
     result.search.duration_us = (now_ns() - begin) / 1000;
     result.number = record(result);
     return result;
+}
+
+PyObject* remember_lines(PyObject*, PyObject*) {
+    const Blocks live = live_blocks();
+    g_remembered.clear();
+    for (const auto& [context, line] : lines_of(live)) {
+        g_remembered[context] = line.bytes;
+    }
+    Py_RETURN_NONE;
 }
 
 PyObject* hold(PyObject*, PyObject* arguments) {

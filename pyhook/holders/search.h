@@ -20,9 +20,11 @@
 namespace peakline::pyhook {
 
 struct SearchRequest {
-    uint64_t time_ns = 0;    // it may take; then what is left is not looked at
-    size_t block_count = 0;  // largest blocks, and as many lines that hold most
-    uint32_t reason = 0;     // format::HoldReason
+    uint64_t time_ns = 0;  // it may take; then what is left is not looked at
+    // Largest blocks, and the oldest one of as many lines that hold most, or that have grown most
+    // since remember_lines().
+    size_t block_count = 0;
+    uint32_t reason = 0;  // format::HoldReason
     uint32_t step = 0;
 };
 
@@ -46,5 +48,7 @@ SearchResult search_holders(const SearchRequest& request);
 
 // hold(seconds, block_count, reason, step): the search as a tuple, see _recorder.pyi.
 PyObject* hold(PyObject*, PyObject* arguments);
+// remember_lines(): the search that comes next prefers lines that have grown since now.
+PyObject* remember_lines(PyObject*, PyObject*);
 
 }  // namespace peakline::pyhook

@@ -1,6 +1,6 @@
 from types import CodeType
 
-# Of MarkKind, SafePoint and TensorKind in C++.
+# Of MarkKind, SafePoint, HoldReason and TensorKind in C++.
 PHASE_BEGIN: int
 PHASE_END: int
 STEP: int
@@ -8,6 +8,12 @@ NOTE: int
 NEW_INSTANCE: int
 OPTIMIZER_STEP: int
 LAST_LOOK: int
+HOLD: int
+HOLD_ASKED: int
+HOLD_STEP: int
+HOLD_SIGNAL: int
+HOLD_OUT_OF_MEMORY: int
+HOLD_END: int
 OUT_OF_MEMORY: int
 LOOK: int
 PARAMETER: int
@@ -64,5 +70,6 @@ def hold(
     int,  # microseconds
     int,  # HolderSearchFlags
 ]: ...
+def remember_lines() -> None: ...
 def safe_point(reasons: int) -> None: ...
 def device_bytes(device: int, measure: int, peak: bool) -> int: ...

@@ -21,8 +21,7 @@ _KINDS = (
     "cycle",
     "other",
 )
-_TIME_IS_UP, _GRAPHS_UNKNOWN, _FRAMES_UNKNOWN = 1, 2, 4
-_ASKED = 1
+_TIME_IS_UP, _GRAPHS_UNKNOWN, _FRAMES_UNKNOWN = 1, 2, 4  # HolderSearchFlags
 
 
 @dataclass(frozen=True)
@@ -73,7 +72,9 @@ def holders(*, blocks: int = 20, seconds: float = 2.0) -> Holders:
         RecorderError: nothing is recorded here.
     """
     recorder = tracing.recorder_that_is_on("holders")
-    rows, number, object_count, duration_us, flags = recorder.hold(seconds, blocks, _ASKED, 0)
+    rows, number, object_count, duration_us, flags = recorder.hold(
+        seconds, blocks, recorder.HOLD_ASKED, 0
+    )
     return Holders(
         blocks=tuple(
             HeldBlock(
