@@ -39,11 +39,12 @@ PyObject* imported(const char* module, const char* name) {
 }
 
 HeapGraph::HeapGraph(const std::vector<PeaklineLiveBlock>& blocks, uint64_t deadline_ns)
-    : blocks_(blocks), deadline_ns_(deadline_ns) {
+    : blocks_(blocks), deadline_ns_(deadline_ns), found_counts_(blocks.size()) {
     tensor_class_ = imported_class("torch._C", "TensorBase");
     if (tensor_class_ == nullptr) {
         tensor_class_ = imported_class("torch._C", "_TensorBase");
     }
+    optimizer_class_ = imported_class("torch.optim.optimizer", "Optimizer");
     context_class_ = imported_class("torch._C", "_FunctionBase");
     PeaklineTensorFacts facts;
     has_graphs_ = peakline_tensor_facts(0, &facts) != 0;
@@ -56,23 +57,22 @@ const std::vector<uint32_t>& HeapGraph::more_holders(uint32_t target) const {
 }
 
 bool HeapGraph::walk(const std::vector<Root>& roots) {
-    std::vector<uint32_t> later;
     for (const Root& root : roots) {
         current_ = static_cast<uint32_t>(vertices_.size());
         vertices_.push_back({roots_.size(), current_, Vertex::Kind::kRoot});
         roots_.push_back(root);
         add_object(root.object);
-        const bool is_added = vertices_.size() > current_ + 1;
-        if (is_added && root.is_later) {
+        if (vertices_.size() > current_ + 1 && root.is_later && !vertices_.back().is_later) {
             vertices_.back().is_later = true;
-            later.push_back(current_ + 1);
+            later_.push_back(current_ + 1);
         }
     }
     bool has_time = expand_all();
-    for (size_t i = 0; i < later.size() && has_time; ++i) {
-        expand(later[i]);
+    for (size_t i = 0; i < later_.size() && has_time; ++i) {  // which may find more of them
+        expand(later_[i]);
         has_time = expand_all();
     }
+    later_.clear();
     return has_time;
 }
 
@@ -94,20 +94,35 @@ bool HeapGraph::time_is_up() {
 
 uint32_t HeapGraph::add(uint64_t address, Vertex::Kind kind) {
     const auto place = static_cast<uint32_t>(vertices_.size());
-    const auto [known, is_new] = index_.try_emplace(address, place);
-    if (!is_new) {
-        const uint32_t index = known->second;
-        if (vertices_[index].is_target && vertices_[index].parent != current_) {
-            std::vector<uint32_t>& more = more_holders_[index];
-            const bool is_known = std::find(more.begin(), more.end(), current_) != more.end();
-            if (!is_known && more.size() < kMostHolders) {
-                more.push_back(current_);
-            }
-        }
-        return 0;
+    uint32_t* const known = index_.find(address);
+    if (*known == 0) {
+        *known = place + 1;
+        vertices_.push_back({address, current_, kind});
+        return place;
     }
-    vertices_.push_back({address, current_, kind});
-    return place;
+    const uint32_t index = *known - 1;
+    if (vertices_[index].is_target && vertices_[index].parent != current_) {
+        std::vector<uint32_t>& more = more_holders_[index];
+        const bool is_known = std::find(more.begin(), more.end(), current_) != more.end();
+        if (!is_known && more.size() < kMostHolders) {
+            more.push_back(current_);
+        }
+    }
+    return 0;
+}
+
+bool HeapGraph::add_found(int64_t block, uint32_t vertex) {
+    const auto number = static_cast<uint32_t>(block);
+    const bool is_wanted = ++found_counts_[number] <= kMostHolders;
+    if (is_wanted) {
+        found_.push_back({number, vertex});
+    }
+    return is_wanted;
+}
+
+uint32_t HeapGraph::unlisted_count(uint32_t block) const {
+    const auto most = static_cast<uint32_t>(kMostHolders);
+    return found_counts_[block] - std::min(found_counts_[block], most);
 }
 
 int HeapGraph::visit_object(PyObject* object, void* graph) {
@@ -128,7 +143,10 @@ void HeapGraph::add_object(PyObject* object) {
         return;
     }
     const uint32_t place = add(reinterpret_cast<uint64_t>(object), Vertex::Kind::kObject);
-    if (place != 0 && type.is_tensor) {
+    if (place != 0 && type.is_later) {
+        vertices_[place].is_later = true;
+        later_.push_back(place);
+    } else if (place != 0 && type.is_tensor) {
         look_at_tensor(place, peakline_tensor_of_object(reinterpret_cast<uint64_t>(object)));
     }
 }
@@ -140,8 +158,7 @@ void HeapGraph::look_at_tensor(uint32_t index, uint64_t impl) {
     }
     const int64_t block = block_at(facts.storage);
     if (block >= 0) {
-        vertices_[index].is_target = true;
-        found_.push_back({static_cast<uint32_t>(block), index});
+        vertices_[index].is_target = add_found(block, index);
     }
 }
 
@@ -172,6 +189,7 @@ const HeapGraph::Type& HeapGraph::type_of(PyObject* object) {
         at->second = {reinterpret_cast<Traverse>(PyType_GetSlot(type, Py_tp_traverse)),
                       is_derived(type, tensor_class_),
                       is_derived(type, &PyModule_Type),
+                      is_derived(type, optimizer_class_),
                       is_derived(type, context_class_)};
     }
     return at->second;
@@ -224,7 +242,7 @@ void HeapGraph::visit_saved(uint64_t storage, void* pointer) {
     auto& graph = *static_cast<HeapGraph*>(pointer);
     const int64_t block = graph.block_at(storage);
     if (block >= 0) {
-        graph.found_.push_back({static_cast<uint32_t>(block), graph.current_});
+        graph.add_found(block, graph.current_);
     }
 }
 

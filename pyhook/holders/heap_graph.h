@@ -8,6 +8,7 @@
 #include <unordered_map>
 #include <vector>
 
+#include "address_index.h"
 #include "preload/peakline_api.h"
 #include "pyhook/module/module_python.h"
 
@@ -56,12 +57,14 @@ public:
     const Root& root(const Vertex& vertex) const { return roots_[vertex.address]; }
     // In the order they were found: the shortest paths first.
     const std::vector<HeldBy>& found() const { return found_; }
+    // How many more hold this block than were written down.
+    uint32_t unlisted_count(uint32_t block) const;
     // Other objects that hold a target, besides its parent.
     const std::vector<uint32_t>& more_holders(uint32_t target) const;
     uint64_t object_count() const { return vertices_.size(); }
     bool has_graphs() const { return has_graphs_; }
     bool is_reached(PyObject* object) const {
-        return index_.count(reinterpret_cast<uint64_t>(object)) != 0;
+        return index_.has(reinterpret_cast<uint64_t>(object));
     }
     bool is_tensor(PyObject* object) { return type_of(object).is_tensor; }
     // The block that this tensor lies in; -1: none that is looked for.
@@ -73,6 +76,7 @@ private:
         Traverse traverse = nullptr;
         bool is_tensor = false;
         bool is_module = false;
+        bool is_later = false;             // an optimizer: models say better what a parameter is
         bool is_function_context = false;  // of torch.autograd.Function
     };
 
@@ -83,6 +87,8 @@ private:
     void add_object(PyObject* object);
     // Its place, where it is new; 0: known already.
     uint32_t add(uint64_t address, Vertex::Kind kind);
+    // False: this block has enough of them.
+    bool add_found(int64_t block, uint32_t vertex);
     void look_at_tensor(uint32_t index, uint64_t impl);
     void expand(uint32_t index);
     bool expand_all();
@@ -95,12 +101,15 @@ private:
     uint64_t deadline_ns_;
     PyTypeObject* tensor_class_ = nullptr;
     PyTypeObject* context_class_ = nullptr;
+    PyTypeObject* optimizer_class_ = nullptr;
     bool has_graphs_ = false;
     std::vector<Vertex> vertices_;
     std::vector<Root> roots_;
-    std::unordered_map<uint64_t, uint32_t> index_;  // vertices by address
+    AddressIndex index_;  // vertices by address, from 1
     std::unordered_map<PyTypeObject*, Type> types_;
+    std::vector<uint32_t> later_;  // vertices
     std::vector<HeldBy> found_;
+    std::vector<uint32_t> found_counts_;                                // by block
     std::unordered_map<uint32_t, std::vector<uint32_t>> more_holders_;  // by target
     uint32_t expanded_ = 0;  // vertices before it are expanded, but for later ones
     uint32_t current_ = 0;   // the one that is expanded now

@@ -14,6 +14,8 @@ namespace {
 using format::HolderKind;
 
 constexpr size_t kLongestKey = 40;
+constexpr size_t kLongestPath = 500;
+constexpr size_t kMostRepeats = 3;
 constexpr Py_ssize_t kLongestSequence = 1'000'000;  // that is searched
 
 bool is_type(PyObject* object, const char* exported_name) {
@@ -146,6 +148,11 @@ std::string key_text(PyObject* key) {
     return text.size() <= kLongestKey ? text : text.substr(0, kLongestKey) + "...";
 }
 
+std::string PathWriter::text() const {
+    const std::string whole = head_ + tail_;
+    return whole.size() <= kLongestPath ? whole : whole.substr(0, kLongestPath) + "...";
+}
+
 PathWriter::PathWriter(const Root& root)
     : kind_(static_cast<HolderKind>(root.kind)), head_(root.name), tail_(root.detail) {
     if (root.is_namespace) {
@@ -159,11 +166,24 @@ void PathWriter::add_attribute(const std::string& name, PyObject* held) {
         next_ = Next::kAttributes;
         return;
     }
+    const size_t end = head_.size();
+    if (end != repeats_end_ || name != repeated_) {
+        repeated_ = name;
+        repeats_begin_ = end;
+        repeat_count_ = 0;
+    }
+    // Long chains of equal links: "first.next{1000}.data".
+    ++repeat_count_;
     head_ += "." + name;
+    if (repeat_count_ > kMostRepeats) {
+        head_.resize(repeats_begin_);
+        head_ += "." + name + "{" + std::to_string(repeat_count_) + "}";
+    }
+    repeats_end_ = head_.size();
 }
 
 void PathWriter::restart(const std::string& name, const std::string& where, HolderKind kind) {
-    tail_ = where + text();
+    tail_ = where + head_ + tail_;
     head_ = name;
     kind_ = kind;
 }

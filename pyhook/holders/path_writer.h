@@ -22,7 +22,8 @@ public:
     void end_in_context();
 
     uint32_t kind() const { return static_cast<uint32_t>(kind_); }
-    std::string text() const { return head_ + tail_; }
+    // Cut where it is very long.
+    std::string text() const;
 
 private:
     // What the dictionary or tuple that comes next is to the object before it.
@@ -42,8 +43,13 @@ private:
 
     format::HolderKind kind_;
     Next next_ = Next::kItems;
-    std::string head_;              // "train.losses[3]"
-    std::string tail_;              // where that is: " of main (train.py:30)"
+    std::string head_;  // "train.losses[3]"
+    std::string tail_;  // where that is: " of main (train.py:30)"
+    // The attribute that head_ ends with, and how often it came in a row.
+    std::string repeated_;
+    size_t repeats_begin_ = 0;
+    size_t repeats_end_ = 0;
+    size_t repeat_count_ = 0;
     PyObject* function_ = nullptr;  // whose closure or defaults come next; borrowed
     std::string traceback_of_;      // the class of the exception whose traceback is followed
 };

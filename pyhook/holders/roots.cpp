@@ -123,10 +123,19 @@ bool is_instance(PyObject* object) {
 }  // namespace
 
 std::string shown_module(const std::string& name) {
-    PyObject* const file = name == "__main__" ? imported("__main__", "__file__") : nullptr;
-    const std::string path = text_of(file);
+    if (name != "__main__") {
+        return name;
+    }
+    std::string path = text_of(imported("__main__", "__file__"));
+    if (path.empty()) {  // CPython takes it away when main ends
+        PyObject* const words = imported("sys", "argv");
+        const bool has_words =
+            words != nullptr && PyList_Check(words) != 0 && PyList_Size(words) > 0;
+        path = has_words ? text_of(PyList_GetItem(words, 0)) : path;
+    }
     const std::string base = path.substr(path.rfind('/') + 1);
-    return base.empty() ? name : base.substr(0, base.rfind('.'));
+    const size_t dot = base.rfind('.');
+    return dot == std::string::npos ? name : base.substr(0, dot);
 }
 
 std::vector<Root> program_roots() {

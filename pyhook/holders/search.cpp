@@ -168,15 +168,34 @@ void add_path(BlockHolders* holders, PathText path) {
 std::vector<BlockHolders> holders_of(const HeapGraph& graph, const Blocks& blocks) {
     std::vector<BlockHolders> holders;
     for (const PeaklineLiveBlock& block : blocks) {
-        holders.push_back({block, {}, 0});
+        const auto number = static_cast<uint32_t>(holders.size());
+        holders.push_back({block, {}, graph.unlisted_count(number)});
     }
-    for (const HeldBy& found : graph.found()) {
-        add_path(&holders[found.block], write_path(graph, found.vertex));
-    }
+    // Variables of the program say more than a graph that holds the same block, and this more than
+    // that something in C++ does.
+    std::vector<std::pair<uint32_t, PathText>> from_outside;
+    const auto add_those = [&](bool are_tensors) {
+        for (const HeldBy& found : graph.found()) {
+            if (graph.vertex(found.vertex).is_target != are_tensors) {
+                continue;
+            }
+            PathText path = write_path(graph, found.vertex);
+            if (path.kind == static_cast<uint32_t>(format::HolderKind::kOther)) {
+                from_outside.emplace_back(found.block, std::move(path));
+            } else {
+                add_path(&holders[found.block], std::move(path));
+            }
+        }
+    };
+    add_those(true);
     for (const HeldBy& found : graph.found()) {
         for (const uint32_t other : graph.more_holders(found.vertex)) {
             add_path(&holders[found.block], write_path_through(graph, other, found.vertex));
         }
+    }
+    add_those(false);
+    for (auto& [block, path] : from_outside) {
+        add_path(&holders[block], std::move(path));
     }
     std::stable_sort(holders.begin(), holders.end(), [](const auto& a, const auto& b) {
         return a.block.block_bytes > b.block.block_bytes;
@@ -243,7 +262,6 @@ SearchResult search_holders(const SearchRequest& request) {
     SearchResult result;
     {
         const ExceptionAside aside;
-        const CollectorOff off;
         const Blocks blocks = choose_blocks(request.block_count);
         HeapGraph graph(blocks, begin + request.time_ns);
         const bool has_time = graph.walk(program_roots()) && walk_unreached(graph, blocks);
@@ -278,6 +296,7 @@ PyObject* hold(PyObject*, PyObject* arguments) {
     if (!PyArg_ParseTuple(arguments, "dIII", &seconds, &block_count, &reason, &step)) {
         return nullptr;
     }
+    const CollectorOff off;  // also while the answer is made
     SearchRequest request;
     request.time_ns = static_cast<uint64_t>(seconds * static_cast<double>(kNsPerSecond));
     request.block_count = block_count;

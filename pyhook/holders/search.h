@@ -43,7 +43,7 @@ struct SearchResult {
     uint32_t number = 0;  // in the trace; 0: not written
 };
 
-// With the GIL, and the program at a safe point.
+// With the GIL, while the collector is off.
 SearchResult search_holders(const SearchRequest& request);
 
 // hold(seconds, block_count, reason, step): the search as a tuple, see _recorder.pyi.

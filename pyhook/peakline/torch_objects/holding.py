@@ -32,6 +32,8 @@ class Holding:
         self._out_of_memory = 0
         self._has_handler = False
         self._is_said = False
+        if self._is_on:
+            self._watch_signal()
 
     def look(self, reasons: int) -> None:
         """Search when it is time; at a safe point."""
