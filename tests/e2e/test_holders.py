@@ -169,10 +169,12 @@ def test_the_program_sees_nothing_of_a_search(lab):
     control = lab.run("sees_a_search.py", "without", options=["--hold", "99"])
     searches = json.loads(lab.report("holders", run.trace, "--json"))["search_count"]
     assert searches == 3
-    said = run.said
+    said, without = run.said, control.said
+    made = [one["after"].pop("objects") - one["before"].pop("objects") for one in (said, without)]
+    assert made[0] == made[1]  # by the program itself
     assert said["before"] == said["after"]
     assert said["noticed"] == []
-    assert said["deaths"] == control.said["deaths"]
+    assert said["deaths"] == without["deaths"]
     assert 0 <= said["growth"] <= 2  # of the collector's count, over two searches
 
 
