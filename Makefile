@@ -41,7 +41,7 @@ sources = $(foreach room,$(1),$(wildcard $(room)/*.cpp $(room)/*/*.cpp))
 # Rooms of preload/ that become libraries of their own.
 SEPARATE := preload/guard/% preload/simgpu/% preload/simulated/%
 RECORDER_SOURCES := $(call sources,allocator/record allocator/capture) \
-                    $(filter-out pyhook/module/%,$(call sources,pyhook)) \
+                    $(filter-out pyhook/module/% pyhook/holders/%,$(call sources,pyhook)) \
                     $(filter-out $(BOOTSTRAP_SOURCES) $(SEPARATE),$(call sources,preload))
 REPORT_SOURCES := $(call sources,$(addprefix report/,trace replay symbols attribute views render))
 UNIT_TEST_SOURCES := $(wildcard tests/unit/*.cpp) \
@@ -193,7 +193,7 @@ $(BUILD)/%.o: %.cpp
 	$(Q)$(CXX) $(CXXFLAGS) -MMD -MP -c $< -o $@
 
 # Extension modules: the limited C API, any Python 3.10+. Python.h does not pass -Wpedantic.
-RECORDER_PYTHON_OBJECTS := $(call object,$(wildcard pyhook/module/*.cpp))
+RECORDER_PYTHON_OBJECTS := $(call object,$(wildcard pyhook/module/*.cpp pyhook/holders/*.cpp))
 REPORT_PYTHON_OBJECTS := $(call object,$(wildcard report/python/*.cpp))
 $(RECORDER_PYTHON_OBJECTS) $(REPORT_PYTHON_OBJECTS): $(BUILD)/%.o: %.cpp
 	@mkdir -p $(@D)

@@ -144,6 +144,58 @@ struct PeaklineGradients* peakline_follow_gradients(const PeaklineParameter* par
 int32_t peakline_tell_gradients(struct PeaklineGradients* gradients);
 void peakline_forget_gradients(struct PeaklineGradients* gradients);
 void peakline_safe_point(uint32_t reason);
+
+// What keeps blocks alive: see pyhook/holders/.
+struct PeaklineLiveBlock {
+    uint64_t address;
+    uint64_t ordinal;
+    uint64_t requested_bytes;
+    uint64_t block_bytes;
+    uint32_t context;
+    uint32_t device;
+};
+// Copies as many as there is room for; returns how many there are.
+size_t peakline_live_blocks(PeaklineLiveBlock* out, size_t room);
+// The TensorImpl of an object that is a tensor; 0: not known, or without the part that is compiled
+// against torch.
+uint64_t peakline_tensor_of_object(uint64_t object);
+// What the tensor with this TensorImpl holds, by addresses; 0: nothing, or of no tensor. False:
+// without the part that is compiled against torch this is not known.
+struct PeaklineTensorFacts {
+    uint64_t storage;
+    uint64_t gradient;  // a TensorImpl
+    uint64_t node;      // of autograd
+    int32_t is_on_device;
+};
+int32_t peakline_tensor_facts(uint64_t tensor_impl, PeaklineTensorFacts* facts);
+// Of a node, where peakline_tensor_facts() is known: the nodes after it; the storages of tensors
+// that it saved; its object of Python, 0 without one; its name.
+using PeaklineVisitAddress = void (*)(uint64_t address, void* data);
+void peakline_visit_next_nodes(uint64_t node, PeaklineVisitAddress visit, void* data);
+// `bytes` of memory, or 0 for those of a node.
+void peakline_visit_saved(uint64_t memory, size_t bytes, PeaklineVisitAddress visit, void* data);
+uint64_t peakline_python_object_of(uint64_t node);
+void peakline_node_name(uint64_t node, char* out, size_t room);
+// The numbers and words of format/definitions.h. Returns the number of the search, 0 when it is not
+// in a trace.
+struct PeaklineHolder {
+    uint64_t address;
+    uint64_t ordinal;
+    uint32_t kind;
+    uint32_t more_count;
+    const char* text;
+};
+struct PeaklineHolderSearch {
+    uint32_t reason;
+    uint32_t step;
+    uint32_t block_count;
+    uint32_t flags;
+    uint64_t object_count;
+    uint64_t duration_us;
+};
+uint32_t peakline_record_holders(const PeaklineHolderSearch* search,
+                                 const PeaklineHolder* holders,
+                                 size_t count);
 // A fact about the run, for the open trace; the last one of a key counts.
 void peakline_put_meta(const char* key, const char* value);
 

@@ -52,6 +52,7 @@ enum class SafePoint : uint32_t {
     kLastLook = 4,       // a trace or the program ends
     kOutOfMemory = 8,
     kLook = 16,  // the program starts or stops tracing
+    kHold = 32,  // a signal asks what keeps blocks alive
 };
 
 // Objects of the program in stacks, and moments at which it may be asked about them: see

@@ -114,6 +114,22 @@ public:
     };
     size_t tell_tensors(const ToldTensor* tensors, size_t count);
 
+    // Copies the blocks that are live now, as many as `room` allows; returns how many there are.
+    size_t copy_live_blocks(LiveBlock* out, size_t room);
+    // What a search of ours found; see Note [Holders] in format/definitions.h.
+    struct FoundHolder {
+        uint64_t address;  // of a block that was live when the search began
+        uint64_t ordinal;  // as copy_live_blocks() has it
+        format::HolderKind kind;
+        uint32_t more_count;
+        const char* text;
+        size_t length;
+    };
+    // Fills in number and time of the search. Returns the number, 0: nothing was written, since
+    // there is no trace or it has many searches already. Holders of blocks that are gone are left
+    // out.
+    uint32_t record_holders(format::HolderSearch search, const FoundHolder* holders, size_t count);
+
     void start_tracing();
     void stop_tracing();
     // Forgets peaks and totals; levels stay. So does the file, where it keeps peaks, not events.
@@ -312,6 +328,8 @@ private:
     RecorderCounters counters_{};
     TroubleHandler on_trouble_ = nullptr;
     bool is_adopting_ = false;
+    uint32_t holder_searches_ = 0;  // in the open trace
+    uint32_t holder_count_ = 0;
     bool peaks_are_of_trace_ = false;  // the open one's, from its first event on
     const char* pending_trouble_ = nullptr;
     int pending_error_ = 0;

@@ -70,6 +70,7 @@ int Recorder::open_trace(const TraceOptions& options) {
         return writer_.error();
     }
     had_trace_ = true;
+    holder_searches_ = holder_count_ = 0;
     predictor_.forget();
     reset_views();
     phases_.reset(options.keep.kind == Keep::Kind::kPeak);

@@ -15,6 +15,7 @@
 #include "allocator/record/format/trace_format.h"
 #include "delegate.h"
 #include "gradients.h"
+#include "held_graphs.h"
 #include "observe.h"
 #include "pluggable_install.h"
 
@@ -142,6 +143,7 @@ peakline_torch_install(const peakline::torch_part::Host* host,
     part->current_stream = current_stream;
     offer_observers(g_installed_host, part);
     offer_gradients(part);
+    offer_held_graphs(part);
     const std::string name = g_native->name();
     const bool is_torchs_own = name == "native" || name == "cudaMallocAsync";
     if (is_torchs_own && g_native->initialized()) {

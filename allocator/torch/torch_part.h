@@ -9,7 +9,7 @@
 namespace peakline::torch_part {
 
 // Raised with every change of this file; both sides compare it.
-inline constexpr uint32_t kInterfaceVersion = 12;
+inline constexpr uint32_t kInterfaceVersion = 13;
 
 // begin_alloc: on the stream that is current on the device the allocator chooses.
 inline constexpr uint64_t kCurrentStream = ~uint64_t{0};
@@ -66,6 +66,15 @@ struct NodeFacts {
 
 using VisitLeaf = void (*)(const void* leaf, void* data);
 
+// What a tensor holds, by addresses; 0: nothing.
+struct TensorFacts {
+    uint64_t storage = 0;   // of its data
+    uint64_t gradient = 0;  // the TensorImpl of its .grad
+    uint64_t node = 0;      // that made it: its grad_fn
+    bool is_on_device = false;
+};
+using VisitAddress = void (*)(uint64_t address, void* data);
+
 // A function of torch that is to be led through one of the part's, where libraries of torch import
 // it: `real` gets its address first.
 struct Redirection {
@@ -96,6 +105,15 @@ struct Part {
     // With the GIL: the storages of the gradients of live tensors, each given by its TensorImpl
     // (Tensor._cdata); 0 for one without.
     void (*gradient_storages)(const uint64_t* tensors, size_t count, uint64_t* addresses) = nullptr;
+    // What keeps memory alive; with the GIL, of live tensors and nodes. See Note [Saved tensors].
+    // The TensorImpl of an object of Python that is a tensor; 0: not known yet.
+    uint64_t (*impl_of_object)(uint64_t object) = nullptr;
+    TensorFacts (*tensor_facts)(uint64_t tensor) = nullptr;
+    void (*visit_next)(const void* node, VisitAddress visit, void* data) = nullptr;
+    // Visits the storages of tensors saved in this memory. `bytes`: 0 for a node.
+    void (*visit_saved)(const void* memory, size_t bytes, VisitAddress visit, void* data) = nullptr;
+    // The object of Python that a node holds; 0: none.
+    uint64_t (*python_object_of)(const void* node) = nullptr;
 };
 
 enum class Backend : int32_t {

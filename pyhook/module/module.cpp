@@ -9,13 +9,16 @@
 #include "module_gradients.h"
 #include "module_python.h"
 #include "preload/peakline_api.h"
+#include "pyhook/holders/search.h"
 
 namespace {
 
 using peakline::pyhook::add_constants;
 using peakline::pyhook::adopt;
 using peakline::pyhook::follow_gradients;
+using peakline::pyhook::hold;
 using peakline::pyhook::read_pairs;
+using peakline::pyhook::remember_lines;
 using peakline::pyhook::tell_gradients;
 
 PyObject* g_recorder_error = nullptr;
@@ -356,6 +359,8 @@ PyMethodDef kMethods[] = {
      "Tell those of (followed, param_groups). False: ask the parameters themselves; None: others "
      "are in the groups now."},
     {"put_meta", put_meta, METH_VARARGS, "A fact about the run (key, value)."},
+    {"hold", hold, METH_VARARGS, "Search what keeps blocks alive (seconds, blocks, reason, step)."},
+    {"remember_lines", remember_lines, METH_NOARGS, "What lines hold now, for the next search."},
     {"safe_point", safe_point, METH_O, "Look at the program's objects now."},
     {nullptr, nullptr, 0, nullptr},
 };

@@ -9,6 +9,7 @@ namespace peakline::pyhook {
 namespace {
 
 using capture::SafePoint;
+using format::HoldReason;
 using format::MarkKind;
 using format::TensorKind;
 
@@ -31,6 +32,12 @@ constexpr Constant kConstants[] = {
     {"LAST_LOOK", SafePoint::kLastLook},
     {"OUT_OF_MEMORY", SafePoint::kOutOfMemory},
     {"LOOK", SafePoint::kLook},
+    {"HOLD", SafePoint::kHold},
+    {"HOLD_ASKED", HoldReason::kAsked},
+    {"HOLD_STEP", HoldReason::kStep},
+    {"HOLD_SIGNAL", HoldReason::kSignal},
+    {"HOLD_OUT_OF_MEMORY", HoldReason::kOutOfMemory},
+    {"HOLD_END", HoldReason::kEnd},
     {"PARAMETER", TensorKind::kParameter},
     {"BUFFER", TensorKind::kBuffer},
     {"GRADIENT", TensorKind::kGradient},

@@ -14,6 +14,7 @@ or in the program::
 Importing this package starts nothing and imports neither torch nor the native libraries.
 """
 
+from peakline.holding import HeldBlock, Holder, Holders, holders
 from peakline.tracing import (
     Assumption,
     RecorderError,
@@ -37,10 +38,14 @@ __version__ = "0.1.0"
 
 __all__ = [
     "Assumption",
+    "HeldBlock",
+    "Holder",
+    "Holders",
     "RecorderError",
     "Status",
     "TraceFile",
     "assume",
+    "holders",
     "library_path",
     "mark",
     "phase",

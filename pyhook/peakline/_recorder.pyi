@@ -1,6 +1,6 @@
 from types import CodeType
 
-# Of MarkKind, SafePoint and TensorKind in C++.
+# Of MarkKind, SafePoint, HoldReason and TensorKind in C++.
 PHASE_BEGIN: int
 PHASE_END: int
 STEP: int
@@ -8,6 +8,12 @@ NOTE: int
 NEW_INSTANCE: int
 OPTIMIZER_STEP: int
 LAST_LOOK: int
+HOLD: int
+HOLD_ASKED: int
+HOLD_STEP: int
+HOLD_SIGNAL: int
+HOLD_OUT_OF_MEMORY: int
+HOLD_END: int
 OUT_OF_MEMORY: int
 LOOK: int
 PARAMETER: int
@@ -55,5 +61,15 @@ def tell_tensors(kind: int, told: list[int]) -> int: ...
 def follow_gradients(followed: list[int], groups: object) -> object: ...
 def tell_gradients(followed: object, groups: object) -> bool | None: ...
 def put_meta(key: str, value: str) -> None: ...
+def hold(
+    seconds: float, block_count: int, reason: int, step: int
+) -> tuple[
+    list[tuple[int, int, int, int, list[tuple[int, str]], int]],  # address, bytes, requested ...
+    int,  # number of the search
+    int,  # objects
+    int,  # microseconds
+    int,  # HolderSearchFlags
+]: ...
+def remember_lines() -> None: ...
 def safe_point(reasons: int) -> None: ...
 def device_bytes(device: int, measure: int, peak: bool) -> int: ...

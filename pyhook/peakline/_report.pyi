@@ -22,6 +22,7 @@ class Options(TypedDict, total=False):
     depth: int
     fold: bool
     min_bytes: int
+    search: int
     width: int
     native: bool
     where: Sequence[str] | str | None

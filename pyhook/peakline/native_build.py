@@ -296,7 +296,15 @@ def _compile_torch_part(torch: TorchInstallation, scratch: Path) -> Path:
     folder = source_root() / "allocator" / "torch"
     sources = [
         folder / f"{name}.cpp"
-        for name in ("delegate", "gradients", "install", "layouts", "observe", "pluggable_install")
+        for name in (
+            "delegate",
+            "gradients",
+            "held_graphs",
+            "install",
+            "layouts",
+            "observe",
+            "pluggable_install",
+        )
     ]
     libraries = ["-lc10", "-lc10_cuda", "-ltorch_cpu", "-ltorch_cuda"]
     built = scratch / "libpeakline_torch.so"

@@ -142,10 +142,10 @@ def start_tracing() -> None:
     Puts the recorder in place where :func:`switch_allocator` was not called.
     """
     if _plain_allocator_wanted:
-        recorder = _recorder_that_is_on("start_tracing")
+        recorder = recorder_that_is_on("start_tracing")
     else:
         switch_allocator()
-        recorder = _recorder_that_is_on("start_tracing")
+        recorder = recorder_that_is_on("start_tracing")
     recorder.start_tracing()
     recorder.safe_point(recorder.LOOK)
     _tell_if_replaced()
@@ -153,14 +153,14 @@ def start_tracing() -> None:
 
 def stop_tracing() -> None:
     """End the traced range. Blocks made from here on are ``untraced``."""
-    recorder = _recorder_that_is_on("stop_tracing")
+    recorder = recorder_that_is_on("stop_tracing")
     recorder.safe_point(recorder.LOOK)
     recorder.stop_tracing()
 
 
 def reset() -> None:
     """Forget peaks and totals; the live set stays. Like ``torch.cuda.reset_peak_memory_stats``."""
-    _recorder_that_is_on("reset").reset_peaks()
+    recorder_that_is_on("reset").reset_peaks()
 
 
 @contextlib.contextmanager
@@ -175,7 +175,7 @@ def trace(path: str | os.PathLike[str], *, overwrite: bool = False) -> Iterator[
     becomes a phase of that trace, named after ``path``.
     """
     switch_allocator()
-    recorder = _recorder_that_is_on("trace")
+    recorder = recorder_that_is_on("trace")
     target = Path(path)
     # Under `peakline run` the trace is opened by the first record: this one.
     mark(f"trace {target}")
@@ -284,7 +284,7 @@ def report_stats(
     """
     import peakline._report as report
 
-    recorder = _recorder_that_is_on("report_stats")
+    recorder = recorder_that_is_on("report_stats")
     _tell_if_replaced()
     summary = report.Trace(recorder.summary_trace())
     chosen = None if device is None else str(device)
@@ -323,7 +323,8 @@ def _recorder() -> ModuleType:
     return recorder
 
 
-def _recorder_that_is_on(caller: str) -> ModuleType:
+def recorder_that_is_on(caller: str) -> ModuleType:
+    """Return the recorder for this function of the API; raises RecorderError when it is off."""
     recorder = _recorder()
     if not recorder.status()["is_on"]:
         from peakline import torch_support

@@ -55,24 +55,10 @@ std::optional<std::string> text_of(PyObject* object) {
 
 bool parse_call(PyObject* args, PyObject* kwargs, ReportCall* call) {
     static const char* names[] = {"",  // the name of the report, by position
-                                  "json",
-                                  "by",
-                                  "frame",
-                                  "at",
-                                  "device",
-                                  "measure",
-                                  "top",
-                                  "hide",
-                                  "full_paths",
-                                  "cwd",
-                                  "depth",
-                                  "fold",
-                                  "min_bytes",
-                                  "symbols",
-                                  "width",
-                                  "native",
-                                  "where",
-                                  nullptr};
+                                  "json",    "by",    "frame",     "at",         "device",
+                                  "measure", "top",   "hide",      "full_paths", "cwd",
+                                  "depth",   "fold",  "min_bytes", "symbols",    "width",
+                                  "native",  "where", "search",    nullptr};
     int json = 0;
     PyObject* by = nullptr;
     PyObject* frame = nullptr;
@@ -90,9 +76,10 @@ bool parse_call(PyObject* args, PyObject* kwargs, ReportCall* call) {
     unsigned long long width = 0;
     int native = 0;
     PyObject* where = nullptr;
+    unsigned search = 0;
     if (PyArg_ParseTupleAndKeywords(args,
                                     kwargs,
-                                    "s|$pOOOOOKOpOKpKOKpO:report",
+                                    "s|$pOOOOOKOpOKpKOKpOI:report",
                                     const_cast<char**>(names),
                                     &call->name,
                                     &json,
@@ -111,13 +98,15 @@ bool parse_call(PyObject* args, PyObject* kwargs, ReportCall* call) {
                                     &symbols,
                                     &width,
                                     &native,
-                                    &where) == 0) {
+                                    &where,
+                                    &search) == 0) {
         return false;
     }
     ReportOptions* const options = &call->options;
     options->form = json != 0 ? OutputForm::kJson : OutputForm::kText;
     options->top = top;
     options->min_bytes = min_bytes;
+    options->search = search;
     options->paths.width = width;
     options->paths.full_paths = full_paths != 0;
     auto& selection = options->selection;

@@ -137,6 +137,7 @@ MakeReport find_report(const std::string& name) {
         {"ops", make_ops},
         {"stages", make_stages},
         {"tensors", make_tensors},
+        {"holders", make_holders},
         {"timeline", make_timeline_report},
     };
     std::string names;

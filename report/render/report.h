@@ -38,6 +38,10 @@ std::string make_tensors(const TraceReader& reader,
                          const ReportOptions& options,
                          const Progress& progress = {});
 
+std::string make_holders(const TraceReader& reader,
+                         const ReportOptions& options,
+                         const Progress& progress = {});
+
 // `top`: points over the whole time, 0: 1000. Without a device: the sum of all.
 std::string make_timeline_report(const TraceReader& reader,
                                  const ReportOptions& options,

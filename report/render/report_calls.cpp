@@ -1,15 +1,17 @@
-// The reports that follow calls and single blocks: layers, ops, stages, tensors.
+// The reports that follow calls and single blocks: layers, ops, stages, tensors, holders.
 #include <optional>
 #include <utility>
 
 #include "report.h"
 #include "report/attribute/call_rules.h"
+#include "report/render/blocks/holders_report.h"
 #include "report/render/blocks/tensors_report.h"
 #include "report/render/calls/calls_report.h"
 #include "report/render/facts/asked_blocks.h"
 #include "report/render/table/run_facts.h"
 #include "report/replay/replay.h"
 #include "report/trace/file/trace_error.h"
+#include "report/views/blocks/holders.h"
 #include "report/views/blocks/tensors.h"
 #include "report/views/selection/chosen_keys.h"
 
@@ -114,9 +116,21 @@ std::string make_tensors(const TraceReader& reader,
         replay_for_keys(reader, selection, Detail::kBlocks, keys, options.paths, progress);
     const TensorList list =
         build_tensors(asked.result, selection.request.measure, options.min_bytes, stacks);
+    const HolderIndex holders(reader.definitions());
     const TensorsReport report = {
-        reader, selection, asked.result, list, options.top, options.paths, asked.part};
+        reader, selection, asked.result, list, options.top, options.paths, asked.part, holders};
     return options.form == OutputForm::kJson ? tensors_json(report) : tensors_text(report);
+}
+
+std::string make_holders(const TraceReader& reader,
+                         const ReportOptions& options,
+                         const Progress& /*progress*/) {
+    const Selection selection = parse_selection(options.selection);
+    refuse_where(selection, "holders");
+    StackLookup stacks(reader.definitions(), selection.frames);
+    const HolderList list = build_holders(reader.name(), options.search, stacks);
+    const HoldersReport report = {reader, list, options.top, options.paths};
+    return options.form == OutputForm::kJson ? holders_json(report) : holders_text(report);
 }
 
 }  // namespace peakline::report

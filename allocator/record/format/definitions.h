@@ -29,8 +29,10 @@ enum class DefType : uint32_t {
     kTensor = 13,        // uv tensor | Tensor
     kTensorBlocks = 14,  // repeated: zz(ordinal - the one before, from 0) | uv tensor. The block
                          // of this allocation is the storage of this tensor; the last one counts
+    kHolderSearch = 15,  // HolderSearch
+    kHolder = 16,        // Holder | str: what keeps the block alive, as a user would write it
 };
-inline constexpr uint32_t kLastDefType = 14;
+inline constexpr uint32_t kLastDefType = 16;
 
 enum ContextFlags : uint32_t {
     kUntraced = 1,         // allocated while tracing was off
@@ -135,6 +137,86 @@ struct Tensor {
     static constexpr size_t kOptional = 0;
     static constexpr auto fields(auto& of) {
         return std::tie(of.kind, of.name, of.detail, of.instance);
+    }
+};
+
+// Note [Holders]
+// Who keeps a block alive is known at one moment only, by looking through the program's objects: a
+// search. It stands here and not among the events, since a bounded file gives events up. The blocks
+// are written out, so that a report of a search needs no event. Holders follow their search; a
+// block may have several, the best one first, and one without any was not found.
+enum class HoldReason : uint32_t {
+    kAsked = 1,  // peakline.holders()
+    kStep = 2,   // run --hold STEP
+    kSignal = 3,
+    kOutOfMemory = 4,
+    kEnd = 5,  // run --hold end
+};
+enum HolderSearchFlags : uint32_t {
+    kTimeIsUp = 1,       // objects were left that nobody looked at
+    kGraphsUnknown = 2,  // autograd graphs cannot be followed with this torch
+    kFramesUnknown = 4,  // nor local variables of running functions with this Python
+};
+// What the last link of a holder's path is.
+enum class HolderKind : uint32_t {
+    kNone = 0,    // the block was not found among the objects of the program
+    kGlobal = 1,  // of a module
+    kLocal = 2,   // of a function that runs
+    kClosure = 3,
+    kDefault = 4,     // of an argument
+    kClass = 5,       // an attribute of a class
+    kException = 6,   // its traceback
+    kThreadData = 7,  // threading.local
+    kSuspended = 8,   // a variable of a generator or coroutine
+    kGraph = 9,       // autograd's, of a tensor
+    kCycle = 10,      // only the garbage collector frees it
+    kOther = 11,      // something in C or C++
+};
+inline constexpr uint32_t kLastHolderKind = 11;
+struct HolderSearch {
+    uint32_t search;  // from 1
+    uint64_t tick;
+    HoldReason reason;
+    uint32_t step;          // of kStep: steps of optimizers so far
+    uint32_t block_count;   // that were looked for
+    uint64_t object_count;  // that were looked at
+    uint64_t duration_us;
+    uint32_t flags;  // HolderSearchFlags
+    static constexpr size_t kOptional = 0;
+    static constexpr auto fields(auto& of) {
+        return std::tie(of.search,
+                        of.tick,
+                        of.reason,
+                        of.step,
+                        of.block_count,
+                        of.object_count,
+                        of.duration_us,
+                        of.flags);
+    }
+};
+struct Holder {
+    uint32_t search;
+    uint64_t ordinal;  // of the block's allocation
+    uint64_t address;
+    uint64_t requested_bytes;
+    uint64_t block_bytes;
+    uint32_t context;
+    uint32_t stream;
+    uint32_t device;
+    HolderKind kind;
+    uint32_t more_count;  // of the first holder: others that are not written out
+    static constexpr size_t kOptional = 0;
+    static constexpr auto fields(auto& of) {
+        return std::tie(of.search,
+                        of.ordinal,
+                        of.address,
+                        of.requested_bytes,
+                        of.block_bytes,
+                        of.context,
+                        of.stream,
+                        of.device,
+                        of.kind,
+                        of.more_count);
     }
 };
 

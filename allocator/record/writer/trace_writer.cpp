@@ -145,6 +145,31 @@ void TraceWriter::put_tensor_blocks(const TensorBlock* blocks, size_t count) {
     put_definition(DefType::kTensorBlocks, body, static_cast<size_t>(out - body));
 }
 
+void TraceWriter::put_holder_search(const format::HolderSearch& search) {
+    if (target_ != nullptr) {
+        unsigned char body[kMaxDefinitionBytes];
+        const unsigned char* const end = format::put_fields(body, search);
+        put_definition(DefType::kHolderSearch, body, static_cast<size_t>(end - body));
+    }
+}
+
+void TraceWriter::put_holder(format::Holder holder,
+                             uint64_t back,
+                             const char* text,
+                             size_t length) {
+    if (target_ == nullptr) {
+        return;
+    }
+    define_new_slow();
+    holder.ordinal = ordinal_count_ - back;
+    unsigned char body[kMaxDefinitionBytes];
+    unsigned char* const out = format::put_fields(body, holder);
+    const size_t room = static_cast<size_t>(body + sizeof body - out);
+    const size_t kept = std::min(length, room);
+    std::memcpy(out, text, kept);
+    put_definition(DefType::kHolder, body, static_cast<size_t>(out - body) + kept);
+}
+
 unsigned char* TraceWriter::begin_event(Op op, uint64_t tick, size_t max_body_bytes) {
     return has_room(events_, ChunkType::kEvents, kMaxTagBytes + max_body_bytes) ? put_tag(op, tick)
                                                                                 : nullptr;

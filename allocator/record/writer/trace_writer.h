@@ -100,6 +100,10 @@ public:
                       size_t value_count,
                       uint64_t tick);
     void put_tensor_blocks(const TensorBlock* blocks, size_t count);
+    // See Note [Holders] in format/definitions.h. `back`: next ordinal minus the block's; a text is
+    // cut where it is too long.
+    void put_holder_search(const format::HolderSearch& search);
+    void put_holder(format::Holder holder, uint64_t back, const char* text, size_t length);
     void put_meta(const char* key, const char* value, size_t value_length);
     // At most kMaxSummaryValues. False when the record is not in the file.
     static constexpr size_t kMaxSummaryValues = 64;

@@ -18,6 +18,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
+from peakline.commands.running.hold_option import add_hold_argument, problem_of_hold
 from peakline.commands.running.ranks import Job, Ranks, device_count, parse_ranks
 from peakline.commands.running.run_end import RunEnd, read_notes
 from peakline.commands.running.simulation import (
@@ -105,6 +106,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     )
     add_simulation_arguments(parser)
     add_steps_argument(parser)
+    add_hold_argument(parser)
     parser.add_argument("--no-record", action="store_true", help="Simulate only, write no trace")
     parser.add_argument(
         "--backend", choices=backends, default=backends[0], help="Choose how to intercept"
@@ -247,6 +249,10 @@ def check_arguments(args: argparse.Namespace) -> str:
         return "--no-record needs --simulate: without both there is nothing to do"
     if args.no_record and args.html:
         return "--html shows what was recorded: leave --no-record out"
+    if problem := problem_of_hold(args.hold):
+        return problem
+    if args.hold and args.no_record:
+        return "--hold records what it finds: leave --no-record out"
     if args.steps is not None and args.steps < 1:
         return f"--steps {args.steps}: a program can end after 1 step at the earliest"
     simulation_problem = check_simulation(args)
@@ -362,6 +368,7 @@ def _set_recording(plan: Plan, args: argparse.Namespace, torch: TorchInstallatio
         PEAKLINE_STACKS=args.stacks,
         PEAKLINE_FREES="1" if args.frees else os.environ.get("PEAKLINE_FREES", ""),
         PEAKLINE_KEEP=args.keep,
+        PEAKLINE_HOLD=args.hold,
     )
     if torch is None or args.backend == "observe":
         return

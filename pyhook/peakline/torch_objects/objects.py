@@ -10,6 +10,7 @@ from types import CodeType, FrameType, ModuleType
 from typing import Any
 
 from .generated import GeneratedCode
+from .holding import Holding
 from .modules import Modules
 from .operators import Operators
 from .optimizers import Optimizers
@@ -35,6 +36,7 @@ class Objects:
             recorder, torch, self._parameters, self._scan, self._tell_modules
         )
         self._generated = GeneratedCode(recorder)
+        self._holding = Holding(recorder)
         self.operators = Operators(recorder, torch)
         self.codes: list[CodeType] = []  # of modules' watched methods
         self._next_scan = 0.0
@@ -66,6 +68,7 @@ class Objects:
             self._tell_modules()
             self._optimizers.tell_all()
             self._generated.tell_kernels()
+        self._holding.look(reasons)
 
     def _tell_modules(self) -> None:
         self._parameters.tell_modules(self._modules)

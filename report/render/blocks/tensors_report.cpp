@@ -2,6 +2,7 @@
 #include "tensors_report.h"
 
 #include <algorithm>
+#include <utility>
 
 #include "report/render/format/format_bytes.h"
 #include "report/render/format/json_writer.h"
@@ -39,6 +40,8 @@ void put_row(JsonWriter& json, const TensorsReport& report, const TensorRow& row
     json.field("lifetime", row.lifetime);
     json.field("allocated_seconds", report.reader.seconds(facts.alloc_tick)).key("freed_seconds");
     is_freed ? json.value(report.reader.seconds(facts.free_tick)) : json.null();
+    const BlockHolder* const holder = report.holder_of(row);
+    put_text(json, "held_by", holder != nullptr ? holder->text : std::string());
     json.field("made_at", label_text(report.paths, row.made_at));
     json.field("freed_by", label_text(report.paths, row.freed_by));
     put_stack(json, "create_stack", row.create_stack);
@@ -56,15 +59,26 @@ std::string tensors_text(const TensorsReport& report) {
     using enum Align;
     const auto& rows = report.list.rows;
     const uint64_t shown = shown_count(report.top, rows.size());
-    TextColumns columns({kRight, kLeft, kLeft, kLeft, kLeft},
-                        {"Mem", "What", "Module", "Made at", "Freed by"});
+    const bool has_holders = !report.holders.is_empty() && !report.reader.is_bounded();
+    std::vector<Align> aligns = {kRight, kLeft, kLeft, kLeft, kLeft};
+    std::vector<std::string> heads = {"Mem", "What", "Module", "Made at", "Freed by"};
+    if (has_holders) {
+        aligns.insert(aligns.begin() + 2, kLeft);
+        heads.insert(heads.begin() + 2, "Held by");
+    }
+    TextColumns columns(std::move(aligns), std::move(heads));
     for (size_t i = 0; i < shown; ++i) {
         const TensorRow& row = rows[i];
-        columns.add({format_bytes(row.bytes),
-                     printable(row.name.empty() ? row.category : row.name),
-                     printable(row.module),
-                     printable(label_text(report.paths, row.made_at)),
-                     printable(label_text(report.paths, row.freed_by))});
+        std::vector<std::string> cells = {format_bytes(row.bytes),
+                                          printable(row.name.empty() ? row.category : row.name),
+                                          printable(row.module),
+                                          printable(label_text(report.paths, row.made_at)),
+                                          printable(label_text(report.paths, row.freed_by))};
+        if (has_holders) {
+            const BlockHolder* const holder = report.holder_of(row);
+            cells.insert(cells.begin() + 2, holder != nullptr ? printable(holder->text) : "");
+        }
+        columns.add(std::move(cells));
     }
     std::string text = head_text(report.reader);
     text +=

@@ -8,6 +8,7 @@
 #include "report/render/format/path_display.h"
 #include "report/replay/values/replay_result.h"
 #include "report/trace/reader.h"
+#include "report/views/blocks/holders.h"
 #include "report/views/blocks/tensors.h"
 #include "report/views/selection/selection.h"
 
@@ -21,6 +22,13 @@ struct TensorsReport {
     uint64_t top;  // rows shown; 0: all
     PathDisplay paths;
     ShownPart part;
+    const HolderIndex& holders;
+
+    // What keeps the block of a row alive; nullptr: no search found it. A bounded trace counts
+    // allocations anew.
+    const BlockHolder* holder_of(const TensorRow& row) const {
+        return reader.is_bounded() ? nullptr : holders.find(row.block.ordinal);
+    }
 };
 
 std::string tensors_text(const TensorsReport& report);

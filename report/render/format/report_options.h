@@ -15,6 +15,7 @@ struct ReportOptions {
     SelectionText selection;
     uint64_t top = 0;        // rows shown; 0: all
     uint64_t min_bytes = 0;  // of tensors: smaller ones are counted only
+    uint32_t search = 0;     // of holders: which search; 0: the last one
     PathDisplay paths;
     OutputForm form = OutputForm::kText;
 };

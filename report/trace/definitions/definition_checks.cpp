@@ -19,6 +19,9 @@ void DefinitionDecoder::check_objects() {
         known(&tensor.name);
         known(&tensor.detail);
     }
+    for (BlockHolder& holder : out_.holders) {
+        holder.context = out_.known_context(holder.context);
+    }
     std::vector<TensorBlock>& blocks = out_.tensor_blocks;
     std::stable_sort(blocks.begin(), blocks.end(), [](const TensorBlock& a, const TensorBlock& b) {
         return a.ordinal < b.ordinal;

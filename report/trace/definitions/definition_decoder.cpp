@@ -93,6 +93,10 @@ void DefinitionDecoder::decode(const TypedRecord& record) {
             return decode_tensor(cursor);
         case DefType::kTensorBlocks:
             return decode_tensor_blocks(cursor);
+        case DefType::kHolderSearch:
+            return decode_holder_search(cursor);
+        case DefType::kHolder:
+            return decode_holder(cursor);
     }
     // A type of a newer minor version: skipped by its length.
 }
@@ -181,6 +185,27 @@ void DefinitionDecoder::decode_tensor_blocks(FieldCursor cursor) {
             return;
         }
         out_.tensor_blocks.push_back({ordinal, tensor});
+    }
+}
+
+void DefinitionDecoder::decode_holder_search(FieldCursor cursor) {
+    const auto search = cursor.definition<format::HolderSearch>();
+    if (cursor.good) {
+        out_.holder_searches.push_back(search);
+    } else {
+        ++faulty_count_;
+    }
+}
+
+void DefinitionDecoder::decode_holder(FieldCursor cursor) {
+    BlockHolder holder{cursor.definition<format::Holder>(), {}};
+    holder.text = std::string(cursor.rest());
+    const bool fits = holder.block_bytes <= kMaxBlockBytes &&
+                      holder.requested_bytes <= kMaxBlockBytes && holder.device < kMaxDevices;
+    if (cursor.good && fits) {
+        out_.holders.push_back(std::move(holder));
+    } else {
+        ++faulty_count_;
     }
 }
 

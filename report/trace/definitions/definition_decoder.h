@@ -66,6 +66,8 @@ private:
     void decode_instance(FieldCursor cursor);
     void decode_tensor(FieldCursor cursor);
     void decode_tensor_blocks(FieldCursor cursor);
+    void decode_holder_search(FieldCursor cursor);
+    void decode_holder(FieldCursor cursor);
     template <class T>
     void keep_at(std::vector<T>& table, uint32_t id, const FieldCursor& cursor, const T& item);
     void check_objects();

@@ -32,6 +32,11 @@ struct TensorBlock {
     uint32_t tensor = 0;
 };
 
+// Something that keeps a block alive, as a search found it; see Note [Holders].
+struct BlockHolder : format::Holder {
+    std::string text;
+};
+
 // What an allocation is, apart from its address and time.
 struct AllocationShape {
     uint64_t requested_bytes = 0;
@@ -92,6 +97,8 @@ struct Definitions {
     std::vector<Instance> instances;         // by id, see instance()
     std::vector<Tensor> tensors;             // by id, see tensor()
     std::vector<TensorBlock> tensor_blocks;  // by ordinal
+    std::vector<format::HolderSearch> holder_searches;
+    std::vector<BlockHolder> holders;  // by search, in the order they were written
     std::map<std::string, std::string> meta;
     // Stand for what a damaged chunk defined: 0 when nothing is lost.
     uint32_t lost_string = 0;

@@ -191,6 +191,17 @@ def add_least_size(parser: argparse.ArgumentParser) -> None:
     )
 
 
+def add_search(parser: argparse.ArgumentParser) -> None:
+    """Add --search."""
+    parser.add_argument(
+        "--search",
+        type=row_count,
+        default=0,
+        metavar="N",
+        help="Show the search of this number, from 1 (default: the last one)",
+    )
+
+
 def add_points(parser: argparse.ArgumentParser) -> None:
     """Add --points, which is to a chart what --top is to a table."""
     parser.add_argument(
@@ -277,6 +288,7 @@ def named_options(args: argparse.Namespace) -> Options:
         "fold",
         "native",
         "min_bytes",
+        "search",
         "where",
     ):
         if hasattr(args, name):

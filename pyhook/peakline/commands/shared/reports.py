@@ -142,6 +142,14 @@ REPORTS = (
         next_command="table --by category",
     ),
     Report(
+        name="holders",
+        help="Show what keeps the largest blocks alive, as run --hold found it.",
+        examples="peakline holders train.peak",
+        options=(options.add_search, options.add_frames, options.refuse_where),
+        shows="blocks",
+        next_command="tensors",
+    ),
+    Report(
         name="timeline",
         help="Draw the memory over time (instant, however large the trace).",
         examples="peakline timeline train.peak",

@@ -1,0 +1,221 @@
+// Note [Saved tensors]
+// Nodes of autograd keep tensors in members of some hundred generated classes, which only Python's
+// getters name; those would run hooks of the program (saved_tensors_hooks). So a node's memory is
+// scanned, as conservative garbage collectors do: a word is a saved tensor when it points to
+// something with the virtual table of a TensorImpl, which has references and a storage. Vectors of
+// saved tensors are scanned, too. All that a word may point to is read through the kernel, which
+// refuses what is not mapped: another thread may give a saved tensor up at any time.
+#include "held_graphs.h"
+
+#include <algorithm>
+#include <cstring>
+#include <iterator>
+#include <typeinfo>
+
+#include <ATen/core/Tensor.h>
+#include <c10/core/StorageImpl.h>
+#include <c10/core/TensorImpl.h>
+#include <malloc.h>
+#include <sys/uio.h>
+#include <torch/csrc/autograd/function.h>
+#include <torch/csrc/autograd/variable.h>
+#include <unistd.h>
+
+namespace peakline::torch_part {
+namespace {
+
+constexpr size_t kMaxNodeBytes = 4096;
+constexpr size_t kMaxVectorBytes = 64 * 1024;
+constexpr uint64_t kLeastAddress = 1U << 20;
+constexpr uint64_t kMostAddress = uint64_t{1} << 47;
+
+// Where torch keeps what is looked for: offsets, learnt from the first tensor on a device. 0: not
+// yet.
+struct Learnt {
+    size_t storage_of_tensor = 0;  // the pointer to the StorageImpl
+    size_t data_of_storage = 0;    // its address
+};
+Learnt g_learnt;
+// Of the pointer to the TensorImpl in an object of Python; 0: not yet.
+size_t g_impl_of_object = 0;
+
+// The virtual table of c10::TensorImpl, behind its two words about the class.
+extern "C" const char kTensorImplTable[] __asm__("_ZTVN3c1010TensorImplE");
+uint64_t tensor_table() {
+    return reinterpret_cast<uint64_t>(kTensorImplTable) + 2 * sizeof(void*);
+}
+
+bool read_words(uint64_t address, uint64_t* words, size_t count) {
+    const iovec own{words, count * sizeof(uint64_t)};
+    const iovec wanted{reinterpret_cast<void*>(address), count * sizeof(uint64_t)};
+    return process_vm_readv(getpid(), &own, 1, &wanted, 1, 0) == static_cast<ssize_t>(own.iov_len);
+}
+
+bool may_be_pointer(uint64_t word) {
+    return word % alignof(void*) == 0 && word > kLeastAddress && word < kMostAddress;
+}
+
+// The offset of the only word of an object that is `value`; 0: none.
+size_t offset_of(const void* object, size_t bytes, uint64_t value) {
+    for (size_t offset = sizeof(void*); offset + sizeof(value) <= bytes; offset += sizeof(value)) {
+        if (memcmp(static_cast<const char*>(object) + offset, &value, sizeof value) == 0) {
+            return offset;
+        }
+    }
+    return 0;
+}
+
+void learn_from(const c10::TensorImpl& tensor, const c10::StorageImpl& storage) {
+    if (g_learnt.data_of_storage != 0) {
+        return;
+    }
+    Learnt learnt;
+    learnt.storage_of_tensor =
+        offset_of(&tensor, sizeof tensor, reinterpret_cast<uint64_t>(&storage));
+    learnt.data_of_storage =
+        offset_of(&storage, sizeof storage, reinterpret_cast<uint64_t>(storage.data()));
+    if (learnt.storage_of_tensor != 0 && learnt.data_of_storage != 0) {
+        g_learnt = learnt;
+    }
+}
+
+// In a THPVariable it is the first member, in older versions behind a flag.
+uint64_t impl_of_object(uint64_t object) {
+    uint64_t words[4] = {};
+    memcpy(words, reinterpret_cast<const void*>(object), sizeof words);
+    for (size_t i = 2; i < 4 && g_impl_of_object == 0; ++i) {
+        uint64_t table = 0;
+        if (may_be_pointer(words[i]) && read_words(words[i], &table, 1) &&
+            table == tensor_table()) {
+            g_impl_of_object = i * sizeof(uint64_t);
+        }
+    }
+    return g_impl_of_object != 0 ? words[g_impl_of_object / sizeof(uint64_t)] : 0;
+}
+
+TensorFacts tensor_facts(uint64_t address) {
+    const auto& tensor = *reinterpret_cast<const c10::TensorImpl*>(address);
+    TensorFacts facts;
+    if (tensor.has_storage()) {
+        const c10::Storage& storage = tensor.unsafe_storage();
+        facts.storage = reinterpret_cast<uint64_t>(storage.data());
+        facts.is_on_device = tensor.is_cuda();
+        if (facts.storage != 0 && facts.is_on_device) {
+            learn_from(tensor, *storage.unsafeGetStorageImpl());
+        }
+    }
+    const auto* meta = static_cast<const torch::autograd::AutogradMeta*>(tensor.autograd_meta());
+    if (meta != nullptr) {
+        facts.node = reinterpret_cast<uint64_t>(meta->grad_fn_.get());
+        facts.gradient = meta->grad_.defined()
+                             ? reinterpret_cast<uint64_t>(meta->grad_.unsafeGetTensorImpl())
+                             : 0;
+    }
+    return facts;
+}
+
+void visit_next(const void* node, VisitAddress visit, void* data) {
+    for (const torch::autograd::Edge& edge :
+         static_cast<const torch::autograd::Node*>(node)->next_edges()) {
+        if (edge.is_valid()) {
+            visit(reinterpret_cast<uint64_t>(edge.function.get()), data);
+        }
+    }
+}
+
+// The storage of the tensor at this address; 0: there is none.
+uint64_t storage_of_saved(uint64_t address) {
+    uint64_t head[2] = {};  // virtual table, references
+    uint64_t storage = 0;
+    uint64_t data = 0;
+    const bool is_tensor = read_words(address, head, 2) && head[0] == tensor_table() &&
+                           static_cast<uint32_t>(head[1]) != 0;
+    const bool has_data =
+        is_tensor && read_words(address + g_learnt.storage_of_tensor, &storage, 1) &&
+        may_be_pointer(storage) && read_words(storage + g_learnt.data_of_storage, &data, 1);
+    return has_data ? data : 0;
+}
+
+void visit_words(const uint64_t* words, size_t count, VisitAddress visit, void* data) {
+    uint64_t last = 0;
+    for (size_t i = 0; i < count; ++i) {
+        if (words[i] != last && may_be_pointer(words[i])) {
+            last = words[i];
+            if (const uint64_t storage = storage_of_saved(words[i])) {
+                visit(storage, data);
+            }
+        }
+    }
+}
+
+// `words`: of a std::vector, if anything: begin, end, end of its room.
+void visit_vector(const uint64_t* words, VisitAddress visit, void* data) {
+    const size_t bytes = words[1] - words[0];
+    if (!may_be_pointer(words[0]) || words[1] <= words[0] || words[2] < words[1] ||
+        bytes > kMaxVectorBytes || bytes % sizeof(uint64_t) != 0) {
+        return;
+    }
+    uint64_t items[64];
+    constexpr size_t kAtOnce = sizeof items / sizeof *items;
+    for (size_t done = 0; done < bytes / sizeof *items; done += kAtOnce) {
+        const size_t count = std::min(kAtOnce, bytes / sizeof *items - done);
+        if (!read_words(words[0] + done * sizeof *items, items, count)) {
+            return;
+        }
+        visit_words(items, count, visit, data);
+    }
+}
+
+// `bytes` of 0: as many as malloc says of a node.
+void visit_saved(const void* memory, size_t bytes, VisitAddress visit, void* data) {
+    const size_t size = bytes != 0 ? bytes : malloc_usable_size(const_cast<void*>(memory));
+    if (g_learnt.data_of_storage == 0 || size > kMaxNodeBytes) {
+        return;  // not from malloc, or no node of torch's
+    }
+    uint64_t words[kMaxNodeBytes / sizeof(uint64_t)];
+    const size_t count = size / sizeof(uint64_t);
+    if (!read_words(reinterpret_cast<uint64_t>(memory), words, count)) {
+        return;
+    }
+    visit_words(words, count, visit, data);
+    for (size_t i = 0; i + 2 < count; ++i) {
+        visit_vector(words + i, visit, data);
+    }
+}
+
+// The object of a node that is written in Python, among its own members: it names the node, too.
+// 0: another node.
+uint64_t python_object_of(const void* node) {
+    constexpr size_t kObjectWords = 40;
+    const size_t count = malloc_usable_size(const_cast<void*>(node)) / sizeof(uint64_t);
+    const auto& known = *static_cast<const torch::autograd::Node*>(node);
+    uint64_t words[kMaxNodeBytes / sizeof(uint64_t)];
+    if (strcmp(typeid(known).name(), "N5torch8autograd6PyNodeE") != 0 || count > std::size(words) ||
+        !read_words(reinterpret_cast<uint64_t>(node), words, count)) {
+        return 0;
+    }
+    for (size_t i = 2; i < count; ++i) {
+        uint64_t object[kObjectWords];
+        const bool is_readable =
+            may_be_pointer(words[i]) && read_words(words[i], object, kObjectWords);
+        if (is_readable &&
+            std::find(object + 2, object + kObjectWords, reinterpret_cast<uint64_t>(node)) !=
+                object + kObjectWords &&
+            words[i] != reinterpret_cast<uint64_t>(node)) {
+            return words[i];
+        }
+    }
+    return 0;
+}
+
+}  // namespace
+
+void offer_held_graphs(Part* part) {
+    part->impl_of_object = impl_of_object;
+    part->tensor_facts = tensor_facts;
+    part->visit_next = visit_next;
+    part->visit_saved = visit_saved;
+    part->python_object_of = python_object_of;
+}
+
+}  // namespace peakline::torch_part

@@ -1,0 +1,121 @@
+// Which objects hold which, from roots to the tensors of blocks: a breadth-first walk with the
+// functions that the garbage collector walks by. Makes no object of Python, holds no reference and
+// runs no code of the program. With the GIL, for the length of one call; see search.h.
+#pragma once
+
+#include <cstdint>
+#include <string>
+#include <unordered_map>
+#include <vector>
+
+#include "address_index.h"
+#include "preload/peakline_api.h"
+#include "pyhook/module/module_python.h"
+
+namespace peakline::pyhook {
+
+struct Vertex {
+    enum class Kind : uint8_t {
+        kRoot,      // address: place in roots()
+        kObject,    // of Python
+        kGradient,  // a tensor that only another's .grad names: the address of its TensorImpl
+        kNode,      // of autograd
+    };
+    uint64_t address = 0;
+    uint32_t parent = 0;  // itself: none
+    Kind kind = Kind::kObject;
+    bool is_target = false;  // a tensor in one of the blocks
+    bool is_later = false;   // expanded when all others are
+};
+
+// Where paths begin.
+struct Root {
+    uint32_t kind = 0;   // format::HolderKind
+    std::string name;    // "losses", "train"
+    std::string detail;  // " of main (train.py:30)", behind the path
+    PyObject* object = nullptr;
+    bool is_namespace = false;  // a dictionary whose keys are names of their own
+    bool is_later = false;      // what is reached from others has no path through this one
+};
+
+// What holds a block directly: a tensor in it, or a node that saved one.
+struct HeldBy {
+    uint32_t block = 0;   // place in the blocks that are looked for
+    uint32_t vertex = 0;  // the tensor or the node
+};
+
+class HeapGraph {
+public:
+    // `blocks` by address; must outlive this. `deadline_ns`: of CLOCK_MONOTONIC.
+    HeapGraph(const std::vector<PeaklineLiveBlock>& blocks, uint64_t deadline_ns);
+
+    // Walks from these roots to all that is not reached yet. No path leads through another root.
+    // False: time is up.
+    bool walk(const std::vector<Root>& roots);
+
+    const Vertex& vertex(uint32_t index) const { return vertices_[index]; }
+    const Root& root(const Vertex& vertex) const { return roots_[vertex.address]; }
+    // In the order they were found: the shortest paths first.
+    const std::vector<HeldBy>& found() const { return found_; }
+    // How many more hold this block than were written down.
+    uint32_t unlisted_count(uint32_t block) const;
+    // Other objects that hold a target, besides its parent.
+    const std::vector<uint32_t>& more_holders(uint32_t target) const;
+    uint64_t object_count() const { return vertices_.size(); }
+    bool has_graphs() const { return has_graphs_; }
+    bool is_reached(PyObject* object) const {
+        return index_.has(reinterpret_cast<uint64_t>(object));
+    }
+    bool is_tensor(PyObject* object) { return type_of(object).is_tensor; }
+    // The block that this tensor lies in; -1: none that is looked for.
+    int64_t block_of_tensor(PyObject* object);
+
+private:
+    using Traverse = int (*)(PyObject* object, visitproc visit, void* data);
+    struct Type {
+        Traverse traverse = nullptr;
+        bool is_tensor = false;
+        bool is_module = false;
+        bool is_later = false;             // an optimizer: models say better what a parameter is
+        bool is_function_context = false;  // of torch.autograd.Function
+    };
+
+    const Type& type_of(PyObject* object);
+    static int visit_object(PyObject* object, void* graph);
+    static void visit_node(uint64_t node, void* graph);
+    static void visit_saved(uint64_t storage, void* graph);
+    void add_object(PyObject* object);
+    // Its place, where it is new; 0: known already.
+    uint32_t add(uint64_t address, Vertex::Kind kind);
+    // False: this block has enough of them.
+    bool add_found(int64_t block, uint32_t vertex);
+    void look_at_tensor(uint32_t index, uint64_t impl);
+    void expand(uint32_t index);
+    bool expand_all();
+    void expand_tensor(uint64_t impl);
+    void expand_node(uint64_t node);
+    int64_t block_at(uint64_t address) const;
+    bool time_is_up();
+
+    const std::vector<PeaklineLiveBlock>& blocks_;
+    uint64_t deadline_ns_;
+    PyTypeObject* tensor_class_ = nullptr;
+    PyTypeObject* context_class_ = nullptr;
+    PyTypeObject* optimizer_class_ = nullptr;
+    bool has_graphs_ = false;
+    std::vector<Vertex> vertices_;
+    std::vector<Root> roots_;
+    AddressIndex index_;  // vertices by address, from 1
+    std::unordered_map<PyTypeObject*, Type> types_;
+    std::vector<uint32_t> later_;  // vertices
+    std::vector<HeldBy> found_;
+    std::vector<uint32_t> found_counts_;                                // by block
+    std::unordered_map<uint32_t, std::vector<uint32_t>> more_holders_;  // by target
+    uint32_t expanded_ = 0;  // vertices before it are expanded, but for later ones
+    uint32_t current_ = 0;   // the one that is expanded now
+};
+
+// An attribute of a module that the program has imported, borrowed; nullptr: there is none.
+PyObject* imported(const char* module, const char* name);
+
+}  // namespace peakline::pyhook

@@ -1,0 +1,367 @@
+#include "path_writer.h"
+
+#include <cstring>
+
+#include <dlfcn.h>
+
+#include "object_layout.h"
+#include "paths.h"
+#include "roots.h"
+
+namespace peakline::pyhook {
+namespace {
+
+using format::HolderKind;
+
+constexpr size_t kLongestKey = 40;
+constexpr size_t kLongestPath = 500;
+constexpr size_t kMostRepeats = 3;
+constexpr Py_ssize_t kLongestSequence = 1'000'000;  // that is searched
+
+bool is_type(PyObject* object, const char* exported_name) {
+    return Py_TYPE(object) == dlsym(RTLD_DEFAULT, exported_name);
+}
+bool is_function(PyObject* object) {
+    return is_type(object, "PyFunction_Type");
+}
+bool is_generator(PyObject* object) {
+    return is_type(object, "PyGen_Type") || is_type(object, "PyCoro_Type") ||
+           is_type(object, "PyAsyncGen_Type");
+}
+bool is_tensor_dictionary(const std::string& name) {
+    return name == "_modules" || name == "_parameters" || name == "_buffers";
+}
+
+bool is_derived_from(PyObject* object, const char* module, const char* name) {
+    PyObject* const type = imported(module, name);
+    return type != nullptr && PyType_Check(type) != 0 &&
+           PyType_IsSubtype(Py_TYPE(object), reinterpret_cast<PyTypeObject*>(type)) != 0;
+}
+
+bool ends_with(const std::string& text, const std::string& end) {
+    return text.size() >= end.size() &&
+           text.compare(text.size() - end.size(), end.size(), end) == 0;
+}
+
+// Of a function or code object; borrowed by nobody: only compared.
+const void* attribute_address(PyObject* object, const char* name) {
+    PyObject* const value = PyObject_GetAttrString(object, name);
+    PyErr_Clear();
+    const void* const address = value;
+    Py_XDECREF(value);
+    return address;
+}
+
+std::string name_at(PyObject* code, const char* which, Py_ssize_t index) {
+    PyObject* const names = PyObject_GetAttrString(code, which);
+    std::string name;
+    if (names != nullptr && PyTuple_Check(names) != 0 && index >= 0 &&
+        index < PyTuple_Size(names)) {
+        name = text_of(PyTuple_GetItem(names, index));
+    }
+    Py_XDECREF(names);
+    PyErr_Clear();
+    return name;
+}
+
+long number_of(PyObject* code, const char* which) {
+    PyObject* const value = PyObject_GetAttrString(code, which);
+    const long number = value == nullptr ? 0 : PyLong_AsLong(value);
+    Py_XDECREF(value);
+    PyErr_Clear();
+    return number;
+}
+
+Py_ssize_t index_of(PyObject* sequence, PyObject* item) {
+    const bool is_list = PyList_Check(sequence) != 0;
+    const Py_ssize_t size = is_list ? PyList_Size(sequence) : PyTuple_Size(sequence);
+    for (Py_ssize_t i = 0; i < size && i < kLongestSequence; ++i) {
+        if ((is_list ? PyList_GetItem(sequence, i) : PyTuple_GetItem(sequence, i)) == item) {
+            return i;
+        }
+    }
+    return -1;
+}
+
+// Of a collections.deque, whose functions are C.
+Py_ssize_t index_in_deque(PyObject* deque, PyObject* item) {
+    const Py_ssize_t size = PySequence_Size(deque);
+    for (Py_ssize_t i = 0; i < size && i < kLongestSequence; ++i) {
+        PyObject* const one = PySequence_GetItem(deque, i);
+        Py_XDECREF(one);  // the deque holds it
+        if (one == item) {
+            return i;
+        }
+    }
+    PyErr_Clear();
+    return -1;
+}
+
+PyObject* code_of(PyObject* function) {
+    PyObject* const code = PyObject_GetAttrString(function, "__code__");
+    Py_XDECREF(code);  // the function holds it
+    PyErr_Clear();
+    return code;
+}
+
+// "AccumulateGrad" of "torch::autograd::AccumulateGrad".
+std::string name_of_node(uint64_t node) {
+    char name[128];
+    peakline_node_name(node, name, sizeof name);
+    const std::string whole = name;
+    const size_t colons = whole.rfind("::");
+    return colons == std::string::npos ? whole : whole.substr(colons + 2);
+}
+
+std::string text_of_tuple(PyObject* tuple) {
+    std::string text = "(";
+    for (Py_ssize_t i = 0; i < PyTuple_Size(tuple); ++i) {
+        text += (i != 0 ? ", " : "") + key_text(PyTuple_GetItem(tuple, i));
+    }
+    return text + ")";
+}
+
+}  // namespace
+
+std::string class_of(PyObject* object) {
+    const char* const name =
+        *reinterpret_cast<const char* const*>(reinterpret_cast<const char*>(Py_TYPE(object)) + 24);
+    const char* const dot = strrchr(name, '.');
+    return dot != nullptr ? dot + 1 : name;
+}
+
+std::string key_text(PyObject* key) {
+    std::string text;
+    if (PyUnicode_CheckExact(key) != 0) {
+        text = "'" + text_of(key) + "'";
+    } else if (PyLong_CheckExact(key) != 0 || PyBool_Check(key) != 0 || key == Py_None ||
+               PyFloat_CheckExact(key) != 0) {
+        PyObject* const written = PyObject_Repr(key);
+        text = text_of(written);
+        Py_XDECREF(written);
+    } else if (PyTuple_CheckExact(key) != 0 && PyTuple_Size(key) <= 4) {
+        text = text_of_tuple(key);
+    } else {
+        text = "<" + class_of(key) + ">";
+    }
+    PyErr_Clear();
+    return text.size() <= kLongestKey ? text : text.substr(0, kLongestKey) + "...";
+}
+
+std::string PathWriter::text() const {
+    const std::string whole = head_ + tail_;
+    return whole.size() <= kLongestPath ? whole : whole.substr(0, kLongestPath) + "...";
+}
+
+PathWriter::PathWriter(const Root& root)
+    : kind_(static_cast<HolderKind>(root.kind)), head_(root.name), tail_(root.detail) {
+    if (root.is_namespace) {
+        next_ = kind_ == HolderKind::kThreadData ? Next::kThreadData : Next::kAttributes;
+    }
+}
+
+void PathWriter::add_attribute(const std::string& name, PyObject* held) {
+    // Attributes of modules are named as the program names them.
+    if (held != nullptr && is_tensor_dictionary(name) && PyDict_Check(held) != 0) {
+        next_ = Next::kAttributes;
+        return;
+    }
+    const size_t end = head_.size();
+    if (end != repeats_end_ || name != repeated_) {
+        repeated_ = name;
+        repeats_begin_ = end;
+        repeat_count_ = 0;
+    }
+    // Long chains of equal links: "first.next{1000}.data".
+    ++repeat_count_;
+    head_ += "." + name;
+    if (repeat_count_ > kMostRepeats) {
+        head_.resize(repeats_begin_);
+        head_ += "." + name + "{" + std::to_string(repeat_count_) + "}";
+    }
+    repeats_end_ = head_.size();
+}
+
+void PathWriter::restart(const std::string& name, const std::string& where, HolderKind kind) {
+    tail_ = where + head_ + tail_;
+    head_ = name;
+    kind_ = kind;
+}
+
+// A variable of a function that is held by what was written so far.
+void PathWriter::restart_in(PyObject* code, const std::string& name, HolderKind kind) {
+    const std::string function = function_of(code);
+    const char* const word = kind == HolderKind::kClosure   ? " in the closure of "
+                             : kind == HolderKind::kDefault ? " by default in "
+                                                            : " of ";
+    const bool is_named = ends_with(head_, "." + function) || head_ == function;
+    restart(name, is_named ? word : word + function + ", kept by ", kind);
+}
+
+void PathWriter::follow(PyObject* holder, PyObject* held) {
+    const Next mode = next_;
+    next_ = Next::kItems;
+    if (PyDict_Check(holder) != 0 && mode != Next::kClosure) {
+        follow_dictionary(mode, holder, held);
+    } else if (PyList_Check(holder) != 0 || PyTuple_Check(holder) != 0) {
+        follow_sequence(mode, holder, held);
+    } else if (is_type(holder, "PyCell_Type")) {
+        next_ = Next::kItems;  // a variable: it has its name already
+    } else if (is_function(holder)) {
+        follow_function(holder, held);
+    } else if (PyType_Check(holder) != 0) {
+        follow_class(holder, held);
+    } else if (!follow_frame(holder, held)) {
+        follow_instance(holder, held);
+    }
+}
+
+void PathWriter::follow_dictionary(Next mode, PyObject* holder, PyObject* held) {
+    PyObject* key = nullptr;
+    PyObject* value = nullptr;
+    Py_ssize_t position = 0;
+    while (PyDict_Next(holder, &position, &key, &value) != 0) {
+        if (value != held) {
+            continue;
+        }
+        const std::string text = PyUnicode_Check(key) != 0 ? text_of(key) : std::string();
+        if (mode == Next::kThreadData) {  // from threads to their attributes
+            kind_ = HolderKind::kThreadData;
+            next_ = Next::kAttributes;
+        } else if (mode == Next::kAttributes && !text.empty()) {
+            add_attribute(text, held);
+        } else if (mode == Next::kDefaults) {
+            restart_in(code_of(function_), text, HolderKind::kDefault);
+        } else {
+            head_ += "[" + key_text(key) + "]";
+        }
+        return;
+    }
+    restart("a key", " of ", kind_);
+}
+
+void PathWriter::follow_sequence(Next mode, PyObject* holder, PyObject* held) {
+    const Py_ssize_t index = index_of(holder, held);
+    if (mode == Next::kClosure) {
+        PyObject* const code = code_of(function_);
+        return restart_in(code, name_at(code, "co_freevars", index), HolderKind::kClosure);
+    }
+    if (mode == Next::kDefaults) {
+        PyObject* const code = code_of(function_);
+        const long first = number_of(code, "co_argcount") - PyTuple_Size(holder);
+        return restart_in(code, name_at(code, "co_varnames", first + index), HolderKind::kDefault);
+    }
+    head_ += index >= 0 ? "[" + std::to_string(index) + "]" : "[?]";
+}
+
+void PathWriter::follow_function(PyObject* function, PyObject* held) {
+    function_ = function;
+    if (held == attribute_address(function, "__closure__")) {
+        next_ = Next::kClosure;
+    } else if (held == attribute_address(function, "__defaults__") ||
+               held == attribute_address(function, "__kwdefaults__")) {
+        next_ = Next::kDefaults;
+    } else if (PyDict_Check(held) != 0) {
+        next_ = Next::kAttributes;
+    } else {
+        head_ += ".<" + class_of(held) + ">";
+    }
+}
+
+// Variables of what does not run now: generators, and frames that a traceback or the program keeps.
+bool PathWriter::follow_frame(PyObject* holder, PyObject* held) {
+    const bool suspended = is_generator(holder);
+    if (is_type(holder, "PyTraceBack_Type")) {
+        return true;
+    }
+    if (!suspended && !is_type(holder, "PyFrame_Type")) {
+        return false;
+    }
+    if (is_type(held, "PyFrame_Type")) {
+        return true;  // its caller
+    }
+    const FrameView frame = suspended ? frame_of_generator(holder) : frame_of_object(holder);
+    std::string name = "a value";
+    for (const Variable& variable : variables_of(frame)) {
+        if (variable.value == held) {
+            name = variable.name;
+            break;
+        }
+    }
+    if (frame.code == nullptr) {
+        return false;
+    }
+    const std::string function = " of " + function_of(frame.code) + " (" + place_of(frame) + ")";
+    if (suspended) {
+        restart(name, function + ", suspended in ", HolderKind::kSuspended);
+    } else if (!traceback_of_.empty()) {
+        restart(name,
+                function + ", in the traceback of " + traceback_of_ + " kept by ",
+                HolderKind::kException);
+        traceback_of_.clear();
+    } else {
+        restart(name, function + ", a frame kept by ", HolderKind::kOther);
+    }
+    return true;
+}
+
+void PathWriter::follow_class(PyObject* type, PyObject* held) {
+    if (PyDict_Check(held) == 0) {
+        return;  // a base, which has a name of its own
+    }
+    const std::string whole =
+        *reinterpret_cast<const char* const*>(reinterpret_cast<const char*>(type) + 24);
+    const std::string name = whole.substr(whole.rfind('.') + 1);
+    if (!ends_with(head_, "." + name)) {
+        const std::string module = shown_module(text_of(PyDict_GetItemString(held, "__module__")));
+        head_ = (module.empty() ? "" : module + ".") + name;
+        tail_.clear();
+    }
+    kind_ = HolderKind::kClass;
+    next_ = Next::kAttributes;
+}
+
+void PathWriter::follow_instance(PyObject* holder, PyObject* held) {
+    if (PyExceptionInstance_Check(holder) != 0 && is_type(held, "PyTraceBack_Type")) {
+        traceback_of_ = class_of(holder);
+        return;
+    }
+    if (is_derived_from(held, "torch._C", "_FunctionBase")) {
+        return restart(class_of(held), " in the graph of ", HolderKind::kGraph);
+    }
+    if (is_derived_from(holder, "_thread", "_local") && PyDict_Check(held) != 0) {
+        next_ = Next::kThreadData;
+        return;
+    }
+    const std::string name = attribute_name(holder, held);
+    if (!name.empty()) {
+        add_attribute(name, held);
+    } else if (PyDict_CheckExact(held) != 0) {
+        next_ = Next::kAttributes;  // its __dict__
+    } else if (strcmp(class_of(holder).c_str(), "deque") == 0 &&
+               Py_TYPE(holder) ==
+                   reinterpret_cast<PyTypeObject*>(imported("collections", "deque"))) {
+        head_ += "[" + std::to_string(index_in_deque(holder, held)) + "]";
+    } else if (is_type(holder, "PySet_Type") || is_type(holder, "PyFrozenSet_Type")) {
+        restart("an element", " of ", kind_);
+    } else if (PyDict_Check(held) != 0) {
+        add_attribute("_backward_hooks", nullptr);
+    } else if (PyType_Check(held) == 0) {
+        head_ += ".<" + class_of(held) + ">";
+    }
+}
+
+void PathWriter::end_in_node(uint64_t node) {
+    restart("saved by " + name_of_node(node), " in the graph of ", HolderKind::kGraph);
+}
+
+void PathWriter::end_in_context() {
+    head_ = "saved by " + head_;
+    kind_ = HolderKind::kGraph;
+}
+
+void PathWriter::leave_node(uint64_t node) {
+    restart(name_of_node(node), " in the graph of ", HolderKind::kGraph);
+}
+
+}  // namespace peakline::pyhook

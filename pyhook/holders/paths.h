@@ -1,0 +1,26 @@
+// How a path of the heap graph is written: as the program would name what is at its end.
+// "train.losses[1207]", "batch of main (train.py:30)", "saved by MulBackward0 in the graph of
+// train.losses[3]". Runs no code of the program: names come from dictionaries, class layouts and
+// code objects. With the GIL; makes objects of Python that it gives back.
+#pragma once
+
+#include <cstdint>
+#include <string>
+
+#include "heap_graph.h"
+
+namespace peakline::pyhook {
+
+struct PathText {
+    uint32_t kind = 0;  // format::HolderKind
+    std::string text;
+};
+
+// From a root to this vertex, by its shortest path, or by the one through `holder`.
+PathText write_path(const HeapGraph& graph, uint32_t vertex);
+PathText write_path_through(const HeapGraph& graph, uint32_t holder, uint32_t vertex);
+
+// The name of an object's class.
+std::string class_of(PyObject* object);
+
+}  // namespace peakline::pyhook

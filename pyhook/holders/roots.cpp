@@ -1,0 +1,200 @@
+#include "roots.h"
+
+#include <algorithm>
+#include <unordered_map>
+
+#include <dlfcn.h>
+
+#include "allocator/record/format/trace_format.h"
+#include "object_layout.h"
+#include "paths.h"
+
+namespace peakline::pyhook {
+namespace {
+
+using format::HolderKind;
+
+bool contains(const std::string& text, const char* part) {
+    return text.find(part) != std::string::npos;
+}
+
+bool is_of_library(const std::string& file) {
+    return contains(file, "/site-packages/") || contains(file, "/dist-packages/") ||
+           contains(file, "/lib/python3.") || file.rfind('<', 0) == 0 || file.empty();
+}
+
+// The folder of the package, whose functions are not the program's.
+const std::string& own_folder() {
+    static const std::string folder = [] {
+        Dl_info self{};
+        const bool is_known = dladdr(reinterpret_cast<const void*>(&is_of_library), &self) != 0;
+        const std::string file = is_known ? self.dli_fname : "";
+        return file.substr(0, file.rfind('/') + 1);
+    }();
+    return folder;
+}
+
+bool is_ours(const std::string& file) {
+    return file == "<peakline>" || (!own_folder().empty() && file.rfind(own_folder(), 0) == 0);
+}
+
+Root make_root(HolderKind kind, std::string name, PyObject* object) {
+    Root root;
+    root.kind = static_cast<uint32_t>(kind);
+    root.name = std::move(name);
+    root.object = object;
+    return root;
+}
+
+void add_variables(std::vector<Root>* roots) {
+    std::vector<FrameView> frames = running_frames();
+    std::reverse(frames.begin(), frames.end());  // callers hold longer than what they call
+    for (const FrameView& frame : frames) {
+        const std::string file = file_of(frame.code);
+        if (is_ours(file)) {
+            continue;
+        }
+        const std::string detail = " of " + function_of(frame.code) + " (" + place_of(frame) + ")";
+        for (Variable& variable : variables_of(frame)) {
+            Root root = make_root(HolderKind::kLocal, std::move(variable.name), variable.value);
+            root.detail = detail;
+            root.is_later = is_of_library(file);
+            roots->push_back(std::move(root));
+        }
+    }
+}
+
+std::string file_of_module(PyObject* names) {
+    return text_of(PyDict_GetItemString(names, "__file__"));
+}
+
+void add_modules(std::vector<Root>* roots) {
+    PyObject* const modules = PyImport_GetModuleDict();
+    PyObject* key = nullptr;
+    PyObject* module = nullptr;
+    Py_ssize_t position = 0;
+    while (modules != nullptr && PyDict_Next(modules, &position, &key, &module) != 0) {
+        PyObject* const names = PyModule_Check(module) != 0 ? PyModule_GetDict(module) : nullptr;
+        const std::string name = text_of(key);
+        const std::string file = names == nullptr ? std::string() : file_of_module(names);
+        if (names == nullptr || is_ours(file)) {
+            continue;
+        }
+        Root root = make_root(HolderKind::kGlobal, shown_module(name), names);
+        root.is_namespace = true;
+        root.is_later = name != "__main__" && is_of_library(file);
+        roots->push_back(root);
+        root.object = module;  // what its C code keeps
+        root.is_namespace = false;
+        root.is_later = true;
+        roots->push_back(std::move(root));
+    }
+}
+
+void add_thread_data(std::vector<Root>* roots) {
+    for (PyObject* const dictionary : thread_dictionaries()) {
+        Root root = make_root(HolderKind::kThreadData, "threading.local", dictionary);
+        root.is_namespace = true;
+        roots->push_back(std::move(root));
+    }
+}
+
+int count_reference(PyObject* object, void* counts) {
+    auto& known = *static_cast<std::unordered_map<PyObject*, Py_ssize_t>*>(counts);
+    const auto found = known.find(object);
+    if (found != known.end()) {
+        ++found->second;
+    }
+    return 0;
+}
+
+void traverse(PyObject* object, visitproc visit, void* data) {
+    const auto function =
+        reinterpret_cast<traverseproc>(PyType_GetSlot(Py_TYPE(object), Py_tp_traverse));
+    if (function != nullptr) {
+        function(object, visit, data);
+    }
+}
+
+bool is_instance(PyObject* object) {
+    return (PyType_GetFlags(Py_TYPE(object)) & Py_TPFLAGS_HEAPTYPE) != 0;
+}
+
+}  // namespace
+
+std::string shown_module(const std::string& name) {
+    if (name != "__main__") {
+        return name;
+    }
+    std::string path = text_of(imported("__main__", "__file__"));
+    if (path.empty()) {  // CPython takes it away when main ends
+        PyObject* const words = imported("sys", "argv");
+        const bool has_words =
+            words != nullptr && PyList_Check(words) != 0 && PyList_Size(words) > 0;
+        path = has_words ? text_of(PyList_GetItem(words, 0)) : path;
+    }
+    const std::string base = path.substr(path.rfind('/') + 1);
+    const size_t dot = base.rfind('.');
+    return dot == std::string::npos ? name : base.substr(0, dot);
+}
+
+std::vector<Root> program_roots() {
+    std::vector<Root> roots;
+    add_variables(&roots);
+    add_modules(&roots);
+    add_thread_data(&roots);
+    return roots;
+}
+
+Unreached unreached_objects(const HeapGraph& graph) {
+    Unreached unreached;
+    PyObject* const get_objects = imported("gc", "get_objects");
+    if (get_objects == nullptr || PyCFunction_Check(get_objects) == 0) {
+        return unreached;
+    }
+    unreached.list = PyObject_CallObject(get_objects, nullptr);
+    PyErr_Clear();
+    const Py_ssize_t count = unreached.list == nullptr ? 0 : PyList_Size(unreached.list);
+    for (Py_ssize_t i = 0; i < count; ++i) {
+        PyObject* const object = PyList_GetItem(unreached.list, i);
+        if (!graph.is_reached(object)) {
+            unreached.objects.push_back(object);
+        }
+    }
+    return unreached;
+}
+
+std::vector<Root> outside_roots(const Unreached& unreached) {
+    std::unordered_map<PyObject*, Py_ssize_t> inside;
+    for (PyObject* const object : unreached.objects) {
+        inside.emplace(object, 1);  // of the list
+    }
+    for (PyObject* const object : unreached.objects) {
+        traverse(object, count_reference, &inside);
+    }
+    std::vector<Root> roots;
+    for (PyObject* const object : unreached.objects) {
+        if (Py_REFCNT(object) > inside[object]) {
+            Root root = make_root(HolderKind::kOther, "<" + class_of(object) + ">", object);
+            root.detail = ", held in C or C++";
+            roots.push_back(std::move(root));
+        }
+    }
+    return roots;
+}
+
+std::vector<Root> cycle_roots(HeapGraph& graph, const Unreached& unreached, Among among) {
+    std::vector<Root> roots;
+    for (PyObject* const object : unreached.objects) {
+        const bool is_asked =
+            among == Among::kAll || (is_instance(object) && !graph.is_tensor(object));
+        if (is_asked && !graph.is_reached(object)) {
+            Root root = make_root(HolderKind::kCycle, class_of(object), object);
+            root.detail = " in a reference cycle: only the garbage collector frees it";
+            roots.push_back(std::move(root));
+        }
+    }
+    return roots;
+}
+
+}  // namespace peakline::pyhook

@@ -1,0 +1,308 @@
+#include "search.h"
+
+#include <algorithm>
+#include <ctime>
+#include <map>
+#include <set>
+
+#include "allocator/record/format/trace_format.h"
+#include "heap_graph.h"
+#include "object_layout.h"
+#include "paths.h"
+#include "roots.h"
+
+namespace peakline::pyhook {
+namespace {
+
+constexpr size_t kMostPaths = 4;  // of a block that are written out
+constexpr uint64_t kNsPerSecond = 1'000'000'000;
+
+using Blocks = std::vector<PeaklineLiveBlock>;
+
+uint64_t now_ns() {
+    timespec now{};
+    clock_gettime(CLOCK_MONOTONIC, &now);
+    return static_cast<uint64_t>(now.tv_sec) * kNsPerSecond + static_cast<uint64_t>(now.tv_nsec);
+}
+
+// Switches the collector off, and on again at the end if it was.
+class CollectorOff {
+public:
+    CollectorOff() : was_on_(PyGC_Disable() != 0) {}
+    ~CollectorOff() {
+        if (was_on_) {
+            PyGC_Enable();
+        }
+    }
+    CollectorOff(const CollectorOff&) = delete;
+    CollectorOff& operator=(const CollectorOff&) = delete;
+
+private:
+    bool was_on_;
+};
+
+class ExceptionAside {
+public:
+    ExceptionAside() { PyErr_Fetch(&type_, &value_, &traceback_); }
+    ~ExceptionAside() { PyErr_Restore(type_, value_, traceback_); }
+    ExceptionAside(const ExceptionAside&) = delete;
+    ExceptionAside& operator=(const ExceptionAside&) = delete;
+
+private:
+    PyObject* type_ = nullptr;
+    PyObject* value_ = nullptr;
+    PyObject* traceback_ = nullptr;
+};
+
+Blocks live_blocks() {
+    Blocks blocks(peakline_live_blocks(nullptr, 0) + 1024);  // others may allocate meanwhile
+    blocks.resize(std::min(peakline_live_blocks(blocks.data(), blocks.size()), blocks.size()));
+    std::sort(blocks.begin(), blocks.end(), [](const auto& a, const auto& b) {
+        return a.block_bytes != b.block_bytes ? a.block_bytes > b.block_bytes
+                                              : a.ordinal < b.ordinal;
+    });
+    return blocks;
+}
+
+// What a line (a context) holds.
+struct Line {
+    uint64_t bytes = 0;
+    const PeaklineLiveBlock* oldest = nullptr;
+};
+using Lines = std::map<uint32_t, Line>;
+
+Lines lines_of(const Blocks& live) {
+    Lines lines;
+    for (const PeaklineLiveBlock& block : live) {
+        Line& line = lines[block.context];
+        line.bytes += block.block_bytes;
+        if (line.oldest == nullptr || block.ordinal < line.oldest->ordinal) {
+            line.oldest = &block;
+        }
+    }
+    return lines;
+}
+
+// Bytes by context when remember_lines() was called last. Under the GIL.
+std::map<uint32_t, uint64_t> g_remembered;
+
+// Of each of the lines that hold most, or have grown most, the oldest block: where memory grows it
+// was there first.
+Blocks oldest_of_lines(const Blocks& live, size_t count) {
+    const Lines lines = lines_of(live);
+    std::vector<std::pair<uint64_t, const PeaklineLiveBlock*>> ranked;
+    for (const auto& [context, line] : lines) {
+        const auto before = g_remembered.find(context);
+        const uint64_t known = before == g_remembered.end() ? 0 : before->second;
+        ranked.emplace_back(line.bytes - std::min(known, line.bytes), line.oldest);
+    }
+    std::stable_sort(ranked.begin(), ranked.end(), [](const auto& a, const auto& b) {
+        return a.first > b.first;
+    });
+    Blocks chosen;
+    for (size_t i = 0; i < ranked.size() && i < count; ++i) {
+        chosen.push_back(*ranked[i].second);
+    }
+    g_remembered.clear();
+    return chosen;
+}
+
+// By address.
+Blocks choose_blocks(size_t count) {
+    const Blocks live = live_blocks();
+    Blocks chosen(live.begin(), live.begin() + static_cast<int64_t>(std::min(count, live.size())));
+    std::set<uint64_t> known;
+    for (const PeaklineLiveBlock& block : chosen) {
+        known.insert(block.ordinal);
+    }
+    for (const PeaklineLiveBlock& block : oldest_of_lines(live, count)) {
+        if (known.insert(block.ordinal).second) {
+            chosen.push_back(block);
+        }
+    }
+    std::sort(chosen.begin(), chosen.end(), [](const auto& a, const auto& b) {
+        return a.address < b.address;
+    });
+    return chosen;
+}
+
+// What neither variables nor modules lead to, where a block that nothing was found of is among it.
+bool walk_unreached(HeapGraph& graph, const Blocks& blocks) {
+    std::vector<bool> is_found(blocks.size());
+    for (const HeldBy& found : graph.found()) {
+        is_found[found.block] = true;
+    }
+    if (std::find(is_found.begin(), is_found.end(), false) == is_found.end()) {
+        return true;
+    }
+    const Unreached unreached = unreached_objects(graph);
+    const auto has_block = [&](PyObject* object) {
+        const int64_t block = graph.is_tensor(object) ? graph.block_of_tensor(object) : -1;
+        return block >= 0 && !is_found[static_cast<size_t>(block)];
+    };
+    bool has_time = true;
+    if (std::any_of(unreached.objects.begin(), unreached.objects.end(), has_block)) {
+        has_time = graph.walk(outside_roots(unreached)) &&
+                   graph.walk(cycle_roots(graph, unreached, Among::kInstances)) &&
+                   graph.walk(cycle_roots(graph, unreached, Among::kAll));
+    }
+    Py_XDECREF(unreached.list);
+    return has_time;
+}
+
+void add_path(BlockHolders* holders, PathText path) {
+    // Of a tensor that C++ keeps, and that a graph or a variable leads to as well.
+    const bool says_less = path.kind == static_cast<uint32_t>(format::HolderKind::kOther);
+    for (const FoundPath& known : holders->paths) {
+        if (says_less || known.text == path.text) {
+            return;
+        }
+    }
+    if (holders->paths.size() < kMostPaths) {
+        holders->paths.push_back({path.kind, std::move(path.text)});
+    } else {
+        ++holders->more_count;
+    }
+}
+
+std::vector<BlockHolders> holders_of(const HeapGraph& graph, const Blocks& blocks) {
+    std::vector<BlockHolders> holders;
+    for (const PeaklineLiveBlock& block : blocks) {
+        const auto number = static_cast<uint32_t>(holders.size());
+        holders.push_back({block, {}, graph.unlisted_count(number)});
+    }
+    // Variables of the program say more than a graph that holds the same block, and this more than
+    // that something in C++ does.
+    std::vector<std::pair<uint32_t, PathText>> from_outside;
+    const auto add_those = [&](bool are_tensors) {
+        for (const HeldBy& found : graph.found()) {
+            if (graph.vertex(found.vertex).is_target != are_tensors) {
+                continue;
+            }
+            PathText path = write_path(graph, found.vertex);
+            if (path.kind == static_cast<uint32_t>(format::HolderKind::kOther)) {
+                from_outside.emplace_back(found.block, std::move(path));
+            } else {
+                add_path(&holders[found.block], std::move(path));
+            }
+        }
+    };
+    add_those(true);
+    for (const HeldBy& found : graph.found()) {
+        for (const uint32_t other : graph.more_holders(found.vertex)) {
+            add_path(&holders[found.block], write_path_through(graph, other, found.vertex));
+        }
+    }
+    add_those(false);
+    for (auto& [block, path] : from_outside) {
+        add_path(&holders[block], std::move(path));
+    }
+    std::stable_sort(holders.begin(), holders.end(), [](const auto& a, const auto& b) {
+        return a.block.block_bytes > b.block.block_bytes;
+    });
+    return holders;
+}
+
+uint32_t record(const SearchResult& result) {
+    std::vector<PeaklineHolder> written;
+    for (const BlockHolders& block : result.blocks) {
+        uint32_t more_count = block.more_count;
+        for (const FoundPath& path : block.paths) {
+            written.push_back({block.block.address,
+                               block.block.ordinal,
+                               path.kind,
+                               more_count,
+                               path.text.c_str()});
+            more_count = 0;
+        }
+        if (block.paths.empty()) {
+            written.push_back({block.block.address,
+                               block.block.ordinal,
+                               static_cast<uint32_t>(format::HolderKind::kNone),
+                               0,
+                               ""});
+        }
+    }
+    return peakline_record_holders(&result.search, written.data(), written.size());
+}
+
+PyObject* as_python(const SearchResult& result) {
+    PyObject* const rows = PyList_New(0);
+    for (const BlockHolders& block : result.blocks) {
+        PyObject* const paths = PyList_New(0);
+        for (const FoundPath& path : block.paths) {
+            PyObject* const pair = Py_BuildValue("(Is)", path.kind, path.text.c_str());
+            PyList_Append(paths, pair);
+            Py_XDECREF(pair);
+        }
+        PyObject* const row =
+            Py_BuildValue("(KKKINI)",
+                          static_cast<unsigned long long>(block.block.address),
+                          static_cast<unsigned long long>(block.block.block_bytes),
+                          static_cast<unsigned long long>(block.block.requested_bytes),
+                          block.block.device,
+                          paths,
+                          block.more_count);
+        PyList_Append(rows, row);
+        Py_XDECREF(row);
+    }
+    const PeaklineHolderSearch& search = result.search;
+    return Py_BuildValue("(NIKKI)",
+                         rows,
+                         result.number,
+                         static_cast<unsigned long long>(search.object_count),
+                         static_cast<unsigned long long>(search.duration_us),
+                         search.flags);
+}
+
+}  // namespace
+
+SearchResult search_holders(const SearchRequest& request) {
+    const uint64_t begin = now_ns();
+    SearchResult result;
+    {
+        const ExceptionAside aside;
+        const Blocks blocks = choose_blocks(request.block_count);
+        HeapGraph graph(blocks, begin + request.time_ns);
+        const bool has_time = graph.walk(program_roots()) && walk_unreached(graph, blocks);
+        result.blocks = holders_of(graph, blocks);
+        result.search.object_count = graph.object_count();
+        result.search.flags = (has_time ? 0 : uint32_t{format::kTimeIsUp}) |
+                              (graph.has_graphs() ? 0 : uint32_t{format::kGraphsUnknown}) |
+                              (knows_frames() ? 0 : uint32_t{format::kFramesUnknown});
+    }
+    result.search.reason = request.reason;
+    result.search.step = request.step;
+    result.search.block_count = static_cast<uint32_t>(result.blocks.size());
+    result.search.duration_us = (now_ns() - begin) / 1000;
+    result.number = record(result);
+    return result;
+}
+
+PyObject* remember_lines(PyObject*, PyObject*) {
+    const Blocks live = live_blocks();
+    g_remembered.clear();
+    for (const auto& [context, line] : lines_of(live)) {
+        g_remembered[context] = line.bytes;
+    }
+    Py_RETURN_NONE;
+}
+
+PyObject* hold(PyObject*, PyObject* arguments) {
+    double seconds = 0;
+    unsigned block_count = 0;
+    unsigned reason = 0;
+    unsigned step = 0;
+    if (!PyArg_ParseTuple(arguments, "dIII", &seconds, &block_count, &reason, &step)) {
+        return nullptr;
+    }
+    const CollectorOff off;  // also while the answer is made
+    SearchRequest request;
+    request.time_ns = static_cast<uint64_t>(seconds * static_cast<double>(kNsPerSecond));
+    request.block_count = block_count;
+    request.reason = reason;
+    request.step = step;
+    return as_python(search_holders(request));
+}
+
+}  // namespace peakline::pyhook

@@ -1,0 +1,96 @@
+"""What keeps blocks of GPU memory alive: the search as the program asks for it."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from peakline import tracing
+
+# By number, of HolderKind in allocator/record/format/definitions.h.
+_KINDS = (
+    "none",
+    "global",
+    "local",
+    "closure",
+    "default",
+    "class",
+    "exception",
+    "thread",
+    "suspended",
+    "graph",
+    "cycle",
+    "other",
+)
+_TIME_IS_UP, _GRAPHS_UNKNOWN, _FRAMES_UNKNOWN = 1, 2, 4  # HolderSearchFlags
+
+
+@dataclass(frozen=True)
+class Holder:
+    """Something that keeps a block alive: ``train.losses[3]`` of kind ``global``."""
+
+    kind: str
+    path: str
+
+
+@dataclass(frozen=True)
+class HeldBlock:
+    """A block and what was found to hold it, the shortest path first; none: it was not found."""
+
+    address: int
+    block_bytes: int
+    requested_bytes: int
+    device: int
+    holders: tuple[Holder, ...]
+    more_holders: int
+
+
+@dataclass(frozen=True)
+class Holders:
+    """What a search found, the largest block first.
+
+    ``is_complete``: every object of the program was looked at. ``number``: of the search in the
+    trace, 0 when there is none.
+    """
+
+    blocks: tuple[HeldBlock, ...]
+    is_complete: bool
+    knows_graphs: bool
+    knows_locals: bool
+    object_count: int
+    seconds: float
+    number: int
+
+
+def holders(*, blocks: int = 20, seconds: float = 2.0) -> Holders:
+    """Look for what keeps the largest blocks alive, now; a trace that is open gets it, too.
+
+    Args:
+        blocks: how many of the largest blocks, and of as many lines that hold most the oldest one.
+        seconds: the search may take; what it has not looked at then is not found.
+
+    Raises:
+        RecorderError: nothing is recorded here.
+    """
+    recorder = tracing.recorder_that_is_on("holders")
+    rows, number, object_count, duration_us, flags = recorder.hold(
+        seconds, blocks, recorder.HOLD_ASKED, 0
+    )
+    return Holders(
+        blocks=tuple(
+            HeldBlock(
+                address,
+                block_bytes,
+                requested_bytes,
+                device,
+                tuple(Holder(_KINDS[kind], path) for kind, path in paths),
+                more,
+            )
+            for address, block_bytes, requested_bytes, device, paths, more in rows
+        ),
+        is_complete=not flags & _TIME_IS_UP,
+        knows_graphs=not flags & _GRAPHS_UNKNOWN,
+        knows_locals=not flags & _FRAMES_UNKNOWN,
+        object_count=object_count,
+        seconds=duration_us / 1e6,
+        number=number,
+    )

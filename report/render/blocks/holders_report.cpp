@@ -1,0 +1,161 @@
+// `holders`: what keeps blocks alive.
+#include "holders_report.h"
+
+#include <cstdio>
+
+#include "report/render/format/format_bytes.h"
+#include "report/render/format/shown_count.h"
+#include "report/render/format/text_columns.h"
+#include "report/render/table/run_facts.h"
+
+namespace peakline::report {
+namespace {
+
+constexpr const char* kNotFound = "not found";
+
+std::string seconds_text(double seconds) {
+    char text[32];
+    snprintf(text, sizeof text, "%.2f s", seconds);
+    return text;
+}
+
+std::string moment_of(const HoldersReport& report) {
+    const format::HolderSearch& search = report.list.search;
+    std::string text = "At " + seconds_text(report.reader.seconds(search.tick));
+    switch (search.reason) {
+        case format::HoldReason::kStep:
+            return text + ", after optimizer step " + std::to_string(search.step);
+        case format::HoldReason::kSignal:
+            return text + ", on a signal";
+        case format::HoldReason::kOutOfMemory:
+            return text + ", when memory ran out";
+        case format::HoldReason::kEnd:
+            return text + ", at the end";
+        case format::HoldReason::kAsked:
+            break;
+    }
+    return text;
+}
+
+std::string missing_text(uint32_t flags) {
+    std::string text;
+    if ((flags & format::kTimeIsUp) != 0) {
+        text += "The time was up before all objects were looked at: give --hold more seconds.\n";
+    }
+    if ((flags & format::kGraphsUnknown) != 0) {
+        text += "Autograd graphs were not followed: the part for this torch was not built.\n";
+    }
+    if ((flags & format::kFramesUnknown) != 0) {
+        text += "Local variables were not seen: Python stacks cannot be read here.\n";
+    }
+    return text;
+}
+
+void put_holder(JsonWriter& json, const BlockHolder& holder) {
+    json.begin_object().field("kind", kind_name(holder.kind)).field("path", holder.text);
+    json.end_object();
+}
+
+void put_text(JsonWriter& json, const char* key, const std::string& text) {
+    json.key(key);
+    text.empty() ? json.null() : json.value(text);
+}
+
+void put_row(JsonWriter& json, const HoldersReport& report, const HolderRow& row) {
+    json.begin_object().field("block_bytes", row.block.block_bytes);
+    json.field("requested_bytes", row.block.requested_bytes);
+    json.field("device", row.block.device).field("address", row.block.address);
+    put_text(json, "name", row.name);
+    json.field("module", row.module);
+    json.field("made_at", label_text(report.paths, row.made_at));
+    put_holders(json, row);
+    json.field("more_holders", row.more_count).end_object();
+}
+
+}  // namespace
+
+void put_holders(JsonWriter& json, const HolderRow& row) {
+    json.key("holders").begin_array();
+    for (const BlockHolder* const holder : row.holders) {
+        put_holder(json, *holder);
+    }
+    json.end_array();
+}
+
+std::string holder_rows_text(const HoldersReport& report, const std::string& indent) {
+    using enum Align;
+    TextColumns columns({kRight, kLeft, kLeft}, {"Mem", "Held by", "Made at"});
+    const uint64_t shown = shown_count(report.top, report.list.rows.size());
+    for (size_t i = 0; i < shown; ++i) {
+        const HolderRow& row = report.list.rows[i];
+        columns.add({format_bytes(row.block.block_bytes),
+                     row.holders.empty() ? kNotFound : printable(row.holders[0]->text),
+                     printable(label_text(report.paths, row.made_at))});
+        for (size_t j = 1; j < row.holders.size(); ++j) {
+            columns.add({"", "also " + printable(row.holders[j]->text), ""});
+        }
+        if (row.more_count != 0) {
+            columns.add({"", "and " + std::to_string(row.more_count) + " more", ""});
+        }
+    }
+    return columns.text(indent, report.paths.width);
+}
+
+std::string holder_search_text(const HoldersReport& report) {
+    const HolderList& list = report.list;
+    return moment_of(report) + ": " + std::to_string(list.found_count) + " of " +
+           std::to_string(list.rows.size()) + " blocks found (" + format_bytes(list.found_bytes) +
+           " of " + format_bytes(list.total_bytes) + "), " +
+           format_count(list.search.object_count) + " objects looked at in " +
+           seconds_text(static_cast<double>(list.search.duration_us) * 1e-6) + "\n" +
+           missing_text(list.search.flags);
+}
+
+std::string holders_text(const HoldersReport& report) {
+    const auto& searches = report.reader.definitions().holder_searches;
+    const HolderList& list = report.list;
+    std::string text =
+        head_text(report.reader) + holder_search_text(report) + holder_rows_text(report, {});
+    const uint64_t shown = shown_count(report.top, list.rows.size());
+    if (shown < list.rows.size()) {
+        text += "... " + std::to_string(list.rows.size() - shown) + " more blocks (--top 0)\n";
+    }
+    if (searches.size() > 1) {
+        text += "Search " + std::to_string(list.search.search) + " of " +
+                std::to_string(searches.size()) + " (--search N shows another)\n";
+    }
+    if (list.found_count < list.rows.size()) {
+        text +=
+            "A block that is not found is held by C++ alone: a cache, a workspace, or a graph "
+            "that no tensor of the program leads to.\n";
+    }
+    return text;
+}
+
+std::string holders_json(const HoldersReport& report) {
+    const HolderList& list = report.list;
+    const format::HolderSearch& search = list.search;
+    const uint64_t shown = shown_count(report.top, list.rows.size());
+    JsonWriter json;
+    json.begin_object().field("schema_version", 1).field("file", report.reader.name());
+    json.field("search", search.search);
+    json.field("search_count",
+               static_cast<uint64_t>(report.reader.definitions().holder_searches.size()));
+    json.field("reason", reason_name(search.reason)).key("step");
+    search.reason == format::HoldReason::kStep ? json.value(search.step) : json.null();
+    json.field("seconds", report.reader.seconds(search.tick));
+    json.field("duration_seconds", static_cast<double>(search.duration_us) * 1e-6);
+    json.field("object_count", search.object_count);
+    json.field("is_complete", (search.flags & format::kTimeIsUp) == 0);
+    json.field("knows_graphs", (search.flags & format::kGraphsUnknown) == 0);
+    json.field("knows_locals", (search.flags & format::kFramesUnknown) == 0);
+    json.field("found_count", list.found_count).field("found_bytes", list.found_bytes);
+    json.field("total_bytes", list.total_bytes);
+    json.field("row_count", static_cast<uint64_t>(list.rows.size())).key("blocks").begin_array();
+    for (size_t i = 0; i < shown; ++i) {
+        put_row(json, report, list.rows[i]);
+    }
+    return json.end_array().end_object().take();
+}
+
+}  // namespace peakline::report

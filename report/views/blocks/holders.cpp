@@ -1,0 +1,138 @@
+#include "holders.h"
+
+#include <algorithm>
+#include <iterator>
+#include <map>
+#include <tuple>
+
+#include "report/trace/file/trace_error.h"
+
+namespace peakline::report {
+namespace {
+
+using format::HolderKind;
+using format::HoldReason;
+
+const format::HolderSearch& find_search(const std::string& trace_name,
+                                        uint32_t number,
+                                        const Definitions& definitions) {
+    const auto& searches = definitions.holder_searches;
+    if (searches.empty()) {
+        throw TraceError(trace_name +
+                         ": nobody looked for holders while it was recorded; peakline run --hold "
+                         "STEP does, or peakline.holders() in the program");
+    }
+    const auto found = std::find_if(searches.begin(), searches.end(), [&](const auto& search) {
+        return number != 0 && search.search == number;
+    });
+    if (number != 0 && found == searches.end()) {
+        throw TraceError(trace_name + ": has no search " + std::to_string(number) + ", only 1 to " +
+                         std::to_string(searches.back().search));
+    }
+    return number == 0 ? searches.back() : *found;
+}
+
+HolderRow make_row(const format::Holder& block, StackLookup& stacks) {
+    BlockGroup group;
+    group.context = block.context;
+    group.stream = block.stream;
+    group.device = block.device;
+    group.tensor = stacks.definitions().tensor_of(block.ordinal);
+    HolderRow row;
+    row.block = block;
+    row.made_at = find_grouping("line").place(stacks, group).label;
+    row.module = find_grouping("module").place(stacks, group).label.name;
+    if (group.tensor != 0) {
+        row.name = find_grouping("tensor").place(stacks, group).label.name;
+    }
+    return row;
+}
+
+}  // namespace
+
+HolderList build_holders(const std::string& trace_name, uint32_t number, StackLookup& stacks) {
+    const Definitions& definitions = stacks.definitions();
+    HolderList list;
+    list.search = find_search(trace_name, number, definitions);
+    std::map<uint64_t, size_t> places;  // of rows, by ordinal
+    for (const BlockHolder& holder : definitions.holders) {
+        if (holder.search != list.search.search) {
+            continue;
+        }
+        const auto [at, is_new] = places.try_emplace(holder.ordinal, list.rows.size());
+        if (is_new) {
+            list.rows.push_back(make_row(holder, stacks));
+        }
+        HolderRow& row = list.rows[at->second];
+        if (holder.kind != HolderKind::kNone) {
+            row.holders.push_back(&holder);
+            row.more_count += holder.more_count;
+        }
+    }
+    for (const HolderRow& row : list.rows) {
+        list.total_bytes += row.block.block_bytes;
+        list.found_count += row.holders.empty() ? 0 : 1;
+        list.found_bytes += row.holders.empty() ? 0 : row.block.block_bytes;
+    }
+    std::sort(list.rows.begin(), list.rows.end(), [](const HolderRow& a, const HolderRow& b) {
+        return std::tie(b.block.block_bytes, a.block.ordinal) <
+               std::tie(a.block.block_bytes, b.block.ordinal);
+    });
+    return list;
+}
+
+const char* reason_name(HoldReason reason) {
+    switch (reason) {
+        case HoldReason::kAsked:
+            return "asked";
+        case HoldReason::kStep:
+            return "step";
+        case HoldReason::kSignal:
+            return "signal";
+        case HoldReason::kOutOfMemory:
+            return "out of memory";
+        case HoldReason::kEnd:
+            return "end";
+    }
+    return "unknown";
+}
+
+const char* kind_name(HolderKind kind) {
+    static constexpr const char* kNames[] = {"none",
+                                             "global",
+                                             "local",
+                                             "closure",
+                                             "default",
+                                             "class",
+                                             "exception",
+                                             "thread",
+                                             "suspended",
+                                             "graph",
+                                             "cycle",
+                                             "other"};
+    static_assert(std::size(kNames) == format::kLastHolderKind + 1);
+    const auto place = static_cast<size_t>(kind);
+    return place < std::size(kNames) ? kNames[place] : "unknown";
+}
+
+HolderIndex::HolderIndex(const Definitions& definitions) {
+    for (const BlockHolder& holder : definitions.holders) {
+        if (holder.kind != HolderKind::kNone) {
+            by_ordinal_.push_back(&holder);
+        }
+    }
+    // The last search of a block first, of that the shortest path.
+    std::stable_sort(by_ordinal_.begin(), by_ordinal_.end(), [](const auto* a, const auto* b) {
+        return std::tie(a->ordinal, b->search) < std::tie(b->ordinal, a->search);
+    });
+}
+
+const BlockHolder* HolderIndex::find(uint64_t ordinal) const {
+    const auto found = std::lower_bound(
+        by_ordinal_.begin(), by_ordinal_.end(), ordinal, [](const auto* holder, uint64_t wanted) {
+            return holder->ordinal < wanted;
+        });
+    return found != by_ordinal_.end() && (*found)->ordinal == ordinal ? *found : nullptr;
+}
+
+}  // namespace peakline::report
