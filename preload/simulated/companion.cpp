@@ -56,7 +56,7 @@ std::unique_ptr<at::ObserverContext> on_begin(const at::RecordFunction& function
     }
     auto call = begin_operator(info, function.inputs(), running);
     if (running != nullptr) {
-        running->is_told = info.is_leaf && (call == nullptr || !call->is_left_alone);
+        running->is_told = info.is_leaf;
     }
     tell_device();
     return call;
@@ -118,6 +118,7 @@ const DeviceValues* device_values() {
             reinterpret_cast<decltype(found.begin_block)>(find("peakline_sim_begin_block"));
         found.is_capturing =
             reinterpret_cast<decltype(found.is_capturing)>(find("peakline_sim_is_capturing"));
+        found.await = reinterpret_cast<decltype(found.await)>(find("peakline_sim_await_values"));
         found.may_await_others = reinterpret_cast<decltype(found.may_await_others)>(
             find("peakline_sim_may_await_others"));
         found.get_read_listener = reinterpret_cast<decltype(found.get_read_listener)>(
@@ -125,7 +126,8 @@ const DeviceValues* device_values() {
         const bool is_whole = found.set_read_handler != nullptr && found.set_operator != nullptr &&
                               found.read != nullptr && found.write != nullptr &&
                               found.forget != nullptr && found.begin_block != nullptr &&
-                              found.is_capturing != nullptr && found.may_await_others != nullptr &&
+                              found.is_capturing != nullptr && found.await != nullptr &&
+                              found.may_await_others != nullptr &&
                               found.get_read_listener != nullptr;
         return is_whole ? &found : nullptr;
     }();

@@ -18,6 +18,7 @@ struct DeviceValues {
     void (*forget)(void* device, size_t bytes);
     void (*begin_block)(void* device, size_t bytes);
     int (*is_capturing)();
+    void (*await)(const void* device, size_t bytes);
     int (*may_await_others)();
     ReadListener (*get_read_listener)();
 };

@@ -49,6 +49,8 @@ constexpr std::array kCopies = {"aten::copy_",
                                 "aten::clone",
                                 "aten::_pin_memory",
                                 "aten::pin_memory"};
+// By these programs learn the size of what other ranks send next.
+constexpr std::array kAwaitsOthers = {"aten::sum", "aten::max", "aten::amax"};
 constexpr std::array kOverwrites = {
     "aten::copy_", "aten::fill_", "aten::zero_", "aten::_foreach_copy_", "aten::_foreach_zero_"};
 
@@ -102,6 +104,7 @@ std::unique_ptr<OperatorInfo> make_info(const at::RecordFunction& function) {
         read_schema(info.get());
         info->may_compute = may_compute(*info);
         info->copies = is_one_of(kCopies, info->name);
+        info->awaits_others = is_one_of(kAwaitsOthers, info->name);
         info->finds_size = is_one_of(kFindsSize, info->name);
         info->reads_result = info->finds_size || info->name == "aten::equal";
     }

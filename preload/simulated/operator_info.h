@@ -15,10 +15,11 @@ struct OperatorInfo {
     std::optional<c10::OperatorHandle> handle;
     // Has a kernel of its own: what it writes is new. Others are made of such.
     bool is_leaf = false;
-    bool copies = false;        // its reads are of tensors: copy_, item()
-    bool may_compute = false;   // its result on the host is its result on a device
-    bool finds_size = false;    // reads from the device how much it found
-    bool reads_result = false;  // that, or another result: it must be known before it runs
+    bool copies = false;         // its reads are of tensors: copy_, item()
+    bool may_compute = false;    // its result on the host is its result on a device
+    bool finds_size = false;     // reads from the device how much it found
+    bool awaits_others = false;  // of 64-bit integers: programs learn sizes from other ranks by it
+    bool reads_result = false;   // that, or another result: it must be known before it runs
     // By argument.
     std::vector<bool> writes;
     std::vector<bool> only_writes;  // whatever it held before

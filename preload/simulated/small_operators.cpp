@@ -142,8 +142,7 @@ private:
         Snapshot snapshot{tensor.data_ptr(), bytes, host_like(tensor), false, false, access.writes};
         if (bytes != 0) {
             std::memset(snapshot.on_host.data_ptr(), 0, bytes);
-            const int known =
-                device_values()->read(snapshot.device, bytes, snapshot.on_host.data_ptr());
+            const int known = read(tensor, &snapshot);
             may_compute = may_compute && known >= 0;
             call_->is_left_alone = call_->is_left_alone || known == kBeingDelivered;
             snapshot.is_known = known > 0;
@@ -154,6 +153,18 @@ private:
         call_->is_exact = call_->is_exact && (snapshot.is_exact || access.only_writes);
         call_->snapshots.push_back(std::move(snapshot));
         return call_->snapshots.back().on_host;
+    }
+
+    int read(const at::Tensor& tensor, Snapshot* snapshot) const {
+        void* const host = snapshot->on_host.data_ptr();
+        const int known = device_values()->read(snapshot->device, snapshot->bytes, host);
+        const bool waits =
+            known == kBeingDelivered && info_.awaits_others && tensor.scalar_type() == at::kLong;
+        if (!waits) {
+            return known;
+        }
+        device_values()->await(snapshot->device, snapshot->bytes);
+        return device_values()->read(snapshot->device, snapshot->bytes, host);
     }
 
     const OperatorInfo& info_;
@@ -308,6 +319,9 @@ std::unique_ptr<OperatorCall> begin_operator(const OperatorInfo& info,
     call->arguments.reserve(inputs.size());
     for (size_t i = 0; i < inputs.size(); ++i) {
         call->arguments.push_back(host.take(inputs[i], i));
+    }
+    if (call->is_left_alone) {
+        forget_written(info, inputs);
     }
     if (!is_worth_computing(info, host, *call)) {
         call->arguments.clear();

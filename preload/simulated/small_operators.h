@@ -31,7 +31,8 @@ struct OperatorCall : at::ObserverContext {
     torch::jit::Stack results;
     bool is_exact = true;
     bool is_computed = false;
-    // Other ranks are still to deliver an input: the device finds out what is written.
+    // Other ranks are still to deliver an input: what is written is forgotten before the operator
+    // runs, and what it copies on the device brings along what is still to come.
     bool is_left_alone = false;
 };
 

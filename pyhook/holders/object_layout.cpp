@@ -13,9 +13,9 @@ namespace {
 
 // PyTypeObject and PyHeapTypeObject; the same from 3.10 on but for what lies behind tp_watched.
 constexpr uint16_t kTypeBasicSize = 32;
-constexpr uint16_t kHeapTypeName = 848;  // ht_name, up to 3.11
-constexpr uint16_t kHeapTypeNameFrom12 = 856;
-constexpr uint16_t kKeysBehindName = 24;  // ht_cached_keys: slots and the qualified name first
+constexpr uint64_t kFirstTypeName = 840;  // ht_name lies at 848 in 3.11, at 856 in 3.12
+constexpr uint64_t kLastTypeName = 872;
+constexpr uint64_t kKeysBehindName = 24;  // ht_cached_keys: slots and the qualified name first
 constexpr uint64_t kHeapType = 1U << 9;
 constexpr uint64_t kManagedDict = 1U << 4;   // 3.11+
 constexpr uint64_t kInlineValues = 1U << 2;  // 3.13+
@@ -60,19 +60,31 @@ Function function_named(const char* name) {
     return reinterpret_cast<Function>(dlsym(RTLD_DEFAULT, name));
 }
 
+// Where a class of Python keeps its name, ht_name; 0: not where any version that is known does.
+uint64_t name_offset(PyTypeObject* type) {
+    using NameOf = PyObject* (*)(PyTypeObject * type);
+    static const auto name_of = function_named<NameOf>("PyType_GetName");  // 3.11+
+    PyObject* const name = name_of == nullptr ? nullptr : name_of(type);
+    uint64_t found = 0;
+    for (uint64_t offset = kFirstTypeName; offset <= kLastTypeName && name != nullptr;
+         offset += sizeof(uint64_t)) {
+        if (found == 0 && word_of(type, offset) == reinterpret_cast<uint64_t>(name)) {
+            found = offset;
+        }
+    }
+    Py_XDECREF(name);  // the class holds it
+    PyErr_Clear();
+    return found;
+}
+
 // The keys that objects of this class share; nullptr: it has none, or this is another layout.
 const void* shared_keys(PyTypeObject* type) {
-    if ((PyType_GetFlags(type) & kHeapType) == 0 || python_minor() < 11) {
+    const bool is_of_python = (PyType_GetFlags(type) & kHeapType) != 0;
+    const uint64_t name = is_of_python ? name_offset(type) : 0;
+    if (name == 0) {
         return nullptr;
     }
-    const uint16_t name_offset = python_minor() < 12 ? kHeapTypeName : kHeapTypeNameFrom12;
-    auto* const name = reinterpret_cast<PyObject*>(word_of(type, name_offset));
-    // A class of Python has its name twice: as a string and as the characters of this string.
-    const auto* const characters = reinterpret_cast<const char*>(word_of(type, kTypeName));
-    if (name == nullptr || PyUnicode_Check(name) == 0 || text_of(name) != characters) {
-        return nullptr;
-    }
-    const auto* keys = reinterpret_cast<const void*>(word_of(type, name_offset + kKeysBehindName));
+    const auto* const keys = reinterpret_cast<const void*>(word_of(type, name + kKeysBehindName));
     return keys != nullptr && read_at<uint8_t>(keys, kKeysKind) == kSplitKeys ? keys : nullptr;
 }
 

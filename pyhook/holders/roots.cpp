@@ -152,7 +152,8 @@ Unreached unreached_objects(const HeapGraph& graph) {
     if (get_objects == nullptr || PyCFunction_Check(get_objects) == 0) {
         return unreached;
     }
-    unreached.list = PyObject_CallObject(get_objects, nullptr);
+    // With its default: a call without arguments makes CPython keep a tuple for its keywords.
+    unreached.list = PyObject_CallFunctionObjArgs(get_objects, Py_None, nullptr);
     PyErr_Clear();
     const Py_ssize_t count = unreached.list == nullptr ? 0 : PyList_Size(unreached.list);
     for (Py_ssize_t i = 0; i < count; ++i) {

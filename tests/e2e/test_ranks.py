@@ -69,6 +69,23 @@ def test_four_ranks_train_in_every_parallel_way(torchrun: tuple[Finished, Told])
         assert peaks["objects"]["said"]["gathered"] == gathered
 
 
+def test_sizes_that_other_ranks_have_still_to_send_are_waited_for(lab: Lab, tmp_path: Path) -> None:
+    launch = [lab.python, "-m", "torch.distributed.run", "--standalone", "--nproc-per-node", "2"]
+    done = recorded(
+        lab,
+        tmp_path,
+        "--",
+        *launch,
+        str(PROGRAMS / "gathers_sizes.py"),
+        options=["-q"],
+        device="h200x2",
+        environment={"SIZES_FILE": str(tmp_path / "sizes")},
+    )
+    assert done.status == 0, done.stderr[-4000:]
+    told = [json.loads((tmp_path / f"sizes{rank}").read_text()) for rank in (0, 1)]
+    assert told == [{"max": 2000, "amax": 2000, "sum": 3000}] * 2
+
+
 TORCH = tuple(map(int, torch_version("torch").split(".")[:2]))
 # Up to torch 2.11 a thread of its own gives back what the collectives of these used: ranks of one
 # job, and one program run twice, differ by up to a bucket of gradients.

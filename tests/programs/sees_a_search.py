@@ -98,7 +98,6 @@ def observe():
         "garbage": len(gc.garbage),
         "threads": threading.active_count(),
         "attributes": sorted(object.__getattribute__(proxy, "__dict__")),
-        "objects": len(gc.get_objects()),
         "allocated": torch.cuda.memory_allocated(),
         "deaths": list(deaths),
     }
@@ -111,18 +110,20 @@ def search_thrice():
         Mortal(name)
     before = observe()
     counts = []
+    known = {id(thing) for thing in gc.get_objects()}
     for _ in range(3):
         os.kill(os.getpid(), signal.SIGUSR2)
         counts.append(gc.get_count()[0])
+    left = [type(thing).__name__ for thing in gc.get_objects() if id(thing) not in known]
     noticed = list(asked)
     after = observe()
-    return before, after, noticed, counts
+    return before, after, noticed, counts, left
 
 
 if "without" in sys.argv:
     signal.signal(signal.SIGUSR2, lambda *_: None)
 gc.collect()
-seen_before, seen_after, noticed, counts = search_thrice()
+seen_before, seen_after, noticed, counts, left = search_thrice()
 gc.collect()
 print(
     json.dumps(
@@ -130,6 +131,7 @@ print(
             "before": seen_before,
             "after": seen_after,
             "noticed": noticed,
+            "left": left,
             "growth": counts[-1] - counts[0],
             "deaths": deaths,
         }

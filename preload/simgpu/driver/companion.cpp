@@ -10,6 +10,7 @@
 
 #include "model/base/log.h"
 #include "model/memory/world.h"
+#include "model/ranks/waiting.h"
 #include "model/streams/stream.h"
 #include "model/values/contents.h"
 #include "model/values/guessed_reads.h"
@@ -97,6 +98,16 @@ SIMGPU_API void peakline_sim_begin_block(void* device, size_t bytes) {
 SIMGPU_API int peakline_sim_is_capturing(void) {
     const auto lock = World::instance().lock();
     return simgpu::Streams::instance().is_capturing() ? 1 : 0;
+}
+
+SIMGPU_API void peakline_sim_await_values(const void* device, size_t bytes) {
+    simgpu::Operations operations;
+    {
+        const auto lock = World::instance().lock();
+        operations =
+            Contents::instance().operations_into(reinterpret_cast<uintptr_t>(device), bytes);
+    }
+    simgpu::wait_for(operations);
 }
 
 SIMGPU_API int peakline_sim_may_await_others(void) {

@@ -47,6 +47,8 @@ SIMGPU_API void peakline_sim_forget_values(void* device, size_t bytes);
 SIMGPU_API void peakline_sim_begin_block(void* device, size_t bytes);
 // Whether anything is being captured: then operators run later, with other values.
 SIMGPU_API int peakline_sim_is_capturing(void);
+// Returns when the other ranks have delivered what they are to, or a rank is gone.
+SIMGPU_API void peakline_sim_await_values(const void* device, size_t bytes);
 // Whether a collective was ever called: else nothing reads as -2.
 SIMGPU_API int peakline_sim_may_await_others(void);
 

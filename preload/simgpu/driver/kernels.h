@@ -23,8 +23,6 @@ struct Kernel {
 
 // A CUmodule and a CUlibrary alike. Guarded by the world's lock.
 struct Module {
-    // Compiled while the program runs, by Triton, say, and launched by code that is made for it.
-    bool is_compiled_late = false;
     int device = 0;
     std::map<std::string, std::unique_ptr<Kernel>> kernels;
     std::map<std::string, uintptr_t> globals;

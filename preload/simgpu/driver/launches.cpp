@@ -5,8 +5,7 @@
 #include "driver/driver_state.h"
 #include "driver/kernels.h"
 #include "model/base/log.h"
-#include "model/ranks/waiting.h"
-#include "model/values/contents.h"
+#include "model/memory/launch_effects.h"
 
 using simgpu::is_kernel;
 using simgpu::kAssumedRegisters;
@@ -35,20 +34,7 @@ bool is_valid(const LaunchShape& shape) {
            shape.grid[2] <= kMaxGridYZ && shape.grid[0] <= 0x7fffffffu;
 }
 
-void wait_for_collectives(CUstream handle) {
-    simgpu::Operations unfinished;
-    {
-        simgpu::Session session;
-        const simgpu::Stream* const stream =
-            session.context == nullptr ? nullptr : session.stream(handle);
-        if (stream != nullptr && stream->capture == nullptr) {
-            unfinished = stream->unfinished;
-        }
-    }
-    simgpu::wait_for(unfinished);
-}
-
-// parameters: may be null; see Note [Known contents] in contents_launch.cpp.
+// parameters: may be null; see Note [Known contents] in model/memory/launch_effects.h.
 CUresult launch(CUfunction function,
                 const LaunchShape& shape,
                 CUstream stream,
@@ -58,9 +44,6 @@ CUresult launch(CUfunction function,
         return CUDA_ERROR_INVALID_HANDLE;
     }
     const Kernel* const kernel = to_kernel(function);
-    if (simgpu::Contents::computes(kernel->name.c_str())) {
-        wait_for_collectives(stream);
-    }
     SIMGPU_SESSION(session)
     SIMGPU_REQUIRE(is_valid(shape));
     SIMGPU_REQUIRE(static_cast<int>(shape.dynamic_shared_bytes) <=
@@ -71,8 +54,7 @@ CUresult launch(CUfunction function,
     if (simgpu::log_level() >= 2) {
         simgpu::log_message(2, "launch %s", kernel->name.c_str());
     }
-    simgpu::Contents::instance().note_launch(
-        {kernel->name.c_str(), kernel->module->is_compiled_late}, parameters);
+    simgpu::note_launch(parameters);
     simgpu::GraphNode* node = nullptr;
     const CUresult result = simgpu::enqueue_work(session, stream, CU_GRAPH_NODE_TYPE_KERNEL, &node);
     if (node != nullptr) {

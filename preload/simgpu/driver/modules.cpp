@@ -27,14 +27,11 @@ std::unordered_set<const void*>& known_kernels() {
     return *known;
 }
 
-enum class Origin { kFile, kImage, kFatBinary };
-
 template <typename Handle>
-CUresult load(Handle* handle, Origin origin, const void* image) {
+CUresult load(Handle* handle, const void* image) {
     SIMGPU_REQUIRE(handle != nullptr && image != nullptr);
     const auto lock = simgpu::World::instance().lock();
     auto* const module = new Module;
-    module->is_compiled_late = origin == Origin::kImage;
     const simgpu::Context* const context = simgpu::current_context();
     module->device = context == nullptr ? 0 : context->device;
     *handle = reinterpret_cast<Handle>(module);
@@ -153,20 +150,20 @@ SIMGPU_API CUresult cuModuleGetLoadingMode(CUmoduleLoadingMode* mode) {
 }
 
 SIMGPU_API CUresult cuModuleLoad(CUmodule* module, const char* file_name) {
-    return load(module, Origin::kFile, file_name);
+    return load(module, file_name);
 }
 
 SIMGPU_API CUresult cuModuleLoadData(CUmodule* module, const void* image) {
-    return load(module, Origin::kImage, image);
+    return load(module, image);
 }
 
 SIMGPU_API CUresult
 cuModuleLoadDataEx(CUmodule* module, const void* image, unsigned, CUjit_option*, void**) {
-    return load(module, Origin::kImage, image);
+    return load(module, image);
 }
 
 SIMGPU_API CUresult cuModuleLoadFatBinary(CUmodule* module, const void* image) {
-    return load(module, Origin::kFatBinary, image);
+    return load(module, image);
 }
 
 SIMGPU_API CUresult cuModuleUnload(CUmodule module) {
@@ -192,7 +189,7 @@ SIMGPU_API CUresult cuLibraryLoadData(CUlibrary* library,
                                       CUlibraryOption*,
                                       void**,
                                       unsigned) {
-    return load(library, Origin::kImage, code);
+    return load(library, code);
 }
 
 SIMGPU_API CUresult cuLibraryLoadFromFile(CUlibrary* library,
@@ -203,7 +200,7 @@ SIMGPU_API CUresult cuLibraryLoadFromFile(CUlibrary* library,
                                           CUlibraryOption*,
                                           void**,
                                           unsigned) {
-    return load(library, Origin::kFile, file_name);
+    return load(library, file_name);
 }
 
 SIMGPU_API CUresult cuLibraryUnload(CUlibrary library) {

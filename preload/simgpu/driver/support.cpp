@@ -12,10 +12,10 @@
 
 #include "driver/driver_state.h"
 #include "model/base/log.h"
+#include "model/memory/launch_effects.h"
 #include "model/memory/world.h"
 #include "model/ranks/communicator.h"
 #include "model/streams/stream.h"
-#include "model/values/contents.h"
 
 namespace {
 
@@ -98,7 +98,7 @@ SIMGPU_API void peakline_sim_work_on_stream(void* stream) {
     if (resolved != nullptr) {
         // An error makes the capture invalid, which its end reports.
         simgpu::Streams::instance().enqueue(resolved, CU_GRAPH_NODE_TYPE_KERNEL);
-        simgpu::Contents::instance().note_launch({}, nullptr);
+        simgpu::note_launch(nullptr);
     }
 }
 

@@ -7,6 +7,8 @@
 //   start | stop | phase NAME | endphase NAME | note TEXT | mainend | end
 //   instance N CLASS [root=CLASS] [path=PATH]        FUNCTION@N in a stack: a method of it
 //   tensor NAME KIND TENSOR [detail=TEXT] [instance=N]   what the block NAME holds
+//   search N [reason=N] [step=N] [flags=N]      who keeps blocks alive is looked for
+//   holder N NAME KIND TEXT... [more=N]         the search N found it of the block NAME
 //   read BYTES [stack=...] [op=OUTERMOST>...] [flags=N]   a value that does not exist is read
 //   scope THREAD TEXT | endscope THREAD TEXT
 //   wait TICKS | loss RECORDS BYTES | chunk | defchunk | meta KEY VALUE...
@@ -101,6 +103,18 @@ private:
                         words.has_named("path") ? builder_.define_string(words.get("path")) : 0}));
         } else if (verb == "tensor") {
             add_tensor(words);
+        } else if (verb == "search") {
+            builder_.define_unnumbered(format::DefType::kHolderSearch,
+                                       fields({std::stoull(words.plain[1]),
+                                               words.number("tick", 0),
+                                               words.number("reason", 1),
+                                               words.number("step", 0),
+                                               words.number("blocks", 1),
+                                               words.number("objects", 1000),
+                                               words.number("us", 2500),
+                                               words.number("flags", 0)}));
+        } else if (verb == "holder") {
+            add_holder(words);
         } else if (!add_free(words) && !add_mark(words) && !add_rare(words)) {
             throw std::invalid_argument("not a line of a text trace: " + line);
         }
@@ -212,6 +226,27 @@ private:
         put_zz(body, static_cast<int64_t>(ordinals_.at(words.plain[1])));
         put_uv(body, tensor_count_);
         builder_.define_unnumbered(format::DefType::kTensorBlocks, body);
+    }
+
+    // The sizes and the place of the block are said again, as a recorder does.
+    void add_holder(const Words& words) {
+        const std::string& name = words.plain[2];
+        Bytes body = fields({std::stoull(words.plain[1]),
+                             ordinals_.at(name),
+                             words.number("address", 0x1000),
+                             words.number("bytes", 512),
+                             words.number("bytes", 512),
+                             context_of(words),
+                             0,
+                             words.number("dev", 0),
+                             std::stoull(words.plain[3]),
+                             words.number("more", 0)});
+        std::string text;
+        for (size_t i = 4; i < words.plain.size(); ++i) {
+            text += (i == 4 ? "" : " ") + words.plain[i];
+        }
+        body.insert(body.end(), text.begin(), text.end());
+        builder_.define_unnumbered(format::DefType::kHolder, body);
     }
 
     // Threads are numbered from 1; their kernel ids are 100 times that.

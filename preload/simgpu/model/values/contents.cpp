@@ -111,6 +111,28 @@ uintptr_t Contents::block_end(uintptr_t address) const {
     return address < start + bytes ? start + bytes : 0;
 }
 
+void Contents::forget_pointed_at(uintptr_t address) {
+    if (const uintptr_t end = block_end(address); end != 0) {
+        forget(address, end - address);
+        return;
+    }
+    auto piece = pieces_.upper_bound(address);
+    if (piece == pieces_.begin()) {
+        return;
+    }
+    --piece;
+    // What follows without a gap may belong to the same tensor: its end is not known.
+    for (uintptr_t next = address;
+         piece != pieces_.end() && next < piece->first + piece->second.bytes;
+         piece = pieces_.erase(piece)) {
+        if (piece->first > next) {
+            return;
+        }
+        next = piece->first + piece->second.bytes;
+        piece_bytes_ -= piece->second.bytes;
+    }
+}
+
 bool Contents::make_room(uintptr_t to, size_t bytes) {
     forget(to, bytes);
     if (bytes > kMaxKnownBytes) {

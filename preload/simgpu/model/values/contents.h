@@ -1,8 +1,8 @@
 // What device memory is known to hold. Kernels compute nothing, so device memory reads as zero,
 // with three exceptions: what the host uploaded, until a kernel may have written it, what a
 // collective delivered, and what the values companion computed (driver/companion.h). Frameworks
-// exchange shapes, sizes and objects that way. See Note [Known contents] in contents_launch.cpp.
-// The world's lock guards every call.
+// exchange shapes, sizes and objects that way. See Note [Known contents] in
+// memory/launch_effects.h. The world's lock guards every call.
 #pragma once
 
 #include <cstddef>
@@ -43,15 +43,11 @@ public:
     // The memory is no longer the program's.
     void release(uintptr_t start, size_t bytes);
 
-    // Any kernel may write what was uploaded. parameters: those of the launch; null for the work of
-    // a library, which is taken to write nothing that a collective delivered.
-    // Those few kernels must not start before what they read has been delivered.
-    static bool computes(const char* kernel_name);
-    struct Launched {
-        const char* name = "";
-        bool has_word_parameters = false;  // each is a pointer or a number, or begins with it
-    };
-    void note_launch(const Launched& kernel, void* const* parameters);
+    void count_launch() { ++launch_count_; }
+    bool is_empty() const { return pieces_.empty(); }
+    // The rest of the block that holds this address; of memory without known blocks, all that is
+    // known from there on without a gap.
+    void forget_pointed_at(uintptr_t address);
     void forget_all();
 
     // From now on someone tells what every operator writes, so uploads outlive launches.
@@ -91,14 +87,6 @@ private:
     void add(uintptr_t start, Piece piece);
     // Forgets what was here. False: too much to be remembered.
     bool make_room(uintptr_t to, size_t bytes);
-    // The pieces that follow this address without a gap; empty when one is not known.
-    std::vector<unsigned char> known_run(uintptr_t start) const;
-    bool compute_reduction(const char* kernel_name,
-                           const uintptr_t* first_word,
-                           const uintptr_t* end);
-    void forget_parameters(void* const* parameters, const void* here);
-    void forget_outputs(const uintptr_t* first_word, const uintptr_t* end);
-    void forget_pointed_at(uintptr_t address);
     // The end of the block that holds this address; 0: none is known.
     uintptr_t block_end(uintptr_t address) const;
 
