@@ -53,15 +53,14 @@ void Recorder::record_segment(format::SegmentAction action,
     }
 }
 
-void Recorder::record_out_of_memory(uint32_t context,
-                                    uint32_t device,
-                                    uint64_t requested_bytes,
-                                    uint64_t device_free_bytes) {
+void Recorder::record_out_of_memory(const format::OutOfMemory& request,
+                                    const format::Refusal& refusal) {
     open_if_waiting();
     const LockGuard guard(lock_);
     if (usable_) {
-        writer_.put(format::OutOfMemory{context, device, requested_bytes, device_free_bytes},
-                    clock_.now_tick());
+        const uint64_t tick = clock_.now_tick();
+        writer_.put(request, tick);
+        writer_.put(refusal, tick);
         check_writer();
     }
 }

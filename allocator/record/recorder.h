@@ -93,10 +93,8 @@ public:
                         uint32_t stream,
                         uint64_t address,
                         uint64_t bytes);
-    void record_out_of_memory(uint32_t context,
-                              uint32_t device,
-                              uint64_t requested_bytes,
-                              uint64_t device_free_bytes);
+    // Both records side by side.
+    void record_out_of_memory(const format::OutOfMemory& request, const format::Refusal& refusal);
     // flags: format::ValueReadFlags.
     void record_value_read(uint32_t context, uint64_t bytes, uint32_t operators, uint32_t flags);
     void record_mark(format::MarkKind kind, uint32_t thread, uint32_t string);

@@ -4,6 +4,10 @@
 #include <cstddef>
 #include <cstdint>
 
+#include <c10/cuda/CUDAFunctions.h>
+#include <c10/util/Exception.h>
+#include <cuda_runtime_api.h>
+
 #include "torch_part.h"
 
 namespace peakline::torch_part {
@@ -12,7 +16,7 @@ namespace peakline::torch_part {
 class AllocScope {
 public:
     AllocScope(const Host& host, size_t bytes, uint64_t stream = kCurrentStream)
-        : host_(host), progress_(host.begin_alloc(bytes, stream)) {}
+        : host_(host), bytes_(bytes), progress_(host.begin_alloc(bytes, stream)) {}
     ~AllocScope() {
         if (progress_ != nullptr) {
             *progress_ = kNoAlloc;
@@ -20,6 +24,20 @@ public:
     }
     AllocScope(const AllocScope&) = delete;
     AllocScope& operator=(const AllocScope&) = delete;
+
+    // Runs the allocator's own function. A refusal is recorded before anything unwinds further,
+    // where no observer has recorded it; the exception stays what it is.
+    template <class Allocate>
+    auto call(Allocate allocate) const {
+        try {
+            return allocate();
+        } catch (const c10::OutOfMemoryError&) {
+            if (progress_ != nullptr && *progress_ == kAllocBegun) {
+                report_refusal();
+            }
+            throw;
+        }
+    }
 
     // False when the allocator did not report the block itself.
     bool end(void* address, int device, void* stream) const {
@@ -31,7 +49,15 @@ public:
     }
 
 private:
+    void report_refusal() const {
+        size_t free_bytes = 0;
+        size_t limit_bytes = 0;
+        cudaMemGetInfo(&free_bytes, &limit_bytes);
+        host_.out_of_memory(c10::cuda::current_device(), bytes_, free_bytes, limit_bytes);
+    }
+
     const Host& host_;
+    size_t bytes_;
     uint32_t* progress_;
 };
 

@@ -32,7 +32,7 @@ c10::DataPtr Delegate::wrap_unreported(c10::DataPtr pointer) {
 
 c10::DataPtr Delegate::allocate(size_t bytes) {
     const AllocScope scope(host_, bytes);
-    c10::DataPtr pointer = native_->allocate(bytes);
+    c10::DataPtr pointer = scope.call([&] { return native_->allocate(bytes); });
     if (scope.end(pointer.get(), pointer.device().index(), nullptr)) {
         return pointer;
     }
@@ -42,7 +42,8 @@ c10::DataPtr Delegate::allocate(size_t bytes) {
 #ifdef PEAKLINE_HAS_allocateWithAddress
 c10::DataPtr Delegate::allocateWithAddress(size_t bytes, void* address) {
     const AllocScope scope(host_, bytes);
-    c10::DataPtr pointer = native_->allocateWithAddress(bytes, address);
+    c10::DataPtr pointer =
+        scope.call([&] { return native_->allocateWithAddress(bytes, address); });
     if (scope.end(pointer.get(), pointer.device().index(), nullptr)) {
         return pointer;
     }
@@ -52,14 +53,14 @@ c10::DataPtr Delegate::allocateWithAddress(size_t bytes, void* address) {
 
 void* Delegate::raw_alloc(size_t bytes) {
     const AllocScope scope(host_, bytes);
-    void* address = native_->raw_alloc(bytes);
+    void* address = scope.call([&] { return native_->raw_alloc(bytes); });
     scope.end(address, c10::cuda::current_device(), nullptr);
     return address;
 }
 
 void* Delegate::raw_alloc_with_stream(size_t bytes, cudaStream_t stream) {
     const AllocScope scope(host_, bytes, reinterpret_cast<uint64_t>(stream));
-    void* address = native_->raw_alloc_with_stream(bytes, stream);
+    void* address = scope.call([&] { return native_->raw_alloc_with_stream(bytes, stream); });
     scope.end(address, c10::cuda::current_device(), stream);
     return address;
 }

@@ -104,12 +104,12 @@ uint64_t current_stream(int device) {
 void observe_native_allocator() {
     try {
         g_native->attachOutOfMemoryObserver(
-            [](int64_t device, size_t requested_bytes, size_t, size_t device_free_bytes) {
+            [](int64_t device, size_t requested_bytes, size_t limit_bytes, size_t free_bytes) {
                 g_installed_host.out_of_memory(
-                    static_cast<int>(device), requested_bytes, device_free_bytes);
+                    static_cast<int>(device), requested_bytes, free_bytes, limit_bytes);
             });
     } catch (const std::exception&) {
-        // backend:cudaMallocAsync has no observers.
+        // backend:cudaMallocAsync has no observers: see AllocScope::call().
     }
     if (expandable_segments_are_configured()) {
         attach_tracker_once();

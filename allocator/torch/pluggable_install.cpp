@@ -39,7 +39,7 @@ void* recorded(ssize_t bytes, int device, cudaStream_t stream, Call call) {
         return nullptr;
     }
     const AllocScope scope(*g_host, static_cast<size_t>(bytes), reinterpret_cast<uint64_t>(stream));
-    void* address = call();
+    void* address = scope.call(call);
     scope.end(address, device, stream);
     return address;
 }

@@ -9,7 +9,7 @@
 namespace peakline::torch_part {
 
 // Raised with every change of this file; both sides compare it.
-inline constexpr uint32_t kInterfaceVersion = 13;
+inline constexpr uint32_t kInterfaceVersion = 14;
 
 // begin_alloc: on the stream that is current on the device the allocator chooses.
 inline constexpr uint64_t kCurrentStream = ~uint64_t{0};
@@ -19,6 +19,7 @@ enum AllocProgress : uint32_t {
     kNoAlloc = 0,
     kAllocBegun = 1,
     kAllocReported = 2,  // by the allocator itself (c10::reportMemoryUsageToProfiler)
+    kAllocRefused = 3,   // and recorded
 };
 
 // What the part calls. All functions are safe on any thread, never throw, never call torch.
@@ -42,8 +43,12 @@ struct Host {
                     void* stream,
                     uint64_t address,
                     uint64_t bytes);
-    // From the allocator's out-of-memory observer.
-    void (*out_of_memory)(int device, uint64_t requested_bytes, uint64_t device_free_bytes);
+    // The device has refused: from the allocator's observer, or where it has none, once it throws.
+    // `limit_bytes`: of the device, or the part of it that torch may use; 0: not known.
+    void (*out_of_memory)(int device,
+                          uint64_t requested_bytes,
+                          uint64_t device_free_bytes,
+                          uint64_t limit_bytes);
 
     // Around the execution of one autograd node on this thread, where Part::observe_nodes was
     // called.

@@ -216,16 +216,28 @@ void free_completed(uint64_t address) {
     recorder.record_free_completed(address);
 }
 
-void out_of_memory(int device, uint64_t requested_bytes, uint64_t device_free_bytes) {
+void out_of_memory(int device,
+                   uint64_t requested_bytes,
+                   uint64_t device_free_bytes,
+                   uint64_t limit_bytes) {
     Recorder& recorder = Recorder::instance();
     ThreadState* state = capture::thread_state(recorder.table());
     if (state != nullptr) {
-        recorder.record_out_of_memory(state->pending.progress != torch_part::kNoAlloc
-                                          ? state->pending.context
-                                          : context_now(recorder, *state),
-                                      static_cast<uint32_t>(device),
-                                      requested_bytes,
-                                      device_free_bytes);
+        capture::PendingAlloc& pending = state->pending;
+        const bool is_in_call = pending.progress != torch_part::kNoAlloc;
+        const auto number = static_cast<uint32_t>(device);
+        const uint64_t stream = is_in_call ? pending.stream : torch_part::kCurrentStream;
+        recorder.record_out_of_memory(
+            {is_in_call ? pending.context : context_now(recorder, *state),
+             number,
+             requested_bytes,
+             device_free_bytes},
+            {is_in_call ? pending.requested_bytes : requested_bytes,
+             stream_id(*state, stream, number),
+             limit_bytes});
+        if (is_in_call) {
+            pending.progress = torch_part::kAllocRefused;
+        }
     }
     capture::object_side().request_safe_point(capture::SafePoint::kOutOfMemory);
 }

@@ -106,6 +106,16 @@ bool records_frees(const Options& options) {
     return options.frees[0] != '\0' && strcmp(options.frees, "0") != 0;
 }
 
+// As torch reads them: the newer name counts.
+void put_allocator_settings() {
+    for (const char* name : {"PYTORCH_ALLOC_CONF", "PYTORCH_CUDA_ALLOC_CONF"}) {
+        if (const char* const settings = getenv(name)) {
+            put_meta("allocator_settings", settings);
+            return;
+        }
+    }
+}
+
 void put_all_meta(const Installed& state, const ProcessNames& names) {
     char folder[kPathBytes];
     put_meta("peakline_version", PEAKLINE_VERSION);
@@ -121,6 +131,7 @@ void put_all_meta(const Installed& state, const ProcessNames& names) {
     put_meta("keep", state.options.keep);
     put_meta("frees", records_frees(state.options) ? "stacks" : "");
     put_meta("simulated", state.options.simulated);
+    put_allocator_settings();
     put_meta("note", state.note);
     put_meta(format::kLinesMissing,
              capture::waits_for_python() ? format::kLinesMissingYet : state.lines_missing);

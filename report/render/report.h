@@ -38,6 +38,11 @@ std::string make_tensors(const TraceReader& reader,
                          const ReportOptions& options,
                          const Progress& progress = {});
 
+// Why a request was refused; --at names it, else it is the last one. Throws TraceError when none
+// was.
+std::string make_oom(const TraceReader& reader,
+                     const ReportOptions& options,
+                     const Progress& progress = {});
 std::string make_holders(const TraceReader& reader,
                          const ReportOptions& options,
                          const Progress& progress = {});

@@ -1,10 +1,15 @@
-// The reports that follow calls and single blocks: layers, ops, stages, tensors, holders.
+// The reports that follow calls and single blocks: layers, ops, stages, tensors, holders, oom.
+#include <algorithm>
+#include <map>
 #include <optional>
+#include <string>
 #include <utility>
+#include <vector>
 
 #include "report.h"
 #include "report/attribute/call_rules.h"
 #include "report/render/blocks/holders_report.h"
+#include "report/render/blocks/oom_report.h"
 #include "report/render/blocks/tensors_report.h"
 #include "report/render/calls/calls_report.h"
 #include "report/render/facts/asked_blocks.h"
@@ -74,6 +79,33 @@ std::string make_calls(const TraceReader& reader,
     return is_json ? question.json(report) : question.text(report);
 }
 
+// The requests without the one that is shown, by line.
+std::vector<RefusedLine> lines_of_others(const RefusedRequests& refused,
+                                         uint64_t shown,
+                                         StackLookup& stacks) {
+    std::map<std::string, RefusedLine> lines;
+    for (size_t i = 0; i < refused.list.size(); ++i) {
+        if (i + 1 == shown) {
+            continue;
+        }
+        BlockGroup group;
+        group.context = refused.list[i].request.context;
+        Label label = place_by_line(stacks, group).label;
+        RefusedLine& line = lines[label.key];
+        line.line = std::move(label);
+        ++line.count;
+        line.last_number = i + 1;
+    }
+    std::vector<RefusedLine> list;
+    for (auto& [key, line] : lines) {
+        list.push_back(std::move(line));
+    }
+    std::stable_sort(list.begin(), list.end(), [](const RefusedLine& a, const RefusedLine& b) {
+        return a.count > b.count;
+    });
+    return list;
+}
+
 }  // namespace
 
 std::string make_layers(const TraceReader& reader,
@@ -120,6 +152,24 @@ std::string make_tensors(const TraceReader& reader,
     const TensorsReport report = {
         reader, selection, asked.result, list, options.top, options.paths, asked.part, holders};
     return options.form == OutputForm::kJson ? tensors_json(report) : tensors_text(report);
+}
+
+std::string make_oom(const TraceReader& reader,
+                     const ReportOptions& options,
+                     const Progress& progress) {
+    const Selection selection = parse_selection(options.selection);
+    refuse_where(selection, "oom");
+    need_events(reader, "oom");
+    StackLookup stacks(reader.definitions(), selection.frames);
+    const RefusedRequests refused = find_refused_requests(reader, progress);
+    const Autopsy autopsy = make_autopsy(reader, selection, refused, stacks, progress);
+    const OomReport report = {reader,
+                              refused,
+                              autopsy,
+                              lines_of_others(refused, autopsy.number, stacks),
+                              options.top,
+                              options.paths};
+    return options.form == OutputForm::kJson ? oom_json(report) : oom_text(report);
 }
 
 std::string make_holders(const TraceReader& reader,

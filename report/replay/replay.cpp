@@ -8,6 +8,7 @@
 #include "fact_follower.h"
 #include "report/replay/levels/choose_device.h"
 #include "report/replay/levels/level_replay.h"
+#include "report/replay/levels/refused_requests.h"
 #include "report/replay/levels/summary_replay.h"
 #include "report/replay/phases/phase_replay.h"
 #include "report/trace/file/trace_error.h"
@@ -54,6 +55,16 @@ ReplayResult replay_blocks(const TraceReader& reader,
     return result;
 }
 
+// Of the device that refused, unless another one is asked for.
+void aim_at_request(const TraceReader& reader, ReplayRequest* request, const Progress& progress) {
+    const RefusedRequests refused = find_refused_requests(reader, progress);
+    const RefusedRequest& one = refused.numbered(request->moment.request_number, reader.name());
+    request->moment.event = one.event;
+    if (request->device.kind == DeviceChoiceKind::kHighestPeak) {
+        request->device = {DeviceChoiceKind::kNumber, one.request.device};
+    }
+}
+
 }  // namespace
 
 ReplayResult replay(const TraceReader& reader,
@@ -75,6 +86,9 @@ ReplayResult replay(const TraceReader& reader,
             throw TraceError(reader.name() + ": phase '" + request.moment.phase +
                              "' is not in this trace; peakline phases lists its phases");
         }
+    }
+    if (request.moment.kind == MomentKind::kOutOfMemory) {
+        aim_at_request(reader, &asked, progress);
     }
     if (request.detail == Detail::kBlocks && request.phase_rules != nullptr) {
         return replay_blocks(reader, asked, progress);

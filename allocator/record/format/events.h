@@ -39,8 +39,9 @@ enum class ExtendedType : uint32_t {
     kStopped = 9,
     kValueRead = 10,
     kScope = 11,
+    kRefusal = 12,
 };
-inline constexpr uint32_t kLastExtendedType = 11;
+inline constexpr uint32_t kLastExtendedType = 12;
 
 enum class MarkKind : uint64_t {
     kTracingStarted = 1,
@@ -88,6 +89,13 @@ struct OutOfMemory {
     uint64_t device;
     uint64_t requested_bytes;
     uint64_t free_bytes;  // of the device
+};
+// Stands behind an OutOfMemory: what else was known when the device refused.
+struct Refusal {
+    static constexpr ExtendedType kType = ExtendedType::kRefusal;
+    uint64_t asked_bytes;  // by the program; requested_bytes is what its allocator asked for
+    uint64_t stream;
+    uint64_t limit_bytes;  // of the device, or the part of it that torch may use
 };
 struct Loss {
     static constexpr ExtendedType kType = ExtendedType::kLoss;
@@ -141,6 +149,6 @@ struct RecordList {
         return ((Records::kType == type ? kFieldCount<Records> : 0) + ...);
     }
 };
-using NumberRecords = RecordList<Mark, Segment, OutOfMemory, Loss, Stopped, ValueRead, Scope>;
+using NumberRecords = RecordList<Mark, Segment, OutOfMemory, Refusal, Loss, Stopped, ValueRead, Scope>;
 
 }  // namespace peakline::format

@@ -20,7 +20,7 @@ from typing import Any
 
 from peakline.commands.running.hold_option import add_hold_argument, problem_of_hold
 from peakline.commands.running.ranks import Job, Ranks, device_count, parse_ranks
-from peakline.commands.running.run_end import RunEnd, read_notes
+from peakline.commands.running.run_end import RunEnd, kernel_kills, read_notes
 from peakline.commands.running.simulation import (
     add_simulation_arguments,
     add_steps_argument,
@@ -205,8 +205,10 @@ def run_and_report(args: argparse.Namespace, plan: Plan) -> int:
             notes_reads=bool(args.simulate) and not plan.recorded,
             shows_reads=not args.quiet,
         ):
+            kills = kernel_kills()
             status = execute(plan, says_where=plan.recorded and not args.quiet)
-        end = RunEnd(status, bool(args.simulate), args.program, read_notes(notes))
+        kills = kernel_kills() - kills
+        end = RunEnd(status, bool(args.simulate), args.program, read_notes(notes), kills)
     if plan.recorded:
         from peakline.commands.running import after_run
 

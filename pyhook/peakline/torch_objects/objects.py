@@ -19,6 +19,11 @@ from .reading import children, classes_below
 
 # Looking through all objects of the interpreter may take this part of the run time.
 _SCAN_SHARE = 0.01
+_MOST_CAUSES = 10  # of an exception; they may form a circle
+# Read past what a class of the program may define.
+_CAUSE = BaseException.__dict__["__cause__"]
+_CONTEXT = BaseException.__dict__["__context__"]
+_NAME = type.__dict__["__name__"]
 
 
 class Objects:
@@ -69,6 +74,21 @@ class Objects:
             self._optimizers.tell_all()
             self._generated.tell_kernels()
         self._holding.look(reasons)
+        if reasons & why.LAST_LOOK:
+            self._name_last_error()
+
+    def _name_last_error(self) -> None:
+        """Name the exception that ended the program, with those it was raised from.
+
+        The interpreter keeps it for debuggers once it has printed it.
+        """
+        error = sys.__dict__.get("last_exc") or sys.__dict__.get("last_value")
+        names: list[str] = []
+        while isinstance(error, BaseException) and len(names) < _MOST_CAUSES:
+            names.append(_NAME.__get__(type(error)))
+            error = _CAUSE.__get__(error) or _CONTEXT.__get__(error)
+        if names:
+            self._recorder.put_meta("ended_by", " from ".join(names))
 
     def _tell_modules(self) -> None:
         self._parameters.tell_modules(self._modules)

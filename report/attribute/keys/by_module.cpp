@@ -8,8 +8,6 @@
 namespace peakline::report {
 namespace {
 
-constexpr const char* kOutside = "outside of modules";
-
 struct Owner {
     uint32_t instance = 0;
     bool through_forward = false;
@@ -50,7 +48,7 @@ Placement place_by_module(StackLookup& stacks, const BlockGroup& block) {
     if (is_unrecorded(stacks, block)) {
         return named_placement(kUnrecordedName);
     }
-    return named_placement(definitions.is_lost(block.context) ? kLostName : kOutside);
+    return named_placement(definitions.is_lost(block.context) ? kLostName : kOutsideModulesName);
 }
 
 }  // namespace peakline::report

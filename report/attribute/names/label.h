@@ -54,6 +54,7 @@ inline const Location* location_of_labels(const std::vector<Label>& labels) {
     return nullptr;
 }
 
+inline constexpr const char* kOutsideModulesName = "outside of modules";
 inline constexpr const char* kUntracedName = "untraced";
 inline constexpr const char* kBeforePythonName = "before Python stacks could be read";
 inline constexpr const char* kNoPythonName = "no python frame";

@@ -30,6 +30,8 @@ Fact moment_fact(const TableReport& report) {
             return {"Live at the end", bytes};
         case MomentKind::kTime:
             return {"Live at " + moment_text(moment) + " s", bytes};
+        case MomentKind::kOutOfMemory:
+            return {"Live when memory ran out", bytes};
         case MomentKind::kPhase:
             return {"Max mem in phase " + printable(moment.phase), bytes};
     }
@@ -62,6 +64,9 @@ std::string moment_text(const Moment& moment) {
         case MomentKind::kTime:
             std::snprintf(seconds, sizeof(seconds), "%g", moment.seconds);
             return seconds;
+        case MomentKind::kOutOfMemory:
+            return moment.request_number == 0 ? "oom"
+                                              : "oom@" + std::to_string(moment.request_number);
         case MomentKind::kPhase:
             break;
     }

@@ -61,6 +61,9 @@ void LevelReplay::on_rare(const RareEvent& event, EventTime at) {
         const uint64_t earlier = out_of_memory_.count;
         out_of_memory_ = out_of_memory_at(at.tick, *failed, reader_.definitions());
         out_of_memory_.count += earlier;
+        if (request_.moment.kind == MomentKind::kOutOfMemory && at.event == request_.moment.event) {
+            keep_moment();
+        }
     }
 }
 
@@ -175,6 +178,7 @@ LiveBlocks LevelReplay::asked_blocks(uint32_t slot) const {
             return peak_blocks(*phase_index_, slot);
         case MomentKind::kTime:
         case MomentKind::kEnd:
+        case MomentKind::kOutOfMemory:
             if (at_moment_) {
                 return slot < moment_blocks_.size() ? moment_blocks_[slot] : LiveBlocks();
             }

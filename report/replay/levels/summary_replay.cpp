@@ -50,7 +50,7 @@ namespace {
 
 void check_answerable(const TraceReader& reader, const ReplayRequest& request, size_t devices) {
     const bool needs_events =
-        request.moment.kind == MomentKind::kTime || request.moment.kind == MomentKind::kPhase;
+        request.moment.kind != MomentKind::kPeak && request.moment.kind != MomentKind::kEnd;
     if (needs_events) {
         throw TraceError(reader.name() +
                          ": holds a summary only, which knows the peak and the end;"

@@ -16,7 +16,7 @@ namespace peakline::report {
 
 // The moment whose live blocks are wanted. The end is where the program's main ended, or the end of
 // a trace that does not say (old ones, killed programs).
-enum class MomentKind { kPeak, kEnd, kTime, kPhase };
+enum class MomentKind { kPeak, kEnd, kOutOfMemory, kTime, kPhase };
 
 struct Moment {
     MomentKind kind = MomentKind::kPeak;
@@ -24,6 +24,9 @@ struct Moment {
     std::string phase;   // kPhase: the peak within the phases of this name
     // kPhase: where these are; in order, apart from one another. See find_phase().
     std::vector<EventRange> phase_ranges;
+    // kOutOfMemory: when this request was refused, counted from 1; 0: the last one.
+    uint64_t request_number = 0;
+    uint64_t event = 0;  // kOutOfMemory: where it is; see replay/levels/refused_requests.h
 };
 
 enum class DeviceChoiceKind { kHighestPeak, kNumber, kAll };

@@ -4,7 +4,7 @@
 #include <vector>
 
 #include "report/replay/blocks/block_stream.h"
-#include "report/replay/blocks/ordinal_table.h"
+#include "report/views/segments/live_addresses.h"
 
 namespace peakline::report {
 namespace {
@@ -20,7 +20,7 @@ public:
           request_(request),
           facts_(facts),
           contexts_(contexts),
-          slot_of_(stream.reader().max_alloc_count()) {}
+          addresses_(stream) {}
 
     void before_event(EventTime at);
     void on_alloc(const BlockAlloc& block);
@@ -43,8 +43,7 @@ private:
     MapRequest request_;
     const AllFacts& facts_;
     PageContexts& contexts_;
-    OrdinalTable slot_of_;  // of live blocks, plus one
-    SlotPool<uint64_t> addresses_;
+    LiveAddresses addresses_;
     SegmentRanges segments_;
     Height level_;
     bool is_shown_ = false;
@@ -67,7 +66,7 @@ void MapFollower::on_alloc(const BlockAlloc& block) {
     if (is_done() || !counts(block.shape)) {
         return;
     }
-    slot_of_.put(block.ordinal, addresses_.add(block.address) + 1);
+    addresses_.on_alloc(block);
     level_.bytes += bytes_of(block.shape, request_.measure);
     consider(block.at.tick);
 }
@@ -76,10 +75,7 @@ void MapFollower::on_free(const BlockFree& block) {
     if (is_done() || !counts(block.shape)) {
         return;
     }
-    if (block.kind != FreeKind::kDeferred) {
-        addresses_.remove(slot_of_.at(block.ordinal) - 1);
-        slot_of_.remove(block.ordinal);
-    }
+    addresses_.on_free(block);
     if (block.leaves(request_.measure)) {
         level_.bytes -= bytes_of(block.shape, request_.measure);
         consider(block.at.tick);
@@ -130,14 +126,13 @@ void MapFollower::end_at(uint64_t tick) {
 
 MemoryMap MapFollower::take(uint64_t tick) {
     std::vector<MapBlock> blocks;
-    const AllocationTable& table = stream_.table();
-    slot_of_.for_each(stream_.next_ordinal(), [&](uint64_t ordinal) {
-        const AllocationShape& shape = *table.shape(ordinal);
-        blocks.push_back({addresses_[slot_of_.at(ordinal) - 1],
+    const auto add = [&](uint64_t ordinal, const AllocationShape& shape, uint64_t address) {
+        blocks.push_back({address,
                           shape.block_bytes,
                           contexts_.of(shape, ordinal, facts_.of(ordinal)),
-                          table.is_deferred(ordinal)});
-    });
+                          stream_.table().is_deferred(ordinal)});
+    };
+    addresses_.for_each(add);
     MemoryMap map = make_memory_map(segments_.now(), std::move(blocks));
     map.tick = tick;
     return map;

@@ -13,7 +13,7 @@ namespace peakline::report {
 struct MapBlock {
     uint64_t address = 0;
     uint64_t bytes = 0;
-    uint32_t context = 0;     // of the page
+    uint32_t context = 0;     // of the page, or of the trace
     bool is_waiting = false;  // freed, but another stream may still use it
 };
 

@@ -20,6 +20,7 @@ constexpr size_t kMostRowKeys = 2;
 constexpr OptionWord kMoments[] = {
     {"peak", "the highest level"},
     {"end", "the end of the trace"},
+    {"oom", "when memory ran out last; oom@2: the second time"},
 };
 
 // In the order of Measure.
@@ -52,6 +53,14 @@ Enum parse_word(const char* option, const std::string& text, std::span<const Opt
     return static_cast<Enum>(index);
 }
 
+// "oom@2": the second request that a device refused.
+bool parse_request(const std::string& text, uint64_t* number) {
+    constexpr std::string_view kPrefix = "oom@";
+    const char* const end = text.data() + text.size();
+    return text.rfind(kPrefix, 0) == 0 &&
+           std::from_chars(text.data() + kPrefix.size(), end, *number).ptr == end && *number != 0;
+}
+
 Moment parse_moment(const std::string& text) {
     Moment moment;
     if (const size_t index = index_of(text, kMoments); index < std::size(kMoments)) {
@@ -62,13 +71,17 @@ Moment parse_moment(const std::string& text) {
         moment.kind = MomentKind::kTime;
         return moment;
     }
+    if (parse_request(text, &moment.request_number)) {
+        moment.kind = MomentKind::kOutOfMemory;
+        return moment;
+    }
     moment.kind = MomentKind::kPhase;
     moment.phase = text;
     if (text.rfind(kPhasePrefix, 0) == 0) {
         moment.phase = text.substr(std::char_traits<char>::length(kPhasePrefix));
     }
     if (moment.phase.empty()) {
-        refuse("--at", text, "peak, end, a time in seconds, or the name of a phase");
+        refuse("--at", text, "peak, end, oom, a time in seconds, or the name of a phase");
     }
     return moment;
 }

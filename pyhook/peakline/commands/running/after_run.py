@@ -16,12 +16,14 @@ from peakline.commands.shared.common import (
     progress_bar,
     report_engine,
     shell_words,
+    terminal_width,
 )
 from peakline.commands.terminal.report import show_table
 
 # A file's time stamp may be a little older than the clock says.
 _CLOCK_SLACK_SECONDS = 2.0
 _PLACES_SHOWN = 8
+_AUTOPSY_ROWS = 5  # of each of its tables: all of it on one screen
 # In fewer events most bytes of a file are names and stacks.
 _EVENTS_FOR_AN_AVERAGE = 200_000
 
@@ -32,6 +34,7 @@ class _Recorded:
     peak_bytes: int
     event_count: int
     row_count: int
+    refused: int  # requests that a device could not serve
 
 
 def find_traces(run_id: str, output: str, started: float) -> list[Path]:
@@ -73,17 +76,47 @@ def report(paths: list[Path], end: RunEnd, top: int, page: str = "") -> None:
     _say("")
     if end.status:
         _say(f"peakline: {end.how()}; everything up to then was recorded")
-    if len(recorded) > 1:
-        _say(f"{len(recorded)} processes recorded; the heaviest:")
-    with progress_bar(str(heaviest.path)) as progress:
-        trace = report_engine().Trace(str(heaviest.path), progress)
-        show_table(trace, sys.stderr, {"top": top, "cwd": str(Path.cwd())})
+    ran_out = [one for one in recorded if end.status and _ran_out(one)]
+    if ran_out:
+        _say_why(ran_out)
+    else:
+        if len(recorded) > 1:
+            _say(f"{len(recorded)} processes recorded; the heaviest:")
+        with progress_bar(str(heaviest.path)) as progress:
+            trace = report_engine().Trace(str(heaviest.path), progress)
+            show_table(trace, sys.stderr, {"top": top, "cwd": str(Path.cwd())})
     _say("")
     for one in recorded:
         _say(f"peakline: wrote {one.path} ({_cost(one)})")
     if page:
         _say(page)
-    _say(_next(heaviest, top, has_page=bool(page)))
+    if ran_out:
+        _say(_next_after_oom(ran_out[0], has_page=bool(page)))
+    else:
+        _say(_next(heaviest, top, has_page=bool(page)))
+
+
+def _ran_out(one: _Recorded) -> bool:
+    """Whether a refused request ended the process."""
+    if not one.refused:
+        return False
+    with progress_bar(str(one.path)) as progress:
+        trace = report_engine().Trace(str(one.path), progress)
+        found = json.loads(trace.report("oom", json=True, top=1))
+    return not found["ooms"][0]["is_caught"]
+
+
+def _say_why(ran_out: Sequence[_Recorded]) -> None:
+    """Print the autopsy of the first process, and which others ran out of memory."""
+    first, *others = ran_out
+    options = {"top": _AUTOPSY_ROWS, "cwd": str(Path.cwd()), "width": terminal_width(sys.stderr)}
+    with progress_bar(str(first.path)) as progress:
+        trace = report_engine().Trace(str(first.path), progress)
+        print(trace.report("oom", **options), end="", file=sys.stderr)
+    if others:
+        names = ", ".join(one.path.name for one in others[:_PLACES_SHOWN])
+        more = f" and {len(others) - _PLACES_SHOWN} more" if len(others) > _PLACES_SHOWN else ""
+        _say(f"Other processes ran out of memory, too: {names}{more}")
 
 
 def write_page(paths: Sequence[Path], *, force: bool) -> str:
@@ -135,7 +168,8 @@ def _load(path: Path) -> _Recorded:
         summary = report_engine().Trace(str(path), progress).summary_data()
     peaks = [int(device["peak_bytes"]) for device in summary["devices"]]
     events, rows = int(summary["event_count"]), int(summary["table"]["row_count"])
-    return _Recorded(path, max(peaks, default=0), events, rows)
+    refused = int((summary["table"]["out_of_memory"] or {}).get("count", 0))
+    return _Recorded(path, max(peaks, default=0), events, rows, refused)
 
 
 def _cost(one: _Recorded) -> str:
@@ -156,6 +190,19 @@ def _next(heaviest: _Recorded, top: int, *, has_page: bool) -> str:
             (f"table --by category {name}", "parameters, activations, optimizer state"),
             *([] if has_page else [page_command]),
             (f"summary {name}", "the run at a glance"),
+        ]
+    )
+
+
+def _next_after_oom(one: _Recorded, *, has_page: bool) -> str:
+    name = shell_words([str(one.path)])
+    page_command = (f"html {name}", "a page for the browser: the moment it ran out, and before")
+    return next_commands(
+        [
+            (f"table --at oom {name}", "every line that held memory then"),
+            (f"tensors --at oom {name}", "every tensor"),
+            *([] if has_page else [page_command]),
+            (f"table {name}", "the peak"),
         ]
     )
 

@@ -16,18 +16,31 @@ class RunEnd:
     """What `peakline run` knows when the program has ended.
 
     `status` is negative for a signal. `notes` are the lines of the recorders, see
-    preload/options/options.h.
+    preload/options/options.h. `kernel_kills` counts the processes of this machine that the kernel
+    ended meanwhile because host memory ran out.
     """
 
     status: int
     is_simulated: bool
     words: Sequence[str]
     notes: Sequence[str] = ()
+    kernel_kills: int = 0
 
     def how(self) -> str:
         """Return how the program ended, as in "the program ended with status 1"."""
         if self.status == -signal.SIGINT:
             return "the program was interrupted (Ctrl-C)"
+        if self.status and self.kernel_kills:
+            which = "it" if self.status == -signal.SIGKILL else "one of its processes"
+            return (
+                f"host memory ran out, not the device's: the kernel's out-of-memory killer ended"
+                f" {which}"
+            )
+        if self.status == -signal.SIGKILL:
+            return (
+                "the program was killed (SIGKILL): by hand, by a job scheduler, or by the kernel"
+                " of a machine whose host memory ran out"
+            )
         if self.status < 0:
             name = _signal_name(-self.status)
             crashed = -self.status in (signal.SIGSEGV, signal.SIGBUS, signal.SIGILL, signal.SIGFPE)
@@ -57,6 +70,24 @@ class RunEnd:
             f"nothing was recorded: {reason}; {missing}\n"
             f"Next: peakline run --simulate h200 {words}  on a simulated GPU"
         )
+
+
+def kernel_kills() -> int:
+    """Return how many processes the kernel has ended because host memory ran out, so far.
+
+    The count of this control group, which may be a container's, and of the machine.
+    """
+    counters = (Path("/sys/fs/cgroup/memory.events"), Path("/proc/vmstat"))
+    return max((_count_of(path, "oom_kill") for path in counters), default=0)
+
+
+def _count_of(path: Path, name: str) -> int:
+    try:
+        lines = path.read_text().splitlines()
+    except OSError:
+        return 0
+    found = [words[1] for words in map(str.split, lines) if words[:1] == [name]]
+    return int(found[0]) if found and found[0].isdecimal() else 0
 
 
 def _signal_name(number: int) -> str:

@@ -149,6 +149,24 @@ def add_moment(parser: argparse.ArgumentParser) -> None:
     )
 
 
+def add_request(parser: argparse.ArgumentParser) -> None:
+    """Add --nth, which is an --at of its own."""
+    parser.add_argument(
+        "--nth",
+        dest="at",
+        default="oom",
+        type=_request,
+        metavar="N",
+        help="Show the request of this number, from 1 (default: the last one)",
+    )
+
+
+def _request(text: str) -> str:
+    if not (text.isdecimal() and int(text) > 0):
+        raise argparse.ArgumentTypeError(f"'{text}': takes a number from 1")
+    return f"oom@{int(text)}"
+
+
 def add_device(parser: argparse.ArgumentParser) -> None:
     """Add --device."""
     parser.add_argument(

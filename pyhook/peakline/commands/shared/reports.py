@@ -150,6 +150,14 @@ REPORTS = (
         next_command="tensors",
     ),
     Report(
+        name="oom",
+        help="Show why memory ran out: what was asked, what held it, what would have fitted.",
+        examples="peakline oom train.peak\npeakline oom --nth 1 train.peak",
+        options=(options.add_request, options.add_frames, options.refuse_where),
+        top=6,
+        next_command="table --at oom",
+    ),
+    Report(
         name="timeline",
         help="Draw the memory over time (instant, however large the trace).",
         examples="peakline timeline train.peak",

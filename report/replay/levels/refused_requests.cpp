@@ -1,0 +1,109 @@
+#include "refused_requests.h"
+
+#include <map>
+#include <utility>
+
+#include "report/replay/blocks/block_stream.h"
+#include "report/replay/blocks/out_of_memory.h"
+#include "report/trace/file/trace_error.h"
+
+namespace peakline::report {
+namespace {
+
+class RefusedFollower : public BlockFollower {
+public:
+    // Must outlive this.
+    explicit RefusedFollower(const BlockStream& stream) : stream_(stream) {}
+
+    void restore(const Checkpoint&) {
+        const AllocationTable& table = stream_.table();
+        table.for_each_live(stream_.next_ordinal(), [&](uint64_t ordinal) {
+            const AllocationShape* const shape = table.shape(ordinal);
+            if (shape != nullptr && !table.is_deferred(ordinal)) {
+                levels_[shape->device] += shape->block_bytes;
+            }
+        });
+    }
+
+    void on_alloc(const BlockAlloc& block) {
+        levels_[block.shape.device] += block.shape.block_bytes;
+        found_.later_alloc_count += main_has_ended_ ? 0 : 1;
+    }
+
+    void on_free(const BlockFree& block) {
+        if (block.leaves(format::Measure::kAllocated)) {
+            levels_[block.shape.device] -= block.shape.block_bytes;
+        }
+    }
+
+    void on_main_end(EventTime) { main_has_ended_ = true; }
+
+    void on_rare(const RareEvent& event, EventTime at) {
+        if (const auto failed = event.as<format::OutOfMemory>()) {
+            add(*failed, at);
+        } else if (const auto refusal = event.as<format::Refusal>()) {
+            add(*refusal, at.event);
+        }
+    }
+
+    RefusedRequests take() { return std::move(found_); }
+
+private:
+    void add(const format::OutOfMemory& failed, EventTime at) {
+        ++found_.count;
+        found_.later_alloc_count = 0;
+        if (found_.list.size() == RefusedRequests::kMaxKept) {
+            return;
+        }
+        RefusedRequest one;
+        one.request = out_of_memory_at(at.tick, failed, stream_.definitions());
+        one.event = at.event;
+        one.live_bytes = levels_[one.request.device];
+        one.asked_bytes = failed.requested_bytes;
+        found_.list.push_back(one);
+    }
+
+    // Of the record before this one.
+    void add(const format::Refusal& refusal, uint64_t event) {
+        if (found_.list.empty() || found_.list.back().event + 1 != event) {
+            return;
+        }
+        RefusedRequest& one = found_.list.back();
+        one.asked_bytes = refusal.asked_bytes;
+        one.stream = static_cast<uint32_t>(refusal.stream);
+        one.limit_bytes = refusal.limit_bytes;
+    }
+
+    const BlockStream& stream_;
+    std::map<uint32_t, uint64_t> levels_;  // of each device
+    RefusedRequests found_;
+    bool main_has_ended_ = false;
+};
+
+}  // namespace
+
+const RefusedRequest& RefusedRequests::numbered(uint64_t number,
+                                                const std::string& trace_name) const {
+    if (list.empty()) {
+        throw TraceError(trace_name +
+                         ": no request was refused: the device never ran out of memory");
+    }
+    if (number > list.size()) {
+        const bool is_one = list.size() == 1;
+        throw TraceError(trace_name + ": there is no request " + std::to_string(number) + ": " +
+                         std::to_string(list.size()) +
+                         (is_one ? " was refused; it is 1" : " were refused, the first is 1"));
+    }
+    return number == 0 ? list.back() : list[number - 1];
+}
+
+RefusedRequests find_refused_requests(const TraceReader& reader, const Progress& progress) {
+    BlockStream stream(reader);
+    RefusedFollower follower(stream);
+    stream.run(progress, follower);
+    RefusedRequests found = follower.take();
+    found.has_clean_end = stream.health().clean_end;
+    return found;
+}
+
+}  // namespace peakline::report

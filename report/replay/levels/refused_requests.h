@@ -1,0 +1,40 @@
+// The requests that devices refused: what was asked, and the level then. One pass over the events.
+#pragma once
+
+#include <cstdint>
+#include <string>
+#include <vector>
+
+#include "report/replay/values/replay_result.h"
+#include "report/trace/reader.h"
+
+namespace peakline::report {
+
+struct RefusedRequest {
+    OutOfMemory request;
+    uint64_t event = 0;
+    uint64_t live_bytes = 0;  // allocated, of the device
+    // Older traces do not know these: then the first is requested_bytes, the others are 0.
+    uint64_t asked_bytes = 0;
+    uint32_t stream = 0;
+    uint64_t limit_bytes = 0;
+};
+
+struct RefusedRequests {
+    // A damaged trace may have any number of them.
+    static constexpr size_t kMaxKept = 1'000'000;
+
+    std::vector<RefusedRequest> list;  // the first kMaxKept, in order
+    uint64_t count = 0;
+    // Blocks that were made after the last one, on any device, before main ended.
+    uint64_t later_alloc_count = 0;
+    bool has_clean_end = false;
+
+    // Counted from 1; 0: the last one. Throws TraceError that says how many there are.
+    // A reference into `list`.
+    const RefusedRequest& numbered(uint64_t number, const std::string& trace_name) const;
+};
+
+RefusedRequests find_refused_requests(const TraceReader& reader, const Progress& progress = {});
+
+}  // namespace peakline::report

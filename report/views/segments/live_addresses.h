@@ -1,0 +1,43 @@
+// Where the live blocks of a device lie, as events come.
+#pragma once
+
+#include <cstdint>
+
+#include "report/replay/blocks/block_stream.h"
+#include "report/replay/blocks/ordinal_table.h"
+
+namespace peakline::report {
+
+class LiveAddresses {
+public:
+    // `stream` must outlive this.
+    explicit LiveAddresses(const BlockStream& stream)
+        : stream_(stream), slot_of_(stream.reader().max_alloc_count()) {}
+
+    // Of blocks of the device; a free is reported while its block stands in the stream's table.
+    void on_alloc(const BlockAlloc& block) {
+        slot_of_.put(block.ordinal, addresses_.add(block.address) + 1);
+    }
+    // A block that another stream still uses stays until that has ended.
+    void on_free(const BlockFree& block) {
+        if (block.kind != FreeKind::kDeferred && slot_of_.at(block.ordinal) != 0) {
+            addresses_.remove(slot_of_.at(block.ordinal) - 1);
+            slot_of_.remove(block.ordinal);
+        }
+    }
+
+    // visit(ordinal, shape, address) of each.
+    template <class Visit>
+    void for_each(Visit visit) const {
+        slot_of_.for_each(stream_.next_ordinal(), [&](uint64_t ordinal) {
+            visit(ordinal, *stream_.table().shape(ordinal), addresses_[slot_of_.at(ordinal) - 1]);
+        });
+    }
+
+private:
+    const BlockStream& stream_;
+    OrdinalTable slot_of_;  // of live blocks, plus one
+    SlotPool<uint64_t> addresses_;
+};
+
+}  // namespace peakline::report

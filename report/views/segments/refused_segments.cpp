@@ -1,0 +1,174 @@
+#include "refused_segments.h"
+
+#include <algorithm>
+#include <map>
+#include <set>
+#include <string>
+#include <utility>
+
+#include "live_addresses.h"
+#include "report/attribute/grouping.h"
+
+namespace peakline::report {
+namespace {
+
+// The map of the device when the request was refused.
+class MapOfRequest : public BlockFollower {
+public:
+    // Both must outlive this.
+    MapOfRequest(const BlockStream& stream, const RefusedRequest& refused)
+        : stream_(stream), refused_(refused), addresses_(stream) {}
+
+    void on_alloc(const BlockAlloc& block) {
+        if (counts(block.shape)) {
+            addresses_.on_alloc(block);
+        }
+    }
+
+    void on_free(const BlockFree& block) {
+        if (counts(block.shape)) {
+            addresses_.on_free(block);
+        }
+    }
+
+    void on_rare(const RareEvent& event, EventTime at) {
+        const auto segment = event.as<format::Segment>();
+        if (segment && segment->device == refused_.request.device) {
+            segments_.apply(*segment);
+        } else if (at.event == refused_.event) {
+            take();
+        }
+    }
+
+    const MemoryMap& map() const { return map_; }
+
+private:
+    bool counts(const AllocationShape& shape) const {
+        return shape.device == refused_.request.device;
+    }
+
+    void take() {
+        std::vector<MapBlock> blocks;
+        const auto add = [&](uint64_t ordinal, const AllocationShape& shape, uint64_t address) {
+            const bool is_waiting = stream_.table().is_deferred(ordinal);
+            blocks.push_back({address, shape.block_bytes, shape.context, is_waiting});
+        };
+        addresses_.for_each(add);
+        const size_t count = blocks.size();
+        map_ = make_memory_map(segments_.now(), std::move(blocks), count);
+    }
+
+    const BlockStream& stream_;
+    const RefusedRequest& refused_;
+    LiveAddresses addresses_;
+    SegmentRanges segments_;
+    MemoryMap map_;
+};
+
+using BlocksOfSegment = std::pair<const MapBlock*, const MapBlock*>;
+
+bool is_small_pool(const MapSegment& segment, BlocksOfSegment blocks) {
+    return std::any_of(
+               blocks.first,
+               blocks.second,
+               [](const MapBlock& block) { return block.bytes <= RefusedSegments::kSmallBytes; }) ||
+           (!segment.range.is_expandable &&
+            segment.range.bytes == RefusedSegments::kSmallSegmentBytes);
+}
+
+class Pins {
+public:
+    explicit Pins(StackLookup& stacks) : stacks_(stacks) {}
+
+    void add(const MapSegment& segment, BlocksOfSegment blocks) {
+        std::set<PinningRow*> rows;
+        for (const MapBlock* block = blocks.first; block != blocks.second; ++block) {
+            PinningRow& row = row_of(block->context);
+            row.bytes += block->bytes;
+            ++row.count;
+            rows.insert(&row);
+        }
+        for (PinningRow* const row : rows) {
+            row->free_bytes += segment.free_bytes();
+        }
+    }
+
+    // Most free bytes first.
+    std::vector<PinningRow> list() const {
+        std::vector<PinningRow> rows;
+        for (const auto& [key, row] : rows_) {
+            rows.push_back(row);
+        }
+        std::stable_sort(rows.begin(), rows.end(), [](const PinningRow& a, const PinningRow& b) {
+            return a.free_bytes != b.free_bytes ? a.free_bytes > b.free_bytes : a.bytes < b.bytes;
+        });
+        return rows;
+    }
+
+private:
+    PinningRow& row_of(uint32_t context) {
+        PinningRow*& row = of_context_[context];
+        if (row == nullptr) {
+            BlockGroup group;
+            group.context = context;
+            Label label = place_by_line(stacks_, group).label;
+            const std::string key = label.key;
+            row = &rows_.try_emplace(key, PinningRow{std::move(label)}).first->second;
+        }
+        return *row;
+    }
+
+    StackLookup& stacks_;
+    std::map<uint32_t, PinningRow*> of_context_;
+    std::map<std::string, PinningRow> rows_;  // by key
+};
+
+RefusedSegments measure(const MemoryMap& map, const RefusedRequest& refused, StackLookup& stacks) {
+    RefusedSegments found;
+    Pins pins(stacks);
+    const bool needs_small = refused.asked_bytes <= RefusedSegments::kSmallBytes;
+    const MapBlock* next = map.blocks.data();
+    for (const MapSegment& segment : map.segments) {
+        const BlocksOfSegment blocks = {next, map.blocks.data() + segment.block_end};
+        next = blocks.second;
+        found.reserved_bytes += segment.range.bytes;
+        found.free_bytes += segment.free_bytes();
+        for (const MapBlock* block = blocks.first; block != blocks.second; ++block) {
+            found.waiting_bytes += block->is_waiting ? block->bytes : 0;
+        }
+        if (segment.hole_count == 0 || is_small_pool(segment, blocks) != needs_small) {
+            continue;
+        }
+        if (segment.range.stream != refused.stream) {
+            found.largest_of_other_streams_bytes =
+                std::max(found.largest_of_other_streams_bytes, segment.largest_hole_bytes);
+            continue;
+        }
+        found.usable_bytes += segment.free_bytes();
+        found.usable_count += segment.hole_count;
+        found.largest_usable_bytes =
+            std::max(found.largest_usable_bytes, segment.largest_hole_bytes);
+        pins.add(segment, blocks);
+    }
+    found.pins = pins.list();
+    found.pin_count = found.pins.size();
+    found.pins.resize(std::min(found.pin_count, RefusedSegments::kMaxPins));
+    return found;
+}
+
+}  // namespace
+
+std::optional<RefusedSegments> find_refused_segments(const TraceReader& reader,
+                                                     const RefusedRequest& refused,
+                                                     StackLookup& stacks,
+                                                     const Progress& progress) {
+    BlockStream stream(reader);
+    MapOfRequest follower(stream, refused);
+    stream.run(progress, follower);
+    if (follower.map().segments.empty()) {
+        return std::nullopt;
+    }
+    return measure(follower.map(), refused, stacks);
+}
+
+}  // namespace peakline::report

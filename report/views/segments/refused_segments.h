@@ -1,0 +1,49 @@
+// Why torch's segments could not serve a request that the device refused: what lay free in them,
+// and which lines kept it from being one piece or from going back to the device.
+#pragma once
+
+#include <cstdint>
+#include <optional>
+#include <vector>
+
+#include "memory_map.h"
+#include "report/attribute/names/label.h"
+#include "report/attribute/stacks/stack_lookup.h"
+#include "report/replay/levels/refused_requests.h"
+#include "report/trace/reader.h"
+
+namespace peakline::report {
+
+// Blocks of a line in segments that have free bytes a request could have used.
+struct PinningRow {
+    Label label;
+    uint64_t bytes = 0;
+    uint64_t count = 0;
+    uint64_t free_bytes = 0;  // of the segments they lie in
+};
+
+// Free pieces that a request can use lie in segments of its stream and of its pool: torch serves
+// small requests (up to 1 MiB) and others from segments of their own.
+struct RefusedSegments {
+    static constexpr uint64_t kSmallBytes = 1 << 20;         // kSmallSize of torch's allocator
+    static constexpr uint64_t kSmallSegmentBytes = 2 << 20;  // kSmallBuffer
+    static constexpr size_t kMaxPins = 5;
+
+    uint64_t reserved_bytes = 0;
+    uint64_t waiting_bytes = 0;  // freed, but another stream still uses them
+    uint64_t free_bytes = 0;     // of all segments
+    uint64_t usable_bytes = 0;   // the part of them that this request can use
+    uint64_t usable_count = 0;   // pieces
+    uint64_t largest_usable_bytes = 0;
+    uint64_t largest_of_other_streams_bytes = 0;  // in the same pool
+    std::vector<PinningRow> pins;                 // most free bytes first
+    size_t pin_count = 0;                         // of all
+};
+
+// nullopt: the trace does not know its segments.
+std::optional<RefusedSegments> find_refused_segments(const TraceReader& reader,
+                                                     const RefusedRequest& refused,
+                                                     StackLookup& stacks,
+                                                     const Progress& progress);
+
+}  // namespace peakline::report
