@@ -138,10 +138,12 @@ def fragmented() -> None:
 def of_another_stream() -> None:
     with torch.cuda.stream(torch.cuda.Stream()):
         first = torch.empty(500 * MB, dtype=torch.uint8, device="cuda")
-        kept = [torch.empty(3 * MB, dtype=torch.uint8, device="cuda") for _ in range(6)]
-    del kept[::2], first
+        del first
+        kept = torch.empty(3 * MB, dtype=torch.uint8, device="cuda")  # of its segment
     free, _ = torch.cuda.mem_get_info()
-    torch.empty(free + 4 * MB, dtype=torch.uint8, device="cuda")
+    filled = torch.empty(free - 50 * MB, dtype=torch.uint8, device="cuda")
+    torch.empty(100 * MB, dtype=torch.uint8, device="cuda")
+    del kept, filled
 
 
 def captured() -> None:

@@ -165,7 +165,7 @@ std::optional<RefusedSegments> find_refused_segments(const TraceReader& reader,
     BlockStream stream(reader);
     MapOfRequest follower(stream, refused);
     stream.run(progress, follower);
-    if (follower.map().segments.empty()) {
+    if (follower.map().segments.empty() && refused.live_bytes != 0) {
         return std::nullopt;
     }
     return measure(follower.map(), refused, stacks);

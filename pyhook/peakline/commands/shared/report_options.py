@@ -16,6 +16,7 @@ if TYPE_CHECKING:
     from peakline._report import Options
 
 _UNITS = {"": 1, "K": 1 << 10, "M": 1 << 20, "G": 1 << 30, "T": 1 << 40}
+_LAST_REQUEST = "oom"  # as --at takes it
 
 
 def option_words(option: str) -> dict[str, str]:
@@ -154,7 +155,7 @@ def add_request(parser: argparse.ArgumentParser) -> None:
     parser.add_argument(
         "--nth",
         dest="at",
-        default="oom",
+        default=_LAST_REQUEST,
         type=_request,
         metavar="N",
         help="Show the request of this number, from 1 (default: the last one)",
@@ -162,6 +163,8 @@ def add_request(parser: argparse.ArgumentParser) -> None:
 
 
 def _request(text: str) -> str:
+    if text == _LAST_REQUEST:
+        return text
     if not (text.isdecimal() and int(text) > 0):
         raise argparse.ArgumentTypeError(f"'{text}': takes a number from 1")
     return f"oom@{int(text)}"
