@@ -107,13 +107,17 @@ Blocks oldest_of_lines(const Blocks& live, size_t count) {
     return chosen;
 }
 
-// By address.
+// By address. Of parameters and what belongs to them it is known what keeps them: of these only
+// the oldest of each line.
 Blocks choose_blocks(size_t count) {
     const Blocks live = live_blocks();
-    Blocks chosen(live.begin(), live.begin() + static_cast<int64_t>(std::min(count, live.size())));
+    Blocks chosen;
     std::set<uint64_t> known;
-    for (const PeaklineLiveBlock& block : chosen) {
-        known.insert(block.ordinal);
+    for (const PeaklineLiveBlock& block : live) {
+        if (block.tensor_kind == 0 && chosen.size() < count) {
+            chosen.push_back(block);
+            known.insert(block.ordinal);
+        }
     }
     for (const PeaklineLiveBlock& block : oldest_of_lines(live, count)) {
         if (known.insert(block.ordinal).second) {
@@ -268,7 +272,7 @@ SearchResult search_holders(const SearchRequest& request) {
         result.blocks = holders_of(graph, blocks);
         result.search.object_count = graph.object_count();
         result.search.flags = (has_time ? 0 : uint32_t{format::kTimeIsUp}) |
-                              (graph.has_graphs() ? 0 : uint32_t{format::kGraphsUnknown}) |
+                              (graph.knows_tensors() ? 0 : uint32_t{format::kTensorsUnknown}) |
                               (knows_frames() ? 0 : uint32_t{format::kFramesUnknown});
     }
     result.search.reason = request.reason;

@@ -56,6 +56,7 @@ class Holding:
             if self._at_end:
                 self._search(why.HOLD_END)
             self._report_other_handler()
+            self._report_steps_left()
 
     def _search(self, reason: int) -> None:
         self._recorder.hold(self._seconds, _BLOCKS, reason, self._step)
@@ -80,6 +81,13 @@ class Holding:
         """The program may have put its own in place of ours: it wins."""
         if self._has_handler and signal.getsignal(signal.SIGUSR2) != self._on_signal:
             self._say_other_handler()
+
+    def _report_steps_left(self) -> None:
+        late = sorted(step for step in self._steps if step > self._step)
+        if late and os.environ.get("RANK", "0") == "0":
+            text = f"its optimizers made {self._step} step{'s' * (self._step != 1)}"
+            os.write(2, f"peakline: --hold {late[0]}: the program ended before, {text}\n".encode())
+        self._steps.clear()
 
     def _say_other_handler(self) -> None:
         if not self._is_said:

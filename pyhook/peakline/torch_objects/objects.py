@@ -41,12 +41,16 @@ class Objects:
         self.codes: list[CodeType] = []  # of modules' watched methods
         self._next_scan = 0.0
         self._busy = False
+        self._missed = 0  # reasons that came while it was busy
 
     def safe_point(self, reasons: int) -> None:
         """Look at the program. Runs between two instructions of its main thread."""
-        if self._busy:
+        if self._busy:  # a signal in the midst of it
+            self._missed |= reasons
             return
         self._busy = True
+        reasons |= self._missed
+        self._missed = 0
         try:
             with self._without_torch_function():
                 self._look(reasons)
