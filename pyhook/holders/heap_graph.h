@@ -9,8 +9,8 @@
 #include <vector>
 
 #include "address_index.h"
+#include "limited_api.h"
 #include "preload/peakline_api.h"
-#include "pyhook/module/module_python.h"
 
 namespace peakline::pyhook {
 

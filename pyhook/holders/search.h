@@ -14,8 +14,8 @@
 #include <string>
 #include <vector>
 
+#include "limited_api.h"
 #include "preload/peakline_api.h"
-#include "pyhook/module/module_python.h"
 
 namespace peakline::pyhook {
 
