@@ -64,7 +64,7 @@ Blocks live_blocks() {
     return blocks;
 }
 
-// What a line (a context) holds.
+// What a line (a context) holds, without parameters and the like.
 struct Line {
     uint64_t bytes = 0;
     const PeaklineLiveBlock* oldest = nullptr;
@@ -74,6 +74,9 @@ using Lines = std::map<uint32_t, Line>;
 Lines lines_of(const Blocks& live) {
     Lines lines;
     for (const PeaklineLiveBlock& block : live) {
+        if (block.tensor_kind != 0) {
+            continue;
+        }
         Line& line = lines[block.context];
         line.bytes += block.block_bytes;
         if (line.oldest == nullptr || block.ordinal < line.oldest->ordinal) {
@@ -107,16 +110,17 @@ Blocks oldest_of_lines(const Blocks& live, size_t count) {
     return chosen;
 }
 
-// By address. Of parameters and what belongs to them it is known what keeps them: of these only
-// the oldest of each line.
+// By address. What keeps parameters, and what belongs to them, is known: they come last.
 Blocks choose_blocks(size_t count) {
     const Blocks live = live_blocks();
     Blocks chosen;
     std::set<uint64_t> known;
-    for (const PeaklineLiveBlock& block : live) {
-        if (block.tensor_kind == 0 && chosen.size() < count) {
-            chosen.push_back(block);
-            known.insert(block.ordinal);
+    for (const bool has_name : {false, true}) {
+        for (const PeaklineLiveBlock& block : live) {
+            if ((block.tensor_kind != 0) == has_name && chosen.size() < count) {
+                chosen.push_back(block);
+                known.insert(block.ordinal);
+            }
         }
     }
     for (const PeaklineLiveBlock& block : oldest_of_lines(live, count)) {

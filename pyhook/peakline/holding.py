@@ -66,14 +66,15 @@ def holders(*, blocks: int = 20, seconds: float = 2.0) -> Holders:
     """Look for what keeps the largest blocks alive, now; a trace that is open gets it, too.
 
     Args:
-        blocks: how many of the largest blocks that are no parameters or gradients, buffers or
-            states of optimizers, and of as many lines that hold most the oldest one.
+        blocks: how many of the largest blocks (parameters, gradients, buffers and states of
+            optimizers only when there are no others), and of as many lines the oldest one.
         seconds: the search may take; what it has not looked at then is not found.
 
     Raises:
         RecorderError: nothing is recorded here.
     """
     recorder = tracing.recorder_that_is_on("holders")
+    recorder.safe_point(recorder.LOOK)  # which blocks are parameters and the like
     rows, number, object_count, duration_us, flags = recorder.hold(
         seconds, blocks, recorder.HOLD_ASKED, 0
     )

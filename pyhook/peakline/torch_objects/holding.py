@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import os
 import signal
+from collections.abc import Callable
 from types import FrameType, ModuleType
 
 _BLOCKS = 20
@@ -19,8 +20,9 @@ _MOST_OUT_OF_MEMORY = 3
 class Holding:
     """What --hold asks for, from PEAKLINE_HOLD: "100,end,5s"."""
 
-    def __init__(self, recorder: ModuleType) -> None:
-        """Read the environment."""
+    def __init__(self, recorder: ModuleType, tell_everything: Callable[[], None]) -> None:
+        """Read the environment. `tell_everything` says which blocks are parameters and the like."""
+        self._tell_everything = tell_everything
         words = [word for word in os.environ.get("PEAKLINE_HOLD", "").split(",") if word]
         self._recorder = recorder
         self._is_on = bool(words)
@@ -59,6 +61,7 @@ class Holding:
             self._report_steps_left()
 
     def _search(self, reason: int) -> None:
+        self._tell_everything()
         self._recorder.hold(self._seconds, _BLOCKS, reason, self._step)
 
     def _watch_signal(self) -> None:

@@ -36,7 +36,7 @@ class Objects:
             recorder, torch, self._parameters, self._scan, self._tell_modules
         )
         self._generated = GeneratedCode(recorder)
-        self._holding = Holding(recorder)
+        self._holding = Holding(recorder, self._tell_everything)
         self.operators = Operators(recorder, torch)
         self.codes: list[CodeType] = []  # of modules' watched methods
         self._next_scan = 0.0
@@ -73,6 +73,10 @@ class Objects:
             self._optimizers.tell_all()
             self._generated.tell_kernels()
         self._holding.look(reasons)
+
+    def _tell_everything(self) -> None:
+        self._scan(force=True)
+        self._optimizers.tell_all()
 
     def _tell_modules(self) -> None:
         self._parameters.tell_modules(self._modules)

@@ -85,27 +85,26 @@ void put_holders(JsonWriter& json, const HolderRow& row) {
     json.end_array();
 }
 
+// Paths are what the reader came for: they are never shortened.
 std::string holder_rows_text(const HoldersReport& report, const std::string& indent) {
     using enum Align;
-    TextColumns columns({kRight, kLeft, kLeft}, {"Mem", "Held by", "Made at"});
+    TextColumns columns({kRight, kLeft}, {"Mem", "Held by"});
     const uint64_t shown = shown_count(report.top, report.list.rows.size());
     for (size_t i = 0; i < shown; ++i) {
         const HolderRow& row = report.list.rows[i];
-        columns.add({format_bytes(row.block.block_bytes),
-                     row.holders.empty() ? kNotFound : printable(row.holders[0]->text),
-                     printable(label_text(report.paths, row.made_at))});
         // A parameter has its optimizer and the graph besides its model.
         const size_t told = row.name.empty() ? row.holders.size() : 1;
-        for (size_t j = 1; j < told; ++j) {
-            columns.add({"", "also " + printable(row.holders[j]->text), ""});
-        }
         const uint64_t more =
             row.more_count + row.holders.size() - std::min(told, row.holders.size());
-        if (more != 0) {
-            columns.add({"", "and " + std::to_string(more) + " more", ""});
+        const std::string others = more != 0 ? ", and " + std::to_string(more) + " more" : "";
+        columns.add({format_bytes(row.block.block_bytes),
+                     row.holders.empty() ? kNotFound : printable(row.holders[0]->text) + others});
+        for (size_t j = 1; j < told; ++j) {
+            columns.add({"", "  also " + printable(row.holders[j]->text)});
         }
+        columns.add({"", "  made at " + printable(label_text(report.paths, row.made_at))});
     }
-    return columns.text(indent, report.paths.width);
+    return columns.text(indent);
 }
 
 std::string holder_search_text(const HoldersReport& report) {
