@@ -138,6 +138,7 @@ MakeReport find_report(const std::string& name) {
         {"stages", make_stages},
         {"tensors", make_tensors},
         {"holders", make_holders},
+        {"leaks", make_leaks},
         {"timeline", make_timeline_report},
     };
     std::string names;

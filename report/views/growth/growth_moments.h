@@ -1,0 +1,27 @@
+// The moments at which growth is measured: ends of steps, or of equal parts of the time.
+#pragma once
+
+#include <cstdint>
+#include <vector>
+
+#include "report/replay/phases/phase_table.h"
+#include "report/replay/totals/level_samples.h"
+
+namespace peakline::report {
+
+// kGeneration: a call of generate(), whose tokens are no steps: its cache grows and goes.
+enum class GrowthUnit { kStep, kGeneration, kTime };
+
+// The first sample is where the first step begins, each other one where one or more steps end.
+struct GrowthMoments {
+    GrowthUnit unit = GrowthUnit::kTime;
+    SampleMoments samples;
+    uint64_t units_per_sample = 1;      // steps: more than 1 in a run of very many
+    uint64_t ticks_per_sample = 0;      // kTime
+    std::vector<uint32_t> first_units;  // by sample: the first step that it is the end of
+};
+
+// `last_tick`: of the end of main, or of the trace.
+GrowthMoments growth_moments(const PhaseTable& table, uint64_t last_tick);
+
+}  // namespace peakline::report
