@@ -6,7 +6,7 @@
 #include <vector>
 
 #include "report/render/format/path_display.h"
-#include "report/replay/replay_result.h"
+#include "report/replay/values/replay_result.h"
 #include "report/trace/reader.h"
 #include "report/views/growth/growth.h"
 #include "report/views/growth/left_at_end.h"

@@ -4,7 +4,7 @@
 #include <cstdint>
 #include <vector>
 
-#include "report/replay/phases/phase_table.h"
+#include "report/replay/values/phase_table.h"
 #include "report/replay/totals/level_samples.h"
 
 namespace peakline::report {

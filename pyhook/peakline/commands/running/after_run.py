@@ -17,6 +17,7 @@ from peakline.commands.shared.common import (
     report_engine,
     shell_words,
 )
+from peakline.commands.shared.growth import growth_line
 from peakline.commands.terminal.report import show_table
 
 # A file's time stamp may be a little older than the clock says.
@@ -78,7 +79,10 @@ def report(paths: list[Path], end: RunEnd, top: int, page: str = "") -> None:
     with progress_bar(str(heaviest.path)) as progress:
         trace = report_engine().Trace(str(heaviest.path), progress)
         show_table(trace, sys.stderr, {"top": top, "cwd": str(Path.cwd())})
+    grows = growth_line(trace, heaviest.event_count)
     _say("")
+    if grows:
+        _say(f"peakline: {grows}")
     for one in recorded:
         _say(f"peakline: wrote {one.path} ({_cost(one)})")
     if page:
