@@ -52,9 +52,9 @@ Growth find_growth(const TraceReader& reader,
     if (!std::all_of(names.begin(), names.end(), is_made_of_stacks)) {
         places = number_places(reader, keys, progress);
     }
-    GrowthMoments moments = growth_moments(end.phases, end.health.last_tick);
+    GrowthMoments moments = growth_moments(end.phases, end.health.event_count);
     SampleQuestion question;
-    question.moments = moments.samples;
+    question.bounds = moments.bounds;
     question.measure = selection.request.measure;
     if (!end.is_sum) {
         question.device = end.chosen.device;

@@ -71,7 +71,7 @@ class LossList(Training):
 
 class GlobalCache(Training):
     def after_step(self, step: int) -> None:
-        CACHE[step] = torch.full((64, 1024), step, device="cuda")  # grows: global_cache
+        CACHE[step] = torch.full((64, 1024), float(step), device="cuda")  # grows: global_cache
 
 
 class HookAppends(Training):
@@ -139,7 +139,7 @@ class Appended(Training):
     history = torch.empty(0, WIDTH)
 
     def after_step(self, step: int) -> None:
-        rows = torch.ones(64, WIDTH, device="cuda")
+        rows = torch.ones(16, WIDTH, device="cuda")
         self.history = torch.cat([self.history.cuda(), rows])  # grows: appended
 
 
@@ -191,7 +191,7 @@ class NoSteps(Training):
 
 class CacheLevelsOff(Training):
     def after_step(self, step: int) -> None:
-        CACHE[step % 8] = torch.full((64, 1024), step, device="cuda")
+        CACHE[step % 8] = torch.full((64, 1024), float(step), device="cuda")
 
 
 class VariableBatches(Training):

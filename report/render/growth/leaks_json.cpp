@@ -39,13 +39,14 @@ void put_moment(JsonWriter& json,
     json.key(name + "_step");
     has_steps ? json.value(moments.first_units[sample]) : json.null();
     json.key(name + "_seconds");
-    has_steps ? json.null() : json.value(report.reader.seconds(sample * moments.ticks_per_sample));
+    has_steps ? json.null() : json.value(report.reader.seconds(report.growth.ticks[sample]));
 }
 
 // The same of a rate.
 void put_rate(JsonWriter& json,
               const LeaksReport& report,
               const std::string& name,
+              const GrowthFit& fit,
               double per_sample) {
     const GrowthMoments& moments = report.growth.moments;
     const bool has_steps = moments.unit != GrowthUnit::kTime;
@@ -54,7 +55,8 @@ void put_rate(JsonWriter& json,
               : json.null();
     json.key(name + "_per_second");
     has_steps ? json.null()
-              : json.value(per_sample / report.reader.seconds(moments.ticks_per_sample));
+              : json.value(per_sample /
+                           (report.reader.seconds(1) * report.growth.ticks_per_sample(fit.sample)));
 }
 
 void put_holders(JsonWriter& json, const std::vector<GrowthHolder>& holders) {
@@ -68,8 +70,8 @@ void put_holders(JsonWriter& json, const std::vector<GrowthHolder>& holders) {
 
 void put_growing(JsonWriter& json, const LeaksReport& report, const GrowthRow& row) {
     begin_row(json, report, row.labels);
-    put_rate(json, report, "bytes", row.fit.bytes_per_sample);
-    put_rate(json, report, "blocks", row.fit.blocks_per_sample);
+    put_rate(json, report, "bytes", row.fit, row.fit.bytes_per_sample);
+    put_rate(json, report, "blocks", row.fit, row.fit.blocks_per_sample);
     put_moment(json, report, "first", row.fit.sample);
     json.field("total_bytes", row.fit.gained_bytes);
     json.field("steps_per_rise",

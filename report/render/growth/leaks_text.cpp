@@ -27,24 +27,21 @@ UnitWords words_of(GrowthUnit unit) {
         case GrowthUnit::kTime:
             break;
     }
-    return {"equal parts of the time", "second", "From"};
+    return {"parts of the run", "second", "From"};
 }
 
-double seconds_per_sample(const LeaksReport& report) {
-    return report.reader.seconds(report.growth.moments.ticks_per_sample);
-}
-
-// Samples are steps, several steps, or parts of the time.
-double per_unit(const LeaksReport& report, double per_sample) {
+// A rate: samples are steps, several steps, or parts of the run.
+double per_unit(const LeaksReport& report, const GrowthFit& fit, double per_sample) {
     const GrowthMoments& moments = report.growth.moments;
     return moments.unit == GrowthUnit::kTime
-               ? per_sample / seconds_per_sample(report)
+               ? per_sample /
+                     (report.reader.seconds(1) * report.growth.ticks_per_sample(fit.sample))
                : per_sample / static_cast<double>(moments.units_per_sample);
 }
 
 std::string moment_of(const LeaksReport& report, size_t sample) {
     return report.growth.moments.unit == GrowthUnit::kTime
-               ? format_seconds(seconds_per_sample(report) * static_cast<double>(sample))
+               ? format_seconds(report.reader.seconds(report.growth.ticks[sample]))
                : std::to_string(report.growth.moments.first_units[sample]);
 }
 
@@ -52,7 +49,7 @@ std::string blocks_text(const LeaksReport& report, const GrowthFit& fit) {
     if (fit.is_replaced) {
         return "as many, larger";
     }
-    const double blocks = per_unit(report, fit.blocks_per_sample);
+    const double blocks = per_unit(report, fit, fit.blocks_per_sample);
     const double every = 1 / blocks;
     const std::string unit = words_of(report.growth.moments.unit).one;
     if (blocks < 1 && std::round(every) > 1) {
@@ -74,7 +71,7 @@ std::string growing_text(const LeaksReport& report, const std::vector<GrowthRow>
     const uint64_t shown = shown_count(report.top, rows.size());
     for (size_t i = 0; i < shown; ++i) {
         const GrowthRow& row = rows[i];
-        columns.add({format_bytes(std::lround(per_unit(report, row.fit.bytes_per_sample))),
+        columns.add({format_bytes(std::lround(per_unit(report, row.fit, row.fit.bytes_per_sample))),
                      format_bytes(row.fit.gained_bytes),
                      moment_of(report, row.fit.sample),
                      blocks_text(report, row.fit),

@@ -11,22 +11,24 @@ void LevelSampler::restore(const Checkpoint& checkpoint) {
     }
 }
 
-void LevelSampler::take_sample() {
+void LevelSampler::take_sample(uint64_t tick) {
     for (const uint32_t slot : touched_) {
         is_touched_[slot] = false;
-        const Held gained = std::exchange(since_[slot], Held());
-        if (gained.bytes != 0 || gained.count != 0) {
-            samples_.changes.push_back({slot, gained.bytes, gained.count});
+        SlotChange gained = std::exchange(since_[slot], SlotChange());
+        if (gained.bytes != 0 || gained.requested_bytes != 0 || gained.count != 0) {
+            gained.slot = slot;
+            samples_.changes.push_back(gained);
         }
     }
     touched_.clear();
     samples_.ends.push_back(samples_.changes.size());
+    samples_.ticks.push_back(tick);
     set_next_bound();
 }
 
 void LevelSampler::set_next_bound() {
     const size_t next = samples_.ends.size();
-    const std::vector<uint64_t>& bounds = question_.moments.bounds;
+    const std::vector<uint64_t>& bounds = question_.bounds;
     next_bound_ = next < bounds.size() ? bounds[next] : UINT64_MAX;
 }
 

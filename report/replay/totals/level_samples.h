@@ -14,15 +14,9 @@
 
 namespace peakline::report {
 
-// Rising. An event with this number, or of this tick, is the first one that no longer counts.
-struct SampleMoments {
-    enum class Clock { kEvents, kTicks };
-    Clock clock = Clock::kEvents;
-    std::vector<uint64_t> bounds;
-};
-
 struct SampleQuestion {
-    SampleMoments moments;
+    // Rising: the event with this number is the first one that no longer counts.
+    std::vector<uint64_t> bounds;
     format::Measure measure = format::Measure::kAllocated;
     std::optional<uint32_t> device;                        // nullopt: the sum of all
     const std::vector<uint32_t>* slot_of_block = nullptr;  // by ordinal; without: the context
@@ -31,12 +25,19 @@ struct SampleQuestion {
 struct SlotChange {
     uint32_t slot = 0;
     int64_t bytes = 0;
+    int64_t requested_bytes = 0;
     int64_t count = 0;
 };
+
+// Wraps around instead of being undefined: the sizes of a hostile trace may be anything.
+inline int64_t wrapped_sum(int64_t first, uint64_t second) {
+    return static_cast<int64_t>(static_cast<uint64_t>(first) + second);
+}
 
 struct LevelSamples {
     std::vector<SlotChange> changes;
     std::vector<size_t> ends;  // by sample: of its changes, which begin where those before it end
+    std::vector<uint64_t> ticks;  // by sample
 };
 
 class LevelSampler : public BlockFollower {
@@ -45,10 +46,8 @@ public:
 
     void restore(const Checkpoint& checkpoint);
     void before_event(EventTime at) {
-        const uint64_t now =
-            question_.moments.clock == SampleMoments::Clock::kEvents ? at.event : at.tick;
-        while (now >= next_bound_) {
-            take_sample();
+        while (at.event >= next_bound_) {
+            take_sample(at.tick);
         }
     }
     void on_alloc(const BlockAlloc& block) { add(block.ordinal, block.shape, 1); }
@@ -67,11 +66,6 @@ public:
     LevelSamples finish(EventTime end);
 
 private:
-    struct Held {
-        int64_t bytes = 0;
-        int64_t count = 0;
-    };
-
     void add(uint64_t ordinal, const AllocationShape& shape, int64_t sign) {
         if (is_over_ || (question_.device.has_value() && shape.device != *question_.device)) {
             return;
@@ -87,17 +81,19 @@ private:
             is_touched_[slot] = true;
             touched_.push_back(slot);
         }
-        since_[slot].bytes += sign * static_cast<int64_t>(bytes_of(shape, question_.measure));
-        since_[slot].count += sign;
+        const auto factor = static_cast<uint64_t>(sign);
+        SlotChange& since = since_[slot];
+        since.bytes = wrapped_sum(since.bytes, factor * bytes_of(shape, question_.measure));
+        since.requested_bytes = wrapped_sum(since.requested_bytes, factor * shape.requested_bytes);
+        since.count += sign;
     }
-    void take_sample();
+    void take_sample(uint64_t tick);
     void set_next_bound();
 
     SampleQuestion question_;
-    uint64_t next_bound_ =
-        question_.moments.bounds.empty() ? UINT64_MAX : question_.moments.bounds.front();
+    uint64_t next_bound_ = question_.bounds.empty() ? UINT64_MAX : question_.bounds.front();
     bool is_over_ = false;
-    std::vector<Held> since_;  // by slot: gained since the last sample
+    std::vector<SlotChange> since_;  // by slot: gained since the last sample
     std::vector<bool> is_touched_;
     std::vector<uint32_t> touched_;
     LevelSamples samples_;

@@ -25,6 +25,12 @@ BlockGroup group_of_slot(const BlockPlaces* places, uint32_t slot) {
     return group;
 }
 
+// More than any device has is damage; of these levels differences can be taken.
+int64_t sane(int64_t bytes) {
+    constexpr int64_t kMost = int64_t{1} << 60;
+    return std::clamp(bytes, -kMost, kMost);
+}
+
 // The rows that change after the first sample, each with the levels of its slots.
 class SeriesBuilder {
 public:
@@ -64,19 +70,23 @@ private:
     }
 
     void fill() {
-        std::vector<std::pair<int64_t, int64_t>> levels(rows_.size());
+        std::vector<SlotChange> levels(rows_.size());
         size_t begin = 0;
         for (const size_t end : samples_.ends) {
             for (size_t i = begin; i < end; ++i) {
-                auto& [bytes, count] = levels[row_of_slot_[samples_.changes[i].slot]];
-                bytes += samples_.changes[i].bytes;
-                count += samples_.changes[i].count;
+                const SlotChange& change = samples_.changes[i];
+                SlotChange& level = levels[row_of_slot_[change.slot]];
+                level.bytes = wrapped_sum(level.bytes, static_cast<uint64_t>(change.bytes));
+                level.requested_bytes = wrapped_sum(level.requested_bytes,
+                                                    static_cast<uint64_t>(change.requested_bytes));
+                level.count += change.count;
             }
             begin = end;
             for (size_t row = 0; row < rows_.size(); ++row) {
                 if (is_changed_[row]) {
-                    rows_[row].series.bytes.push_back(levels[row].first);
-                    rows_[row].series.counts.push_back(levels[row].second);
+                    rows_[row].series.bytes.push_back(sane(levels[row].bytes));
+                    rows_[row].series.requested.push_back(sane(levels[row].requested_bytes));
+                    rows_[row].series.counts.push_back(levels[row].count);
                 }
             }
         }
@@ -160,6 +170,7 @@ Growth build_growth(const GrowthQuestion& question, GrowthMoments moments, const
     Growth growth;
     growth.moments = std::move(moments);
     growth.sample_count = question.samples.ends.size();
+    growth.ticks = question.samples.ticks;
     const auto per_sample = static_cast<double>(growth.moments.units_per_sample);
     for (SeriesBuilder::Row& found : SeriesBuilder(question, keys).take()) {
         GrowthRow row;

@@ -9,6 +9,7 @@
 #include "growth_fit.h"
 #include "growth_moments.h"
 #include "report/attribute/block_keys.h"
+#include "report/replay/totals/level_samples.h"
 #include "report/views/selection/selected_blocks.h"
 
 namespace peakline::report {
@@ -33,11 +34,17 @@ struct GrowthRow {
 struct Growth {
     GrowthMoments moments;
     size_t sample_count = 0;
+    std::vector<uint64_t> ticks;      // of the samples
     std::vector<GrowthRow> growing;   // fastest first
     std::vector<GrowthRow> levelled;  // largest first
     std::vector<GrowthRow> returning;
+    // From the sample before this one to the last, for each of them.
+    double ticks_per_sample(size_t sample) const {
+        const uint64_t ticks_passed = ticks.back() - ticks[sample == 0 ? 0 : sample - 1];
+        return static_cast<double>(ticks_passed) / static_cast<double>(sample_count - sample);
+    }
     bool is_too_short() const { return sample_count < kLeastSamples; }
-    // Steps, calls or parts of the time that were looked at.
+    // Steps, calls or parts of the run that were looked at.
     uint64_t unit_count() const {
         return sample_count == 0 ? 0 : (sample_count - 1) * moments.units_per_sample;
     }

@@ -53,16 +53,19 @@ bool never_falls(const Numbers& levels, size_t begin) {
 class Fitter {
 public:
     explicit Fitter(const LevelSeries& series)
-        : series_(series), bytes_(floor_of(series.bytes)), counts_(floor_of(series.counts)) {}
+        : series_(series),
+          bytes_(floor_of(series.bytes)),
+          requested_(floor_of(series.requested)),
+          counts_(floor_of(series.counts)) {}
 
     std::optional<GrowthFit> grows(size_t width) const {
-        const size_t kept = rising_windows(bytes_, &counts_, width);
+        const size_t kept = rising_windows(requested_, &counts_, width);
         if (is_enough(kept, width, kLeastWindows)) {
             return fit(width, kept, false);
         }
-        const size_t replaced = rising_windows(bytes_, nullptr, width);
+        const size_t replaced = rising_windows(requested_, nullptr, width);
         if (is_enough(replaced, width, kLeastWindowsReplaced) &&
-            never_falls(series_.bytes, begin_of(replaced, width))) {
+            never_falls(series_.requested, begin_of(replaced, width))) {
             return fit(width, replaced, true);
         }
         return std::nullopt;
@@ -103,22 +106,22 @@ public:
 
 private:
     size_t begin_of(size_t windows, size_t width) const {
-        return bytes_.size() - 1 - windows * width;
+        return requested_.size() - 1 - windows * width;
     }
 
     bool is_enough(size_t windows, size_t width, size_t least) const {
-        const size_t last = bytes_.size() - 1;
+        const size_t last = requested_.size() - 1;
         const size_t begin = begin_of(windows, width);
         if (windows < least || windows * width * 4 < last) {
             return false;
         }
-        const int64_t gain = bytes_[last] - bytes_[begin];
-        const int64_t second_half = bytes_[last] - bytes_[last - windows / 2 * width];
-        const auto before = series_.bytes.begin();
+        const int64_t gain = requested_[last] - requested_[begin];
+        const int64_t second_half = requested_[last] - requested_[last - windows / 2 * width];
+        const auto before = series_.requested.begin();
         const int64_t highest =
             *std::max_element(before, before + static_cast<std::ptrdiff_t>(begin + 1));
         return second_half >= gain / 4 && gain - second_half >= gain / 4 &&
-               series_.bytes[last] > highest;
+               series_.requested[last] > highest;
     }
 
     GrowthFit fit(size_t width, size_t windows, bool is_replaced) const {
@@ -128,19 +131,24 @@ private:
         fit.window = width;
         fit.is_replaced = is_replaced;
         fit.sample = begin + 1;
-        while (bytes_[fit.sample] == bytes_[begin]) {
+        while (requested_[fit.sample] == requested_[begin]) {
             ++fit.sample;
         }
-        fit.bytes_per_sample = median_gain(bytes_, width, windows);
-        fit.blocks_per_sample = is_replaced ? 0 : median_gain(counts_, width, windows);
         fit.gained_bytes = bytes_.back() - bytes_[begin];
+        // Of one block the allocator's roundings do not level out: their median may be 0.
+        fit.bytes_per_sample = is_replaced ? static_cast<double>(fit.gained_bytes) /
+                                                 static_cast<double>(windows * width)
+                                           : median_gain(bytes_, width, windows);
+        fit.blocks_per_sample = is_replaced ? 0 : median_gain(counts_, width, windows);
         fit.level_bytes = bytes_.back();
         return fit;
     }
 
     const LevelSeries& series_;
-    Numbers bytes_;   // floors
-    Numbers counts_;  // the same
+    // Floors.
+    Numbers bytes_;
+    Numbers requested_;
+    Numbers counts_;
 };
 
 }  // namespace

@@ -31,8 +31,9 @@ namespace peakline::report {
 
 // Of one row, by sample.
 struct LevelSeries {
-    std::vector<int64_t> bytes;
-    std::vector<int64_t> counts;  // of blocks
+    std::vector<int64_t> bytes;      // in the measure that is asked for
+    std::vector<int64_t> requested;  // they decide: the allocator rounds up, by much now and then
+    std::vector<int64_t> counts;     // of blocks
 };
 
 inline constexpr size_t kLeastWindows = 6;

@@ -8,7 +8,7 @@ namespace {
 // A series of this many samples shows any growth; more would only take memory.
 constexpr size_t kMostSamples = 512;
 // Without steps: enough that a part is shorter than what the program repeats, or as long.
-constexpr uint64_t kPartsOfTime = 64;
+constexpr uint64_t kPartsOfRun = 64;
 
 std::vector<uint64_t> begins_of_calls(const PhaseTable& table) {
     std::vector<uint64_t> begins;
@@ -45,35 +45,36 @@ std::vector<uint64_t> ends_of_steps(const PhaseTable& table) {
 
 // Of each unit where it begins is where the one before it ends; what follows the last is no unit.
 void set_bounds(uint64_t begin, const std::vector<uint64_t>& ends, GrowthMoments* moments) {
-    moments->units_per_sample = (ends.size() + kMostSamples - 1) / kMostSamples;
-    moments->samples.bounds = {begin};
+    moments->units_per_sample =
+        std::max<uint64_t>((ends.size() + kMostSamples - 1) / kMostSamples, 1);
+    moments->bounds = {begin};
     moments->first_units = {0};
     uint32_t first_unit = 0;
     for (uint32_t i = 0; i < ends.size(); ++i) {
         if ((ends.size() - 1 - i) % moments->units_per_sample == 0) {
-            moments->samples.bounds.push_back(ends[i]);
+            moments->bounds.push_back(ends[i]);
             moments->first_units.push_back(first_unit);
             first_unit = i + 1;
         }
     }
 }
 
-GrowthMoments moments_in_time(uint64_t last_tick) {
+// The last part ends with the program, which frees what was of use up to then.
+GrowthMoments parts_of_run(uint64_t event_count) {
     GrowthMoments moments;
-    moments.samples.clock = SampleMoments::Clock::kTicks;
-    moments.ticks_per_sample = std::max<uint64_t>(last_tick / kPartsOfTime, 1);
-    for (uint32_t part = 1; part < kPartsOfTime; ++part) {
-        moments.samples.bounds.push_back(part * moments.ticks_per_sample);
-        moments.first_units.push_back(part - 1);
+    const uint64_t width = std::max<uint64_t>(event_count / kPartsOfRun, 1);
+    for (uint32_t part = 0; part < kPartsOfRun; ++part) {
+        moments.bounds.push_back(part * width);
+        moments.first_units.push_back(part == 0 ? 0 : part - 1);
     }
     return moments;
 }
 
 }  // namespace
 
-GrowthMoments growth_moments(const PhaseTable& table, uint64_t last_tick) {
+GrowthMoments growth_moments(const PhaseTable& table, uint64_t event_count) {
     if (table.step_source == StepSource::kNone) {
-        return moments_in_time(last_tick);
+        return parts_of_run(event_count);
     }
     GrowthMoments moments;
     moments.unit = GrowthUnit::kStep;

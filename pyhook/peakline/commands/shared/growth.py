@@ -8,7 +8,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from peakline.commands.shared.common import report_engine
-from peakline.source_lines import read_unchanged
+from peakline.pages.source_lines import read_unchanged
 
 if TYPE_CHECKING:
     from peakline._report import Options, Trace
