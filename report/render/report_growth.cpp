@@ -7,6 +7,7 @@
 #include "report.h"
 #include "report/render/facts/asked_blocks.h"
 #include "report/render/growth/leaks_report.h"
+#include "report/render/table/run_facts.h"
 #include "report/replay/totals/level_samples.h"
 #include "report/views/selection/chosen_keys.h"
 
