@@ -1,4 +1,6 @@
 // `leaks` for people.
+#include <algorithm>
+#include <cctype>
 #include <cmath>
 
 #include "leaks_report.h"
@@ -45,6 +47,17 @@ std::string moment_of(const LeaksReport& report, size_t sample) {
                : std::to_string(report.growth.moments.first_units[sample]);
 }
 
+// "Line", "Raw op", "Module, lifetime".
+std::string head_of_rows(const LeaksReport& report) {
+    std::string text;
+    for (const std::string& key : report.selection.row_keys) {
+        text += (text.empty() ? "" : ", ") + key;
+    }
+    std::replace(text.begin(), text.end(), '-', ' ');
+    text[0] = static_cast<char>(std::toupper(static_cast<unsigned char>(text[0])));
+    return text;
+}
+
 std::string blocks_text(const LeaksReport& report, const GrowthFit& fit) {
     if (fit.is_replaced) {
         return "as many, larger";
@@ -67,7 +80,7 @@ std::string growing_text(const LeaksReport& report, const std::vector<GrowthRow>
     const UnitWords words = words_of(report.growth.moments.unit);
     TextColumns columns(
         {kRight, kRight, kRight, kLeft, kLeft},
-        {std::string("Per ") + words.one, "Gained", words.column, "Blocks", "Line"});
+        {std::string("Per ") + words.one, "Gained", words.column, "Blocks", head_of_rows(report)});
     const uint64_t shown = shown_count(report.top, rows.size());
     for (size_t i = 0; i < shown; ++i) {
         const GrowthRow& row = rows[i];
@@ -86,8 +99,9 @@ std::string growing_text(const LeaksReport& report, const std::vector<GrowthRow>
 std::string levelled_text(const LeaksReport& report) {
     using enum Align;
     const std::vector<GrowthRow>& rows = report.growth.levelled;
-    TextColumns columns({kRight, kRight, kLeft},
-                        {"Level", words_of(report.growth.moments.unit).column, "Line"});
+    TextColumns columns(
+        {kRight, kRight, kLeft},
+        {"Level", words_of(report.growth.moments.unit).column, head_of_rows(report)});
     const uint64_t shown = shown_count(report.top, rows.size());
     for (size_t i = 0; i < shown; ++i) {
         columns.add({format_bytes(rows[i].fit.level_bytes),
@@ -101,7 +115,7 @@ std::string levelled_text(const LeaksReport& report) {
 std::string returning_text(const LeaksReport& report) {
     using enum Align;
     const std::vector<GrowthRow>& rows = report.growth.returning;
-    TextColumns columns({kRight, kRight, kLeft}, {"Up to", "Times", "Line"});
+    TextColumns columns({kRight, kRight, kLeft}, {"Up to", "Times", head_of_rows(report)});
     const uint64_t shown = shown_count(report.top, rows.size());
     for (size_t i = 0; i < shown; ++i) {
         columns.add({format_bytes(rows[i].fit.level_bytes),
@@ -120,7 +134,7 @@ std::string steps_text(const LeftRow& row) {
 std::string left_text(const LeaksReport& report) {
     using enum Align;
     TextColumns columns({kRight, kRight, kLeft, kLeft, kLeft},
-                        {"Mem", "Blocks", "Made in steps", "Category", "Line"});
+                        {"Mem", "Blocks", "Made in steps", "Category", head_of_rows(report)});
     const uint64_t shown = shown_count(report.top, report.left.size());
     for (size_t i = 0; i < shown; ++i) {
         const LeftRow& row = report.left[i];
