@@ -152,7 +152,8 @@ struct PeaklineLiveBlock {
     uint64_t requested_bytes;
     uint64_t block_bytes;
     uint32_t context;
-    uint32_t device;
+    uint16_t device;
+    uint16_t tensor_kind;  // format::TensorKind; 0: nobody has said
 };
 // Copies as many as there is room for; returns how many there are.
 size_t peakline_live_blocks(PeaklineLiveBlock* out, size_t room);

@@ -26,7 +26,9 @@ PEAKLINE_EXPORT size_t peakline_live_blocks(PeaklineLiveBlock* out, size_t room)
                   block.requested_bytes,
                   block.block_bytes,
                   block.context,
-                  block.device};
+                  block.device,
+                  static_cast<uint16_t>((block.flags & peakline::record::kTensorKind) >>
+                                        peakline::record::kTensorKindShift)};
     }
     return count;
 }

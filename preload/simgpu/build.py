@@ -97,11 +97,18 @@ def main() -> int:
     parser.add_argument("--python", default=sys.executable, help="interpreter that has torch")
     parser.add_argument("--out", required=True, type=Path, help="folder to build into")
     parser.add_argument("--audit-json", metavar="FILE", help="write the audit to this file")
+    linters_help = "write compile_commands.json and what the sources include, and nothing else"
+    parser.add_argument("--for-linters", action="store_true", help=linters_help)
     parser.add_argument("--no-audit", action="store_true", help="build only")
     arguments = parser.parse_args()
     try:
         wheels = find_wheels(arguments.python)
         out = arguments.out.absolute()
+        if arguments.for_linters:
+            from generate.builder import write_for_linters
+
+            write_for_linters(_HERE, out, wheels)
+            return 0
         stamp = _stamp(wheels)
         if not _is_up_to_date(out, stamp):
             _build_aside(out, wheels, stamp)

@@ -47,7 +47,7 @@ HeapGraph::HeapGraph(const std::vector<PeaklineLiveBlock>& blocks, uint64_t dead
     optimizer_class_ = imported_class("torch.optim.optimizer", "Optimizer");
     context_class_ = imported_class("torch._C", "_FunctionBase");
     PeaklineTensorFacts facts;
-    has_graphs_ = peakline_tensor_facts(0, &facts) != 0;
+    knows_tensors_ = peakline_tensor_facts(0, &facts) != 0;
 }
 
 const std::vector<uint32_t>& HeapGraph::more_holders(uint32_t target) const {
@@ -213,7 +213,7 @@ void HeapGraph::expand(uint32_t index) {
     type.traverse(object, visit_object, this);
     if (type.is_tensor) {
         expand_tensor(peakline_tensor_of_object(vertex.address));
-    } else if (type.is_function_context && has_graphs_) {
+    } else if (type.is_function_context && knows_tensors_) {
         peakline_visit_saved(vertex.address, basic_size_of(object), visit_saved, this);
     }
 }

@@ -9,8 +9,8 @@
 #include <vector>
 
 #include "address_index.h"
+#include "limited_api.h"
 #include "preload/peakline_api.h"
-#include "pyhook/module/module_python.h"
 
 namespace peakline::pyhook {
 
@@ -62,7 +62,7 @@ public:
     // Other objects that hold a target, besides its parent.
     const std::vector<uint32_t>& more_holders(uint32_t target) const;
     uint64_t object_count() const { return vertices_.size(); }
-    bool has_graphs() const { return has_graphs_; }
+    bool knows_tensors() const { return knows_tensors_; }
     bool is_reached(PyObject* object) const {
         return index_.has(reinterpret_cast<uint64_t>(object));
     }
@@ -102,7 +102,7 @@ private:
     PyTypeObject* tensor_class_ = nullptr;
     PyTypeObject* context_class_ = nullptr;
     PyTypeObject* optimizer_class_ = nullptr;
-    bool has_graphs_ = false;
+    bool knows_tensors_ = false;
     std::vector<Vertex> vertices_;
     std::vector<Root> roots_;
     AddressIndex index_;  // vertices by address, from 1

@@ -7,7 +7,7 @@
 #include <string>
 #include <vector>
 
-#include "pyhook/module/module_python.h"
+#include "limited_api.h"
 
 namespace peakline::pyhook {
 

@@ -64,7 +64,7 @@ Blocks live_blocks() {
     return blocks;
 }
 
-// What a line (a context) holds.
+// What a line (a context) holds, without parameters and the like.
 struct Line {
     uint64_t bytes = 0;
     const PeaklineLiveBlock* oldest = nullptr;
@@ -74,6 +74,9 @@ using Lines = std::map<uint32_t, Line>;
 Lines lines_of(const Blocks& live) {
     Lines lines;
     for (const PeaklineLiveBlock& block : live) {
+        if (block.tensor_kind != 0) {
+            continue;
+        }
         Line& line = lines[block.context];
         line.bytes += block.block_bytes;
         if (line.oldest == nullptr || block.ordinal < line.oldest->ordinal) {
@@ -107,13 +110,18 @@ Blocks oldest_of_lines(const Blocks& live, size_t count) {
     return chosen;
 }
 
-// By address.
+// By address. What keeps parameters, and what belongs to them, is known: they come last.
 Blocks choose_blocks(size_t count) {
     const Blocks live = live_blocks();
-    Blocks chosen(live.begin(), live.begin() + static_cast<int64_t>(std::min(count, live.size())));
+    Blocks chosen;
     std::set<uint64_t> known;
-    for (const PeaklineLiveBlock& block : chosen) {
-        known.insert(block.ordinal);
+    for (const bool has_name : {false, true}) {
+        for (const PeaklineLiveBlock& block : live) {
+            if ((block.tensor_kind != 0) == has_name && chosen.size() < count) {
+                chosen.push_back(block);
+                known.insert(block.ordinal);
+            }
+        }
     }
     for (const PeaklineLiveBlock& block : oldest_of_lines(live, count)) {
         if (known.insert(block.ordinal).second) {
@@ -268,7 +276,7 @@ SearchResult search_holders(const SearchRequest& request) {
         result.blocks = holders_of(graph, blocks);
         result.search.object_count = graph.object_count();
         result.search.flags = (has_time ? 0 : uint32_t{format::kTimeIsUp}) |
-                              (graph.has_graphs() ? 0 : uint32_t{format::kGraphsUnknown}) |
+                              (graph.knows_tensors() ? 0 : uint32_t{format::kTensorsUnknown}) |
                               (knows_frames() ? 0 : uint32_t{format::kFramesUnknown});
     }
     result.search.reason = request.reason;

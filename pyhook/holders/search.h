@@ -14,15 +14,15 @@
 #include <string>
 #include <vector>
 
+#include "limited_api.h"
 #include "preload/peakline_api.h"
-#include "pyhook/module/module_python.h"
 
 namespace peakline::pyhook {
 
 struct SearchRequest {
     uint64_t time_ns = 0;  // it may take; then what is left is not looked at
-    // Largest blocks, and the oldest one of as many lines that hold most, or that have grown most
-    // since remember_lines().
+    // The largest blocks, parameters and what belongs to them last, and the oldest one of as many
+    // lines that hold most, or that have grown most since remember_lines().
     size_t block_count = 0;
     uint32_t reason = 0;  // format::HoldReason
     uint32_t step = 0;

@@ -1,13 +1,10 @@
-// Python.h for the files of peakline._recorder. Limited API, so one build serves CPython 3.10 and
-// later.
+// What the files of peakline._recorder share: Python.h and the reading of arguments.
 #pragma once
-
-#define PY_SSIZE_T_CLEAN
-#define Py_LIMITED_API 0x030A0000
-#include <Python.h>
 
 #include <cstdint>
 #include <vector>
+
+#include "pyhook/holders/limited_api.h"
 
 namespace peakline::pyhook {
 

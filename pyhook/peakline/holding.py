@@ -21,7 +21,7 @@ _KINDS = (
     "cycle",
     "other",
 )
-_TIME_IS_UP, _GRAPHS_UNKNOWN, _FRAMES_UNKNOWN = 1, 2, 4  # HolderSearchFlags
+_TIME_IS_UP, _TENSORS_UNKNOWN, _FRAMES_UNKNOWN = 1, 2, 4  # HolderSearchFlags
 
 
 @dataclass(frozen=True)
@@ -48,13 +48,14 @@ class HeldBlock:
 class Holders:
     """What a search found, the largest block first.
 
-    ``is_complete``: every object of the program was looked at. ``number``: of the search in the
-    trace, 0 when there is none.
+    ``is_complete``: every object of the program was looked at. ``knows_tensors``: the part that is
+    compiled against torch is there; without it nothing is found. ``knows_locals``: variables of
+    running functions were seen. ``number``: of the search in the trace, 0 when there is none.
     """
 
     blocks: tuple[HeldBlock, ...]
     is_complete: bool
-    knows_graphs: bool
+    knows_tensors: bool
     knows_locals: bool
     object_count: int
     seconds: float
@@ -65,13 +66,15 @@ def holders(*, blocks: int = 20, seconds: float = 2.0) -> Holders:
     """Look for what keeps the largest blocks alive, now; a trace that is open gets it, too.
 
     Args:
-        blocks: how many of the largest blocks, and of as many lines that hold most the oldest one.
+        blocks: how many of the largest blocks (parameters, gradients, buffers and states of
+            optimizers only when there are no others), and of as many lines the oldest one.
         seconds: the search may take; what it has not looked at then is not found.
 
     Raises:
         RecorderError: nothing is recorded here.
     """
     recorder = tracing.recorder_that_is_on("holders")
+    recorder.safe_point(recorder.LOOK)  # which blocks are parameters and the like
     rows, number, object_count, duration_us, flags = recorder.hold(
         seconds, blocks, recorder.HOLD_ASKED, 0
     )
@@ -88,7 +91,7 @@ def holders(*, blocks: int = 20, seconds: float = 2.0) -> Holders:
             for address, block_bytes, requested_bytes, device, paths, more in rows
         ),
         is_complete=not flags & _TIME_IS_UP,
-        knows_graphs=not flags & _GRAPHS_UNKNOWN,
+        knows_tensors=not flags & _TENSORS_UNKNOWN,
         knows_locals=not flags & _FRAMES_UNKNOWN,
         object_count=object_count,
         seconds=duration_us / 1e6,

@@ -139,6 +139,7 @@ MakeReport find_report(const std::string& name) {
         {"tensors", make_tensors},
         {"holders", make_holders},
         {"oom", make_oom},
+        {"leaks", make_leaks},
         {"timeline", make_timeline_report},
     };
     std::string names;

@@ -47,6 +47,11 @@ std::string make_holders(const TraceReader& reader,
                          const ReportOptions& options,
                          const Progress& progress = {});
 
+// What grows from step to step, and what steps made that is live at the end.
+std::string make_leaks(const TraceReader& reader,
+                       const ReportOptions& options,
+                       const Progress& progress = {});
+
 // `top`: points over the whole time, 0: 1000. Without a device: the sum of all.
 std::string make_timeline_report(const TraceReader& reader,
                                  const ReportOptions& options,

@@ -91,7 +91,10 @@ def test_blocks_of_a_search_are_those_of_tensors(lab):
     assert ends["reason"] == "end"
     tensors = json.loads(lab.report("tensors", run.trace, "--json", "--at", "end"))["tensors"]
     by_address = {tensor["address"]: tensor for tensor in tensors}
-    assert len(ends["blocks"]) == ends["found_count"] == len(tensors)
+    assert ends["found_count"] == len(ends["blocks"])
+    unnamed = {tensor["address"] for tensor in tensors if tensor["name"] is None}
+    assert unnamed <= {block["address"] for block in ends["blocks"]}
+    assert len(unnamed) == 12  # of the four steps each: batch, result, loss
     for block in ends["blocks"]:
         tensor = by_address[block["address"]]
         for field in ("block_bytes", "requested_bytes", "device", "made_at", "module", "name"):
@@ -124,8 +127,8 @@ def test_without_hold_the_signal_is_the_programs(lab):
 def test_a_handler_of_the_program_wins(lab):
     run = lab.run("keeps_losses.py", "handles", "signal", options=["--hold", "99"])
     assert run.stdout.splitlines()[0] == "own handler"
-    assert [note for note in run.notes if "handles SIGUSR2 itself" in note] != []
-    assert len(run.notes) == 1
+    assert ["handles SIGUSR2 itself" in note for note in run.notes] == [True, False]
+    assert run.notes[1].endswith("--hold 99: the program ended before, its optimizers made 4 steps")
 
 
 def test_running_out_of_memory_looks_for_holders(lab):
@@ -168,7 +171,7 @@ def test_the_program_sees_nothing_of_a_search(lab):
     run = lab.run("sees_a_search.py", options=["--hold", "99"])
     control = lab.run("sees_a_search.py", "without", options=["--hold", "99"])
     searches = json.loads(lab.report("holders", run.trace, "--json"))["search_count"]
-    assert searches == 3
+    assert searches == 4
     said, without = run.said, control.said
     assert said["left"] == without["left"]  # the program's own
     assert said["before"] == said["after"]
@@ -177,6 +180,22 @@ def test_the_program_sees_nothing_of_a_search(lab):
     assert 0 <= said["growth"] <= 2  # of the collector's count, over two searches
 
 
-def test_without_the_part_for_torch_variables_are_found(lab):
-    run = lab.run(f"{PROGRAM}.py", options=["--backend", "observe"])
-    assert run.status == 0, run.stderr
+def test_a_bounded_trace_keeps_its_searches(lab):
+    run = lab.run("keeps_losses.py", options=["--hold", "2,end", "--keep", "peak", "--steps", "3"])
+    ends = json.loads(lab.report("holders", run.trace, "--json"))
+    assert (ends["reason"], ends["search_count"]) == ("end", 2)
+    assert ends["found_count"] == len(ends["blocks"]) > 9
+    assert "Held by" not in lab.report("tensors", run.trace, "--at", "end")
+
+
+def test_without_the_part_for_torch_nothing_is_found_and_it_says_so(lab, tmp_path):
+    simulated = lab.run("known_sizes.py")  # what it needs is built
+    assert simulated.status == 0
+    run = lab.run(
+        f"{PROGRAM}.py",
+        options=["--backend", "observe"],
+        environment={"PEAKLINE_TORCH_PART": str(tmp_path / "none.so")},
+    )
+    assert {json.dumps(holders) for holders in run.said["said"].values()} == {"[]"}
+    text = lab.report("holders", run.trace)
+    assert "No tensor could be read: the part for this torch was missing" in text

@@ -153,9 +153,9 @@ enum class HoldReason : uint32_t {
     kEnd = 5,  // run --hold end
 };
 enum HolderSearchFlags : uint32_t {
-    kTimeIsUp = 1,       // objects were left that nobody looked at
-    kGraphsUnknown = 2,  // autograd graphs cannot be followed with this torch
-    kFramesUnknown = 4,  // nor local variables of running functions with this Python
+    kTimeIsUp = 1,        // objects were left that nobody looked at
+    kTensorsUnknown = 2,  // no tensor can be read: the part compiled against torch is missing
+    kFramesUnknown = 4,   // local variables of running functions cannot be read with this Python
 };
 // What the last link of a holder's path is.
 enum class HolderKind : uint32_t {

@@ -15,7 +15,7 @@ extern "C" {
 
 // A copy to the host whose bytes are not all true: `host` holds them, zero or computed from zeros,
 // and may be changed. Called on the copying thread, without any lock of the model.
-typedef void (*peakline_sim_read_handler)(void* host, size_t bytes);
+using peakline_sim_read_handler = void (*)(void* host, size_t bytes);
 }
 
 SIMGPU_API void peakline_sim_set_read_handler(peakline_sim_read_handler handler);
@@ -24,7 +24,7 @@ SIMGPU_API void peakline_sim_set_read_handler(peakline_sim_read_handler handler)
 // the running operators, outermost first ("aten::index>aten::nonzero"), and what is read: 1 a size,
 // 2 floating-point numbers, 0 anything else.
 extern "C" {
-typedef void (*peakline_sim_read_listener)(const char* operators, size_t bytes, int kind);
+using peakline_sim_read_listener = void (*)(const char* operators, size_t bytes, int kind);
 }
 SIMGPU_API void peakline_sim_set_read_listener(peakline_sim_read_listener listener);
 SIMGPU_API peakline_sim_read_listener peakline_sim_get_read_listener(void);

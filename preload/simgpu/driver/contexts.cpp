@@ -17,19 +17,19 @@ struct ContextStack {
     Context* contexts[kStackDepth];
     int depth;
 };
-thread_local ContextStack t_context_stack;
+thread_local ContextStack g_context_stack;
 
 bool push_context(Context* context) {
-    if (t_context_stack.depth == kStackDepth) {
+    if (g_context_stack.depth == kStackDepth) {
         return false;
     }
-    t_context_stack.contexts[t_context_stack.depth++] = context;
+    g_context_stack.contexts[g_context_stack.depth++] = context;
     return true;
 }
 
 void pop_context() {
-    if (t_context_stack.depth > 0) {
-        --t_context_stack.depth;
+    if (g_context_stack.depth > 0) {
+        --g_context_stack.depth;
     }
 }
 
@@ -63,8 +63,8 @@ CUresult create_context(CUcontext* handle, unsigned flags, int device) {
 }  // namespace
 
 Context* current_context() {
-    const int depth = World::is_forked_child() ? 0 : t_context_stack.depth;
-    return depth == 0 ? nullptr : t_context_stack.contexts[depth - 1];
+    const int depth = World::is_forked_child() ? 0 : g_context_stack.depth;
+    return depth == 0 ? nullptr : g_context_stack.contexts[depth - 1];
 }
 
 bool is_context(CUcontext handle) {
@@ -158,10 +158,10 @@ SIMGPU_API CUresult cuCtxDestroy_v2(CUcontext handle) {
     const auto lock = world.lock();
     auto& created = simgpu::created_contexts();
     const auto found = std::find(created.begin(), created.end(), simgpu::from_handle(handle));
-    if (found == created.end()) {
+    if (handle == nullptr || found == created.end()) {
         return CUDA_ERROR_INVALID_CONTEXT;
     }
-    Context* const context = *found;
+    Context* const context = simgpu::from_handle(handle);
     created.erase(found);
     if (simgpu::current_context() == context) {
         simgpu::pop_context();

@@ -70,77 +70,63 @@ bool attribute_from_profile(CUdevice_attribute attribute, int ordinal, int* valu
     }
 }
 
-bool attribute_of_every_device(CUdevice_attribute attribute, int* value) {
-    switch (attribute) {
-        case CU_DEVICE_ATTRIBUTE_MAX_THREADS_PER_BLOCK:
-        case CU_DEVICE_ATTRIBUTE_MAX_BLOCK_DIM_X:
-        case CU_DEVICE_ATTRIBUTE_MAX_BLOCK_DIM_Y:
-            *value = 1024;
-            return true;
-        case CU_DEVICE_ATTRIBUTE_MAX_BLOCK_DIM_Z:
-            *value = 64;
-            return true;
-        case CU_DEVICE_ATTRIBUTE_MAX_GRID_DIM_X:
-        case CU_DEVICE_ATTRIBUTE_MAX_PITCH:
-            *value = 2147483647;
-            return true;
-        case CU_DEVICE_ATTRIBUTE_MAX_GRID_DIM_Y:
-        case CU_DEVICE_ATTRIBUTE_MAX_GRID_DIM_Z:
-            *value = 65535;
-            return true;
-        case CU_DEVICE_ATTRIBUTE_MAX_SHARED_MEMORY_PER_BLOCK:
-            *value = 49152;
-            return true;
-        case CU_DEVICE_ATTRIBUTE_TOTAL_CONSTANT_MEMORY:
-        case CU_DEVICE_ATTRIBUTE_MAX_REGISTERS_PER_BLOCK:
-        case CU_DEVICE_ATTRIBUTE_MAX_REGISTERS_PER_MULTIPROCESSOR:
-            *value = 65536;
-            return true;
-        case CU_DEVICE_ATTRIBUTE_WARP_SIZE:
-        case CU_DEVICE_ATTRIBUTE_TEXTURE_PITCH_ALIGNMENT:
-            *value = 32;
-            return true;
-        case CU_DEVICE_ATTRIBUTE_TEXTURE_ALIGNMENT:
-        case CU_DEVICE_ATTRIBUTE_SURFACE_ALIGNMENT:
-            *value = 512;
-            return true;
-        case CU_DEVICE_ATTRIBUTE_MAX_ACCESS_POLICY_WINDOW_SIZE:
-            *value = 134213632;
-            return true;
-        case CU_DEVICE_ATTRIBUTE_ASYNC_ENGINE_COUNT:
-            *value = 3;
-            return true;
-        case CU_DEVICE_ATTRIBUTE_SINGLE_TO_DOUBLE_PRECISION_PERF_RATIO:
-            *value = 2;
-            return true;
-        case CU_DEVICE_ATTRIBUTE_MEMPOOL_SUPPORTED_HANDLE_TYPES:
-        case CU_DEVICE_ATTRIBUTE_GPU_OVERLAP:
-        case CU_DEVICE_ATTRIBUTE_CAN_MAP_HOST_MEMORY:
-        case CU_DEVICE_ATTRIBUTE_CONCURRENT_KERNELS:
-        case CU_DEVICE_ATTRIBUTE_ECC_ENABLED:
-        case CU_DEVICE_ATTRIBUTE_UNIFIED_ADDRESSING:
-        case CU_DEVICE_ATTRIBUTE_STREAM_PRIORITIES_SUPPORTED:
-        case CU_DEVICE_ATTRIBUTE_GLOBAL_L1_CACHE_SUPPORTED:
-        case CU_DEVICE_ATTRIBUTE_LOCAL_L1_CACHE_SUPPORTED:
-        case CU_DEVICE_ATTRIBUTE_MANAGED_MEMORY:
-        case CU_DEVICE_ATTRIBUTE_CONCURRENT_MANAGED_ACCESS:
-        case CU_DEVICE_ATTRIBUTE_COMPUTE_PREEMPTION_SUPPORTED:
-        case CU_DEVICE_ATTRIBUTE_COOPERATIVE_LAUNCH:
-        case CU_DEVICE_ATTRIBUTE_VIRTUAL_MEMORY_MANAGEMENT_SUPPORTED:
-        case CU_DEVICE_ATTRIBUTE_MEMORY_POOLS_SUPPORTED:
-        case CU_DEVICE_ATTRIBUTE_HOST_REGISTER_SUPPORTED:
-        case CU_DEVICE_ATTRIBUTE_CAN_USE_HOST_POINTER_FOR_REGISTERED_MEM:
-        case CU_DEVICE_ATTRIBUTE_HANDLE_TYPE_POSIX_FILE_DESCRIPTOR_SUPPORTED:
+struct AttributeValue {
+    CUdevice_attribute attribute;
+    int value;
+};
+// Multicast, fabric handles and host page tables are not modelled.
+constexpr AttributeValue kOfEveryDevice[] = {
+    {CU_DEVICE_ATTRIBUTE_MAX_THREADS_PER_BLOCK, 1024},
+    {CU_DEVICE_ATTRIBUTE_MAX_BLOCK_DIM_X, 1024},
+    {CU_DEVICE_ATTRIBUTE_MAX_BLOCK_DIM_Y, 1024},
+    {CU_DEVICE_ATTRIBUTE_MAX_BLOCK_DIM_Z, 64},
+    {CU_DEVICE_ATTRIBUTE_MAX_GRID_DIM_X, 2147483647},
+    {CU_DEVICE_ATTRIBUTE_MAX_PITCH, 2147483647},
+    {CU_DEVICE_ATTRIBUTE_MAX_GRID_DIM_Y, 65535},
+    {CU_DEVICE_ATTRIBUTE_MAX_GRID_DIM_Z, 65535},
+    {CU_DEVICE_ATTRIBUTE_MAX_SHARED_MEMORY_PER_BLOCK, 49152},
+    {CU_DEVICE_ATTRIBUTE_TOTAL_CONSTANT_MEMORY, 65536},
+    {CU_DEVICE_ATTRIBUTE_MAX_REGISTERS_PER_BLOCK, 65536},
+    {CU_DEVICE_ATTRIBUTE_MAX_REGISTERS_PER_MULTIPROCESSOR, 65536},
+    {CU_DEVICE_ATTRIBUTE_WARP_SIZE, 32},
+    {CU_DEVICE_ATTRIBUTE_TEXTURE_PITCH_ALIGNMENT, 32},
+    {CU_DEVICE_ATTRIBUTE_TEXTURE_ALIGNMENT, 512},
+    {CU_DEVICE_ATTRIBUTE_SURFACE_ALIGNMENT, 512},
+    {CU_DEVICE_ATTRIBUTE_MAX_ACCESS_POLICY_WINDOW_SIZE, 134213632},
+    {CU_DEVICE_ATTRIBUTE_ASYNC_ENGINE_COUNT, 3},
+    {CU_DEVICE_ATTRIBUTE_SINGLE_TO_DOUBLE_PRECISION_PERF_RATIO, 2},
+    {CU_DEVICE_ATTRIBUTE_MEMPOOL_SUPPORTED_HANDLE_TYPES, 1},
+    {CU_DEVICE_ATTRIBUTE_GPU_OVERLAP, 1},
+    {CU_DEVICE_ATTRIBUTE_CAN_MAP_HOST_MEMORY, 1},
+    {CU_DEVICE_ATTRIBUTE_CONCURRENT_KERNELS, 1},
+    {CU_DEVICE_ATTRIBUTE_ECC_ENABLED, 1},
+    {CU_DEVICE_ATTRIBUTE_UNIFIED_ADDRESSING, 1},
+    {CU_DEVICE_ATTRIBUTE_STREAM_PRIORITIES_SUPPORTED, 1},
+    {CU_DEVICE_ATTRIBUTE_GLOBAL_L1_CACHE_SUPPORTED, 1},
+    {CU_DEVICE_ATTRIBUTE_LOCAL_L1_CACHE_SUPPORTED, 1},
+    {CU_DEVICE_ATTRIBUTE_MANAGED_MEMORY, 1},
+    {CU_DEVICE_ATTRIBUTE_CONCURRENT_MANAGED_ACCESS, 1},
+    {CU_DEVICE_ATTRIBUTE_COMPUTE_PREEMPTION_SUPPORTED, 1},
+    {CU_DEVICE_ATTRIBUTE_COOPERATIVE_LAUNCH, 1},
+    {CU_DEVICE_ATTRIBUTE_VIRTUAL_MEMORY_MANAGEMENT_SUPPORTED, 1},
+    {CU_DEVICE_ATTRIBUTE_MEMORY_POOLS_SUPPORTED, 1},
+    {CU_DEVICE_ATTRIBUTE_HOST_REGISTER_SUPPORTED, 1},
+    {CU_DEVICE_ATTRIBUTE_CAN_USE_HOST_POINTER_FOR_REGISTERED_MEM, 1},
+    {CU_DEVICE_ATTRIBUTE_HANDLE_TYPE_POSIX_FILE_DESCRIPTOR_SUPPORTED, 1},
 #if CUDA_VERSION >= 12000
-        case CU_DEVICE_ATTRIBUTE_IPC_EVENT_SUPPORTED:
+    {CU_DEVICE_ATTRIBUTE_IPC_EVENT_SUPPORTED, 1},
 #endif
-            *value = 1;
+};
+
+bool attribute_of_every_device(CUdevice_attribute attribute, int* value) {
+    *value = 0;
+    for (const AttributeValue& known : kOfEveryDevice) {
+        if (known.attribute == attribute) {
+            *value = known.value;
             return true;
-        // Multicast, fabric handles and host page tables are not modelled.
-        default:
-            *value = 0;
-            return false;
+        }
     }
+    return false;
 }
 
 }  // namespace
@@ -231,6 +217,7 @@ SIMGPU_API CUresult cuDeviceGetByPCIBusId(CUdevice* device, const char* text) {
     SIMGPU_REQUIRE(device != nullptr && text != nullptr);
     unsigned domain = 0;
     unsigned bus = 0;
+    // NOLINTNEXTLINE(cert-err34-c): a number that is out of range is no device's.
     SIMGPU_REQUIRE(std::sscanf(text, "%x:%x", &domain, &bus) == 2);
     const int ordinal = static_cast<int>(bus) - kFirstPciBus;
     SIMGPU_REQUIRE_DEVICE(ordinal);

@@ -8,7 +8,7 @@ from pathlib import Path
 
 from . import symbols
 from .compiler import Compiler, link_command, run_all, version_script
-from .driver import driver_parts, error_name_rows
+from .driver import NO_ENTRY_POINTS, driver_parts, error_name_rows
 from .forwards import runtime_forwards
 from .headers import Declarations, find_header, parse, preprocess
 from .libraries import ALL_VERSIONS, DRIVER_FILE, LIBRARIES, NVML_FILE, RUNTIME, Library
@@ -35,31 +35,64 @@ class Workshop:
     compiler: Compiler
 
 
+@dataclass(frozen=True)
+class Apis:
+    """What the headers of the two layers declare."""
+
+    driver: Declarations
+    runtime: Declarations
+
+
+def write_tables(sources: Path, work: Path, wheels: Wheels) -> Apis:
+    """Write what the sources include; the table of entry points is still empty."""
+    driver = parse(preprocess(["cuda.h"], wheels, ALL_VERSIONS))
+    runtime = parse(preprocess(list(RUNTIME.headers), wheels, RUNTIME.flags))
+    tables = {
+        "device_profiles": profile_table(sources / "profiles.json", sources / "calibration.json"),
+        "driver_error_names": error_name_rows(
+            driver, "cudaError_enum", "kDriverErrorNames", "ErrorNameRow"
+        ),
+        "driver_entry_points": NO_ENTRY_POINTS,
+        "runtime_error_names": _RUNTIME_TABLE_PREFIX
+        + error_name_rows(runtime, "cudaError", "kRuntimeErrorNames", "RuntimeErrorNameRow"),
+    }
+    for name, text in tables.items():
+        (work / f"{name}.inc").write_text(text)
+    return Apis(driver, runtime)
+
+
+def write_for_linters(sources: Path, out: Path, wheels: Wheels) -> None:
+    """Write the tables, and how each hand-written source is compiled."""
+    out.mkdir(parents=True, exist_ok=True)
+    write_tables(sources, out, wheels)
+    compiler = Compiler((*wheels.include_dirs, sources, out))
+    flags = {path: lib.flags for lib in LIBRARIES for p in lib.sources for path in sources.glob(p)}
+    commands = [
+        {
+            "directory": str(out),
+            "file": str(path),
+            "arguments": compiler.hand_written(path, Path("-"), flags.get(path, ALL_VERSIONS)),
+        }
+        for path in sorted(sources.rglob("*.cpp"))
+    ]
+    (out / "compile_commands.json").write_text(json.dumps(commands, indent=0))
+
+
 def build_all(sources: Path, work: Path, out: Path, wheels: Wheels) -> None:
     """Fill `out` with the libraries, the preload list and the manifest of symbols."""
     work.mkdir(parents=True)
     shop = Workshop(sources, work, out, wheels, Compiler((*wheels.include_dirs, sources, work)))
-    (work / "device_profiles.inc").write_text(
-        profile_table(sources / "profiles.json", sources / "calibration.json")
-    )
+    apis = write_tables(sources, work, wheels)
     present = [lib for lib in LIBRARIES if wheels.real_library(lib.file_pattern) is not None]
-    runtime_declarations = parse(preprocess(list(RUNTIME.headers), wheels, RUNTIME.flags))
-    (work / "runtime_error_names.inc").write_text(
-        _RUNTIME_TABLE_PREFIX
-        + error_name_rows(
-            runtime_declarations, "cudaError", "kRuntimeErrorNames", "RuntimeErrorNameRow"
-        )
-    )
-    driver_declarations = parse(preprocess(["cuda.h"], wheels, ALL_VERSIONS))
-    manifest = {DRIVER_FILE: _build_driver(shop, driver_declarations)}
+    manifest = {DRIVER_FILE: _build_driver(shop, apis.driver)}
     objects = _compile_hand_written(shop, present)
     forwards = work / "runtime_forwards.cpp"
-    forwards.write_text(runtime_forwards(runtime_declarations, driver_declarations))
+    forwards.write_text(runtime_forwards(apis.runtime, apis.driver))
     objects[RUNTIME.name].append(forwards.with_suffix(".o"))
     run_all([shop.compiler.hand_written(forwards, forwards.with_suffix(".o"), RUNTIME.flags)])
     for library in present:
         declarations = (
-            runtime_declarations
+            apis.runtime
             if library is RUNTIME
             else parse(preprocess(list(library.headers), wheels, library.flags))
         )
@@ -72,9 +105,6 @@ def build_all(sources: Path, work: Path, out: Path, wheels: Wheels) -> None:
 
 
 def _build_driver(shop: Workshop, declarations: Declarations) -> dict[str, str]:
-    (shop.work / "driver_error_names.inc").write_text(
-        error_name_rows(declarations, "cudaError_enum", "kDriverErrorNames", "ErrorNameRow")
-    )
     # The table of entry points needs the names that the sources define, which only the objects
     # tell: everything else is compiled first.
     paths = [*sorted((shop.sources / "model").rglob("*.cpp"))]
@@ -83,9 +113,6 @@ def _build_driver(shop: Workshop, declarations: Declarations) -> dict[str, str]:
     first = [path for path in paths if path != last]
     made = {path: _object_path(shop, path) for path in paths}
     run_all([shop.compiler.hand_written(path, made[path], ALL_VERSIONS) for path in first])
-    placeholder = "static const EntryPointRow kEntryPoints[] = {{nullptr, 0, false, nullptr}};\n"
-    table = shop.work / "driver_entry_points.inc"
-    table.write_text(placeholder)
     run_all([shop.compiler.hand_written(last, made[last], ALL_VERSIONS)])
     modelled = set().union(*(symbols.defined_in_object(path) for path in made.values()))
     typedefs = "".join(
@@ -94,7 +121,7 @@ def _build_driver(shop: Workshop, declarations: Declarations) -> dict[str, str]:
         if shop.wheels.has_header(name)
     )
     parts = driver_parts(declarations, typedefs, modelled)
-    table.write_text(parts.entry_point_text)
+    (shop.work / "driver_entry_points.inc").write_text(parts.entry_point_text)
     stub_source = shop.work / "driver_stubs.c"
     stub_source.write_text(parts.stub_text)
     stub_object = shop.work / "driver_stubs.o"

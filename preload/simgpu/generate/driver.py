@@ -9,6 +9,8 @@ from .headers import Declarations
 from .stubs import alias, refusal
 
 _NOT_SUPPORTED = "CUDA_ERROR_NOT_SUPPORTED"
+# The table of entry points before it is known what the sources define.
+NO_ENTRY_POINTS = "static const EntryPointRow kEntryPoints[] = {{nullptr, 0, false, nullptr}};\n"
 _PFN = re.compile(r"PFN_(cu\w+?)_v(\d+)(_ptsz|_ptds)?\)")
 
 

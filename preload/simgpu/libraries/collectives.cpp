@@ -75,8 +75,8 @@ int reduction_of(ncclRedOp_t operation) {
 
 // What every rank gives to a collective.
 struct Given {
-    const void* from;
-    size_t bytes;
+    const void* from = nullptr;
+    size_t bytes = 0;
     int reduction = SIMGPU_REDUCE_NONE;
     int element = SIMGPU_ELEMENT_OTHER;
 };
@@ -106,14 +106,14 @@ struct AloneBroadcast {
     cudaStream_t stream;
 };
 // Never freed: thread-local data has no destructor.
-thread_local std::vector<AloneBroadcast>* t_alone_broadcasts = nullptr;
+thread_local std::vector<AloneBroadcast>* g_alone_broadcasts = nullptr;
 
 // A root that does not exist gives what this rank gives in the same group, else what it has.
-ncclResult_t start_alone_broadcasts() {
-    if (t_alone_broadcasts == nullptr) {
+ncclResult_t starg_alone_broadcasts() {
+    if (g_alone_broadcasts == nullptr) {
         return ncclSuccess;
     }
-    const std::vector<AloneBroadcast> group = std::exchange(*t_alone_broadcasts, {});
+    const std::vector<AloneBroadcast> group = std::exchange(*g_alone_broadcasts, {});
     for (const AloneBroadcast& one : group) {
         const void* given = one.root == to_communicator(one.handle)->rank ? one.from : one.to;
         for (const AloneBroadcast& own : group) {
@@ -152,15 +152,15 @@ Outputs one_from_each(const Communicator& communicator,
     [[maybe_unused]] const Communicator& communicator = *to_communicator(handle);
 
 SIMGPU_API ncclResult_t ncclGroupStart() {
-    ++t_group_depth;
+    ++g_group_depth;
     return ncclSuccess;
 }
 
 SIMGPU_API ncclResult_t ncclGroupEnd() {
-    if (t_group_depth == 0) {
+    if (g_group_depth == 0) {
         return ncclInvalidUsage;
     }
-    return --t_group_depth == 0 ? start_alone_broadcasts() : ncclSuccess;
+    return --g_group_depth == 0 ? starg_alone_broadcasts() : ncclSuccess;
 }
 
 SIMGPU_API ncclResult_t ncclAllReduce(const void* from,
@@ -188,11 +188,11 @@ SIMGPU_API ncclResult_t ncclBroadcast(const void* from,
     REQUIRE_COMMUNICATOR(handle)
     const size_t bytes = count * element_bytes(type);
     if (peakline_sim_is_alone(communicator.ranks) != 0) {
-        if (t_alone_broadcasts == nullptr) {
-            t_alone_broadcasts = new std::vector<AloneBroadcast>;
+        if (g_alone_broadcasts == nullptr) {
+            g_alone_broadcasts = new std::vector<AloneBroadcast>;
         }
-        t_alone_broadcasts->push_back({from, to, bytes, root, handle, stream});
-        return t_group_depth == 0 ? start_alone_broadcasts() : ncclSuccess;
+        g_alone_broadcasts->push_back({from, to, bytes, root, handle, stream});
+        return g_group_depth == 0 ? starg_alone_broadcasts() : ncclSuccess;
     }
     const bool is_root = communicator.rank == root;
     return start(handle, stream, {from, is_root ? bytes : 0}, {{to, root, 0, bytes}});

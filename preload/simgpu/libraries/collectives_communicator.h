@@ -21,4 +21,4 @@ inline Communicator* to_communicator(ncclComm_t handle) {
 
 // Groups of calls may be nested. Calls take effect at once; only ranks of one thread that join in
 // a group must not wait for each other.
-extern thread_local int t_group_depth;
+extern thread_local int g_group_depth;

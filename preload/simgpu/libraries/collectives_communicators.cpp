@@ -13,7 +13,7 @@
 #include "libraries/own_memory.h"
 #include "model/base/support.h"
 
-thread_local int t_group_depth = 0;
+thread_local int g_group_depth = 0;
 
 namespace {
 
@@ -44,7 +44,7 @@ ncclResult_t create(ncclComm_t* handle, const ncclUniqueId& id, const Place& pla
     made->rank_count = place.rank_count;
     made->device = place.device;
     made->ranks =
-        peakline_sim_join(id.internal, place.rank, place.rank_count, t_group_depth == 0 ? 1 : 0);
+        peakline_sim_join(id.internal, place.rank, place.rank_count, g_group_depth == 0 ? 1 : 0);
     *handle = reinterpret_cast<ncclComm_t>(made);
     return ncclSuccess;
 }
@@ -114,12 +114,12 @@ SIMGPU_API ncclResult_t ncclCommInitAll(ncclComm_t* communicators,
                                         const int* devices) {
     ncclUniqueId id;
     ncclResult_t result = ncclGetUniqueId(&id);
-    ++t_group_depth;
+    ++g_group_depth;
     for (int index = 0; index < device_count && result == ncclSuccess; ++index) {
         const int device = devices == nullptr ? index : devices[index];
         result = create(communicators + index, id, {index, device_count, device});
     }
-    --t_group_depth;
+    --g_group_depth;
     return result;
 }
 

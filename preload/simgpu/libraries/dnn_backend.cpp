@@ -14,8 +14,8 @@
 namespace {
 
 struct StoredAttribute {
-    cudnnBackendAttributeType_t type;
-    int64_t count;
+    cudnnBackendAttributeType_t type = CUDNN_TYPE_HANDLE;
+    int64_t count = 0;
     std::vector<unsigned char> bytes;
 };
 

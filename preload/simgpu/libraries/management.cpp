@@ -78,7 +78,7 @@ void* to_handle(int ordinal) {
 // fork children that use them.
 int device_count() {
     int count = 0;
-    peakline_sim_device device;
+    peakline_sim_device device{};
     while (peakline_sim_find_device(count, &device) != 0) {
         ++count;
     }
@@ -86,7 +86,7 @@ int device_count() {
 }
 
 bool is_device(const void* handle) {
-    peakline_sim_device device;
+    peakline_sim_device device{};
     return peakline_sim_find_device(to_ordinal(handle), &device) != 0;
 }
 
@@ -193,6 +193,7 @@ SIMGPU_API int nvmlDeviceGetHandleByPciBusId_v2(const char* bus_id, void** handl
     SIMGPU_NVML_REQUIRE(bus_id != nullptr && handle != nullptr)
     unsigned domain = 0;
     unsigned bus = 0;
+    // NOLINTNEXTLINE(cert-err34-c): a number that is out of range is no device's.
     SIMGPU_NVML_REQUIRE(std::sscanf(bus_id, "%x:%x", &domain, &bus) == 2)
     for (int ordinal = 0; ordinal < device_count(); ++ordinal) {
         if (device_at(ordinal).pci_bus == static_cast<int>(bus)) {

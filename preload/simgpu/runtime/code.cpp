@@ -57,8 +57,8 @@ struct PushedConfiguration {
     cudaStream_t stream;
 };
 constexpr int kPushDepth = 16;
-thread_local PushedConfiguration t_pushed[kPushDepth];
-thread_local int t_pushed_count = 0;
+thread_local PushedConfiguration g_pushed[kPushDepth];
+thread_local int g_pushed_count = 0;
 
 bool is_valid(dim3 grid, dim3 block) {
     constexpr unsigned kMaxYZ = 65535;
@@ -136,10 +136,10 @@ SIMGPU_API unsigned __cudaPushCallConfiguration(dim3 grid,
                                                 dim3 block,
                                                 size_t dynamic_shared_bytes,
                                                 cudaStream_t stream) {
-    if (t_pushed_count == kPushDepth) {
+    if (g_pushed_count == kPushDepth) {
         return 1;
     }
-    t_pushed[t_pushed_count++] = {grid, block, dynamic_shared_bytes, stream};
+    g_pushed[g_pushed_count++] = {grid, block, dynamic_shared_bytes, stream};
     return 0;
 }
 
@@ -147,10 +147,10 @@ SIMGPU_API cudaError_t __cudaPopCallConfiguration(dim3* grid,
                                                   dim3* block,
                                                   size_t* dynamic_shared_bytes,
                                                   void* stream) {
-    if (t_pushed_count == 0) {
+    if (g_pushed_count == 0) {
         return finish(cudaErrorMissingConfiguration);
     }
-    const PushedConfiguration& shape = t_pushed[--t_pushed_count];
+    const PushedConfiguration& shape = g_pushed[--g_pushed_count];
     *grid = shape.grid;
     *block = shape.block;
     *dynamic_shared_bytes = shape.dynamic_shared_bytes;

@@ -7,14 +7,14 @@
 namespace simgpu {
 namespace {
 
-thread_local cudaError_t t_last_error = cudaSuccess;
-thread_local int t_device = 0;
+thread_local cudaError_t g_last_error = cudaSuccess;
+thread_local int g_device = 0;
 
 }  // namespace
 
 cudaError_t finish(cudaError_t error) {
     if (error != cudaSuccess && error != cudaErrorNotReady) {
-        t_last_error = error;
+        g_last_error = error;
     }
     return error;
 }
@@ -25,7 +25,7 @@ cudaError_t finish(CUresult result) {
 
 int chosen_device() {
     CUdevice device = 0;
-    return cuCtxGetDevice(&device) == CUDA_SUCCESS ? device : t_device;
+    return cuCtxGetDevice(&device) == CUDA_SUCCESS ? device : g_device;
 }
 
 cudaError_t check_device(int device) {
@@ -46,20 +46,20 @@ CUresult ensure_context() {
     if (const CUresult result = cuInit(0); result != CUDA_SUCCESS) {
         return result;
     }
-    const CUresult result = cuDevicePrimaryCtxRetain(&context, t_device);
+    const CUresult result = cuDevicePrimaryCtxRetain(&context, g_device);
     return result == CUDA_SUCCESS ? cuCtxSetCurrent(context) : result;
 }
 
 }  // namespace simgpu
 
 SIMGPU_API cudaError_t cudaGetLastError() {
-    const cudaError_t error = simgpu::t_last_error;
-    simgpu::t_last_error = cudaSuccess;
+    const cudaError_t error = simgpu::g_last_error;
+    simgpu::g_last_error = cudaSuccess;
     return error;
 }
 
 SIMGPU_API cudaError_t cudaPeekAtLastError() {
-    return simgpu::t_last_error;
+    return simgpu::g_last_error;
 }
 
 SIMGPU_API const char* cudaGetErrorName(cudaError_t error) {
@@ -94,6 +94,6 @@ SIMGPU_API cudaError_t cudaSetDevice(int device) {
     if (result != CUDA_SUCCESS) {
         return simgpu::finish(result);
     }
-    simgpu::t_device = device;
+    simgpu::g_device = device;
     return simgpu::finish(cuCtxSetCurrent(context));
 }

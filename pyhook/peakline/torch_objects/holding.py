@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import os
 import signal
+from collections.abc import Callable
 from types import FrameType, ModuleType
 
 _BLOCKS = 20
@@ -19,8 +20,9 @@ _MOST_OUT_OF_MEMORY = 3
 class Holding:
     """What --hold asks for, from PEAKLINE_HOLD: "100,end,5s"."""
 
-    def __init__(self, recorder: ModuleType) -> None:
-        """Read the environment."""
+    def __init__(self, recorder: ModuleType, tell_everything: Callable[[], None]) -> None:
+        """Read the environment. `tell_everything` says which blocks are parameters and the like."""
+        self._tell_everything = tell_everything
         words = [word for word in os.environ.get("PEAKLINE_HOLD", "").split(",") if word]
         self._recorder = recorder
         self._is_on = bool(words)
@@ -56,8 +58,10 @@ class Holding:
             if self._at_end:
                 self._search(why.HOLD_END)
             self._report_other_handler()
+            self._report_steps_left()
 
     def _search(self, reason: int) -> None:
+        self._tell_everything()
         self._recorder.hold(self._seconds, _BLOCKS, reason, self._step)
 
     def _watch_signal(self) -> None:
@@ -80,6 +84,13 @@ class Holding:
         """The program may have put its own in place of ours: it wins."""
         if self._has_handler and signal.getsignal(signal.SIGUSR2) != self._on_signal:
             self._say_other_handler()
+
+    def _report_steps_left(self) -> None:
+        late = sorted(step for step in self._steps if step > self._step)
+        if late and os.environ.get("RANK", "0") == "0":
+            text = f"its optimizers made {self._step} step{'s' * (self._step != 1)}"
+            os.write(2, f"peakline: --hold {late[0]}: the program ended before, {text}\n".encode())
+        self._steps.clear()
 
     def _say_other_handler(self) -> None:
         if not self._is_said:

@@ -41,17 +41,21 @@ class Objects:
             recorder, torch, self._parameters, self._scan, self._tell_modules
         )
         self._generated = GeneratedCode(recorder)
-        self._holding = Holding(recorder)
+        self._holding = Holding(recorder, self._tell_everything)
         self.operators = Operators(recorder, torch)
         self.codes: list[CodeType] = []  # of modules' watched methods
         self._next_scan = 0.0
         self._busy = False
+        self._missed = 0  # reasons that came while it was busy
 
     def safe_point(self, reasons: int) -> None:
         """Look at the program. Runs between two instructions of its main thread."""
-        if self._busy:
+        if self._busy:  # a signal in the midst of it
+            self._missed |= reasons
             return
         self._busy = True
+        reasons |= self._missed
+        self._missed = 0
         try:
             with self._without_torch_function():
                 self._look(reasons)
@@ -89,6 +93,10 @@ class Objects:
             error = _CAUSE.__get__(error) or _CONTEXT.__get__(error)
         if names:
             self._recorder.put_meta("ended_by", " from ".join(names))
+
+    def _tell_everything(self) -> None:
+        self._scan(force=True)
+        self._optimizers.tell_all()
 
     def _tell_modules(self) -> None:
         self._parameters.tell_modules(self._modules)

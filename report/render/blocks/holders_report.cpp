@@ -1,6 +1,7 @@
 // `holders`: what keeps blocks alive.
 #include "holders_report.h"
 
+#include <algorithm>
 #include <cstdio>
 
 #include "report/render/format/format_bytes.h"
@@ -42,8 +43,10 @@ std::string missing_text(uint32_t flags) {
     if ((flags & format::kTimeIsUp) != 0) {
         text += "The time was up before all objects were looked at: give --hold more seconds.\n";
     }
-    if ((flags & format::kGraphsUnknown) != 0) {
-        text += "Autograd graphs were not followed: the part for this torch was not built.\n";
+    if ((flags & format::kTensorsUnknown) != 0) {
+        text +=
+            "No tensor could be read: the part for this torch was missing; peakline doctor "
+            "--build builds it.\n";
     }
     if ((flags & format::kFramesUnknown) != 0) {
         text += "Local variables were not seen: Python stacks cannot be read here.\n";
@@ -82,23 +85,26 @@ void put_holders(JsonWriter& json, const HolderRow& row) {
     json.end_array();
 }
 
+// Paths are what the reader came for: they are never shortened.
 std::string holder_rows_text(const HoldersReport& report, const std::string& indent) {
     using enum Align;
-    TextColumns columns({kRight, kLeft, kLeft}, {"Mem", "Held by", "Made at"});
+    TextColumns columns({kRight, kLeft}, {"Mem", "Held by"});
     const uint64_t shown = shown_count(report.top, report.list.rows.size());
     for (size_t i = 0; i < shown; ++i) {
         const HolderRow& row = report.list.rows[i];
+        // A parameter has its optimizer and the graph besides its model.
+        const size_t told = row.name.empty() ? row.holders.size() : 1;
+        const uint64_t more =
+            row.more_count + row.holders.size() - std::min(told, row.holders.size());
+        const std::string others = more != 0 ? ", and " + std::to_string(more) + " more" : "";
         columns.add({format_bytes(row.block.block_bytes),
-                     row.holders.empty() ? kNotFound : printable(row.holders[0]->text),
-                     printable(label_text(report.paths, row.made_at))});
-        for (size_t j = 1; j < row.holders.size(); ++j) {
-            columns.add({"", "also " + printable(row.holders[j]->text), ""});
+                     row.holders.empty() ? kNotFound : printable(row.holders[0]->text) + others});
+        for (size_t j = 1; j < told; ++j) {
+            columns.add({"", "  also " + printable(row.holders[j]->text)});
         }
-        if (row.more_count != 0) {
-            columns.add({"", "and " + std::to_string(row.more_count) + " more", ""});
-        }
+        columns.add({"", "  made at " + printable(label_text(report.paths, row.made_at))});
     }
-    return columns.text(indent, report.paths.width);
+    return columns.text(indent);
 }
 
 std::string holder_search_text(const HoldersReport& report) {
@@ -147,7 +153,7 @@ std::string holders_json(const HoldersReport& report) {
     json.field("duration_seconds", static_cast<double>(search.duration_us) * 1e-6);
     json.field("object_count", search.object_count);
     json.field("is_complete", (search.flags & format::kTimeIsUp) == 0);
-    json.field("knows_graphs", (search.flags & format::kGraphsUnknown) == 0);
+    json.field("knows_tensors", (search.flags & format::kTensorsUnknown) == 0);
     json.field("knows_locals", (search.flags & format::kFramesUnknown) == 0);
     json.field("found_count", list.found_count).field("found_bytes", list.found_bytes);
     json.field("total_bytes", list.total_bytes);

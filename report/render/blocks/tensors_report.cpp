@@ -59,7 +59,10 @@ std::string tensors_text(const TensorsReport& report) {
     using enum Align;
     const auto& rows = report.list.rows;
     const uint64_t shown = shown_count(report.top, rows.size());
-    const bool has_holders = !report.holders.is_empty() && !report.reader.is_bounded();
+    const bool has_holders =
+        std::any_of(rows.begin(), rows.begin() + static_cast<int64_t>(shown), [&](const auto& row) {
+            return report.holder_of(row) != nullptr;
+        });
     std::vector<Align> aligns = {kRight, kLeft, kLeft, kLeft, kLeft};
     std::vector<std::string> heads = {"Mem", "What", "Module", "Made at", "Freed by"};
     if (has_holders) {

@@ -42,7 +42,6 @@ public:
     // Of the allocation with this ordinal in a trace with all of its events: the best holder that
     // the last search of it has found; nullptr: none.
     const BlockHolder* find(uint64_t ordinal) const;
-    bool is_empty() const { return by_ordinal_.empty(); }
 
 private:
     std::vector<const BlockHolder*> by_ordinal_;

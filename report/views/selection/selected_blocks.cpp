@@ -3,6 +3,7 @@
 #include <cstdint>
 #include <map>
 #include <optional>
+#include <utility>
 
 #include "report/replay/all_facts.h"
 #include "report/replay/blocks/block_stream.h"
@@ -68,7 +69,7 @@ public:
     PlaceFollower(const BlockStream& stream, Lives* lives)
         : definitions_(stream.definitions()),
           lives_(lives),
-          place_of_block_(stream.reader().max_alloc_count() + 1) {}
+          found_{{}, std::vector<uint32_t>(stream.reader().max_alloc_count() + 1)} {}
 
     void restore(const Checkpoint& checkpoint) {
         for (uint64_t ordinal = 0; ordinal < checkpoint.blocks.size(); ++ordinal) {
@@ -77,9 +78,7 @@ public:
     }
     void on_alloc(const BlockAlloc& block) { add(block.ordinal, block.shape); }
 
-    // `places`: one block of each.
-    const std::vector<BlockGroup>& places() const { return places_; }
-    const std::vector<uint32_t>& place_of_block() const { return place_of_block_; }
+    BlockPlaces take() { return std::move(found_); }
 
 private:
     void add(uint64_t ordinal, const AllocationShape& shape) {
@@ -90,27 +89,23 @@ private:
         group.count = 1;
         group.tensor = definitions_.tensor_of(ordinal);
         group.facets = lives_ != nullptr ? lives_->facets_of(ordinal, group) : 0;
-        const auto next = static_cast<uint32_t>(places_.size());
+        const auto next = static_cast<uint32_t>(found_.places.size());
         const auto [at, is_new] = numbers_.try_emplace(place_of_group(group), next);
         if (is_new) {
-            places_.push_back(group);
+            found_.places.push_back(group);
         }
-        place_of_block_[ordinal] = at->second;
+        found_.place_of_block[ordinal] = at->second;
     }
 
     const Definitions& definitions_;
     Lives* lives_;
     std::map<PlaceOfGroup, uint32_t> numbers_;
-    std::vector<BlockGroup> places_;
-    std::vector<uint32_t> place_of_block_;
+    BlockPlaces found_;
 };
 
 }  // namespace
 
-std::vector<bool> select_blocks(const TraceReader& reader,
-                                BlockKeys& keys,
-                                BlockFilter& filter,
-                                const Progress& progress) {
+BlockPlaces number_places(const TraceReader& reader, BlockKeys& keys, const Progress& progress) {
     std::optional<Lives> lives;
     if (keys.follow_blocks()) {
         lives.emplace(reader, keys, progress);
@@ -118,15 +113,23 @@ std::vector<bool> select_blocks(const TraceReader& reader,
     BlockStream stream(reader);
     PlaceFollower follower(stream, lives.has_value() ? &*lives : nullptr);
     stream.run(progress, follower);
-    for (const BlockGroup& place : follower.places()) {
+    return follower.take();
+}
+
+std::vector<bool> select_blocks(const TraceReader& reader,
+                                BlockKeys& keys,
+                                BlockFilter& filter,
+                                const Progress& progress) {
+    const BlockPlaces found = number_places(reader, keys, progress);
+    for (const BlockGroup& place : found.places) {
         filter.see(place);
     }
     std::vector<bool> is_place_shown;
-    for (const BlockGroup& place : follower.places()) {
+    for (const BlockGroup& place : found.places) {
         is_place_shown.push_back(filter.takes(place));
     }
     std::vector<bool> shown;
-    for (const uint32_t place : follower.place_of_block()) {
+    for (const uint32_t place : found.place_of_block) {
         shown.push_back(place < is_place_shown.size() && is_place_shown[place]);
     }
     return shown;

@@ -127,7 +127,7 @@ def test_where_says_what_is_shown_and_what_no_block_has():
     assert "No block has all of these\n" in peakline("tensors", *words, TRACE).stdout
 
 
-@pytest.mark.parametrize("command", ["phases", "layers", "ops", "stages", "html"])
+@pytest.mark.parametrize("command", ["phases", "layers", "ops", "stages", "leaks", "html"])
 def test_reports_without_single_blocks_say_which_take_where(command):
     result = peakline(command, "--where", "category=activation", TRACE)
     assert result.returncode == 2
@@ -227,7 +227,18 @@ def test_tensors_are_filtered_by_size_and_bad_sizes_are_told():
 
 @pytest.mark.parametrize(
     "command",
-    ["table", "summary", "stats", "phases", "layers", "ops", "stages", "tensors", "timeline"],
+    [
+        "table",
+        "summary",
+        "stats",
+        "phases",
+        "layers",
+        "ops",
+        "stages",
+        "tensors",
+        "leaks",
+        "timeline",
+    ],
 )
 def test_the_next_command_that_is_named_works_as_it_stands(command):
     suggested = peakline(command, TRACE).stderr.splitlines()[-1]

@@ -48,7 +48,7 @@ bool is_first_report(const char* function_name) {
 int log_level() {
     static const int level = [] {
         const char* text = std::getenv("PEAKLINE_SIM_LOG");
-        return text == nullptr ? 1 : std::atoi(text);
+        return text == nullptr ? 1 : static_cast<int>(std::strtol(text, nullptr, 10));
     }();
     return level;
 }

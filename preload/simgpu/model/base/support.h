@@ -3,7 +3,7 @@
 // Not for programs: nothing outside preload/simgpu calls these.
 #pragma once
 
-#include <stddef.h>
+#include <cstddef>
 
 #define SIMGPU_API extern "C" __attribute__((visibility("default")))
 

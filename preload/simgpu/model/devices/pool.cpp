@@ -44,7 +44,7 @@ CUresult MemoryPool::allocate(size_t bytes, Placement* placement) {
     return CUDA_SUCCESS;
 }
 
-void MemoryPool::free(const Placement& placement) {
+void MemoryPool::release(const Placement& placement) {
     free_.give(placement.start, placement.block_bytes);
     used_bytes_ -= placement.block_bytes;
 }

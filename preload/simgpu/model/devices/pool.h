@@ -22,7 +22,7 @@ public:
     MemoryPool& operator=(const MemoryPool&) = delete;
 
     CUresult allocate(size_t bytes, Placement* placement);
-    void free(const Placement& placement);
+    void release(const Placement& placement);
 
     // Returns wholly free spans to the device while more than keep_bytes are reserved.
     void trim(size_t keep_bytes);

@@ -76,7 +76,7 @@ int take_device_count(std::string* name) {
         return 1;
     }
     name->resize(x);
-    return std::atoi(digits.c_str());
+    return static_cast<int>(std::strtol(digits.c_str(), nullptr, 10));
 }
 
 struct ConstantName {

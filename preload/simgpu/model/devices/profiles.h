@@ -16,14 +16,14 @@ struct DeviceProfile {
     size_t cublas_handle_bytes;
     size_t cudnn_handle_bytes;
     size_t nccl_communicator_bytes;
+    size_t shared_per_multiprocessor_bytes;
+    size_t shared_per_block_optin_bytes;
+    size_t l2_bytes;
     int compute_major;
     int compute_minor;
     int multiprocessors;
     int threads_per_multiprocessor;
     int blocks_per_multiprocessor;
-    size_t shared_per_multiprocessor_bytes;
-    size_t shared_per_block_optin_bytes;
-    size_t l2_bytes;
     int memory_bus_bits;
     int memory_clock_khz;
     int clock_khz;

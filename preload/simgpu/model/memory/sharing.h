@@ -37,7 +37,7 @@ public:
 
 private:
     struct Opened {
-        SharedHandle handle;
+        SharedHandle handle{};
         int open_count = 0;
     };
     std::map<uintptr_t, Opened> opened_;  // by address here

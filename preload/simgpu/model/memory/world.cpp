@@ -187,7 +187,7 @@ CUresult World::free(uintptr_t start, std::initializer_list<MemoryKind> kinds) {
             device(allocation.device).remove(allocation.placement);
             break;
         case MemoryKind::kPool:
-            allocation.pool->free(allocation.placement);
+            allocation.pool->release(allocation.placement);
             break;
         case MemoryKind::kHost:
         case MemoryKind::kManaged:

@@ -16,9 +16,9 @@ struct GuessedRead {
     unsigned char* host;
     size_t bytes;
 };
-thread_local GuessedRead t_waiting[kMaxWaitingReads];
-thread_local int t_waiting_count = 0;
-thread_local RunningOperator t_running;
+thread_local GuessedRead g_waiting[kMaxWaitingReads];
+thread_local int g_waiting_count = 0;
+thread_local RunningOperator g_running;
 
 }  // namespace
 
@@ -27,22 +27,22 @@ void set_read_handler(ReadHandler handler) {
 }
 
 RunningOperator& running_operator() {
-    return t_running;
+    return g_running;
 }
 
 void note_guessed_read(unsigned char* host, size_t bytes) {
     if (g_read_handler.load(std::memory_order_relaxed) != nullptr &&
-        t_waiting_count < kMaxWaitingReads) {
-        t_waiting[t_waiting_count++] = {host, bytes};
+        g_waiting_count < kMaxWaitingReads) {
+        g_waiting[g_waiting_count++] = {host, bytes};
     }
 }
 
 void tell_guessed_reads() {
     const auto handler = g_read_handler.load(std::memory_order_relaxed);
-    const int count = t_waiting_count;
-    t_waiting_count = 0;
+    const int count = g_waiting_count;
+    g_waiting_count = 0;
     for (int index = 0; index < count && handler != nullptr; ++index) {
-        handler(t_waiting[index].host, t_waiting[index].bytes);
+        handler(g_waiting[index].host, g_waiting[index].bytes);
     }
 }
 

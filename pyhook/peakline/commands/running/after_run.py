@@ -18,6 +18,7 @@ from peakline.commands.shared.common import (
     shell_words,
     terminal_width,
 )
+from peakline.commands.shared.growth import growth_line
 from peakline.commands.terminal.report import show_table
 
 # A file's time stamp may be a little older than the clock says.
@@ -77,15 +78,18 @@ def report(paths: list[Path], end: RunEnd, top: int, page: str = "") -> None:
     if end.status:
         _say(f"peakline: {end.how()}; everything up to then was recorded")
     ran_out = [one for one in recorded if end.status and _ran_out(one)]
-    if ran_out:
-        _say_why(ran_out)
-    else:
-        if len(recorded) > 1:
-            _say(f"{len(recorded)} processes recorded; the heaviest:")
-        with progress_bar(str(heaviest.path)) as progress:
-            trace = report_engine().Trace(str(heaviest.path), progress)
+    with progress_bar(str(heaviest.path)) as progress:
+        trace = report_engine().Trace(str(heaviest.path), progress)
+        if ran_out:
+            _say_why(ran_out)
+        else:
+            if len(recorded) > 1:
+                _say(f"{len(recorded)} processes recorded; the heaviest:")
             show_table(trace, sys.stderr, {"top": top, "cwd": str(Path.cwd())})
+    grows = growth_line(trace, heaviest.event_count)
     _say("")
+    if grows:
+        _say(f"peakline: {grows}")
     for one in recorded:
         _say(f"peakline: wrote {one.path} ({_cost(one)})")
     if page:

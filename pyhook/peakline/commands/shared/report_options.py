@@ -223,6 +223,15 @@ def add_search(parser: argparse.ArgumentParser) -> None:
     )
 
 
+def add_fail_on_growth(parser: argparse.ArgumentParser) -> None:
+    """Add --fail-on-growth."""
+    parser.add_argument(
+        "--fail-on-growth",
+        action="store_true",
+        help="Exit with status 1 when something grows, so slowly that it never matters excepted",
+    )
+
+
 def add_points(parser: argparse.ArgumentParser) -> None:
     """Add --points, which is to a chart what --top is to a table."""
     parser.add_argument(

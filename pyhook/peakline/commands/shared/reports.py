@@ -6,10 +6,15 @@ import argparse
 import shutil
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
+from typing import TYPE_CHECKING
 
 from peakline.commands.shared import report_options as options
 from peakline.commands.shared.common import print_reports, suggest
+from peakline.commands.shared.growth import growth_status
 from peakline.commands.terminal.report import show_reports
+
+if TYPE_CHECKING:
+    from peakline._report import Options
 
 _LABELS = 12  # columns beside a chart
 _LEAST_COLUMNS, _MOST_COLUMNS = 20, 160
@@ -22,6 +27,7 @@ class Report:
     ``shows`` is what --top counts, ``top`` how many are shown without it; where ``shows`` is empty
     another option says how much. ``next_command`` is what to type next, ``next_after`` another one
     after rows by a key. ``has_parts``: a terminal gets it in columns, see `_terminal_report`.
+    ``status`` is the exit code when the report was printed.
     """
 
     name: str
@@ -33,6 +39,7 @@ class Report:
     next_command: str = "table"
     next_after: Mapping[str, str] = field(default_factory=dict)
     has_parts: bool = False
+    status: Callable[[argparse.Namespace, Options], int] = lambda *_: 0
 
     def add_arguments(self, parser: argparse.ArgumentParser) -> None:
         """Declare the arguments of the command."""
@@ -54,7 +61,7 @@ class Report:
             print_reports(args, self.name, chosen)
         by = getattr(args, "by", "")
         suggest(args, self.next_after.get(by, self.next_command))
-        return 0
+        return self.status(args, chosen)
 
 
 def _chart_columns() -> int:
@@ -156,6 +163,22 @@ REPORTS = (
         options=(options.add_request, options.add_frames, options.refuse_where),
         top=6,
         next_command="table --at oom",
+    ),
+    Report(
+        name="leaks",
+        help="Show what grows from step to step, and what steps leave live at the end.",
+        examples="peakline leaks train.peak\n"
+        "peakline leaks --by module train.peak\n"
+        "peakline leaks --fail-on-growth train.peak  # in a test: status 1 when something grows",
+        options=(
+            options.add_grouping,
+            options.add_device,
+            options.add_measure,
+            options.add_fail_on_growth,
+            options.refuse_where,
+        ),
+        status=growth_status,
+        next_command="phases --top 0",
     ),
     Report(
         name="timeline",

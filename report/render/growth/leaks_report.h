@@ -1,0 +1,30 @@
+// `leaks` in its two forms: what grows, and what is left at the end. JSON schema: JSON.md.
+#pragma once
+
+#include <cstdint>
+#include <string>
+#include <vector>
+
+#include "report/render/format/path_display.h"
+#include "report/replay/values/replay_result.h"
+#include "report/trace/reader.h"
+#include "report/views/growth/growth.h"
+#include "report/views/growth/left_at_end.h"
+#include "report/views/selection/selection.h"
+
+namespace peakline::report {
+
+struct LeaksReport {
+    const TraceReader& reader;
+    const Selection& selection;
+    const ReplayResult& result;
+    const Growth& growth;
+    const std::vector<LeftRow>& left;
+    uint64_t top;  // rows shown of each list; 0: all
+    PathDisplay paths;
+};
+
+std::string leaks_text(const LeaksReport& report);
+std::string leaks_json(const LeaksReport& report);
+
+}  // namespace peakline::report

@@ -1,0 +1,91 @@
+// The report of what grows: leaks.
+#include <algorithm>
+#include <optional>
+#include <string_view>
+#include <utility>
+
+#include "report.h"
+#include "report/render/facts/asked_blocks.h"
+#include "report/render/growth/leaks_report.h"
+#include "report/render/table/run_facts.h"
+#include "report/replay/totals/level_samples.h"
+#include "report/views/selection/chosen_keys.h"
+
+namespace peakline::report {
+namespace {
+
+// Then a context has one answer, and blocks need no number of their own.
+bool is_made_of_stacks(const std::string& key) {
+    constexpr std::string_view kKeys[] = {"line", "function", "file", "stack"};
+    return std::find(std::begin(kKeys), std::end(kKeys), key) != std::end(kKeys);
+}
+
+std::vector<const Grouping*> keys_with_category(const TraceReader& reader,
+                                                const Selection& selection) {
+    std::vector<const Grouping*> keys = chosen_keys(reader, selection);
+    keys.push_back(&find_grouping("category"));
+    return keys;
+}
+
+// The phases of the trace, and what lives at its end.
+ReplayResult replay_to_end(const TraceReader& reader,
+                           const Selection& selection,
+                           BlockKeys& keys,
+                           const Progress& progress) {
+    ReplayRequest request = selection.request;
+    request.moment.kind = MomentKind::kEnd;
+    request.detail = Detail::kBlocks;
+    request.needs_tensors = true;
+    request.phase_rules = &keys.stacks().phase_rules();
+    ReplayResult result = replay(reader, request, progress);
+    keys.group(result.phases, &result.blocks);
+    return result;
+}
+
+Growth find_growth(const TraceReader& reader,
+                   const Selection& selection,
+                   const ReplayResult& end,
+                   StackLookup& stacks,
+                   const Progress& progress) {
+    const std::vector<std::string>& names = selection.row_keys;
+    BlockKeys keys(chosen_keys(reader, selection), names.size(), stacks);
+    std::optional<BlockPlaces> places;
+    if (!std::all_of(names.begin(), names.end(), is_made_of_stacks)) {
+        places = number_places(reader, keys, progress);
+    }
+    GrowthMoments moments = growth_moments(end.phases, end.health.event_count);
+    SampleQuestion question;
+    question.bounds = moments.bounds;
+    question.measure = selection.request.measure;
+    if (!end.is_sum) {
+        question.device = end.chosen.device;
+    }
+    question.slot_of_block = places.has_value() ? &places->place_of_block : nullptr;
+    BlockStream stream(reader);
+    LevelSampler sampler(std::move(question));
+    stream.run(progress, sampler);
+    const LevelSamples samples = sampler.finish(stream.end());
+    return build_growth({samples, places.has_value() ? &*places : nullptr, end.chosen.peak_bytes},
+                        std::move(moments),
+                        keys);
+}
+
+}  // namespace
+
+std::string make_leaks(const TraceReader& reader,
+                       const ReportOptions& options,
+                       const Progress& progress) {
+    const Selection selection = parse_selection(options.selection);
+    refuse_where(selection, "leaks");
+    need_events(reader, "leaks");
+    StackLookup stacks(reader.definitions(), selection.frames);
+    BlockKeys keys(keys_with_category(reader, selection), selection.row_keys.size(), stacks);
+    const ReplayResult end = replay_to_end(reader, selection, keys, progress);
+    const Growth growth = find_growth(reader, selection, end, stacks, progress);
+    const std::vector<LeftRow> left =
+        build_left_at_end(end.blocks.blocks, end.phases, selection.request.measure, keys);
+    const LeaksReport report = {reader, selection, end, growth, left, options.top, options.paths};
+    return options.form == OutputForm::kJson ? leaks_json(report) : leaks_text(report);
+}
+
+}  // namespace peakline::report

@@ -1,0 +1,102 @@
+// What slots held at chosen moments of a run. A slot is a context, or whatever a caller numbers
+// blocks by. Kept as differences from moment to moment: memory follows what changed, not the number
+// of slots times that of moments.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <optional>
+#include <utility>
+#include <vector>
+
+#include "report/replay/blocks/block_stream.h"
+#include "report/replay/levels/device_trackers.h"
+
+namespace peakline::report {
+
+struct SampleQuestion {
+    // Rising: the event with this number is the first one that no longer counts.
+    std::vector<uint64_t> bounds;
+    format::Measure measure = format::Measure::kAllocated;
+    std::optional<uint32_t> device;                        // nullopt: the sum of all
+    const std::vector<uint32_t>* slot_of_block = nullptr;  // by ordinal; without: the context
+};
+
+struct SlotChange {
+    uint32_t slot = 0;
+    int64_t bytes = 0;
+    int64_t requested_bytes = 0;
+    int64_t count = 0;
+};
+
+// Wraps around instead of being undefined: the sizes of a hostile trace may be anything.
+inline int64_t wrapped_sum(int64_t first, uint64_t second) {
+    return static_cast<int64_t>(static_cast<uint64_t>(first) + second);
+}
+
+struct LevelSamples {
+    std::vector<SlotChange> changes;
+    std::vector<size_t> ends;  // by sample: of its changes, which begin where those before it end
+    std::vector<uint64_t> ticks;  // by sample
+};
+
+class LevelSampler : public BlockFollower {
+public:
+    explicit LevelSampler(SampleQuestion question) : question_(std::move(question)) {}
+
+    void restore(const Checkpoint& checkpoint);
+    void before_event(EventTime at) {
+        while (at.event >= next_bound_) {
+            take_sample(at.tick);
+        }
+    }
+    void on_alloc(const BlockAlloc& block) { add(block.ordinal, block.shape, 1); }
+    void on_free(const BlockFree& block) {
+        if (block.leaves(question_.measure)) {
+            add(block.ordinal, block.shape, -1);
+        }
+    }
+    // What the interpreter frees after main says nothing about the run.
+    void on_main_end(EventTime) {
+        is_over_ = true;
+        next_bound_ = UINT64_MAX;
+    }
+
+    // Call after the pass. Moments that main or the trace did not reach have no sample.
+    LevelSamples finish(EventTime end);
+
+private:
+    void add(uint64_t ordinal, const AllocationShape& shape, int64_t sign) {
+        if (is_over_ || (question_.device.has_value() && shape.device != *question_.device)) {
+            return;
+        }
+        const uint32_t slot = question_.slot_of_block != nullptr
+                                  ? (*question_.slot_of_block)[ordinal]
+                                  : shape.context;
+        if (slot >= since_.size()) {
+            since_.resize(slot + 1);
+            is_touched_.resize(slot + 1);
+        }
+        if (!is_touched_[slot]) {
+            is_touched_[slot] = true;
+            touched_.push_back(slot);
+        }
+        const auto factor = static_cast<uint64_t>(sign);
+        SlotChange& since = since_[slot];
+        since.bytes = wrapped_sum(since.bytes, factor * bytes_of(shape, question_.measure));
+        since.requested_bytes = wrapped_sum(since.requested_bytes, factor * shape.requested_bytes);
+        since.count += sign;
+    }
+    void take_sample(uint64_t tick);
+    void set_next_bound();
+
+    SampleQuestion question_;
+    uint64_t next_bound_ = question_.bounds.empty() ? UINT64_MAX : question_.bounds.front();
+    bool is_over_ = false;
+    std::vector<SlotChange> since_;  // by slot: gained since the last sample
+    std::vector<bool> is_touched_;
+    std::vector<uint32_t> touched_;
+    LevelSamples samples_;
+};
+
+}  // namespace peakline::report

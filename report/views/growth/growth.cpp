@@ -1,0 +1,200 @@
+#include "growth.h"
+
+#include <algorithm>
+#include <cctype>
+#include <map>
+#include <utility>
+
+#include "report/views/blocks/holders.h"
+
+namespace peakline::report {
+namespace {
+
+// The longest trainings have about a million steps: what does not double the peak by then is slow.
+constexpr double kStepsOfALongRun = 1e6;
+// A row that nobody asked about should have grown for longer than chance and warm-up take.
+constexpr size_t kLeastCertainSamples = 8;
+constexpr size_t kMostHolders = 4;
+
+BlockGroup group_of_slot(const BlockPlaces* places, uint32_t slot) {
+    if (places != nullptr) {
+        return places->places[slot];
+    }
+    BlockGroup group;
+    group.context = slot;
+    return group;
+}
+
+// More than any device has is damage; of these levels differences can be taken.
+int64_t sane(int64_t bytes) {
+    constexpr int64_t kMost = int64_t{1} << 60;
+    return std::clamp(bytes, -kMost, kMost);
+}
+
+// The rows that change after the first sample, each with the levels of its slots.
+class SeriesBuilder {
+public:
+    SeriesBuilder(const GrowthQuestion& question, const BlockKeys& keys)
+        : samples_(question.samples), places_(question.places), keys_(keys) {
+        for (const SlotChange& change : samples_.changes) {
+            row_of_slot_.resize(std::max<size_t>(row_of_slot_.size(), change.slot + size_t{1}),
+                                kNoRow);
+            if (row_of_slot_[change.slot] == kNoRow) {
+                row_of_slot_[change.slot] = row_of(change.slot);
+            }
+        }
+        const size_t begin = samples_.ends.empty() ? 0 : samples_.ends.front();
+        is_changed_.resize(rows_.size());
+        for (size_t i = begin; i < samples_.changes.size(); ++i) {
+            is_changed_[row_of_slot_[samples_.changes[i].slot]] = true;
+        }
+        fill();
+    }
+
+    struct Row {
+        std::vector<Label> labels;
+        LevelSeries series;
+    };
+    std::vector<Row> take() { return std::move(rows_); }
+
+private:
+    static constexpr size_t kNoRow = SIZE_MAX;
+
+    size_t row_of(uint32_t slot) {
+        std::vector<Label> labels = keys_.place_row(group_of_slot(places_, slot)).labels;
+        const auto [at, is_new] = numbers_.try_emplace(keys_of_labels(labels), rows_.size());
+        if (is_new) {
+            rows_.push_back({std::move(labels), {}});
+        }
+        return at->second;
+    }
+
+    void fill() {
+        std::vector<SlotChange> levels(rows_.size());
+        size_t begin = 0;
+        for (const size_t end : samples_.ends) {
+            for (size_t i = begin; i < end; ++i) {
+                const SlotChange& change = samples_.changes[i];
+                SlotChange& level = levels[row_of_slot_[change.slot]];
+                level.bytes = wrapped_sum(level.bytes, static_cast<uint64_t>(change.bytes));
+                level.requested_bytes = wrapped_sum(level.requested_bytes,
+                                                    static_cast<uint64_t>(change.requested_bytes));
+                level.count += change.count;
+            }
+            begin = end;
+            for (size_t row = 0; row < rows_.size(); ++row) {
+                if (is_changed_[row]) {
+                    rows_[row].series.bytes.push_back(sane(levels[row].bytes));
+                    rows_[row].series.requested.push_back(sane(levels[row].requested_bytes));
+                    rows_[row].series.counts.push_back(levels[row].count);
+                }
+            }
+        }
+    }
+
+    const LevelSamples& samples_;
+    const BlockPlaces* places_;
+    const BlockKeys& keys_;
+    std::map<std::vector<std::string>, size_t> numbers_;
+    std::vector<size_t> row_of_slot_;
+    std::vector<bool> is_changed_;
+    std::vector<Row> rows_;
+};
+
+// "losses[12]" is "losses[*]": which element a block is says nothing about the others.
+std::string without_indices(const std::string& path) {
+    std::string text;
+    for (size_t i = 0; i < path.size(); ++i) {
+        text += path[i];
+        size_t end = i + 1;
+        while (end < path.size() && std::isdigit(static_cast<unsigned char>(path[end])) != 0) {
+            ++end;
+        }
+        if (path[i] == '[' && end > i + 1 && end < path.size() && path[end] == ']') {
+            text += '*';
+            i = end - 1;
+        }
+    }
+    return text;
+}
+
+// Holders name blocks by context; keys that look at lives or tensors cannot place those.
+void add_holders(const BlockKeys& keys, std::vector<GrowthRow>* rows) {
+    std::map<std::vector<std::string>, std::map<std::string, GrowthHolder>> found;
+    const Definitions& definitions = keys.stacks().definitions();
+    for (const BlockHolder& holder : definitions.holders) {
+        if (holder.kind == format::HolderKind::kNone) {
+            continue;
+        }
+        BlockGroup group;
+        group.context = holder.context;
+        group.stream = holder.stream;
+        group.device = holder.device;
+        const std::string path = without_indices(holder.text);
+        GrowthHolder& known = found[keys_of_labels(keys.place_row(group).labels)][path];
+        known.kind = kind_name(holder.kind);
+        known.path = path;
+        ++known.block_count;
+    }
+    for (GrowthRow& row : *rows) {
+        for (auto& [path, holder] : found[keys_of_labels(row.labels)]) {
+            row.holders.push_back(holder);
+        }
+        std::stable_sort(row.holders.begin(), row.holders.end(), [](const auto& a, const auto& b) {
+            return a.block_count > b.block_count;
+        });
+        row.holders.resize(std::min(row.holders.size(), kMostHolders));
+    }
+}
+
+bool is_certain(const GrowthFit& fit, const Growth& growth, bool is_slow) {
+    const size_t rising = growth.sample_count - fit.sample;
+    return growth.moments.unit != GrowthUnit::kTime && fit.window == 1 && !fit.is_replaced &&
+           !is_slow && rising >= kLeastCertainSamples;
+}
+
+void sort_rows(std::vector<GrowthRow>* rows) {
+    std::sort(rows->begin(), rows->end(), [](const GrowthRow& a, const GrowthRow& b) {
+        if (a.fit.bytes_per_sample != b.fit.bytes_per_sample) {
+            return a.fit.bytes_per_sample > b.fit.bytes_per_sample;
+        }
+        return a.fit.level_bytes != b.fit.level_bytes
+                   ? a.fit.level_bytes > b.fit.level_bytes
+                   : keys_of_labels(a.labels) < keys_of_labels(b.labels);
+    });
+}
+
+}  // namespace
+
+Growth build_growth(const GrowthQuestion& question, GrowthMoments moments, const BlockKeys& keys) {
+    Growth growth;
+    growth.moments = std::move(moments);
+    growth.sample_count = question.samples.ends.size();
+    growth.ticks = question.samples.ticks;
+    const auto per_sample = static_cast<double>(growth.moments.units_per_sample);
+    for (SeriesBuilder::Row& found : SeriesBuilder(question, keys).take()) {
+        GrowthRow row;
+        row.labels = std::move(found.labels);
+        row.fit = found.series.bytes.empty() ? GrowthFit() : fit_growth(found.series);
+        const double per_step = row.fit.bytes_per_sample / per_sample;
+        row.is_slow = growth.moments.unit != GrowthUnit::kTime &&
+                      per_step * kStepsOfALongRun < static_cast<double>(question.peak_bytes);
+        row.is_certain =
+            row.fit.kind == GrowthKind::kGrows && is_certain(row.fit, growth, row.is_slow);
+        std::vector<GrowthRow>* const rows =
+            row.fit.kind == GrowthKind::kGrows         ? &growth.growing
+            : row.fit.kind == GrowthKind::kLevelledOff ? &growth.levelled
+            : row.fit.kind == GrowthKind::kReturns     ? &growth.returning
+                                                       : nullptr;
+        if (rows != nullptr) {
+            rows->push_back(std::move(row));
+        }
+    }
+    for (auto* const rows : {&growth.growing, &growth.levelled, &growth.returning}) {
+        sort_rows(rows);
+    }
+    add_holders(keys, &growth.growing);
+    return growth;
+}
+
+}  // namespace peakline::report

@@ -1,0 +1,61 @@
+// What grows from step to step: rows of a key whose blocks become more, or larger. The rules are in
+// growth_fit.h. Pure aggregation.
+#pragma once
+
+#include <cstdint>
+#include <string>
+#include <vector>
+
+#include "growth_fit.h"
+#include "growth_moments.h"
+#include "report/attribute/block_keys.h"
+#include "report/replay/totals/level_samples.h"
+#include "report/views/selection/selected_blocks.h"
+
+namespace peakline::report {
+
+// What keeps blocks of a row alive, as a search found it: `losses[*]` stands for all of a list.
+struct GrowthHolder {
+    std::string kind;  // see kind_name() in views/blocks/holders.h
+    std::string path;
+    uint64_t block_count = 0;  // that the searches looked for
+};
+
+struct GrowthRow {
+    std::vector<Label> labels;  // of each key
+    GrowthFit fit;
+    // At this rate a million steps would take less than the peak holds now.
+    bool is_slow = false;
+    // It grew in each of the last steps by more blocks: worth a line that nobody asked for.
+    bool is_certain = false;
+    std::vector<GrowthHolder> holders;  // most blocks first
+};
+
+struct Growth {
+    GrowthMoments moments;
+    size_t sample_count = 0;
+    std::vector<uint64_t> ticks;      // of the samples
+    std::vector<GrowthRow> growing;   // fastest first
+    std::vector<GrowthRow> levelled;  // largest first
+    std::vector<GrowthRow> returning;
+    // From the sample before this one to the last, for each of them.
+    double ticks_per_sample(size_t sample) const {
+        const uint64_t ticks_passed = ticks.back() - ticks[sample == 0 ? 0 : sample - 1];
+        return static_cast<double>(ticks_passed) / static_cast<double>(sample_count - sample);
+    }
+    bool is_too_short() const { return sample_count < kLeastSamples; }
+    // Steps, calls or parts of the run that were looked at.
+    uint64_t unit_count() const {
+        return sample_count == 0 ? 0 : (sample_count - 1) * moments.units_per_sample;
+    }
+};
+
+struct GrowthQuestion {
+    const LevelSamples& samples;
+    const BlockPlaces* places = nullptr;  // without: slots are contexts
+    uint64_t peak_bytes = 0;
+};
+
+Growth build_growth(const GrowthQuestion& question, GrowthMoments moments, const BlockKeys& keys);
+
+}  // namespace peakline::report

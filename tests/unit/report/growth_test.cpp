@@ -1,0 +1,221 @@
+// What grows: the rule on series of numbers, and levels at step ends against brute force.
+#include <map>
+#include <random>
+#include <string>
+#include <vector>
+
+#include "report/replay/totals/level_samples.h"
+#include "report/views/growth/growth_fit.h"
+#include "report/views/growth/growth_moments.h"
+#include "report_testing.h"
+#include "tests/unit/catching.h"
+
+namespace peakline::test {
+namespace {
+
+using report::GrowthFit;
+using report::GrowthKind;
+using Numbers = std::vector<int64_t>;
+
+GrowthFit fit(const Numbers& bytes, const Numbers& counts) {
+    return report::fit_growth({bytes, bytes, counts});
+}
+
+// Blocks of 100 bytes.
+GrowthFit fit_blocks(const Numbers& counts) {
+    Numbers bytes;
+    for (const int64_t count : counts) {
+        bytes.push_back(count * 100);
+    }
+    return fit(bytes, counts);
+}
+
+TEST_CASE("a block more in every step grows, from the step in which it began", "[report][growth]") {
+    const GrowthFit found = fit_blocks({0, 0, 0, 1, 2, 3, 4, 5, 6, 7});
+    CHECK(found.kind == GrowthKind::kGrows);
+    CHECK(found.sample == 3);
+    CHECK(found.bytes_per_sample == 100);
+    CHECK(found.blocks_per_sample == 1);
+    CHECK(found.gained_bytes == 700);
+    CHECK(found.window == 1);
+    CHECK_FALSE(found.is_replaced);
+}
+
+TEST_CASE("five steps are too few, six are enough", "[report][growth]") {
+    CHECK(fit_blocks({0, 1, 2, 3, 4, 5}).kind == GrowthKind::kSteady);
+    CHECK(fit_blocks({0, 1, 2, 3, 4, 5, 6}).kind == GrowthKind::kGrows);
+}
+
+TEST_CASE("a block every fourth step grows by a quarter of it", "[report][growth]") {
+    Numbers counts;
+    for (int64_t i = 0; i <= 40; ++i) {
+        counts.push_back(i / 4);
+    }
+    const GrowthFit found = fit_blocks(counts);
+    CHECK(found.kind == GrowthKind::kGrows);
+    CHECK(found.window == 4);
+    CHECK(found.bytes_per_sample == 25);
+}
+
+TEST_CASE("warm-up is no growth, and does not hide it", "[report][growth]") {
+    CHECK(fit_blocks({0, 9, 30, 31, 31, 31, 31, 31, 31, 31}).kind == GrowthKind::kLevelledOff);
+    CHECK(fit_blocks({0, 50, 20, 31, 32, 33, 34, 35, 36, 37, 38, 51}).kind == GrowthKind::kGrows);
+}
+
+TEST_CASE("a cache that is full has levelled off", "[report][growth]") {
+    const GrowthFit found = fit_blocks({0, 1, 2, 3, 4, 5, 6, 7, 8, 8, 8, 8, 8});
+    CHECK(found.kind == GrowthKind::kLevelledOff);
+    CHECK(found.level_bytes == 800);
+    CHECK(found.sample == 8);
+    // One that is made in the first step is as steady as the model.
+    CHECK(fit_blocks({0, 8, 8, 8, 8, 8, 8, 8, 8, 8}).kind == GrowthKind::kSteady);
+}
+
+TEST_CASE("what slows down is filling up", "[report][growth]") {
+    Numbers counts;
+    for (int64_t i = 0; i <= 40; ++i) {
+        counts.push_back(1'000'000 - 1'000'000 / (1 + i * i));
+    }
+    CHECK(fit_blocks(counts).kind != GrowthKind::kGrows);
+}
+
+TEST_CASE("what falls at once and comes again returns", "[report][growth]") {
+    Numbers counts;
+    for (int64_t i = 0; i < 34; ++i) {
+        counts.push_back(i % 8);
+    }
+    CHECK(fit_blocks(counts).kind == GrowthKind::kReturns);
+    CHECK(fit_blocks(counts).fall_count == 4);
+    // Also when the run ends before the fall.
+    counts = {0, 1, 2, 3, 4, 5, 6, 7, 8, 0, 1, 2, 3, 4, 5, 6, 7, 8};
+    CHECK(fit_blocks(counts).kind != GrowthKind::kGrows);
+}
+
+TEST_CASE("one block that is made anew, larger, grows after twelve steps", "[report][growth]") {
+    Numbers bytes;
+    for (int64_t i = 0; i < 12; ++i) {
+        bytes.push_back(1000 + 10 * i);
+    }
+    CHECK(fit(bytes, Numbers(12, 1)).kind == GrowthKind::kSteady);
+    bytes.push_back(1120);
+    const GrowthFit found = fit(bytes, Numbers(13, 1));
+    CHECK(found.kind == GrowthKind::kGrows);
+    CHECK(found.is_replaced);
+    CHECK(found.bytes_per_sample == 10);
+}
+
+TEST_CASE("the allocator's rounding hides no growth", "[report][growth]") {
+    Numbers requested;
+    Numbers rounded;
+    for (int64_t i = 0; i < 24; ++i) {
+        requested.push_back(100 * i + 1);
+        rounded.push_back((requested.back() + 999) / 1000 * 1000);
+    }
+    const GrowthFit found = report::fit_growth({rounded, requested, Numbers(24, 1)});
+    CHECK(found.kind == GrowthKind::kGrows);
+    CHECK(found.gained_bytes == rounded.back() - rounded.front());
+}
+
+// Sizes and numbers of blocks of any kind of batches: chance must not look like growth.
+TEST_CASE("random levels hardly ever grow", "[report][growth]") {
+    std::mt19937 random(11);
+    int false_alarms = 0;
+    constexpr int kSeries = 20'000;
+    for (int series = 0; series < kSeries; ++series) {
+        Numbers bytes;
+        const size_t length = 7 + random() % 120;
+        for (size_t i = 0; i < length; ++i) {
+            bytes.push_back(static_cast<int64_t>(1000 + random() % 100'000));
+        }
+        false_alarms += fit(bytes, Numbers(length, 1)).kind == GrowthKind::kGrows ? 1 : 0;
+    }
+    CHECK(false_alarms == 0);
+}
+
+TEST_CASE("growth shows through random levels above it", "[report][growth]") {
+    std::mt19937 random(12);
+    for (int series = 0; series < 200; ++series) {
+        Numbers counts;
+        for (int64_t i = 0; i < 200; ++i) {
+            counts.push_back(i + static_cast<int64_t>(random() % 6));
+        }
+        const GrowthFit found = fit_blocks(counts);
+        REQUIRE(found.kind == GrowthKind::kGrows);
+        CHECK(found.bytes_per_sample > 70);
+        CHECK(found.bytes_per_sample < 130);
+    }
+}
+
+// Levels by stack where steps end, as a map of all live blocks has them.
+TEST_CASE("levels at the ends of steps are those of brute force", "[report][growth]") {
+    std::mt19937 random(13);
+    std::string text = "start\n";
+    std::map<int, std::pair<int, int64_t>> live;  // by name: line and bytes
+    std::vector<std::map<int, int64_t>> expected;
+    std::vector<uint64_t> bounds;
+    uint64_t event_count = 1;
+    for (int i = 0; i < 2000; ++i) {
+        if (i % 50 == 49) {
+            std::map<int, int64_t> levels;
+            for (const auto& [name, block] : live) {
+                levels[block.first] += block.second;
+            }
+            expected.push_back(levels);
+            bounds.push_back(event_count);
+        }
+        if (live.empty() || random() % 5 < 3) {
+            const int line = 1 + static_cast<int>(random() % 7);
+            const auto bytes = static_cast<int64_t>(1 + random() % 1000);
+            text += "alloc b" + std::to_string(i) + " " + std::to_string(4096 + i * 4096) + " " +
+                    std::to_string(bytes) + " stack=t.py:" + std::to_string(line) + ":f\n";
+            live[i] = {line, bytes};
+        } else {
+            const auto at = std::next(live.begin(), static_cast<long>(random() % live.size()));
+            text += "free b" + std::to_string(at->first) + "\n";
+            live.erase(at);
+        }
+        ++event_count;
+    }
+    const OpenTrace trace(text + "stop\nend\n");
+    report::BlockStream stream(trace.reader);
+    report::SampleQuestion question;
+    question.bounds = bounds;
+    report::LevelSampler sampler(question);
+    stream.run({}, sampler);
+    const report::LevelSamples samples = sampler.finish(stream.end());
+    REQUIRE(samples.ends.size() == expected.size());
+    const report::Definitions& definitions = trace.reader.definitions();
+    std::map<int, int64_t> levels;
+    size_t begin = 0;
+    for (size_t sample = 0; sample < expected.size(); ++sample) {
+        for (; begin < samples.ends[sample]; ++begin) {
+            const report::SlotChange& change = samples.changes[begin];
+            const uint32_t node = definitions.contexts[change.slot].python_node;
+            const uint32_t frame = definitions.python_nodes[node].frame;
+            levels[static_cast<int>(definitions.python_frames[frame].line)] += change.bytes;
+        }
+        std::erase_if(levels, [](const auto& level) { return level.second == 0; });
+        CHECK(levels == expected[sample]);
+    }
+}
+
+TEST_CASE("a run of very many steps is sampled at every n-th end, the last one included",
+          "[report][growth]") {
+    report::PhaseTable table;
+    table.step_source = report::StepSource::kOptimizer;
+    for (uint64_t i = 0; i < 5000; ++i) {
+        report::PhaseInterval& step = table.steps.emplace_back();
+        step.begin_event = 10 * i;
+        step.end_event = 10 * i + 10;
+    }
+    const report::GrowthMoments moments = report::growth_moments(table, 60'000);
+    CHECK(moments.units_per_sample == 10);
+    CHECK(moments.bounds.size() == 501);
+    CHECK(moments.bounds.front() == 0);
+    CHECK(moments.bounds[1] == 100);
+    CHECK(moments.bounds.back() == 50'000);
+    CHECK(moments.first_units[2] == 10);
+}
+
+}  // namespace
+}  // namespace peakline::test
