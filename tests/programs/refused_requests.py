@@ -121,8 +121,9 @@ def left_at_once() -> None:
 
 def fraction() -> None:
     torch.cuda.set_per_process_memory_fraction(0.01)
-    torch.empty(1200 * MB, dtype=torch.uint8, device="cuda")
-    torch.empty(1200 * MB, dtype=torch.uint8, device="cuda")
+    kept = torch.empty(1200 * MB, dtype=torch.uint8, device="cuda")
+    torch.empty(1100 * MB, dtype=torch.uint8, device="cuda")
+    del kept
 
 
 def fragmented() -> None:

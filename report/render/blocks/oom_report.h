@@ -7,7 +7,7 @@
 
 #include "report/render/format/path_display.h"
 #include "report/trace/reader.h"
-#include "report/views/blocks/autopsy.h"
+#include "report/views/refused/autopsy.h"
 
 namespace peakline::report {
 

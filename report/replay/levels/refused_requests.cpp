@@ -27,7 +27,7 @@ public:
 
     void on_alloc(const BlockAlloc& block) {
         levels_[block.shape.device] += block.shape.block_bytes;
-        found_.later_alloc_count += main_has_ended_ ? 0 : 1;
+        found_.later_alloc_count += found_.main_has_ended ? 0 : 1;
     }
 
     void on_free(const BlockFree& block) {
@@ -36,7 +36,7 @@ public:
         }
     }
 
-    void on_main_end(EventTime) { main_has_ended_ = true; }
+    void on_main_end(EventTime) { found_.main_has_ended = true; }
 
     void on_rare(const RareEvent& event, EventTime at) {
         if (const auto failed = event.as<format::OutOfMemory>()) {
@@ -77,7 +77,6 @@ private:
     const BlockStream& stream_;
     std::map<uint32_t, uint64_t> levels_;  // of each device
     RefusedRequests found_;
-    bool main_has_ended_ = false;
 };
 
 }  // namespace
@@ -101,9 +100,7 @@ RefusedRequests find_refused_requests(const TraceReader& reader, const Progress&
     BlockStream stream(reader);
     RefusedFollower follower(stream);
     stream.run(progress, follower);
-    RefusedRequests found = follower.take();
-    found.has_clean_end = stream.health().clean_end;
-    return found;
+    return follower.take();
 }
 
 }  // namespace peakline::report

@@ -28,7 +28,7 @@ struct RefusedRequests {
     uint64_t count = 0;
     // Blocks that were made after the last one, on any device, before main ended.
     uint64_t later_alloc_count = 0;
-    bool has_clean_end = false;
+    bool main_has_ended = false;  // and the trace says so
 
     // Counted from 1; 0: the last one. Throws TraceError that says how many there are.
     // A reference into `list`.

@@ -6,8 +6,8 @@
 #include <string>
 #include <utility>
 
-#include "live_addresses.h"
 #include "report/attribute/grouping.h"
+#include "report/views/segments/live_addresses.h"
 
 namespace peakline::report {
 namespace {

@@ -5,11 +5,11 @@
 #include <optional>
 #include <string>
 
+#include "refused_segments.h"
 #include "report/attribute/stacks/stack_lookup.h"
 #include "report/replay/levels/refused_requests.h"
 #include "report/trace/reader.h"
 #include "report/views/blocks/table.h"
-#include "report/views/segments/refused_segments.h"
 #include "report/views/selection/selection.h"
 
 namespace peakline::report {
@@ -56,8 +56,8 @@ Autopsy make_autopsy(const TraceReader& reader,
 
 // Note [Caught]
 // A program that catches the exception goes on (searches for a batch size, retries). The last
-// request ended the program when its main ended by that exception, or when the trace has no clean
-// end and nothing was allocated after it. All others were caught.
+// request ended the program when its main ended by that exception, or did not end at all (killed,
+// os._exit) and allocated nothing after it. All others were caught.
 bool ended_the_program(const TraceReader& reader, const RefusedRequests& refused);
 
 const char* reason_name(RefusalReason reason);

@@ -121,7 +121,7 @@ bool ended_the_program(const TraceReader& reader, const RefusedRequests& refused
     if (!error.empty()) {
         return error.find("OutOfMemoryError") != std::string_view::npos;
     }
-    return !refused.has_clean_end && refused.later_alloc_count == 0;
+    return !refused.main_has_ended && refused.later_alloc_count == 0;
 }
 
 Autopsy make_autopsy(const TraceReader& reader,

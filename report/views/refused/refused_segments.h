@@ -6,11 +6,11 @@
 #include <optional>
 #include <vector>
 
-#include "memory_map.h"
 #include "report/attribute/names/label.h"
 #include "report/attribute/stacks/stack_lookup.h"
 #include "report/replay/levels/refused_requests.h"
 #include "report/trace/reader.h"
+#include "report/views/segments/memory_map.h"
 
 namespace peakline::report {
 
