@@ -149,6 +149,7 @@ struct RecordList {
         return ((Records::kType == type ? kFieldCount<Records> : 0) + ...);
     }
 };
-using NumberRecords = RecordList<Mark, Segment, OutOfMemory, Refusal, Loss, Stopped, ValueRead, Scope>;
+using NumberRecords =
+    RecordList<Mark, Segment, OutOfMemory, Refusal, Loss, Stopped, ValueRead, Scope>;
 
 }  // namespace peakline::format
