@@ -15,6 +15,7 @@ Importing this package starts nothing and imports neither torch nor the native l
 """
 
 from peakline.holding import HeldBlock, Holder, Holders, holders
+from peakline.reports import leaks, oom_report
 from peakline.tracing import (
     Assumption,
     RecorderError,
@@ -46,8 +47,10 @@ __all__ = [
     "TraceFile",
     "assume",
     "holders",
+    "leaks",
     "library_path",
     "mark",
+    "oom_report",
     "phase",
     "report_stats",
     "reset",

@@ -32,8 +32,8 @@ def growth(lab: Any, case: str) -> dict[str, Any]:
 
 
 def fastest(document: dict[str, Any]) -> dict[str, Any]:
-    rows = document["leaks"]["growth"]
-    assert rows, document["leaks"]
+    rows = document["growth"]
+    assert rows, document
     return rows[0]
 
 
@@ -49,7 +49,7 @@ def test_a_line_that_grows_is_named(lab: Any, case: str) -> None:
 
 @pytest.mark.parametrize("case", [case for case in CASES if case not in LINES])
 def test_nothing_else_is(lab: Any, case: str) -> None:
-    assert growth(lab, case)["leaks"]["growth"] == []
+    assert growth(lab, case)["growth"] == []
 
 
 def test_the_zoo_has_both() -> None:
@@ -83,13 +83,13 @@ def test_how_much_and_since_when(
 
 
 def test_a_cache_that_is_full_has_levelled_off(lab: Any) -> None:
-    [row] = growth(lab, "cache_levels_off")["leaks"]["levelled_off"]
+    [row] = growth(lab, "cache_levels_off")["levelled_off"]
     assert (row["level_bytes"], row["last_step"]) == (8 * 256 * KIB, 8)
 
 
 @pytest.mark.parametrize("case", ["cycle_collected", "emptied_each_epoch"])
 def test_what_is_freed_at_once_now_and_then_returns(lab: Any, case: str) -> None:
-    rows = growth(lab, case)["leaks"]["returning"]
+    rows = growth(lab, case)["returning"]
     assert len(rows) == 1
     assert rows[0]["fall_count"] >= 2
 
@@ -103,7 +103,7 @@ def test_without_steps_growth_is_a_rate_over_time(lab: Any) -> None:
 
 
 def test_what_is_left_at_the_end_is_no_part_of_the_training(lab: Any) -> None:
-    left = growth(lab, "global_cache")["leaks"]["at_end"]
+    left = growth(lab, "global_cache")["at_end"]
     kept = [row for row in left if row["location"]["line"] == LINES["global_cache"]]
     # What follows the last step is part of none.
     assert sum(row["bytes"] for row in kept) == 23 * 256 * KIB

@@ -10,6 +10,7 @@ import re
 from pathlib import Path
 from typing import Any
 
+import peakline
 import pytest
 from lab import ON_GPU, PROGRAMS
 from launching import recorded
@@ -180,3 +181,16 @@ def test_bad_numbers_say_what_there_is(lab: Any) -> None:
     assert wrong.returncode != 0
     assert "there is no request 3: 2 were refused" in wrong.stderr
     assert re.search("takes a number from 1", lab.peakline("oom", "x", "--nth", "0").stderr)
+
+
+def test_python_gets_the_same_document(lab: Any) -> None:
+    run = lab.once(PROGRAM, "caught", "1000")
+    [printed] = autopsy(lab, run, "--nth", "7")["ooms"]
+    [returned] = peakline.oom_report(run.trace, 7)["ooms"]
+    for shown in (printed, returned):  # paths are as seen from the working folder
+        del shown["location"], shown["rows"], shown["pins"]
+    assert returned == printed
+    assert peakline.oom_report(run.trace)["ooms"][0]["number"] == 1000
+    assert peakline.leaks(run.trace)["growth"] == []
+    with pytest.raises(ValueError, match="counted from 1"):
+        peakline.oom_report(run.trace, 0)

@@ -129,12 +129,10 @@ std::string leaks_json(const LeaksReport& report) {
     json.field("unit_count", growth.unit_count());
     json.field("is_too_short", growth.is_too_short());
     json.field("growing_count", static_cast<uint64_t>(growth.growing.size()));
-    json.key("leaks").begin_object();
     put_rows(json, report, "growth", growth.growing, put_growing);
     put_rows(json, report, "levelled_off", growth.levelled, put_levelled);
     put_rows(json, report, "returning", growth.returning, put_returning);
     put_rows(json, report, "at_end", report.left, put_left);
-    json.end_object();
     put_health(json, report.reader, report.result.health);
     put_coverage(json, report.reader);
     return json.end_object().take();

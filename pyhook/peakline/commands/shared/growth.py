@@ -27,7 +27,7 @@ def growth_status(args: argparse.Namespace, options: Options) -> int:
 
 def _has_growth(path: str, options: Options) -> bool:
     document = _leaks(report_engine().Trace(path), {**options, "top": 0})
-    return any(not row["is_slow"] for row in document["leaks"]["growth"])
+    return any(not row["is_slow"] for row in document["growth"])
 
 
 def _leaks(trace: Trace, options: Options) -> dict[str, Any]:
@@ -43,7 +43,7 @@ def growth_line(trace: Trace, event_count: int) -> str:
     if event_count > _MOST_EVENTS:
         return ""
     document = _leaks(trace, {"cwd": str(Path.cwd())})
-    rows = [row for row in document["leaks"]["growth"] if row["is_certain"]]
+    rows = [row for row in document["growth"] if row["is_certain"]]
     if not rows:
         return ""
     more = len(rows) - 1

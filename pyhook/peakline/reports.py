@@ -1,0 +1,40 @@
+"""What the commands `oom` and `leaks` print with ``--json``, as documents in Python.
+
+Fields: report/render/JSON.md. Both raise ``peakline._report.TraceError`` with a sentence that says
+what to do when the trace allows no answer.
+"""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, cast
+
+if TYPE_CHECKING:
+    from peakline._report import Options
+
+
+def oom_report(trace: str | Path, nth: int | None = None) -> dict[str, Any]:
+    """Return why a device refused a request of a recorded program.
+
+    Args:
+        trace: the recording; it may still be written.
+        nth: which refused request, from 1; None for the last one.
+    """
+    if nth is not None and nth < 1:
+        raise ValueError(f"nth={nth}: requests are counted from 1")
+    return _document(trace, "oom", {"at": "oom" if nth is None else f"oom@{nth}"})
+
+
+def leaks(trace: str | Path, *, by: str = "line") -> dict[str, Any]:
+    """Return what grows from step to step in a recorded program, by a key of ``--by``."""
+    return _document(trace, "leaks", {"by": by})
+
+
+def _document(trace: str | Path, name: str, options: Options) -> dict[str, Any]:
+    from peakline import _report
+
+    options |= {"cwd": str(Path.cwd())}
+    return cast(
+        "dict[str, Any]", json.loads(_report.Trace(str(trace)).report(name, json=True, **options))
+    )
