@@ -159,7 +159,7 @@ def test_the_documents_name_the_commands_that_exist() -> None:
 
 def names_in(file: str, table: str) -> list[str]:
     """Return the strings of a table of names in a C++ file of the report."""
-    [path] = (ROOT / "report").rglob(file)
+    [path] = (path for path in (ROOT / "report").rglob("*") if path.as_posix().endswith(f"/{file}"))
     text = path.read_text()
     begin = text.index(f"{table}[]")
     return re.findall(r'"([^"]*)"', text[begin : text.index("};", begin)])
@@ -171,3 +171,10 @@ def test_the_rules_of_categories_and_phases_are_those_of_the_engine() -> None:
     # The text below the table says where zero_grad belongs.
     phases = set(names_in("phase.h", "kPhaseNames")) - {"unknown", "named", "zero_grad"}
     assert set(first_words("report/attribute/RULES.md", "phase")) == phases
+
+
+def test_python_names_the_kinds_of_holders_as_the_engine_does() -> None:
+    from peakline import holding
+
+    # Table and enum have the same order: the engine asserts their sizes.
+    assert names_in("views/blocks/holders.cpp", "kNames") == list(holding._KINDS)
