@@ -17,6 +17,7 @@ from launching import (
     together,
     unrecorded,
 )
+from peakline.commands.running.run_end import RunEnd, count_of, kernel_kills
 
 ENDS_HOW = str(PROGRAMS / "ends_how.py")
 
@@ -207,3 +208,28 @@ def test_without_a_gpu_the_way_on_is_a_simulated_one(lab: Any, tmp_path: Path) -
     assert runs["report"].stdout.startswith(
         "No CUDA memory was allocated: this machine has no NVIDIA driver"
     )
+
+
+def test_a_kill_names_who_may_have_done_it(lab: Any, tmp_path: Path) -> None:
+    script = "import os, torch; torch.ones(9, device='cuda'); os.kill(os.getpid(), 9)"
+    run = recorded(lab, tmp_path, "-c", script, options=["-o", "run.peak"])
+    assert run.status == -signal.SIGKILL
+    [said] = [line for line in own_lines(run) if "SIGKILL" in line]
+    assert "by the kernel of a machine whose host memory ran out" in said
+
+
+@pytest.mark.parametrize(("status", "who"), [(-9, "ended it"), (1, "ended one of its processes")])
+def test_a_kill_by_the_kernel_is_told_apart_from_a_full_device(status: int, who: str) -> None:
+    how = RunEnd(status, False, ["train.py"], kernel_kills=1).how()
+    assert how.startswith("host memory ran out, not the device's")
+    assert how.endswith(who)
+    assert "host memory" not in RunEnd(0, False, ["train.py"], kernel_kills=1).how()
+
+
+def test_the_kernels_kills_are_counted_as_the_kernel_does(tmp_path: Path) -> None:
+    events = tmp_path / "memory.events"
+    events.write_text("low 0\noom 4\noom_kill 3\noom_group_kill 0\n")
+    assert count_of(events, "oom_kill") == 3
+    assert count_of(tmp_path / "missing", "oom_kill") == 0
+    vmstat = Path("/proc/vmstat").read_text().split()
+    assert kernel_kills() >= int(vmstat[vmstat.index("oom_kill") + 1])

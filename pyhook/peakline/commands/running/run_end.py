@@ -78,10 +78,11 @@ def kernel_kills() -> int:
     The count of this control group, which may be a container's, and of the machine.
     """
     counters = (Path("/sys/fs/cgroup/memory.events"), Path("/proc/vmstat"))
-    return max((_count_of(path, "oom_kill") for path in counters), default=0)
+    return max((count_of(path, "oom_kill") for path in counters), default=0)
 
 
-def _count_of(path: Path, name: str) -> int:
+def count_of(path: Path, name: str) -> int:
+    """Return the number behind a name in a file of the kernel's; 0 where there is none."""
     try:
         lines = path.read_text().splitlines()
     except OSError:
