@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import json
 import re
+import sys
 from pathlib import Path
 from typing import Any
 
@@ -165,6 +166,34 @@ def test_a_program_that_catches_it_ends_with_its_table(lab: Any, tmp_path: Path)
     run = recorded(lab, tmp_path, *words, options=["-o", "run.peak"])
     assert "Max mem: " in run.stderr
     assert "Out of memory 2 times, the last time at " in run.stderr
+
+
+def test_a_rank_that_runs_out_is_named(lab: Any, tmp_path: Path) -> None:
+    program = str(PROGRAMS / "runs_out_in_a_rank.py")
+    words = [
+        "--",
+        str(Path(sys.executable).with_name("torchrun")),
+        "--nproc-per-node",
+        "2",
+        program,
+    ]
+    run = recorded(lab, tmp_path, *words, options=["-o", "rank.%r.peak"], device="h200x2")
+    assert run.status == 1
+    assert "2 processes recorded; the one of rank.1.peak ran out of memory:" in run.stderr
+    line = next(line for line in run.stderr.splitlines() if line.startswith("Out of memory: "))
+    assert "4.000 TB asked for at " in line
+    assert "runs_out_in_a_rank.py:14 (main)" in line
+
+
+def test_a_worker_of_a_loader_is_listed(lab: Any, tmp_path: Path) -> None:
+    program = str(PROGRAMS / "runs_out_in_workers.py")
+    run = recorded(lab, tmp_path, program, options=["-o", "run.%p.peak"])
+    assert run.status == 1
+    [said] = [line for line in run.stderr.splitlines() if "memory ran out once" in line]
+    trace = re.search(r"peakline oom (.+)$", said)
+    assert trace is not None
+    [one] = json.loads(lab.peakline("oom", "--json", str(tmp_path / trace[1])).stdout)["ooms"]
+    assert "runs_out_in_workers.py:12 (" in one["location"]
 
 
 def test_a_moment_of_a_refusal_is_a_moment_like_others(lab: Any) -> None:

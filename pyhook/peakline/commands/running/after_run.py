@@ -81,7 +81,7 @@ def report(paths: list[Path], end: RunEnd, top: int, page: str = "") -> None:
     with progress_bar(str(heaviest.path)) as progress:
         trace = report_engine().Trace(str(heaviest.path), progress)
         if ran_out:
-            _say_why(ran_out)
+            _say_why(ran_out, len(recorded))
         else:
             if len(recorded) > 1:
                 _say(f"{len(recorded)} processes recorded; the heaviest:")
@@ -92,6 +92,11 @@ def report(paths: list[Path], end: RunEnd, top: int, page: str = "") -> None:
         _say(f"peakline: {grows}")
     for one in recorded:
         _say(f"peakline: wrote {one.path} ({_cost(one)})")
+    shown = ran_out or [heaviest]
+    for one in [one for one in recorded if one.refused and one not in shown]:
+        words = shell_words(["peakline", "oom", str(one.path)])
+        times = "once" if one.refused == 1 else f"{one.refused:,} times"
+        _say(f"peakline: {one.path.name}: memory ran out {times}, caught there: {words}")
     if page:
         _say(page)
     if ran_out:
@@ -110,9 +115,11 @@ def _ran_out(one: _Recorded) -> bool:
     return not found["ooms"][0]["is_caught"]
 
 
-def _say_why(ran_out: Sequence[_Recorded]) -> None:
-    """Print the autopsy of the first process, and which others ran out of memory."""
+def _say_why(ran_out: Sequence[_Recorded], count: int) -> None:
+    """Print the autopsy of the first process, and which others of `count` ran out of memory."""
     first, *others = ran_out
+    if count > 1:
+        _say(f"{count} processes recorded; the one of {first.path.name} ran out of memory:")
     options = {"top": _AUTOPSY_ROWS, "cwd": str(Path.cwd()), "width": terminal_width(sys.stderr)}
     with progress_bar(str(first.path)) as progress:
         trace = report_engine().Trace(str(first.path), progress)
