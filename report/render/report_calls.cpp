@@ -79,6 +79,25 @@ std::string make_calls(const TraceReader& reader,
     return is_json ? question.json(report) : question.text(report);
 }
 
+// What `run --hold` found when the last request was refused: it looks soon after, so the last
+// search is that request's when no other one was refused since.
+std::optional<HolderList> holders_of_request(const TraceReader& reader,
+                                             const RefusedRequests& refused,
+                                             const Autopsy& autopsy,
+                                             StackLookup& stacks) {
+    const auto& searches = reader.definitions().holder_searches;
+    const auto found = std::find_if(searches.begin(), searches.end(), [&](const auto& search) {
+        return search.reason == format::HoldReason::kOutOfMemory &&
+               search.tick >= autopsy.refused.request.tick;
+    });
+    const bool is_last = autopsy.number == refused.count;
+    if (!is_last || found == searches.end()) {
+        return std::nullopt;
+    }
+    const auto number = static_cast<uint32_t>(found - searches.begin()) + 1;
+    return build_holders(reader.name(), number, stacks);
+}
+
 // The requests without the one that is shown, by line.
 std::vector<RefusedLine> lines_of_others(const RefusedRequests& refused,
                                          uint64_t shown,
@@ -163,10 +182,12 @@ std::string make_oom(const TraceReader& reader,
     StackLookup stacks(reader.definitions(), selection.frames);
     const RefusedRequests refused = find_refused_requests(reader, progress);
     const Autopsy autopsy = make_autopsy(reader, selection, refused, stacks, progress);
+    const std::optional<HolderList> holders = holders_of_request(reader, refused, autopsy, stacks);
     const OomReport report = {reader,
                               refused,
                               autopsy,
                               lines_of_others(refused, autopsy.number, stacks),
+                              holders ? &*holders : nullptr,
                               options.top,
                               options.paths};
     return options.form == OutputForm::kJson ? oom_json(report) : oom_text(report);

@@ -135,6 +135,10 @@ def test_running_out_of_memory_looks_for_holders(lab):
     run = lab.run("keeps_losses.py", "fails", options=["--hold", "99"])
     found = json.loads(lab.report("holders", run.trace, "--json"))
     assert (found["reason"], found["found_count"]) == ("out of memory", found["row_count"])
+    [one] = json.loads(lab.report("oom", run.trace, "--json"))["ooms"]
+    paths = [[holder["path"] for holder in row["holders"]] for row in found["blocks"]]
+    assert [[holder["path"] for holder in row["holders"]] for row in one["holders"]] == paths
+    assert "What keeps the largest blocks alive" in lab.report("oom", run.trace)
 
 
 @pytest.mark.parametrize(

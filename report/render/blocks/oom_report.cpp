@@ -3,6 +3,7 @@
 
 #include <algorithm>
 
+#include "report/render/blocks/holders_report.h"
 #include "report/render/format/format_bytes.h"
 #include "report/render/format/json_writer.h"
 #include "report/render/format/shown_count.h"
@@ -199,6 +200,27 @@ std::string others_text(const OomReport& report) {
     return text.empty() ? text : "\n" + text;
 }
 
+std::string holders_part(const OomReport& report) {
+    if (report.holders == nullptr) {
+        return {};
+    }
+    const HoldersReport holders = {report.reader, *report.holders, report.top, report.paths};
+    return "\nWhat keeps the largest blocks alive\n" + holder_rows_text(holders, {});
+}
+
+void put_holder_rows(JsonWriter& json, const OomReport& report) {
+    json.key("holders").begin_array();
+    if (report.holders != nullptr) {
+        for (const HolderRow& row : report.holders->rows) {
+            json.begin_object().field("block_bytes", row.block.block_bytes);
+            json.field("made_at", label_text(report.paths, row.made_at));
+            put_holders(json, row);
+            json.end_object();
+        }
+    }
+    json.end_array();
+}
+
 void put_rows(JsonWriter& json, const OomReport& report, const char* key, const Table& table) {
     json.key(key).begin_array();
     const uint64_t shown = shown_count(report.top, table.rows.size());
@@ -267,6 +289,7 @@ void put_autopsy(JsonWriter& json, const OomReport& report) {
     autopsy.step ? json.value(*autopsy.step) : json.null();
     put_rows(json, report, "rows", autopsy.lines);
     put_rows(json, report, "categories", autopsy.categories);
+    put_holder_rows(json, report);
     json.end_object();
 }
 
@@ -280,7 +303,7 @@ std::string oom_text(const OomReport& report) {
         text += "\n" + rows_text(report, autopsy.categories, "What was live, by category");
         text += "\n" + rows_text(report, autopsy.lines, "By line");
     }
-    return text + pins_text(report) + others_text(report);
+    return text + pins_text(report) + holders_part(report) + others_text(report);
 }
 
 std::string oom_json(const OomReport& report) {

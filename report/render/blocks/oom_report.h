@@ -7,6 +7,7 @@
 
 #include "report/render/format/path_display.h"
 #include "report/trace/reader.h"
+#include "report/views/blocks/holders.h"
 #include "report/views/refused/autopsy.h"
 
 namespace peakline::report {
@@ -23,6 +24,7 @@ struct OomReport {
     const RefusedRequests& refused;
     const Autopsy& autopsy;
     std::vector<RefusedLine> others;  // most requests first; without the one that is shown
+    const HolderList* holders;        // found when this request was refused; nullptr: none
     uint64_t top;                     // rows shown; 0: all
     PathDisplay paths;
 };
