@@ -6,6 +6,7 @@
 
 #include <c10/cuda/CUDAFunctions.h>
 #include <c10/util/Exception.h>
+
 #include <cuda_runtime_api.h>
 
 #include "torch_part.h"
