@@ -57,6 +57,16 @@ def test_the_zoo_has_both() -> None:
     assert set(LINES) <= set(CASES)
 
 
+def test_the_report_says_how_to_find_what_keeps_blocks_alive(lab: Any) -> None:
+    run = lab.once("grows.py", "closure")
+    hint = "What keeps these blocks alive is found by a run with --hold end"
+    assert hint in lab.report("leaks", run.trace)
+    held = lab.run("grows.py", "closure", options=["--hold", "end"])
+    text = lab.report("leaks", held.trace)
+    assert hint not in text
+    assert "held: " in text
+
+
 # Bytes, blocks and the first step, as the program's own numbers say. A step ends with the
 # optimizer's, so that what follows it is part of the next one.
 @pytest.mark.parametrize(
@@ -144,4 +154,4 @@ def test_a_search_for_holders_names_what_holds_the_rows(lab: Any) -> None:
     run = lab.run("grows.py", "global_cache", options=["--hold", "end"])
     [holder, *_] = fastest(leaks(lab, run.trace))["holders"]
     assert "CACHE[*]" in holder["path"]
-    assert "held by " in lab.report("leaks", run.trace)
+    assert "held: " in lab.report("leaks", run.trace)

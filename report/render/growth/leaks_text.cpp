@@ -90,7 +90,7 @@ std::string growing_text(const LeaksReport& report, const std::vector<GrowthRow>
                      blocks_text(report, row.fit),
                      printable(label_text(report.paths, row.labels))});
         for (const GrowthHolder& holder : row.holders) {
-            columns.add({"", "", "", "", "held by " + printable(holder.path)});
+            columns.add({"", "", "", "", "held: " + printable(holder.path)});
         }
     }
     return columns.text("  ", report.paths.width) + left_out_text(shown, rows.size());
@@ -188,6 +188,9 @@ std::string leaks_text(const LeaksReport& report) {
     }
     if (!report.left.empty()) {
         text += left_text(report);
+    }
+    if (!fast.empty() && report.reader.definitions().holder_searches.empty()) {
+        text += "What keeps these blocks alive is found by a run with --hold end, or --hold STEP\n";
     }
     return text + coverage_text(report.reader) + health_text(report.result.health);
 }
