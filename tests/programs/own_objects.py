@@ -9,6 +9,7 @@ import gc
 import io
 import json
 import pickle
+import re
 import sys
 import weakref
 from collections import Counter
@@ -90,7 +91,8 @@ def trained() -> None:
     train(model, optimizer, 5)
     torch.ops.aten.add.Tensor(torch.zeros(3, device="cuda"), 1)
     look("trained", model, optimizer)
-    seen["pickled"] = len(pickle.dumps(model))
+    # torch writes addresses into it, which have 14 or 15 digits.
+    seen["pickled"] = len(re.sub(rb"[0-9]{12,}", b"", pickle.dumps(model)))
     seen["copied"] = facts(copy.deepcopy(model))
     stream = io.BytesIO()
     torch.save(model.state_dict(), stream)

@@ -20,7 +20,7 @@ def wrong_layout_library(tmp_path):
     shutil.copytree(
         ROOT / "pyhook", wrong, ignore=shutil.ignore_patterns("peakline", "__pycache__")
     )
-    layout = wrong / "python_layout.h"
+    layout = wrong / "frames" / "python_layout.h"
     text = layout.read_text()
     start = text.index("kLayout311")
     end = text.index("kLayout312")

@@ -12,17 +12,22 @@ FLAGS = [
 ]
 
 
-# The extension module and the registration with capture are tested with the whole library.
-def is_capture(source):
-    return not source.name.startswith("module") and source.name != "register.cpp"
+# The extension module, the search for holders and the registration with capture are tested with
+# the whole library.
+CAPTURE_ROOMS = ("", "frames", "code", "interpreter")
+
+
+def capture_sources(folder):
+    found = [path for room in CAPTURE_ROOMS for path in sorted((folder / room).glob("*.cpp"))]
+    return [path for path in found if path.name != "register.cpp"]
 
 
 RECORDER_SOURCES = [
-    "record/stack_table.cpp",
-    "record/raw_stack_cache.cpp",
-    "capture/words_hash.cpp",
-    "capture/got_patch.cpp",
-    "capture/thread_state.cpp",
+    "record/tables/stack_table.cpp",
+    "record/tables/raw_stack_cache.cpp",
+    "capture/memo/words_hash.cpp",
+    "capture/libraries/got_patch.cpp",
+    "capture/threads/thread_state.cpp",
 ]
 PYENV = Path(os.environ.get("PYENV_ROOT", Path.home() / ".pyenv")) / "versions"
 INTERPRETERS = ["3.10", "3.11", "3.12", "3.13", "3.14", "system"]
@@ -31,9 +36,10 @@ INTERPRETERS = ["3.10", "3.11", "3.12", "3.13", "3.14", "system"]
 def build_library(output, folder=ROOT / "pyhook"):
     """Compiles the capture in `folder` with the test functions around it."""
     sources = [HERE / "capture_library.cpp"]
-    sources += [p for p in sorted(folder.glob("*.cpp")) if is_capture(p)]
+    sources += capture_sources(folder)
     sources += [ROOT / "allocator" / name for name in RECORDER_SOURCES]
-    command = ["g++", *FLAGS, *map(str, sources), "-o", str(output), "-ldl", "-pthread"]
+    own = f"-I{folder.parent}"  # before those of the project
+    command = ["g++", own, *FLAGS, *map(str, sources), "-o", str(output), "-ldl", "-pthread"]
     subprocess.run(command, check=True)
     return output
 
