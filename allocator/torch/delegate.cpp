@@ -42,8 +42,7 @@ c10::DataPtr Delegate::allocate(size_t bytes) {
 #ifdef PEAKLINE_HAS_allocateWithAddress
 c10::DataPtr Delegate::allocateWithAddress(size_t bytes, void* address) {
     const AllocScope scope(host_, bytes);
-    c10::DataPtr pointer =
-        scope.call([&] { return native_->allocateWithAddress(bytes, address); });
+    c10::DataPtr pointer = scope.call([&] { return native_->allocateWithAddress(bytes, address); });
     if (scope.end(pointer.get(), pointer.device().index(), nullptr)) {
         return pointer;
     }

@@ -227,14 +227,13 @@ void out_of_memory(int device,
         const bool is_in_call = pending.progress != torch_part::kNoAlloc;
         const auto number = static_cast<uint32_t>(device);
         const uint64_t stream = is_in_call ? pending.stream : torch_part::kCurrentStream;
-        recorder.record_out_of_memory(
-            {is_in_call ? pending.context : context_now(recorder, *state),
-             number,
-             requested_bytes,
-             device_free_bytes},
-            {is_in_call ? pending.requested_bytes : requested_bytes,
-             stream_id(*state, stream, number),
-             limit_bytes});
+        recorder.record_out_of_memory({is_in_call ? pending.context : context_now(recorder, *state),
+                                       number,
+                                       requested_bytes,
+                                       device_free_bytes},
+                                      {is_in_call ? pending.requested_bytes : requested_bytes,
+                                       stream_id(*state, stream, number),
+                                       limit_bytes});
         if (is_in_call) {
             pending.progress = torch_part::kAllocRefused;
         }
