@@ -91,8 +91,8 @@ def trained() -> None:
     train(model, optimizer, 5)
     torch.ops.aten.add.Tensor(torch.zeros(3, device="cuda"), 1)
     look("trained", model, optimizer)
-    # torch writes addresses into it, which have 14 or 15 digits.
-    seen["pickled"] = len(re.sub(rb"[0-9]{12,}", b"", pickle.dumps(model)))
+    # torch writes addresses into it, whose digits vary.
+    seen["pickled"] = len(re.sub(rb"[0-9]{8,}", b"", pickle.dumps(model)))
     seen["copied"] = facts(copy.deepcopy(model))
     stream = io.BytesIO()
     torch.save(model.state_dict(), stream)
