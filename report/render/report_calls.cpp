@@ -1,15 +1,10 @@
-// The reports that follow calls and single blocks: layers, ops, stages, tensors, holders, oom.
-#include <algorithm>
-#include <map>
+// The reports that follow calls and single blocks: layers, ops, stages, tensors, holders.
 #include <optional>
-#include <string>
 #include <utility>
-#include <vector>
 
 #include "report.h"
 #include "report/attribute/call_rules.h"
 #include "report/render/blocks/holders_report.h"
-#include "report/render/blocks/oom_report.h"
 #include "report/render/blocks/tensors_report.h"
 #include "report/render/calls/calls_report.h"
 #include "report/render/facts/asked_blocks.h"
@@ -79,52 +74,6 @@ std::string make_calls(const TraceReader& reader,
     return is_json ? question.json(report) : question.text(report);
 }
 
-// What `run --hold` found when the last request was refused: it looks soon after, so the last
-// search is that request's when no other one was refused since.
-std::optional<HolderList> holders_of_request(const TraceReader& reader,
-                                             const RefusedRequests& refused,
-                                             const Autopsy& autopsy,
-                                             StackLookup& stacks) {
-    const auto& searches = reader.definitions().holder_searches;
-    const auto found = std::find_if(searches.begin(), searches.end(), [&](const auto& search) {
-        return search.reason == format::HoldReason::kOutOfMemory &&
-               search.tick >= autopsy.refused.request.tick;
-    });
-    const bool is_last = autopsy.number == refused.count;
-    if (!is_last || found == searches.end()) {
-        return std::nullopt;
-    }
-    const auto number = static_cast<uint32_t>(found - searches.begin()) + 1;
-    return build_holders(reader.name(), number, stacks);
-}
-
-// The requests without the one that is shown, by line.
-std::vector<RefusedLine> lines_of_others(const RefusedRequests& refused,
-                                         uint64_t shown,
-                                         StackLookup& stacks) {
-    std::map<std::string, RefusedLine> lines;
-    for (size_t i = 0; i < refused.list.size(); ++i) {
-        if (i + 1 == shown) {
-            continue;
-        }
-        BlockGroup group;
-        group.context = refused.list[i].request.context;
-        Label label = place_by_line(stacks, group).label;
-        RefusedLine& line = lines[label.key];
-        line.line = std::move(label);
-        ++line.count;
-        line.last_number = i + 1;
-    }
-    std::vector<RefusedLine> list;
-    for (auto& [key, line] : lines) {
-        list.push_back(std::move(line));
-    }
-    std::stable_sort(list.begin(), list.end(), [](const RefusedLine& a, const RefusedLine& b) {
-        return a.count > b.count;
-    });
-    return list;
-}
-
 }  // namespace
 
 std::string make_layers(const TraceReader& reader,
@@ -171,26 +120,6 @@ std::string make_tensors(const TraceReader& reader,
     const TensorsReport report = {
         reader, selection, asked.result, list, options.top, options.paths, asked.part, holders};
     return options.form == OutputForm::kJson ? tensors_json(report) : tensors_text(report);
-}
-
-std::string make_oom(const TraceReader& reader,
-                     const ReportOptions& options,
-                     const Progress& progress) {
-    const Selection selection = parse_selection(options.selection);
-    refuse_where(selection, "oom");
-    need_events(reader, "oom");
-    StackLookup stacks(reader.definitions(), selection.frames);
-    const RefusedRequests refused = find_refused_requests(reader, progress);
-    const Autopsy autopsy = make_autopsy(reader, selection, refused, stacks, progress);
-    const std::optional<HolderList> holders = holders_of_request(reader, refused, autopsy, stacks);
-    const OomReport report = {reader,
-                              refused,
-                              autopsy,
-                              lines_of_others(refused, autopsy.number, stacks),
-                              holders ? &*holders : nullptr,
-                              options.top,
-                              options.paths};
-    return options.form == OutputForm::kJson ? oom_json(report) : oom_text(report);
 }
 
 std::string make_holders(const TraceReader& reader,

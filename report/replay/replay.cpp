@@ -87,7 +87,7 @@ ReplayResult replay(const TraceReader& reader,
                              "' is not in this trace; peakline phases lists its phases");
         }
     }
-    if (request.moment.kind == MomentKind::kOutOfMemory) {
+    if (request.moment.kind == MomentKind::kOutOfMemory && !request.moment.event) {
         aim_at_request(reader, &asked, progress);
     }
     if (request.detail == Detail::kBlocks && request.phase_rules != nullptr) {

@@ -59,16 +59,11 @@ void put_holder(JsonWriter& json, const BlockHolder& holder) {
     json.end_object();
 }
 
-void put_text(JsonWriter& json, const char* key, const std::string& text) {
-    json.key(key);
-    text.empty() ? json.null() : json.value(text);
-}
-
 void put_row(JsonWriter& json, const HoldersReport& report, const HolderRow& row) {
     json.begin_object().field("block_bytes", row.block.block_bytes);
     json.field("requested_bytes", row.block.requested_bytes);
     json.field("device", row.block.device).field("address", row.block.address);
-    put_text(json, "name", row.name);
+    json.text_or_null("name", row.name);
     json.field("module", row.module);
     json.field("made_at", label_text(report.paths, row.made_at));
     put_holders(json, row);

@@ -239,25 +239,19 @@ void put_rows(JsonWriter& json, const OomReport& report, const char* key, const 
     json.end_array();
 }
 
-void put_known(JsonWriter& json, const char* key, std::optional<uint64_t> bytes) {
-    json.key(key);
-    bytes ? json.value(*bytes) : json.null();
-}
-
 void put_segments(JsonWriter& json, const OomReport& report) {
     const std::optional<RefusedSegments>& segments = report.autopsy.segments;
     const auto known = [&](uint64_t RefusedSegments::*field) {
         return segments ? std::optional((*segments).*field) : std::nullopt;
     };
-    put_known(json, "reserved_bytes", known(&RefusedSegments::reserved_bytes));
-    put_known(json, "waiting_bytes", known(&RefusedSegments::waiting_bytes));
-    put_known(json, "free_in_segments_bytes", known(&RefusedSegments::free_bytes));
-    put_known(json, "usable_bytes", known(&RefusedSegments::usable_bytes));
-    put_known(json, "largest_free_block_bytes", known(&RefusedSegments::largest_usable_bytes));
-    put_known(json,
-              "largest_of_other_streams_bytes",
-              known(&RefusedSegments::largest_of_other_streams_bytes));
-    put_known(json, "outside_bytes", report.autopsy.outside_bytes());
+    json.field("reserved_bytes", known(&RefusedSegments::reserved_bytes));
+    json.field("waiting_bytes", known(&RefusedSegments::waiting_bytes));
+    json.field("free_in_segments_bytes", known(&RefusedSegments::free_bytes));
+    json.field("usable_bytes", known(&RefusedSegments::usable_bytes));
+    json.field("largest_free_block_bytes", known(&RefusedSegments::largest_usable_bytes));
+    json.field("largest_of_other_streams_bytes",
+               known(&RefusedSegments::largest_of_other_streams_bytes));
+    json.field("outside_bytes", report.autopsy.outside_bytes());
     json.key("pins").begin_array();
     for (const PinningRow& row : segments ? segments->pins : std::vector<PinningRow>()) {
         json.begin_object().field("key", label_text(report.paths, row.label));
@@ -279,14 +273,14 @@ void put_autopsy(JsonWriter& json, const OomReport& report) {
     const auto known = [](uint64_t bytes) {
         return bytes != 0 ? std::optional(bytes) : std::nullopt;
     };
-    put_known(json, "total_bytes", known(autopsy.device_bytes));
-    put_known(json, "limit_bytes", known(refused.limit_bytes));
+    json.field("total_bytes", known(autopsy.device_bytes));
+    json.field("limit_bytes", known(refused.limit_bytes));
     json.field("live_bytes", refused.live_bytes).field("missing_bytes", autopsy.missing_bytes);
     put_segments(json, report);
     json.field("reason", reason_name(autopsy.reason));
     json.field("location", label_text(report.paths, autopsy.line));
-    json.field("phase", autopsy.phase).field("module", autopsy.module).key("step");
-    autopsy.step ? json.value(*autopsy.step) : json.null();
+    json.field("phase", autopsy.phase).field("module", autopsy.module);
+    json.field("step", autopsy.step);
     put_rows(json, report, "rows", autopsy.lines);
     put_rows(json, report, "categories", autopsy.categories);
     put_holder_rows(json, report);

@@ -7,17 +7,9 @@
 
 #include "report/render/format/path_display.h"
 #include "report/trace/reader.h"
-#include "report/views/blocks/holders.h"
-#include "report/views/refused/autopsy.h"
+#include "report/views/refused/refused_lines.h"
 
 namespace peakline::report {
-
-// Requests of one line.
-struct RefusedLine {
-    Label line;
-    uint64_t count = 0;
-    uint64_t last_number = 0;
-};
 
 struct OomReport {
     const TraceReader& reader;

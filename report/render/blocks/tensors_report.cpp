@@ -22,11 +22,6 @@ void put_stack(JsonWriter& json, const char* key, const std::vector<Location>& s
     json.end_array();
 }
 
-void put_text(JsonWriter& json, const char* key, const std::string& text) {
-    json.key(key);
-    text.empty() ? json.null() : json.value(text);
-}
-
 void put_row(JsonWriter& json, const TensorsReport& report, const TensorRow& row) {
     const BlockFacts& facts = row.block.facts;
     const bool is_freed = facts.free_event != kNeverFreed;
@@ -34,14 +29,14 @@ void put_row(JsonWriter& json, const TensorsReport& report, const TensorRow& row
     json.field("requested_bytes", row.block.block.requested_bytes);
     json.field("block_bytes", row.block.block.block_bytes);
     json.field("device", row.block.block.device).field("address", facts.address);
-    put_text(json, "name", row.name);
+    json.text_or_null("name", row.name);
     json.field("category", row.category).field("module", row.module);
     json.field("op", row.operation).field("phase", row.phase).field("step", row.step);
     json.field("lifetime", row.lifetime);
     json.field("allocated_seconds", report.reader.seconds(facts.alloc_tick)).key("freed_seconds");
     is_freed ? json.value(report.reader.seconds(facts.free_tick)) : json.null();
     const BlockHolder* const holder = report.holder_of(row);
-    put_text(json, "held_by", holder != nullptr ? holder->text : std::string());
+    json.text_or_null("held_by", holder != nullptr ? holder->text : std::string());
     json.field("made_at", label_text(report.paths, row.made_at));
     json.field("freed_by", label_text(report.paths, row.freed_by));
     put_stack(json, "create_stack", row.create_stack);

@@ -2,6 +2,7 @@
 #pragma once
 
 #include <cstdint>
+#include <optional>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -26,12 +27,23 @@ public:
     JsonWriter& value(bool truth) { return raw(truth ? "true" : "false"); }
     JsonWriter& value(const std::vector<std::string>& texts);
     JsonWriter& null() { return raw("null"); }
+    // null where there is none.
+    template <class Value>
+    JsonWriter& value(const std::optional<Value>& content) {
+        return content ? value(*content) : null();
+    }
     // A finished document as a value.
     JsonWriter& embed(std::string_view document) { return raw(document); }
 
     template <class Value>
     JsonWriter& field(std::string_view name, const Value& content) {
         return key(name).value(content);
+    }
+
+    // null for a text that is empty.
+    JsonWriter& text_or_null(std::string_view name, std::string_view text) {
+        key(name);
+        return text.empty() ? null() : value(text);
     }
 
     // The document; the writer is empty after it.

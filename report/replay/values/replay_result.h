@@ -3,6 +3,7 @@
 
 #include <compare>
 #include <cstdint>
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -26,7 +27,8 @@ struct Moment {
     std::vector<EventRange> phase_ranges;
     // kOutOfMemory: when this request was refused, counted from 1; 0: the last one.
     uint64_t request_number = 0;
-    uint64_t event = 0;  // kOutOfMemory: where it is; see replay/levels/refused_requests.h
+    // kOutOfMemory: where it is, for callers who know; else replay() looks for it.
+    std::optional<uint64_t> event;
 };
 
 enum class DeviceChoiceKind { kHighestPeak, kNumber, kAll };

@@ -37,7 +37,7 @@ void add_live_blocks(const TraceReader& reader,
                      Autopsy* autopsy) {
     ReplayRequest request = selection.request;
     request.moment.kind = MomentKind::kOutOfMemory;
-    request.moment.request_number = autopsy->number;
+    request.moment.event = autopsy->refused.event;
     request.measure = format::Measure::kAllocated;
     request.device = {DeviceChoiceKind::kNumber, autopsy->refused.request.device};
     request.detail = Detail::kBlocks;

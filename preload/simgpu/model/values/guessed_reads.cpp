@@ -10,7 +10,7 @@ namespace {
 // relaxed: set once, before the first copy that could be told.
 std::atomic<ReadHandler> g_read_handler{nullptr};
 
-// A copy of several rows is told row by row; more rows than these are told as part of the last.
+// A copy of several rows is reported row by row; rows beyond these are part of the last.
 constexpr int kMaxWaitingReads = 16;
 struct GuessedRead {
     unsigned char* host;

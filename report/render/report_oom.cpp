@@ -1,0 +1,33 @@
+// The report of why memory ran out: oom.
+#include <optional>
+#include <string>
+
+#include "report.h"
+#include "report/render/blocks/oom_report.h"
+#include "report/render/facts/asked_blocks.h"
+#include "report/render/table/run_facts.h"
+#include "report/views/refused/refused_lines.h"
+
+namespace peakline::report {
+
+std::string make_oom(const TraceReader& reader,
+                     const ReportOptions& options,
+                     const Progress& progress) {
+    const Selection selection = parse_selection(options.selection);
+    refuse_where(selection, "oom");
+    need_events(reader, "oom");
+    StackLookup stacks(reader.definitions(), selection.frames);
+    const RefusedRequests refused = find_refused_requests(reader, progress);
+    const Autopsy autopsy = make_autopsy(reader, selection, refused, stacks, progress);
+    const std::optional<HolderList> holders = holders_of_request(reader, refused, autopsy, stacks);
+    const OomReport report = {reader,
+                              refused,
+                              autopsy,
+                              refused_lines_without(refused, autopsy.number, stacks),
+                              holders ? &*holders : nullptr,
+                              options.top,
+                              options.paths};
+    return options.form == OutputForm::kJson ? oom_json(report) : oom_text(report);
+}
+
+}  // namespace peakline::report
