@@ -40,8 +40,13 @@ enum class ExtendedType : uint32_t {
     kValueRead = 10,
     kScope = 11,
     kRefusal = 12,
+    kAllocatorCall = 13,
+    kAllocatorSettings = 14,
+    kDeviceMemory = 15,
+    kInPool = 16,
 };
-inline constexpr uint32_t kLastExtendedType = 12;
+// Numbers behind kInPool are reserved for records to come.
+inline constexpr uint32_t kLastExtendedType = 20;
 
 enum class MarkKind : uint64_t {
     kTracingStarted = 1,
@@ -59,6 +64,30 @@ enum class MarkKind : uint64_t {
     kGraphBegin = 9,
 };
 enum class SegmentAction : uint64_t { kAlloc = 1, kFree = 2, kMap = 3, kUnmap = 4 };
+// What the program asks of torch's allocator besides blocks.
+enum class AllocatorAction : uint64_t {
+    kPoolCreated = 1,   // or given one more owner; value: PoolFlags
+    kPoolReleased = 2,  // by one owner
+    kRoutingBegun = 3,  // requests of a thread or stream go to the pool
+    kRoutingEnded = 4,
+    kCaptureBegun = 5,  // of a graph: until its end no block may be reused late
+    kCaptureEnded = 6,
+    kCacheEmptied = 7,  // pool 0: the default one, and all that nobody uses
+    kRestoreBegun = 8,  // a graph's pool gets the blocks it once had: none of them is requested
+    kRestoreEnded = 9,
+    kFractionSet = 10,  // value: the bits of the double, the part of the device torch may use
+};
+enum PoolFlags : uint64_t {
+    kServesOnOutOfMemory = 1,
+    kIsNeverSplit = 2,
+    kHasOwnAllocator = 4,  // its segments do not come from cudaMalloc
+};
+enum class SettingsOrigin : uint64_t { kAtStart = 1, kChanged = 2 };
+enum class MemoryMoment : uint64_t {
+    kFirstSegment = 1,  // of the device; free_bytes: before it
+    kAllocFailed = 2,   // the driver refused requested_bytes; torch may still find another way
+    kMainEnded = 3,
+};
 enum class ScopeAction : uint64_t { kBegin = 1, kEnd = 2 };
 enum ValueReadFlags : uint32_t {
     kReadsSize = 1,           // how much an operator found: tensors are made of this size
@@ -96,6 +125,32 @@ struct Refusal {
     uint64_t asked_bytes;  // by the program; requested_bytes is what its allocator asked for
     uint64_t stream;
     uint64_t limit_bytes;  // of the device, or the part of it that torch may use
+};
+// Pools have the number that pool_number() makes of torch's MempoolId_t; 0: the default pool.
+struct AllocatorCall {
+    static constexpr ExtendedType kType = ExtendedType::kAllocatorCall;
+    AllocatorAction action;
+    uint64_t device;
+    uint64_t pool;
+    uint64_t value;
+};
+// What torch was given in PYTORCH_CUDA_ALLOC_CONF, PYTORCH_ALLOC_CONF or by a call.
+struct AllocatorSettings {
+    static constexpr ExtendedType kType = ExtendedType::kAllocatorSettings;
+    SettingsOrigin origin;
+    uint64_t text;  // string
+};
+struct DeviceMemory {
+    static constexpr ExtendedType kType = ExtendedType::kDeviceMemory;
+    MemoryMoment moment;
+    uint64_t device;
+    uint64_t requested_bytes;  // of kAllocFailed, else 0
+    uint64_t free_bytes;       // of the device
+};
+// Stands behind a Segment or a Refusal: it is of this private pool, not of the default one.
+struct InPool {
+    static constexpr ExtendedType kType = ExtendedType::kInPool;
+    uint64_t pool;
 };
 struct Loss {
     static constexpr ExtendedType kType = ExtendedType::kLoss;
@@ -149,7 +204,22 @@ struct RecordList {
         return ((Records::kType == type ? kFieldCount<Records> : 0) + ...);
     }
 };
-using NumberRecords =
-    RecordList<Mark, Segment, OutOfMemory, Refusal, Loss, Stopped, ValueRead, Scope>;
+using NumberRecords = RecordList<Mark,
+                                 Segment,
+                                 OutOfMemory,
+                                 Refusal,
+                                 Loss,
+                                 Stopped,
+                                 ValueRead,
+                                 Scope,
+                                 AllocatorCall,
+                                 AllocatorSettings,
+                                 DeviceMemory,
+                                 InPool>;
+
+// torch counts pools of graphs and pools of the program apart: (n, 0) and (0, n).
+constexpr uint64_t pool_number(uint64_t graph_pool, uint64_t own_pool) {
+    return graph_pool != 0 ? graph_pool << 1 : own_pool == 0 ? 0 : own_pool << 1 | 1;
+}
 
 }  // namespace peakline::format
