@@ -44,25 +44,51 @@ void Recorder::record_segment(format::SegmentAction action,
                               uint32_t device,
                               uint32_t stream,
                               uint64_t address,
-                              uint64_t bytes) {
+                              uint64_t bytes,
+                              uint64_t pool) {
     open_if_waiting();
     const LockGuard guard(lock_);
     if (usable_) {
-        writer_.put(format::Segment{action, device, stream, address, bytes}, clock_.now_tick());
+        const uint64_t tick = clock_.now_tick();
+        writer_.put(format::Segment{action, device, stream, address, bytes}, tick);
+        put_pool(pool, tick);
         check_writer();
     }
 }
 
 void Recorder::record_out_of_memory(const format::OutOfMemory& request,
-                                    const format::Refusal& refusal) {
+                                    const format::Refusal& refusal,
+                                    uint64_t pool) {
     open_if_waiting();
     const LockGuard guard(lock_);
     if (usable_) {
         const uint64_t tick = clock_.now_tick();
         writer_.put(request, tick);
         writer_.put(refusal, tick);
+        put_pool(pool, tick);
         check_writer();
     }
+}
+
+template <class Record>
+void Recorder::put_rare(const Record& record) {
+    const LockGuard guard(lock_);
+    if (usable_) {
+        writer_.put(record, clock_.now_tick());
+        check_writer();
+    }
+}
+
+void Recorder::record_allocator_call(const format::AllocatorCall& call) {
+    put_rare(call);
+}
+
+void Recorder::record_allocator_settings(uint32_t string) {
+    put_rare(format::AllocatorSettings{string});
+}
+
+void Recorder::record_device_memory(const format::DeviceMemory& memory) {
+    put_rare(memory);
 }
 
 void Recorder::record_value_read(uint32_t context,

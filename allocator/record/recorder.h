@@ -92,9 +92,16 @@ public:
                         uint32_t device,
                         uint32_t stream,
                         uint64_t address,
-                        uint64_t bytes);
-    // Both records side by side.
-    void record_out_of_memory(const format::OutOfMemory& request, const format::Refusal& refusal);
+                        uint64_t bytes,
+                        uint64_t pool = 0);
+    // All records side by side.
+    void record_out_of_memory(const format::OutOfMemory& request,
+                              const format::Refusal& refusal,
+                              uint64_t pool = 0);
+    // These open no trace: who opens one restates what still holds.
+    void record_allocator_call(const format::AllocatorCall& call);
+    void record_allocator_settings(uint32_t string);
+    void record_device_memory(const format::DeviceMemory& memory);
     // flags: format::ValueReadFlags.
     void record_value_read(uint32_t context, uint64_t bytes, uint32_t operators, uint32_t flags);
     void record_mark(format::MarkKind kind, uint32_t thread, uint32_t string);
@@ -258,6 +265,14 @@ private:
     [[gnu::noinline, gnu::cold]] void correct_baseline_slow(uint32_t device,
                                                             uint64_t torch_total_bytes);
     void write_live_set_slow();
+    // Of the record that was put last.
+    void put_pool(uint64_t pool, uint64_t tick) {
+        if (pool != 0) {
+            writer_.put(format::InPool{pool}, tick);
+        }
+    }
+    template <class Record>
+    void put_rare(const Record& record);
     void put_mark(format::MarkKind kind, uint32_t thread, uint32_t string);
     // Every view counts from this moment: its level is the first candidate for its peak.
     // `tick`: of the mark that says so in the trace.

@@ -15,6 +15,7 @@
 
 #include <c10/cuda/CUDACachingAllocator.h>
 
+#include "routing.h"
 #include "torch_part.h"
 
 namespace peakline::torch_part {
@@ -45,6 +46,29 @@ public:
 #include "delegate_forwards.inc"
 
 private:
+    using Action = format::AllocatorAction;
+    static constexpr int kAllDevices = -1;
+
+    void report(Action action,
+                int device,
+                c10::MempoolId_t pool = {0, 0},
+                uint64_t value = 0) const {
+        host_.allocator_called(static_cast<uint32_t>(action), device, number_of(pool), value);
+    }
+    // Reports the end however the call ends.
+    class Restore {
+    public:
+        Restore(const Delegate& delegate, int device) : delegate_(delegate), device_(device) {
+            delegate_.report(Action::kRestoreBegun, device_);
+        }
+        ~Restore() { delegate_.report(Action::kRestoreEnded, device_); }
+        Restore(const Restore&) = delete;
+        Restore& operator=(const Restore&) = delete;
+
+    private:
+        const Delegate& delegate_;
+        int device_;
+    };
     c10::DataPtr wrap_unreported(c10::DataPtr pointer);
 
     const Host& host_;

@@ -18,6 +18,7 @@
 #include "held_graphs.h"
 #include "observe.h"
 #include "pluggable_install.h"
+#include "routing.h"
 
 namespace peakline::torch_part {
 namespace {
@@ -39,6 +40,15 @@ cca::CUDAAllocator* g_native = nullptr;
 cca::CUDAAllocator* g_ours = nullptr;
 std::once_flag g_tracker_attached;
 
+// Other segments come from cudaMalloc and are recorded there. Older entries do not name the pool.
+template <class Entry>
+bool is_of_own_allocator(const Entry& entry) {
+    if constexpr (requires { entry.mempool_; }) {
+        return has_own_allocator(entry.mempool_);
+    }
+    return false;
+}
+
 void on_trace_entry(const cca::TraceEntry& entry) {
     using Entry = cca::TraceEntry;
     const Host& host = g_installed_host;
@@ -56,6 +66,13 @@ void on_trace_entry(const cca::TraceEntry& entry) {
             break;
         case Entry::FREE_COMPLETED:
             host.free_completed(address);
+            break;
+        case Entry::SEGMENT_ALLOC:
+        case Entry::SEGMENT_FREE:
+            if (is_of_own_allocator(entry)) {
+                segment(entry.action_ == Entry::SEGMENT_ALLOC ? format::SegmentAction::kAlloc
+                                                              : format::SegmentAction::kFree);
+            }
             break;
         case Entry::SEGMENT_MAP:
             segment(format::SegmentAction::kMap);
@@ -144,6 +161,7 @@ peakline_torch_install(const peakline::torch_part::Host* host,
     offer_observers(g_installed_host, part);
     offer_gradients(part);
     offer_held_graphs(part);
+    offer_routing(g_installed_host, part);
     const std::string name = g_native->name();
     const bool is_torchs_own = name == "native" || name == "cudaMallocAsync";
     if (is_torchs_own && g_native->initialized()) {

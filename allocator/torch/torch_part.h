@@ -9,7 +9,7 @@
 namespace peakline::torch_part {
 
 // Raised with every change of this file; both sides compare it.
-inline constexpr uint32_t kInterfaceVersion = 14;
+inline constexpr uint32_t kInterfaceVersion = 15;
 
 // begin_alloc: on the stream that is current on the device the allocator chooses.
 inline constexpr uint64_t kCurrentStream = ~uint64_t{0};
@@ -38,11 +38,15 @@ struct Host {
     void (*tracker_attached)();  // from now on every completed free is told before it is reported
     void (*traced_alloc)(uint64_t address, uint64_t requested_bytes, void* stream);
     void (*free_completed)(uint64_t address);
-    void (*segment)(uint32_t action,  // format::SegmentAction: kMap, kUnmap
+    void (*segment)(uint32_t action,  // format::SegmentAction
                     int device,
                     void* stream,
                     uint64_t address,
                     uint64_t bytes);
+    // The program asks something of the allocator. `action`: format::AllocatorAction; `pool`:
+    // format::pool_number(). Before the real call; the end of something: after it.
+    void (*allocator_called)(uint32_t action, int device, uint64_t pool, uint64_t value);
+    void (*settings_given)(const char* settings);
     // The device has refused: from the allocator's observer, or where it has none, once it throws.
     // `limit_bytes`: of the device, or the part of it that torch may use; 0: not known.
     void (*out_of_memory)(int device,
@@ -93,6 +97,11 @@ struct Redirection {
 struct Part {
     // The handle of the stream that is current on this thread; safe under the allocator's lock.
     uint64_t (*current_stream)(int device) = nullptr;
+    // The private pool that a request of this thread goes to, 0: the default one. `stream`: a
+    // handle. Safe under the allocator's lock.
+    uint64_t (*pool_of_request)(int device, uint64_t stream) = nullptr;
+    // How torch's versions are given new settings; those without the symbol have another way.
+    Redirection settings[2] = {};
     // Safe on any thread that does not hold the allocator's lock; the first call counts.
     void (*attach_tracker)() = nullptr;
     // Of a node that is about to run.

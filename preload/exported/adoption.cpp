@@ -21,7 +21,8 @@ void adopt_held_segments(const PeaklineHeldSegment* segments, size_t count) {
             listed.push({segments[i].address,
                          segments[i].bytes,
                          recorder.table().intern_stream(segments[i].stream),
-                         segments[i].device});
+                         segments[i].device,
+                         0});  // of which pool is not known
         }
     }
     peakline::preload::adopt_segments(listed);

@@ -19,12 +19,15 @@ using FreeFunction = int (*)(void*);
 // c10::cuda::current_device()
 constexpr char kCurrentDeviceSymbol[] = "_ZN3c104cuda14current_deviceEv";
 using CurrentDeviceFunction = int8_t (*)();
+using MemoryInfoFunction = int (*)(size_t*, size_t*);
+constexpr int kOutOfMemory = 2;  // cudaErrorMemoryAllocation
 constexpr char kLibrary[] = "libc10_cuda";
 
 // Set before the imports are redirected.
 MallocFunction g_real_malloc = nullptr;
 FreeFunction g_real_free = nullptr;
 CurrentDeviceFunction g_current_device = nullptr;
+MemoryInfoFunction g_memory_info = nullptr;  // nullptr: free memory is not recorded
 const torch_part::Part* g_part = nullptr;
 
 // What a segment was, for the record of its end.
@@ -57,30 +60,78 @@ struct TrackerState {
 };
 [[PEAKLINE_HOT_DATA]] constinit TrackerState g_tracker;
 
-uint32_t stream_of_segment(uint32_t device) {
+// Handle of the stream of the block that this thread is about to get a segment for.
+uint64_t stream_of_segment() {
     const capture::ThreadState* state = capture::g_thread_state;
     const bool is_for_block = state != nullptr && state->pending.progress != torch_part::kNoAlloc;
-    return stream_of(
-        *g_part, is_for_block ? state->pending.stream : torch_part::kCurrentStream, device);
+    return is_for_block ? state->pending.stream : torch_part::kCurrentStream;
 }
 
 void record_segment(format::SegmentAction action, const Segment& segment) {
     Recorder::instance().record_segment(
-        action, segment.device, segment.stream, segment.address, segment.bytes);
+        action, segment.device, segment.stream, segment.address, segment.bytes, segment.pool);
+}
+
+// A program may run into its limit ten thousand times: of failures that are alike one is recorded.
+// Set under torch's lock of the device.
+struct LastFailure {
+    uint64_t requested_bytes = 0;
+    uint64_t free_bytes = 0;
+
+    bool operator==(const LastFailure&) const = default;
+};
+constinit LastFailure g_last_failures[record::kMaxDevices] = {};
+
+// Of the current device. `extra_free_bytes`: what was free besides at the moment that is meant.
+void record_memory(format::MemoryMoment moment,
+                   uint32_t device,
+                   uint64_t requested_bytes,
+                   uint64_t extra_free_bytes) {
+    size_t free_bytes = 0;
+    size_t total_bytes = 0;
+    if (g_memory_info == nullptr || g_memory_info(&free_bytes, &total_bytes) != 0) {
+        return;
+    }
+    if (moment == format::MemoryMoment::kAllocFailed) {
+        const LastFailure failure{requested_bytes, free_bytes};
+        if (failure == g_last_failures[device]) {
+            return;
+        }
+        g_last_failures[device] = failure;
+    }
+    Recorder::instance().record_device_memory(
+        {moment, device, requested_bytes, free_bytes + extra_free_bytes});
+}
+
+// relaxed: set under torch's lock of the device.
+constinit std::atomic<bool> g_first_is_recorded[record::kMaxDevices] = {};
+
+// After the record of the segment, which may open the trace.
+void record_first_memory(uint32_t device, uint64_t bytes) {
+    if (!g_first_is_recorded[device].exchange(true, std::memory_order_relaxed)) {
+        record_memory(format::MemoryMoment::kFirstSegment, device, 0, bytes);
+    }
 }
 
 int malloc_hook(void** address, size_t bytes) {
     const int error = g_real_malloc(address, bytes);
-    if (error != 0) {
-        return error;
-    }
     // Negative where there is none.
     const uint32_t device = static_cast<uint8_t>(g_current_device());
     if (device >= record::kMaxDevices) {
         return error;
     }
-    const Segment segment{
-        reinterpret_cast<uint64_t>(*address), bytes, stream_of_segment(device), device};
+    if (error != 0) {
+        if (error == kOutOfMemory) {
+            record_memory(format::MemoryMoment::kAllocFailed, device, bytes, 0);
+        }
+        return error;
+    }
+    const uint64_t stream = stream_of_segment();
+    const Segment segment{reinterpret_cast<uint64_t>(*address),
+                          bytes,
+                          stream_of(*g_part, stream, device),
+                          device,
+                          pool_of(*g_part, stream, device)};
     g_tracker.reserved_bytes[device].fetch_add(bytes, std::memory_order_relaxed);
     {
         const record::LockGuard guard(g_segments->lock);
@@ -90,6 +141,7 @@ int malloc_hook(void** address, size_t bytes) {
         g_segments->live.push(segment);
     }
     record_segment(format::SegmentAction::kAlloc, segment);
+    record_first_memory(device, bytes);
     return error;
 }
 
@@ -126,6 +178,8 @@ bool find_real_functions() {
         reinterpret_cast<FreeFunction>(capture::find_in_loaded("libc10_cuda.so", "cudaFree"));
     g_current_device = reinterpret_cast<CurrentDeviceFunction>(
         capture::find_in_loaded("libc10_cuda.so", kCurrentDeviceSymbol));
+    g_memory_info = reinterpret_cast<MemoryInfoFunction>(
+        capture::find_in_loaded("libc10_cuda.so", "cudaMemGetInfo"));
     return g_real_malloc != nullptr && g_real_free != nullptr && g_current_device != nullptr;
 }
 
@@ -169,27 +223,58 @@ void hook_segment_imports(const torch_part::Part& part) {
     }
 }
 
-uint32_t stream_of(const torch_part::Part& part, uint64_t handle, uint32_t device) {
-    if (handle == torch_part::kCurrentStream) {
-        handle = part.current_stream != nullptr ? part.current_stream(static_cast<int>(device)) : 0;
+namespace {
+
+uint64_t handle_of(const torch_part::Part& part, uint64_t handle, uint32_t device) {
+    if (handle != torch_part::kCurrentStream) {
+        return handle;
     }
-    return Recorder::instance().table().intern_stream(handle);
+    return part.current_stream != nullptr ? part.current_stream(static_cast<int>(device)) : 0;
+}
+
+}  // namespace
+
+uint32_t stream_of(const torch_part::Part& part, uint64_t handle, uint32_t device) {
+    return Recorder::instance().table().intern_stream(handle_of(part, handle, device));
+}
+
+uint64_t pool_of(const torch_part::Part& part, uint64_t handle, uint32_t device) {
+    return part.pool_of_request == nullptr
+               ? 0
+               : part.pool_of_request(static_cast<int>(device), handle_of(part, handle, device));
 }
 
 void record_mapped_segment(
     uint32_t action, int device, void* stream, uint64_t address, uint64_t bytes) {
     const auto what = static_cast<format::SegmentAction>(action);
     const auto index = static_cast<uint32_t>(device);
+    const bool grows = what == format::SegmentAction::kMap || what == format::SegmentAction::kAlloc;
     if (index < record::kMaxDevices) {
-        g_tracker.reserved_bytes[index].fetch_add(
-            what == format::SegmentAction::kMap ? bytes : -bytes, std::memory_order_relaxed);
+        g_tracker.reserved_bytes[index].fetch_add(grows ? bytes : -bytes,
+                                                  std::memory_order_relaxed);
     }
+    const auto handle = reinterpret_cast<uint64_t>(stream);
     Recorder& recorder = Recorder::instance();
     recorder.record_segment(what,
                             index,
-                            recorder.table().intern_stream(reinterpret_cast<uint64_t>(stream)),
+                            recorder.table().intern_stream(handle),
                             address,
-                            bytes);
+                            bytes,
+                            grows && g_part != nullptr ? pool_of(*g_part, handle, index) : 0);
+    if (grows && index < record::kMaxDevices) {
+        record_first_memory(index, bytes);
+    }
+}
+
+void record_memory_at_main_end() {
+    if (g_current_device == nullptr || !Recorder::instance().has_trace()) {
+        return;
+    }
+    const uint32_t device = static_cast<uint8_t>(g_current_device());
+    if (device < record::kMaxDevices &&
+        g_first_is_recorded[device].load(std::memory_order_relaxed)) {
+        record_memory(format::MemoryMoment::kMainEnded, device, 0, 0);
+    }
 }
 
 void copy_segments(LiveSegments* segments) {

@@ -16,7 +16,11 @@ void hook_segment_imports(const torch_part::Part& part);
 // Id of a stream handle, or of the stream that is current on this thread (kCurrentStream).
 uint32_t stream_of(const torch_part::Part& part, uint64_t handle, uint32_t device);
 
-// A segment that the tracker told (kMap, kUnmap): expandable segments grow and shrink in place.
+// The private pool of a request on such a stream; 0: the default one.
+uint64_t pool_of(const torch_part::Part& part, uint64_t handle, uint32_t device);
+
+// A segment that the tracker told: expandable ones grow and shrink in place (kMap, kUnmap), and
+// those of a pool with an allocator of its own do not come from torch's cudaMalloc.
 void record_mapped_segment(
     uint32_t action, int device, void* stream, uint64_t address, uint64_t bytes);
 
@@ -25,7 +29,11 @@ struct Segment {
     uint64_t bytes;
     uint32_t stream;  // id
     uint32_t device;
+    uint64_t pool;  // private one; 0: the default one
 };
+
+// How much memory the device has free now that main has ended.
+void record_memory_at_main_end();
 
 // The segments there are now; and their records, for a trace that is opened later than they were.
 using LiveSegments = record::MappedArray<Segment>;

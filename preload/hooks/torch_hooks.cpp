@@ -8,6 +8,7 @@
 #include "allocator/capture/threads/thread_state.h"
 #include "allocator/record/hot_data.h"
 #include "allocator/record/recorder.h"
+#include "allocator_calls.h"
 #include "engine_hook.h"
 #include "library_hooks.h"
 #include "preload/regions/autograd_hooks.h"
@@ -233,7 +234,8 @@ void out_of_memory(int device,
                                        device_free_bytes},
                                       {is_in_call ? pending.requested_bytes : requested_bytes,
                                        stream_id(*state, stream, number),
-                                       limit_bytes});
+                                       limit_bytes},
+                                      pool_of(g_part, stream, number));
         if (is_in_call) {
             pending.progress = torch_part::kAllocRefused;
         }
@@ -268,6 +270,8 @@ const torch_part::Host& torch_host() {
                                        traced_alloc,
                                        free_completed,
                                        record_mapped_segment,
+                                       allocator_called,
+                                       settings_given,
                                        out_of_memory,
                                        begin_node,
                                        end_node,
@@ -294,6 +298,7 @@ bool hook_torch_imports(const char** reason) {
     }
     hook_engine(g_part);
     hook_segment_imports(g_part);
+    hook_settings(g_part);
     add_stream_hook();
     if (g_real_sequence != nullptr && g_autograd_thread_id != nullptr) {
         add_library_hook(kSequenceSymbol, reinterpret_cast<void*>(sequence_hook));

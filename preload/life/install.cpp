@@ -16,6 +16,7 @@
 #include "late_python.h"
 #include "life_cycle.h"
 #include "open_marks.h"
+#include "preload/hooks/allocator_calls.h"
 #include "preload/hooks/torch_hooks.h"
 #include "preload/options/option_words.h"
 #include "preload/options/trace_name.h"
@@ -106,9 +107,9 @@ bool records_frees(const Options& options) {
     return options.frees[0] != '\0' && strcmp(options.frees, "0") != 0;
 }
 
-// As torch reads them: the newer name counts.
+// As torch reads them: with both, the first counts alone.
 void put_allocator_settings() {
-    for (const char* name : {"PYTORCH_ALLOC_CONF", "PYTORCH_CUDA_ALLOC_CONF"}) {
+    for (const char* name : {"PYTORCH_CUDA_ALLOC_CONF", "PYTORCH_ALLOC_CONF"}) {
         if (const char* const settings = getenv(name)) {
             put_meta("allocator_settings", settings);
             return;
@@ -222,6 +223,7 @@ int open_trace_at(Installed& state, const char* path, bool replace) {
     if (error == 0) {
         put_all_meta(state, names);
         restate_marks();
+        restate_allocator_calls();
     }
     return error;
 }

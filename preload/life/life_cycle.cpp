@@ -10,6 +10,7 @@
 #include "allocator/record/recorder.h"
 #include "install.h"
 #include "late_python.h"
+#include "preload/hooks/allocator_calls.h"
 #include "preload/hooks/segment_hooks.h"
 #include "value_reads.h"
 
@@ -27,10 +28,12 @@ void prepare_fork() {
     capture::python_side().prepare_fork();
     capture::prepare_fork_threads();
     prepare_fork_segments();
+    prepare_fork_allocator_calls();
     record::Recorder::instance().prepare_fork();
 }
 void parent_after_fork() {
     record::Recorder::instance().parent_after_fork();
+    parent_after_fork_allocator_calls();
     parent_after_fork_segments();
     capture::parent_after_fork_threads();
     capture::python_side().parent_after_fork();
@@ -40,6 +43,7 @@ void child_after_fork() {
     g_ended.store(true, std::memory_order_relaxed);
     record::Recorder::instance().child_after_fork();
     child_after_fork_segments();
+    child_after_fork_allocator_calls();
     capture::child_after_fork_threads();
     // A thread that is gone may hold the loader's lock, and unwinding asks the loader.
     capture::set_capture_options({false, false});
@@ -53,7 +57,10 @@ void watch_life_cycle() {
     if (!watched) {
         watched = true;
         pthread_atfork(prepare_fork, parent_after_fork, child_after_fork);
-        capture::set_main_end_handler([] { record::Recorder::instance().record_main_end(); });
+        capture::set_main_end_handler([] {
+            record_memory_at_main_end();
+            record::Recorder::instance().record_main_end();
+        });
         // Python's own end comes before this: the interpreter is finalised inside main.
         atexit(end_of_process);
     }

@@ -304,6 +304,7 @@ def _compile_torch_part(torch: TorchInstallation, scratch: Path) -> Path:
             "layouts",
             "observe",
             "pluggable_install",
+            "routing",
         )
     ]
     libraries = ["-lc10", "-lc10_cuda", "-ltorch_cpu", "-ltorch_cuda"]

@@ -66,7 +66,7 @@ enum class MarkKind : uint64_t {
 enum class SegmentAction : uint64_t { kAlloc = 1, kFree = 2, kMap = 3, kUnmap = 4 };
 // What the program asks of torch's allocator besides blocks.
 enum class AllocatorAction : uint64_t {
-    kPoolCreated = 1,   // or given one more owner; value: PoolFlags
+    kPoolCreated = 1,   // or given one more owner; value: 1 where its segments are not torch's own
     kPoolReleased = 2,  // by one owner
     kRoutingBegun = 3,  // requests of a thread or stream go to the pool
     kRoutingEnded = 4,
@@ -76,13 +76,10 @@ enum class AllocatorAction : uint64_t {
     kRestoreBegun = 8,  // a graph's pool gets the blocks it once had: none of them is requested
     kRestoreEnded = 9,
     kFractionSet = 10,  // value: the bits of the double, the part of the device torch may use
+    // value: 1 when blocks of the pool may serve requests of the default one before memory runs out
+    kServingSet = 11,
+    kSplittingEnded = 12,  // its blocks are handed out whole
 };
-enum PoolFlags : uint64_t {
-    kServesOnOutOfMemory = 1,
-    kIsNeverSplit = 2,
-    kHasOwnAllocator = 4,  // its segments do not come from cudaMalloc
-};
-enum class SettingsOrigin : uint64_t { kAtStart = 1, kChanged = 2 };
 enum class MemoryMoment : uint64_t {
     kFirstSegment = 1,  // of the device; free_bytes: before it
     kAllocFailed = 2,   // the driver refused requested_bytes; torch may still find another way
@@ -134,10 +131,9 @@ struct AllocatorCall {
     uint64_t pool;
     uint64_t value;
 };
-// What torch was given in PYTORCH_CUDA_ALLOC_CONF, PYTORCH_ALLOC_CONF or by a call.
+// The program gave torch new settings. Those at the start are the meta "allocator_settings".
 struct AllocatorSettings {
     static constexpr ExtendedType kType = ExtendedType::kAllocatorSettings;
-    SettingsOrigin origin;
     uint64_t text;  // string
 };
 struct DeviceMemory {
