@@ -37,7 +37,7 @@ PYTHON_INCLUDE = $(shell $(PYTHON) -c 'import sysconfig; print(sysconfig.get_pat
 
 BOOTSTRAP_SOURCES := preload/bootstrap.cpp preload/regions/early_regions.cpp
 # A room's own sources and those of its folders.
-sources = $(foreach room,$(1),$(wildcard $(room)/*.cpp $(room)/*/*.cpp))
+sources = $(foreach room,$(1),$(wildcard $(room)/*.cpp $(room)/*/*.cpp $(room)/*/*/*.cpp))
 # Rooms of preload/ that become libraries of their own.
 SEPARATE := preload/guard/% preload/simgpu/% preload/simulated/%
 RECORDER_SOURCES := $(call sources,allocator/record allocator/capture) \

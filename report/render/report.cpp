@@ -140,6 +140,7 @@ MakeReport find_report(const std::string& name) {
         {"holders", make_holders},
         {"oom", make_oom},
         {"leaks", make_leaks},
+        {"advise", make_advise},
         {"timeline", make_timeline_report},
     };
     std::string names;

@@ -52,6 +52,11 @@ std::string make_leaks(const TraceReader& reader,
                        const ReportOptions& options,
                        const Progress& progress = {});
 
+// What would lower the peak, and by how much.
+std::string make_advise(const TraceReader& reader,
+                        const ReportOptions& options,
+                        const Progress& progress = {});
+
 // `top`: points over the whole time, 0: 1000. Without a device: the sum of all.
 std::string make_timeline_report(const TraceReader& reader,
                                  const ReportOptions& options,

@@ -1,0 +1,113 @@
+// `advise` for people.
+#include <algorithm>
+#include <string_view>
+
+#include "advise_report.h"
+#include "report/render/facts/coverage.h"
+#include "report/render/format/format_bytes.h"
+#include "report/render/format/shown_count.h"
+#include "report/render/table/run_facts.h"
+#include "report/render/table/table_report.h"
+
+namespace peakline::report {
+namespace {
+
+constexpr size_t kFigureWidth = 16;  // "up to 1.234 GB", and two spaces
+constexpr size_t kLeastWidth = 40;
+
+// Words in lines that are no longer than `width`.
+std::vector<std::string> wrapped(std::string_view text, size_t width) {
+    std::vector<std::string> lines(1);
+    while (!text.empty()) {
+        const size_t end = std::min(text.find(' '), text.size());
+        const std::string_view word = text.substr(0, end);
+        std::string& line = lines.back();
+        if (!line.empty() && line.size() + 1 + word.size() > width) {
+            lines.emplace_back(word);
+        } else {
+            line += (line.empty() ? "" : " ") + std::string(word);
+        }
+        text.remove_prefix(std::min(end + 1, text.size()));
+    }
+    return lines;
+}
+
+std::string figure_of(const Advice& advice) {
+    return advice.saves_bytes.has_value() ? format_bytes(*advice.saves_bytes)
+                                          : "up to " + format_bytes(advice.at_most_bytes);
+}
+
+std::string row_text(const AdviseReport& report, const Advice& advice) {
+    const size_t page = report.paths.width == 0 ? 80 : report.paths.width;
+    const size_t room = std::max(page, kFigureWidth + kLeastWidth) - kFigureWidth;
+    std::vector<std::string> lines = wrapped(advice.title, room);
+    const std::string line = printable(label_text(report.paths, advice.line));
+    if (!line.empty()) {
+        lines.push_back("at " + line);
+    }
+    for (const std::string& words : wrapped("-> " + advice.change, room)) {
+        lines.push_back(words);
+    }
+    std::string figure = figure_of(advice);
+    std::string text;
+    for (const std::string& words : lines) {
+        figure.insert(0, kFigureWidth - 2 - std::min(kFigureWidth - 2, figure.size()), ' ');
+        text += figure + "  " + words + "\n";
+        figure.clear();
+    }
+    return text;
+}
+
+std::string peak_text(const AdviseReport& report) {
+    const AdviceReport& found = report.found;
+    std::string text = "Peak: " + format_bytes(found.device.peak_bytes);
+    text += found.is_sum ? ", all devices" : ", device " + std::to_string(found.device.device);
+    text += found.phase.empty() ? "" : ", in " + printable(found.phase);
+    text += found.step.has_value() ? " of step " + std::to_string(*found.step) : "";
+    return text + "\n";
+}
+
+template <class Rows>
+std::string rows_text(const AdviseReport& report, const Rows& rows) {
+    std::string text;
+    for (const Advice* const advice : rows) {
+        text += "\n" + row_text(report, *advice);
+    }
+    return text;
+}
+
+}  // namespace
+
+std::string advise_text(const AdviseReport& report) {
+    const std::vector<Advice>& all = report.found.advice;
+    const uint64_t shown = shown_count(report.top, all.size());
+    std::vector<const Advice*> known;
+    std::vector<const Advice*> bounds;
+    bool can_try = false;
+    for (size_t i = 0; i < shown; ++i) {
+        (all[i].saves_bytes.has_value() ? known : bounds).push_back(&all[i]);
+        can_try = can_try || !all[i].attempt.empty();
+    }
+    std::string text = head_text(report.reader) + peak_text(report);
+    if (all.empty()) {
+        text += "No rule finds anything that holds 1 % of it or more.\n";
+    }
+    if (!known.empty()) {
+        text += "\nEach of these lowers the peak by so much, alone (this recording, replayed with "
+                "the\nchange):\n" +
+                rows_text(report, known);
+    }
+    if (!bounds.empty()) {
+        text += "\nThese can lower it; by how much, only a run can say:\n" +
+                rows_text(report, bounds);
+    }
+    if (shown < all.size()) {
+        text += "\n  ... " + std::to_string(all.size() - shown) + " more (--top 0)\n";
+    }
+    if (can_try) {
+        text += "\npeakline advise --try PROGRAM applies what needs no edit, and measures it.\n";
+    }
+    return text + coverage_text(report.reader) + health_text(report.found.health);
+}
+
+}  // namespace peakline::report

@@ -1,0 +1,21 @@
+// The report of what would lower the peak: advise.
+#include "report.h"
+#include "report/render/advice/advise_report.h"
+#include "report/render/facts/asked_blocks.h"
+#include "report/render/table/run_facts.h"
+
+namespace peakline::report {
+
+std::string make_advise(const TraceReader& reader,
+                        const ReportOptions& options,
+                        const Progress& progress) {
+    const Selection selection = parse_selection(options.selection);
+    refuse_where(selection, "advise");
+    need_events(reader, "advise");
+    StackLookup stacks(reader.definitions(), selection.frames);
+    const AdviceReport found = build_advice(reader, selection, stacks, progress);
+    const AdviseReport report = {reader, selection, found, options.top, options.paths};
+    return options.form == OutputForm::kJson ? advise_json(report) : advise_text(report);
+}
+
+}  // namespace peakline::report

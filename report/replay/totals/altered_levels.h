@@ -1,0 +1,107 @@
+// What the levels of a run would have been, had some blocks lived otherwise: not at all, shorter,
+// or made at another moment. Every event is replayed, so that a peak which moves elsewhere counts.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <optional>
+#include <utility>
+#include <vector>
+
+#include "report/replay/blocks/block_stream.h"
+#include "report/replay/levels/device_trackers.h"
+
+namespace peakline::report {
+
+// From an event on the level is higher by `bytes`, or lower (negative). Changes at one event are
+// one with what it does: a block that is not made leaves no trace.
+struct LevelChange {
+    uint64_t event = 0;
+    int64_t bytes = 0;
+    // What is made and freed between the event before and this one rises so far above the level
+    // there.
+    uint64_t rise_bytes = 0;
+};
+using LevelChanges = std::vector<LevelChange>;
+
+struct LevelPeak {
+    uint64_t bytes = 0;
+    uint64_t event = 0;
+};
+
+// The level of one device, or of all together, and its peak while tracing is on.
+class LevelCounter : public BlockFollower {
+public:
+    LevelCounter(format::Measure measure, std::optional<uint32_t> device)
+        : measure_(measure), device_(device) {}
+
+    void restore(const Checkpoint& checkpoint);
+    void on_alloc(const BlockAlloc& block) {
+        if (counts(block.shape)) {
+            level_ += bytes_of(block.shape, measure_);
+        }
+    }
+    void on_free(const BlockFree& block) {
+        if (block.leaves(measure_) && counts(block.shape)) {
+            level_ -= bytes_of(block.shape, measure_);
+        }
+    }
+    void on_rare(const RareEvent& event, EventTime at);
+
+    uint64_t level() const { return level_; }
+    bool is_tracing() const { return is_tracing_; }
+
+private:
+    bool counts(const AllocationShape& shape) const {
+        return !device_.has_value() || shape.device == *device_;
+    }
+
+    format::Measure measure_;
+    std::optional<uint32_t> device_;
+    uint64_t level_ = 0;
+    bool is_tracing_ = false;
+};
+
+// Follows several alternatives in one pass. The first has no changes: it is the run itself.
+class AlteredLevels : public BlockFollower {
+public:
+    AlteredLevels(format::Measure measure,
+                  std::optional<uint32_t> device,
+                  std::vector<LevelChanges> alternatives);
+
+    void restore(const Checkpoint& checkpoint);
+    void before_event(EventTime at) {
+        if (is_open_) {
+            note_peaks(at.event - 1);
+        }
+        if (at.event >= next_event_) {
+            apply_changes(at.event);
+        }
+        is_open_ = true;
+    }
+    void on_alloc(const BlockAlloc& block) { counter_.on_alloc(block); }
+    void on_free(const BlockFree& block) { counter_.on_free(block); }
+    void on_rare(const RareEvent& event, EventTime at) { counter_.on_rare(event, at); }
+
+    // Call after the pass. By alternative, the run itself first.
+    std::vector<LevelPeak> finish(EventTime end);
+
+private:
+    struct Alternative {
+        LevelChanges changes;  // by event
+        size_t next = 0;
+        int64_t delta = 0;  // of the changes so far
+        LevelPeak peak = {};
+    };
+
+    void apply_changes(uint64_t event);
+    void note_peaks(uint64_t event);
+    static void note(Alternative& one, int64_t level, uint64_t event);
+
+    LevelCounter counter_;
+    std::vector<Alternative> alternatives_;
+    uint64_t next_event_ = 0;
+    bool is_open_ = false;  // the levels after the last event are not looked at yet
+};
+
+}  // namespace peakline::report

@@ -1,0 +1,239 @@
+#include "advice.h"
+
+#include <algorithm>
+#include <map>
+#include <memory>
+#include <utility>
+
+#include "report/replay/all_facts.h"
+#include "report/replay/levels/choose_device.h"
+#include "report/replay/totals/altered_levels.h"
+#include "report/trace/file/trace_error.h"
+#include "rules/rules.h"
+
+namespace peakline::report {
+namespace {
+
+constexpr MakeRule* kRules[] = {make_late_zero_grad,
+                                make_kept_gradients,
+                                make_optimizer_lists,
+                                make_optimizer_state,
+                                make_held_values,
+                                make_kept_values,
+                                make_unused_graphs,
+                                make_repeated_layers,
+                                make_whole_logits,
+                                make_attention_matrix,
+                                make_copies,
+                                make_generation_cache,
+                                make_rounding};
+
+// The keys of BlockOrigin, in its order.
+std::vector<const Grouping*> origin_keys() {
+    return {&find_grouping("line"),
+            &find_grouping("op"),
+            &find_grouping("module"),
+            &find_grouping("category")};
+}
+
+// Shows every block of a device to the rules.
+class RuleFollower : public BlockFollower {
+public:
+    RuleFollower(const BlockStream& stream,
+                 const AllFacts& facts,
+                 const RunFacts& run,
+                 const ReplayRequest& request,
+                 std::optional<uint32_t> device,
+                 BlockKeys& keys)
+        : definitions_(stream.definitions()),
+          facts_(facts),
+          run_(run),
+          measure_(request.measure),
+          device_(device),
+          keys_(keys),
+          facets_(keys, run.phases),
+          histories_(run.phases, keys.stacks().phase_rules()) {
+        for (MakeRule* const make : kRules) {
+            rules_.push_back(make(run));
+        }
+    }
+
+    void restore(const Checkpoint& checkpoint) {
+        for (uint64_t ordinal = 0; ordinal < checkpoint.blocks.size(); ++ordinal) {
+            see(ordinal, checkpoint.blocks[ordinal].shape);
+        }
+    }
+    void on_alloc(const BlockAlloc& block) { see(block.ordinal, block.shape); }
+
+    std::vector<Proposal> proposals() {
+        std::vector<Proposal> all;
+        for (const auto& rule : rules_) {
+            rule->propose(&all);
+        }
+        return all;
+    }
+
+private:
+    void see(uint64_t ordinal, const AllocationShape& shape) {
+        if (device_.has_value() && shape.device != *device_) {
+            return;
+        }
+        TrackedBlock block{ordinal, {}, facts_.of(ordinal)};
+        BlockGroup& group = block.block;
+        group.context = shape.context;
+        group.stream = shape.stream;
+        group.device = shape.device;
+        group.requested_bytes = shape.requested_bytes;
+        group.block_bytes = shape.block_bytes;
+        group.count = 1;
+        group.tensor = definitions_.tensor_of(ordinal);
+        group.facets = facets_.of(block);
+        const BlockHistory history = histories_.of(block);
+        const bool is_at_peak = block.facts.alloc_event <= run_.peak.event &&
+                                run_.peak.event < block.facts.free_event;
+        const RunBlock seen{bytes_of(shape, measure_),
+                            is_at_peak,
+                            group,
+                            block.facts,
+                            history,
+                            origin_of(group)};
+        for (const auto& rule : rules_) {
+            rule->see(seen);
+        }
+    }
+
+    const BlockOrigin& origin_of(const BlockGroup& group) {
+        const auto [at, is_new] = origins_.try_emplace(place_of_group(group));
+        if (is_new) {
+            std::vector<Label> labels = keys_.place_row(group).labels;
+            at->second = {std::move(labels[0]), labels[1].name, labels[2].name, labels[3].name};
+        }
+        return at->second;
+    }
+
+    const Definitions& definitions_;
+    const AllFacts& facts_;
+    const RunFacts& run_;
+    format::Measure measure_;
+    std::optional<uint32_t> device_;
+    BlockKeys& keys_;
+    FacetsOfBlocks facets_;
+    BlockHistories histories_;
+    std::vector<std::unique_ptr<AdviceRule>> rules_;
+    std::map<PlaceOfGroup, BlockOrigin> origins_;
+};
+
+std::vector<LevelPeak> altered_peaks(const TraceReader& reader,
+                                     format::Measure measure,
+                                     std::optional<uint32_t> device,
+                                     std::vector<LevelChanges> alternatives,
+                                     const Progress& progress) {
+    BlockStream stream(reader);
+    AlteredLevels levels(measure, device, std::move(alternatives));
+    stream.run(progress, levels);
+    return levels.finish(stream.end());
+}
+
+uint64_t fall_of(const LevelPeak& run, const LevelPeak& altered) {
+    return run.bytes - std::min(run.bytes, altered.bytes);
+}
+
+Advice judge(Proposal proposal, const LevelPeak& run, const LevelPeak& most, LevelPeak least) {
+    Advice advice;
+    advice.rule = proposal.rule;
+    advice.title = std::move(proposal.title);
+    advice.change = std::move(proposal.change);
+    advice.line = std::move(proposal.line);
+    advice.attempt = std::move(proposal.attempt);
+    advice.at_most_bytes = fall_of(run, most);
+    advice.is_exact = proposal.is_exact;
+    least = proposal.least.empty() ? most : least;
+    const auto most_fall = static_cast<double>(fall_of(run, most));
+    const auto least_fall = static_cast<double>(fall_of(run, least));
+    if (!proposal.is_bound && most_fall - least_fall <= kMostDoubt * most_fall) {
+        advice.saves_bytes = fall_of(run, least);
+    }
+    return advice;
+}
+
+bool is_larger(const Advice& a, const Advice& b) {
+    if (a.saves_bytes.has_value() != b.saves_bytes.has_value()) {
+        return a.saves_bytes.has_value();
+    }
+    return a.saves_bytes.value_or(a.at_most_bytes) > b.saves_bytes.value_or(b.at_most_bytes);
+}
+
+std::vector<Advice> judge_all(const TraceReader& reader,
+                              const Selection& selection,
+                              std::optional<uint32_t> device,
+                              std::vector<Proposal> proposals,
+                              const Progress& progress) {
+    std::vector<LevelChanges> alternatives;
+    for (const Proposal& proposal : proposals) {
+        alternatives.push_back(proposal.most);
+        alternatives.push_back(proposal.least);
+    }
+    const std::vector<LevelPeak> peaks = altered_peaks(
+        reader, selection.request.measure, device, std::move(alternatives), progress);
+    std::vector<Advice> all;
+    for (size_t i = 0; i < proposals.size(); ++i) {
+        Advice advice =
+            judge(std::move(proposals[i]), peaks[0], peaks[2 * i + 1], peaks[2 * i + 2]);
+        if (advice.at_most_bytes * kLeastShareOfPeak >= std::max<uint64_t>(1, peaks[0].bytes)) {
+            all.push_back(std::move(advice));
+        }
+    }
+    std::stable_sort(all.begin(), all.end(), is_larger);
+    return all;
+}
+
+std::vector<const PhaseInterval*> outermost_of(const PhaseTable& table) {
+    std::vector<const PhaseInterval*> intervals;
+    for (const PhaseInterval& interval : table.phases) {
+        if (interval.depth == 0) {
+            intervals.push_back(&interval);
+        }
+    }
+    return intervals;
+}
+
+}  // namespace
+
+AdviceReport build_advice(const TraceReader& reader,
+                         const Selection& selection,
+                         StackLookup& stacks,
+                         const Progress& progress) {
+    const ReplayRequest& request = selection.request;
+    AdviceReport report;
+    report.is_sum = request.device.kind == DeviceChoiceKind::kAll;
+    BlockStream stream(reader);
+    PhaseReplay phases(stream, stacks.phase_rules(), {request.measure, report.is_sum});
+    AllFacts facts(reader, stacks.phase_rules(), request.measure, phases);
+    stream.run(progress, phases, facts);
+    const PhaseResult found = phases.finish();
+    report.health = found.health;
+    report.device = choose_device(
+        found.devices, report.is_sum ? DeviceChoice() : request.device, reader.name());
+    const std::optional<uint32_t> device =
+        report.is_sum ? std::nullopt : std::optional(report.device.device);
+
+    RunFacts run{found.table, reader.definitions(), {}, outermost_of(found.table)};
+    run.peak = altered_peaks(reader, request.measure, device, {}, progress).front();
+    if (run.peak.bytes < report.device.peak_bytes) {
+        throw TraceError(reader.name() +
+                         ": the peak lies before the events that this trace keeps; record "
+                         "without --keep to see what would lower it");
+    }
+    if (const PhaseInterval* const phase = run.outermost_at(run.peak.event)) {
+        report.phase = phase->name;
+        report.step = phase->step;
+    }
+    BlockKeys keys(origin_keys(), origin_keys().size(), stacks);
+    BlockStream again(reader);
+    RuleFollower rules(again, facts, run, request, device, keys);
+    again.run(progress, rules);
+    report.advice = judge_all(reader, selection, device, rules.proposals(), progress);
+    return report;
+}
+
+}  // namespace peakline::report

@@ -1,0 +1,47 @@
+// What would lower the peak of a run, and by how much: every figure is the peak of the whole
+// timeline, replayed without the blocks that a change would spare. Pure aggregation.
+#pragma once
+
+#include <cstdint>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "report/attribute/block_keys.h"
+#include "report/trace/reader.h"
+#include "report/views/selection/selection.h"
+
+namespace peakline::report {
+
+struct Advice {
+    std::string rule;    // stable name, for programs
+    std::string title;   // what is wrong
+    std::string change;  // what to do
+    Label line;          // where; empty: nowhere in particular
+    std::optional<uint64_t> saves_bytes;  // nullopt: only a run can say
+    uint64_t at_most_bytes = 0;           // what no change of this kind exceeds
+    bool is_exact = false;                // else within kMostDoubt
+    std::string attempt;                  // for `advise --try`; empty: nothing to try
+};
+
+struct AdviceReport {
+    DeviceTotals device;  // whose peak it is
+    bool is_sum = false;
+    std::string phase;             // of the peak
+    std::optional<uint32_t> step;  // the same
+    std::vector<Advice> advice;    // known figures first, largest first
+    TraceHealth health;
+};
+
+// A figure that may be further off, as a part of itself, is not given.
+inline constexpr double kMostDoubt = 0.02;
+// Less of the peak is not worth a sentence: one part in this many.
+inline constexpr uint64_t kLeastShareOfPeak = 100;
+
+// Throws TraceError when the peak lies before the events that the trace keeps.
+AdviceReport build_advice(const TraceReader& reader,
+                         const Selection& selection,
+                         StackLookup& stacks,
+                         const Progress& progress);
+
+}  // namespace peakline::report

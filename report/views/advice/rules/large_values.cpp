@@ -1,0 +1,291 @@
+// Values that are large by the way they are computed: another way needs a part of them only.
+#include <algorithm>
+#include <array>
+#include <map>
+#include <set>
+#include <string_view>
+
+#include "rules.h"
+
+namespace peakline::report {
+namespace {
+
+bool has(std::string_view text, std::string_view part) {
+    return text.find(part) != std::string_view::npos;
+}
+
+bool is_of_pass(const RunBlock& block) {
+    return block.origin.category == "activation" || block.origin.category == "temporary";
+}
+
+// Blocks of as many elements as one that is known, in its own dtype, half of it or twice: their
+// sum, as a function of how much of it another way keeps.
+class SameShape {
+public:
+    // The result of the operator that names the shape.
+    void add_known(uint64_t requested_bytes) {
+        for (const uint64_t bytes : {requested_bytes / 2, requested_bytes, requested_bytes * 2}) {
+            sizes_.insert(bytes);
+        }
+    }
+    void see(const RunBlock& block) {
+        if (is_of_pass(block)) {
+            of_size_[block.block.requested_bytes].push_back(
+                {block.facts.alloc_event, block.facts.free_event, block.bytes});
+        }
+    }
+    // `kept_share`: one part in so many stays in the worst case.
+    void remove(uint64_t kept_share, Proposal* one) const {
+        for (const uint64_t size : sizes_) {
+            const auto found = of_size_.find(size);
+            if (found == of_size_.end()) {
+                continue;
+            }
+            for (const Life& life : found->second) {
+                remove_between(life.begin, life.end, life.bytes, &one->most);
+                remove_between(
+                    life.begin, life.end, life.bytes - life.bytes / kept_share, &one->least);
+            }
+        }
+    }
+
+private:
+    struct Life {
+        uint64_t begin;
+        uint64_t end;
+        uint64_t bytes;
+    };
+    std::set<uint64_t> sizes_;
+    std::map<uint64_t, std::vector<Life>> of_size_;
+};
+
+class WholeLogits : public AdviceRule {
+public:
+    explicit WholeLogits(const RunFacts&) {}
+
+    void see(const RunBlock& block) override {
+        if (block.block.requested_bytes < kLeastBytes) {
+            return;
+        }
+        if (has(block.origin.op, "log_softmax")) {
+            shape_.add_known(block.block.requested_bytes);
+            line_.add(block);
+        }
+        shape_.see(block);
+    }
+
+    void propose(std::vector<Proposal>* proposals) override {
+        Proposal one;
+        one.rule = "loss_of_all_tokens";
+        one.title = "Logits of all tokens, copies of them and their gradients are live together";
+        one.change =
+            "compute the last layer and the loss in chunks, or with a fused linear cross-entropy";
+        one.line = line_.line();
+        shape_.remove(kChunks, &one);
+        proposals->push_back(std::move(one));
+    }
+
+private:
+    static constexpr uint64_t kLeastBytes = 1 << 20;
+    static constexpr uint64_t kChunks = 8;
+    SameShape shape_;
+    HeaviestLine line_;
+};
+
+class AttentionMatrix : public AdviceRule {
+public:
+    explicit AttentionMatrix(const RunFacts&) {}
+
+    void see(const RunBlock& block) override {
+        if (block.block.requested_bytes < kLeastBytes) {
+            return;
+        }
+        if (has(block.origin.op, "softmax") && !has(block.origin.op, "log_softmax")) {
+            shape_.add_known(block.block.requested_bytes);
+            line_.add(block);
+        }
+        shape_.see(block);
+    }
+
+    void propose(std::vector<Proposal>* proposals) override {
+        Proposal one;
+        one.rule = "attention_matrix";
+        one.title = "Attention scores of every pair of tokens are kept";
+        one.change =
+            "use F.scaled_dot_product_attention with a flash or memory-efficient kernel "
+            "(transformers: attn_implementation=\"sdpa\")";
+        one.line = line_.line();
+        shape_.remove(kKeptShare, &one);
+        one.attempt = "sdpa-without-math";
+        proposals->push_back(std::move(one));
+    }
+
+private:
+    static constexpr uint64_t kLeastBytes = 1 << 20;
+    // The kernels keep a number for each row of scores: less than this part for 64 tokens or more.
+    static constexpr uint64_t kKeptShare = 32;
+    SameShape shape_;
+    HeaviestLine line_;
+};
+
+// What to do without a copy depends on what reads it: only the limit is known.
+class Copies : public AdviceRule {
+public:
+    explicit Copies(const RunFacts& run) : run_(run) {}
+
+    void see(const RunBlock& block) override {
+        const auto kind = run_.definitions.tensor(block.block.tensor).kind;
+        if (kind == format::TensorKind::kParameter) {
+            parameter_sizes_[block.origin.module].insert(block.block.requested_bytes);
+            return;
+        }
+        if (!is_of_pass(block) || !is_copy(block.origin.op)) {
+            return;
+        }
+        Copied& copied = is_weight(block) ? of_weights_ : of_values_;
+        remove_block(block, &copied.changes);
+        copied.line.add(block);
+    }
+
+    void propose(std::vector<Proposal>* proposals) override {
+        propose_one("weight_copies",
+                    "Autocast keeps a copy of each weight in the lower precision",
+                    "hold the weights in that precision (model.bfloat16(), with a float32 copy in "
+                    "the optimizer), or leave the autocast region before the backward pass",
+                    &of_weights_,
+                    proposals);
+        of_weights_.attempt = "";
+        propose_one("value_copies",
+                    "Values are copied to another dtype or layout, and both are live",
+                    "drop .float(), .to() and .contiguous() where the reader takes the original",
+                    &of_values_,
+                    proposals);
+    }
+
+private:
+    struct Copied {
+        LevelChanges changes = {};
+        HeaviestLine line = {};
+        std::string attempt = "";
+    };
+
+    static bool is_copy(std::string_view op) {
+        constexpr std::array<std::string_view, 4> kCopies = {
+            "aten::_to_copy", "aten::to", "aten::clone", "aten::contiguous"};
+        return std::find(kCopies.begin(), kCopies.end(), op) != kCopies.end();
+    }
+
+    bool is_weight(const RunBlock& block) const {
+        const auto found = parameter_sizes_.find(block.origin.module);
+        return found != parameter_sizes_.end() &&
+               found->second.count(block.block.requested_bytes * 2) != 0;
+    }
+
+    static void propose_one(const char* rule,
+                            const char* title,
+                            const char* change,
+                            Copied* copied,
+                            std::vector<Proposal>* proposals) {
+        Proposal one;
+        one.rule = rule;
+        one.title = title;
+        one.change = change;
+        one.line = copied->line.line();
+        one.most = std::move(copied->changes);
+        one.is_bound = true;
+        one.attempt = copied->attempt;
+        proposals->push_back(std::move(one));
+    }
+
+    const RunFacts& run_;
+    std::map<std::string, std::set<uint64_t>> parameter_sizes_;  // by module
+    Copied of_weights_{.attempt = "no-autocast-cache"};
+    Copied of_values_;
+};
+
+class GenerationCache : public AdviceRule {
+public:
+    explicit GenerationCache(const RunFacts&) {}
+
+    void see(const RunBlock& block) override {
+        if (block.origin.category == "cache") {
+            remove_block(block, &changes_);
+            line_.add(block);
+        }
+    }
+
+    void propose(std::vector<Proposal>* proposals) override {
+        Proposal one;
+        one.rule = "generation_cache";
+        one.title = "The cache of keys and values grows with every token";
+        one.change =
+            "bound it (a static, sliding-window, quantized or offloaded cache), or generate for "
+            "fewer sequences at once";
+        one.line = line_.line();
+        one.most = std::move(changes_);
+        one.is_bound = true;
+        proposals->push_back(std::move(one));
+    }
+
+private:
+    LevelChanges changes_;
+    HeaviestLine line_;
+};
+
+// What torch's allocator adds to every request.
+class Rounding : public AdviceRule {
+public:
+    explicit Rounding(const RunFacts&) {}
+
+    void see(const RunBlock& block) override {
+        const uint64_t requested = block.block.requested_bytes;
+        if (block.bytes > requested) {
+            remove_between(block.facts.alloc_event,
+                           block.facts.free_event,
+                           block.bytes - requested,
+                           &changes_);
+            added_.add(block);
+        }
+    }
+
+    void propose(std::vector<Proposal>* proposals) override {
+        Proposal one;
+        one.rule = "rounding";
+        one.title = "Torch's allocator gives larger blocks than the program asks for";
+        one.change =
+            "fewer, larger tensors; without roundup_power2_divisions in PYTORCH_ALLOC_CONF, if "
+            "it is set";
+        one.line = added_.line();
+        one.most = std::move(changes_);
+        one.is_bound = true;
+        proposals->push_back(std::move(one));
+    }
+
+private:
+    LevelChanges changes_;
+    HeaviestLine added_;
+};
+
+}  // namespace
+
+std::unique_ptr<AdviceRule> make_whole_logits(const RunFacts& run) {
+    return std::make_unique<WholeLogits>(run);
+}
+
+std::unique_ptr<AdviceRule> make_attention_matrix(const RunFacts& run) {
+    return std::make_unique<AttentionMatrix>(run);
+}
+
+std::unique_ptr<AdviceRule> make_copies(const RunFacts& run) {
+    return std::make_unique<Copies>(run);
+}
+
+std::unique_ptr<AdviceRule> make_generation_cache(const RunFacts& run) {
+    return std::make_unique<GenerationCache>(run);
+}
+
+std::unique_ptr<AdviceRule> make_rounding(const RunFacts& run) {
+    return std::make_unique<Rounding>(run);
+}
+
+}  // namespace peakline::report

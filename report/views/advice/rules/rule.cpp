@@ -1,0 +1,73 @@
+#include "rule.h"
+
+#include <algorithm>
+#include <array>
+#include <string_view>
+#include <tuple>
+
+namespace peakline::report {
+namespace {
+
+const PhaseInterval* last_around(const std::vector<const PhaseInterval*>& intervals,
+                                 uint64_t event) {
+    const auto after = std::upper_bound(
+        intervals.begin(), intervals.end(), event, [](uint64_t at, const PhaseInterval* one) {
+            return at < one->begin_event;
+        });
+    if (after == intervals.begin() || event >= (*std::prev(after))->end_event) {
+        return nullptr;
+    }
+    return *std::prev(after);
+}
+
+}  // namespace
+
+const PhaseInterval* RunFacts::outermost_at(uint64_t event) const {
+    return last_around(outermost, event);
+}
+
+const PhaseInterval* RunFacts::step_at(uint64_t event) const {
+    const std::vector<PhaseInterval>& steps = phases.steps;
+    const auto after = std::upper_bound(
+        steps.begin(), steps.end(), event, [](uint64_t at, const PhaseInterval& one) {
+            return at < one.begin_event;
+        });
+    return after == steps.begin() ? nullptr : &*std::prev(after);
+}
+
+void remove_between(uint64_t begin, uint64_t end, uint64_t bytes, LevelChanges* changes) {
+    if (begin >= end) {
+        return;
+    }
+    changes->push_back({begin, -static_cast<int64_t>(bytes)});
+    if (end != kNeverFreed) {
+        changes->push_back({end, static_cast<int64_t>(bytes)});
+    }
+}
+
+void HeaviestLine::add(const RunBlock& block) {
+    const auto [at, is_new] = lines_.try_emplace(block.origin.line.key);
+    Sums& sums = at->second;
+    if (is_new) {
+        sums.line = block.origin.line;
+    }
+    sums.bytes += block.bytes;
+    sums.bytes_at_peak += block.is_at_peak ? block.bytes : 0;
+}
+
+const Label& HeaviestLine::line() const {
+    static const Label kNone;
+    const auto heaviest =
+        std::max_element(lines_.begin(), lines_.end(), [](const auto& a, const auto& b) {
+            return std::tie(a.second.bytes_at_peak, a.second.bytes) <
+                   std::tie(b.second.bytes_at_peak, b.second.bytes);
+        });
+    return heaviest == lines_.end() ? kNone : heaviest->second.line;
+}
+
+bool is_value_of_step(const std::string& category) {
+    constexpr std::array<std::string_view, 4> kNames = {"activation", "temporary", "input", "kept"};
+    return std::find(kNames.begin(), kNames.end(), category) != kNames.end();
+}
+
+}  // namespace peakline::report

@@ -1,0 +1,98 @@
+// What the rules of `advise` share: the blocks of a run as they see them, and what they propose.
+#pragma once
+
+#include <cstdint>
+#include <map>
+#include <memory>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "report/attribute/block_history.h"
+#include "report/attribute/names/label.h"
+#include "report/replay/totals/altered_levels.h"
+#include "report/replay/values/replay_result.h"
+#include "report/trace/definitions/definitions.h"
+
+namespace peakline::report {
+
+// What the keys of --by say about blocks of one origin.
+struct BlockOrigin {
+    Label line;
+    std::string op;
+    std::string module;
+    std::string category;
+};
+
+// A block of the device in question, with its whole life.
+struct RunBlock {
+    uint64_t bytes = 0;  // in the measure asked for
+    bool is_at_peak = false;
+    const BlockGroup& block;
+    const BlockFacts& facts;
+    const BlockHistory& history;
+    const BlockOrigin& origin;
+};
+
+// The run as a whole. What it refers to outlives the rules.
+struct RunFacts {
+    const PhaseTable& phases;
+    const Definitions& definitions;
+    LevelPeak peak;
+    std::vector<const PhaseInterval*> outermost = {};  // phases that lie in no other, in order
+
+    // nullptr: the event lies in none. The last of several.
+    const PhaseInterval* outermost_at(uint64_t event) const;
+    const PhaseInterval* step_at(uint64_t event) const;
+};
+
+// A change of the program. The replay without the blocks says what it saves; where a rule knows
+// bounds only, it names two altered runs, and a figure is given where both agree.
+struct Proposal {
+    const char* rule = "";  // stable name, for programs
+    std::string title;      // what is wrong, in one line
+    std::string change;     // what to do about it
+    Label line;             // where; empty: nowhere in particular
+    LevelChanges most;      // as if all that can go were gone
+    LevelChanges least;     // as if only this were gone; empty with is_exact
+    bool is_exact = false;  // `most` is what the changed program does
+    bool is_bound = false;  // `most` is more than any change does: it is the limit only
+    std::string attempt;    // what `advise --try` can apply; empty: nothing
+};
+
+class AdviceRule {
+public:
+    virtual ~AdviceRule() = default;
+    // Every block of the run, in the order they were made.
+    virtual void see(const RunBlock& block) = 0;
+    // After all of them.
+    virtual void propose(std::vector<Proposal>* proposals) = 0;
+};
+
+// Of these bytes from one event to another, or to the end: kNeverFreed.
+void remove_between(uint64_t begin, uint64_t end, uint64_t bytes, LevelChanges* changes);
+inline void remove_block(const RunBlock& block, LevelChanges* changes) {
+    remove_between(block.facts.alloc_event, block.facts.free_event, block.bytes, changes);
+}
+
+// The line that holds most of some blocks at the peak; where none is live then, the line that made
+// most of them.
+class HeaviestLine {
+public:
+    void add(const RunBlock& block);
+    const Label& line() const;
+
+private:
+    struct Sums {
+        uint64_t bytes_at_peak = 0;
+        uint64_t bytes = 0;
+        Label line = {};
+    };
+    std::map<std::string, Sums> lines_;
+};
+
+// Blocks that are no part of what a training keeps by design: parameters, gradients, state of the
+// optimizer, workspaces.
+bool is_value_of_step(const std::string& category);
+
+}  // namespace peakline::report
