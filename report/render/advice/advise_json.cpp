@@ -11,7 +11,7 @@ namespace {
 void put_advice(JsonWriter& json, const AdviseReport& report, const Advice& advice) {
     json.begin_object().field("rule", advice.rule).field("title", advice.title);
     json.field("saves_bytes", advice.saves_bytes).field("exact", advice.is_exact);
-    json.field("at_most_bytes", advice.at_most_bytes);
+    json.field("held_bytes", advice.held_bytes);
     const std::vector<Label> labels = {advice.line};
     json.text_or_null("key", label_text(report.paths, advice.line));
     json.key("location");

@@ -12,7 +12,7 @@
 namespace peakline::report {
 namespace {
 
-constexpr size_t kFigureWidth = 16;  // "up to 1.234 GB", and two spaces
+constexpr size_t kFigureWidth = 16;  // "holds 1.234 GB", and two spaces
 constexpr size_t kLeastWidth = 40;
 
 // Words in lines that are no longer than `width`.
@@ -34,7 +34,7 @@ std::vector<std::string> wrapped(std::string_view text, size_t width) {
 
 std::string figure_of(const Advice& advice) {
     return advice.saves_bytes.has_value() ? format_bytes(*advice.saves_bytes)
-                                          : "up to " + format_bytes(advice.at_most_bytes);
+                                          : "holds " + format_bytes(advice.held_bytes);
 }
 
 std::string row_text(const AdviseReport& report, const Advice& advice) {

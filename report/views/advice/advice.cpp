@@ -145,12 +145,12 @@ Advice judge(Proposal proposal, const LevelPeak& run, const LevelPeak& most, Lev
     advice.change = std::move(proposal.change);
     advice.line = std::move(proposal.line);
     advice.attempt = std::move(proposal.attempt);
-    advice.at_most_bytes = fall_of(run, most);
+    advice.held_bytes = proposal.held_bytes;
     advice.is_exact = proposal.is_exact;
     least = proposal.least.empty() ? most : least;
     const auto most_fall = static_cast<double>(fall_of(run, most));
     const auto least_fall = static_cast<double>(fall_of(run, least));
-    if (!proposal.is_bound && most_fall - least_fall <= kMostDoubt * most_fall) {
+    if (!proposal.is_open && most_fall - least_fall <= kMostDoubt * most_fall) {
         advice.saves_bytes = fall_of(run, least);
     }
     return advice;
@@ -160,7 +160,7 @@ bool is_larger(const Advice& a, const Advice& b) {
     if (a.saves_bytes.has_value() != b.saves_bytes.has_value()) {
         return a.saves_bytes.has_value();
     }
-    return a.saves_bytes.value_or(a.at_most_bytes) > b.saves_bytes.value_or(b.at_most_bytes);
+    return a.saves_bytes.value_or(a.held_bytes) > b.saves_bytes.value_or(b.held_bytes);
 }
 
 std::vector<Advice> judge_all(const TraceReader& reader,
@@ -179,7 +179,7 @@ std::vector<Advice> judge_all(const TraceReader& reader,
     for (size_t i = 0; i < proposals.size(); ++i) {
         Advice advice =
             judge(std::move(proposals[i]), peaks[0], peaks[2 * i + 1], peaks[2 * i + 2]);
-        if (advice.at_most_bytes * kLeastShareOfPeak >= std::max<uint64_t>(1, peaks[0].bytes)) {
+        if (advice.saves_bytes.value_or(advice.held_bytes) * kLeastShareOfPeak >= std::max<uint64_t>(1, peaks[0].bytes)) {
             all.push_back(std::move(advice));
         }
     }

@@ -19,7 +19,7 @@ struct Advice {
     std::string change;  // what to do
     Label line;          // where; empty: nowhere in particular
     std::optional<uint64_t> saves_bytes;  // nullopt: only a run can say
-    uint64_t at_most_bytes = 0;           // what no change of this kind exceeds
+    uint64_t held_bytes = 0;              // by the blocks in question, at the peak
     bool is_exact = false;                // else within kMostDoubt
     std::string attempt;                  // for `advise --try`; empty: nothing to try
 };

@@ -63,7 +63,7 @@ public:
         one.rule = "zero_grad_late";
         one.title = "Gradients of the step before are live through the forward pass";
         one.change = "call zero_grad() directly after the optimizer's step()";
-        one.line = line_.line();
+        line_.describe(&one);
         one.most = std::move(changes_);
         one.is_exact = true;
         one.attempt = "zero-grad-early";
@@ -77,7 +77,7 @@ private:
     };
     std::vector<Late> late_;
     LevelChanges changes_;
-    HeaviestLine line_;
+    BlockSums line_;
 };
 
 // Gradients that zero_grad() fills with zeros. Without them the backward pass makes new ones: what
@@ -117,7 +117,7 @@ public:
                 }
             }
         }
-        one.line = line_.line();
+        line_.describe(&one);
         one.attempt = "set-to-none";
         proposals->push_back(std::move(one));
     }
@@ -199,7 +199,7 @@ private:
     std::vector<size_t> zeroed_;  // in run_.outermost
     std::vector<Kept> gradients_;
     std::map<Key, std::vector<Addend>> addends_;
-    HeaviestLine line_;
+    BlockSums line_;
 };
 
 }  // namespace

@@ -13,15 +13,11 @@ public:
     explicit HeldValues(const RunFacts& run) : run_(run) {}
 
     void see(const RunBlock& block) override {
-        const BlockHistory& history = block.history;
-        if (!history.is_freed || history.steps_outlived != 1 ||
+        if (!block.history.is_freed || run_.steps_outlived(block.facts) != 1 ||
             !is_value_of_step(block.origin.category)) {
             return;
         }
         const PhaseInterval* const step = run_.step_at(block.facts.alloc_event);
-        if (step == nullptr || block.facts.free_event <= step->end_event) {
-            return;
-        }
         remove_between(std::max(step->end_event, block.facts.alloc_event),
                        block.facts.free_event,
                        block.bytes,
@@ -34,7 +30,7 @@ public:
         one.rule = "held_to_next_step";
         one.title = "Values of the step before are still held while the next one computes";
         one.change = "del the variables at the end of a step, or make them in a function";
-        one.line = line_.line();
+        line_.describe(&one);
         one.most = std::move(changes_);
         one.is_exact = true;
         proposals->push_back(std::move(one));
@@ -43,7 +39,7 @@ public:
 private:
     const RunFacts& run_;
     LevelChanges changes_;
-    HeaviestLine line_;
+    BlockSums line_;
 };
 
 // Every step leaves values that later steps do not free: a proposal for each line.
@@ -52,15 +48,16 @@ public:
     explicit KeptValues(const RunFacts& run) : run_(run) {}
 
     void see(const RunBlock& block) override {
-        const BlockHistory& history = block.history;
-        if (history.steps_outlived < 2 || !history.made_step.has_value() ||
-            !is_value_of_step(block.origin.category)) {
+        const size_t outlived = run_.steps_outlived(block.facts);
+        if (outlived == 0 || !is_value_of_step(block.origin.category)) {
             return;
         }
         const PhaseInterval* const step = run_.step_at(block.facts.alloc_event);
         Line& line = lines_[block.origin.line.key];
-        line.heaviest.add(block);
-        line.steps.insert(*history.made_step);
+        line.sums.add(block);
+        if (outlived > 1) {
+            line.steps.insert(step);
+        }
         remove_between(std::max(step->end_event, block.facts.alloc_event),
                        block.facts.free_event,
                        block.bytes,
@@ -78,7 +75,7 @@ public:
             one.change =
                 "keep numbers (loss.item()) or detached copies on the host; peakline leaks says "
                 "what holds them";
-            one.line = line.heaviest.line();
+            line.sums.describe(&one);
             one.most = std::move(line.changes);
             one.is_exact = true;
             proposals->push_back(std::move(one));
@@ -89,8 +86,8 @@ private:
     // Fewer are values of single steps: a cache, a warm-up.
     static constexpr size_t kLeastSteps = 3;
     struct Line {
-        HeaviestLine heaviest;
-        std::set<uint32_t> steps;  // that made a block
+        BlockSums sums;
+        std::set<const PhaseInterval*> steps;  // whose blocks outlive the next one, too
         LevelChanges changes;
     };
 
@@ -98,22 +95,20 @@ private:
     std::map<std::string, Line> lines_;
 };
 
-// A pass that builds a graph which no backward pass uses: activations stay until it ends.
+// A pass that builds a graph which no backward pass uses: activations stay until it is dropped, all
+// at once. A pass that is followed by another forward pass looks like a part of it.
 class UnusedGraphs : public AdviceRule {
 public:
     explicit UnusedGraphs(const RunFacts&) {}
 
     void see(const RunBlock& block) override {
-        if (block.history.made_in != Phase::kForward || !block.history.outlived_cut_pass) {
-            return;
+        const BlockHistory& history = block.history;
+        if (history.made_in == Phase::kForward && history.has_graph && history.within_phase &&
+            history.is_freed && !history.within_operator) {
+            blocks_.push_back({block.facts.alloc_event, block.facts.free_event, block.bytes});
+            // Which of them are dropped together shows when all are known.
+            origins_.emplace(block.facts.free_event, Origin{block.origin.line, block.is_at_peak});
         }
-        const BlockFacts& facts = block.facts;
-        remove_block(block, &most_);
-        remove_between(std::min(facts.alloc_event + kEventsOfUse, facts.free_event),
-                       facts.free_event,
-                       block.bytes,
-                       &least_);
-        line_.add(block);
     }
 
     void propose(std::vector<Proposal>* proposals) override {
@@ -121,19 +116,59 @@ public:
         one.rule = "graph_unused";
         one.title = "A forward pass keeps activations for a backward pass that never comes";
         one.change = "run it under torch.no_grad() or torch.inference_mode()";
-        one.line = line_.line();
-        one.most = std::move(most_);
-        one.least = std::move(least_);
         one.attempt = "no-grad-in-eval";
+        std::sort(blocks_.begin(), blocks_.end(), [](const Life& a, const Life& b) {
+            return a.free_event < b.free_event;
+        });
+        for (size_t begin = 0; begin < blocks_.size();) {
+            size_t end = begin + 1;
+            while (end < blocks_.size() &&
+                   blocks_[end].free_event == blocks_[end - 1].free_event + 1) {
+                ++end;
+            }
+            if (end - begin >= kLeastDropped) {
+                drop(begin, end, &one);
+            }
+            begin = end;
+        }
         proposals->push_back(std::move(one));
     }
 
 private:
     // Without a graph a value lives until its last reader has run: not known, but soon.
     static constexpr uint64_t kEventsOfUse = 16;
-    LevelChanges most_;
-    LevelChanges least_;
-    HeaviestLine line_;
+    // So many blocks freed one after the other are a graph.
+    static constexpr size_t kLeastDropped = 6;
+    struct Life {
+        uint64_t alloc_event;
+        uint64_t free_event;
+        uint64_t bytes;
+    };
+    struct Origin {
+        const Label& line;
+        bool is_at_peak;
+    };
+
+    void drop(size_t begin, size_t end, Proposal* one) {
+        uint64_t largest = 0;
+        for (size_t i = begin; i < end; ++i) {
+            const Life& life = blocks_[i];
+            remove_between(life.alloc_event, life.free_event, life.bytes, &one->most);
+            remove_between(std::min(life.alloc_event + kEventsOfUse, life.free_event),
+                           life.free_event,
+                           life.bytes,
+                           &one->least);
+            const Origin& origin = origins_.at(life.free_event);
+            one->held_bytes += origin.is_at_peak ? life.bytes : 0;
+            if (life.bytes > largest) {
+                largest = life.bytes;
+                one->line = origin.line;
+            }
+        }
+    }
+
+    std::vector<Life> blocks_;
+    std::map<uint64_t, Origin> origins_;  // by the event of the free
 };
 
 }  // namespace

@@ -31,7 +31,7 @@ public:
     void see(const RunBlock& block) {
         if (is_of_pass(block)) {
             of_size_[block.block.requested_bytes].push_back(
-                {block.facts.alloc_event, block.facts.free_event, block.bytes});
+                {block.facts.alloc_event, block.facts.free_event, block.bytes, block.is_at_peak});
         }
     }
     // `kept_share`: one part in so many stays in the worst case.
@@ -42,6 +42,7 @@ public:
                 continue;
             }
             for (const Life& life : found->second) {
+                one->held_bytes += life.is_at_peak ? life.bytes : 0;
                 remove_between(life.begin, life.end, life.bytes, &one->most);
                 remove_between(
                     life.begin, life.end, life.bytes - life.bytes / kept_share, &one->least);
@@ -54,6 +55,7 @@ private:
         uint64_t begin;
         uint64_t end;
         uint64_t bytes;
+        bool is_at_peak;
     };
     std::set<uint64_t> sizes_;
     std::map<uint64_t, std::vector<Life>> of_size_;
@@ -80,7 +82,8 @@ public:
         one.title = "Logits of all tokens, copies of them and their gradients are live together";
         one.change =
             "compute the last layer and the loss in chunks, or with a fused linear cross-entropy";
-        one.line = line_.line();
+        line_.describe(&one);
+        one.held_bytes = 0;
         shape_.remove(kChunks, &one);
         proposals->push_back(std::move(one));
     }
@@ -89,7 +92,7 @@ private:
     static constexpr uint64_t kLeastBytes = 1 << 20;
     static constexpr uint64_t kChunks = 8;
     SameShape shape_;
-    HeaviestLine line_;
+    BlockSums line_;
 };
 
 class AttentionMatrix : public AdviceRule {
@@ -114,7 +117,8 @@ public:
         one.change =
             "use F.scaled_dot_product_attention with a flash or memory-efficient kernel "
             "(transformers: attn_implementation=\"sdpa\")";
-        one.line = line_.line();
+        line_.describe(&one);
+        one.held_bytes = 0;
         shape_.remove(kKeptShare, &one);
         one.attempt = "sdpa-without-math";
         proposals->push_back(std::move(one));
@@ -125,7 +129,7 @@ private:
     // The kernels keep a number for each row of scores: less than this part for 64 tokens or more.
     static constexpr uint64_t kKeptShare = 32;
     SameShape shape_;
-    HeaviestLine line_;
+    BlockSums line_;
 };
 
 // What to do without a copy depends on what reads it: only the limit is known.
@@ -144,7 +148,7 @@ public:
         }
         Copied& copied = is_weight(block) ? of_weights_ : of_values_;
         remove_block(block, &copied.changes);
-        copied.line.add(block);
+        copied.sums.add(block);
     }
 
     void propose(std::vector<Proposal>* proposals) override {
@@ -165,7 +169,7 @@ public:
 private:
     struct Copied {
         LevelChanges changes = {};
-        HeaviestLine line = {};
+        BlockSums sums = {};
         std::string attempt = "";
     };
 
@@ -190,9 +194,9 @@ private:
         one.rule = rule;
         one.title = title;
         one.change = change;
-        one.line = copied->line.line();
+        copied->sums.describe(&one);
         one.most = std::move(copied->changes);
-        one.is_bound = true;
+        one.is_open = true;
         one.attempt = copied->attempt;
         proposals->push_back(std::move(one));
     }
@@ -221,15 +225,15 @@ public:
         one.change =
             "bound it (a static, sliding-window, quantized or offloaded cache), or generate for "
             "fewer sequences at once";
-        one.line = line_.line();
+        line_.describe(&one);
         one.most = std::move(changes_);
-        one.is_bound = true;
+        one.is_open = true;
         proposals->push_back(std::move(one));
     }
 
 private:
     LevelChanges changes_;
-    HeaviestLine line_;
+    BlockSums line_;
 };
 
 // What torch's allocator adds to every request.
@@ -244,7 +248,9 @@ public:
                            block.facts.free_event,
                            block.bytes - requested,
                            &changes_);
-            added_.add(block);
+            RunBlock added = block;
+            added.bytes = block.bytes - requested;
+            added_.add(added);
         }
     }
 
@@ -255,15 +261,15 @@ public:
         one.change =
             "fewer, larger tensors; without roundup_power2_divisions in PYTORCH_ALLOC_CONF, if "
             "it is set";
-        one.line = added_.line();
+        added_.describe(&one);
         one.most = std::move(changes_);
-        one.is_bound = true;
+        one.is_open = true;
         proposals->push_back(std::move(one));
     }
 
 private:
     LevelChanges changes_;
-    HeaviestLine added_;
+    BlockSums added_;
 };
 
 }  // namespace

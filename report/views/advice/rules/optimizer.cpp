@@ -64,7 +64,6 @@ public:
         if (is_temporary_of_step(block)) {
             remove_block(block, &changes_);
             line_.add(block);
-            is_at_peak_ = is_at_peak_ || block.is_at_peak;
         } else if (const format::Tensor& tensor = run_.definitions.tensor(block.block.tensor);
                    tensor.kind == format::TensorKind::kOptimizerState) {
             const std::string_view detail = run_.definitions.text(tensor.detail);
@@ -84,17 +83,17 @@ public:
         one.title = joined(names) + " makes temporary tensors for all parameters at once";
         one.change = is_fused_known ? "pass fused=True (or foreach=False) to the optimizer"
                                     : "pass foreach=False to the optimizer";
-        one.line = line_.line();
+        line_.describe(&one);
         one.most = std::move(changes_);
         one.is_exact = is_fused_known;
-        one.is_bound = !is_fused_known;
+        one.is_open = !is_fused_known;
         one.attempt = is_fused_known ? "fused" : "no-foreach";
         if (is_fused_known && is_one_of(kCountOnDevice, *names.begin()) && first_step(run_)) {
             const auto count = static_cast<int64_t>(with_state_.size() - counted_.size());
             one.most.push_back({first_step(run_)->begin_event,
                                 count * static_cast<int64_t>(kSmallestBlock)});
         }
-        if (is_at_peak_) {
+        if (line_.held_bytes() != 0) {
             proposals->push_back(std::move(one));
         }
     }
@@ -102,8 +101,7 @@ public:
 private:
     const RunFacts& run_;
     LevelChanges changes_;
-    HeaviestLine line_;
-    bool is_at_peak_ = false;
+    BlockSums line_;
     std::set<uint32_t> with_state_;  // names of parameters
     std::set<uint32_t> counted_;     // those of them whose step count lies on the device
 };
@@ -119,7 +117,6 @@ public:
         }
         if (is_state) {
             line_.add(block);
-            state_bytes_ += block.is_at_peak ? block.bytes : 0;
         }
     }
 
@@ -131,10 +128,10 @@ public:
         one.change =
             "keep it in host memory (an offloading optimizer; this figure), or in 8 bits: about "
             "a quarter of it stays";
-        one.line = line_.line();
+        line_.describe(&one);
         one.most = std::move(changes_);
         one.is_exact = true;
-        if (state_bytes_ != 0) {
+        if (line_.held_bytes() != 0) {
             proposals->push_back(std::move(one));
         }
     }
@@ -142,8 +139,7 @@ public:
 private:
     const RunFacts& run_;
     LevelChanges changes_;
-    HeaviestLine line_;
-    uint64_t state_bytes_ = 0;
+    BlockSums line_;
 };
 
 }  // namespace

@@ -49,6 +49,7 @@ struct LayerBlock {
     uint64_t alloc_event;
     uint64_t free_event;
     uint64_t bytes;
+    const std::string& op;
 };
 
 // One pass through a layer: forward, and the backward pass that follows.
@@ -93,7 +94,7 @@ public:
             one.change = "checkpoint them: torch.utils.checkpoint.checkpoint(layer, ..., "
                          "use_reentrant=False), or model.gradient_checkpointing_enable(); each "
                          "runs forward once more";
-            one.line = family.line.line();
+            family.line.describe(&one);
             for (auto& [layer_name, layer] : family.layers) {
                 for (LayerRun& run : layer.runs) {
                     checkpoint(&run, &one.most);
@@ -112,7 +113,7 @@ private:
     };
     struct Family {
         std::map<std::string, Layer> layers;
-        HeaviestLine line;
+        BlockSums line;
     };
 
     void see_forward(const RunBlock& block,
@@ -124,7 +125,7 @@ private:
             layer->runs.emplace_back().pass_end = pass.end_event;
         }
         layer->runs.back().blocks.push_back(
-            {block.facts.alloc_event, block.facts.free_event, block.bytes});
+            {block.facts.alloc_event, block.facts.free_event, block.bytes, block.origin.op});
         if (block.origin.category == "activation") {
             family->line.add(block);
         }
@@ -164,6 +165,15 @@ uint64_t highest_rise(const std::vector<LayerBlock>& blocks, uint64_t last_event
     return static_cast<uint64_t>(highest);
 }
 
+// The result of the layer stays: the largest of what its last operator keeps.
+const LayerBlock* result_of(const std::vector<const LayerBlock*>& held) {
+    const LayerBlock* result = held.back();
+    for (size_t i = held.size(); i-- > 0 && held[i]->op == held.back()->op;) {
+        result = held[i]->bytes >= result->bytes ? held[i] : result;
+    }
+    return result;
+}
+
 void RepeatedLayers::checkpoint(LayerRun* run, LevelChanges* changes) {
     if (run->blocks.size() < 2 || run->backward_event == std::numeric_limits<uint64_t>::max()) {
         return;
@@ -177,16 +187,20 @@ void RepeatedLayers::checkpoint(LayerRun* run, LevelChanges* changes) {
     if (held.size() < 2) {
         return;
     }
-    held.pop_back();  // the last one is the result of the layer, which stays
+    const LayerBlock* const result = result_of(held);
+    const uint64_t last_kept =
+        (held.back() == result ? held[held.size() - 2] : held.back())->alloc_event;
     uint64_t backward = run->backward_event;
     for (const LayerBlock* const block : held) {
         backward = std::min(backward, block->free_event);
     }
     const uint64_t end = run->blocks.back().alloc_event + 1;
-    const uint64_t rise = highest_rise(run->blocks, held.back()->alloc_event);
+    const uint64_t rise = highest_rise(run->blocks, last_kept);
     changes->push_back({backward, 0, rise});
     for (const LayerBlock* const block : held) {
-        remove_between(end, backward, block->bytes, changes);
+        if (block != result) {
+            remove_between(end, backward, block->bytes, changes);
+        }
     }
 }
 

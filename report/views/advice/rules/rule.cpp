@@ -35,6 +35,11 @@ const PhaseInterval* RunFacts::step_at(uint64_t event) const {
     return after == steps.begin() ? nullptr : &*std::prev(after);
 }
 
+size_t RunFacts::steps_outlived(const BlockFacts& facts) const {
+    const PhaseInterval* const made = step_at(facts.alloc_event);
+    return made == nullptr ? 0 : static_cast<size_t>(step_at(facts.free_event) - made);
+}
+
 void remove_between(uint64_t begin, uint64_t end, uint64_t bytes, LevelChanges* changes) {
     if (begin >= end) {
         return;
@@ -45,24 +50,29 @@ void remove_between(uint64_t begin, uint64_t end, uint64_t bytes, LevelChanges* 
     }
 }
 
-void HeaviestLine::add(const RunBlock& block) {
+void BlockSums::add(const RunBlock& block) {
     const auto [at, is_new] = lines_.try_emplace(block.origin.line.key);
     Sums& sums = at->second;
     if (is_new) {
         sums.line = block.origin.line;
     }
     sums.bytes += block.bytes;
-    sums.bytes_at_peak += block.is_at_peak ? block.bytes : 0;
+    if (block.is_at_peak) {
+        sums.bytes_at_peak += block.bytes;
+        held_bytes_ += block.bytes;
+    }
 }
 
-const Label& HeaviestLine::line() const {
-    static const Label kNone;
+void BlockSums::describe(Proposal* proposal) const {
     const auto heaviest =
         std::max_element(lines_.begin(), lines_.end(), [](const auto& a, const auto& b) {
             return std::tie(a.second.bytes_at_peak, a.second.bytes) <
                    std::tie(b.second.bytes_at_peak, b.second.bytes);
         });
-    return heaviest == lines_.end() ? kNone : heaviest->second.line;
+    if (heaviest != lines_.end()) {
+        proposal->line = heaviest->second.line;
+    }
+    proposal->held_bytes = held_bytes_;
 }
 
 bool is_value_of_step(const std::string& category) {

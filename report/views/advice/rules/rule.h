@@ -43,7 +43,10 @@ struct RunFacts {
 
     // nullptr: the event lies in none. The last of several.
     const PhaseInterval* outermost_at(uint64_t event) const;
+    // The step that an event lies in, or the last one before it; nullptr: before the first.
     const PhaseInterval* step_at(uint64_t event) const;
+    // How many steps began between the end of the block's own one and its free. 0: in no step.
+    size_t steps_outlived(const BlockFacts& facts) const;
 };
 
 // A change of the program. The replay without the blocks says what it saves; where a rule knows
@@ -56,7 +59,8 @@ struct Proposal {
     LevelChanges most;      // as if all that can go were gone
     LevelChanges least;     // as if only this were gone; empty with is_exact
     bool is_exact = false;  // `most` is what the changed program does
-    bool is_bound = false;  // `most` is more than any change does: it is the limit only
+    bool is_open = false;   // only a run can say what it saves
+    uint64_t held_bytes = 0;  // by the blocks in question, at the peak
     std::string attempt;    // what `advise --try` can apply; empty: nothing
 };
 
@@ -75,12 +79,14 @@ inline void remove_block(const RunBlock& block, LevelChanges* changes) {
     remove_between(block.facts.alloc_event, block.facts.free_event, block.bytes, changes);
 }
 
-// The line that holds most of some blocks at the peak; where none is live then, the line that made
-// most of them.
-class HeaviestLine {
+// Some blocks: what they hold at the peak, and the line that holds most of it; where none is live
+// then, the line that made most of them.
+class BlockSums {
 public:
     void add(const RunBlock& block);
-    const Label& line() const;
+    uint64_t held_bytes() const { return held_bytes_; }
+    // Fills the fields of a proposal.
+    void describe(Proposal* proposal) const;
 
 private:
     struct Sums {
@@ -89,6 +95,7 @@ private:
         Label line = {};
     };
     std::map<std::string, Sums> lines_;
+    uint64_t held_bytes_ = 0;
 };
 
 // Blocks that are no part of what a training keeps by design: parameters, gradients, state of the
