@@ -15,7 +15,7 @@ Importing this package starts nothing and imports neither torch nor the native l
 """
 
 from peakline.holding import HeldBlock, Holder, Holders, holders
-from peakline.reports import leaks, oom_report
+from peakline.reports import advise, leaks, oom_report
 from peakline.tracing import (
     Assumption,
     RecorderError,
@@ -45,6 +45,7 @@ __all__ = [
     "RecorderError",
     "Status",
     "TraceFile",
+    "advise",
     "assume",
     "holders",
     "leaks",

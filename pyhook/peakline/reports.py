@@ -1,6 +1,6 @@
-"""What the commands `oom` and `leaks` print with ``--json``, as documents in Python.
+"""What the commands `oom`, `leaks` and `advise` print with ``--json``, as documents in Python.
 
-Fields: report/render/JSON.md. Both raise ``peakline._report.TraceError`` with a sentence that says
+Fields: report/render/JSON.md. All raise ``peakline._report.TraceError`` with a sentence that says
 what to do when the trace allows no answer.
 """
 
@@ -29,6 +29,11 @@ def oom_report(trace: str | Path, nth: int | None = None) -> dict[str, Any]:
 def leaks(trace: str | Path, *, by: str = "line") -> dict[str, Any]:
     """Return what grows from step to step in a recorded program, by a key of ``--by``."""
     return _document(trace, "leaks", {"by": by})
+
+
+def advise(trace: str | Path) -> dict[str, Any]:
+    """Return what would lower the peak of a recorded program, and by how many bytes."""
+    return _document(trace, "advise", {})
 
 
 def _document(trace: str | Path, name: str, options: Options) -> dict[str, Any]:

@@ -1,12 +1,14 @@
-"""A training that needs more memory than it must, and the same one mended.
+"""Trainings that need more memory than they must, and the same ones mended.
 
-    could_save.py RULE [mended]
+    could_save.py RULE        the training with the fault that this rule of `peakline advise` names
+    could_save.py mended      all of them, without
 
-RULE is a rule of `peakline advise`. Prints torch's own peak as a JSON document.
+Prints torch's own peak of each as a JSON document.
 """
 
 from __future__ import annotations
 
+import gc
 import json
 import sys
 from collections.abc import Callable
@@ -17,7 +19,7 @@ from torch.nn import functional
 from torch.utils.checkpoint import checkpoint
 
 STEPS = 5
-MENDED = "mended" in sys.argv[2:]
+MENDED = sys.argv[1] == "mended"
 
 
 def make_model(width: int = 1024, layers: int = 4) -> nn.Sequential:
@@ -147,9 +149,7 @@ class Layers(nn.Module):
 
     def forward(self, values: torch.Tensor) -> torch.Tensor:
         for layer in self.h:
-            values = (
-                checkpoint(layer, values, use_reentrant=False) if MENDED else layer(values)
-            )
+            values = checkpoint(layer, values, use_reentrant=False) if MENDED else layer(values)
         return values
 
 
@@ -246,20 +246,26 @@ def weight_copies() -> None:
         optimizer.zero_grad()
 
 
-RULES: dict[str, Callable[[], None]] = {
-    "zero_grad_late": zero_grad_late,
-    "zero_grad_keeps": zero_grad_keeps,
-    "optimizer_temporaries": optimizer_temporaries,
-    "optimizer_state": optimizer_state,
-    "held_to_next_step": held_to_next_step,
-    "kept_by_every_step": kept_by_every_step,
-    "graph_unused": graph_unused,
-    "checkpoint_layers": checkpoint_layers,
-    "loss_of_all_tokens": loss_of_all_tokens,
-    "attention_matrix": attention_matrix,
-    "value_copies": value_copies,
-    "weight_copies": weight_copies,
-}
+RULES: tuple[Callable[[], None], ...] = (
+    zero_grad_late,
+    zero_grad_keeps,
+    optimizer_temporaries,
+    optimizer_state,
+    held_to_next_step,
+    kept_by_every_step,
+    graph_unused,
+    checkpoint_layers,
+    loss_of_all_tokens,
+    attention_matrix,
+    value_copies,
+    weight_copies,
+)
 
-RULES[sys.argv[1]]()
-print(json.dumps({"peak_bytes": torch.cuda.max_memory_allocated()}))
+peaks = {}
+for rule in RULES:
+    if MENDED or rule.__name__ == sys.argv[1]:
+        torch.cuda.reset_peak_memory_stats()
+        rule()
+        peaks[rule.__name__] = torch.cuda.max_memory_allocated()
+        gc.collect()
+print(json.dumps(peaks))

@@ -93,13 +93,12 @@ std::string advise_text(const AdviseReport& report) {
         text += "No rule finds anything that holds 1 % of it or more.\n";
     }
     if (!known.empty()) {
-        text += "\nEach of these lowers the peak by so much, alone (this recording, replayed with "
-                "the\nchange):\n" +
+        text += "\nEach lowers the peak by so much, alone (this recording, replayed changed):\n" +
                 rows_text(report, known);
     }
     if (!bounds.empty()) {
-        text += "\nThese can lower it; by how much, only a run can say:\n" +
-                rows_text(report, bounds);
+        text +=
+            "\nThese can lower it; by how much, only a run can say:\n" + rows_text(report, bounds);
     }
     if (shown < all.size()) {
         text += "\n  ... " + std::to_string(all.size() - shown) + " more (--top 0)\n";

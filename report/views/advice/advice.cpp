@@ -89,14 +89,10 @@ private:
         group.tensor = definitions_.tensor_of(ordinal);
         group.facets = facets_.of(block);
         const BlockHistory history = histories_.of(block);
-        const bool is_at_peak = block.facts.alloc_event <= run_.peak.event &&
-                                run_.peak.event < block.facts.free_event;
-        const RunBlock seen{bytes_of(shape, measure_),
-                            is_at_peak,
-                            group,
-                            block.facts,
-                            history,
-                            origin_of(group)};
+        const bool is_at_peak =
+            block.facts.alloc_event <= run_.peak.event && run_.peak.event < block.facts.free_event;
+        const RunBlock seen{
+            bytes_of(shape, measure_), is_at_peak, group, block.facts, history, origin_of(group)};
         for (const auto& rule : rules_) {
             rule->see(seen);
         }
@@ -173,13 +169,14 @@ std::vector<Advice> judge_all(const TraceReader& reader,
         alternatives.push_back(proposal.most);
         alternatives.push_back(proposal.least);
     }
-    const std::vector<LevelPeak> peaks = altered_peaks(
-        reader, selection.request.measure, device, std::move(alternatives), progress);
+    const std::vector<LevelPeak> peaks =
+        altered_peaks(reader, selection.request.measure, device, std::move(alternatives), progress);
     std::vector<Advice> all;
     for (size_t i = 0; i < proposals.size(); ++i) {
         Advice advice =
             judge(std::move(proposals[i]), peaks[0], peaks[2 * i + 1], peaks[2 * i + 2]);
-        if (advice.saves_bytes.value_or(advice.held_bytes) * kLeastShareOfPeak >= std::max<uint64_t>(1, peaks[0].bytes)) {
+        if (advice.saves_bytes.value_or(advice.held_bytes) * kLeastShareOfPeak >=
+            std::max<uint64_t>(1, peaks[0].bytes)) {
             all.push_back(std::move(advice));
         }
     }
@@ -200,9 +197,9 @@ std::vector<const PhaseInterval*> outermost_of(const PhaseTable& table) {
 }  // namespace
 
 AdviceReport build_advice(const TraceReader& reader,
-                         const Selection& selection,
-                         StackLookup& stacks,
-                         const Progress& progress) {
+                          const Selection& selection,
+                          StackLookup& stacks,
+                          const Progress& progress) {
     const ReplayRequest& request = selection.request;
     AdviceReport report;
     report.is_sum = request.device.kind == DeviceChoiceKind::kAll;

@@ -14,10 +14,10 @@
 namespace peakline::report {
 
 struct Advice {
-    std::string rule;    // stable name, for programs
-    std::string title;   // what is wrong
-    std::string change;  // what to do
-    Label line;          // where; empty: nowhere in particular
+    std::string rule;                     // stable name, for programs
+    std::string title;                    // what is wrong
+    std::string change;                   // what to do
+    Label line;                           // where; empty: nowhere in particular
     std::optional<uint64_t> saves_bytes;  // nullopt: only a run can say
     uint64_t held_bytes = 0;              // by the blocks in question, at the peak
     bool is_exact = false;                // else within kMostDoubt
@@ -40,8 +40,8 @@ inline constexpr uint64_t kLeastShareOfPeak = 100;
 
 // Throws TraceError when the peak lies before the events that the trace keeps.
 AdviceReport build_advice(const TraceReader& reader,
-                         const Selection& selection,
-                         StackLookup& stacks,
-                         const Progress& progress);
+                          const Selection& selection,
+                          StackLookup& stacks,
+                          const Progress& progress);
 
 }  // namespace peakline::report

@@ -40,13 +40,11 @@ public:
         if (block.origin.category != "gradient") {
             return;
         }
-        const auto after =
-            std::upper_bound(late_.begin(),
-                             late_.end(),
-                             block.facts.free_event,
-                             [](uint64_t event, const Late& one) {
-                                 return event < one.zero_grad->begin_event;
-                             });
+        const auto after = std::upper_bound(
+            late_.begin(),
+            late_.end(),
+            block.facts.free_event,
+            [](uint64_t event, const Late& one) { return event < one.zero_grad->begin_event; });
         if (after == late_.begin()) {
             return;
         }
@@ -147,10 +145,8 @@ private:
                    block.facts.free_event >= run_.outermost[at]->end_event;
         };
         if (std::any_of(zeroed_.begin(), zeroed_.end(), crosses)) {
-            gradients_.push_back({key_of(block),
-                                  block.facts.alloc_event,
-                                  block.facts.free_event,
-                                  block.bytes});
+            gradients_.push_back(
+                {key_of(block), block.facts.alloc_event, block.facts.free_event, block.bytes});
             line_.add(block);
         }
     }

@@ -90,8 +90,8 @@ public:
         one.attempt = is_fused_known ? "fused" : "no-foreach";
         if (is_fused_known && is_one_of(kCountOnDevice, *names.begin()) && first_step(run_)) {
             const auto count = static_cast<int64_t>(with_state_.size() - counted_.size());
-            one.most.push_back({first_step(run_)->begin_event,
-                                count * static_cast<int64_t>(kSmallestBlock)});
+            one.most.push_back(
+                {first_step(run_)->begin_event, count * static_cast<int64_t>(kSmallestBlock)});
         }
         if (line_.held_bytes() != 0) {
             proposals->push_back(std::move(one));

@@ -1,12 +1,13 @@
 // Activations that torch.utils.checkpoint would make again in the backward pass.
 //
 // Note [Recomputed layers]
-// Without reentrance a checkpointed layer runs as before, but what it keeps for the backward pass is
-// freed when it ends; its result stays. When the backward pass first needs one of these values the
-// layer runs again, up to the last value that is kept: so its blocks are made and freed once more
-// there, in the order of the forward pass, and then live as they did. The events of the recording
-// say all of this: which blocks of a layer outlive it, what was live with them while it ran, and
-// where the backward pass begins to free them.
+// Without reentrance a checkpointed layer runs as before, but what it keeps for the backward pass
+// is freed when it ends; its result stays, for the next layer needs it to run again. When the
+// backward pass first needs one of these values the layer runs again, up to the last value that is
+// kept: so its blocks are made and freed once more there, in the order of the forward pass, and
+// then live as they did. The events of the recording say all of this: which blocks of a layer
+// outlive the pass, what was live with them while it ran, and where the backward pass begins to
+// free them.
 #include <algorithm>
 #include <cctype>
 #include <limits>
@@ -56,7 +57,9 @@ struct LayerBlock {
 struct LayerRun {
     std::vector<LayerBlock> blocks;  // of the forward pass, in order
     uint64_t pass_end = 0;           // what is freed later is held for the backward pass
-    uint64_t backward_event = std::numeric_limits<uint64_t>::max();  // the first that needs them
+    // In the backward pass: the first event that needs them, and the layer's last allocation.
+    uint64_t backward_event = std::numeric_limits<uint64_t>::max();
+    uint64_t backward_end = 0;
 };
 
 class RepeatedLayers : public AdviceRule {
@@ -91,16 +94,17 @@ public:
             one.rule = "checkpoint_layers";
             one.title = "Activations of " + std::to_string(family.layers.size()) + " layers " +
                         name + " wait for the backward pass";
-            one.change = "checkpoint them: torch.utils.checkpoint.checkpoint(layer, ..., "
-                         "use_reentrant=False), or model.gradient_checkpointing_enable(); each "
-                         "runs forward once more";
+            one.change =
+                "checkpoint them: torch.utils.checkpoint.checkpoint(layer, ..., "
+                "use_reentrant=False), or model.gradient_checkpointing_enable(); each "
+                "runs forward once more";
             family.line.describe(&one);
-            for (auto& [layer_name, layer] : family.layers) {
-                for (LayerRun& run : layer.runs) {
-                    checkpoint(&run, &one.most);
-                }
+            const std::vector<const LayerRun*> runs = runs_in_order(family);
+            for (size_t i = 0; i < runs.size(); ++i) {
+                const bool has_next =
+                    i + 1 < runs.size() && runs[i + 1]->pass_end == runs[i]->pass_end;
+                checkpoint(*runs[i], has_next ? runs[i + 1] : nullptr, &one.most);
             }
-            one.is_exact = false;
             one.attempt = "checkpoint=" + name;
             proposals->push_back(std::move(one));
         }
@@ -132,12 +136,26 @@ private:
     }
 
     static void see_backward(uint64_t event, Layer* layer) {
-        uint64_t& first = layer->runs.back().backward_event;
-        first = std::min(first, event);
+        LayerRun& run = layer->runs.back();
+        run.backward_event = std::min(run.backward_event, event);
+        run.backward_end = event;
     }
 
-    // See Note [Recomputed layers].
-    static void checkpoint(LayerRun* run, LevelChanges* changes);
+    static std::vector<const LayerRun*> runs_in_order(const Family& family) {
+        std::vector<const LayerRun*> runs;
+        for (const auto& [name, layer] : family.layers) {
+            for (const LayerRun& run : layer.runs) {
+                runs.push_back(&run);
+            }
+        }
+        std::sort(runs.begin(), runs.end(), [](const LayerRun* a, const LayerRun* b) {
+            return a->blocks.front().alloc_event < b->blocks.front().alloc_event;
+        });
+        return runs;
+    }
+
+    // See Note [Recomputed layers]. `next`: the layer that reads the result; nullptr: none.
+    static void checkpoint(const LayerRun& run, const LayerRun* next, LevelChanges* changes);
 
     const RunFacts& run_;
     std::map<std::string, Family> families_;
@@ -165,42 +183,38 @@ uint64_t highest_rise(const std::vector<LayerBlock>& blocks, uint64_t last_event
     return static_cast<uint64_t>(highest);
 }
 
-// The result of the layer stays: the largest of what its last operator keeps.
-const LayerBlock* result_of(const std::vector<const LayerBlock*>& held) {
-    const LayerBlock* result = held.back();
-    for (size_t i = held.size(); i-- > 0 && held[i]->op == held.back()->op;) {
-        result = held[i]->bytes >= result->bytes ? held[i] : result;
+// The largest of what the last operator of the layer makes.
+const LayerBlock* result_of(const std::vector<LayerBlock>& blocks) {
+    const LayerBlock* result = &blocks.back();
+    for (size_t i = blocks.size(); i-- > 0 && blocks[i].op == blocks.back().op;) {
+        result = blocks[i].bytes >= result->bytes ? &blocks[i] : result;
     }
     return result;
 }
 
-void RepeatedLayers::checkpoint(LayerRun* run, LevelChanges* changes) {
-    if (run->blocks.size() < 2 || run->backward_event == std::numeric_limits<uint64_t>::max()) {
-        return;
+void RepeatedLayers::checkpoint(const LayerRun& run, const LayerRun* next, LevelChanges* changes) {
+    const LayerBlock* const result = result_of(run.blocks);
+    if (next != nullptr && result->free_event < next->backward_end) {
+        changes->push_back({result->free_event, static_cast<int64_t>(result->bytes)});
+        changes->push_back({next->backward_end, -static_cast<int64_t>(result->bytes)});
     }
     std::vector<const LayerBlock*> held;
-    for (const LayerBlock& block : run->blocks) {
-        if (block.free_event >= run->pass_end) {
+    for (const LayerBlock& block : run.blocks) {
+        if (&block != result && block.free_event >= run.pass_end) {
             held.push_back(&block);
         }
     }
-    if (held.size() < 2) {
+    uint64_t backward = run.backward_event;
+    if (held.empty() || backward == std::numeric_limits<uint64_t>::max()) {
         return;
     }
-    const LayerBlock* const result = result_of(held);
-    const uint64_t last_kept =
-        (held.back() == result ? held[held.size() - 2] : held.back())->alloc_event;
-    uint64_t backward = run->backward_event;
     for (const LayerBlock* const block : held) {
         backward = std::min(backward, block->free_event);
     }
-    const uint64_t end = run->blocks.back().alloc_event + 1;
-    const uint64_t rise = highest_rise(run->blocks, last_kept);
-    changes->push_back({backward, 0, rise});
+    const uint64_t end = run.blocks.back().alloc_event + 1;
+    changes->push_back({backward, 0, highest_rise(run.blocks, held.back()->alloc_event)});
     for (const LayerBlock* const block : held) {
-        if (block != result) {
-            remove_between(end, backward, block->bytes, changes);
-        }
+        remove_between(end, backward, block->bytes, changes);
     }
 }
 

@@ -52,16 +52,16 @@ struct RunFacts {
 // A change of the program. The replay without the blocks says what it saves; where a rule knows
 // bounds only, it names two altered runs, and a figure is given where both agree.
 struct Proposal {
-    const char* rule = "";  // stable name, for programs
-    std::string title;      // what is wrong, in one line
-    std::string change;     // what to do about it
-    Label line;             // where; empty: nowhere in particular
-    LevelChanges most;      // as if all that can go were gone
-    LevelChanges least;     // as if only this were gone; empty with is_exact
-    bool is_exact = false;  // `most` is what the changed program does
-    bool is_open = false;   // only a run can say what it saves
+    const char* rule = "";    // stable name, for programs
+    std::string title;        // what is wrong, in one line
+    std::string change;       // what to do about it
+    Label line;               // where; empty: nowhere in particular
+    LevelChanges most;        // as if all that can go were gone
+    LevelChanges least;       // as if only this were gone; empty with is_exact
+    bool is_exact = false;    // `most` is what the changed program does
+    bool is_open = false;     // only a run can say what it saves
     uint64_t held_bytes = 0;  // by the blocks in question, at the peak
-    std::string attempt;    // what `advise --try` can apply; empty: nothing
+    std::string attempt;      // what `advise --try` can apply; empty: nothing
 };
 
 class AdviceRule {
