@@ -35,6 +35,7 @@ class Command:
 def all_commands() -> list[Command]:
     """Return the commands in the order of --help."""
     from peakline.commands import (
+        advise,
         doctor,
         fit,
         flamegraph,
@@ -55,7 +56,7 @@ def all_commands() -> list[Command]:
         Command(one.name, one.help, one.examples, one.add_arguments, one.run) for one in REPORTS
     ]
     return [
-        *map(of_module, (run, fit)),
+        *map(of_module, (run, fit, advise)),
         *reports,
         *map(of_module, (tree, html, flamegraph, plot, live, pack, doctor, preload)),
     ]
@@ -113,8 +114,9 @@ def main(argv: Sequence[str] | None = None) -> int:
     """Run one command; the result is the exit code of the process."""
     words = list(sys.argv[1:] if argv is None else argv)
     program_arguments: list[str] = []
-    if words[:1] == ["fit"] and "--" in words:
-        # What follows belongs to the program; the options of fit may stand after the script.
+    takes_program = words[:1] == ["fit"] or (words[:1] == ["advise"] and "--try" in words)
+    if takes_program and "--" in words:
+        # What follows belongs to the program; options may stand after the script.
         border = words.index("--")
         words, program_arguments = words[:border], words[border + 1 :]
     _let_output_take_any_character()

@@ -326,8 +326,7 @@ def make_plan(args: argparse.Namespace) -> Plan:
     if args.steps is not None:
         plan.environment["PEAKLINE_STEPS"] = str(args.steps)
     if args.simulate or args.steps is not None:
-        startup = str(PACKAGE_FOLDER / "startup")
-        plan.environment["PYTHONPATH"] = _joined(startup, plan.environment.get("PYTHONPATH"))
+        add_startup(plan)
     if args.world is not None:
         chosen = parse_ranks(_rank_list(args), args.world)
         plan.ranks = Ranks(chosen, args.world, device_count(args.simulate))
@@ -335,6 +334,14 @@ def make_plan(args: argparse.Namespace) -> Plan:
         preload.append(previous)
     plan.environment["LD_PRELOAD"] = ":".join(preload)
     return plan
+
+
+def add_startup(plan: Plan) -> None:
+    """Let the program's Python start with the startup folder, if it does not already."""
+    startup = str(PACKAGE_FOLDER / "startup")
+    given = plan.environment.get("PYTHONPATH")
+    if given is None or given.split(os.pathsep)[0] != startup:
+        plan.environment["PYTHONPATH"] = _joined(startup, given)
 
 
 def program_command(program: Sequence[str], python: str) -> list[str]:

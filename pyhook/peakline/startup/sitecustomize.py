@@ -1,9 +1,9 @@
-"""Loaded by the interpreter of a simulated program, or one with --steps, before anything else.
+"""Loaded by the Python of a simulated program, or one with --steps, before anything else.
 
 `peakline run` puts this folder first in PYTHONPATH. It prepares what a simulated run needs in
-Python (_peakline_simulated/), or the end after N steps (_peakline_steps.py), and then loads the
-sitecustomize that it hides, if there is one. It imports nothing heavy and must never fail: the
-program comes first.
+Python (_peakline_simulated/), the end after N steps (_peakline_steps.py) and what `advise --try`
+changes (_peakline_changes.py), and then loads the sitecustomize that it hides, if there is one. It
+imports nothing heavy and must never fail: the program comes first.
 """
 
 import importlib.util
@@ -39,6 +39,10 @@ try:
         import _peakline_steps
 
         _peakline_steps.prepare()
+    if os.environ.get("PEAKLINE_TRY"):
+        import _peakline_changes
+
+        _peakline_changes.prepare()
 except Exception as error:
     print(f"peakline: this run lacks its Python part: {error!r}", file=sys.stderr)
 _load_hidden()

@@ -237,7 +237,6 @@ def test_tensors_are_filtered_by_size_and_bad_sizes_are_told():
         "stages",
         "tensors",
         "leaks",
-        "advise",
         "timeline",
     ],
 )

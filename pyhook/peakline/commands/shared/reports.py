@@ -181,20 +181,6 @@ REPORTS = (
         next_command="phases --top 0",
     ),
     Report(
-        name="advise",
-        help="Show what would lower the peak, and by how many bytes.",
-        examples="peakline advise train.peak",
-        options=(
-            options.add_frames,
-            options.add_device,
-            options.add_measure,
-            options.refuse_where,
-        ),
-        shows="pieces of advice",
-        top=10,
-        next_command="table --by category",
-    ),
-    Report(
         name="timeline",
         help="Draw the memory over time (instant, however large the trace).",
         examples="peakline timeline train.peak",

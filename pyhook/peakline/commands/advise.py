@@ -1,0 +1,212 @@
+"""``peakline advise``: what would lower the peak; with --try, measured in runs of their own."""
+
+from __future__ import annotations
+
+import argparse
+import contextlib
+import json
+import sys
+import tempfile
+from collections.abc import Callable, Iterator
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from peakline import assumptions
+from peakline.commands.running.simulation import add_simulation_arguments, add_steps_argument
+from peakline.commands.shared import report_options as options
+from peakline.commands.shared.common import (
+    CommandError,
+    next_commands,
+    print_reports,
+    shell_words,
+    suggest,
+)
+from peakline.native_build import BuildError
+from peakline.pages.text import size_of
+from peakline.trying import CHANGES, Trial, Trials, problem_of, try_changes
+
+if TYPE_CHECKING:
+    from peakline.attempts import Measured
+
+NAME = "advise"
+HELP = "Show what would lower the peak, and by how many bytes; --try measures it."
+EXAMPLES = (
+    "peakline advise train.peak\n"
+    "peakline advise --try train.py --simulate h200 --steps 3 -- --batch 8\n"
+    "peakline advise --try train.py --change fused --change 'checkpoint=h.*'"
+)
+_TOP = 10
+
+
+def add_arguments(parser: argparse.ArgumentParser) -> None:
+    """Add the options of ``peakline advise``."""
+    parser.usage = (
+        "peakline advise [options] FILE ...\n"
+        "       peakline advise --try PROGRAM [options] [-- ARGUMENTS ...]"
+    )
+    parser.add_argument(
+        "files", nargs="*", metavar="FILE", help="Trace file (.peak, or packed .peak.zst)"
+    )
+    parser.add_argument(
+        "--try",
+        dest="program",
+        nargs="?",
+        const="",
+        metavar="PROGRAM",
+        help="Run this program as it is, then with each change that needs no edit, then with all"
+        " that help; what follows -- are its arguments, or the program (-- torchrun ...)",
+    )
+    names = ", ".join("checkpoint=MODULES" if one == "checkpoint" else one for one in CHANGES)
+    parser.add_argument(
+        "--change",
+        action="append",
+        default=[],
+        metavar="NAME",
+        help=f"With --try: only these ({names}); default: those that its recording suggests",
+    )
+    parser.add_argument(
+        "--simulate", default="", metavar="DEVICE", help="With --try: on a simulated GPU (h200)"
+    )
+    add_simulation_arguments(parser)
+    add_steps_argument(parser)
+    parser.add_argument(
+        "--python", metavar="PATH", default="", help="Use this Python, which has torch"
+    )
+    options.add_frames(parser)
+    options.add_device(parser)
+    options.add_measure(parser)
+    options.refuse_where(parser)
+    options.add_top(parser, "pieces of advice", _TOP)
+    parser.add_argument("--json", action="store_true", help="Print JSON, by default with all rows")
+
+
+def run(args: argparse.Namespace) -> int:
+    """Print the advice of each file, or try changes. 1: no change ran through; 2: bad use."""
+    if args.program is not None:
+        return _run_trials(args)
+    if not args.files:
+        raise CommandError("name a trace file, or a program: peakline advise --try train.py")
+    print_reports(args, NAME, options.report_options(args, _TOP))
+    suggest(args, "table --by category")
+    return 0
+
+
+def _run_trials(args: argparse.Namespace) -> int:
+    _check(args)
+    command = [*([args.program] if args.program else []), *args.program_arguments]
+    try:
+        with tempfile.TemporaryDirectory(prefix="peakline-advise-") as folder, _progress() as tell:
+            *_, found = try_changes(command, args, Path(folder), tell)
+    except BuildError as error:
+        raise CommandError(str(error)) from None
+    if found.base.status != 0 or found.base.peak_bytes is None:
+        raise CommandError(_failure_of(found.base))
+    if args.json:
+        tried = [trial.document() for trial in found.trials]
+        print(json.dumps({**found.advice, "tried": tried}, indent=2))
+    else:
+        print("\n".join(_report(args, command, found)))
+    return 0 if any(trial.ok for trial in found.trials) else 1
+
+
+def _check(args: argparse.Namespace) -> None:
+    if args.files:
+        raise CommandError(f"{args.files[0]}: with --try, arguments of the program follow --")
+    if not args.program and not args.program_arguments:
+        raise CommandError("--try names no program: peakline advise --try train.py")
+    if args.program and args.program.endswith(".py") and not Path(args.program).exists():
+        raise CommandError(f"{args.program} does not exist")
+    for problem in (*map(problem_of, args.change), *map(assumptions.problem_of, args.assume)):
+        if problem:
+            raise CommandError(problem)
+
+
+def _failure_of(base: Measured) -> str:
+    if base.status == 0:
+        return "the program made no tensor on a GPU: there is nothing to lower"
+    words = "".join(f"\n  {line}" for line in base.last_words)
+    return f"the program as it is ended with {base.status}; no change was tried:{words}"
+
+
+@contextlib.contextmanager
+def _progress() -> Iterator[Callable[[str], None]]:
+    """Show on a terminal what runs; call the result when a run begins."""
+    if not sys.stderr.isatty():
+        yield lambda _text: None
+        return
+    from rich.console import Console
+
+    with Console(stderr=True).status("starting") as status:
+        yield lambda text: status.update(f"running {text}")
+
+
+def _size(count: int | None) -> str:
+    return "?" if count is None else size_of(count)
+
+
+def _saved(before: int | None, after: int | None) -> str:
+    if before is None or after is None:
+        return "?"
+    difference = before - after
+    return f"-{size_of(difference)}" if difference >= 0 else f"+{size_of(-difference)}"
+
+
+def _row(args: argparse.Namespace, trial: Trial) -> list[str]:
+    name = "; ".join(trial.changes) if len(trial.changes) == 1 else "these together:"
+    if not trial.ok:
+        return [name, "failed", "", "", ""]
+    if not trial.applied:
+        return [name, "nothing to change", "", "", ""]
+    before, after = trial.before, trial.after
+    cells = [
+        _size(after.peak_bytes),
+        _saved(before.peak_bytes, after.peak_bytes),
+        _size(after.most_used_bytes),
+    ]
+    return [name, *cells, "" if args.simulate else f"{after.seconds:.1f} s"]
+
+
+def _table(args: argparse.Namespace, found: Trials) -> Iterator[str]:
+    base = found.base
+    time = "" if args.simulate else f"{base.seconds:.1f} s"
+    rows = [
+        ["Change", "Peak", "", "Device", "" if args.simulate else "Time"],
+        ["(as it is)", _size(base.peak_bytes), "", _size(base.most_used_bytes), time],
+    ]
+    for trial in found.trials:
+        rows.append(_row(args, trial))
+        if len(trial.changes) > 1:
+            rows.extend([f"  {change}", "", "", "", ""] for change in trial.changes)
+    whole = [row for row in rows if row[2] or row[3]]
+    widths = [max(len(row[i]) for row in (rows if i == 0 else whole)) for i in range(5)]
+    for row in rows:
+        first, *rest = row
+        cells = [cell.rjust(width) for cell, width in zip(rest, widths[1:], strict=True)]
+        yield "  ".join([first.ljust(widths[0]), *cells]).rstrip()
+
+
+def _advice_left(found: Trials) -> list[dict[str, Any]]:
+    tried = {change for trial in found.trials for change in trial.changes}
+    return [one for one in found.advice.get("advice", []) if one["try"] not in tried]
+
+
+def _report(args: argparse.Namespace, command: list[str], found: Trials) -> Iterator[str]:
+    if args.simulate:
+        yield "Simulated device: sizes are exact, numbers are not; no GPU was used"
+    yield "Each change alone, in a run of its own:"
+    yield from _table(args, found)
+    for trial in found.trials:
+        if not trial.ok:
+            yield f"\n{'; '.join(trial.changes)}: the program ended with {trial.after.status}:"
+            yield from (f"  {line}" for line in trial.after.last_words[-3:])
+    left = _advice_left(found)
+    if left:
+        yield "\nThese need an edit, or were not tried:"
+        for one in left:
+            saves = one["saves_bytes"]
+            figure = f"saves {size_of(saves)}" if saves else f"holds {size_of(one['held_bytes'])}"
+            yield f"  {one['title']} ({figure})"
+            yield f"    {one['key']}"
+    simulate = f"--simulate {args.simulate} " if args.simulate else ""
+    recorded = f"run {simulate}{shell_words(command)}"
+    yield "\n" + next_commands([(recorded, "a recording; peakline advise FILE says the lines")])

@@ -1,0 +1,206 @@
+"""`peakline advise --try`: applies changes to the program that need no edit of it.
+
+PEAKLINE_TRY names them, separated by ';'. Each change that took effect writes its name into the
+file PEAKLINE_TRY_NOTES: one that finds nothing to do must not look like one that does not help.
+These runs are not the user's: here the program is changed on purpose.
+"""
+
+from __future__ import annotations
+
+import functools
+import os
+import re
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+from _peakline_imports import when_imported
+
+_noted: set[str] = set()
+
+
+def _note(change: str) -> None:
+    if change not in _noted:
+        _noted.add(change)
+        with Path(os.environ["PEAKLINE_TRY_NOTES"]).open("a", encoding="utf-8") as notes:
+            notes.write(f"{change}\n")
+
+
+def _with_defaults(change: str, **options: bool) -> None:
+    """Let optimizers have these options unless they already do."""
+
+    def wrap(module: Any) -> None:
+        real = module.Optimizer.__init__
+
+        @functools.wraps(real)
+        def init(self: Any, params: Any, defaults: dict[str, Any]) -> None:
+            if all(name in defaults for name in options) and any(
+                defaults[name] is not wanted for name, wanted in options.items()
+            ):
+                defaults |= options
+                _note(change)
+            real(self, params, defaults)
+
+        module.Optimizer.__init__ = init
+
+    when_imported("torch.optim.optimizer", wrap)
+
+
+def _set_to_none(change: str) -> None:
+    def wrap(owner: Any) -> None:
+        real = owner.zero_grad
+
+        @functools.wraps(real)
+        def zero_grad(self: Any, set_to_none: bool = True) -> None:
+            if not set_to_none:
+                _note(change)
+            real(self, True)
+
+        owner.zero_grad = zero_grad
+
+    when_imported("torch.optim.optimizer", lambda module: wrap(module.Optimizer))
+    when_imported("torch.nn.modules.module", lambda module: wrap(module.Module))
+
+
+def _zero_grad_early(change: str) -> None:
+    def wrap(module: Any) -> None:
+        real = module.Optimizer.profile_hook_step
+
+        @functools.wraps(real)
+        def profile_hook_step(function: Any) -> Any:
+            hooked = real(function)
+
+            @functools.wraps(hooked)
+            def step(optimizer: Any, *args: Any, **kwargs: Any) -> Any:
+                result = hooked(optimizer, *args, **kwargs)
+                optimizer.zero_grad(set_to_none=True)
+                _note(change)
+                return result
+
+            return step
+
+        module.Optimizer.profile_hook_step = staticmethod(profile_hook_step)
+
+    when_imported("torch.optim.optimizer", wrap)
+
+
+def _on_models(prepare: Callable[[Any], None]) -> None:
+    """Call ``prepare(module)`` before the first forward pass of each outermost module."""
+    seen: set[int] = set()
+
+    def before_forward(module: Any, _inputs: Any) -> None:
+        if id(module) not in seen:
+            seen.update(map(id, module.modules()))
+            prepare(module)
+
+    when_imported(
+        "torch.nn.modules.module",
+        lambda module: module.register_module_forward_pre_hook(before_forward),
+    )
+
+
+def _checkpoint(change: str, path: str) -> None:
+    """Checkpoint the modules of a path such as h.*, in which * is a number."""
+    pattern = re.compile(r"(.*\.)?" + re.escape(path).replace(r"\*", r"\d+"))
+
+    def wrap(module: Any) -> None:
+        import torch
+        from torch.utils.checkpoint import checkpoint
+
+        real = module.forward
+
+        @functools.wraps(real)
+        def forward(*args: Any, **kwargs: Any) -> Any:
+            if torch.is_grad_enabled():
+                return checkpoint(real, *args, use_reentrant=False, **kwargs)
+            return real(*args, **kwargs)
+
+        module.forward = forward
+        _note(change)
+
+    def prepare(model: Any) -> None:
+        layers = [one for name, one in model.named_modules() if pattern.fullmatch(name)]
+        # A model of transformers knows what else must change: its layers fill no cache then.
+        for one in model.modules() if layers else ():
+            if getattr(one, "supports_gradient_checkpointing", False):
+                one.gradient_checkpointing_enable({"use_reentrant": False})
+                _note(change)
+                return
+        for layer in layers:
+            wrap(layer)
+
+    _on_models(prepare)
+
+
+def _no_grad_in_eval(change: str) -> None:
+    def prepare(model: Any) -> None:
+        import torch
+
+        real = model.forward
+
+        @functools.wraps(real)
+        def forward(*args: Any, **kwargs: Any) -> Any:
+            if model.training or not torch.is_grad_enabled():
+                return real(*args, **kwargs)
+            _note(change)
+            with torch.no_grad():
+                return real(*args, **kwargs)
+
+        model.forward = forward
+
+    _on_models(prepare)
+
+
+def _sdpa_without_math(change: str) -> None:
+    def wrap(module: Any) -> None:
+        real = module.scaled_dot_product_attention
+
+        @functools.wraps(real)
+        def attention(*args: Any, **kwargs: Any) -> Any:
+            import torch
+
+            torch.backends.cuda.enable_math_sdp(False)
+            _note(change)
+            return real(*args, **kwargs)
+
+        module.scaled_dot_product_attention = attention
+
+    when_imported("torch.nn.functional", wrap)
+
+
+def _no_autocast_cache(change: str) -> None:
+    def wrap(module: Any) -> None:
+        real = module.autocast.__init__
+
+        @functools.wraps(real)
+        def init(self: Any, *args: Any, **kwargs: Any) -> None:
+            real(self, *args, **kwargs)
+            if self._cache_enabled:
+                self._cache_enabled = False
+                _note(change)
+
+        module.autocast.__init__ = init
+
+    when_imported("torch.amp.autocast_mode", wrap)
+
+
+_CHANGES: dict[str, Callable[[str], None]] = {
+    "fused": functools.partial(_with_defaults, fused=True, foreach=False),
+    "no-foreach": functools.partial(_with_defaults, foreach=False),
+    "set-to-none": _set_to_none,
+    "zero-grad-early": _zero_grad_early,
+    "no-grad-in-eval": _no_grad_in_eval,
+    "sdpa-without-math": _sdpa_without_math,
+    "no-autocast-cache": _no_autocast_cache,
+    "expandable-segments": _note,  # its environment is set
+}
+
+
+def prepare() -> None:
+    """Apply the changes when torch is imported."""
+    for change in os.environ["PEAKLINE_TRY"].split(";"):
+        name, _, value = change.partition("=")
+        if name == "checkpoint":
+            _checkpoint(change, value)
+        else:
+            _CHANGES[name](change)
