@@ -3,6 +3,7 @@
 #include "report/render/advice/advise_report.h"
 #include "report/render/facts/asked_blocks.h"
 #include "report/render/table/run_facts.h"
+#include "report/trace/file/trace_error.h"
 
 namespace peakline::report {
 
@@ -14,6 +15,11 @@ std::string make_advise(const TraceReader& reader,
     need_events(reader, "advise");
     StackLookup stacks(reader.definitions(), selection.frames);
     const AdviceReport found = build_advice(reader, selection, stacks, progress);
+    if (!found.is_peak_kept) {
+        throw TraceError(reader.name() +
+                         ": the peak lies before the events that this trace keeps; record "
+                         "without --keep to see what would lower it");
+    }
     const AdviseReport report = {reader, selection, found, options.top, options.paths};
     return options.form == OutputForm::kJson ? advise_json(report) : advise_text(report);
 }

@@ -14,6 +14,7 @@ from typing import Any
 from peakline.pages.text import name_of, share_of, size_of, text_of
 
 _LINES_SHOWN = 6
+_ADVICE_SHOWN = 6
 _SMALLEST_PART = 0.004  # of the bar of categories that can be seen
 
 
@@ -217,24 +218,31 @@ def _run_panel(page: dict[str, Any], pages: Sequence[dict[str, Any]]) -> str:
 
 
 def _advice(page: dict[str, Any]) -> str:
-    """What the engine can prove of this run; most runs have nothing here."""
-    advice = page["advice"]
-    if advice is None or page["is_part"]:
+    """What would lower the peak, as `peakline advise` says it; many runs have nothing here."""
+    if page["is_part"]:
         return ""
-    held = f"<b>{size_of(advice['gradient_bytes'])}</b> of the peak are gradients"
-    gain = f"the peak falls by up to <b>{size_of(advice['at_most_bytes'])}</b>"
-    sentence = {
-        "zero_grad_earlier": f"{held} of an earlier step: zero_grad() frees them only after this"
-        f" forward pass. Called before it, {gain}, unless the program needs them until then.",
-        "zero_grad_frees": f"{held}, which zero_grad() before it kept and filled with zeros. With"
-        f" set_to_none=True it frees them, and {gain}.",
-    }[advice["kind"]]
+    if page["advice"] is None:
+        return "<p class=note>What would lower it: <code>peakline advise FILE</code></p>"
+    rows = "".join(map(_advice_row, page["advice"][:_ADVICE_SHOWN]))
+    if not rows:
+        return ""
     check = "peakline html before.peak after.peak -o both.html"
     return (
-        "<h2>What would lower it<small>as this run shows</small></h2>"
-        f'<p class="lead advice" data-bytes="{advice["at_most_bytes"]}">{sentence}</p>'
-        f"<p class=note>To check, record again with the change: <code>{check}</code> shows what"
-        " differs.</p>"
+        "<h2>What would lower it<small>each alone: this run, replayed with the change</small></h2>"
+        f"<table><tbody>{rows}</tbody></table>"
+        f"<p class=note><code>peakline advise --try</code> measures what needs no edit."
+        f" <code>{check}</code> shows what differs after a change.</p>"
+    )
+
+
+def _advice_row(one: dict[str, Any]) -> str:
+    saves = one["saves_bytes"]
+    figure = f"&minus;{size_of(saves)}" if saves else f"holds {size_of(one['held_bytes'])}"
+    line = f"<br><code>{text_of(one['key'])}</code>" if one["key"] else ""
+    return (
+        f'<tr class="advice" data-rule="{one["rule"]}" data-bytes="{saves or 0}">'
+        f"<td class=right>{figure}</td>"
+        f"<td><b>{text_of(one['title'])}</b><br>{text_of(one['change'])}{line}</td></tr>"
     )
 
 

@@ -8,12 +8,12 @@
 namespace peakline::report {
 namespace {
 
-void put_advice(JsonWriter& json, const AdviseReport& report, const Advice& advice) {
+void put_one(JsonWriter& json, const PathDisplay& paths, const Advice& advice) {
     json.begin_object().field("rule", advice.rule).field("title", advice.title);
     json.field("saves_bytes", advice.saves_bytes).field("exact", advice.is_exact);
     json.field("held_bytes", advice.held_bytes);
     const std::vector<Label> labels = {advice.line};
-    json.text_or_null("key", label_text(report.paths, advice.line));
+    json.text_or_null("key", label_text(paths, advice.line));
     json.key("location");
     const Location* const location = location_of_labels(labels);
     location != nullptr ? put_location(json, *location) : static_cast<void>(json.null());
@@ -21,6 +21,18 @@ void put_advice(JsonWriter& json, const AdviseReport& report, const Advice& advi
 }
 
 }  // namespace
+
+void put_pieces_of_advice(JsonWriter& json,
+                          const PathDisplay& paths,
+                          const std::vector<Advice>& advice,
+                          uint64_t top) {
+    json.begin_array();
+    const uint64_t shown = shown_count(top, advice.size());
+    for (size_t i = 0; i < shown; ++i) {
+        put_one(json, paths, advice[i]);
+    }
+    json.end_array();
+}
 
 std::string advise_json(const AdviseReport& report) {
     const AdviceReport& found = report.found;
@@ -31,12 +43,8 @@ std::string advise_json(const AdviseReport& report) {
     json.field("measure", measure_name(report.selection.request.measure));
     json.field("peak_bytes", found.device.peak_bytes);
     json.text_or_null("phase", found.phase).field("step", found.step);
-    json.key("advice").begin_array();
-    const uint64_t shown = shown_count(report.top, found.advice.size());
-    for (size_t i = 0; i < shown; ++i) {
-        put_advice(json, report, found.advice[i]);
-    }
-    json.end_array();
+    json.key("advice");
+    put_pieces_of_advice(json, report.paths, found.advice, report.top);
     json.key("tried").begin_array().end_array();
     put_health(json, report.reader, found.health);
     put_coverage(json, report.reader);

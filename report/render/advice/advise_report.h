@@ -3,7 +3,9 @@
 
 #include <cstdint>
 #include <string>
+#include <vector>
 
+#include "report/render/format/json_writer.h"
 #include "report/render/format/path_display.h"
 #include "report/trace/reader.h"
 #include "report/views/advice/advice.h"
@@ -18,6 +20,12 @@ struct AdviseReport {
     uint64_t top;  // pieces of advice shown; 0: all
     PathDisplay paths;
 };
+
+// An array, as the value of an open key. `top`: so many of them; 0: all.
+void put_pieces_of_advice(JsonWriter& json,
+                          const PathDisplay& paths,
+                          const std::vector<Advice>& advice,
+                          uint64_t top);
 
 std::string advise_text(const AdviseReport& report);
 std::string advise_json(const AdviseReport& report);

@@ -9,16 +9,20 @@
 
 #include "page_columns.h"
 #include "page_numbers.h"
+#include "report/render/advice/advise_report.h"
 #include "report/render/calls/phases_report.h"
 #include "report/render/facts/asked_blocks.h"
 #include "report/render/format/json_writer.h"
 #include "report/render/table/run_facts.h"
 #include "report/render/table/table_report.h"
 #include "report/trace/file/trace_error.h"
-#include "report/views/page/page_advice.h"
+#include "report/views/advice/advice.h"
 
 namespace peakline::report {
 namespace {
+
+// Each takes seconds more; `peakline advise` gives it for any run.
+constexpr uint64_t kMostEventsForAdvice = 5'000'000;
 
 class PageWriter {
 public:
@@ -50,7 +54,7 @@ public:
                     page_.moments.events_per_moment() / page_.points.events_per_point());
         const PagePeak peak = find_peak(page_);
         put_peak(peak);
-        put_advice(find_advice(page_, peak, page_.chosen.device));
+        put_advice();
         put_refused();
         put_maps();
         put_names();
@@ -73,16 +77,15 @@ private:
         json_.end_object();
     }
 
-    void put_advice(const std::optional<PageAdvice>& advice) {
+    // Null: the run is too long to be replayed for each piece of advice.
+    void put_advice() {
         json_.key("advice");
-        if (!advice.has_value()) {
+        if (page_.phases.health.event_count > kMostEventsForAdvice) {
             json_.null();
             return;
         }
-        const bool is_earlier = advice->kind == AdviceKind::kZeroGradEarlier;
-        json_.begin_object().field("kind", is_earlier ? "zero_grad_earlier" : "zero_grad_frees");
-        json_.field("gradient_bytes", advice->gradient_bytes);
-        json_.field("at_most_bytes", advice->at_most_bytes).end_object();
+        const AdviceReport found = build_advice(reader_, selection_, stacks_, {});
+        put_pieces_of_advice(json_, options_.paths, found.advice, 0);
     }
 
     void put_rows(const std::vector<PageRow>& rows) {

@@ -8,7 +8,6 @@
 #include "report/replay/all_facts.h"
 #include "report/replay/levels/choose_device.h"
 #include "report/replay/totals/altered_levels.h"
-#include "report/trace/file/trace_error.h"
 #include "rules/rules.h"
 
 namespace peakline::report {
@@ -216,10 +215,9 @@ AdviceReport build_advice(const TraceReader& reader,
 
     RunFacts run{found.table, reader.definitions(), {}, outermost_of(found.table)};
     run.peak = altered_peaks(reader, request.measure, device, {}, progress).front();
-    if (run.peak.bytes < report.device.peak_bytes) {
-        throw TraceError(reader.name() +
-                         ": the peak lies before the events that this trace keeps; record "
-                         "without --keep to see what would lower it");
+    report.is_peak_kept = run.peak.bytes == report.device.peak_bytes;
+    if (!report.is_peak_kept) {
+        return report;
     }
     if (const PhaseInterval* const phase = run.outermost_at(run.peak.event)) {
         report.phase = phase->name;

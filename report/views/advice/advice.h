@@ -29,7 +29,9 @@ struct AdviceReport {
     bool is_sum = false;
     std::string phase;             // of the peak
     std::optional<uint32_t> step;  // the same
-    std::vector<Advice> advice;    // known figures first, largest first
+    // The events that the trace keeps hold the peak; else there is no advice.
+    bool is_peak_kept = true;
+    std::vector<Advice> advice;  // known figures first, largest first
     TraceHealth health;
 };
 
@@ -38,7 +40,6 @@ inline constexpr double kMostDoubt = 0.02;
 // Less of the peak is not worth a sentence: one part in this many.
 inline constexpr uint64_t kLeastShareOfPeak = 100;
 
-// Throws TraceError when the peak lies before the events that the trace keeps.
 AdviceReport build_advice(const TraceReader& reader,
                           const Selection& selection,
                           StackLookup& stacks,
