@@ -56,6 +56,13 @@ void Recorder::record_segment(format::SegmentAction action,
     }
 }
 
+void Recorder::record_driver_alloc(const format::DriverAlloc& request) {
+    if (format::is_on_device(request.kind) || request.kind == format::DriverKind::kAsync) {
+        open_if_waiting();
+    }
+    record_driver(request);
+}
+
 void Recorder::record_out_of_memory(const format::OutOfMemory& request,
                                     const format::Refusal& refusal,
                                     uint64_t pool) {

@@ -102,6 +102,18 @@ public:
     void record_allocator_call(const format::AllocatorCall& call);
     void record_allocator_settings(uint32_t string);
     void record_device_memory(const format::DeviceMemory& memory);
+    // See Note [Driver records] in format/events.h. Levels and peaks do not know of them. Only
+    // memory of a device opens a trace that waits for its first record.
+    void record_driver_alloc(const format::DriverAlloc& request);
+    // One of the other records; nothing where no trace is open.
+    template <class Record>
+    void record_driver(const Record& record) {
+        const LockGuard guard(lock_);
+        if (usable_) {
+            writer_.put(record, clock_.now_tick());
+            check_writer();
+        }
+    }
     // flags: format::ValueReadFlags.
     void record_value_read(uint32_t context, uint64_t bytes, uint32_t operators, uint32_t flags);
     void record_mark(format::MarkKind kind, uint32_t thread, uint32_t string);

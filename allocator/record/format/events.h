@@ -44,8 +44,14 @@ enum class ExtendedType : uint32_t {
     kAllocatorSettings = 14,
     kDeviceMemory = 15,
     kInPool = 16,
+    // Note [Driver records]
+    // Memory that the driver gave to anybody: torch's allocator, libraries, the program. What backs
+    // a segment of torch is here, too; readers join the two by address.
+    kDriverAlloc = 17,
+    kDriverFree = 18,
+    kDriverSample = 19,
+    kPoolSample = 20,
 };
-// Numbers behind kInPool are reserved for records to come.
 inline constexpr uint32_t kLastExtendedType = 20;
 
 enum class MarkKind : uint64_t {
@@ -175,6 +181,80 @@ struct Scope {
     uint64_t name;  // string
 };
 
+// What the driver gave. A free repeats the kind of its request.
+enum class DriverKind : uint64_t {
+    kDevice = 1,  // cuMemAlloc
+    kPitch = 2,
+    kArray = 3,
+    kManaged = 4,       // lies where it was touched last
+    kPinned = 5,        // of the host
+    kRegistered = 6,    // of the host
+    kAsync = 7,         // a part of a pool
+    kPhysical = 8,      // cuMemCreate on a device; lives as long as a handle or a mapping of it
+    kPhysicalHost = 9,  // the same on the host
+    kMapping = 10,      // addresses of a physical handle
+    kImported = 11,     // memory of another process, or of another API
+    kGraphNode = 12,    // a request of a captured stream: the graph's, when it is launched
+    kPool = 13,
+    kMulticast = 14,
+};
+inline constexpr uint32_t kLastDriverKind = 14;
+// Takes memory of the device beside others, as long as it lives.
+constexpr bool is_on_device(DriverKind kind) {
+    return kind == DriverKind::kDevice || kind == DriverKind::kPitch ||
+           kind == DriverKind::kArray || kind == DriverKind::kPhysical;
+}
+enum DriverAllocFlags : uint32_t {
+    // An allocation record of this address says the same: there is no torch in the process.
+    kIsAlsoBlock = 1,
+};
+struct DriverAlloc {
+    static constexpr ExtendedType kType = ExtendedType::kDriverAlloc;
+    DriverKind kind;
+    uint64_t flags;  // DriverAllocFlags
+    uint64_t context;
+    uint64_t device;
+    uint64_t stream;
+    uint64_t key;  // address or handle
+    uint64_t bytes;
+    uint64_t
+        owner;  // handle: of kAsync the pool, of kMapping the physical memory, else the context
+};
+struct DriverFree {
+    static constexpr ExtendedType kType = ExtendedType::kDriverFree;
+    DriverKind kind;
+    uint64_t key;
+};
+// What has just happened on the device.
+enum class SampleReason : uint64_t {
+    kGrowth = 1,   // nothing that was seen: found before the next call
+    kRequest = 2,  // a DriverAlloc
+    kFree = 3,
+    kContext = 4,  // made or destroyed
+    kModule = 5,   // loaded or unloaded
+    kLimit = 6,    // cuCtxSetLimit
+    kGraph = 7,    // instantiated or destroyed
+    kTrim = 8,     // of a pool, or of the memory of graphs
+    kEnd = 9,
+};
+inline constexpr uint32_t kLastSampleReason = 9;
+// As cuMemGetInfo says: of the whole device, all processes.
+struct DriverSample {
+    static constexpr ExtendedType kType = ExtendedType::kDriverSample;
+    SampleReason reason;
+    uint64_t device;
+    uint64_t free_bytes;
+    uint64_t total_bytes;
+};
+// Stands before the DriverSample of its moment.
+struct PoolSample {
+    static constexpr ExtendedType kType = ExtendedType::kPoolSample;
+    uint64_t device;
+    uint64_t pool;  // handle; 0: the memory of graphs
+    uint64_t reserved_bytes;
+    uint64_t used_bytes;
+};
+
 template <class Record>
 inline constexpr size_t kFieldCount = sizeof(Record) / sizeof(uint64_t);
 
@@ -211,7 +291,11 @@ using NumberRecords = RecordList<Mark,
                                  AllocatorCall,
                                  AllocatorSettings,
                                  DeviceMemory,
-                                 InPool>;
+                                 InPool,
+                                 DriverAlloc,
+                                 DriverFree,
+                                 DriverSample,
+                                 PoolSample>;
 
 // torch counts pools of graphs and pools of the program apart: (n, 0) and (0, n).
 constexpr uint64_t pool_number(uint64_t graph_pool, uint64_t own_pool) {
