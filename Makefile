@@ -35,7 +35,10 @@ LTO_OBJECTS = $(if $(LTO),-flto -ffat-lto-objects)
 NO_PAIRS := -fno-tree-slp-vectorize
 PYTHON_INCLUDE = $(shell $(PYTHON) -c 'import sysconfig; print(sysconfig.get_paths()["include"])')
 
-BOOTSTRAP_SOURCES := preload/bootstrap.cpp preload/regions/early_regions.cpp
+# The answered functions of the driver stand in both libraries.
+DRIVER_SOURCES := $(filter-out preload/driver/exported_dlsym.cpp,$(wildcard preload/driver/*.cpp))
+BOOTSTRAP_SOURCES := preload/bootstrap.cpp preload/regions/early_regions.cpp \
+                     preload/driver/exported_dlsym.cpp
 # A room's own sources and those of its folders.
 sources = $(foreach room,$(1),$(wildcard $(room)/*.cpp $(room)/*/*.cpp $(room)/*/*/*.cpp))
 # Rooms of preload/ that become libraries of their own.
@@ -220,10 +223,13 @@ $(BUILD)/checked/libpeakline.so: $(CHECKING) \
 	$(Q)$(CXX) -fno-lto -shared -Wl,-soname,libpeakline.so -Wl,--version-script=preload/exports.map \
 	    -Wl,-z,defs -Wl,-rpath,'$$ORIGIN' -o $@ $^ -lunwind -ldl -lpthread
 
-$(NATIVE)/libpeakline_preload.so: $(call object,$(BOOTSTRAP_SOURCES))
+# Assembly names what the compiler must not rename; no C++ library in the bootstrap.
+$(BUILD)/preload/driver/%.o: CXXFLAGS += -fno-threadsafe-statics -fno-lto
+# Its tables name its own functions, not those of a simulated driver.
+$(NATIVE)/libpeakline_preload.so: $(call object,$(BOOTSTRAP_SOURCES) $(DRIVER_SOURCES))
 	@mkdir -p $(@D)
 	@echo '  LINK  $@'
-	$(Q)$(CC) -shared -Wl,-soname,libpeakline_preload.so -Wl,-z,defs -o $@ $^ -ldl
+	$(Q)$(CC) -shared -Wl,-soname,libpeakline_preload.so -Wl,-Bsymbolic-functions -Wl,-z,defs -o $@ $^ -ldl
 
 # Needs libc only: linked by the C compiler, so that nothing else can creep in.
 $(BUILD)/preload/guard/%.o: CXXFLAGS += -fno-threadsafe-statics -fno-lto

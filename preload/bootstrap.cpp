@@ -1,7 +1,7 @@
 // The preloaded library: libc only. It does nothing (no output, no file, no constructor) until
-// torch initialises CUDA, but for what early_regions.cpp keeps; then it loads libpeakline.so from
-// its own folder, once. Everything it interposes forwards to the real function, before, after and
-// whenever loading failed.
+// torch initialises CUDA or the driver is used without it, but for what early_regions.cpp keeps and
+// driver/ answers; then it loads libpeakline.so from its own folder, once. Everything it interposes
+// forwards to the real function, before, after and whenever loading failed.
 #include <cstdint>
 #include <cstring>
 
@@ -9,11 +9,15 @@
 #include <sys/syscall.h>
 #include <unistd.h>
 
+#include "driver/driver_seam.h"
+
 #define EXPORT __attribute__((visibility("default")))
 
 namespace {
 
-constexpr int32_t kPreloadWayIn = 0;  // kPeaklinePreload of peakline_api.h
+// kPeaklinePreload and kPeaklineDriver of peakline_api.h.
+constexpr int32_t kPreloadWayIn = 0;
+constexpr int32_t kDriverWayIn = 3;
 constexpr char kCountSymbol[] = "_ZN3c104cuda28device_count_ensure_non_zeroEv";
 
 void (*g_end_of_process)(const void* caller) = nullptr;
@@ -37,7 +41,7 @@ void complain(const char* what, const char* why) {
 
 // torch calls us before the allocator is initialised: the last moment at which it may be replaced.
 // It mostly holds the GIL then; see Note [Attaching later] in pyhook/interpreter/late_attach.h.
-void enter_slow() {
+void enter_slow(int32_t way_in) {
     Dl_info self{};
     char path[4096];
     if (dladdr(reinterpret_cast<void*>(&enter_slow), &self) == 0) {
@@ -63,7 +67,7 @@ void enter_slow() {
     g_end_of_process =
         reinterpret_cast<void (*)(const void*)>(dlsym(library, "peakline_end_of_process"));
     char message[512] = "";
-    if (enter != nullptr && enter(kPreloadWayIn, message, sizeof message) > 1) {
+    if (enter != nullptr && enter(way_in, message, sizeof message) > 1) {
         complain("not recording: ", message);
     }
 }
@@ -88,9 +92,14 @@ EXPORT int _ZN3c104cuda28device_count_ensure_non_zeroEv() {
     const int count = real();
     if (static_cast<int8_t>(count) > 0 &&
         __atomic_exchange_n(&g_entered, 1, __ATOMIC_ACQ_REL) == 0) {
-        enter_slow();
+        enter_slow(kPreloadWayIn);
     }
     return count;
+}
+
+// Somebody uses the driver, and torch has not come by.
+void peakline_driver_first_use() {
+    enter_slow(kDriverWayIn);
 }
 
 // Forked and spawned workers leave by _exit, where no exit handler runs. So does a child of vfork

@@ -12,6 +12,8 @@ enum PeaklineWayIn : int32_t {
     // From Python: record, but trace only after start.
     kPeaklineSwitchAllocator = 1,
     kPeaklinePluggable = 2,  // from peakline_malloc: the allocator is the program's business
+    // From the bootstrap, before torch: the driver made a context or gave memory. Opens a trace.
+    kPeaklineDriver = 3,
 };
 
 enum PeaklineResult : int32_t {

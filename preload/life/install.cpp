@@ -16,6 +16,7 @@
 #include "late_python.h"
 #include "life_cycle.h"
 #include "open_marks.h"
+#include "preload/device/driver_recording.h"
 #include "preload/hooks/allocator_calls.h"
 #include "preload/hooks/torch_hooks.h"
 #include "preload/options/option_words.h"
@@ -224,6 +225,7 @@ int open_trace_at(Installed& state, const char* path, bool replace) {
         put_all_meta(state, names);
         restate_marks();
         restate_allocator_calls();
+        restate_driver();
     }
     return error;
 }
@@ -259,46 +261,82 @@ int open_configured_trace(Installed& state) {
     return EEXIST;
 }
 
-int32_t enter(int32_t way_in, char* message, size_t room) {
-    Installed& state = installed();
-    message[0] = '\0';
-    if (state.is_on) {
-        return kPeaklineAlreadyOn;
-    }
+namespace {
+
+bool set_up(Installed& state, char* message, size_t room) {
     read_options(&state.options);
     set_keep(state);
     if (!set_up_recorder(state.options)) {
         snprintf(message, room, "no memory for the recorder's tables");
-        return kPeaklineFailed;
+        return false;
     }
+    return true;
+}
+
+bool add_torch(Installed& state, int32_t way_in, bool* is_late, char* message, size_t room) {
     if (way_in == kPeaklinePluggable) {
         snprintf(state.options.backend, sizeof state.options.backend, "observe");
     }
-    bool is_late = false;
-    if (!install_torch_part(state, &is_late, message, room)) {
-        return kPeaklineFailed;
+    if (!install_torch_part(state, is_late, message, room)) {
+        return false;
     }
-    is_late = is_late && way_in == kPeaklineSwitchAllocator;
-    if (!is_late) {
+    *is_late = *is_late && way_in == kPeaklineSwitchAllocator;
+    leave_blocks_to_torch();
+    if (!*is_late) {
         Recorder::instance().adopt(nullptr, 0);  // torch's totals tell what there is
     }
     if (way_in == kPeaklinePluggable) {
         snprintf(state.backend, sizeof state.backend, "pluggable:malloc");
     } else {
         announce_note(state);
-        note_late_start(state, is_late);
+        note_late_start(state, *is_late);
+    }
+    state.has_torch = true;
+    return true;
+}
+
+// The recording began with the driver; its trace may be open.
+void restate_torch_meta(const Installed& state) {
+    put_meta("torch_version", state.torch_version);
+    put_meta("backend", state.backend);
+    put_meta("note", state.note);
+    put_allocator_settings();
+}
+
+}  // namespace
+
+int32_t enter(int32_t way_in, char* message, size_t room) {
+    Installed& state = installed();
+    message[0] = '\0';
+    const bool is_first = !state.is_on;
+    if (!is_first && (way_in == kPeaklineDriver || state.has_torch)) {
+        return kPeaklineAlreadyOn;
+    }
+    if (is_first && !set_up(state, message, room)) {
+        return kPeaklineFailed;
+    }
+    bool is_late = false;
+    if (way_in == kPeaklineDriver) {
+        snprintf(state.backend, sizeof state.backend, "driver");
+    } else if (!add_torch(state, way_in, &is_late, message, room)) {
+        return kPeaklineFailed;
+    }
+    if (!is_first) {
+        restate_torch_meta(state);
+        return is_late ? kPeaklineLate : kPeaklineOk;
     }
     attach_python_side();
     read_devices(state);
     set_up_value_reads(state);
     watch_life_cycle();
     state.is_on = true;
-    if (way_in == kPeaklinePreload) {
+    if (way_in == kPeaklinePreload || way_in == kPeaklineDriver) {
         // Not before something is recorded: many a process initialises CUDA and allocates nothing.
         Recorder::instance().open_at_first_record(open_trace_or_say_why);
         note_for_run(state.options, "on", "");
         peakline_start_tracing();
     }
+    listen_to_driver();
     tell_marks_to_recorder();
     return is_late ? kPeaklineLate : kPeaklineOk;
 }

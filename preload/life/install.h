@@ -19,6 +19,7 @@ struct NamedDevice {
 // What was put in place, for status and for the trace's meta data.
 struct Installed {
     bool is_on = false;
+    bool has_torch = false;  // its allocator is recorded
     bool has_python_stacks = false;
     char backend[32] = "";
     char note[256] = "";

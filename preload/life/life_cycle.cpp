@@ -10,6 +10,7 @@
 #include "allocator/record/recorder.h"
 #include "install.h"
 #include "late_python.h"
+#include "preload/device/driver_recording.h"
 #include "preload/hooks/allocator_calls.h"
 #include "preload/hooks/segment_hooks.h"
 #include "value_reads.h"
@@ -29,10 +30,12 @@ void prepare_fork() {
     capture::prepare_fork_threads();
     prepare_fork_segments();
     prepare_fork_allocator_calls();
+    prepare_fork_driver();
     record::Recorder::instance().prepare_fork();
 }
 void parent_after_fork() {
     record::Recorder::instance().parent_after_fork();
+    parent_after_fork_driver();
     parent_after_fork_allocator_calls();
     parent_after_fork_segments();
     capture::parent_after_fork_threads();
@@ -42,6 +45,7 @@ void child_after_fork() {
     // Its end has nothing to tell, and the device's locks may be held by threads it does not have.
     g_ended.store(true, std::memory_order_relaxed);
     record::Recorder::instance().child_after_fork();
+    child_after_fork_driver();
     child_after_fork_segments();
     child_after_fork_allocator_calls();
     capture::child_after_fork_threads();
@@ -59,10 +63,14 @@ void watch_life_cycle() {
         pthread_atfork(prepare_fork, parent_after_fork, child_after_fork);
         capture::set_main_end_handler([] {
             record_memory_at_main_end();
+            sample_at_end();
             record::Recorder::instance().record_main_end();
         });
         // Python's own end comes before this: the interpreter is finalised inside main.
-        atexit(end_of_process);
+        atexit([] {
+            sample_at_end();
+            end_of_process();
+        });
     }
 }
 

@@ -1,0 +1,427 @@
+#include "driver_recording.h"
+
+#include <atomic>
+#include <cstring>
+
+#include <dlfcn.h>
+
+#include "allocator/capture/libraries/got_patch.h"
+#include "allocator/capture/stack_capture.h"
+#include "allocator/capture/threads/thread_state.h"
+#include "allocator/record/recorder.h"
+#include "allocator/torch/torch_part.h"
+#include "driver_api.h"
+#include "driver_blocks.h"
+#include "driver_samples.h"
+#include "preload/driver/driver_seam.h"
+#include "preload/hooks/library_hooks.h"
+
+namespace peakline::preload {
+namespace {
+
+using format::DriverKind;
+using format::SampleReason;
+using record::Recorder;
+
+struct Driver {
+    record::LeafLock lock;
+    DriverBlocks blocks;                                  // Guarded by lock.
+    uint64_t primary_contexts[record::kMaxDevices] = {};  // Guarded by lock.
+    bool is_ready = false;
+    // relaxed: written before torch allocates.
+    std::atomic<bool> makes_blocks{true};
+};
+Driver g_driver;
+// Bytes of a device that the call in progress on this thread gives back.
+thread_local uint64_t t_freed_bytes __attribute__((tls_model("initial-exec"))) = 0;
+
+// torch's allocator asks the driver under its lock, where the loader must not be asked: what is
+// known of the request was captured before.
+uint32_t context_of_request() {
+    Recorder& recorder = Recorder::instance();
+    capture::ThreadState* const state = capture::thread_state(recorder.table());
+    if (state == nullptr || !recorder.is_tracing()) {
+        return recorder.untraced_context();
+    }
+    return state->pending.progress != torch_part::kNoAlloc
+               ? state->pending.context
+               : capture::capture_context(recorder.table(), *state);
+}
+
+bool is_memory_of_device(DriverKind kind) {
+    return format::is_on_device(kind) || kind == DriverKind::kAsync;
+}
+
+// Handles are small numbers: not one of an address.
+uint64_t address_of_block(const DriverBlock& block) {
+    constexpr uint64_t kHandleBit = uint64_t{1} << 62;
+    return block.space == kPeaklineHandle ? block.key | kHandleBit : block.key;
+}
+
+format::DriverAlloc record_of(const DriverBlock& block) {
+    return {block.driver_kind(),
+            block.flags,
+            block.context,
+            block.device,
+            block.stream,
+            block.key,
+            block.bytes,
+            block.owner};
+}
+
+void record_request(const DriverBlock& block) {
+    Recorder& recorder = Recorder::instance();
+    recorder.record_driver_alloc(record_of(block));
+    if ((block.flags & format::kIsAlsoBlock) != 0) {
+        recorder.record_alloc({address_of_block(block),
+                               block.bytes,
+                               block.bytes,
+                               block.context,
+                               block.stream,
+                               block.device},
+                              record::kUnknownTotal);
+    }
+}
+
+void record_end(const DriverBlock& block) {
+    Recorder& recorder = Recorder::instance();
+    if ((block.flags & format::kIsAlsoBlock) != 0) {
+        recorder.record_unreported_free(address_of_block(block));
+    }
+    recorder.record_driver(format::DriverFree{block.driver_kind(), block.key});
+    t_freed_bytes += format::is_on_device(block.driver_kind()) ? block.bytes : 0;
+    if (block.driver_kind() == DriverKind::kPool) {
+        forget_pool(block.key);
+    }
+}
+
+// Of one block that ends, with what it holds alive: at most a physical handle.
+struct Ended {
+    DriverBlock blocks[2];
+    size_t count = 0;
+
+    void add(const DriverBlock& block) { blocks[count++] = block; }
+    void record() const {
+        for (size_t i = 0; i < count; ++i) {
+            record_end(blocks[i]);
+        }
+    }
+};
+
+// With the lock held. The memory lives as long as a handle or a mapping of it.
+void end_if_unused(DriverBlock* physical, Ended* ended) {
+    if (physical->handles == 0 && physical->mappings == 0) {
+        ended->add(*physical);
+        g_driver.blocks.erase(physical);
+    }
+}
+
+// With the lock held. False: there is no such block.
+bool end_block(uint32_t space, uint64_t key, Ended* ended) {
+    DriverBlock* const block = g_driver.blocks.find(space, key);
+    if (block == nullptr) {
+        return false;
+    }
+    if (space == kPeaklineHandle) {
+        block->handles -= block->handles != 0 ? 1 : 0;
+        end_if_unused(block, ended);
+        return true;
+    }
+    const uint64_t physical_key = block->owner;
+    ended->add(*block);
+    g_driver.blocks.erase(block);
+    DriverBlock* const physical =
+        space == kPeaklineMapping ? g_driver.blocks.find(kPeaklineHandle, physical_key) : nullptr;
+    if (physical != nullptr) {
+        physical->mappings -= physical->mappings != 0 ? 1 : 0;
+        end_if_unused(physical, ended);
+    }
+    return true;
+}
+
+// One call may take several mappings back that lie side by side.
+void end_mappings(const PeaklineDriverEvent& event) {
+    for (uint64_t at = event.key; at < event.key + event.bytes;) {
+        Ended ended;
+        {
+            const record::LockGuard guard(g_driver.lock);
+            if (!end_block(kPeaklineMapping, at, &ended)) {
+                return;
+            }
+        }
+        ended.record();
+        if (ended.blocks[0].bytes == 0) {
+            return;
+        }
+        at += ended.blocks[0].bytes;
+    }
+}
+
+void on_free(const PeaklineDriverEvent& event) {
+    t_freed_bytes = 0;
+    if (event.space == kPeaklineMapping) {
+        end_mappings(event);
+        return;
+    }
+    Ended ended;
+    {
+        const record::LockGuard guard(g_driver.lock);
+        end_block(event.space, event.key, &ended);
+    }
+    ended.record();
+}
+
+DriverBlock block_of(const PeaklineDriverEvent& event, uint32_t device) {
+    DriverBlock block{};
+    block.key = event.key;
+    block.bytes = event.bytes;
+    block.owner = event.owner;
+    block.context = context_of_request();
+    block.space = static_cast<uint8_t>(event.space);
+    block.kind = static_cast<uint8_t>(event.kind);
+    block.device = static_cast<uint8_t>(device);
+    block.handles = event.space == kPeaklineHandle ? 1 : 0;
+    if (event.is_asynchronous != 0) {
+        block.stream = Recorder::instance().table().intern_stream(event.stream);
+        block.owner = event.owner != 0 ? event.owner : current_pool(device);
+    } else if (event.space == kPeaklineAddress || event.space == kPeaklineArray) {
+        block.owner = current_context();
+    }
+    if (event.is_asynchronous != 0 && is_capturing(event.stream)) {
+        block.kind = static_cast<uint8_t>(DriverKind::kGraphNode);
+        block.bytes = 0;
+        watch_graphs(device);
+    }
+    const bool is_block = is_memory_of_device(block.driver_kind()) &&
+                          g_driver.makes_blocks.load(std::memory_order_relaxed);
+    block.flags = is_block ? uint8_t{format::kIsAlsoBlock} : uint8_t{0};
+    return block;
+}
+
+// What stands at the same key: an address whose end was not seen ends now; importing what is known
+// gives one more handle of it. True for such a handle.
+bool is_known_handle(const DriverBlock& block) {
+    Ended ended;
+    {
+        const record::LockGuard guard(g_driver.lock);
+        DriverBlock* const known = g_driver.blocks.find(block.space, block.key);
+        if (known != nullptr && block.space == kPeaklineHandle) {
+            ++known->handles;
+            return true;
+        }
+        end_block(block.space, block.key, &ended);
+    }
+    ended.record();
+    return false;
+}
+
+// After its record: what is in the table stands in the trace, or is restated where one is opened.
+void keep_block(const DriverBlock& block) {
+    const record::LockGuard guard(g_driver.lock);
+    g_driver.blocks.insert(block);
+    DriverBlock* const physical = block.space == kPeaklineMapping
+                                      ? g_driver.blocks.find(kPeaklineHandle, block.owner)
+                                      : nullptr;
+    if (physical != nullptr) {
+        ++physical->mappings;
+    }
+}
+
+void on_request(const PeaklineDriverEvent& event) {
+    const uint32_t device = event.device != kPeaklineCurrentDevice
+                                ? static_cast<uint32_t>(event.device)
+                                : current_device().value_or(0);
+    if (device >= record::kMaxDevices) {
+        return;
+    }
+    const DriverBlock block = block_of(event, device);
+    if (is_known_handle(block)) {
+        return;
+    }
+    record_request(block);
+    keep_block(block);
+    if (block.driver_kind() == DriverKind::kAsync) {
+        sample_pool(block.owner, device, block.bytes);
+    } else if (format::is_on_device(block.driver_kind())) {
+        sample_device(SampleReason::kRequest);
+    }
+}
+
+// Nobody frees these one by one.
+template <class IsChosen>
+void end_all(IsChosen is_chosen) {
+    for (bool is_more = true; is_more;) {
+        DriverBlock ended{};
+        {
+            const record::LockGuard guard(g_driver.lock);
+            g_driver.blocks.for_each(
+                [&](const DriverBlock& block) { ended = is_chosen(block) ? block : ended; });
+            is_more = ended.is_used != 0;
+            if (is_more) {
+                g_driver.blocks.erase(g_driver.blocks.find(ended.space, ended.key));
+            }
+        }
+        if (is_more) {
+            record_end(ended);
+        }
+    }
+}
+
+void end_context(uint64_t context) {
+    end_all([=](const DriverBlock& block) {
+        return context != 0 && block.owner == context &&
+               (block.space == kPeaklineAddress || block.space == kPeaklineArray);
+    });
+}
+
+void end_device(uint32_t device) {
+    if (device >= record::kMaxDevices) {
+        return;
+    }
+    uint64_t context = 0;
+    {
+        const record::LockGuard guard(g_driver.lock);
+        context = g_driver.primary_contexts[device];
+    }
+    end_context(context);
+    end_all([=](const DriverBlock& block) {
+        return block.device == device && block.driver_kind() == DriverKind::kAsync;
+    });
+}
+
+void on_context(const PeaklineDriverEvent& event) {
+    if (event.key != 0 && static_cast<uint32_t>(event.device) < record::kMaxDevices) {
+        const record::LockGuard guard(g_driver.lock);
+        g_driver.primary_contexts[event.device] = event.key;
+    }
+    sample_device(SampleReason::kContext);
+}
+
+void on_reference(const PeaklineDriverEvent& event) {
+    const record::LockGuard guard(g_driver.lock);
+    if (DriverBlock* const physical = g_driver.blocks.find(kPeaklineHandle, event.key)) {
+        ++physical->handles;
+    }
+}
+
+void on_event(const PeaklineDriverEvent* event) {
+    find_driver_api_slow();
+    switch (event->call) {
+        case kPeaklineRequest:
+            return on_request(*event);
+        case kPeaklineFree:
+            return on_free(*event);
+        case kPeaklineFreed:
+            return t_freed_bytes != 0 ? sample_device(SampleReason::kFree) : void();
+        case kPeaklineReference:
+            return on_reference(*event);
+        case kPeaklineContext:
+            return on_context(*event);
+        case kPeaklineContextEnd:
+            return end_context(event->key);
+        case kPeaklineDeviceReset:
+            return end_device(static_cast<uint32_t>(event->device));
+        case kPeaklineDeviceRelease:
+            return has_primary_context(static_cast<uint32_t>(event->device))
+                       ? void()
+                       : end_device(static_cast<uint32_t>(event->device));
+        case kPeaklineModule:
+            return sample_device(SampleReason::kModule);
+        case kPeaklineLimit:
+            return sample_device(SampleReason::kLimit);
+        case kPeaklineGraph:
+            return sample_device(SampleReason::kGraph);
+        case kPeaklineTrim:
+            return sample_device(SampleReason::kTrim);
+        default:
+            return;
+    }
+}
+
+void before_call() {
+    find_driver_api_slow();
+    sample_device(SampleReason::kGrowth);
+}
+
+// What a library that is linked to the driver calls.
+void lead_to_driver_call(const capture::Import& import, void*) {
+    void* const replacement =
+        strncmp(import.symbol, "cu", 2) == 0 ? peakline_driver_replacement(import.symbol) : nullptr;
+    if (replacement != nullptr && *import.slot != replacement) {
+        import.lead_to(replacement);
+    }
+}
+
+constexpr PeaklineDriverListener kListener = {before_call, on_event};
+
+}  // namespace
+
+void listen_to_driver() {
+    if (g_driver.is_ready || !g_driver.blocks.init()) {
+        return;
+    }
+    g_driver.is_ready = true;
+    peakline_driver_listen(&kListener);
+    if (dlsym(RTLD_DEFAULT, "peakline_driver_is_preloaded") == nullptr) {
+        capture::for_each_import("", lead_to_driver_call, nullptr);
+        add_library_hook("dlsym", reinterpret_cast<void*>(&peakline_driver_dlsym));
+        hook_all_libraries_slow();
+    }
+}
+
+void leave_blocks_to_torch() {
+    if (!g_driver.makes_blocks.exchange(false) || !g_driver.is_ready) {
+        return;
+    }
+    record::MappedArray<uint64_t> addresses;
+    {
+        const record::LockGuard guard(g_driver.lock);
+        size_t count = 0;
+        g_driver.blocks.for_each([&](const DriverBlock&) { ++count; });
+        if (!addresses.reserve(count + 1)) {
+            return;
+        }
+        g_driver.blocks.for_each([&](const DriverBlock& block) {
+            if ((block.flags & format::kIsAlsoBlock) != 0) {
+                addresses.push(address_of_block(block));
+                const_cast<DriverBlock&>(block).flags = 0;
+            }
+        });
+    }
+    for (const uint64_t address : addresses) {
+        Recorder::instance().record_unreported_free(address);
+    }
+}
+
+void restate_driver() {
+    if (!g_driver.is_ready) {
+        return;
+    }
+    const record::LockGuard guard(g_driver.lock);
+    g_driver.blocks.for_each(
+        [](const DriverBlock& block) { Recorder::instance().record_driver(record_of(block)); });
+    restate_samples();
+}
+
+void sample_at_end() {
+    if (g_driver.is_ready && peakline_driver_is_calling() == 0) {
+        sample_device(SampleReason::kEnd);
+    }
+}
+
+void prepare_fork_driver() {
+    g_driver.lock.lock();
+}
+void parent_after_fork_driver() {
+    g_driver.lock.unlock();
+}
+// CUDA does not survive a fork, nor does what it gave.
+void child_after_fork_driver() {
+    g_driver.lock.reset_after_fork();
+    if (g_driver.is_ready) {
+        peakline_driver_listen(nullptr);
+        g_driver.blocks.clear();
+    }
+}
+
+}  // namespace peakline::preload

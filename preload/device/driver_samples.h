@@ -1,0 +1,23 @@
+// What is free on the device, and what its pools hold, as the driver says at chosen moments: after
+// every request and free that it serves at once, and where it takes memory that nobody asked for.
+// Never from a callback of the driver, never for another thread's context.
+#pragma once
+
+#include <cstdint>
+
+#include "allocator/record/format/events.h"
+
+namespace peakline::preload {
+
+// Of the device of this thread's context. kGrowth is recorded only where something has changed.
+void sample_device(format::SampleReason reason);
+// After a request of so many bytes from a pool.
+void sample_pool(uint64_t pool, uint32_t device, uint64_t bytes);
+// Their memory is counted from now on.
+void watch_graphs(uint32_t device);
+void forget_pool(uint64_t pool);
+
+// For a trace that has just been opened.
+void restate_samples();
+
+}  // namespace peakline::preload

@@ -1,0 +1,48 @@
+// The stub that stands for dlsym. It jumps to the real one for every name that is not the driver's,
+// and calls nothing: RTLD_NEXT and RTLD_DEFAULT mean the library that the return address lies in.
+// In assembly, since no compiler promises a tail call.
+#include "driver_seam.h"
+
+extern "C" [[gnu::naked]] void* peakline_driver_dlsym(void*, const char*) {
+    asm("test %rsi, %rsi\n\t"
+        "jz 1f\n\t"
+        "cmpw $0x7563, (%rsi)\n\t"  // "cu"
+        "jne 1f\n\t"
+        "push %rdi\n\t"
+        ".cfi_adjust_cfa_offset 8\n\t"
+        "push %rsi\n\t"
+        ".cfi_adjust_cfa_offset 8\n\t"
+        "sub $8, %rsp\n\t"
+        ".cfi_adjust_cfa_offset 8\n\t"
+        "mov 24(%rsp), %rdx\n\t"  // the caller
+        "call peakline_driver_find\n\t"
+        "add $8, %rsp\n\t"
+        ".cfi_adjust_cfa_offset -8\n\t"
+        "pop %rsi\n\t"
+        ".cfi_adjust_cfa_offset -8\n\t"
+        "pop %rdi\n\t"
+        ".cfi_adjust_cfa_offset -8\n\t"
+        "test %rax, %rax\n\t"
+        "jz 1f\n\t"
+        "ret\n"
+        "1:\n\t"
+        "mov peakline_real_dlsym(%rip), %rax\n\t"
+        "test %rax, %rax\n\t"
+        "jz 2f\n\t"
+        "jmp *%rax\n"
+        "2:\n\t"
+        "push %rdi\n\t"
+        ".cfi_adjust_cfa_offset 8\n\t"
+        "push %rsi\n\t"
+        ".cfi_adjust_cfa_offset 8\n\t"
+        "sub $8, %rsp\n\t"
+        ".cfi_adjust_cfa_offset 8\n\t"
+        "call peakline_find_real_dlsym\n\t"
+        "add $8, %rsp\n\t"
+        ".cfi_adjust_cfa_offset -8\n\t"
+        "pop %rsi\n\t"
+        ".cfi_adjust_cfa_offset -8\n\t"
+        "pop %rdi\n\t"
+        ".cfi_adjust_cfa_offset -8\n\t"
+        "jmp 1b\n\t");
+}

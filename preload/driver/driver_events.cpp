@@ -1,0 +1,221 @@
+// What takes memory of the device and does not say how much: contexts, code, graphs, limits. And
+// the driver's own look-up.
+#include "reporting.h"
+
+using namespace peakline::driver;
+
+extern "C" {
+
+DRIVER_CALL cuGetProcAddress(const char* name, void** function, int version, uint64_t flags) {
+    const auto real_call = REAL(cuGetProcAddress);
+    const Result result =
+        real_call != nullptr ? real_call(name, function, version, flags) : kNotInitialised;
+    if (result == kSuccess && name != nullptr && function != nullptr) {
+        *function = answer_for(name, version, flags, *function, __builtin_return_address(0));
+    }
+    return result;
+}
+
+DRIVER_CALL cuGetProcAddress_v2(
+    const char* name, void** function, int version, uint64_t flags, int* status) {
+    const auto real_call = REAL(cuGetProcAddress_v2);
+    const Result result =
+        real_call != nullptr ? real_call(name, function, version, flags, status) : kNotInitialised;
+    if (result == kSuccess && name != nullptr && function != nullptr) {
+        *function = answer_for(name, version, flags, *function, __builtin_return_address(0));
+    }
+    return result;
+}
+
+DRIVER_CALL cuCtxCreate_v2(PeaklineHandle* context, unsigned flags, int device) {
+    return call_then_report<Around::kSample>(
+        REAL(cuCtxCreate_v2),
+        [&] { return happening(kPeaklineContext, device); },
+        context,
+        flags,
+        device);
+}
+
+DRIVER_CALL cuCtxCreate_v3(
+    PeaklineHandle* context, void* affinity, int count, unsigned flags, int device) {
+    return call_then_report<Around::kSample>(
+        REAL(cuCtxCreate_v3),
+        [&] { return happening(kPeaklineContext, device); },
+        context,
+        affinity,
+        count,
+        flags,
+        device);
+}
+
+DRIVER_CALL cuCtxCreate_v4(PeaklineHandle* context, void* parameters, unsigned flags, int device) {
+    return call_then_report<Around::kSample>(
+        REAL(cuCtxCreate_v4),
+        [&] { return happening(kPeaklineContext, device); },
+        context,
+        parameters,
+        flags,
+        device);
+}
+
+DRIVER_CALL cuCtxDestroy_v2(PeaklineHandle context) {
+    return report_then_call(
+        REAL(cuCtxDestroy_v2),
+        happening(kPeaklineContextEnd, kPeaklineCurrentDevice, number_of(context)),
+        context);
+}
+
+DRIVER_CALL cuDevicePrimaryCtxRetain(PeaklineHandle* context, int device) {
+    return call_then_report<Around::kSample>(
+        REAL(cuDevicePrimaryCtxRetain),
+        [&] { return happening(kPeaklineContext, device, number_of(*context)); },
+        context,
+        device);
+}
+
+DRIVER_CALL cuDevicePrimaryCtxRelease(int device) {
+    return call_then_report<Around::kSample>(
+        REAL(cuDevicePrimaryCtxRelease),
+        [&] { return happening(kPeaklineDeviceRelease, device); },
+        device);
+}
+
+DRIVER_CALL cuDevicePrimaryCtxRelease_v2(int device) {
+    return call_then_report<Around::kSample>(
+        REAL(cuDevicePrimaryCtxRelease_v2),
+        [&] { return happening(kPeaklineDeviceRelease, device); },
+        device);
+}
+
+DRIVER_CALL cuDevicePrimaryCtxReset(int device) {
+    return report_then_call(
+        REAL(cuDevicePrimaryCtxReset), happening(kPeaklineDeviceReset, device), device);
+}
+
+DRIVER_CALL cuDevicePrimaryCtxReset_v2(int device) {
+    return report_then_call(
+        REAL(cuDevicePrimaryCtxReset_v2), happening(kPeaklineDeviceReset, device), device);
+}
+
+DRIVER_CALL cuModuleLoad(PeaklineHandle* module, const char* file) {
+    return call_then_report<Around::kSample>(
+        REAL(cuModuleLoad), [] { return happening(kPeaklineModule); }, module, file);
+}
+
+DRIVER_CALL cuModuleLoadData(PeaklineHandle* module, const void* image) {
+    return call_then_report<Around::kSample>(
+        REAL(cuModuleLoadData), [] { return happening(kPeaklineModule); }, module, image);
+}
+
+DRIVER_CALL cuModuleLoadDataEx(
+    PeaklineHandle* module, const void* image, unsigned count, int* options, void** values) {
+    return call_then_report<Around::kSample>(
+        REAL(cuModuleLoadDataEx),
+        [] { return happening(kPeaklineModule); },
+        module,
+        image,
+        count,
+        options,
+        values);
+}
+
+DRIVER_CALL cuModuleLoadFatBinary(PeaklineHandle* module, const void* binary) {
+    return call_then_report<Around::kSample>(
+        REAL(cuModuleLoadFatBinary), [] { return happening(kPeaklineModule); }, module, binary);
+}
+
+DRIVER_CALL cuModuleUnload(PeaklineHandle module) {
+    return call_then_report<Around::kSample>(
+        REAL(cuModuleUnload), [] { return happening(kPeaklineModule); }, module);
+}
+
+DRIVER_CALL cuLibraryLoadData(PeaklineHandle* library,
+                              const void* code,
+                              int* jit_options,
+                              void** jit_values,
+                              unsigned jit_count,
+                              int* options,
+                              void** values,
+                              unsigned count) {
+    return call_then_report<Around::kSample>(
+        REAL(cuLibraryLoadData),
+        [] { return happening(kPeaklineModule); },
+        library,
+        code,
+        jit_options,
+        jit_values,
+        jit_count,
+        options,
+        values,
+        count);
+}
+
+DRIVER_CALL cuLibraryLoadFromFile(PeaklineHandle* library,
+                                  const char* file,
+                                  int* jit_options,
+                                  void** jit_values,
+                                  unsigned jit_count,
+                                  int* options,
+                                  void** values,
+                                  unsigned count) {
+    return call_then_report<Around::kSample>(
+        REAL(cuLibraryLoadFromFile),
+        [] { return happening(kPeaklineModule); },
+        library,
+        file,
+        jit_options,
+        jit_values,
+        jit_count,
+        options,
+        values,
+        count);
+}
+
+DRIVER_CALL cuLibraryUnload(PeaklineHandle library) {
+    return call_then_report<Around::kSample>(
+        REAL(cuLibraryUnload), [] { return happening(kPeaklineModule); }, library);
+}
+
+DRIVER_CALL cuCtxSetLimit(int limit, size_t value) {
+    return call_then_report<Around::kSample>(
+        REAL(cuCtxSetLimit), [] { return happening(kPeaklineLimit); }, limit, value);
+}
+
+DRIVER_CALL cuGraphInstantiateWithFlags(PeaklineHandle* executable,
+                                        PeaklineHandle graph,
+                                        unsigned long long flags) {
+    return call_then_report<Around::kSample>(
+        REAL(cuGraphInstantiateWithFlags),
+        [] { return happening(kPeaklineGraph); },
+        executable,
+        graph,
+        flags);
+}
+
+DRIVER_CALL cuGraphInstantiateWithParams(PeaklineHandle* executable,
+                                         PeaklineHandle graph,
+                                         void* parameters) {
+    return call_then_report<Around::kSample>(
+        REAL(cuGraphInstantiateWithParams),
+        [] { return happening(kPeaklineGraph); },
+        executable,
+        graph,
+        parameters);
+}
+
+DRIVER_CALL cuGraphInstantiateWithParams_ptsz(PeaklineHandle* executable,
+                                              PeaklineHandle graph,
+                                              void* parameters) {
+    return call_then_report<Around::kSample>(
+        REAL(cuGraphInstantiateWithParams_ptsz),
+        [] { return happening(kPeaklineGraph); },
+        executable,
+        graph,
+        parameters);
+}
+
+DRIVER_CALL cuGraphExecDestroy(PeaklineHandle executable) {
+    return call_then_report<Around::kSample>(
+        REAL(cuGraphExecDestroy), [] { return happening(kPeaklineGraph); }, executable);
+}
+}

@@ -1,0 +1,57 @@
+// Who listens, and who is asked to when memory is first given.
+#include "reporting.h"
+
+// Of the preloaded library only.
+extern "C" __attribute__((weak, visibility("hidden"))) void peakline_driver_first_use();
+
+namespace peakline::driver {
+namespace {
+
+const PeaklineDriverListener* g_listener = nullptr;
+void (*g_on_first_use)() = peakline_driver_first_use;
+
+const PeaklineDriverListener* listener() {
+    return __atomic_load_n(&g_listener, __ATOMIC_ACQUIRE);
+}
+
+bool begins_use(const PeaklineDriverEvent& event) {
+    return event.call == kPeaklineRequest || event.call == kPeaklineContext;
+}
+
+}  // namespace
+
+__thread int g_depth __attribute__((tls_model("initial-exec"))) = 0;
+
+void report_before() {
+    if (const PeaklineDriverListener* const to = listener()) {
+        to->before();
+    }
+}
+
+void report(const PeaklineDriverEvent& event) {
+    const PeaklineDriverListener* to = listener();
+    if (to == nullptr && begins_use(event)) {
+        void (*const first)() = __atomic_exchange_n(&g_on_first_use, nullptr, __ATOMIC_ACQ_REL);
+        if (first != nullptr) {
+            first();
+            to = listener();
+        }
+    }
+    if (to != nullptr) {
+        to->on_event(&event);
+    }
+}
+
+}  // namespace peakline::driver
+
+extern "C" {
+
+__attribute__((visibility("default"))) void peakline_driver_listen(
+    const PeaklineDriverListener* listener) {
+    __atomic_store_n(&peakline::driver::g_listener, listener, __ATOMIC_RELEASE);
+}
+
+__attribute__((visibility("default"))) int32_t peakline_driver_is_calling() {
+    return peakline::driver::g_depth;
+}
+}

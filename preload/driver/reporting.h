@@ -1,0 +1,120 @@
+// How an answered function of the driver calls the real one and reports. Used by driver_*.cpp.
+#pragma once
+
+#include <cstdint>
+
+#include "allocator/record/format/events.h"
+#include "driver_calls.h"
+#include "driver_seam.h"
+#include "entry_points.h"
+
+namespace peakline::driver {
+
+inline constexpr Result kSuccess = 0;
+inline constexpr Result kNotInitialised = 3;  // CUDA_ERROR_NOT_INITIALIZED
+
+// Calls of the driver on this thread that are not over. No destructor: calls come while the process
+// ends, too.
+extern __thread int g_depth __attribute__((tls_model("initial-exec")));
+
+// True for the outermost call: one that the driver makes itself is its own business.
+class Outermost {
+public:
+    Outermost() { ++g_depth; }
+    ~Outermost() { --g_depth; }
+    Outermost(const Outermost&) = delete;
+    Outermost& operator=(const Outermost&) = delete;
+    explicit operator bool() const { return g_depth == 1; }
+};
+
+void report_before();
+void report(const PeaklineDriverEvent& event);
+
+template <class Function>
+Function real(Entry entry, Function) {
+    return reinterpret_cast<Function>(real_function(entry));
+}
+
+enum class Around { kNothing, kSample };
+
+// The event comes after success: what a failed call left in its arguments is nothing. kSample: what
+// the device has free may change by more than is asked for.
+template <Around around = Around::kNothing, class Function, class Describe, class... Arguments>
+Result call_then_report(Function function, Describe describe, Arguments... arguments) {
+    if (function == nullptr) {
+        return kNotInitialised;
+    }
+    const Outermost is_outermost;
+    if (!is_outermost) {
+        return function(arguments...);
+    }
+    if constexpr (around == Around::kSample) {
+        report_before();
+    }
+    const Result result = function(arguments...);
+    if (result == kSuccess) {
+        report(describe());
+    }
+    return result;
+}
+
+// The event comes first: another thread may get the same address at once.
+template <class Function, class... Arguments>
+Result report_then_call(Function function, PeaklineDriverEvent event, Arguments... arguments) {
+    if (function == nullptr) {
+        return kNotInitialised;
+    }
+    const Outermost is_outermost;
+    if (!is_outermost) {
+        return function(arguments...);
+    }
+    report(event);
+    const Result result = function(arguments...);
+    if (event.call == kPeaklineFree) {
+        event.call = kPeaklineFreed;
+        report(event);
+    }
+    return result;
+}
+
+inline PeaklineDriverEvent request(format::DriverKind kind,
+                                   PeaklineKeySpace space,
+                                   uint64_t key,
+                                   uint64_t bytes) {
+    PeaklineDriverEvent event{};
+    event.call = kPeaklineRequest;
+    event.space = space;
+    event.kind = static_cast<uint64_t>(kind);
+    event.key = key;
+    event.bytes = bytes;
+    event.device = kPeaklineCurrentDevice;
+    return event;
+}
+
+inline PeaklineDriverEvent free_of(PeaklineKeySpace space, uint64_t key, uint64_t bytes = 0) {
+    PeaklineDriverEvent event{};
+    event.call = kPeaklineFree;
+    event.space = space;
+    event.key = key;
+    event.bytes = bytes;
+    event.device = kPeaklineCurrentDevice;
+    return event;
+}
+
+inline PeaklineDriverEvent happening(PeaklineDriverCall call,
+                                     int device = kPeaklineCurrentDevice,
+                                     uint64_t key = 0) {
+    PeaklineDriverEvent event{};
+    event.call = call;
+    event.key = key;
+    event.device = device;
+    return event;
+}
+
+inline uint64_t number_of(const void* pointer) {
+    return reinterpret_cast<uint64_t>(pointer);
+}
+
+#define REAL(symbol) real(Entry::k_##symbol, &::symbol)
+
+}  // namespace peakline::driver
