@@ -15,7 +15,7 @@ Importing this package starts nothing and imports neither torch nor the native l
 """
 
 from peakline.holding import HeldBlock, Holder, Holders, holders
-from peakline.reports import advise, leaks, oom_report
+from peakline.reports import advise, leaks, ledger, oom_report
 from peakline.tracing import (
     Assumption,
     RecorderError,
@@ -49,6 +49,7 @@ __all__ = [
     "assume",
     "holders",
     "leaks",
+    "ledger",
     "library_path",
     "mark",
     "oom_report",

@@ -1,4 +1,4 @@
-"""What the commands `oom`, `leaks` and `advise` print with ``--json``, as documents in Python.
+"""What `oom`, `ledger`, `leaks` and `advise` print with ``--json``, as documents in Python.
 
 Fields: report/render/JSON.md. All raise ``peakline._report.TraceError`` with a sentence that says
 what to do when the trace allows no answer.
@@ -24,6 +24,20 @@ def oom_report(trace: str | Path, nth: int | None = None) -> dict[str, Any]:
     if nth is not None and nth < 1:
         raise ValueError(f"nth={nth}: requests are counted from 1")
     return _document(trace, "oom", {"at": "oom" if nth is None else f"oom@{nth}"})
+
+
+def ledger(trace: str | Path, at: str | float = "peak", device: int | None = None) -> dict[str, Any]:
+    """Return what holds the whole device at a moment, and what cannot be explained.
+
+    Args:
+        trace: the recording; it may still be written.
+        at: "peak", "end", "oom", seconds, or the name of a phase, as ``--at`` takes them.
+        device: None for the one with the highest peak.
+    """
+    options: Options = {"at": at}
+    if device is not None:
+        options["device"] = device
+    return _document(trace, "ledger", options)
 
 
 def leaks(trace: str | Path, *, by: str = "line") -> dict[str, Any]:

@@ -139,6 +139,7 @@ MakeReport find_report(const std::string& name) {
         {"tensors", make_tensors},
         {"holders", make_holders},
         {"oom", make_oom},
+        {"ledger", make_ledger},
         {"leaks", make_leaks},
         {"advise", make_advise},
         {"timeline", make_timeline_report},

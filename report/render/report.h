@@ -43,6 +43,10 @@ std::string make_tensors(const TraceReader& reader,
 std::string make_oom(const TraceReader& reader,
                      const ReportOptions& options,
                      const Progress& progress = {});
+// What holds the whole device at a moment: torch, libraries, the context, and what is unexplained.
+std::string make_ledger(const TraceReader& reader,
+                        const ReportOptions& options,
+                        const Progress& progress = {});
 std::string make_holders(const TraceReader& reader,
                          const ReportOptions& options,
                          const Progress& progress = {});

@@ -165,6 +165,22 @@ REPORTS = (
         next_command="table --at oom",
     ),
     Report(
+        name="ledger",
+        help="Show what holds the whole device: torch, libraries, context, and the rest.",
+        examples="peakline ledger train.peak\n"
+        "peakline ledger --at end train.peak\n"
+        "peakline ledger --at 12.5 --json train.peak",
+        options=(
+            options.add_moment,
+            options.add_frames,
+            options.add_device,
+            options.refuse_where,
+        ),
+        shows="lines of each library",
+        top=3,
+        next_command="table",
+    ),
+    Report(
         name="leaks",
         help="Show what grows from step to step, and what steps leave live at the end.",
         examples="peakline leaks train.peak\n"

@@ -1,0 +1,23 @@
+// The report of the whole device: ledger.
+#include <string>
+
+#include "report.h"
+#include "report/render/facts/asked_blocks.h"
+#include "report/render/ledger/ledger_report.h"
+#include "report/render/table/run_facts.h"
+
+namespace peakline::report {
+
+std::string make_ledger(const TraceReader& reader,
+                        const ReportOptions& options,
+                        const Progress& progress) {
+    const Selection selection = parse_selection(options.selection);
+    refuse_where(selection, "ledger");
+    need_events(reader, "ledger");
+    StackLookup stacks(reader.definitions(), selection.frames);
+    const Ledger ledger = make_ledger(reader, selection, stacks, progress);
+    const LedgerReport report = {reader, ledger, options.selection.at, options.top, options.paths};
+    return options.form == OutputForm::kJson ? ledger_json(report) : ledger_text(report);
+}
+
+}  // namespace peakline::report

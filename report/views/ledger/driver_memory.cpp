@@ -1,0 +1,139 @@
+#include "driver_memory.h"
+
+#include <algorithm>
+
+namespace peakline::report {
+namespace {
+
+using format::DriverKind;
+using format::SampleReason;
+
+// The driver hands memory out in granules of this size: what a request may take beyond its bytes.
+constexpr int64_t kGranuleBytes = 2 << 20;
+
+bool is_possible(uint64_t bytes) {
+    return bytes <= kMaxBlockBytes;  // more is damage
+}
+
+}  // namespace
+
+void DriverMemory::apply(const RareEvent& event) {
+    if (const auto request = event.as<format::DriverAlloc>()) {
+        if (request->device == device_ && is_possible(request->bytes)) {
+            add(*request);
+        }
+    } else if (const auto end = event.as<format::DriverFree>()) {
+        remove(*end);
+    } else if (const auto segment = event.as<format::Segment>()) {
+        if (segment->device == device_ && is_possible(segment->bytes)) {
+            apply_segment(*segment);
+        }
+    } else if (const auto pool = event.as<format::PoolSample>()) {
+        if (pool->device == device_ && is_possible(pool->reserved_bytes)) {
+            PoolLevel& level = pools_[pool->pool];
+            pool_bytes_ += pool->reserved_bytes - level.reserved_bytes;
+            level.reserved_bytes = pool->reserved_bytes;
+        }
+    } else if (const auto sample = event.as<format::DriverSample>()) {
+        if (sample->device == device_ && is_possible(sample->total_bytes) &&
+            sample->free_bytes <= sample->total_bytes) {
+            apply_sample(*sample);
+        }
+    }
+}
+
+void DriverMemory::count(const format::DriverAlloc& request, bool is_added) {
+    const uint64_t bytes = is_added ? request.bytes : -request.bytes;
+    if (format::is_on_device(request.kind)) {
+        device_bytes_ += bytes;
+    } else if (request.kind == DriverKind::kAsync) {
+        pools_[request.owner].requested_bytes += bytes;
+    }
+}
+
+void DriverMemory::add(const format::DriverAlloc& request) {
+    remove({request.kind, request.key});  // its end was not seen
+    requests_[{request.kind, request.key}] = request;
+    count(request, true);
+}
+
+void DriverMemory::remove(const format::DriverFree& end) {
+    const auto found = requests_.find({end.kind, end.key});
+    if (found != requests_.end()) {
+        count(found->second, false);
+        requests_.erase(found);
+    }
+}
+
+bool DriverMemory::was_requested(uint64_t address) const {
+    for (const DriverKind kind :
+         {DriverKind::kDevice, DriverKind::kPitch, DriverKind::kMapping, DriverKind::kAsync}) {
+        auto after = requests_.upper_bound({kind, address});
+        if (after == requests_.begin()) {
+            continue;
+        }
+        const format::DriverAlloc& request = std::prev(after)->second;
+        if (request.kind == kind && address - request.key < request.bytes) {
+            return true;
+        }
+    }
+    return false;
+}
+
+void DriverMemory::apply_segment(const format::Segment& segment) {
+    segments_.apply(segment);
+    const bool grows = segment.action == format::SegmentAction::kAlloc ||
+                       segment.action == format::SegmentAction::kMap;
+    if (const auto before = unseen_.find(segment.address); before != unseen_.end()) {
+        unseen_bytes_ -= before->second;
+        unseen_.erase(before);
+    }
+    if (grows && !was_requested(segment.address)) {
+        unseen_[segment.address] = segment.bytes;
+        unseen_bytes_ += segment.bytes;
+    }
+}
+
+void DriverMemory::apply_sample(const format::DriverSample& sample) {
+    const auto used = static_cast<int64_t>(sample.total_bytes - sample.free_bytes);
+    const int64_t asked = asked_bytes();
+    if (total_bytes_ == 0) {
+        step(Step::kBefore) = used - asked;
+    } else {
+        add_step(sample.reason, (used - asked) - (sampled_bytes_ - asked_at_sample_));
+    }
+    total_bytes_ = sample.total_bytes;
+    sampled_bytes_ = used;
+    asked_at_sample_ = asked;
+}
+
+void DriverMemory::add_step(SampleReason reason, int64_t bytes) {
+    switch (reason) {
+        case SampleReason::kContext:
+            step(Step::kContext) += bytes;
+            return;
+        case SampleReason::kModule:
+            step(Step::kModules) += bytes;
+            return;
+        case SampleReason::kLimit:
+            step(Step::kLimits) += bytes;
+            return;
+        case SampleReason::kGraph:
+            step(Step::kGraphs) += bytes;
+            return;
+        case SampleReason::kRequest:
+        case SampleReason::kFree:
+            if (bytes > -kGranuleBytes && bytes < kGranuleBytes) {
+                step(Step::kRounding) += bytes;
+                return;
+            }
+            break;
+        default:
+            break;
+    }
+    // What another thread was just being given shows in two steps that cancel each other.
+    const bool is_growth = step(Step::kGrowth) + bytes >= 0;
+    step(is_growth ? Step::kGrowth : Step::kUnexplained) += bytes;
+}
+
+}  // namespace peakline::report

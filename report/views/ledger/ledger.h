@@ -1,0 +1,64 @@
+// The whole device at one moment: what torch holds, what libraries hold, what nobody asked for, and
+// what cannot be explained. The parts and the unexplained rest sum to what the driver says is in
+// use.
+#pragma once
+
+#include <cstdint>
+#include <string>
+#include <vector>
+
+#include "report/attribute/names/label.h"
+#include "report/attribute/stacks/stack_lookup.h"
+#include "report/trace/reader.h"
+#include "report/views/selection/selection.h"
+
+namespace peakline::report {
+
+// In the order of the ledger.
+enum class PartKind : uint8_t {
+    kTorch,
+    kLibrary,
+    kPool,
+    kGraphs,
+    kContext,
+    kRounding,
+    // Not of the device.
+    kPinned,
+    kRegistered,
+    kManaged,
+    kImported,
+};
+
+struct LedgerLine {
+    Label label;
+    uint64_t bytes = 0;
+    uint64_t count = 0;
+};
+
+struct LedgerPart {
+    std::string name;
+    PartKind kind{};
+    int64_t bytes = 0;
+    uint64_t count = 0;             // of requests; 0: it has none
+    std::vector<LedgerLine> lines;  // of a library: who asked, most bytes first
+};
+
+struct Ledger {
+    uint32_t device = 0;
+    uint64_t tick = 0;
+    uint64_t total_bytes = 0;
+    int64_t used_bytes = 0;
+    std::vector<LedgerPart> parts;
+    std::vector<LedgerPart> beside;  // memory of the host, and of others
+    int64_t unexplained_bytes = 0;
+};
+
+// At the moment that `selection` names. Throws TraceError when the trace cannot answer.
+Ledger make_ledger(const TraceReader& reader,
+                   const Selection& selection,
+                   StackLookup& stacks,
+                   const Progress& progress);
+
+const char* part_kind_name(PartKind kind);
+
+}  // namespace peakline::report

@@ -1,0 +1,23 @@
+// The event at which a moment is: a pass over the events, before the one that follows what was
+// there then.
+#pragma once
+
+#include <cstdint>
+
+#include "report/replay/values/replay_result.h"
+#include "report/trace/reader.h"
+
+namespace peakline::report {
+
+struct MomentEvent {
+    // The last event that belongs to the moment, counted from 0; UINT64_MAX: all do.
+    uint64_t event = UINT64_MAX;
+    uint64_t tick = 0;
+    uint32_t device = 0;  // that the request is about
+};
+
+MomentEvent find_moment_event(const TraceReader& reader,
+                              const ReplayRequest& request,
+                              const Progress& progress);
+
+}  // namespace peakline::report
