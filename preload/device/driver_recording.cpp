@@ -361,6 +361,7 @@ void listen_to_driver() {
         return;
     }
     g_driver.is_ready = true;
+    find_driver_api_slow();
     peakline_driver_listen(&kListener);
     if (dlsym(RTLD_DEFAULT, "peakline_driver_is_preloaded") == nullptr) {
         capture::for_each_import("", lead_to_driver_call, nullptr);

@@ -26,7 +26,9 @@ def oom_report(trace: str | Path, nth: int | None = None) -> dict[str, Any]:
     return _document(trace, "oom", {"at": "oom" if nth is None else f"oom@{nth}"})
 
 
-def ledger(trace: str | Path, at: str | float = "peak", device: int | None = None) -> dict[str, Any]:
+def ledger(
+    trace: str | Path, at: str | float = "peak", device: int | None = None
+) -> dict[str, Any]:
     """Return what holds the whole device at a moment, and what cannot be explained.
 
     Args:

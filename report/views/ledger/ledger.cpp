@@ -385,6 +385,10 @@ Ledger make_ledger(const TraceReader& reader,
                    const Selection& selection,
                    StackLookup& stacks,
                    const Progress& progress) {
+    if (reader.is_bounded()) {
+        throw TraceError(reader.name() +
+                         ": the ledger needs every event: record it without --keep");
+    }
     ReplayRequest request = selection.request;
     request.phase_rules = &stacks.phase_rules();
     const MomentEvent moment = find_moment_event(reader, request, progress);
@@ -394,8 +398,7 @@ Ledger make_ledger(const TraceReader& reader,
     follower.finish();
     if (!follower.memory().has_samples()) {
         throw TraceError(reader.name() + ": this trace does not say what is in use on device " +
-                         std::to_string(moment.device) +
-                         ": record it again (peakline run, without --keep)");
+                         std::to_string(moment.device) + ": record it again with this peakline");
     }
     Ledger ledger;
     ledger.device = moment.device;

@@ -4,6 +4,8 @@
 //         [dev=N] [stream=N] [req=BYTES] [thread=N] [native=ADDRESS] [untraced] [class]
 //   free NAME [stack=...] | defer NAME [stack=...] | complete NAME
 //   segment ADDRESS BYTES [dev=N] [stream=N] | endsegment, map, unmap: the same
+//   driver KIND KEY BYTES [owner=KEY] [flags=N] [dev=N] [stack=...] | enddriver KIND KEY
+//   sample REASON FREE TOTAL [dev=N] | pool KEY RESERVED USED [dev=N]   as the driver says
 //   start | stop | phase NAME | endphase NAME | note TEXT | mainend | end
 //   instance N CLASS [root=CLASS] [path=PATH]        FUNCTION@N in a stack: a method of it
 //   tensor NAME KIND TENSOR [detail=TEXT] [instance=N]   what the block NAME holds
@@ -182,12 +184,38 @@ private:
                                          words.number("stream", 0),
                                          std::stoull(words.plain[1], nullptr, 0),
                                          std::stoull(words.plain[2])});
+        } else if (verb == "driver" || verb == "enddriver" || verb == "sample" || verb == "pool") {
+            add_driver(words);
         } else if (verb == "loss") {
             builder_.put(format::Loss{std::stoull(words.plain[1]), std::stoull(words.plain[2])});
         } else {
             return false;
         }
         return true;
+    }
+
+    // Kinds and reasons are numbers of format/events.h.
+    void add_driver(const Words& words) {
+        const std::string& verb = words.plain[0];
+        const auto number = [&](size_t i) { return std::stoull(words.plain[i], nullptr, 0); };
+        const uint64_t device = words.number("dev", 0);
+        if (verb == "driver") {
+            builder_.put(format::DriverAlloc{static_cast<format::DriverKind>(number(1)),
+                                             words.number("flags", 0),
+                                             context_of(words),
+                                             device,
+                                             0,
+                                             number(2),
+                                             number(3),
+                                             words.number("owner", 0)});
+        } else if (verb == "enddriver") {
+            builder_.put(format::DriverFree{static_cast<format::DriverKind>(number(1)), number(2)});
+        } else if (verb == "sample") {
+            builder_.put(format::DriverSample{
+                static_cast<format::SampleReason>(number(1)), device, number(2), number(3)});
+        } else {
+            builder_.put(format::PoolSample{device, number(1), number(2), number(3)});
+        }
     }
 
     void add_alloc(const Words& words) {

@@ -1,0 +1,111 @@
+"""The ledger closes: at every moment its parts sum to what the driver said to the program then."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+from typing import Any
+
+import peakline
+import pytest
+from lab import ON_GPU, PROGRAMS, Lab
+from launching import recorded
+from peakline import _report
+
+SETTINGS = {
+    "native": "",
+    "expandable": "expandable_segments:True",
+    "async": "backend:cudaMallocAsync",
+}
+
+
+def bytes_of(ledger: dict[str, Any], **wanted: str) -> int:
+    return sum(
+        part["bytes"]
+        for part in ledger["parts"]
+        if all(part[key].startswith(value) for key, value in wanted.items())
+    )
+
+
+def check_closes(
+    trace: Path, said: dict[str, Any], *, is_async: bool = False
+) -> list[dict[str, Any]]:
+    start_ns = _report.Trace(str(trace)).info()["start_monotonic_ns"]
+    ledgers = []
+    for moment in said["moments"]:
+        ledger = peakline.ledger(trace, at=(moment["monotonic_ns"] - start_ns) / 1e9)
+        assert ledger["device_used_bytes"] == moment["used_bytes"]
+        parts = sum(part["bytes"] for part in ledger["parts"])
+        assert parts + ledger["unexplained_bytes"] == moment["used_bytes"]
+        # What cudaMallocAsync rounds is recorded as it was asked for.
+        rounding = moment["allocated_bytes"] - bytes_of(ledger, name="torch live")
+        assert rounding == 0 or (is_async and 0 <= rounding < 1 << 16)
+        limit = moment["used_bytes"] / 100 if ON_GPU else 0
+        assert abs(ledger["unexplained_bytes"]) <= limit, ledger
+        ledgers.append(ledger)
+    return ledgers
+
+
+@pytest.mark.parametrize("setting", SETTINGS)
+def test_the_parts_sum_to_what_the_driver_says(lab: Lab, setting: str) -> None:
+    environment = {"PYTORCH_CUDA_ALLOC_CONF": SETTINGS[setting]}
+    run = lab.run("holds_the_device.py", "train", environment=environment)
+    ledgers = check_closes(run.trace, run.said, is_async=setting == "async")
+    for ledger, moment in zip(ledgers, run.said["moments"], strict=True):
+        held = bytes_of(ledger, kind="torch") + bytes_of(ledger, kind="pool")
+        assert held == moment["reserved_bytes"]
+    assert bytes_of(ledgers[-1], name="libcublas") > 0
+    contexts = {bytes_of(ledger, kind="context") for ledger in ledgers}
+    assert ON_GPU or len(contexts) == 1
+
+
+def test_pinned_memory_stands_beside_the_device(lab: Lab) -> None:
+    run = lab.run("holds_the_device.py", "pinned")
+    (ledger,) = check_closes(run.trace, run.said)
+    assert {part["kind"] for part in ledger["beside"]} == {"pinned"}
+    # A batch is 16 rows of 4096 floats; more than one may be under way.
+    assert sum(part["bytes"] for part in ledger["beside"]) >= 16 * 4096 * 4
+
+
+def test_the_buffers_of_nccl_are_its_own(lab: Lab, tmp_path: Path) -> None:
+    words = ["-m", "torch.distributed.run", "--standalone", "--nproc-per-node", "2"]
+    finished = recorded(
+        lab,
+        tmp_path,
+        *words,
+        str(PROGRAMS / "holds_the_device.py"),
+        "nccl",
+        options=["-q", "-o", "rank%r.peak"],
+        device="h200x2",
+        environment={"PEAKLINE_SIM_CONSTANTS": "nccl_communicator_bytes=100000000"},
+    )
+    assert finished.status == 0, finished.stderr
+    said = {int(one["rank"]): one for one in finished.documents}
+    for rank in (0, 1):
+        (ledger,) = check_closes(tmp_path / f"rank{rank}.peak", said[rank])
+        buffers = bytes_of(ledger, name="libnccl", kind="library")
+        assert buffers > 0 if ON_GPU else buffers == 100_000_000
+
+
+def test_at_the_peak_torch_holds_its_peak(lab: Lab) -> None:
+    run = lab.once("holds_the_device.py", "train")
+    ledger = peakline.ledger(run.trace)
+    assert bytes_of(ledger, name="torch live") == lab.table(run.trace)["peak_bytes"]
+    text = lab.report("ledger", run.trace)
+    assert "torch live" in text
+    assert "unexplained" in text
+    as_command = json.loads(lab.report("ledger", run.trace, "--json"))
+    assert as_command["unexplained_bytes"] == ledger["unexplained_bytes"]
+    assert [(part["name"], part["bytes"]) for part in as_command["parts"]] == [
+        (part["name"], part["bytes"]) for part in ledger["parts"]
+    ]
+
+
+@pytest.mark.skipif(ON_GPU, reason="what a real device takes for code is not known")
+def test_what_nobody_asked_for_is_no_rest(lab: Lab) -> None:
+    constants = "first_launch_bytes=50000000,context_bytes=300000000"
+    environment = {"PEAKLINE_SIM_CONSTANTS": constants}
+    run = lab.run("holds_the_device.py", "train", environment=environment)
+    # Code that is loaded without a call shows at the next sample: those around the last frees.
+    (ledger,) = check_closes(run.trace, {"moments": run.said["moments"][-1:]})
+    assert bytes_of(ledger, kind="context") == 350_000_000

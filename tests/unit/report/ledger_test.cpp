@@ -1,0 +1,202 @@
+// What holds the whole device. Numbers are worked out by hand.
+#include "report/views/ledger/ledger.h"
+
+#include <string>
+
+#include "report_testing.h"
+#include "tests/unit/catching.h"
+
+namespace peakline::test {
+namespace {
+
+using namespace peakline::report;
+
+Ledger ledger_of(const OpenTrace& trace, const std::string& at = "end") {
+    SelectionText text;
+    text.at = at;
+    const Selection selection = parse_selection(text);
+    StackLookup stacks(trace.reader.definitions(), selection.frames);
+    return make_ledger(trace.reader, selection, stacks, {});
+}
+
+int64_t bytes_of(const Ledger& ledger, const std::string& name) {
+    int64_t bytes = 0;
+    for (const LedgerPart& part : ledger.parts) {
+        bytes += part.name.find(name) != std::string::npos ? part.bytes : 0;
+    }
+    return bytes;
+}
+
+int64_t bytes_of(const Ledger& ledger, PartKind kind) {
+    int64_t bytes = 0;
+    for (const LedgerPart& part : ledger.parts) {
+        bytes += part.kind == kind ? part.bytes : 0;
+    }
+    return bytes;
+}
+
+int64_t sum_of(const Ledger& ledger) {
+    int64_t bytes = ledger.unexplained_bytes;
+    for (const LedgerPart& part : ledger.parts) {
+        bytes += part.bytes;
+    }
+    return bytes;
+}
+
+}  // namespace
+
+TEST_CASE("a segment of torch and the driver's memory under it count once", "[ledger]") {
+    const OpenTrace trace(R"(
+        start
+        sample 1 900000000 1000000000
+        driver 1 0x10000 20000000
+        sample 2 880000000 1000000000
+        segment 0x10000 20000000
+        alloc a 0x10000 5000000 stack=a.py:1:f
+        driver 1 0x9000000 3000000
+        sample 2 877000000 1000000000
+    )");
+    const Ledger ledger = ledger_of(trace);
+    CHECK(ledger.used_bytes == 123'000'000);
+    CHECK(bytes_of(ledger, "torch live") == 5'000'000);
+    CHECK(bytes_of(ledger, "torch cached") == 15'000'000);
+    CHECK(bytes_of(ledger, PartKind::kLibrary) == 3'000'000);
+    CHECK(bytes_of(ledger, PartKind::kContext) == 100'000'000);
+    CHECK(ledger.unexplained_bytes == 0);
+    // Before the segment was reported its memory is a library's.
+    CHECK(bytes_of(ledger_of(trace, "peak"), "torch live") == 5'000'000);
+}
+
+TEST_CASE("each step belongs to what came before its sample", "[ledger]") {
+    const OpenTrace trace(R"(
+        start
+        sample 1 900000000 1000000000
+        sample 5 890000000 1000000000
+        sample 7 885000000 1000000000
+        sample 1 884000000 1000000000
+        driver 1 0x10000 1000
+        sample 2 882000000 1000000000
+        alloc a 0x10000 1000 stack=a.py:1:f
+        sample 2 877000000 1000000000
+        sample 3 897000000 1000000000
+    )");
+    const Ledger ledger = ledger_of(trace);
+    CHECK(bytes_of(ledger, "code that was loaded") == 10'000'000);
+    CHECK(bytes_of(ledger, "instances of graphs") == 5'000'000);
+    CHECK(bytes_of(ledger, "rounding") == 2'000'000 - 1000);
+    // 1 MB between calls and 5 MB at a request that asked for nothing; then 20 MB went.
+    CHECK(bytes_of(ledger, "grown between calls") == 6'000'000);
+    CHECK(ledger.unexplained_bytes == -20'000'000);
+    CHECK(sum_of(ledger) == ledger.used_bytes);
+    CHECK(ledger.used_bytes == 103'000'000);
+}
+
+TEST_CASE("a segment whose memory was given back holds nothing", "[ledger]") {
+    const OpenTrace trace(R"(
+        start
+        sample 1 900000000 1000000000
+        driver 8 7 20000000
+        driver 10 0x10000 20000000 owner=7
+        sample 2 880000000 1000000000
+        map 0x10000 20000000
+        alloc a 0x10000 5000000 stack=a.py:1:f
+        enddriver 10 0x10000
+        enddriver 8 7
+        sample 3 900000000 1000000000
+    )");
+    const Ledger ledger = ledger_of(trace);
+    CHECK(ledger.used_bytes == 100'000'000);
+    CHECK(bytes_of(ledger, PartKind::kTorch) == 0);
+    CHECK(bytes_of(ledger, "without memory") == -20'000'000);
+    CHECK(bytes_of(ledger, PartKind::kLibrary) == 0);
+    CHECK(ledger.unexplained_bytes == 0);
+}
+
+TEST_CASE("physical memory that is mapped into a segment is the segment's", "[ledger]") {
+    const OpenTrace trace(R"(
+        start
+        sample 1 900000000 1000000000
+        driver 8 7 20000000
+        driver 10 0x10000 20000000 owner=7
+        sample 2 880000000 1000000000
+        map 0x10000 20000000
+        driver 8 8 4000000
+        sample 2 876000000 1000000000
+        alloc a 0x10000 5000000 stack=a.py:1:f
+    )");
+    const Ledger ledger = ledger_of(trace);
+    CHECK(bytes_of(ledger, PartKind::kTorch) == 20'000'000);
+    CHECK(bytes_of(ledger, PartKind::kLibrary) == 4'000'000);
+    CHECK(ledger.unexplained_bytes == 0);
+}
+
+TEST_CASE("a segment from before the recording is torch's, not the context's", "[ledger]") {
+    const OpenTrace trace(R"(
+        start
+        segment 0x10000 20000000
+        alloc a 0x10000 5000000 stack=a.py:1:f
+        sample 1 900000000 1000000000
+    )");
+    const Ledger ledger = ledger_of(trace);
+    CHECK(bytes_of(ledger, PartKind::kTorch) == 20'000'000);
+    CHECK(bytes_of(ledger, PartKind::kContext) == 80'000'000);
+    CHECK(ledger.unexplained_bytes == 0);
+}
+
+TEST_CASE("a pool holds what was asked of it, and a rest", "[ledger]") {
+    const OpenTrace trace(R"(
+        start
+        sample 1 900000000 1000000000
+        driver 7 0x10000 5000000 owner=99
+        pool 99 32000000 5000000
+        sample 2 868000000 1000000000
+        alloc a 0x10000 5000000 stack=a.py:1:f
+        driver 7 0x900000 1000000 owner=99
+    )");
+    const Ledger ledger = ledger_of(trace);
+    CHECK(ledger.used_bytes == 132'000'000);
+    CHECK(bytes_of(ledger, "torch live") == 5'000'000);
+    CHECK(bytes_of(ledger, "torch cached") == 0);
+    CHECK(bytes_of(ledger, PartKind::kLibrary) == 1'000'000);
+    CHECK(bytes_of(ledger, PartKind::kPool) == 26'000'000);
+    CHECK(ledger.unexplained_bytes == 0);
+}
+
+TEST_CASE("without torch the blocks of the driver are libraries'", "[ledger]") {
+    const OpenTrace trace(R"(
+        start
+        sample 1 900000000 1000000000
+        driver 1 0x10000 5000000 flags=1
+        alloc a 0x10000 5000000 stack=a.py:1:f
+        sample 2 895000000 1000000000
+    )");
+    const Ledger ledger = ledger_of(trace);
+    CHECK(bytes_of(ledger, PartKind::kTorch) == 0);
+    CHECK(bytes_of(ledger, PartKind::kLibrary) == 5'000'000);
+}
+
+TEST_CASE("memory of the host stands beside the device", "[ledger]") {
+    const OpenTrace trace(R"(
+        start
+        sample 1 900000000 1000000000
+        driver 5 0x7000 4096 stack=a.py:1:f
+        driver 4 0x8000 8192
+        driver 6 0x9000 100
+        enddriver 6 0x9000
+        alloc a 0x10000 512 stack=a.py:1:f
+    )");
+    const Ledger ledger = ledger_of(trace);
+    REQUIRE(ledger.beside.size() == 2);
+    CHECK(ledger.beside[0].kind == PartKind::kPinned);
+    CHECK(ledger.beside[0].bytes == 4096);
+    CHECK(ledger.beside[1].kind == PartKind::kManaged);
+}
+
+TEST_CASE("a trace without samples of the driver says so", "[ledger]") {
+    const OpenTrace trace("start\nalloc a 0x1000 512 stack=a.py:1:f\n");
+    CHECK_THROWS_WITH(ledger_of(trace),
+                      "test.peak: this trace does not say what is in use on "
+                      "device 0: record it again with this peakline");
+}
+
+}  // namespace peakline::test
