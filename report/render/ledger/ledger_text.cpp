@@ -58,6 +58,10 @@ std::string ledger_text(const LedgerReport& report) {
     }
     columns.add({format_bytes(ledger.unexplained_bytes), "unexplained", ""});
     text += columns.text({}, report.paths.width);
+    if (ledger.next_growth_bytes > 0) {
+        text += "By the next sample " + format_bytes(ledger.next_growth_bytes) +
+                " more were in use, which nobody asked for: since when is not known.\n";
+    }
     if (!ledger.beside.empty()) {
         text += "\nBeside it, memory of the host:\n";
         TextColumns host({Align::kRight, Align::kLeft, Align::kLeft}, {"Held", "By", ""});

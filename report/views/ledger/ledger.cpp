@@ -49,6 +49,10 @@ public:
     void on_rare(const RareEvent& event, EventTime) {
         if (!is_taken_) {
             memory_.apply(event);
+        } else if (!is_next_seen_) {
+            next_.apply(event);
+            const auto sample = event.as<format::DriverSample>();
+            is_next_seen_ = sample && sample->device == moment_.device;
         }
     }
 
@@ -59,12 +63,18 @@ public:
         }
     }
     const DriverMemory& memory() const { return memory_; }
+    // What was found to have grown by itself at the first sample after the moment.
+    int64_t next_growth_bytes() const {
+        return is_next_seen_ ? next_.step_bytes(Step::kGrowth) - memory_.step_bytes(Step::kGrowth)
+                             : 0;
+    }
     // By address.
     const std::vector<TorchBlock>& blocks() const { return blocks_; }
 
 private:
     void take() {
         is_taken_ = true;
+        next_ = memory_;
         addresses_.for_each([&](uint64_t ordinal, const AllocationShape& shape, uint64_t address) {
             blocks_.push_back({address, shape.block_bytes, stream_.table().is_deferred(ordinal)});
         });
@@ -77,8 +87,10 @@ private:
     const MomentEvent& moment_;
     LiveAddresses addresses_;
     DriverMemory memory_;
+    DriverMemory next_ = memory_;  // goes on to the first sample after the moment
     std::vector<TorchBlock> blocks_;
     bool is_taken_ = false;
+    bool is_next_seen_ = false;
 };
 
 // A request of the driver that holds memory of the device, with where it lies.
@@ -403,6 +415,7 @@ Ledger make_ledger(const TraceReader& reader,
     Ledger ledger;
     ledger.device = moment.device;
     ledger.tick = moment.tick;
+    ledger.next_growth_bytes = follower.next_growth_bytes();
     LedgerMaker(follower, stacks).fill(&ledger);
     return ledger;
 }

@@ -51,6 +51,8 @@ struct Ledger {
     std::vector<LedgerPart> parts;
     std::vector<LedgerPart> beside;  // memory of the host, and of others
     int64_t unexplained_bytes = 0;
+    // Found at the first sample after the moment, to have grown by itself: before it or after it.
+    int64_t next_growth_bytes = 0;
 };
 
 // At the moment that `selection` names. Throws TraceError when the trace cannot answer.

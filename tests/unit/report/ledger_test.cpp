@@ -91,6 +91,23 @@ TEST_CASE("each step belongs to what came before its sample", "[ledger]") {
     CHECK(ledger.used_bytes == 103'000'000);
 }
 
+TEST_CASE("what grew by itself is known at the next sample only", "[ledger]") {
+    const OpenTrace trace(R"(
+        start
+        sample 1 900000000 1000000000
+        driver 1 0x10000 20000000
+        sample 2 880000000 1000000000
+        segment 0x10000 20000000
+        alloc a 0x10000 5000000 stack=a.py:1:f
+        sample 1 850000000 1000000000
+        sample 1 840000000 1000000000
+    )");
+    CHECK(ledger_of(trace, "peak").used_bytes == 120'000'000);
+    CHECK(ledger_of(trace, "peak").next_growth_bytes == 30'000'000);
+    CHECK(ledger_of(trace, "end").used_bytes == 160'000'000);
+    CHECK(ledger_of(trace, "end").next_growth_bytes == 0);
+}
+
 TEST_CASE("a segment whose memory was given back holds nothing", "[ledger]") {
     const OpenTrace trace(R"(
         start
