@@ -15,7 +15,7 @@ Importing this package starts nothing and imports neither torch nor the native l
 """
 
 from peakline.holding import HeldBlock, Holder, Holders, holders
-from peakline.reports import advise, leaks, ledger, oom_report
+from peakline.reports import advise, leaks, ledger, oom_report, whatif
 from peakline.tracing import (
     Assumption,
     RecorderError,
@@ -62,6 +62,7 @@ __all__ = [
     "stop_tracing",
     "switch_allocator",
     "trace",
+    "whatif",
 ]
 
 

@@ -26,6 +26,12 @@ class Options(TypedDict, total=False):
     width: int
     native: bool
     where: Sequence[str] | str | None
+    settings: Sequence[str] | str | None
+    device_memory: int
+    empty_cache_at: str | None
+    search_settings: bool
+    smallest_device: bool
+    unverified: bool
 
 # What an option takes, each word with its meaning, the default first: by, frame, at, measure.
 CHOICES: dict[str, dict[str, str]]

@@ -1,4 +1,4 @@
-"""What `oom`, `ledger`, `leaks` and `advise` print with ``--json``, as documents in Python.
+"""What `oom`, `ledger`, `leaks`, `advise` and `whatif` print with ``--json``, as documents.
 
 Fields: report/render/JSON.md. All raise ``peakline._report.TraceError`` with a sentence that says
 what to do when the trace allows no answer.
@@ -11,6 +11,8 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, cast
 
 if TYPE_CHECKING:
+    from collections.abc import Sequence
+
     from peakline._report import Options
 
 
@@ -50,6 +52,41 @@ def leaks(trace: str | Path, *, by: str = "line") -> dict[str, Any]:
 def advise(trace: str | Path) -> dict[str, Any]:
     """Return what would lower the peak of a recorded program, and by how many bytes."""
     return _document(trace, "advise", {})
+
+
+def whatif(
+    trace: str | Path,
+    settings: Sequence[str] = (),
+    *,
+    device_memory: int = 0,
+    empty_cache_at: str | None = None,
+    search: bool = False,
+    smallest_device: bool = False,
+    unverified: bool = False,
+) -> dict[str, Any]:
+    """Return what a recorded run would need under other settings of torch's allocator.
+
+    Args:
+        trace: the recording.
+        settings: each as ``PYTORCH_CUDA_ALLOC_CONF`` takes it; without any the recorded ones.
+        device_memory: bytes of the device; 0 for the recorded one.
+        empty_cache_at: a phase that begins with ``torch.cuda.empty_cache()``.
+        search: also try settings that help many programs.
+        smallest_device: also find the smallest device each of the settings fits on.
+        unverified: predict where the model does not make the recorded run again.
+    """
+    return _document(
+        trace,
+        "whatif",
+        {
+            "settings": list(settings),
+            "device_memory": device_memory,
+            "empty_cache_at": empty_cache_at,
+            "search_settings": search,
+            "smallest_device": smallest_device,
+            "unverified": unverified,
+        },
+    )
 
 
 def _document(trace: str | Path, name: str, options: Options) -> dict[str, Any]:

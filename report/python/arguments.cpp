@@ -55,10 +55,31 @@ std::optional<std::string> text_of(PyObject* object) {
 
 bool parse_call(PyObject* args, PyObject* kwargs, ReportCall* call) {
     static const char* names[] = {"",  // the name of the report, by position
-                                  "json",    "by",    "frame",     "at",         "device",
-                                  "measure", "top",   "hide",      "full_paths", "cwd",
-                                  "depth",   "fold",  "min_bytes", "symbols",    "width",
-                                  "native",  "where", "search",    nullptr};
+                                  "json",
+                                  "by",
+                                  "frame",
+                                  "at",
+                                  "device",
+                                  "measure",
+                                  "top",
+                                  "hide",
+                                  "full_paths",
+                                  "cwd",
+                                  "depth",
+                                  "fold",
+                                  "min_bytes",
+                                  "symbols",
+                                  "width",
+                                  "native",
+                                  "where",
+                                  "search",
+                                  "settings",
+                                  "device_memory",
+                                  "empty_cache_at",
+                                  "search_settings",
+                                  "smallest_device",
+                                  "unverified",
+                                  nullptr};
     int json = 0;
     PyObject* by = nullptr;
     PyObject* frame = nullptr;
@@ -77,9 +98,15 @@ bool parse_call(PyObject* args, PyObject* kwargs, ReportCall* call) {
     int native = 0;
     PyObject* where = nullptr;
     unsigned search = 0;
+    PyObject* settings = nullptr;
+    unsigned long long device_memory = 0;
+    PyObject* empty_cache_at = nullptr;
+    int search_settings = 0;
+    int smallest_device = 0;
+    int unverified = 0;
     if (PyArg_ParseTupleAndKeywords(args,
                                     kwargs,
-                                    "s|$pOOOOOKOpOKpKOKpOI:report",
+                                    "s|$pOOOOOKOpOKpKOKpOIOKOppp:report",
                                     const_cast<char**>(names),
                                     &call->name,
                                     &json,
@@ -99,7 +126,13 @@ bool parse_call(PyObject* args, PyObject* kwargs, ReportCall* call) {
                                     &width,
                                     &native,
                                     &where,
-                                    &search) == 0) {
+                                    &search,
+                                    &settings,
+                                    &device_memory,
+                                    &empty_cache_at,
+                                    &search_settings,
+                                    &smallest_device,
+                                    &unverified) == 0) {
         return false;
     }
     ReportOptions* const options = &call->options;
@@ -109,6 +142,11 @@ bool parse_call(PyObject* args, PyObject* kwargs, ReportCall* call) {
     options->search = search;
     options->paths.width = width;
     options->paths.full_paths = full_paths != 0;
+    WhatIfText& whatif = options->whatif;
+    whatif.device_bytes = device_memory;
+    whatif.searches = search_settings != 0;
+    whatif.finds_smallest_device = smallest_device != 0;
+    whatif.is_unverified = unverified != 0;
     auto& selection = options->selection;
     selection.depth = depth;
     selection.fold = fold != 0;
@@ -117,6 +155,8 @@ bool parse_call(PyObject* args, PyObject* kwargs, ReportCall* call) {
            set_text(at, &selection.at) && set_text(device, &selection.device) &&
            set_text(measure, &selection.measure) && set_texts(hide, &selection.hide) &&
            set_texts(symbols, &selection.symbols) && set_texts(where, &selection.where) &&
+           set_texts(settings, &whatif.settings) &&
+           set_text(empty_cache_at, &whatif.empty_cache_at) &&
            set_text(cwd, &options->paths.working_directory);
 }
 

@@ -142,6 +142,7 @@ MakeReport find_report(const std::string& name) {
         {"ledger", make_ledger},
         {"leaks", make_leaks},
         {"advise", make_advise},
+        {"whatif", make_whatif},
         {"timeline", make_timeline_report},
     };
     std::string names;

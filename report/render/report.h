@@ -61,6 +61,11 @@ std::string make_advise(const TraceReader& reader,
                         const ReportOptions& options,
                         const Progress& progress = {});
 
+// What the run would need under other settings of torch's allocator and on other devices.
+std::string make_whatif(const TraceReader& reader,
+                        const ReportOptions& options,
+                        const Progress& progress = {});
+
 // `top`: points over the whole time, 0: 1000. Without a device: the sum of all.
 std::string make_timeline_report(const TraceReader& reader,
                                  const ReportOptions& options,

@@ -4,6 +4,7 @@
 #include <cstdint>
 
 #include "path_display.h"
+#include "report/views/allocator/whatif_text.h"
 #include "report/views/selection/selection.h"
 
 namespace peakline::report {
@@ -16,6 +17,7 @@ struct ReportOptions {
     uint64_t top = 0;        // rows shown; 0: all
     uint64_t min_bytes = 0;  // of tensors: smaller ones are counted only
     uint32_t search = 0;     // of holders: which search; 0: the last one
+    WhatIfText whatif;
     PathDisplay paths;
     OutputForm form = OutputForm::kText;
 };

@@ -3,9 +3,11 @@
 //   alloc NAME ADDRESS BYTES [stack=FILE:LINE:FUNCTION;CALLER...] [forward=STACK] [op=NAME]
 //         [dev=N] [stream=N] [req=BYTES] [thread=N] [native=ADDRESS] [untraced] [class]
 //   free NAME [stack=...] | defer NAME [stack=...] | complete NAME
-//   segment ADDRESS BYTES [dev=N] [stream=N] | endsegment, map, unmap: the same
+//   segment ADDRESS BYTES [dev=N] [stream=N] [pool=N] | endsegment, map, unmap: the same
 //   driver KIND KEY BYTES [owner=KEY] [flags=N] [dev=N] [stack=...] | enddriver KIND KEY
 //   sample REASON FREE TOTAL [dev=N] | pool KEY RESERVED USED [dev=N]   as the driver says
+//   call ACTION [dev=N] [pool=N] [value=N]      a number of format::AllocatorAction
+//   settings TEXT | memory MOMENT FREE [dev=N] [req=BYTES] | refuse BYTES FREE [dev=N] [pool=N]
 //   start | stop | phase NAME | endphase NAME | note TEXT | mainend | end
 //   instance N CLASS [root=CLASS] [path=PATH]        FUNCTION@N in a stack: a method of it
 //   tensor NAME KIND TENSOR [detail=TEXT] [instance=N]   what the block NAME holds
@@ -184,8 +186,11 @@ private:
                                          words.number("stream", 0),
                                          std::stoull(words.plain[1], nullptr, 0),
                                          std::stoull(words.plain[2])});
+            put_pool(words);
         } else if (verb == "driver" || verb == "enddriver" || verb == "sample" || verb == "pool") {
             add_driver(words);
+        } else if (add_allocator_call(words)) {
+            return true;
         } else if (verb == "loss") {
             builder_.put(format::Loss{std::stoull(words.plain[1]), std::stoull(words.plain[2])});
         } else {
@@ -216,6 +221,41 @@ private:
         } else {
             builder_.put(format::PoolSample{device, number(1), number(2), number(3)});
         }
+    }
+
+    void put_pool(const Words& words) {
+        if (words.has_named("pool")) {
+            builder_.put(format::InPool{words.number("pool", 0)});
+        }
+    }
+
+    bool add_allocator_call(const Words& words) {
+        const std::string& verb = words.plain[0];
+        const uint64_t device = words.number("dev", 0);
+        if (verb == "call") {
+            builder_.put(format::AllocatorCall{
+                static_cast<format::AllocatorAction>(std::stoull(words.plain[1])),
+                device,
+                words.number("pool", 0),
+                words.number("value", 0)});
+        } else if (verb == "settings") {
+            builder_.put(format::AllocatorSettings{builder_.define_string(words.plain[1])});
+        } else if (verb == "memory") {
+            builder_.put(
+                format::DeviceMemory{static_cast<format::MemoryMoment>(std::stoull(words.plain[1])),
+                                     device,
+                                     words.number("req", 0),
+                                     std::stoull(words.plain[2])});
+        } else if (verb == "refuse") {
+            const uint64_t bytes = std::stoull(words.plain[1]);
+            builder_.put(
+                format::OutOfMemory{context_of(words), device, bytes, std::stoull(words.plain[2])});
+            builder_.put(format::Refusal{bytes, words.number("stream", 0), 0});
+            put_pool(words);
+        } else {
+            return false;
+        }
+        return true;
     }
 
     void add_alloc(const Words& words) {

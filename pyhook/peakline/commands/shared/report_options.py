@@ -232,6 +232,47 @@ def add_fail_on_growth(parser: argparse.ArgumentParser) -> None:
     )
 
 
+def add_whatif(parser: argparse.ArgumentParser) -> None:
+    """Add what is to be tried."""
+    parser.add_argument(
+        "--set",
+        dest="settings",
+        action="append",
+        metavar="SETTINGS",
+        help="Try these settings of torch's allocator, as PYTORCH_CUDA_ALLOC_CONF takes them:"
+        " expandable_segments:True (may be given several times; one pass serves all)",
+    )
+    parser.add_argument(
+        "--search",
+        dest="search_settings",
+        action="store_true",
+        help="Try settings that help many programs, best first",
+    )
+    parser.add_argument(
+        "--device-memory",
+        type=_size,
+        default=0,
+        metavar="SIZE",
+        help="Run on a device of this size (40GiB; default: the recorded one)",
+    )
+    parser.add_argument(
+        "--smallest-device",
+        action="store_true",
+        help="Find the smallest device that each of the settings fits on",
+    )
+    parser.add_argument(
+        "--empty-cache-at",
+        metavar="PHASE",
+        help="Call torch.cuda.empty_cache() where each of these phases begins (forward,"
+        " optimizer, step, a name of yours)",
+    )
+    parser.add_argument(
+        "--unverified",
+        action="store_true",
+        help="Predict, also where the model does not make the recorded run again",
+    )
+
+
 def add_points(parser: argparse.ArgumentParser) -> None:
     """Add --points, which is to a chart what --top is to a table."""
     parser.add_argument(
@@ -320,6 +361,12 @@ def named_options(args: argparse.Namespace) -> Options:
         "min_bytes",
         "search",
         "where",
+        "settings",
+        "device_memory",
+        "empty_cache_at",
+        "search_settings",
+        "smallest_device",
+        "unverified",
     ):
         if hasattr(args, name):
             options[name] = getattr(args, name)

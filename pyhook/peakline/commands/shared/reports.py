@@ -197,6 +197,19 @@ REPORTS = (
         next_command="phases --top 0",
     ),
     Report(
+        name="whatif",
+        help="Show what the run would need under other allocator settings and on other devices.",
+        examples='peakline whatif --set "expandable_segments:True" train.peak\n'
+        "peakline whatif --search --smallest-device train.peak",
+        options=(
+            options.add_whatif,
+            options.add_device,
+            options.add_frames,
+            options.refuse_where,
+        ),
+        shows="runs",
+    ),
+    Report(
         name="timeline",
         help="Draw the memory over time (instant, however large the trace).",
         examples="peakline timeline train.peak",

@@ -1,0 +1,253 @@
+#include "whatif_report.h"
+
+#include "report/render/format/format_bytes.h"
+#include "report/render/format/json_writer.h"
+#include "report/render/format/shown_count.h"
+#include "report/render/format/text_columns.h"
+#include "report/render/table/run_facts.h"
+
+namespace peakline::report {
+namespace {
+
+constexpr const char* kAsRecorded = "as recorded";
+
+std::string line_text(const WhatIfReport& report, const Label& line) {
+    return printable(label_text(report.paths, line));
+}
+
+std::string place_text(const WhatIfReport& report, const WhatIfRefusal& refused) {
+    std::string text = format_bytes(refused.requested_bytes) + " at " +
+                       line_text(report, refused.line) + ", " +
+                       "t=" + format_seconds(report.reader.seconds(refused.tick));
+    text += refused.step ? ", step " + std::to_string(*refused.step) : "";
+    return text + (refused.phase.empty() ? "" : ", " + printable(refused.phase));
+}
+
+// The first difference as one line; empty: there is none.
+std::string difference_text(const WhatIfReport& report) {
+    const VerifiedRun& run = report.answer.verified;
+    if (!run.difference.has_value()) {
+        return {};
+    }
+    const ReplayDifference& found = *run.difference;
+    std::string text = "event " + std::to_string(found.event) +
+                       ", t=" + format_seconds(report.reader.seconds(found.tick));
+    if (found.requested_bytes != 0) {
+        text += ", request of " + std::to_string(found.requested_bytes) + " bytes";
+    }
+    if (report.answer.difference_line.has_value()) {
+        text += " at " + line_text(report, *report.answer.difference_line);
+    }
+    return text + ": " + found.what;
+}
+
+std::string verified_text(const WhatIfReport& report) {
+    const VerifiedRun& run = report.answer.verified;
+    std::string text;
+    if (!run.difference.has_value()) {
+        text = "Verified: the model makes this run again exactly, " +
+               format_count(run.request_count) + " requests and " +
+               format_count(run.segment_event_count) + " segments (rules of " + run.rules.name +
+               ")\n";
+    } else {
+        text = "Not verified: the model does not make this run again. First difference:\n  " +
+               difference_text(report) + "\n";
+        text += report.asked.is_unverified
+                    ? "What follows may be wrong (--unverified).\n"
+                    : "No prediction: it could be wrong; --unverified gives it all the same.\n";
+    }
+    if (!report.answer.sees_calls) {
+        text += "This recording does not know pools, torch.cuda.empty_cache() and free memory: " +
+                format_count(run.guessed_empty_events.size()) +
+                " emptied caches were guessed. Record it again to know them.\n";
+    }
+    return text;
+}
+
+std::string change_text(uint64_t bytes, uint64_t base) {
+    if (bytes == base || base == 0) {
+        return "";
+    }
+    const bool is_more = bytes > base;
+    const uint64_t change = is_more ? bytes - base : base - bytes;
+    return (is_more ? "+" : "-") + format_bytes(change);
+}
+
+std::string count_text(uint64_t count, const std::optional<uint64_t>& first) {
+    return format_count(count) + (first ? " (" + format_count(count - *first) + ")" : "");
+}
+
+std::string outcome_text(const WhatIfReport& report, const WhatIfRun& run) {
+    std::string text = run.refused                       ? "out of memory"
+                       : report.answer.device_bytes != 0 ? "fits"
+                                                         : "";
+    if (run.smallest_device_bytes) {
+        text += (text.empty() ? "" : "; ") + std::string("needs ") +
+                format_bytes(*run.smallest_device_bytes);
+    }
+    return text;
+}
+
+void add_run(TextColumns& columns,
+             const WhatIfReport& report,
+             const WhatIfRun& run,
+             const std::string& name) {
+    const Prediction& prediction = run.prediction;
+    const ModelCounts& counts = prediction.counts;
+    const auto first = [&](uint64_t ModelCounts::*count) {
+        return prediction.first_step ? std::optional((*prediction.first_step).*count)
+                                     : std::nullopt;
+    };
+    const ModelCounts& base = report.answer.recorded->prediction.counts;
+    columns.add({format_bytes(counts.reserved_peak_bytes),
+                 change_text(counts.reserved_peak_bytes, base.reserved_peak_bytes),
+                 count_text(counts.device_allocs, first(&ModelCounts::device_allocs)),
+                 count_text(counts.device_frees, first(&ModelCounts::device_frees)),
+                 format_count(counts.retries),
+                 outcome_text(report, run),
+                 printable(name)});
+}
+
+std::string name_of(const WhatIfRun& run) {
+    const std::string& text = run.prediction.request.settings.text;
+    return run.prediction.request.follows_settings ? kAsRecorded
+           : text.empty()                          ? "torch's defaults"
+                                                   : text;
+}
+
+std::string remarks(const WhatIfReport& report, const WhatIfRun& run) {
+    std::string text;
+    const std::string name = printable(name_of(run)) + ": ";
+    if (run.refused.has_value()) {
+        text += name + "out of memory, " + place_text(report, *run.refused) + "\n";
+    }
+    if (run.served.has_value()) {
+        text += name + "serves what the recorded run was refused, " +
+                place_text(report, *run.served) +
+                "; what follows it is what the program did then\n";
+    }
+    if (run.is_worse) {
+        text += "Warning: " + name + "worse than the recorded settings\n";
+    }
+    return text;
+}
+
+std::string runs_text(const WhatIfReport& report) {
+    using enum Align;
+    const WhatIf& answer = report.answer;
+    TextColumns columns(
+        {kRight, kRight, kRight, kRight, kRight, kLeft, kLeft},
+        {"Reserved", "Change", "Allocs", "Frees", "Retries", "Outcome", "Settings"});
+    add_run(columns, report, *answer.recorded, kAsRecorded);
+    std::string text = remarks(report, *answer.recorded);
+    const uint64_t shown = shown_count(report.top, answer.runs.size());
+    for (size_t i = 0; i < shown; ++i) {
+        if (!answer.runs[i].prediction.request.follows_settings) {
+            add_run(columns, report, answer.runs[i], name_of(answer.runs[i]));
+            text += remarks(report, answer.runs[i]);
+        }
+    }
+    const bool has_steps = answer.recorded->prediction.first_step.has_value();
+    return "Device " + std::to_string(answer.verified.device) +
+           (answer.device_bytes != 0
+                ? ": " + format_bytes(answer.device_bytes) + ", of which others than torch have " +
+                      format_bytes(answer.verified.other_bytes.value_or(0))
+                : ": its size is not known") +
+           "\n\n" + columns.text({}, report.paths.width) + "Allocs, Frees: calls of the device" +
+           (has_steps ? " (after the first step)" : "") + "\n" + (text.empty() ? "" : "\n" + text) +
+           "\nHolds while the program asks for the same blocks in the same order: one that looks "
+           "at\n"
+           "free memory, or tunes itself, may not.\n";
+}
+
+void put_counts(JsonWriter& json, const ModelCounts& counts) {
+    json.field("reserved_peak_bytes", counts.reserved_peak_bytes);
+    json.field("device_allocs", counts.device_allocs).field("device_frees", counts.device_frees);
+    json.field("retries", counts.retries);
+}
+
+void put_refusal(JsonWriter& json,
+                 const WhatIfReport& report,
+                 const char* key,
+                 const std::optional<WhatIfRefusal>& refused) {
+    json.key(key);
+    if (!refused.has_value()) {
+        json.null();
+        return;
+    }
+    json.begin_object().field("location", label_text(report.paths, refused->line));
+    json.field("requested_bytes", refused->requested_bytes);
+    json.field("seconds", report.reader.seconds(refused->tick));
+    json.field("phase", refused->phase).field("step", refused->step).end_object();
+}
+
+void put_run(JsonWriter& json, const WhatIfReport& report, const WhatIfRun& run) {
+    const Prediction& prediction = run.prediction;
+    json.begin_object().field("settings", prediction.request.settings.text);
+    put_counts(json, prediction.counts);
+    json.key("first_step");
+    if (prediction.first_step.has_value()) {
+        json.begin_object();
+        put_counts(json, *prediction.first_step);
+        json.end_object();
+    } else {
+        json.null();
+    }
+    put_refusal(json, report, "oom", run.refused);
+    json.field("served_refusals", prediction.served_refusals);
+    put_refusal(json, report, "first_served", run.served);
+    json.field("smallest_device_bytes", run.smallest_device_bytes);
+    json.field("is_worse", run.is_worse).end_object();
+}
+
+void put_use(JsonWriter& json, const AllocatorUse& use) {
+    json.key("calls").begin_object();
+    json.field("pools_created", use.pools_created).field("routings", use.routings);
+    json.field("captures", use.captures).field("emptied_caches", use.emptied_caches);
+    json.field("restores", use.restores).field("fractions_set", use.fractions_set);
+    json.field("settings_given", use.settings_given);
+    json.field("failed_device_allocs", use.failed_device_allocs).end_object();
+}
+
+}  // namespace
+
+std::string whatif_text(const WhatIfReport& report) {
+    std::string text = verified_text(report);
+    text += head_text(report.reader);
+    return report.answer.recorded.has_value() ? text + runs_text(report) : text;
+}
+
+std::string whatif_json(const WhatIfReport& report) {
+    const WhatIf& answer = report.answer;
+    const VerifiedRun& verified = answer.verified;
+    JsonWriter json;
+    json.begin_object().field("schema_version", 1);
+    put_run_facts(json, report.reader);
+    json.field("device", verified.device);
+    json.field("verified", !verified.difference.has_value());
+    json.text_or_null("first_difference", difference_text(report));
+    json.field("rules", verified.rules.name).field("requests", verified.request_count);
+    json.field("segment_events", verified.segment_event_count);
+    json.field("recorded_reserved_peak_bytes", verified.recorded_peak_bytes);
+    json.field("sees_calls", answer.sees_calls);
+    put_use(json, verified.use);
+    json.field("guessed_emptied_caches",
+               static_cast<uint64_t>(verified.guessed_empty_events.size()));
+    json.field("other_bytes", verified.other_bytes);
+    json.field("device_bytes",
+               answer.device_bytes != 0 ? std::optional(answer.device_bytes) : std::nullopt);
+    json.key("recorded");
+    if (answer.recorded.has_value()) {
+        put_run(json, report, *answer.recorded);
+    } else {
+        json.null();
+    }
+    json.key("runs").begin_array();
+    const uint64_t shown = shown_count(report.top, answer.runs.size());
+    for (size_t i = 0; i < shown; ++i) {
+        put_run(json, report, answer.runs[i]);
+    }
+    return json.end_array().end_object().take();
+}
+
+}  // namespace peakline::report

@@ -1,0 +1,113 @@
+// A trace as what one device's allocator was asked and did, in order: what a model of it is driven
+// by and compared with. Each device has a listener of its own; several in one pass.
+#pragma once
+
+#include <cstdint>
+#include <map>
+#include <optional>
+#include <set>
+#include <vector>
+
+#include "report/replay/allocator_model/allocator_model.h"
+#include "report/replay/blocks/block_stream.h"
+
+namespace peakline::report {
+
+struct RecordedRequest {
+    ModelRequest request;
+    uint64_t address = 0;
+    uint64_t block_bytes = 0;
+    uint32_t context = 0;
+    EventTime at;
+    bool is_restored = false;  // part of a graph's pool that is put back
+};
+
+class AllocatorListener {
+public:
+    AllocatorListener() = default;
+    virtual ~AllocatorListener() = default;
+    AllocatorListener(const AllocatorListener&) = delete;
+    AllocatorListener& operator=(const AllocatorListener&) = delete;
+
+    virtual void on_request(const RecordedRequest& request) = 0;
+    // Memory ran out; address and block_bytes are 0.
+    virtual void on_refused(const RecordedRequest& request, uint64_t free_bytes) = 0;
+    virtual void on_free_requested(uint64_t ordinal) = 0;
+    virtual void on_free_completed(uint64_t ordinal) = 0;
+    virtual void on_segment(const SegmentChange& change, EventTime at) = 0;
+    virtual void on_call(const format::AllocatorCall& call) = 0;
+    virtual void on_settings(const AllocatorSettings& settings) = 0;
+    virtual void on_memory(const format::DeviceMemory& memory) = 0;
+    virtual void on_event(EventTime) {}
+};
+
+class AllocatorEvents : public BlockFollower {
+public:
+    // `stream` must outlive this.
+    explicit AllocatorEvents(const BlockStream& stream);
+
+    // Listeners must outlive this. Events of devices without one are reported to nobody.
+    void listen(uint32_t device, AllocatorListener& listener);
+    // Every listener's on_event is called before the first event at or behind each of these.
+    void call_at(std::vector<uint64_t> events);
+
+    void before_event(EventTime at) {
+        if (at.event >= next_call_) {
+            call_listeners(at);
+        }
+    }
+    void on_alloc(const BlockAlloc& block);
+    void on_free(const BlockFree& block);
+    void on_rare(const RareEvent& event, EventTime at);
+    // What waits for a record behind it. To be called after the last event.
+    void finish();
+
+private:
+    // Two records make one event: the second one says of which pool the first is.
+    struct Waiting {
+        std::optional<format::Segment> segment;
+        std::optional<format::OutOfMemory> refused;
+        format::Refusal refusal{};
+        uint64_t pool = 0;
+        EventTime at;
+    };
+    struct PoolRange {
+        uint64_t end;
+        uint64_t pool;
+    };
+    struct Device {
+        AllocatorListener* listener = nullptr;
+        std::map<uint64_t, PoolRange> private_segments;  // by address
+        std::set<uint64_t> serving_pools;                // they may serve the default pool
+        std::map<uint64_t, uint64_t> routings;           // open ones, by pool
+        bool is_restoring = false;
+    };
+
+    Device* find(uint64_t device) {
+        return device < devices_.size() && devices_[device].listener != nullptr ? &devices_[device]
+                                                                                : nullptr;
+    }
+    void pass_on() {
+        if (waiting_.segment.has_value() || waiting_.refused.has_value()) {
+            pass_on_slow();
+        }
+    }
+    void pass_on_slow();
+    void pass_on_segment(Device& device, const format::Segment& segment);
+    void pass_on_call(const format::AllocatorCall& call);
+    void call_listeners(EventTime at);
+    // Of the request that was served with a block at the address.
+    static uint64_t pool_of(const Device& device, uint64_t address);
+    uint64_t handle_of(uint64_t stream) const {
+        return stream_.definitions().streams[static_cast<uint32_t>(stream)];
+    }
+
+    const BlockStream& stream_;
+    std::vector<Device> devices_;
+    Waiting waiting_;
+    std::vector<uint64_t> calls_;  // events, in order
+    size_t call_count_ = 0;
+    uint64_t next_call_ = UINT64_MAX;
+};
+
+}  // namespace peakline::report

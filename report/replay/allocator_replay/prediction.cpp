@@ -1,0 +1,157 @@
+#include "prediction.h"
+
+#include <algorithm>
+#include <memory>
+
+#include "allocator_events.h"
+#include "sized_device.h"
+
+namespace peakline::report {
+namespace {
+
+PredictedRefusal refusal_of(const RecordedRequest& recorded) {
+    return {
+        recorded.at.event, recorded.at.tick, recorded.context, recorded.request.requested_bytes};
+}
+
+class OneRun {
+public:
+    OneRun(const PredictionRequest& request, const AllocatorModel::Setup& setup)
+        : device_(request.capacity_bytes), model_(setup, device_) {
+        prediction_.request = request;
+    }
+
+    bool is_over() const { return prediction_.refused.has_value(); }
+    AllocatorModel& model() { return model_; }
+
+    void allocate(const RecordedRequest& recorded) {
+        if (!model_.allocate(recorded.request).has_value()) {
+            prediction_.refused = refusal_of(recorded);
+        }
+    }
+    void refuse(const RecordedRequest& recorded) {
+        allocate(recorded);
+        if (is_over()) {
+            return;
+        }
+        model_.free_requested(recorded.request.ordinal);
+        model_.free_completed(recorded.request.ordinal);
+        if (prediction_.served_refusals++ == 0) {
+            prediction_.first_served = refusal_of(recorded);
+        }
+    }
+    void give(const AllocatorSettings& settings) {
+        if (prediction_.request.follows_settings) {
+            model_.set_settings(settings);
+        }
+    }
+    void end_first_step() { prediction_.first_step = model_.counts(); }
+    Prediction finish() {
+        prediction_.counts = model_.counts();
+        return prediction_;
+    }
+
+private:
+    SizedDevice device_;
+    AllocatorModel model_;
+    Prediction prediction_;
+};
+
+class Predictor final : public AllocatorListener {
+public:
+    Predictor(const VerifiedRun& verified,
+              const std::vector<PredictionRequest>& requests,
+              const PredictionEvents& events,
+              uint64_t max_alloc_count)
+        : events_(events) {
+        for (const PredictionRequest& request : requests) {
+            const AllocatorModel::Setup setup{
+                request.settings, verified.rules, request.device_bytes, max_alloc_count};
+            runs_.push_back(std::make_unique<OneRun>(request, setup));
+        }
+    }
+
+    void on_request(const RecordedRequest& recorded) override {
+        for_each([&](OneRun& run) { run.allocate(recorded); });
+    }
+    void on_refused(const RecordedRequest& recorded, uint64_t) override {
+        for_each([&](OneRun& run) { run.refuse(recorded); });
+    }
+    void on_free_requested(uint64_t ordinal) override {
+        for_each([&](OneRun& run) { run.model().free_requested(ordinal); });
+    }
+    void on_free_completed(uint64_t ordinal) override {
+        for_each([&](OneRun& run) { run.model().free_completed(ordinal); });
+    }
+    void on_call(const format::AllocatorCall& call) override {
+        for_each([&](OneRun& run) { run.model().apply(call); });
+    }
+    void on_settings(const AllocatorSettings& settings) override {
+        for_each([&](OneRun& run) { run.give(settings); });
+    }
+    void on_event(EventTime at) override {
+        for_each([&](OneRun& run) {
+            if (std::binary_search(
+                    events_.empty_cache.begin(), events_.empty_cache.end(), at.event)) {
+                run.model().release_cached();
+            }
+            if (events_.first_step_end == at.event) {
+                run.end_first_step();
+            }
+        });
+    }
+    // Of the recorded run.
+    void on_segment(const SegmentChange&, EventTime) override {}
+    void on_memory(const format::DeviceMemory&) override {}
+
+    std::vector<Prediction> finish() {
+        std::vector<Prediction> predictions;
+        for (const auto& run : runs_) {
+            predictions.push_back(run->finish());
+        }
+        return predictions;
+    }
+
+private:
+    template <class Do>
+    void for_each(Do act) {
+        for (const auto& run : runs_) {
+            if (!run->is_over()) {
+                act(*run);
+            }
+        }
+    }
+
+    const PredictionEvents& events_;
+    std::vector<std::unique_ptr<OneRun>> runs_;
+};
+
+}  // namespace
+
+std::vector<Prediction> predict(const TraceReader& reader,
+                                const VerifiedRun& verified,
+                                const std::vector<PredictionRequest>& requests,
+                                const PredictionEvents& events,
+                                const Progress& progress) {
+    PredictionEvents all = events;
+    all.empty_cache.insert(all.empty_cache.end(),
+                           verified.guessed_empty_events.begin(),
+                           verified.guessed_empty_events.end());
+    std::sort(all.empty_cache.begin(), all.empty_cache.end());
+    std::vector<uint64_t> calls = all.empty_cache;
+    if (all.first_step_end.has_value()) {
+        calls.push_back(*all.first_step_end);
+    }
+    BlockStream stream(reader);
+    AllocatorEvents replay(stream);
+    Predictor predictor(verified, requests, all, reader.max_alloc_count() + 1);
+    replay.listen(verified.device, predictor);
+    std::sort(calls.begin(), calls.end());
+    calls.erase(std::unique(calls.begin(), calls.end()), calls.end());
+    replay.call_at(calls);
+    stream.run(progress, replay);
+    replay.finish();
+    return predictor.finish();
+}
+
+}  // namespace peakline::report

@@ -1,0 +1,50 @@
+// The requests of a trace under other settings and on other devices: several in one pass.
+#pragma once
+
+#include <cstdint>
+#include <optional>
+#include <vector>
+
+#include "verification.h"
+
+namespace peakline::report {
+
+struct PredictedRefusal {
+    uint64_t event = 0;
+    uint64_t tick = 0;
+    uint32_t context = 0;
+    uint64_t requested_bytes = 0;
+};
+
+struct PredictionRequest {
+    AllocatorSettings settings;
+    uint64_t device_bytes = 0;    // in all
+    uint64_t capacity_bytes = 0;  // that torch may have of it
+    // Settings that the program gave while it ran come into force, as they did.
+    bool follows_settings = false;
+};
+
+struct Prediction {
+    PredictionRequest request;
+    ModelCounts counts;
+    // Until the end of the first step; nullopt: the trace knows no step.
+    std::optional<ModelCounts> first_step;
+    // Memory ran out: what the program would do then is not known, and nothing behind it counted.
+    std::optional<PredictedRefusal> refused;
+    // Requests that the recorded run was refused and this one would serve; the first of them.
+    uint64_t served_refusals = 0;
+    std::optional<PredictedRefusal> first_served;
+};
+
+struct PredictionEvents {
+    std::vector<uint64_t> empty_cache;  // before these events
+    std::optional<uint64_t> first_step_end;
+};
+
+std::vector<Prediction> predict(const TraceReader& reader,
+                                const VerifiedRun& verified,
+                                const std::vector<PredictionRequest>& requests,
+                                const PredictionEvents& events,
+                                const Progress& progress);
+
+}  // namespace peakline::report

@@ -1,0 +1,40 @@
+// A device of which torch's allocator may have so many bytes.
+#pragma once
+
+#include <cstdint>
+#include <optional>
+
+#include "report/replay/allocator_model/model_device.h"
+
+namespace peakline::report {
+
+class SizedDevice final : public ModelDevice {
+public:
+    explicit SizedDevice(uint64_t capacity_bytes) : capacity_bytes_(capacity_bytes) {}
+
+    std::optional<uint64_t> allocate(const SegmentChange& change) override {
+        if (change.bytes > capacity_bytes_ - used_bytes_) {
+            return std::nullopt;
+        }
+        return reserve_addresses(change.bytes);
+    }
+    std::optional<uint64_t> map(const SegmentChange& change) override {
+        return change.bytes > capacity_bytes_ - used_bytes_ ? std::nullopt
+                                                            : std::optional(change.address);
+    }
+    // Where segments lie among each other decides nothing: no address is used again.
+    uint64_t reserve_addresses(uint64_t bytes) override {
+        next_address_ += bytes;
+        return next_address_ - bytes;
+    }
+    void changed(const SegmentChange& change) override {
+        used_bytes_ += change.grows() ? change.bytes : -change.bytes;
+    }
+
+private:
+    uint64_t capacity_bytes_;
+    uint64_t used_bytes_ = 0;
+    uint64_t next_address_ = uint64_t{1} << 40;
+};
+
+}  // namespace peakline::report

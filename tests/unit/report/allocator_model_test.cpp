@@ -1,0 +1,150 @@
+// The model of torch's allocator on single requests, and what it takes from a trace. That it is
+// torch's allocator is tested against torch itself: tests/e2e/test_whatif.py.
+#include <string>
+
+#include "report/replay/allocator_replay/prediction.h"
+#include "report_testing.h"
+#include "tests/unit/catching.h"
+
+namespace peakline::test {
+namespace {
+
+using namespace peakline::report;
+
+constexpr uint64_t kMib = uint64_t{1} << 20;
+
+VerifiedRun verify(const std::string& text) {
+    const OpenTrace trace(TextTrace(text).bytes());
+    return verify_run(trace.reader, std::nullopt, {});
+}
+
+std::string difference(const std::string& text) {
+    const VerifiedRun run = verify(text);
+    return run.difference ? run.difference->what : std::string();
+}
+
+TEST_CASE("requests are rounded as torch rounds them", "[allocator]") {
+    const AllocatorSettings plain = parse_allocator_settings("");
+    CHECK(plain.round_up(1) == 512);
+    CHECK(plain.round_up(513) == 1024);
+    const AllocatorSettings quarters = parse_allocator_settings("roundup_power2_divisions:4");
+    CHECK(quarters.round_up(1200) == 1536);  // too small for divisions
+    CHECK(quarters.round_up(5000) == 5120);
+    CHECK(quarters.round_up(9 * kMib) == 10 * kMib);
+    CHECK(quarters.round_up(8 * kMib) == 8 * kMib);
+    const AllocatorSettings list = parse_allocator_settings(
+        "roundup_power2_divisions:[8:4, 32:2,>:1],expandable_segments:True");
+    CHECK(list.round_up(5 * kMib) == 5 * kMib);  // the first entry fills what is below it
+    CHECK(list.round_up(5 * kMib + 1) == 6 * kMib);
+    CHECK(list.round_up(17 * kMib) == 17 * kMib);  // between two entries: none
+    CHECK(list.round_up(33 * kMib) == 48 * kMib);
+    CHECK(list.round_up(65 * kMib) == 65 * kMib);
+    CHECK(list.is_expandable);
+}
+
+TEST_CASE("segments have torch's sizes", "[allocator]") {
+    const AllocatorSettings plain = parse_allocator_settings("");
+    CHECK(plain.segment_bytes(512) == 2 * kMib);
+    CHECK(plain.segment_bytes(kMib + 512) == 20 * kMib);
+    CHECK(plain.segment_bytes(10 * kMib) == 10 * kMib);
+    CHECK(plain.segment_bytes(10 * kMib + 512) == 12 * kMib);
+}
+
+TEST_CASE("settings that torch would not take are refused by name", "[allocator]") {
+    for (const char* text : {"max_split_size_mb:19",
+                             "garbage_collection_threshold:1",
+                             "roundup_power2_divisions:3",
+                             "expandable_segments:true",
+                             "expandable_segments:True,large_segment_size_mb:21",
+                             "unknown_key:1",
+                             "nothing"}) {
+        CHECK_THROWS_AS(parse_allocator_settings(text), TraceError);
+    }
+}
+
+TEST_CASE("a run that torch would make is verified, another one is not", "[allocator]") {
+    const std::string before =
+        "meta device.0.total_bytes 1073741824\n"
+        "segment 0x10000000 20971520\n"
+        "memory 1 1073741824\n"
+        "alloc a 0x10000000 5242880\n";
+    CHECK(difference(before + "alloc b 0x10500000 5242880").empty());
+    CHECK(difference(before + "alloc b 0x10a00000 5242880").find("at another place") !=
+          std::string::npos);
+    CHECK(difference(before + "segment 0x20000000 20971520\nalloc b 0x20000000 5242880")
+              .find("the trace allocates 20971520 bytes, the model does not") != std::string::npos);
+    CHECK(difference("alloc a 0x10000000 5242880\n segment 0x10000000 20971520")
+              .find("runs out of memory") != std::string::npos);
+}
+
+TEST_CASE("the private pool of a segment stands behind its record", "[allocator]") {
+    const std::string routed =
+        "call 3 pool=3\n"
+        "segment 0x10000000 20971520 pool=3\n"
+        "memory 1 1073741824\n"
+        "alloc a 0x10000000 5242880\n"
+        "call 4 pool=3\n";
+    // A request of the default pool does not get the rest of it.
+    CHECK(difference(routed + "segment 0x20000000 20971520\nalloc b 0x20000000 5242880").empty());
+    // What lives in it keeps the segment, an emptied cache does not get it before the release.
+    CHECK(difference(routed + "free a\ncall 7\ncall 2 pool=3\ncall 7\n"
+                              "endsegment 0x10000000 20971520")
+              .empty());
+    CHECK_FALSE(difference(routed + "free a\ncall 7\nendsegment 0x10000000 20971520").empty());
+}
+
+TEST_CASE("older traces do not say where the cache was emptied: it is guessed", "[allocator]") {
+    const VerifiedRun run = verify(
+        "segment 0x10000000 31457280\n"
+        "alloc a 0x10000000 31457280\n"
+        "free a\n"
+        "endsegment 0x10000000 31457280\n"
+        "segment 0x10000000 20971520\n"
+        "alloc b 0x10000000 5242880\n");
+    CHECK_FALSE(run.difference.has_value());
+    CHECK(run.guessed_empty_events == std::vector<uint64_t>{3});
+}
+
+TEST_CASE("others have what is neither free nor torch's", "[allocator]") {
+    const VerifiedRun run = verify(
+        "meta device.0.total_bytes 1073741824\n"
+        "segment 0x10000000 20971520\n"
+        "memory 1 1000000000\n"
+        "alloc a 0x10000000 5242880\n"
+        "memory 3 900000000\n");
+    CHECK(run.other_bytes == 1073741824 - 900000000 - 20971520);
+}
+
+TEST_CASE("several settings and devices are predicted in one pass", "[allocator]") {
+    const OpenTrace trace(TextTrace("meta device.0.total_bytes 1073741824\n"
+                                    "segment 0x10000000 31457280\n"
+                                    "memory 1 1073741824\n"
+                                    "alloc a 0x10000000 31457280\n"
+                                    "free a\n"
+                                    "segment 0x20000000 41943040\n"
+                                    "alloc b 0x20000000 41943040 stack=f.py:3:f\n")
+                              .bytes());
+    const VerifiedRun verified = verify_run(trace.reader, 0, {});
+    REQUIRE_FALSE(verified.difference.has_value());
+    PredictionRequest plain;
+    plain.device_bytes = plain.capacity_bytes = 100 * kMib;
+    PredictionRequest expandable = plain;
+    expandable.settings = parse_allocator_settings("expandable_segments:True");
+    PredictionRequest tight = plain;
+    tight.capacity_bytes = 60 * kMib;
+    PredictionRequest small = plain;
+    small.capacity_bytes = 39 * kMib;
+    const auto runs = predict(trace.reader, verified, {plain, expandable, tight, small}, {}, {});
+    CHECK(runs[0].counts.reserved_peak_bytes == 70 * kMib);
+    CHECK(runs[1].counts.reserved_peak_bytes == 40 * kMib);
+    CHECK(runs[1].counts.device_allocs == 1);  // two units of 20 MiB at once
+    CHECK(runs[2].counts.reserved_peak_bytes == 40 * kMib);
+    CHECK(runs[2].counts.retries == 1);
+    CHECK_FALSE(runs[2].refused.has_value());
+    REQUIRE(runs[3].refused.has_value());
+    CHECK(runs[3].refused->requested_bytes == 40 * kMib);
+    CHECK(runs[3].refused->event == 5);
+}
+
+}  // namespace
+}  // namespace peakline::test
