@@ -143,6 +143,8 @@ MakeReport find_report(const std::string& name) {
         {"leaks", make_leaks},
         {"advise", make_advise},
         {"whatif", make_whatif},
+        {"map", make_map},
+        {"fragmentation", make_fragmentation},
         {"timeline", make_timeline_report},
     };
     std::string names;

@@ -66,6 +66,15 @@ std::string make_whatif(const TraceReader& reader,
                         const ReportOptions& options,
                         const Progress& progress = {});
 
+// torch's segments at a moment, the blocks in them, and the holes.
+std::string make_map(const TraceReader& reader,
+                     const ReportOptions& options,
+                     const Progress& progress = {});
+// Why each reserved byte is there then, and which lines keep segments from going back.
+std::string make_fragmentation(const TraceReader& reader,
+                               const ReportOptions& options,
+                               const Progress& progress = {});
+
 // `top`: points over the whole time, 0: 1000. Without a device: the sum of all.
 std::string make_timeline_report(const TraceReader& reader,
                                  const ReportOptions& options,

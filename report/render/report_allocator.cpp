@@ -1,12 +1,16 @@
 // The reports about torch's allocator: whatif, map, fragmentation.
+#include <map>
 #include <optional>
 #include <string>
 
 #include "report.h"
+#include "report/attribute/grouping.h"
+#include "report/render/allocator/fragmentation_report.h"
 #include "report/render/allocator/whatif_report.h"
 #include "report/render/facts/asked_blocks.h"
 #include "report/render/table/run_facts.h"
 #include "report/trace/file/trace_error.h"
+#include "report/views/ledger/moment_event.h"
 
 namespace peakline::report {
 namespace {
@@ -22,7 +26,87 @@ std::optional<uint32_t> device_of(const Selection& selection, const char* comman
     return choice.kind == DeviceChoiceKind::kNumber ? std::optional(choice.number) : std::nullopt;
 }
 
+// The line of every context that has a block, numbered from 0.
+struct Lines {
+    std::vector<Label> labels;
+    std::vector<uint32_t> of_context;
+};
+
+Lines lines_of(const AllocatorState& state, const TraceReader& reader, StackLookup& stacks) {
+    Lines lines;
+    lines.labels.emplace_back();
+    lines.of_context.assign(reader.definitions().contexts.count() + size_t{1}, 0);
+    std::map<std::string, uint32_t> by_key;
+    for (const StateSegment& segment : state.segments) {
+        for (const StateBlock& one : segment.blocks) {
+            uint32_t& line = lines.of_context[one.context];
+            if (line != 0) {
+                continue;
+            }
+            BlockGroup group;
+            group.context = one.context;
+            group.device = state.device;
+            group.count = 1;
+            const Label label = place_by_line(stacks, group).label;
+            const auto [at, is_new] =
+                by_key.try_emplace(label.key, static_cast<uint32_t>(lines.labels.size()));
+            if (is_new) {
+                lines.labels.push_back(label);
+            }
+            line = at->second;
+        }
+    }
+    return lines;
+}
+
+using RenderState = std::string (*)(const StateReport&);
+
+std::string make_state(const TraceReader& reader,
+                       const ReportOptions& options,
+                       const Progress& progress,
+                       const char* command,
+                       RenderState render) {
+    Selection selection = parse_selection(options.selection);
+    refuse_where(selection, command);
+    need_events(reader, command);
+    device_of(selection, command);
+    StackLookup stacks(reader.definitions(), selection.frames);
+    selection.request.phase_rules = &stacks.phase_rules();
+    const MomentEvent moment = find_moment_event(reader, selection.request, progress);
+    const AllocatorState state =
+        find_allocator_state(reader, moment.device, moment.event, progress);
+    if (state.segments.empty()) {
+        throw TraceError(reader.name() + ": no segments of torch's allocator on device " +
+                         std::to_string(moment.device) + " at " + options.selection.at);
+    }
+    const Lines lines = lines_of(state, reader, stacks);
+    return render({reader,
+                   state,
+                   options.selection.at,
+                   lines.labels,
+                   lines.of_context,
+                   options.top,
+                   options.paths});
+}
+
 }  // namespace
+
+std::string make_map(const TraceReader& reader,
+                     const ReportOptions& options,
+                     const Progress& progress) {
+    return make_state(
+        reader, options, progress, "map", options.form == OutputForm::kJson ? map_json : map_text);
+}
+
+std::string make_fragmentation(const TraceReader& reader,
+                               const ReportOptions& options,
+                               const Progress& progress) {
+    return make_state(reader,
+                      options,
+                      progress,
+                      "fragmentation",
+                      options.form == OutputForm::kJson ? fragmentation_json : fragmentation_text);
+}
 
 std::string make_whatif(const TraceReader& reader,
                         const ReportOptions& options,

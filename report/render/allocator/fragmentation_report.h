@@ -1,0 +1,34 @@
+// Why torch's allocator has what it has at a moment: causes and pinning lines; and its map.
+#pragma once
+
+#include <string>
+#include <vector>
+
+#include "report/attribute/names/label.h"
+#include "report/render/format/path_display.h"
+#include "report/trace/reader.h"
+#include "report/views/segments/allocator_state.h"
+
+namespace peakline::report {
+
+struct StateReport {
+    const TraceReader& reader;
+    const AllocatorState& state;
+    const std::string& at;            // the moment, as it was asked for
+    const std::vector<Label>& lines;  // by number
+    // Of a context: the number of its line.
+    const std::vector<uint32_t>& line_of_context;
+    uint64_t top = 0;  // lines or segments shown; 0: all
+    const PathDisplay& paths;
+
+    uint32_t line_of(uint32_t context) const {
+        return context < line_of_context.size() ? line_of_context[context] : 0;
+    }
+};
+
+std::string fragmentation_text(const StateReport& report);
+std::string fragmentation_json(const StateReport& report);
+std::string map_text(const StateReport& report);
+std::string map_json(const StateReport& report);
+
+}  // namespace peakline::report

@@ -1,0 +1,356 @@
+#include "allocator_state.h"
+
+#include <map>
+
+#include "report/replay/blocks/block_stream.h"
+
+namespace peakline::report {
+namespace {
+
+constexpr size_t kSetsLookedAt = 64;  // that share most
+
+class StateFollower : public BlockFollower {
+public:
+    StateFollower(const BlockStream& stream, uint32_t device, uint64_t event)
+        : stream_(stream), device_(device), event_(event) {
+        state_.device = device;
+        state_.settings = parse_allocator_settings(
+            std::string(stream.definitions().meta_text("allocator_settings")));
+    }
+
+    void before_event(EventTime at) {
+        if (at.event <= event_) {
+            state_.tick = at.tick;
+        } else if (!is_done_) {
+            take();
+        }
+    }
+    void on_alloc(const BlockAlloc& block) {
+        if (block.shape.device == device_ && !is_done_) {
+            blocks_[block.ordinal] = {block.address,
+                                      block.shape.block_bytes,
+                                      block.shape.requested_bytes,
+                                      block.at.tick,
+                                      block.shape.context};
+        }
+    }
+    void on_free(const BlockFree& block) {
+        if (block.shape.device != device_ || is_done_) {
+            return;
+        }
+        const auto found = blocks_.find(block.ordinal);
+        if (found == blocks_.end()) {
+            return;
+        }
+        if (block.kind == FreeKind::kDeferred) {
+            found->second.is_waiting = true;
+        } else {
+            blocks_.erase(found);
+        }
+    }
+    void on_rare(const RareEvent& event, EventTime) {
+        if (is_done_) {
+            return;
+        }
+        if (const auto segment = event.as<format::Segment>()) {
+            last_ = segments_.end();
+            if (segment->device == device_) {
+                apply(*segment);
+            }
+        } else if (const auto pool = event.as<format::InPool>()) {
+            if (last_ != segments_.end()) {
+                last_->second.pool = pool->pool;
+            }
+        } else if (const auto call = event.as<format::AllocatorCall>()) {
+            count(*call);
+        } else if (const auto given = event.as<format::AllocatorSettings>()) {
+            state_.settings = parse_allocator_settings(
+                std::string(stream_.definitions().text(static_cast<uint32_t>(given->text))));
+        }
+    }
+
+    AllocatorState finish() {
+        if (!is_done_) {
+            take();
+        }
+        return std::move(state_);
+    }
+
+private:
+    using Segments = std::map<uint64_t, StateSegment>;
+
+    void apply(const format::Segment& segment) {
+        using Action = format::SegmentAction;
+        if (segment.bytes == 0 || segment.bytes > kMaxBlockBytes ||
+            segment.address > UINT64_MAX - segment.bytes) {
+            return;  // damage
+        }
+        const bool is_map = segment.action == Action::kMap;
+        cut(segment.address, segment.address + segment.bytes);
+        if (!is_map && segment.action != Action::kAlloc) {
+            return;
+        }
+        StateSegment made;
+        made.address = segment.address;
+        made.bytes = segment.bytes;
+        made.stream = static_cast<uint32_t>(segment.stream);
+        made.is_expandable = is_map;
+        if (is_map) {
+            made.unit_bytes = segment.bytes == kSmallSegmentBytes
+                                  ? kSmallSegmentBytes
+                                  : state_.settings.large_segment_bytes;
+        }
+        last_ = segments_.insert_or_assign(segment.address, made).first;
+    }
+
+    void cut(uint64_t begin, uint64_t end) {
+        auto at = segments_.upper_bound(begin);
+        if (at != segments_.begin() && std::prev(at)->second.end() > begin) {
+            --at;
+        }
+        while (at != segments_.end() && at->first < end) {
+            const StateSegment whole = at->second;
+            at = segments_.erase(at);
+            if (whole.end() > end) {
+                StateSegment above = whole;
+                above.address = end;
+                above.bytes = whole.end() - end;
+                at = segments_.emplace(end, above).first;
+            }
+            if (whole.address < begin) {
+                StateSegment below = whole;
+                below.bytes = begin - whole.address;
+                segments_.emplace(whole.address, below);
+            }
+        }
+    }
+
+    void count(const format::AllocatorCall& call) {
+        using Action = format::AllocatorAction;
+        if (call.device != device_) {
+            return;
+        }
+        if (call.action == Action::kPoolCreated || call.action == Action::kRoutingBegun) {
+            ++owners_[call.pool];
+        } else if (call.action == Action::kPoolReleased && owners_[call.pool] != 0) {
+            --owners_[call.pool];
+        }
+    }
+
+    void take() {
+        is_done_ = true;
+        for (const auto& [address, segment] : segments_) {
+            StateSegment* const last = state_.segments.empty() ? nullptr : &state_.segments.back();
+            const bool goes_on = last != nullptr && last->is_expandable && segment.is_expandable &&
+                                 last->end() == address && last->stream == segment.stream &&
+                                 last->pool == segment.pool &&
+                                 last->unit_bytes == segment.unit_bytes;
+            if (goes_on) {
+                last->bytes += segment.bytes;
+            } else {
+                state_.segments.push_back(segment);
+            }
+        }
+        for (const auto& [pool, owners] : owners_) {
+            if (owners != 0) {
+                state_.used_pools.insert(pool);
+            }
+        }
+        put_blocks();
+    }
+
+    void put_blocks() {
+        std::vector<StateBlock> blocks;
+        for (const auto& [ordinal, block] : blocks_) {
+            blocks.push_back(block);
+        }
+        std::sort(blocks.begin(), blocks.end(), [](const StateBlock& one, const StateBlock& two) {
+            return one.address < two.address;
+        });
+        auto segment = state_.segments.begin();
+        uint64_t covered_to = 0;
+        for (const StateBlock& block : blocks) {
+            while (segment != state_.segments.end() && segment->end() <= block.address) {
+                ++segment;
+            }
+            // Above another block: damage.
+            const bool is_inside = segment != state_.segments.end() &&
+                                   block.address >= std::max(segment->address, covered_to) &&
+                                   block.bytes <= segment->end() - block.address;
+            if (is_inside) {
+                segment->blocks.push_back(block);
+                covered_to = block.address + block.bytes;
+            } else {
+                state_.outside_bytes += block.bytes;
+            }
+        }
+    }
+
+    const BlockStream& stream_;
+    uint32_t device_;
+    uint64_t event_;
+    bool is_done_ = false;
+    std::map<uint64_t, StateBlock> blocks_;  // by ordinal
+    Segments segments_;                      // by address
+    Segments::iterator last_ = segments_.end();
+    std::map<uint64_t, uint64_t> owners_;  // of private pools
+    AllocatorState state_;
+};
+
+// Whole units without a block can be returned, what is before and behind them cannot.
+void add_units(const StateSegment& segment,
+               uint64_t begin,
+               uint64_t end,
+               std::vector<FreePiece>* pieces) {
+    const uint64_t unit = segment.unit_bytes;
+    const auto add = [&](uint64_t from, uint64_t to, FreeCause cause) {
+        if (from < to) {
+            pieces->push_back({from, to - from, cause});
+        }
+    };
+    const uint64_t first = segment.address + (begin - segment.address + unit - 1) / unit * unit;
+    const uint64_t last = segment.address + (end - segment.address) / unit * unit;
+    if (first >= last) {
+        add(begin, end, FreeCause::kPartial);
+        return;
+    }
+    add(begin, first, FreeCause::kPartial);
+    add(first, last, FreeCause::kUnit);
+    add(last, end, FreeCause::kPartial);
+}
+
+void add_live(const AllocatorSettings& settings, const StateBlock& block, ReservedCauses* causes) {
+    // A block that a graph's pool got back may be smaller than its request is rounded to.
+    const uint64_t requested = std::min(block.requested_bytes, block.bytes);
+    const uint64_t to_512 = std::min(
+        block.bytes, (requested + kLeastBlockBytes - 1) / kLeastBlockBytes * kLeastBlockBytes);
+    const uint64_t rounded = std::min(block.bytes, std::max(to_512, settings.round_up(requested)));
+    causes->live_bytes += block.bytes;
+    causes->rounding_bytes += to_512 - requested;
+    causes->division_bytes += rounded - to_512;
+    causes->unsplit_bytes += block.bytes - rounded;
+}
+
+}  // namespace
+
+AllocatorState find_allocator_state(const TraceReader& reader,
+                                    uint32_t device,
+                                    uint64_t event,
+                                    const Progress& progress) {
+    BlockStream stream(reader);
+    StateFollower follower(stream, device, event);
+    stream.run(progress, follower);
+    return follower.finish();
+}
+
+const char* cause_name(FreeCause cause) {
+    static constexpr const char* kNames[] = {"whole", "pinned", "unit", "partial", "private"};
+    return kNames[static_cast<size_t>(cause)];
+}
+
+std::vector<FreePiece> free_pieces(const StateSegment& segment, bool is_pool_used) {
+    std::vector<FreePiece> pieces;
+    const FreeCause plain = segment.blocks.empty() ? FreeCause::kWhole : FreeCause::kPinned;
+    uint64_t at = segment.address;
+    const auto add_to = [&](uint64_t end) {
+        if (at == end) {
+            return;
+        }
+        if (is_pool_used) {
+            pieces.push_back({at, end - at, FreeCause::kPrivate});
+        } else if (segment.is_expandable) {
+            add_units(segment, at, end, &pieces);
+        } else {
+            pieces.push_back({at, end - at, plain});
+        }
+    };
+    for (const StateBlock& block : segment.blocks) {
+        add_to(block.address);
+        at = block.address + block.bytes;
+    }
+    add_to(segment.end());
+    return pieces;
+}
+
+ReservedCauses find_causes(const AllocatorState& state) {
+    ReservedCauses causes;
+    for (const StateSegment& segment : state.segments) {
+        causes.reserved_bytes += segment.bytes;
+        for (const StateBlock& block : segment.blocks) {
+            if (block.is_waiting) {
+                causes.waiting_bytes += block.bytes;
+            } else {
+                add_live(state.settings, block, &causes);
+            }
+        }
+        uint64_t hole_begin = 0;
+        uint64_t hole_end = 0;
+        for (const FreePiece& piece :
+             free_pieces(segment, state.used_pools.count(segment.pool) != 0)) {
+            causes.free_bytes[static_cast<size_t>(piece.cause)] += piece.bytes;
+            hole_begin = piece.address == hole_end ? hole_begin : piece.address;
+            hole_end = piece.address + piece.bytes;
+            causes.largest_hole_bytes = std::max(causes.largest_hole_bytes, hole_end - hole_begin);
+        }
+    }
+    return causes;
+}
+
+SegmentPins pins_of(const PinInput& input) {
+    std::map<uint32_t, SegmentPin> lines;
+    std::map<std::set<uint32_t>, uint64_t> shared;
+    for (const PinInput::Block& block : input.blocks) {
+        SegmentPin& pin = lines[block.line];
+        pin.oldest_tick =
+            pin.block_count == 0 ? block.made_tick : std::min(pin.oldest_tick, block.made_tick);
+        pin.line = block.line;
+        pin.own_bytes += block.bytes;
+        ++pin.block_count;
+    }
+    for (const PinnedPart& part : input.parts) {
+        if (part.lines.size() == 1) {
+            SegmentPin& pin = lines[*part.lines.begin()];
+            pin.sole_bytes += part.bytes;
+            pin.sole_free_bytes += part.bytes - part.used_bytes;
+        } else if (!part.lines.empty()) {
+            shared[part.lines] += part.bytes;
+            for (const uint32_t line : part.lines) {
+                lines[line].shared_bytes += part.bytes;
+            }
+        }
+    }
+    SegmentPins pins;
+    for (const auto& [line, pin] : lines) {
+        pins.lines.push_back(pin);
+    }
+    std::stable_sort(
+        pins.lines.begin(), pins.lines.end(), [](const SegmentPin& one, const SegmentPin& two) {
+            return one.sole_bytes != two.sole_bytes ? one.sole_bytes > two.sole_bytes
+                                                    : one.shared_bytes > two.shared_bytes;
+        });
+    // Only sets that own a part together can do more than their lines alone.
+    std::vector<std::pair<uint64_t, const std::set<uint32_t>*>> largest;
+    for (const auto& [set, bytes] : shared) {
+        largest.emplace_back(bytes, &set);
+    }
+    std::stable_sort(largest.begin(), largest.end(), [](const auto& one, const auto& two) {
+        return one.first > two.first;
+    });
+    largest.resize(std::min(largest.size(), kSetsLookedAt));
+    for (const auto& [bytes, set] : largest) {
+        PinningSet& made = pins.sets.emplace_back(PinningSet{{set->begin(), set->end()}, 0});
+        for (const PinnedPart& part : input.parts) {
+            const bool is_within =
+                !part.lines.empty() &&
+                std::includes(set->begin(), set->end(), part.lines.begin(), part.lines.end());
+            made.bytes += is_within ? part.bytes : 0;
+        }
+    }
+    std::stable_sort(pins.sets.begin(), pins.sets.end(), [](const auto& one, const auto& two) {
+        return one.bytes != two.bytes ? one.bytes > two.bytes : one.lines.size() < two.lines.size();
+    });
+    pins.sets.resize(std::min(pins.sets.size(), SegmentPins::kMostSets));
+    return pins;
+}
+
+}  // namespace peakline::report

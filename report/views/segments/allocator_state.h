@@ -1,0 +1,172 @@
+// What torch's allocator has of one device at a moment: segments, the blocks in them, and why every
+// byte is there.
+#pragma once
+
+#include <algorithm>
+#include <array>
+#include <cstdint>
+#include <set>
+#include <vector>
+
+#include "report/replay/allocator_model/allocator_settings.h"
+#include "report/trace/reader.h"
+
+namespace peakline::report {
+
+struct StateBlock {
+    uint64_t address = 0;
+    uint64_t bytes = 0;
+    uint64_t requested_bytes = 0;
+    uint64_t made_tick = 0;
+    uint32_t context = 0;
+    bool is_waiting = false;  // given up, in use by another stream
+};
+
+// Neighbouring pieces of an expandable segment are one.
+struct StateSegment {
+    uint64_t address = 0;
+    uint64_t bytes = 0;
+    uint64_t unit_bytes = 0;  // that comes and goes by itself; of a plain segment: all
+    uint64_t pool = 0;        // private one
+    uint32_t stream = 0;
+    bool is_expandable = false;
+    std::vector<StateBlock> blocks = {};  // by address
+
+    uint64_t end() const { return address + bytes; }
+};
+
+struct AllocatorState {
+    uint32_t device = 0;
+    uint64_t tick = 0;
+    AllocatorSettings settings;
+    std::vector<StateSegment> segments;  // by address
+    std::set<uint64_t> used_pools;       // private ones that somebody owns
+    uint64_t outside_bytes = 0;          // of blocks in no segment that the trace knows
+};
+
+// After this event, counted from 0.
+AllocatorState find_allocator_state(const TraceReader& reader,
+                                    uint32_t device,
+                                    uint64_t event,
+                                    const Progress& progress);
+
+// Of free bytes: see Note [Causes].
+enum class FreeCause : uint8_t { kWhole, kPinned, kUnit, kPartial, kPrivate };
+
+struct FreePiece {
+    uint64_t address = 0;
+    uint64_t bytes = 0;
+    FreeCause cause{};
+};
+// The free bytes of a segment, by address.
+std::vector<FreePiece> free_pieces(const StateSegment& segment, bool is_pool_used);
+const char* cause_name(FreeCause cause);
+
+// Note [Causes]
+// Every reserved byte has one:
+//   live      in blocks of the program; parts of it are rounding to 512 bytes, to divisions of
+//             powers of two, and remainders too small to split off
+//   waiting   in blocks that were given up, but other streams use
+//   whole     in segments without a block: empty_cache() returns them
+//   pinned    in segments with a block
+//   unit      in units of expandable segments without a block: returned as well
+//   partial   in units with a block
+//   private   in pools of graphs and of the program: nobody else gets them
+struct ReservedCauses {
+    static constexpr size_t kFreeCauses = 5;
+
+    uint64_t reserved_bytes = 0;
+    uint64_t live_bytes = 0;
+    uint64_t rounding_bytes = 0;  // these three are parts of live_bytes
+    uint64_t division_bytes = 0;
+    uint64_t unsplit_bytes = 0;
+    uint64_t waiting_bytes = 0;
+    std::array<uint64_t, kFreeCauses> free_bytes = {};  // by FreeCause
+    uint64_t largest_hole_bytes = 0;
+
+    uint64_t free(FreeCause cause) const { return free_bytes[static_cast<size_t>(cause)]; }
+};
+ReservedCauses find_causes(const AllocatorState& state);
+
+// What a line keeps from going back to the device, beyond what empty_cache() returns now.
+struct SegmentPin {
+    uint32_t line = 0;  // as line_of gave it
+    uint64_t own_bytes = 0;
+    uint64_t block_count = 0;
+    uint64_t sole_bytes = 0;       // goes back when the line's blocks are gone
+    uint64_t sole_free_bytes = 0;  // of it, not in blocks
+    uint64_t shared_bytes = 0;     // other lines' blocks lie in the same segments
+    uint64_t oldest_tick = 0;      // where the first of its blocks was made
+};
+// Lines whose blocks must all go for this.
+struct PinningSet {
+    std::vector<uint32_t> lines;
+    uint64_t bytes = 0;
+};
+struct SegmentPins {
+    std::vector<SegmentPin> lines;  // most sole bytes first
+    std::vector<PinningSet> sets;   // most bytes first; of two lines and more
+
+    static constexpr size_t kMostSets = 5;
+};
+// `line_of` numbers the line of a context.
+template <class LineOf>
+SegmentPins find_pins(const AllocatorState& state, LineOf line_of);
+
+// One part that goes back by itself, and the lines of its blocks.
+struct PinnedPart {
+    uint64_t bytes = 0;
+    uint64_t used_bytes = 0;
+    std::set<uint32_t> lines = {};
+};
+struct PinInput {
+    struct Block {
+        uint32_t line;
+        uint64_t bytes;
+        uint64_t made_tick;
+    };
+    std::vector<Block> blocks;
+    std::vector<PinnedPart> parts;
+};
+SegmentPins pins_of(const PinInput& input);
+// The parts of a segment that a block of the program keeps: all of a plain one, units of others.
+// A block that waits comes back by itself. visit(part, block)
+template <class LineOf>
+void add_parts(const StateSegment& segment, LineOf line_of, std::vector<PinnedPart>* parts) {
+    const uint64_t unit = segment.unit_bytes != 0 ? segment.unit_bytes : segment.bytes;
+    const size_t first = parts->size();
+    for (uint64_t at = 0; at < segment.bytes; at += unit) {
+        parts->push_back({std::min(unit, segment.bytes - at)});
+    }
+    for (const StateBlock& block : segment.blocks) {
+        if (block.is_waiting) {
+            continue;
+        }
+        const uint64_t begin = block.address - segment.address;
+        const uint64_t end = begin + block.bytes;
+        for (uint64_t i = begin / unit; i * unit < end; ++i) {
+            PinnedPart& part = (*parts)[first + i];
+            part.used_bytes += std::min(end, (i + 1) * unit) - std::max(begin, i * unit);
+            part.lines.insert(line_of(block.context));
+        }
+    }
+}
+
+template <class LineOf>
+SegmentPins find_pins(const AllocatorState& state, LineOf line_of) {
+    PinInput input;
+    for (const StateSegment& segment : state.segments) {
+        for (const StateBlock& block : segment.blocks) {
+            if (!block.is_waiting) {
+                input.blocks.push_back({line_of(block.context), block.bytes, block.made_tick});
+            }
+        }
+        // Pools in use keep their segments, whatever is in them.
+        if (segment.pool == 0 || state.used_pools.count(segment.pool) == 0) {
+            add_parts(segment, line_of, &input.parts);
+        }
+    }
+    return pins_of(input);
+}
+
+}  // namespace peakline::report
