@@ -33,7 +33,7 @@ struct Driver {
 };
 Driver g_driver;
 // Bytes of a device that the call in progress on this thread gives back.
-thread_local uint64_t t_freed_bytes __attribute__((tls_model("initial-exec"))) = 0;
+thread_local uint64_t g_freed_bytes __attribute__((tls_model("initial-exec"))) = 0;
 
 // torch's allocator asks the driver under its lock, where the loader must not be asked: what is
 // known of the request was captured before.
@@ -89,7 +89,7 @@ void record_end(const DriverBlock& block) {
         recorder.record_unreported_free(address_of_block(block));
     }
     recorder.record_driver(format::DriverFree{block.driver_kind(), block.key});
-    t_freed_bytes += format::is_on_device(block.driver_kind()) ? block.bytes : 0;
+    g_freed_bytes += format::is_on_device(block.driver_kind()) ? block.bytes : 0;
     if (block.driver_kind() == DriverKind::kPool) {
         forget_pool(block.key);
     }
@@ -97,7 +97,7 @@ void record_end(const DriverBlock& block) {
 
 // Of one block that ends, with what it holds alive: at most a physical handle.
 struct Ended {
-    DriverBlock blocks[2];
+    DriverBlock blocks[2] = {};
     size_t count = 0;
 
     void add(const DriverBlock& block) { blocks[count++] = block; }
@@ -158,7 +158,7 @@ void end_mappings(const PeaklineDriverEvent& event) {
 }
 
 void on_free(const PeaklineDriverEvent& event) {
-    t_freed_bytes = 0;
+    g_freed_bytes = 0;
     if (event.space == kPeaklineMapping) {
         end_mappings(event);
         return;
@@ -312,7 +312,7 @@ void on_event(const PeaklineDriverEvent* event) {
         case kPeaklineFree:
             return on_free(*event);
         case kPeaklineFreed:
-            return t_freed_bytes != 0 ? sample_device(SampleReason::kFree) : void();
+            return g_freed_bytes != 0 ? sample_device(SampleReason::kFree) : void();
         case kPeaklineReference:
             return on_reference(*event);
         case kPeaklineContext:

@@ -26,7 +26,7 @@ extern "C" [[gnu::naked]] void* peakline_driver_dlsym(void*, const char*) {
         "jz 1f\n\t"
         "ret\n"
         "1:\n\t"
-        "mov peakline_real_dlsym(%rip), %rax\n\t"
+        "mov g_peakline_real_dlsym(%rip), %rax\n\t"
         "test %rax, %rax\n\t"
         "jz 2f\n\t"
         "jmp *%rax\n"

@@ -2,7 +2,7 @@
 // the driver's own look-up.
 #include "reporting.h"
 
-using namespace peakline::driver;
+namespace peakline::driver {
 
 extern "C" {
 
@@ -219,3 +219,5 @@ DRIVER_CALL cuGraphExecDestroy(PeaklineHandle executable) {
         REAL(cuGraphExecDestroy), [] { return happening(kPeaklineGraph); }, executable);
 }
 }
+
+}  // namespace peakline::driver

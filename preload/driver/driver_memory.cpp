@@ -1,8 +1,9 @@
 // Memory of devices and of the host: the calls that give it, and those that take it back.
 #include "reporting.h"
 
-using namespace peakline::driver;
-using peakline::format::DriverKind;
+namespace peakline::driver {
+
+using format::DriverKind;
 
 namespace {
 
@@ -216,3 +217,5 @@ DRIVER_CALL cuDestroyExternalMemory(PeaklineHandle memory) {
         REAL(cuDestroyExternalMemory), free_of(kPeaklineExternal, number_of(memory)), memory);
 }
 }
+
+}  // namespace peakline::driver

@@ -1,8 +1,9 @@
 // Memory in the order of streams, and physical memory that is mapped by hand.
 #include "reporting.h"
 
-using namespace peakline::driver;
-using peakline::format::DriverKind;
+namespace peakline::driver {
+
+using format::DriverKind;
 
 namespace {
 
@@ -210,3 +211,5 @@ DRIVER_CALL cuMemUnmap(PeaklineAddress address, size_t bytes) {
         REAL(cuMemUnmap), free_of(kPeaklineMapping, address, bytes), address, bytes);
 }
 }
+
+}  // namespace peakline::driver

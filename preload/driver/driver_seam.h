@@ -61,7 +61,7 @@ void peakline_driver_listen(const PeaklineDriverListener* listener);
 int32_t peakline_driver_is_calling();
 // Of the preloaded library: called once, when a context was made or memory was given and nobody
 // listens.
-void peakline_driver_first_use();
+__attribute__((visibility("hidden"))) void peakline_driver_first_use();
 
 // The real function of this name, or nullptr where the driver is not loaded or has none.
 void* peakline_driver_function(const char* symbol);

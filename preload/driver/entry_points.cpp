@@ -32,15 +32,15 @@ struct Row {
 };
 
 #define HOOKED(symbol, name, version, is_per_thread) \
-    {#symbol, name, version, is_per_thread, reinterpret_cast<void*>(&symbol), Entry::k_##symbol},
+    {#symbol, name, version, is_per_thread, reinterpret_cast<void*>(&(symbol)), Entry::k_##symbol},
 #define EARLIER(name, version) {nullptr, name, version, false, nullptr, Entry{}},
 // Addresses of functions are known when the library is loaded: no constructor runs.
-const Row kRows[] = {
+const Row g_rows[] = {
 #include "entry_points.inc"
 };
 #undef HOOKED
 #undef EARLIER
-constexpr size_t kRowCount = sizeof kRows / sizeof kRows[0];
+constexpr size_t kRowCount = sizeof g_rows / sizeof g_rows[0];
 
 // By Entry. relaxed everywhere: every writer writes the same.
 void* g_real[kRowCount];
@@ -135,7 +135,7 @@ constexpr Index kIndex = make_index();
 const Row* find_symbol(const char* symbol) {
     for (uint32_t at = hash_of(symbol) % Index::kSlots; kIndex.rows[at] != 0;
          at = (at + 1) % Index::kSlots) {
-        const Row& row = kRows[kIndex.rows[at] - 1];
+        const Row& row = g_rows[kIndex.rows[at] - 1];
         if (strcmp(row.symbol, symbol) == 0) {
             return &row;
         }
@@ -146,7 +146,7 @@ const Row* find_symbol(const char* symbol) {
 // The newest ABI of this name that is not newer than `version`.
 const Row* find_version(const char* name, int version, bool is_per_thread) {
     const Row* best = nullptr;
-    for (const Row& row : kRows) {
+    for (const Row& row : g_rows) {
         if (row.version > version || (row.is_per_thread && !is_per_thread) ||
             strcmp(row.name, name) != 0) {
             continue;
@@ -166,7 +166,7 @@ void* real_function(Entry entry) {
     void* known = load(real);
     if (__builtin_expect(known == nullptr, 0)) {
         // A linked program calls ours by the loader's binding: nobody has looked the real one up.
-        for (const Row& row : kRows) {
+        for (const Row& row : g_rows) {
             if (row.ours != nullptr && row.entry == entry) {
                 known = peakline_driver_function(row.symbol);
             }
@@ -193,7 +193,7 @@ void* answer_for(const char* name, int version, uint64_t flags, void* found, con
 extern "C" {
 
 // Set by the stub or below, before it is used.
-__attribute__((visibility("hidden"))) void* (*peakline_real_dlsym)(void*, const char*) = nullptr;
+__attribute__((visibility("hidden"))) void* (*g_peakline_real_dlsym)(void*, const char*) = nullptr;
 
 // Before glibc 2.34 dlsym is libdl's.
 __attribute__((visibility("hidden"), used)) void peakline_find_real_dlsym() {
@@ -201,7 +201,7 @@ __attribute__((visibility("hidden"), used)) void peakline_find_real_dlsym() {
     for (const char* version : kVersions) {
         void* const found = dlvsym(RTLD_NEXT, "dlsym", version);
         if (found != nullptr) {
-            peakline_real_dlsym = reinterpret_cast<void* (*)(void*, const char*)>(found);
+            g_peakline_real_dlsym = reinterpret_cast<void* (*)(void*, const char*)>(found);
             return;
         }
     }
@@ -220,10 +220,10 @@ __attribute__((visibility("hidden"), used)) void* peakline_driver_find(void* han
     if (row == nullptr) {
         return nullptr;
     }
-    if (peakline_real_dlsym == nullptr) {
+    if (g_peakline_real_dlsym == nullptr) {
         peakline_find_real_dlsym();
     }
-    return peakline::driver::replace(*row, peakline_real_dlsym(handle, name), caller);
+    return peakline::driver::replace(*row, g_peakline_real_dlsym(handle, name), caller);
 }
 
 void* peakline_driver_replacement(const char* symbol) {
@@ -232,10 +232,10 @@ void* peakline_driver_replacement(const char* symbol) {
 }
 
 void* peakline_driver_function(const char* symbol) {
-    if (peakline_real_dlsym == nullptr) {
+    if (g_peakline_real_dlsym == nullptr) {
         peakline_find_real_dlsym();
     }
     void* const driver = dlopen("libcuda.so.1", RTLD_LAZY | RTLD_NOLOAD | RTLD_NODELETE);
-    return driver != nullptr ? peakline_real_dlsym(driver, symbol) : nullptr;
+    return driver != nullptr ? g_peakline_real_dlsym(driver, symbol) : nullptr;
 }
 }

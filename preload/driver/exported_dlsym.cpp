@@ -1,8 +1,7 @@
 // Of the preloaded library only: the name under which every library finds the stub, and the sign
 // that it is there. libpeakline.so has neither: its own calls mean the real dlsym.
-extern "C" {
-extern __attribute__((visibility("default"))) const int peakline_driver_is_preloaded;
-const int peakline_driver_is_preloaded = 1;
+extern "C" __attribute__((visibility("default"))) int peakline_driver_is_preloaded() {
+    return 1;
 }
 
 extern "C" [[gnu::naked, gnu::visibility("default")]] void* dlsym(void*, const char*) {

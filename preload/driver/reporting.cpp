@@ -1,8 +1,8 @@
 // Who listens, and who is asked to when memory is first given.
 #include "reporting.h"
 
-// Of the preloaded library only.
-extern "C" __attribute__((weak, visibility("hidden"))) void peakline_driver_first_use();
+// Null in libpeakline.so: only the preloaded library has it.
+#pragma weak peakline_driver_first_use
 
 namespace peakline::driver {
 namespace {

@@ -21,6 +21,7 @@ WAYS = {
     "dlsym": 2_000_001,
     "lookup": 9_000_006,
     "stream": 10_000_003,
+    "pitch": 512 * 10,
     "runtime": 4_000_001,
     "threads": 40_000_000,
     "errors": 0,

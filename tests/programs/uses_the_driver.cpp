@@ -78,6 +78,18 @@ void by_stream(Address flags, size_t bytes) {
     ++g_asked_count;
 }
 
+// The driver makes one request of another for it.
+void by_pitch() {
+    Address address = 0;
+    size_t pitch = 0;
+    constexpr size_t kRows = 10;
+    check(driver<int (*)(Address*, size_t*, size_t, size_t, unsigned)>("cuMemAllocPitch_v2")(
+              &address, &pitch, 100, kRows, 4),
+          "cuMemAllocPitch_v2");
+    g_asked_bytes += pitch * kRows;
+    ++g_asked_count;
+}
+
 void by_runtime() {
     void* runtime = dlopen(getenv("RUNTIME"), RTLD_NOW | RTLD_LOCAL);
     if (runtime == nullptr) {
@@ -169,6 +181,8 @@ void take(const std::string& way) {
     } else if (way == "stream") {
         by_stream(0, 5'000'001);
         by_stream(2, 5'000'002);  // of a thread's own default stream
+    } else if (way == "pitch") {
+        by_pitch();
     } else if (way == "runtime") {
         by_runtime();
     } else if (way == "threads") {
