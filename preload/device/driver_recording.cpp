@@ -69,7 +69,9 @@ format::DriverAlloc record_of(const DriverBlock& block) {
             block.owner};
 }
 
+// See Note [Alone in the driver].
 void record_request(const DriverBlock& block) {
+    const record::LockGuard guard(driver_record_lock());
     Recorder& recorder = Recorder::instance();
     recorder.record_driver_alloc(record_of(block));
     if ((block.flags & format::kIsAlsoBlock) != 0) {
@@ -88,7 +90,10 @@ void record_end(const DriverBlock& block) {
     if ((block.flags & format::kIsAlsoBlock) != 0) {
         recorder.record_unreported_free(address_of_block(block));
     }
-    recorder.record_driver(format::DriverFree{block.driver_kind(), block.key});
+    {
+        const record::LockGuard guard(driver_record_lock());
+        recorder.record_driver(format::DriverFree{block.driver_kind(), block.key});
+    }
     g_freed_bytes += format::is_on_device(block.driver_kind()) ? block.bytes : 0;
     if (block.driver_kind() == DriverKind::kPool) {
         forget_pool(block.key);
@@ -411,14 +416,17 @@ void sample_at_end() {
 }
 
 void prepare_fork_driver() {
+    driver_record_lock().lock();
     g_driver.lock.lock();
 }
 void parent_after_fork_driver() {
     g_driver.lock.unlock();
+    driver_record_lock().unlock();
 }
 // CUDA does not survive a fork, nor does what it gave.
 void child_after_fork_driver() {
     g_driver.lock.reset_after_fork();
+    driver_record_lock().reset_after_fork();
     if (g_driver.is_ready) {
         peakline_driver_listen(nullptr);
         g_driver.blocks.clear();

@@ -6,6 +6,7 @@
 
 #include "allocator/record/recorder.h"
 #include "driver_api.h"
+#include "preload/driver/driver_seam.h"
 
 namespace peakline::preload {
 namespace {
@@ -135,19 +136,31 @@ void put_sample(SampleReason reason, uint32_t device) {
                              state.total_bytes.load(std::memory_order_relaxed)});
 }
 
+record::LeafLock g_record_lock;
+
 }  // namespace
+
+record::LeafLock& driver_record_lock() {
+    return g_record_lock;
+}
 
 void sample_device(SampleReason reason) {
     if (is_slow() && !is_rare(reason)) {
         return;
     }
+    const PeaklineDriverCalls calls = peakline_driver_calls();
     const std::optional<uint32_t> device = current_device();
-    if (!device || *device >= record::kMaxDevices) {
+    const bool is_alone = calls.in_flight == (peakline_driver_is_calling() != 0 ? 1U : 0U);
+    if (!is_alone || !device || *device >= record::kMaxDevices) {
         return;
     }
     update_pools(*device);
     const std::optional<DeviceBytes> bytes = timed_device_bytes();
     if (!bytes) {
+        return;
+    }
+    const record::LockGuard guard(driver_record_lock());
+    if (peakline_driver_calls().begun != calls.begun) {
         return;
     }
     DeviceState& state = g_devices[*device];

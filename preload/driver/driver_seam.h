@@ -57,6 +57,12 @@ struct PeaklineDriverListener {
 // nullptr: nobody listens. Of the preloaded library where it is in the process: both libraries
 // export it, and the loader finds that one first.
 void peakline_driver_listen(const PeaklineDriverListener* listener);
+// Calls of the driver on all threads: begun so far, and not over.
+struct PeaklineDriverCalls {
+    uint64_t begun;
+    uint64_t in_flight;
+};
+PeaklineDriverCalls peakline_driver_calls();
 // Whether this thread is within a call of the driver.
 int32_t peakline_driver_is_calling();
 // Of the preloaded library: called once, when a context was made or memory was given and nobody

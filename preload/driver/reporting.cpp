@@ -20,6 +20,7 @@ bool begins_use(const PeaklineDriverEvent& event) {
 
 }  // namespace
 
+uint64_t g_calls = 0;
 __thread int g_depth __attribute__((tls_model("initial-exec"))) = 0;
 
 void report_before() {
@@ -53,5 +54,10 @@ __attribute__((visibility("default"))) void peakline_driver_listen(
 
 __attribute__((visibility("default"))) int32_t peakline_driver_is_calling() {
     return peakline::driver::g_depth;
+}
+
+__attribute__((visibility("default"))) PeaklineDriverCalls peakline_driver_calls() {
+    const uint64_t calls = __atomic_load_n(&peakline::driver::g_calls, __ATOMIC_ACQUIRE);
+    return {calls / peakline::driver::kBegunCall, calls % peakline::driver::kBegunCall};
 }
 }

@@ -17,11 +17,23 @@ inline constexpr Result kNotInitialised = 3;  // CUDA_ERROR_NOT_INITIALIZED
 // ends, too.
 extern __thread int g_depth __attribute__((tls_model("initial-exec")));
 
+// Of all threads: calls that were begun, above those that are not over.
+inline constexpr uint64_t kBegunCall = uint64_t{1} << 16U;
+extern uint64_t g_calls;
+
 // True for the outermost call: one that the driver makes itself is its own business.
 class Outermost {
 public:
-    Outermost() { ++g_depth; }
-    ~Outermost() { --g_depth; }
+    Outermost() {
+        if (++g_depth == 1) {
+            __atomic_add_fetch(&g_calls, kBegunCall + 1, __ATOMIC_ACQ_REL);
+        }
+    }
+    ~Outermost() {
+        if (--g_depth == 0) {
+            __atomic_sub_fetch(&g_calls, 1, __ATOMIC_ACQ_REL);
+        }
+    }
     Outermost(const Outermost&) = delete;
     Outermost& operator=(const Outermost&) = delete;
     explicit operator bool() const { return g_depth == 1; }

@@ -54,6 +54,7 @@ void DriverMemory::count(const format::DriverAlloc& request, bool is_added) {
 void DriverMemory::add(const format::DriverAlloc& request) {
     remove({request.kind, request.key});  // its end was not seen
     requests_[{request.kind, request.key}] = request;
+    ++calls_since_sample_;
     count(request, true);
 }
 
@@ -61,6 +62,7 @@ void DriverMemory::remove(const format::DriverFree& end) {
     const auto found = requests_.find({end.kind, end.key});
     if (found != requests_.end()) {
         count(found->second, false);
+        ++calls_since_sample_;
         requests_.erase(found);
     }
 }
@@ -105,6 +107,7 @@ void DriverMemory::apply_sample(const format::DriverSample& sample) {
     total_bytes_ = sample.total_bytes;
     sampled_bytes_ = used;
     asked_at_sample_ = asked;
+    calls_since_sample_ = 0;
 }
 
 void DriverMemory::add_step(SampleReason reason, int64_t bytes) {
@@ -121,17 +124,15 @@ void DriverMemory::add_step(SampleReason reason, int64_t bytes) {
         case SampleReason::kGraph:
             step(Step::kGraphs) += bytes;
             return;
-        case SampleReason::kRequest:
-        case SampleReason::kFree:
-            if (bytes > -kGranuleBytes && bytes < kGranuleBytes) {
-                step(Step::kRounding) += bytes;
-                return;
-            }
-            break;
         default:
             break;
     }
-    // What another thread was just being given shows in two steps that cancel each other.
+    // Where several threads call the driver there is one sample after several calls.
+    const int64_t rounding_limit = kGranuleBytes * calls_since_sample_;
+    if (bytes > -rounding_limit && bytes < rounding_limit) {
+        step(Step::kRounding) += bytes;
+        return;
+    }
     const bool is_growth = step(Step::kGrowth) + bytes >= 0;
     step(is_growth ? Step::kGrowth : Step::kUnexplained) += bytes;
 }

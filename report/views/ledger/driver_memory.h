@@ -84,6 +84,7 @@ private:
     uint64_t total_bytes_ = 0;
     int64_t sampled_bytes_ = 0;
     int64_t asked_at_sample_ = 0;
+    int64_t calls_since_sample_ = 0;  // requests and frees
     std::array<int64_t, kStepCount> steps_ = {};
 };
 
