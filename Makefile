@@ -196,12 +196,13 @@ $(BUILD)/%.o: %.cpp
 	$(Q)$(CXX) $(CXXFLAGS) -MMD -MP -c $< -o $@
 
 # Extension modules: the limited C API, any Python 3.10+. Python.h does not pass -Wpedantic.
+LIMITED_API := -DPy_LIMITED_API=0x030A0000 -DPY_SSIZE_T_CLEAN
 RECORDER_PYTHON_OBJECTS := $(call object,$(wildcard pyhook/module/*.cpp pyhook/holders/*.cpp))
 REPORT_PYTHON_OBJECTS := $(call object,$(wildcard report/python/*.cpp))
 $(RECORDER_PYTHON_OBJECTS) $(REPORT_PYTHON_OBJECTS): $(BUILD)/%.o: %.cpp
 	@mkdir -p $(@D)
 	@echo '  C++   $<'
-	$(Q)$(CXX) $(filter-out -Wpedantic,$(CXXFLAGS)) -isystem $(PYTHON_INCLUDE) -MMD -MP -c $< -o $@
+	$(Q)$(CXX) $(filter-out -Wpedantic,$(CXXFLAGS)) $(LIMITED_API) -isystem $(PYTHON_INCLUDE) -MMD -MP -c $< -o $@
 
 $(NATIVE)/libpeakline.so: $(RECORDER_OBJECTS) preload/exports.map $(NATIVE)/libpkunwind.so
 	@mkdir -p $(@D)

@@ -25,7 +25,7 @@ namespace peakline::torch_part {
 namespace {
 
 constexpr size_t kMaxNodeBytes = 4096;
-constexpr size_t kMaxVectorBytes = 64 * 1024;
+constexpr size_t kMaxVectorBytes = size_t{64} * 1024;
 constexpr uint64_t kLeastAddress = 1U << 20;
 constexpr uint64_t kMostAddress = uint64_t{1} << 47;
 
@@ -40,9 +40,9 @@ Learnt g_learnt;
 size_t g_impl_of_object = 0;
 
 // The virtual table of c10::TensorImpl, behind its two words about the class.
-extern "C" const char kTensorImplTable[] __asm__("_ZTVN3c1010TensorImplE");
+extern "C" const char g_tensor_impl_table[] __asm__("_ZTVN3c1010TensorImplE");
 uint64_t tensor_table() {
-    return reinterpret_cast<uint64_t>(kTensorImplTable) + 2 * sizeof(void*);
+    return reinterpret_cast<uint64_t>(g_tensor_impl_table) + 2 * sizeof(void*);
 }
 
 bool read_words(uint64_t address, uint64_t* words, size_t count) {

@@ -51,21 +51,21 @@ bool is_of_own_allocator(const Entry& entry) {
 
 void on_trace_entry(const cca::TraceEntry& entry) {
     using Entry = cca::TraceEntry;
-    const Host& host = g_installed_host;
     const auto address = static_cast<uint64_t>(entry.addr_);
     const auto segment = [&](format::SegmentAction action) {
-        host.segment(static_cast<uint32_t>(action),
-                     entry.device_,
-                     reinterpret_cast<void*>(entry.stream_),
-                     address,
-                     entry.size_);
+        g_installed_host.segment(static_cast<uint32_t>(action),
+                                 entry.device_,
+                                 reinterpret_cast<void*>(entry.stream_),
+                                 address,
+                                 entry.size_);
     };
     switch (entry.action_) {
         case Entry::ALLOC:
-            host.traced_alloc(address, entry.size_, reinterpret_cast<void*>(entry.stream_));
+            g_installed_host.traced_alloc(
+                address, entry.size_, reinterpret_cast<void*>(entry.stream_));
             break;
         case Entry::FREE_COMPLETED:
-            host.free_completed(address);
+            g_installed_host.free_completed(address);
             break;
         case Entry::SEGMENT_ALLOC:
         case Entry::SEGMENT_FREE:
@@ -145,13 +145,8 @@ void make_current(cca::CUDAAllocator* allocator) {
     c10::SetAllocator(c10::kCUDA, allocator, 0);
 }
 
-}  // namespace peakline::torch_part
-
-extern "C" __attribute__((visibility("default"))) peakline::torch_part::InstallResult
-peakline_torch_install(const peakline::torch_part::Host* host,
-                       peakline::torch_part::Backend backend,
-                       peakline::torch_part::Part* part) {
-    using namespace peakline::torch_part;
+extern "C" __attribute__((visibility("default"))) InstallResult peakline_torch_install(
+    const Host* host, Backend backend, Part* part) {
     if (host->interface_version != kInterfaceVersion) {
         return InstallResult::kWrongInterface;
     }
@@ -183,11 +178,12 @@ peakline_torch_install(const peakline::torch_part::Host* host,
     return is_torchs_own ? InstallResult::kInstalled : InstallResult::kOverProgramsAllocator;
 }
 
-// Given by native_build.py.
+// Given by native_build.py. NOLINTNEXTLINE(readability-identifier-naming): kBuildSymbol
 extern "C" __attribute__((visibility("default"))) const char peakline_torch_build[] =
     PEAKLINE_TORCH_BUILD;
 
 extern "C" __attribute__((visibility("default"))) bool peakline_torch_is_current() {
-    using namespace peakline::torch_part;
     return g_ours == nullptr || cca::allocator.load() == g_ours;
 }
+
+}  // namespace peakline::torch_part

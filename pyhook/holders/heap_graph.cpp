@@ -46,7 +46,7 @@ HeapGraph::HeapGraph(const std::vector<PeaklineLiveBlock>& blocks, uint64_t dead
     }
     optimizer_class_ = imported_class("torch.optim.optimizer", "Optimizer");
     context_class_ = imported_class("torch._C", "_FunctionBase");
-    PeaklineTensorFacts facts;
+    PeaklineTensorFacts facts{};
     knows_tensors_ = peakline_tensor_facts(0, &facts) != 0;
 }
 
@@ -152,7 +152,7 @@ void HeapGraph::add_object(PyObject* object) {
 }
 
 void HeapGraph::look_at_tensor(uint32_t index, uint64_t impl) {
-    PeaklineTensorFacts facts;
+    PeaklineTensorFacts facts{};
     if (impl == 0 || peakline_tensor_facts(impl, &facts) == 0) {
         return;
     }
@@ -163,7 +163,7 @@ void HeapGraph::look_at_tensor(uint32_t index, uint64_t impl) {
 }
 
 int64_t HeapGraph::block_of_tensor(PyObject* object) {
-    PeaklineTensorFacts facts;
+    PeaklineTensorFacts facts{};
     const uint64_t impl = peakline_tensor_of_object(reinterpret_cast<uint64_t>(object));
     return impl == 0 || peakline_tensor_facts(impl, &facts) == 0 ? -1 : block_at(facts.storage);
 }
@@ -219,7 +219,7 @@ void HeapGraph::expand(uint32_t index) {
 }
 
 void HeapGraph::expand_tensor(uint64_t impl) {
-    PeaklineTensorFacts facts;
+    PeaklineTensorFacts facts{};
     if (impl == 0 || peakline_tensor_facts(impl, &facts) == 0) {
         return;
     }

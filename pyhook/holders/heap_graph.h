@@ -3,13 +3,14 @@
 // runs no code of the program. With the GIL, for the length of one call; see search.h.
 #pragma once
 
+#include <Python.h>
+
 #include <cstdint>
 #include <string>
 #include <unordered_map>
 #include <vector>
 
 #include "address_index.h"
-#include "limited_api.h"
 #include "preload/peakline_api.h"
 
 namespace peakline::pyhook {

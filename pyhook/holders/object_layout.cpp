@@ -207,7 +207,7 @@ void add_names(PyObject* code, const char* which, bool once, std::vector<std::st
 
 std::string text_attribute(PyObject* code, const char* which) {
     PyObject* const value = PyObject_GetAttrString(code, which);
-    const std::string text = value == nullptr ? std::string() : text_of(value);
+    std::string text = value == nullptr ? std::string() : text_of(value);
     Py_XDECREF(value);
     PyErr_Clear();
     return text;
@@ -218,7 +218,8 @@ std::string text_attribute(PyObject* code, const char* which) {
 unsigned python_minor() {
     static const unsigned minor = [] {
         const char* const version = Py_GetVersion();
-        return strncmp(version, "3.", 2) == 0 ? static_cast<unsigned>(atoi(version + 2)) : 0U;
+        const bool is_known = strncmp(version, "3.", 2) == 0;
+        return is_known ? static_cast<unsigned>(strtoul(version + 2, nullptr, 10)) : 0U;
     }();
     return minor;
 }
@@ -281,7 +282,7 @@ FrameView frame_of_generator(PyObject* generator) {
 }
 
 bool knows_frames() {
-    PeaklineStatus status;
+    PeaklineStatus status{};
     peakline_status(&status);
     return status.has_python_stacks != 0 && layout() != nullptr;
 }

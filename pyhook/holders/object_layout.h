@@ -3,11 +3,11 @@
 // read here is checked first; what does not fit is not named. With the GIL.
 #pragma once
 
+#include <Python.h>
+
 #include <cstdint>
 #include <string>
 #include <vector>
-
-#include "limited_api.h"
 
 namespace peakline::pyhook {
 

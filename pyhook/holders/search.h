@@ -10,11 +10,12 @@
 // in the memory of its nodes: see Note [Saved tensors].
 #pragma once
 
+#include <Python.h>
+
 #include <cstdint>
 #include <string>
 #include <vector>
 
-#include "limited_api.h"
 #include "preload/peakline_api.h"
 
 namespace peakline::pyhook {

@@ -314,7 +314,7 @@ PyObject* torch_part_path(PyObject*, PyObject* arguments) {
     return PyUnicode_DecodeFSDefault(path);
 }
 
-PyMethodDef kMethods[] = {
+PyMethodDef g_methods[] = {
     {"assume", assume, METH_VARARGS, "Say what is read on a simulated device (WHERE=VALUE)."},
     {"assume_no_more", assume_no_more, METH_VARARGS, "Take a rule back."},
     {"switch_allocator",
@@ -365,20 +365,20 @@ PyMethodDef kMethods[] = {
     {nullptr, nullptr, 0, nullptr},
 };
 
-PyModuleDef kModule = {PyModuleDef_HEAD_INIT,
-                       "peakline._recorder",
-                       "The recorder of this process.",
-                       -1,
-                       kMethods,
-                       nullptr,
-                       nullptr,
-                       nullptr,
-                       nullptr};
+PyModuleDef g_module = {PyModuleDef_HEAD_INIT,
+                        "peakline._recorder",
+                        "The recorder of this process.",
+                        -1,
+                        g_methods,
+                        nullptr,
+                        nullptr,
+                        nullptr,
+                        nullptr};
 
 }  // namespace
 
 PyMODINIT_FUNC PyInit__recorder() {
-    PyObject* module = PyModule_Create(&kModule);
+    PyObject* module = PyModule_Create(&g_module);
     if (module == nullptr) {
         return nullptr;
     }

@@ -68,7 +68,8 @@ uint64_t word_at(const PyObject* object, size_t offset) {
 // Where torch's tensor objects keep their TensorImpl: among the first words after the header, the
 // same in all of them. 0: somewhere else.
 size_t find_impl_offset(const Followed& followed) {
-    for (size_t offset = sizeof(PyObject); offset < sizeof(PyObject) + 4 * 8; offset += 8) {
+    constexpr size_t kSearchedBytes = sizeof(PyObject) + 4 * sizeof(uint64_t);
+    for (size_t offset = sizeof(PyObject); offset < kSearchedBytes; offset += sizeof(uint64_t)) {
         bool all_have_it = true;
         for (size_t i = 0; i < followed.parameters.size() && all_have_it; ++i) {
             all_have_it =

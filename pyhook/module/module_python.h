@@ -1,10 +1,10 @@
 // What the files of peakline._recorder share: Python.h and the reading of arguments.
 #pragma once
 
+#include <Python.h>
+
 #include <cstdint>
 #include <vector>
-
-#include "pyhook/holders/limited_api.h"
 
 namespace peakline::pyhook {
 

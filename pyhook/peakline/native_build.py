@@ -291,8 +291,14 @@ def _feature_macros(torch: TorchInstallation) -> list[str]:
     return [f"-DPEAKLINE_HAS_{name}" for name in _OPTIONAL_NAMES if name in text]
 
 
+def torch_part_flags(torch: TorchInstallation) -> list[str]:
+    """Return how each source of the delegating allocator is compiled, for linters also."""
+    build = f'-DPEAKLINE_TORCH_BUILD="{torch_build(torch)}"'
+    return [*_source_flags(torch), "-g", build, *_feature_macros(torch)]
+
+
 def _compile_torch_part(torch: TorchInstallation, scratch: Path) -> Path:
-    flags = ["-g", f'-DPEAKLINE_TORCH_BUILD="{torch_build(torch)}"', *_feature_macros(torch)]
+    flags = torch_part_flags(torch)
     folder = source_root() / "allocator" / "torch"
     sources = [
         folder / f"{name}.cpp"
@@ -312,7 +318,7 @@ def _compile_torch_part(torch: TorchInstallation, scratch: Path) -> Path:
     _compile_library(torch, sources, flags, built, libraries)
     classes = scratch / "delegate.class"
     dump = ["-fsyntax-only", f"-fdump-lang-class={classes}", str(sources[0])]
-    _run([*_compiler(torch), *flags, *dump], torch)
+    _run([_compiler(), *flags, *dump], torch)
     _check_every_slot_is_ours(classes, torch)
     return built
 
@@ -323,18 +329,22 @@ def _compile_companion(torch: TorchInstallation, scratch: Path) -> Path:
     sources = [folder / f"{name}.cpp" for name in names]
     built = scratch / "libpeakline_values.so"
     # NDEBUG as torch's own build: its headers check otherwise what only a debug build has set.
-    flags = ["-DNDEBUG", f"-I{folder}"]
+    flags = [*_source_flags(torch), "-DNDEBUG", f"-I{folder}"]
     _compile_library(torch, sources, flags, built, ["-lc10", "-lc10_cuda", "-ltorch_cpu", "-ldl"])
     return built
 
 
-def _compiler(torch: TorchInstallation) -> list[str]:
-    """The compiler and the flags of every source that includes headers of torch."""
+def _compiler() -> str:
     compiler = os.environ.get("CXX", "g++")
     if shutil.which(compiler) is None:
         raise BuildError(f"no C++ compiler ({compiler}): apt-get install g++, or set CXX")
+    return compiler
+
+
+def _source_flags(torch: TorchInstallation) -> list[str]:
+    """Return the flags of every source that includes headers of torch."""
     flags = ["-std=c++20", "-O2", "-fPIC", "-fvisibility=hidden", f"-I{source_root()}"]
-    return [compiler, *flags, *_include_folders(torch)]
+    return [*flags, *_include_folders(torch)]
 
 
 def _compile_library(
@@ -346,15 +356,15 @@ def _compile_library(
 ) -> None:
     """Make the shared library ``built`` of ``sources``, with objects beside it."""
     objects = [built.parent / f"{source.stem}.o" for source in sources]
-    command = [*_compiler(torch), *flags]
+    compiler = _compiler()
     commands = [
-        [*command, "-c", str(source), "-o", str(made)]
+        [compiler, *flags, "-c", str(source), "-o", str(made)]
         for source, made in zip(sources, objects, strict=True)
     ]
     with ThreadPoolExecutor(max_workers=2) as pool:
         list(pool.map(lambda command: _run(command, torch), commands))
     folder = f"-L{torch.folder / 'lib'}"
-    _run([command[0], "-shared", "-o", str(built), *map(str, objects), folder, *libraries], torch)
+    _run([compiler, "-shared", "-o", str(built), *map(str, objects), folder, *libraries], torch)
 
 
 def _run(command: list[str], torch: TorchInstallation) -> None:

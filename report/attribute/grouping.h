@@ -23,9 +23,9 @@ struct Placement {
 using PlaceBlock = Placement(StackLookup& stacks, const BlockGroup& block);
 
 struct Grouping {
-    const char* name;  // of the option --by
-    const char* help;  // a few words: what one row stands for
-    PlaceBlock* place;
+    const char* name = nullptr;  // of the option --by
+    const char* help = nullptr;  // a few words: what one row stands for
+    PlaceBlock* place = nullptr;
     // For keys that look at the life of a block: then place() sees its facet.
     FacetOfBlock* facet = nullptr;
     bool needs_events = false;   // without them the key has no meaning

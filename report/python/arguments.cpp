@@ -35,25 +35,35 @@ bool set_texts(PyObject* value, std::vector<std::string>* option) {
     return items != nullptr;
 }
 
-}  // namespace
+// Arguments of report() as Python gives them, borrowed. What is not given stays as it is here.
+struct CallArguments {
+    int json = 0;
+    PyObject* by = nullptr;
+    PyObject* frame = nullptr;
+    PyObject* at = nullptr;
+    PyObject* device = nullptr;
+    PyObject* measure = nullptr;
+    unsigned long long top = 0;
+    PyObject* hide = nullptr;
+    int full_paths = 0;
+    PyObject* cwd = nullptr;
+    unsigned long long depth = 0;
+    int fold = 0;
+    unsigned long long min_bytes = 0;
+    PyObject* symbols = nullptr;
+    unsigned long long width = 0;
+    int native = 0;
+    PyObject* where = nullptr;
+    unsigned search = 0;
+    PyObject* settings = nullptr;
+    unsigned long long device_memory = 0;
+    PyObject* empty_cache_at = nullptr;
+    int search_settings = 0;
+    int smallest_device = 0;
+    int unverified = 0;
+};
 
-// Empty when `object` is not text that UTF-8 can hold; then an exception is set.
-std::optional<std::string> text_of(PyObject* object) {
-    PyObject* text = PyObject_Str(object);
-    if (text == nullptr) {
-        return std::nullopt;
-    }
-    PyObject* bytes = PyUnicode_EncodeFSDefault(text);
-    Py_DECREF(text);
-    if (bytes == nullptr) {
-        return std::nullopt;
-    }
-    std::string result(PyBytes_AsString(bytes), static_cast<size_t>(PyBytes_Size(bytes)));
-    Py_DECREF(bytes);
-    return result;
-}
-
-bool parse_call(PyObject* args, PyObject* kwargs, ReportCall* call) {
+bool parse_arguments(PyObject* args, PyObject* kwargs, const char** name, CallArguments* given) {
     static const char* names[] = {"",  // the name of the report, by position
                                   "json",
                                   "by",
@@ -80,84 +90,84 @@ bool parse_call(PyObject* args, PyObject* kwargs, ReportCall* call) {
                                   "smallest_device",
                                   "unverified",
                                   nullptr};
-    int json = 0;
-    PyObject* by = nullptr;
-    PyObject* frame = nullptr;
-    PyObject* at = nullptr;
-    PyObject* device = nullptr;
-    PyObject* measure = nullptr;
-    unsigned long long top = 0;
-    PyObject* hide = nullptr;
-    int full_paths = 0;
-    PyObject* cwd = nullptr;
-    unsigned long long depth = 0;
-    int fold = 0;
-    unsigned long long min_bytes = 0;
-    PyObject* symbols = nullptr;
-    unsigned long long width = 0;
-    int native = 0;
-    PyObject* where = nullptr;
-    unsigned search = 0;
-    PyObject* settings = nullptr;
-    unsigned long long device_memory = 0;
-    PyObject* empty_cache_at = nullptr;
-    int search_settings = 0;
-    int smallest_device = 0;
-    int unverified = 0;
-    if (PyArg_ParseTupleAndKeywords(args,
-                                    kwargs,
-                                    "s|$pOOOOOKOpOKpKOKpOIOKOppp:report",
-                                    const_cast<char**>(names),
-                                    &call->name,
-                                    &json,
-                                    &by,
-                                    &frame,
-                                    &at,
-                                    &device,
-                                    &measure,
-                                    &top,
-                                    &hide,
-                                    &full_paths,
-                                    &cwd,
-                                    &depth,
-                                    &fold,
-                                    &min_bytes,
-                                    &symbols,
-                                    &width,
-                                    &native,
-                                    &where,
-                                    &search,
-                                    &settings,
-                                    &device_memory,
-                                    &empty_cache_at,
-                                    &search_settings,
-                                    &smallest_device,
-                                    &unverified) == 0) {
-        return false;
-    }
-    ReportOptions* const options = &call->options;
-    options->form = json != 0 ? OutputForm::kJson : OutputForm::kText;
-    options->top = top;
-    options->min_bytes = min_bytes;
-    options->search = search;
-    options->paths.width = width;
-    options->paths.full_paths = full_paths != 0;
+    return PyArg_ParseTupleAndKeywords(args,
+                                       kwargs,
+                                       "s|$pOOOOOKOpOKpKOKpOIOKOppp:report",
+                                       const_cast<char**>(names),
+                                       name,
+                                       &given->json,
+                                       &given->by,
+                                       &given->frame,
+                                       &given->at,
+                                       &given->device,
+                                       &given->measure,
+                                       &given->top,
+                                       &given->hide,
+                                       &given->full_paths,
+                                       &given->cwd,
+                                       &given->depth,
+                                       &given->fold,
+                                       &given->min_bytes,
+                                       &given->symbols,
+                                       &given->width,
+                                       &given->native,
+                                       &given->where,
+                                       &given->search,
+                                       &given->settings,
+                                       &given->device_memory,
+                                       &given->empty_cache_at,
+                                       &given->search_settings,
+                                       &given->smallest_device,
+                                       &given->unverified) != 0;
+}
+
+bool set_options(const CallArguments& given, ReportOptions* options) {
+    options->form = given.json != 0 ? OutputForm::kJson : OutputForm::kText;
+    options->top = given.top;
+    options->min_bytes = given.min_bytes;
+    options->search = given.search;
+    options->paths.width = given.width;
+    options->paths.full_paths = given.full_paths != 0;
     WhatIfText& whatif = options->whatif;
-    whatif.device_bytes = device_memory;
-    whatif.searches = search_settings != 0;
-    whatif.finds_smallest_device = smallest_device != 0;
-    whatif.is_unverified = unverified != 0;
+    whatif.device_bytes = given.device_memory;
+    whatif.searches = given.search_settings != 0;
+    whatif.finds_smallest_device = given.smallest_device != 0;
+    whatif.is_unverified = given.unverified != 0;
     auto& selection = options->selection;
-    selection.depth = depth;
-    selection.fold = fold != 0;
-    selection.native = native != 0;
-    return set_text(by, &selection.by) && set_text(frame, &selection.frame) &&
-           set_text(at, &selection.at) && set_text(device, &selection.device) &&
-           set_text(measure, &selection.measure) && set_texts(hide, &selection.hide) &&
-           set_texts(symbols, &selection.symbols) && set_texts(where, &selection.where) &&
-           set_texts(settings, &whatif.settings) &&
-           set_text(empty_cache_at, &whatif.empty_cache_at) &&
-           set_text(cwd, &options->paths.working_directory);
+    selection.depth = given.depth;
+    selection.fold = given.fold != 0;
+    selection.native = given.native != 0;
+    return set_text(given.by, &selection.by) && set_text(given.frame, &selection.frame) &&
+           set_text(given.at, &selection.at) && set_text(given.device, &selection.device) &&
+           set_text(given.measure, &selection.measure) && set_texts(given.hide, &selection.hide) &&
+           set_texts(given.symbols, &selection.symbols) &&
+           set_texts(given.where, &selection.where) &&
+           set_texts(given.settings, &whatif.settings) &&
+           set_text(given.empty_cache_at, &whatif.empty_cache_at) &&
+           set_text(given.cwd, &options->paths.working_directory);
+}
+
+}  // namespace
+
+// Empty when `object` is not text that UTF-8 can hold; then an exception is set.
+std::optional<std::string> text_of(PyObject* object) {
+    PyObject* text = PyObject_Str(object);
+    if (text == nullptr) {
+        return std::nullopt;
+    }
+    PyObject* bytes = PyUnicode_EncodeFSDefault(text);
+    Py_DECREF(text);
+    if (bytes == nullptr) {
+        return std::nullopt;
+    }
+    std::string result(PyBytes_AsString(bytes), static_cast<size_t>(PyBytes_Size(bytes)));
+    Py_DECREF(bytes);
+    return result;
+}
+
+bool parse_call(PyObject* args, PyObject* kwargs, ReportCall* call) {
+    CallArguments given;
+    return parse_arguments(args, kwargs, &call->name, &given) && set_options(given, &call->options);
 }
 
 }  // namespace peakline::report::python

@@ -8,11 +8,11 @@
 #include "report/views/selection/selection.h"
 #include "trace_type.h"
 
+namespace peakline::report::python {
 namespace {
 
 // pack(path, packed_path, level=9, progress=None) -> (raw bytes, packed bytes)
 PyObject* pack(PyObject*, PyObject* args, PyObject* kwargs) {
-    using namespace peakline::report;
     static const char* names[] = {"path", "packed_path", "level", "progress", nullptr};
     const char* path = nullptr;
     const char* packed_path = nullptr;
@@ -30,11 +30,11 @@ PyObject* pack(PyObject*, PyObject* args, PyObject* kwargs) {
     }
     PackedSizes sizes;
     try {
-        python::GilReleased gil;
+        GilReleased gil;
         PyObject* callback = progress != Py_None ? progress : nullptr;
-        sizes = pack_trace(path, packed_path, level, python::make_progress(callback, gil));
+        sizes = pack_trace(path, packed_path, level, make_progress(callback, gil));
     } catch (...) {
-        return python::translate_exception();
+        return translate_exception();
     }
     return Py_BuildValue("KK",
                          static_cast<unsigned long long>(sizes.raw_bytes),
@@ -48,7 +48,7 @@ PyObject* make_choices() {
     for (const char* option : {"by", "frame", "at", "measure"}) {
         PyObject* words = PyDict_New();
         bool ok = choices != nullptr && words != nullptr;
-        for (const auto& word : peakline::report::words_of_option(option)) {
+        for (const auto& word : words_of_option(option)) {
             PyObject* help = PyUnicode_FromString(word.help);
             ok = ok && help != nullptr && PyDict_SetItemString(words, word.name, help) == 0;
             Py_XDECREF(help);
@@ -84,19 +84,20 @@ PyModuleDef g_module = {
 };
 
 }  // namespace
+}  // namespace peakline::report::python
 
 PyMODINIT_FUNC PyInit__report() {
-    PyObject* module = PyModule_Create(&g_module);
+    namespace python = peakline::report::python;
+    PyObject* module = PyModule_Create(&python::g_module);
     if (module == nullptr) {
         return nullptr;
     }
-    using namespace peakline::report::python;
-    const bool has_error = make_trace_error();
-    PyObject* type = make_trace_type();
-    PyObject* choices = make_choices();
+    const bool has_error = python::make_trace_error();
+    PyObject* type = python::make_trace_type();
+    PyObject* choices = python::make_choices();
     if (!has_error || type == nullptr || choices == nullptr ||
         PyModule_AddObjectRef(module, "CHOICES", choices) != 0 ||
-        PyModule_AddObjectRef(module, "TraceError", trace_error()) != 0 ||
+        PyModule_AddObjectRef(module, "TraceError", python::trace_error()) != 0 ||
         PyModule_AddObjectRef(module, "Trace", type) != 0) {
         Py_XDECREF(type);
         Py_XDECREF(choices);

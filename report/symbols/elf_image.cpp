@@ -13,7 +13,7 @@ namespace {
 
 // More than any library has: a hostile file must not take time.
 constexpr uint64_t kMaxSegments = 256;
-constexpr uint64_t kMaxNoteBytes = 64 * 1024;
+constexpr uint64_t kMaxNoteBytes = uint64_t{64} * 1024;
 constexpr size_t kMaxSymbols = size_t{1} << 23;
 
 template <class T>

@@ -37,13 +37,13 @@ NativeSymbols::NativeSymbols(NativeSymbols&&) noexcept = default;
 NativeSymbols::~NativeSymbols() = default;
 
 std::string demangle(std::string_view mangled) {
-    const std::string text(mangled);
+    std::string text(mangled);
     if (text.compare(0, 2, "_Z") != 0 || text.size() > kMaxMangledBytes) {
         return text;
     }
     int status = 0;
     char* demangled = abi::__cxa_demangle(text.c_str(), nullptr, nullptr, &status);
-    const std::string result = status == 0 && demangled != nullptr ? demangled : text;
+    std::string result = status == 0 && demangled != nullptr ? demangled : text;
     std::free(demangled);
     return result;
 }

@@ -73,6 +73,19 @@ const PythonRule* rule_of(const Location& at, const Location& inner) {
     return nullptr;
 }
 
+bool is_of_torch(const Location& at) {
+    return fnmatch("*/torch/*", at.file.c_str(), 0) == 0;
+}
+
+// What the caller of `at` sees as the frame below it, where that is not torch's. torch/_library
+// only passes calls on.
+Location inner_seen_from_above(const Location& at, const Location& inner) {
+    if (!is_of_torch(at)) {
+        return at;
+    }
+    return fnmatch("*/torch/_library/*", at.file.c_str(), 0) == 0 ? inner : Location();
+}
+
 std::string name_from_python(const Definitions& definitions, uint32_t node) {
     const uint32_t leaf = node;
     Location inner;
@@ -81,18 +94,17 @@ std::string name_from_python(const Definitions& definitions, uint32_t node) {
     for (; node != 0; node = definitions.python_nodes[node].parent) {
         const uint32_t frame = definitions.python_nodes[node].frame;
         const Location at = location_of(definitions, frame);
-        const bool is_torchs = fnmatch("*/torch/*", at.file.c_str(), 0) == 0;
         if (node == leaf && fnmatch("*torchinductor_*", at.file.c_str(), 0) == 0) {
             return generated_buffer(definitions, at);
         }
         if (std::string part = fsdp_part(definitions, node); !part.empty()) {
             return part;
         }
-        const std::string called(operator_of_frame(definitions, definitions.python_frames[frame]));
+        std::string called(operator_of_frame(definitions, definitions.python_frames[frame]));
         if (!called.empty() && !is_mere_allocation(called)) {
             return called;
         }
-        if (!by_function.empty() && !is_torchs) {
+        if (!by_function.empty() && !is_of_torch(at)) {
             break;
         }
         const PythonRule* const rule = by_function.empty() ? rule_of(at, inner) : nullptr;
@@ -100,11 +112,7 @@ std::string name_from_python(const Definitions& definitions, uint32_t node) {
             return rule->text;
         }
         by_function = rule != nullptr ? rule->text + inner.qualified_name : by_function;
-        if (!is_torchs) {
-            inner = at;
-        } else if (fnmatch("*/torch/_library/*", at.file.c_str(), 0) != 0) {
-            inner = Location();
-        }
+        inner = inner_seen_from_above(at, inner);
     }
     return by_function;
 }

@@ -38,6 +38,7 @@ struct ViaPart {
 // What rows of these labels share.
 inline std::vector<std::string> keys_of_labels(const std::vector<Label>& labels) {
     std::vector<std::string> keys;
+    keys.reserve(labels.size());
     for (const Label& label : labels) {
         keys.push_back(label.key);
     }

@@ -14,7 +14,7 @@ namespace peakline::report {
 struct HoldersReport {
     const TraceReader& reader;
     const HolderList& list;
-    uint64_t top;  // rows shown; 0: all
+    uint64_t top = 0;  // rows shown; 0: all
     PathDisplay paths;
 };
 

@@ -18,9 +18,9 @@ struct StatsReport {
     const Selection& selection;
     const AllocationTotals& totals;
     const Stats& stats;
-    uint64_t top;  // rows of each list; 0: all
+    uint64_t top = 0;  // rows of each list; 0: all
     PathDisplay paths;
-    uint64_t unmatched_module_count;
+    uint64_t unmatched_module_count = 0;
     ShownPart part;
 };
 

@@ -19,7 +19,7 @@ struct TensorsReport {
     const Selection& selection;
     const ReplayResult& result;
     const TensorList& list;
-    uint64_t top;  // rows shown; 0: all
+    uint64_t top = 0;  // rows shown; 0: all
     PathDisplay paths;
     ShownPart part;
     const HolderIndex& holders;

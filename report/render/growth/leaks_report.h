@@ -20,7 +20,7 @@ struct LeaksReport {
     const ReplayResult& result;
     const Growth& growth;
     const std::vector<LeftRow>& left;
-    uint64_t top;  // rows shown of each list; 0: all
+    uint64_t top = 0;  // rows shown of each list; 0: all
     PathDisplay paths;
 };
 

@@ -1,8 +1,7 @@
 #include "run_facts.h"
 
-#include <cinttypes>
+#include <charconv>
 #include <cstdint>
-#include <cstdio>
 #include <ctime>
 
 #include "report/render/format/format_bytes.h"
@@ -35,7 +34,10 @@ LinesMissing lines_missing(const TraceReader& reader) {
     const std::string text(reader.definitions().meta_text(format::kLinesMissing));
     LinesMissing missing;
     missing.is_known = text != format::kLinesMissingYet;
-    if (std::sscanf(text.c_str(), "%" SCNu64 " %" SCNu64, &missing.blocks, &missing.bytes) != 2) {
+    const char* const end = text.data() + text.size();
+    const auto blocks = std::from_chars(text.data(), end, missing.blocks);
+    const bool has_bytes = blocks.ec == std::errc() && blocks.ptr != end;
+    if (!has_bytes || std::from_chars(blocks.ptr + 1, end, missing.bytes).ec != std::errc()) {
         missing.blocks = 0;
     }
     return missing;

@@ -15,19 +15,19 @@ namespace peakline::report {
 
 // An allocation of which everything is known.
 struct BlockAlloc {
-    uint64_t ordinal;
+    uint64_t ordinal = 0;
     const AllocationShape& shape;  // of a context that is defined
-    uint64_t address;
+    uint64_t address = 0;
     EventTime at;
 };
 
 // A block leaves `allocated` when the program frees it (kPlain, kDeferred) and `requested` when it
 // can be reused (kPlain, kCompleted).
 struct BlockFree {
-    uint64_t ordinal;
+    uint64_t ordinal = 0;
     const AllocationShape& shape;
-    FreeKind kind;
-    uint32_t context;  // 0: not recorded
+    FreeKind kind = FreeKind::kPlain;
+    uint32_t context = 0;  // 0: not recorded
     EventTime at;
 
     bool leaves(format::Measure measure) const {
@@ -85,6 +85,7 @@ public:
 private:
     template <class Follower>
     struct Listener {
+        explicit Listener(Follower& listener) : follower(listener) {}
         Follower& follower;
     };
     template <class... Followers>
@@ -123,8 +124,8 @@ private:
 template <class... Followers>
 class BlockStream::Pass : Listener<Followers>... {
 public:
-    Pass(BlockStream& stream, Followers&... followers)
-        : Listener<Followers>{followers}..., stream_(stream) {}
+    explicit Pass(BlockStream& stream, Followers&... followers)
+        : Listener<Followers>(followers)..., stream_(stream) {}
 
     void on_alloc_class(uint64_t ordinal, uint64_t tick, uint32_t class_id, uint64_t address) {
         const EventTime at = begin_event(tick);

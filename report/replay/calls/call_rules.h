@@ -27,6 +27,7 @@ struct ChainLayer {
     // is around a part that checkpointing computes again.
     bool is_called = false;
 
+    // NOLINTNEXTLINE(modernize-use-nullptr): the 0 is the compiler's own.
     auto operator<=>(const ChainLayer&) const = default;
 };
 

@@ -27,7 +27,7 @@ inline uint64_t tracker_ordinal(uint64_t ordinal) {
 }
 
 struct FreedBlock {
-    uint64_t ordinal;  // as the tracker counts
+    uint64_t ordinal = 0;  // as the tracker counts
     AllocationShape shape;
 };
 using PeakTracker = record::PeakTrackerOf<FreedBlock>;

@@ -58,6 +58,7 @@ struct Facet {
     uint32_t kind = 0;  // of the grouping's own: what `value` is
     uint32_t value = 0;
 
+    // NOLINTNEXTLINE(modernize-use-nullptr): the 0 is the compiler's own.
     auto operator<=>(const Facet&) const = default;
 };
 

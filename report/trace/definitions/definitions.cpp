@@ -61,13 +61,13 @@ bool set_shape(AllocationShape* shape, uint64_t device, uint64_t requested, int6
 }
 
 const Instance& Definitions::instance(uint32_t id) const {
-    static constexpr Instance none{};
-    return id - 1 < instances.size() ? instances[id - 1] : none;
+    static constexpr Instance kNone{};
+    return id - 1 < instances.size() ? instances[id - 1] : kNone;
 }
 
 const Tensor& Definitions::tensor(uint32_t id) const {
-    static constexpr Tensor none{};
-    return id - 1 < tensors.size() ? tensors[id - 1] : none;
+    static constexpr Tensor kNone{};
+    return id - 1 < tensors.size() ? tensors[id - 1] : kNone;
 }
 
 uint32_t Definitions::tensor_of(uint64_t ordinal) const {

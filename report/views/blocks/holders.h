@@ -11,7 +11,7 @@
 namespace peakline::report {
 
 struct HolderRow {
-    format::Holder block;  // of one of its holders: what they say of the block is the same
+    format::Holder block{};  // of one of its holders: what they say of the block is the same
     std::vector<const BlockHolder*> holders;  // the shortest path first; empty: not found
     uint64_t more_count = 0;                  // that are not written out
     Label made_at;

@@ -112,6 +112,7 @@ std::vector<ValueReadRow> build_value_reads(const std::vector<ValueRead>& reads,
         row.bytes += read.bytes;
     }
     std::vector<ValueReadRow> list;
+    list.reserve(rows.size());
     for (auto& [key, row] : rows) {
         list.push_back(std::move(row));
     }

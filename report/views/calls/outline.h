@@ -13,7 +13,7 @@
 namespace peakline::report {
 
 struct OutlineRows {
-    const char* by;  // key of a grouping
+    const char* by = nullptr;  // key of a grouping
     Table table;
 };
 

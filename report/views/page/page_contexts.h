@@ -25,6 +25,7 @@ struct PageContext {
     uint32_t lifetime = 0;
     uint32_t via = 0;
 
+    // NOLINTNEXTLINE(modernize-use-nullptr): the 0 is the compiler's own.
     auto operator<=>(const PageContext&) const = default;
 };
 

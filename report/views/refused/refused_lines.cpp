@@ -26,6 +26,7 @@ std::vector<RefusedLine> refused_lines_without(const RefusedRequests& refused,
         line.last_number = i + 1;
     }
     std::vector<RefusedLine> list;
+    list.reserve(lines.size());
     for (auto& [key, line] : lines) {
         list.push_back(std::move(line));
     }
