@@ -1,6 +1,5 @@
 // What the native capture keeps for each thread: where its stack lies, room for a walk, its memo.
-// Lives in mapped memory that a later thread reuses; the thread-local is a plain pointer without
-// destructor. Only the owning thread uses it.
+// See thread_blocks.h. Only the owning thread uses its own.
 #pragma once
 
 #include <cstddef>
@@ -35,11 +34,12 @@ struct NativeThread {
     bool has_memo = false;
     Walk walk{};
     void* fallback_frames[kMaxNativeFrames + kOwnFramesRoom] = {};
-    NativeThread* next_free = nullptr;
 };
 
 // This thread's; nullptr when memory cannot be had.
 NativeThread* native_thread_slow();
+// In the child of fork.
+void free_native_state_of_lost_threads();
 
 extern constinit thread_local NativeThread* g_native_thread
     __attribute__((tls_model("initial-exec")));

@@ -5,6 +5,7 @@
 
 #include <pthread.h>
 
+#include "allocator/capture/native_thread.h"
 #include "allocator/capture/stack_capture.h"
 #include "allocator/capture/threads/thread_state.h"
 #include "allocator/record/recorder.h"
@@ -27,7 +28,6 @@ std::atomic<bool> g_ended{false};
 // nothing of us and starts its own recording when it initialises CUDA.
 void prepare_fork() {
     capture::python_side().prepare_fork();
-    capture::prepare_fork_threads();
     prepare_fork_segments();
     prepare_fork_allocator_calls();
     prepare_fork_driver();
@@ -38,7 +38,6 @@ void parent_after_fork() {
     parent_after_fork_driver();
     parent_after_fork_allocator_calls();
     parent_after_fork_segments();
-    capture::parent_after_fork_threads();
     capture::python_side().parent_after_fork();
 }
 void child_after_fork() {
@@ -48,7 +47,8 @@ void child_after_fork() {
     child_after_fork_driver();
     child_after_fork_segments();
     child_after_fork_allocator_calls();
-    capture::child_after_fork_threads();
+    capture::free_states_of_lost_threads();
+    capture::free_native_state_of_lost_threads();
     // A thread that is gone may hold the loader's lock, and unwinding asks the loader.
     capture::set_capture_options({false, false});
     capture::python_side().child_after_fork();

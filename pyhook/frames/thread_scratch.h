@@ -1,6 +1,5 @@
-// One block of working memory per thread that captures: raw frames, text, and the mark "this
-// thread is reading Python frames now". Blocks are mapped, reused by later threads, never freed,
-// so their number is the largest number of threads alive at once.
+// Working memory of a thread that captures: raw frames, text, and the mark "this thread is reading
+// Python frames now". See allocator/capture/threads/thread_blocks.h.
 #pragma once
 
 #include <atomic>
@@ -39,8 +38,6 @@ struct ThreadScratch {
 
     // Written by the owning thread only; read by the thread that ends the interpreter.
     std::atomic<uint32_t> is_capturing;
-    ThreadScratch* next_block;  // all blocks ever mapped; set once, before it is published
-    std::atomic<ThreadScratch*> next_free;
     FramePlaces places;
     record::NumberedCache<StackKey, kStacks> stacks;  // before the table of all threads is asked
     KnownStack known[kStacks + 1];  // by the numbers of `stacks`; 0: the stack without frames
@@ -49,7 +46,7 @@ struct ThreadScratch {
 };
 
 // initial-exec: a plain load, no call that might allocate. Eight bytes of static TLS is what a
-// library loaded late may still take. No destructor: a pthread key gives the block back.
+// library loaded late may still take.
 extern constinit thread_local ThreadScratch* g_own_scratch
     __attribute__((tls_model("initial-exec")));
 

@@ -1,6 +1,5 @@
 // What the recorder keeps for each thread: scratch space for stacks, the allocation in progress,
-// and the autograd node that is running. Lives in mapped memory that a later thread reuses; the
-// thread-local itself is a plain pointer without destructor, so it is safe in late frees.
+// and the autograd node that is running. See thread_blocks.h.
 // Only the owning thread reads or writes its state.
 #pragma once
 
@@ -121,7 +120,6 @@ struct ThreadBegin {
 
 // NOLINTNEXTLINE(cppcoreguidelines-pro-type-member-init): lives in memory that is zero.
 struct ThreadState : ThreadBegin {
-    ThreadState* next_free;
     // Not touched when a thread begins: zero in new memory, else what the thread before knew.
     record::Predictor<CacheEntries, 16384> predictor;
     record::NumberedCache<ContextKey, 16384> contexts;
@@ -141,8 +139,7 @@ inline ThreadState* thread_state(record::StackTable& table) {
     return state != nullptr ? state : thread_state_slow(table);
 }
 
-void prepare_fork_threads();
-void parent_after_fork_threads();
-void child_after_fork_threads();
+// In the child of fork.
+void free_states_of_lost_threads();
 
 }  // namespace peakline::capture
