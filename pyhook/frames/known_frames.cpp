@@ -44,57 +44,57 @@ struct Chains {
                            capture::absorb(chains.third, chains.last));
 }
 
-// From the innermost frame outwards; all of it in registers. A place is that of FramePlaces where
-// the frame belongs which is looked at.
+// From the innermost frame outwards; all of it in registers. A slot is that of LastFrames
+// for the frame that is compared.
 template <const PythonLayout& kLayout>
 class Comparison {
 public:
     // `innermost`: of a stack that has one, as `known` has.
     [[PEAKLINE_USES_AES, gnu::always_inline]] Comparison(const void* innermost,
                                                          const KnownFrames& known,
-                                                         FramePlaces& places)
+                                                         LastFrames& last)
         : frame_(innermost),
-          place_(&places.at[known.frame_count]),
-          first_place_(place_),
-          last_moved_(place_),
+          slot_(&last.at[known.frame_count]),
+          first_slot_(slot_),
+          last_moved_(slot_),
           marks_(known.marks[0]),
           later_marks_(known.marks[1]) {
-        *place_ = innermost;
+        *slot_ = innermost;
     }
 
     bool is_over() const { return frame_ == nullptr; }
     // Callers from the innermost one to the last that was not where it had been.
-    uint32_t moved_count() const { return static_cast<uint32_t>(first_place_ - last_moved_); }
+    uint32_t moved_count() const { return static_cast<uint32_t>(first_slot_ - last_moved_); }
     [[PEAKLINE_USES_AES, gnu::always_inline]] __m128i hash() const { return joined(chains_); }
 
-    // Follows callers to the frame of `place`, not nullptr's. False: there are fewer.
-    [[PEAKLINE_USES_AES, gnu::always_inline]] bool follow(const void* const* place) {
-        while (place_ > place) {
+    // Follows callers to the frame of `slot`, not nullptr's. False: there are fewer.
+    [[PEAKLINE_USES_AES, gnu::always_inline]] bool follow(const void* const* slot) {
+        while (slot_ > slot) {
             const void* const caller = absorb_frame();
             if (caller == nullptr) {
                 return false;
             }
-            --place_;
-            last_moved_ = caller != *place_ ? place_ : last_moved_;
-            *place_ = frame_ = caller;
+            --slot_;
+            last_moved_ = caller != *slot_ ? slot_ : last_moved_;
+            *slot_ = frame_ = caller;
         }
         return true;
     }
 
-    // Goes on where callers lay, to the first that does not. False: there are fewer frames, or
-    // more, than to `end`, nullptr's place.
-    [[PEAKLINE_USES_AES, gnu::always_inline]] bool guess(const void* const* end) {
+    // Goes on where callers lay the last time, up to the first that moved. False: there are fewer
+    // frames, or more, than to `end`, the slot of nullptr.
+    [[PEAKLINE_USES_AES, gnu::always_inline]] bool follow_predicted(const void* const* end) {
         while (frame_ != nullptr) {
             const void* const caller = absorb_frame();
-            const void* const guessed = *--place_;
-            const void* const next = record::opaque(guessed);
-            if (__builtin_expect(caller != guessed, 0)) {
-                last_moved_ = place_;
-                return place_ != end && (*place_ = frame_ = caller) != nullptr;
+            const void* const predicted = *--slot_;
+            const void* const next = record::opaque(predicted);
+            if (__builtin_expect(caller != predicted, 0)) {
+                last_moved_ = slot_;
+                return slot_ != end && (*slot_ = frame_ = caller) != nullptr;
             }
             frame_ = next;
         }
-        return place_ == end;
+        return slot_ == end;
     }
 
 private:
@@ -108,8 +108,8 @@ private:
     }
 
     const void* frame_;
-    const void** place_;
-    const void** first_place_;
+    const void** slot_;
+    const void** first_slot_;
     const void** last_moved_;
     uint64_t marks_;
     uint64_t later_marks_;
@@ -119,18 +119,18 @@ private:
 template <const PythonLayout& kLayout>
 [[PEAKLINE_USES_AES, gnu::hot]] bool is_stack(const void* thread,
                                               KnownFrames& known,
-                                              FramePlaces& places) {
+                                              LastFrames& last) {
     const void* const innermost = innermost_frame<kLayout>(thread);
     if (innermost == nullptr || known.frame_count == 0) {
         return innermost == nullptr && known.frame_count == 0;
     }
-    Comparison<kLayout> comparison(innermost, known, places);
-    const void* const* followed_to = &places.at[known.frame_count - known.followed_count];
+    Comparison<kLayout> comparison(innermost, known, last);
+    const void* const* followed_to = &last.at[known.frame_count - known.followed_count];
     do {
-        if (!comparison.follow(followed_to) || !comparison.guess(places.at)) {
+        if (!comparison.follow(followed_to) || !comparison.follow_predicted(last.at)) {
             return false;
         }
-        followed_to = &places.at[1];
+        followed_to = &last.at[1];
     } while (!comparison.is_over());
     if (known.followed_count != comparison.moved_count()) {
         known.followed_count = comparison.moved_count();
@@ -140,7 +140,7 @@ template <const PythonLayout& kLayout>
            static_cast<uint64_t>(_mm_extract_epi64(hash, 1)) == known.high;
 }
 
-bool is_never_known(const void*, KnownFrames&, FramePlaces&) {
+bool is_never_known(const void*, KnownFrames&, LastFrames&) {
     return false;
 }
 

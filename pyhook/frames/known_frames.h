@@ -37,15 +37,16 @@ struct KnownFrames {
 // To follow callers is a chain of loads, each of which waits for the one before, and between two
 // events of a whole step frames leave the nearest cache. But most of them lie where they lay when
 // the last stack was compared. So the walk goes on from there, and that it is where the caller lies
-// is a branch, which the processor guesses: it reads all frames at the same time. (Value
-// prediction, Lipasti, Wilkerson, Shen 1996, in software.) A guess that fails costs more than to
+// is a branch, which the processor predicts: it reads all frames at the same time. (Value
+// prediction, Lipasti, Wilkerson, Shen 1996, in software.) A failed prediction costs more than to
 // follow, so the innermost callers, which another stack had moved, are followed; in a loop these
-// are the same ones every time.
-struct FramePlaces {
+// are the same ones every time. No part of record::Predictor: what is predicted is a value by its
+// depth, not what follows the last one.
+struct LastFrames {
     const void* at[KnownFrames::kMostFrames + 1];
 };
 
-using Comparer = bool (*)(const void* thread, KnownFrames& known, FramePlaces& places);
+using Comparer = bool (*)(const void* thread, KnownFrames& known, LastFrames& last);
 // Made for this layout's version; nullptr for a version that is not known.
 Comparer comparer_for(const PythonLayout& layout);
 // From what a Walker wrote. False: it cannot be known.

@@ -243,7 +243,7 @@ TEST_CASE("a library at the place of an unloaded one gives its own frames", "[ca
     const std::string small = build_library(folder, 1000);
     const std::string large = build_library(folder, 4000);
     if (small.empty() || large.empty()) {
-        WARN("skipped: g++ cannot build a library here");
+        WARN("SKIP: g++ cannot build a library here");
         return;
     }
     uint32_t last_node = 0;
@@ -253,7 +253,7 @@ TEST_CASE("a library at the place of an unloaded one gives its own frames", "[ca
         static void* place = nullptr;
         void* function = walk_below(library, at_once, 40);
         if (place != nullptr && function != place) {
-            WARN("skipped: the loader chose another place");
+            WARN("SKIP: the loader chose another place");
             break;
         }
         place = function;
@@ -299,7 +299,7 @@ TEST_CASE("the first capture below a library sees it, whatever was at its place"
     // Return addresses and stack addresses are equal: only the loader can tell them apart.
     const std::string twins[] = {build_library(folder, 1000, 1), build_library(folder, 1000, 2)};
     if (twins[0].empty() || twins[1].empty()) {
-        WARN("skipped: g++ cannot build a library here");
+        WARN("SKIP: g++ cannot build a library here");
         return;
     }
     Captured captured;
@@ -308,7 +308,7 @@ TEST_CASE("the first capture below a library sees it, whatever was at its place"
     for (int round = 0; round < 20; ++round) {
         const uint32_t node_of_other = captured.node;
         if (capture_below(twins[(round + 1) % 2], 1, captured) != place) {
-            WARN("skipped: the loader chose another place");
+            WARN("SKIP: the loader chose another place");
             break;
         }
         CHECK(captured.node != 0);

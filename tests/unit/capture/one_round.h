@@ -5,6 +5,8 @@
 
 #include "allocator/capture/memo/aes_rounds.h"
 
+inline constexpr const char* kNoAes = "SKIP: this processor has no AES instructions";
+
 [[PEAKLINE_USES_AES]] inline __m128i one_round(__m128i hash) {
     return _mm_aesenc_si128(hash, _mm_setzero_si128());
 }

@@ -88,14 +88,18 @@ void check(Hash hash) {
 
 TEST_CASE("a call from elsewhere in a function and its caller's do not make up for each other",
           "[capture]") {
-    if (has_aes()) {
-        check_made_to_collide();
+    if (!has_aes()) {
+        WARN(kNoAes);
+        return;
     }
+    check_made_to_collide();
 }
 
 TEST_CASE("other words on a stack have another hash", "[capture]") {
     check(hash_words_by_products);
-    if (has_aes()) {
-        check(hash_words_by_rounds);
+    if (!has_aes()) {
+        WARN(kNoAes);
+        return;
     }
+    check(hash_words_by_rounds);
 }

@@ -141,7 +141,7 @@ std::string hex(std::string_view bytes) {
 TEST_CASE("a library is found elsewhere, by its build only", "[report][symbols]") {
     const std::string build_id(ElfImage(MappedFile(own_path()).bytes()).build_id());
     if (build_id.empty()) {
-        WARN("skipped: this program was linked without a build id");
+        WARN("SKIP: this program was linked without a build id");
         return;
     }
     constexpr const char* kName = "peakline::test::symbols_test_probe(int)";
