@@ -1,7 +1,8 @@
-"""Runs programs under peakline and reads what it recorded, for the end-to-end tests.
+"""Runs programs and reads what peakline recorded: the one harness of the end-to-end tests.
 
 Programs live in tests/programs. With PEAKLINE_TEST_DEVICE=gpu they run on the real GPU, else on a
-simulated one.
+simulated one; only this file knows how a program gets it. Statuses are those of Python's
+subprocess: negative where a signal ended the program.
 """
 
 from __future__ import annotations
@@ -9,45 +10,73 @@ from __future__ import annotations
 import itertools
 import json
 import os
+import re
 import subprocess
 import sys
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
 ROOT = Path(__file__).resolve().parents[2]
 PROGRAMS = ROOT / "tests" / "programs"
+EXAMPLES = ROOT / "examples"
 ON_GPU = os.environ.get("PEAKLINE_TEST_DEVICE") == "gpu"
 LIMIT_SECONDS = 300
+
+# What `peakline run` says of its own: the device, what is compiled once, where the trace is.
+_USUAL = re.compile("simulated GPU|^peakline: (compiling|building|recording to|wrote)")
 
 
 @dataclass(frozen=True)
 class Run:
-    """One finished program. `status` is an exit code as the shell sees it."""
+    """A program that has ended."""
 
     status: int
     stdout: str
     stderr: str
-    trace: Path
+    folder: Path
+
+    @property
+    def trace(self) -> Path:
+        """The trace of a run that wrote one file of the usual name."""
+        return self.folder / "run.peak"
+
+    @property
+    def traces(self) -> list[Path]:
+        """Every trace file in the folder of the run."""
+        return sorted(self.folder.rglob("*.peak"))
 
     @property
     def said(self) -> Any:
-        """The JSON document on the last line of standard output."""
+        """The JSON document that the program printed last; it must have succeeded."""
         assert self.status == 0, f"status {self.status}\n{self.stdout}\n{self.stderr}"
-        return json.loads(self.stdout.strip().splitlines()[-1])
+        return self.last_said
+
+    @property
+    def last_said(self) -> Any:
+        """The same, however the program ended."""
+        documents = self.documents
+        assert documents, f"status {self.status}\n{self.stdout}\n{self.stderr}"
+        return documents[-1]
+
+    @property
+    def documents(self) -> list[Any]:
+        """Every JSON document that the program and its children printed, one per line."""
+        lines = self.stdout.splitlines()
+        return [json.loads(line) for line in lines if line[:1] + line[-1:] in ("{}", "[]")]
 
     @property
     def notes(self) -> list[str]:
-        """What peakline told the user, without what it always says."""
+        """What peakline reported to the user, without what it always says."""
         lines = [line for line in self.stderr.splitlines() if line.startswith("peakline: ")]
-        usual = ("simulated GPU", "peakline: recording to ", "peakline: wrote ")
-        return [line for line in lines if not any(words in line for words in usual)]
+        return [line for line in lines if not _USUAL.search(line)]
 
 
 @dataclass
 class Lab:
-    """Runs programs with one interpreter; every run has a trace file of its own."""
+    """Runs programs with one interpreter."""
 
     python: str
     folder: Path
@@ -63,33 +92,20 @@ class Lab:
         environment: Mapping[str, str] | None = None,
         recorded: bool = True,
     ) -> Run:
-        """Run a program of tests/programs (or a path) under `peakline run`.
+        """Run a program of tests/programs (or a path) under `peakline run`, in a new folder.
 
         `options` go to `peakline run`. With recorded=False peakline only brings the device.
         """
         folder = self.folder / f"run{next(self._numbers)}"
-        folder.mkdir()
-        trace = folder / "run.peak"
-        peakline = [sys.executable, "-m", "peakline", "run", "-q", "--python", self.python]
-        if not ON_GPU:
-            peakline += ["--simulate", device]
-        peakline += ["-o", str(trace)] if recorded else ["--no-record"]
-        plain = not recorded and ON_GPU
-        command = [self.python] if plain else [*peakline, *options]
         is_file = Path(program).suffix != ""
         words = [str(PROGRAMS / program) if is_file else str(program), *arguments]
-        result = subprocess.run(
-            [*command, *words],
-            cwd=folder,
-            env=self.environment(environment),
-            capture_output=True,
-            text=True,
-            timeout=LIMIT_SECONDS,
-            check=False,
+        if not recorded and ON_GPU:
+            return self.plain(folder, self.python, *words, environment=environment)
+        into = ["-o", str(folder / "run.peak")] if recorded else ["--no-record"]
+        options = ["-q", *into, *options]
+        return self.recorded(
+            folder, *words, options=options, device=device, environment=environment
         )
-        # A signal ends a shell's command with 128 and its number.
-        status = result.returncode if result.returncode >= 0 else 128 - result.returncode
-        return Run(status, result.stdout, result.stderr, trace)
 
     def once(self, program: str, *arguments: str, **how: Any) -> Run:
         """Like `run`, but the same program with the same options runs only once a session."""
@@ -97,6 +113,55 @@ class Lab:
         if key not in self._kept:
             self._kept[key] = self.run(program, *arguments, **how)
         return self._kept[key]
+
+    def plain(self, folder: Path, *words: str, environment: Mapping[str, str] | None = None) -> Run:
+        """Run a command as it is, in a folder of its own."""
+        folder.mkdir(exist_ok=True, parents=True)
+        result = self._finish(folder, words, environment)
+        return Run(result.returncode, result.stdout, result.stderr, folder)
+
+    def recorded(
+        self,
+        folder: Path,
+        *words: str,
+        options: Sequence[str] = ("-q", "-o", "run.peak"),
+        device: str = "h200",
+        environment: Mapping[str, str] | None = None,
+    ) -> Run:
+        """Run a command under `peakline run`."""
+        command = self.recording_command(*words, options=options, device=device)
+        return self.plain(folder, *command, environment=environment)
+
+    def unrecorded(
+        self, folder: Path, *words: str, environment: Mapping[str, str] | None = None
+    ) -> Run:
+        """Run a command with a GPU but without peakline; programs may still call its API."""
+        if ON_GPU:
+            return self.plain(folder, *words, environment=environment)
+        options = ["--no-record", "-q"]
+        return self.recorded(folder, "--", *words, options=options, environment=environment)
+
+    def preloaded(
+        self, folder: Path, *words: str, environment: Mapping[str, str] | None = None
+    ) -> Run:
+        """Run a command as people do who set LD_PRELOAD by hand."""
+        script = 'export LD_PRELOAD="$0${LD_PRELOAD:+:$LD_PRELOAD}"; exec "$@"'
+        command = ("sh", "-c", script, self.preload_library(), *words)
+        return self.unrecorded(folder, *command, environment=environment)
+
+    def recording_command(
+        self, *words: str, options: Sequence[str] = ("-q",), device: str = "h200"
+    ) -> list[str]:
+        """Return the words of `peakline run` for a program."""
+        simulate = [] if ON_GPU else ["--simulate", device]
+        python = ["--python", self.python]
+        return [sys.executable, "-m", "peakline", "run", *simulate, *python, *options, *words]
+
+    def preload_library(self) -> str:
+        """Return what `peakline preload` prints."""
+        result = self.peakline("preload", "--python", self.python)
+        assert result.returncode == 0, result.stderr
+        return result.stdout.strip()
 
     def table(self, trace: Path, *options: str) -> dict[str, Any]:
         """Return `peakline table --json` of a trace."""
@@ -110,18 +175,30 @@ class Lab:
 
     def peakline(self, *words: str) -> subprocess.CompletedProcess[str]:
         """Run any peakline command."""
-        return subprocess.run(
-            [sys.executable, "-m", "peakline", *words],
-            cwd=self.folder,
-            env=self.environment(None),
-            capture_output=True,
-            text=True,
-            timeout=LIMIT_SECONDS,
-            check=False,
-        )
+        return self._finish(self.folder, [sys.executable, "-m", "peakline", *words], None)
 
     def environment(self, more: Mapping[str, str] | None) -> dict[str, str]:
         """Return the environment of a run: ours, without what would change the program."""
         unwanted = ("PYTORCH_", "PEAKLINE_TEST", "LD_PRELOAD", "PEAKLINE_OUTPUT")
         kept = {k: v for k, v in os.environ.items() if not k.startswith(unwanted)}
         return {**kept, "PYTHONPATH": str(ROOT / "pyhook"), **(more or {})}
+
+    def _finish(
+        self, folder: Path, words: Sequence[str], environment: Mapping[str, str] | None
+    ) -> subprocess.CompletedProcess[str]:
+        return subprocess.run(
+            words,
+            cwd=folder,
+            env=self.environment(environment),
+            capture_output=True,
+            text=True,
+            timeout=LIMIT_SECONDS,
+            check=False,
+        )
+
+
+def together(jobs: Mapping[str, Callable[[], Any]]) -> dict[str, Any]:
+    """Run the jobs, two at a time since `import torch` alone takes seconds; results by name."""
+    with ThreadPoolExecutor(max_workers=2) as pool:
+        running = {name: pool.submit(job) for name, job in jobs.items()}
+        return {name: one.result() for name, one in running.items()}

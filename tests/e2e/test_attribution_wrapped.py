@@ -13,7 +13,6 @@ from typing import Any
 
 import pytest
 from lab import PROGRAMS, Lab, Run
-from launching import recorded
 
 DEVICES = "h200x2"
 
@@ -32,8 +31,7 @@ def rank(lab: Lab, tmp_path_factory: pytest.TempPathFactory) -> tuple[Path, dict
     folder = tmp_path_factory.mktemp("ranks")
     launch = [lab.python, "-m", "torch.distributed.run", "--standalone"]
     launch += ["--nproc-per-node", "2"]
-    run = recorded(
-        lab,
+    run = lab.recorded(
         folder,
         *("--", *launch, str(PROGRAMS / "wrapped_models.py")),
         options=["-q"],

@@ -9,15 +9,8 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from launching import (
-    PROGRAMS,
-    Finished,
-    check_whole_trace,
-    plain,
-    preloaded,
-    recorded,
-    together,
-)
+from checks import check_whole_trace
+from lab import PROGRAMS, Run, together
 
 TRAINING = str(PROGRAMS / "life_training.py")
 MAJOR_OFFSET = 8
@@ -140,7 +133,7 @@ def test_run_refuses_bad_arguments_before_running(lab: Any, words: list[str], to
 
 
 def test_a_missing_script_ends_as_python_ends(lab: Any, tmp_path: Path) -> None:
-    result = plain(lab, tmp_path, lab.python, "-m", "peakline", "run", "-q", "missing.py")
+    result = lab.plain(tmp_path, lab.python, "-m", "peakline", "run", "-q", "missing.py")
     assert result.status == 2
     assert "missing.py" in result.stderr
     assert "Traceback" not in result.stderr
@@ -150,7 +143,7 @@ def test_a_missing_script_ends_as_python_ends(lab: Any, tmp_path: Path) -> None:
 def test_what_cannot_be_run_is_told_in_one_line(lab: Any, tmp_path: Path, program: str) -> None:
     (tmp_path / "folder").mkdir()
     words = [lab.python, "-m", "peakline", "run", "-q", f"./{program}"]
-    result = plain(lab, tmp_path, *words)
+    result = lab.plain(tmp_path, *words)
     # The exit codes of a shell, of env, nice and time.
     assert result.status in (126, 127)
     [line] = result.stderr.splitlines()
@@ -161,7 +154,7 @@ def test_what_cannot_be_run_is_told_in_one_line(lab: Any, tmp_path: Path, progra
 def cache_without_torch_part(lab: Any, folder: Path) -> Path:
     """A cache folder that has the simulated GPU and nothing else."""
     question = "from peakline.native_build import cache_folder; print(cache_folder())"
-    real = Path(plain(lab, folder, lab.python, "-c", question).stdout.strip())
+    real = Path(lab.plain(folder, lab.python, "-c", question).stdout.strip())
     empty = folder / "cache"
     empty.mkdir()
     for simulated in real.glob("simgpu-*"):
@@ -190,7 +183,7 @@ def disks(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Path]:
 
 
 @pytest.fixture(scope="module")
-def troubled(lab: Any, tmp_path_factory: pytest.TempPathFactory) -> dict[str, Finished]:
+def troubled(lab: Any, tmp_path_factory: pytest.TempPathFactory) -> dict[str, Run]:
     """Runs with something in the way, by name."""
     base = tmp_path_factory.mktemp("troubled")
     (base / "file").write_text("in the way")
@@ -201,14 +194,14 @@ def troubled(lab: Any, tmp_path_factory: pytest.TempPathFactory) -> dict[str, Fi
 
     def by_hand(name: str, **environment: str) -> Any:
         environment = {"PEAKLINE_OUTPUT": "run.peak", **environment}
-        return lambda: preloaded(lab, base / name, lab.python, TRAINING, environment=environment)
+        return lambda: lab.preloaded(base / name, lab.python, TRAINING, environment=environment)
 
     return together(
         {
-            "no folder": lambda: recorded(
-                lab, base / "in-file", TRAINING, options=["-o", f"{base}/file/run.peak"]
+            "no folder": lambda: lab.recorded(
+                base / "in-file", TRAINING, options=["-o", f"{base}/file/run.peak"]
             ),
-            "no compiler": lambda: recorded(lab, base / "plain", TRAINING, environment=no_compiler),
+            "no compiler": lambda: lab.recorded(base / "plain", TRAINING, environment=no_compiler),
             "backend": by_hand("backend", PEAKLINE_BACKEND="nonsense"),
             "stacks": by_hand("stacks", PEAKLINE_STACKS="nonsense"),
             "part": by_hand("part", PEAKLINE_TORCH_PART="/missing/part.so"),
@@ -217,7 +210,7 @@ def troubled(lab: Any, tmp_path_factory: pytest.TempPathFactory) -> dict[str, Fi
 
 
 def test_a_trace_that_cannot_be_written_is_told_and_the_program_runs(
-    troubled: dict[str, Finished],
+    troubled: dict[str, Run],
 ) -> None:
     run = troubled["no folder"]
     assert run.status == 0, run.stderr
@@ -232,7 +225,7 @@ def test_a_trace_that_cannot_be_written_is_told_and_the_program_runs(
 def test_a_disk_that_is_full_from_the_start_is_told_and_the_program_runs(
     lab: Any, disks: Path, tmp_path: Path
 ) -> None:
-    run = recorded(lab, tmp_path, TRAINING, options=["-q", "-o", f"{disks}/small/run.peak"])
+    run = lab.recorded(tmp_path, TRAINING, options=["-q", "-o", f"{disks}/small/run.peak"])
     assert run.status == 0, run.stderr
     assert run.said["peak"] > 0
     [note] = run.notes
@@ -246,7 +239,7 @@ def test_a_disk_that_fills_up_is_told_once_and_the_trace_says_where_it_ends(
 ) -> None:
     trace = disks / "larger" / "run.peak"
     program = str(PROGRAMS / "life_full_disk.py")
-    run = recorded(lab, tmp_path, program, options=["-q", "-o", str(trace)])
+    run = lab.recorded(tmp_path, program, options=["-q", "-o", str(trace)])
     assert run.status == 0, run.stderr
     [note] = run.notes
     assert "No space left on device" in note
@@ -259,7 +252,7 @@ def test_a_disk_that_fills_up_is_told_once_and_the_trace_says_where_it_ends(
 
 
 def test_without_a_compiler_recording_falls_back_to_observe_and_says_why(
-    lab: Any, troubled: dict[str, Finished]
+    lab: Any, troubled: dict[str, Run]
 ) -> None:
     run = troubled["no compiler"]
     assert run.status == 0, run.stderr
@@ -274,7 +267,7 @@ def test_without_a_compiler_recording_falls_back_to_observe_and_says_why(
     [("backend", "nonsense"), ("stacks", "nonsense"), ("part", "/missing/part.so")],
 )
 def test_a_bad_variable_is_told_once_and_the_program_is_recorded_all_the_same(
-    lab: Any, troubled: dict[str, Finished], name: str, told: str
+    lab: Any, troubled: dict[str, Run], name: str, told: str
 ) -> None:
     run = troubled[name]
     assert run.status == 0, run.stderr
@@ -290,9 +283,9 @@ def test_an_unknown_python_is_told_and_the_peak_stays_exact(lab: Any, tmp_path: 
     subprocess.run(["g++", "-shared", "-fPIC", "-o", pretence, source], check=True)
     pretended = {"LD_PRELOAD": str(pretence)}
     question = "import sys; print(sys.version)"
-    if "3.99" not in plain(lab, tmp_path, lab.python, "-c", question, environment=pretended).stdout:
+    if "3.99" not in lab.plain(tmp_path, lab.python, "-c", question, environment=pretended).stdout:
         pytest.skip("this Python has no shared libpython, its version cannot be replaced")
-    run = recorded(lab, tmp_path, TRAINING, environment=pretended)
+    run = lab.recorded(tmp_path, TRAINING, environment=pretended)
     assert run.status == 0, run.stderr
     assert run.notes == ["peakline: no Python stacks: Python 3.99.0: this version is not known"]
     check_whole_trace(lab, run.traces[0], run.said["peak"])

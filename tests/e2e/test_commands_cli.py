@@ -7,7 +7,8 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from launching import ROOT, plain, table_rows
+from checks import table_rows
+from lab import ROOT
 
 COMMANDS = ("run", "table", "summary", "stats", "doctor", "preload")
 
@@ -151,7 +152,7 @@ def test_several_files_are_shown_one_after_the_other(lab: Any, trace: Path) -> N
 
 def test_a_closed_pipe_ends_a_report_quietly(lab: Any, trace: Path) -> None:
     command = f"{sys.executable} -m peakline table --top 0 {trace} | true"
-    result = plain(lab, trace.parent, "bash", "-o", "pipefail", "-c", command)
+    result = lab.plain(trace.parent, "bash", "-o", "pipefail", "-c", command)
     assert result.status == 0
     assert "Traceback" not in result.stderr
     assert "BrokenPipe" not in result.stderr

@@ -9,7 +9,8 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from launching import PROGRAMS, Finished, check_whole_trace, recorded, together
+from checks import check_whole_trace
+from lab import PROGRAMS, Run, together
 
 MISSING = str(PROGRAMS / "life_missing_command.py")
 CHILDREN = 24
@@ -26,20 +27,20 @@ def exit_handler(tmp_path_factory: pytest.TempPathFactory) -> Path:
 @pytest.fixture(scope="module")
 def started(
     lab: Any, exit_handler: Path, tmp_path_factory: pytest.TempPathFactory
-) -> dict[str, Finished]:
+) -> dict[str, Run]:
     base = tmp_path_factory.mktemp("ends")
     leaving = (str(PROGRAMS / "life_exit_in_handler.py"), str(exit_handler), str(CHILDREN))
     return together(
         {
-            "missing": lambda: recorded(lab, base / "missing", MISSING),
-            "killed": lambda: recorded(lab, base / "killed", MISSING, "SIGKILL"),
-            "handler": lambda: recorded(lab, base / "handler", *leaving),
+            "missing": lambda: lab.recorded(base / "missing", MISSING),
+            "killed": lambda: lab.recorded(base / "killed", MISSING, "SIGKILL"),
+            "handler": lambda: lab.recorded(base / "handler", *leaving),
         }
     )
 
 
 def test_a_command_that_is_missing_does_not_end_the_recording(
-    lab: Any, started: dict[str, Finished]
+    lab: Any, started: dict[str, Run]
 ) -> None:
     run = started["missing"]
     assert (run.status, run.notes) == (0, []), run.stderr
@@ -51,18 +52,18 @@ def test_a_command_that_is_missing_does_not_end_the_recording(
     )
 
 
-def test_a_later_kill_is_no_clean_end(lab: Any, started: dict[str, Finished]) -> None:
+def test_a_later_kill_is_no_clean_end(lab: Any, started: dict[str, Run]) -> None:
     run = started["killed"]
     assert run.status == -signal.SIGKILL, run.stderr
     [trace] = run.traces
     table = lab.table(trace)
-    assert table["peak_bytes"] == run.said["peak"]
+    assert table["peak_bytes"] == run.last_said["peak"]
     assert not table["complete"]
     assert ["killed or interrupted" in problem for problem in table["problems"]] == [True]
-    assert lab.table(trace, "--at", "end")["total_bytes"] == run.said["level"]
+    assert lab.table(trace, "--at", "end")["total_bytes"] == run.last_said["level"]
 
 
-def test_leaving_from_a_signal_handler_hangs_nobody(lab: Any, started: dict[str, Finished]) -> None:
+def test_leaving_from_a_signal_handler_hangs_nobody(lab: Any, started: dict[str, Run]) -> None:
     run = started["handler"]
     assert (run.status, run.notes) == (0, []), run.stderr
     assert run.said["statuses"] == [7] * CHILDREN

@@ -6,15 +6,8 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from launching import (
-    EXAMPLES,
-    Finished,
-    check_whole_trace,
-    recorded,
-    table_rows,
-    together,
-    unrecorded,
-)
+from checks import check_whole_trace, table_rows
+from lab import EXAMPLES, Run, together
 
 GPT2 = ("train_gpt2.py", "--steps", "2", "--batch", "2", "--length", "128")
 FORWARD = ("forward_call.py", "--scale", "0.125", "--layers", "3", "--context", "1024")
@@ -27,19 +20,19 @@ def words(example: tuple[str, ...]) -> list[str]:
 
 
 @pytest.fixture(scope="module")
-def started(lab: Any, tmp_path_factory: pytest.TempPathFactory) -> dict[str, Finished]:
+def started(lab: Any, tmp_path_factory: pytest.TempPathFactory) -> dict[str, Run]:
     base = tmp_path_factory.mktemp("examples")
     torchrun = ["--", lab.python, "-m", "torch.distributed.run", "--standalone"]
     torchrun += ["--nproc-per-node", "2"]
     every_row = ["--top", "0", "-o", "run.peak"]
     return together(
         {
-            "ddp": lambda: recorded(
-                lab, base / "ddp", *torchrun, *words(DDP), options=["-q"], device="h200x2"
+            "ddp": lambda: lab.recorded(
+                base / "ddp", *torchrun, *words(DDP), options=["-q"], device="h200x2"
             ),
-            "gpt2": lambda: recorded(lab, base / "gpt2", *words(GPT2), options=every_row),
-            "forward": lambda: unrecorded(lab, base / "forward", lab.python, *words(FORWARD)),
-            "forward traced": lambda: recorded(lab, base / "traced", *words(FORWARD)),
+            "gpt2": lambda: lab.recorded(base / "gpt2", *words(GPT2), options=every_row),
+            "forward": lambda: lab.unrecorded(base / "forward", lab.python, *words(FORWARD)),
+            "forward traced": lambda: lab.recorded(base / "traced", *words(FORWARD)),
         }
     )
 
@@ -64,9 +57,7 @@ def check_table(text: str, peak_bytes: int) -> list[tuple[str, str]]:
     return rows
 
 
-def test_train_gpt2_ends_with_a_table_of_its_exact_peak(
-    lab: Any, started: dict[str, Finished]
-) -> None:
+def test_train_gpt2_ends_with_a_table_of_its_exact_peak(lab: Any, started: dict[str, Run]) -> None:
     run = started["gpt2"]
     assert (run.status, run.notes) == (0, []), run.stderr
     peak = torch_peak(run.stdout)
@@ -78,7 +69,7 @@ def test_train_gpt2_ends_with_a_table_of_its_exact_peak(
 
 
 def test_forward_call_reports_parameters_attention_cache_and_the_rest(
-    started: dict[str, Finished],
+    started: dict[str, Run],
 ) -> None:
     run = started["forward"]
     assert (run.status, run.notes) == (0, []), run.stderr
@@ -99,7 +90,7 @@ def test_forward_call_reports_parameters_attention_cache_and_the_rest(
 
 
 def test_forward_call_under_peakline_run_writes_its_trace_as_well(
-    lab: Any, started: dict[str, Finished]
+    lab: Any, started: dict[str, Run]
 ) -> None:
     run = started["forward traced"]
     assert (run.status, run.notes) == (0, []), run.stderr
@@ -109,7 +100,7 @@ def test_forward_call_under_peakline_run_writes_its_trace_as_well(
 
 
 def test_every_rank_of_torchrun_writes_a_file_named_by_rank(
-    lab: Any, started: dict[str, Finished]
+    lab: Any, started: dict[str, Run]
 ) -> None:
     run = started["ddp"]
     assert (run.status, run.notes) == (0, []), run.stderr
@@ -123,7 +114,7 @@ def test_every_rank_of_torchrun_writes_a_file_named_by_rank(
 
 @pytest.mark.parametrize("rank", [0, 1])
 def test_every_rank_has_the_peak_of_its_own_device(
-    lab: Any, started: dict[str, Finished], rank: int
+    lab: Any, started: dict[str, Run], rank: int
 ) -> None:
     run = started["ddp"]
     [trace] = [path for path in run.traces if Path(path.stem).suffix == f".{rank}"]
@@ -131,7 +122,7 @@ def test_every_rank_has_the_peak_of_its_own_device(
     assert table["device"] == rank
 
 
-def test_the_ranks_of_one_run_share_its_id(lab: Any, started: dict[str, Finished]) -> None:
+def test_the_ranks_of_one_run_share_its_id(lab: Any, started: dict[str, Run]) -> None:
     summaries = [json.loads(lab.report("summary", t, "--json")) for t in started["ddp"].traces]
     assert len({summary["run_uuid"] for summary in summaries}) == 1
     assert len({summary["pid"] for summary in summaries}) == 2

@@ -7,8 +7,7 @@ import subprocess
 from typing import Any
 
 import pytest
-from lab import PROGRAMS
-from launching import Finished, recorded, together
+from lab import PROGRAMS, Run, together
 
 PROGRAM = "first_without_gil.py"
 WAYS = ("process group", "device mesh", "thread", "native", "killed")
@@ -17,22 +16,22 @@ BYTES = BLOCKS << 20
 
 
 @pytest.fixture(scope="module")
-def runs(lab: Any, tmp_path_factory: pytest.TempPathFactory) -> dict[str, Finished]:
+def runs(lab: Any, tmp_path_factory: pytest.TempPathFactory) -> dict[str, Run]:
     base = tmp_path_factory.mktemp("without-gil")
     library = base / "allocates_natively.so"
     source = str(PROGRAMS / "allocates_natively.cpp")
     subprocess.run(["g++", "-shared", "-fPIC", "-o", str(library), source, "-ldl"], check=True)
     return together(
         {
-            way: lambda way=way: recorded(
-                lab, base / way, str(PROGRAMS / PROGRAM), way, str(library)
+            way: lambda way=way: lab.recorded(
+                base / way, str(PROGRAMS / PROGRAM), way, str(library)
             )
             for way in WAYS
         }
     )
 
 
-def rows_of(lab: Any, run: Finished) -> dict[str, int]:
+def rows_of(lab: Any, run: Run) -> dict[str, int]:
     table = lab.table(run.traces[0])
     assert (table["complete"], table["problems"]) == (True, [])
     assert table["peak_bytes"] == run.said["peak"] == sum(row["bytes"] for row in table["rows"])
@@ -40,9 +39,7 @@ def rows_of(lab: Any, run: Finished) -> dict[str, int]:
 
 
 @pytest.mark.parametrize("way", WAYS[:3])
-def test_the_first_line_after_it_has_its_memory(
-    lab: Any, runs: dict[str, Finished], way: str
-) -> None:
+def test_the_first_line_after_it_has_its_memory(lab: Any, runs: dict[str, Run], way: str) -> None:
     run = runs[way]
     assert (run.status, run.notes) == (0, []), run.stderr
     rows = rows_of(lab, run)
@@ -54,7 +51,7 @@ def test_the_first_line_after_it_has_its_memory(
 
 
 def test_what_was_allocated_before_is_counted_in_every_report(
-    lab: Any, runs: dict[str, Finished]
+    lab: Any, runs: dict[str, Run]
 ) -> None:
     run = runs["native"]
     assert run.said["before"] == BYTES
@@ -72,7 +69,7 @@ def test_what_was_allocated_before_is_counted_in_every_report(
 
 
 def test_a_program_killed_before_that_has_a_table_that_says_so(
-    lab: Any, runs: dict[str, Finished]
+    lab: Any, runs: dict[str, Run]
 ) -> None:
     [trace] = runs["killed"].traces
     assert lab.table(trace)["rows"][0]["key"] == "before Python stacks could be read"

@@ -8,7 +8,7 @@ import shutil
 from typing import Any
 
 import pytest
-from launching import ON_GPU, PROGRAMS
+from lab import ON_GPU, PROGRAMS
 
 pytestmark = pytest.mark.skipif(ON_GPU, reason="about the simulated GPU")
 

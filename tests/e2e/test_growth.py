@@ -8,7 +8,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from launching import PROGRAMS
+from lab import PROGRAMS
 
 SOURCE = (PROGRAMS / "grows.py").read_text().splitlines()
 LINES = {

@@ -9,7 +9,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from launching import PROGRAMS, Finished, plain, preload_library, together
+from lab import PROGRAMS, Run, together
 
 PYTHON_CODE = "import sys, json, threading; print(json.dumps([1, 2])); sys.exit(3)"
 COMMANDS = {
@@ -39,21 +39,21 @@ def other_pythons() -> list[str]:
     return sorted(found | ({system} if system else set()))
 
 
-def with_and_without(lab: Any, folder: Path, words: list[str]) -> tuple[Finished, Finished]:
-    preload = {"LD_PRELOAD": preload_library(lab), "PEAKLINE_OUTPUT": "run.peak"}
+def with_and_without(lab: Any, folder: Path, words: list[str]) -> tuple[Run, Run]:
+    preload = {"LD_PRELOAD": lab.preload_library(), "PEAKLINE_OUTPUT": "run.peak"}
     runs = {
-        "without": lambda: plain(lab, folder / "without", *words),
-        "with": lambda: plain(lab, folder / "with", *words, environment=preload),
+        "without": lambda: lab.plain(folder / "without", *words),
+        "with": lambda: lab.plain(folder / "with", *words, environment=preload),
     }
     done = together(runs)
     return done["without"], done["with"]
 
 
-def outcome(run: Finished, ignore: Callable[[str], str] = str) -> tuple[int, str, str]:
+def outcome(run: Run, ignore: Callable[[str], str] = str) -> tuple[int, str, str]:
     return run.status, ignore(run.stdout), run.stderr
 
 
-def assert_the_same(without: Finished, with_preload: Finished) -> None:
+def assert_the_same(without: Run, with_preload: Run) -> None:
     assert outcome(with_preload) == outcome(without)
     names = [sorted(p.name for p in run.folder.rglob("*")) for run in (without, with_preload)]
     assert names[0] == names[1]

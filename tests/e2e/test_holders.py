@@ -121,7 +121,7 @@ def test_a_signal_asks_for_a_search(lab):
 
 
 def test_without_hold_the_signal_is_the_programs(lab):
-    assert lab.run("keeps_losses.py", "signal").status == 128 + 12
+    assert lab.run("keeps_losses.py", "signal").status == -12
 
 
 def test_a_handler_of_the_program_wins(lab):

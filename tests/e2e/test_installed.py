@@ -14,7 +14,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from launching import EXAMPLES, ROOT, plain
+from lab import EXAMPLES, ROOT
 
 NO_NETWORK = ["unshare", "--net"]
 
@@ -28,15 +28,15 @@ def test_an_installation_without_torch_reads_traces(lab: Any, tmp_path: Path) ->
     # pip itself copies the checkout's build folder: without it, it compiles anew.
     pip = [sys.executable, "-m", "pip", "install", "-q", "--no-build-isolation", "--no-deps"]
     command = [*pip, "--no-index", "--target", str(tmp_path / "site"), str(ROOT)]
-    installed = plain(lab, tmp_path, *command)
+    installed = lab.plain(tmp_path, *command)
     assert installed.status == 0, installed.stderr
     venv.EnvBuilder(with_pip=False).create(tmp_path / "venv")
     python = str(tmp_path / "venv" / "bin" / "python")
     alone = {"PYTHONPATH": str(tmp_path / "site")}
     words = [python, "-m", "peakline", "table"]
-    help_text = plain(lab, tmp_path, *words, "--help", environment=alone)
+    help_text = lab.plain(tmp_path, *words, "--help", environment=alone)
     assert help_text.status == 0, help_text.stderr
-    result = plain(lab, tmp_path, *words, "--json", str(recorded.trace), environment=alone)
+    result = lab.plain(tmp_path, *words, "--json", str(recorded.trace), environment=alone)
     assert result.status == 0, result.stderr
     assert json.loads(result.stdout)["peak_bytes"] == recorded.said["peak"]
     entry = tmp_path / "site" / "bin" / "peakline"

@@ -6,25 +6,25 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from launching import PROGRAMS, Finished, recorded, together
+from lab import PROGRAMS, Run, together
 
 PROGRAM = str(PROGRAMS / "keeps_peaks.py")
 MIB = 1 << 20
 
 
 @pytest.fixture(scope="module")
-def runs(lab: Any, tmp_path_factory: pytest.TempPathFactory) -> dict[str, Finished]:
+def runs(lab: Any, tmp_path_factory: pytest.TempPathFactory) -> dict[str, Run]:
     base = tmp_path_factory.mktemp("keep")
 
     def keeping(what: str, end: str) -> Any:
         options = ["-q", "-o", "run.peak", "--keep", what]
-        return lambda: recorded(lab, base / f"{what[:4]}-{end}", PROGRAM, end, options=options)
+        return lambda: lab.recorded(base / f"{what[:4]}-{end}", PROGRAM, end, options=options)
 
     cases = [("all", "whole"), ("peak", "whole"), ("peak", "killed"), ("last:16MiB", "killed")]
     return together({f"{what} {end}": keeping(what, end) for what, end in cases})
 
 
-def json_of(lab: Any, command: str, run: Finished, *options: str) -> dict[str, Any]:
+def json_of(lab: Any, command: str, run: Run, *options: str) -> dict[str, Any]:
     [trace] = run.traces
     return json.loads(lab.report(command, trace, "--json", *options))
 
@@ -34,12 +34,12 @@ BOUNDED = ("peak whole", "peak killed", "last:16MiB killed")
 
 @pytest.mark.parametrize("case", BOUNDED)
 def test_the_peak_of_a_bounded_trace_is_torchs_own(
-    lab: Any, runs: dict[str, Finished], case: str
+    lab: Any, runs: dict[str, Run], case: str
 ) -> None:
     run = runs[case]
     assert run.status == (-signal.SIGKILL if "killed" in case else 0), run.stderr
     table = json_of(lab, "table", run)
-    assert table["peak_bytes"] == run.said["peak"]
+    assert table["peak_bytes"] == run.last_said["peak"]
     assert sum(row["bytes"] for row in table["rows"]) == table["peak_bytes"]
     assert table["records_dropped"] == 0
     assert table["complete"] == ("killed" not in case), table["problems"]
@@ -47,16 +47,14 @@ def test_the_peak_of_a_bounded_trace_is_torchs_own(
 
 @pytest.mark.parametrize("case", ["all whole", "peak whole", "peak killed"])
 @pytest.mark.parametrize("phase", ["small", "large", "last"])
-def test_a_phase_has_torchs_own_peak(
-    lab: Any, runs: dict[str, Finished], case: str, phase: str
-) -> None:
+def test_a_phase_has_torchs_own_peak(lab: Any, runs: dict[str, Run], case: str, phase: str) -> None:
     table = json_of(lab, "table", runs[case], "--at", phase)
-    assert table["total_bytes"] == runs[case].said["phases"][phase]
+    assert table["total_bytes"] == runs[case].last_said["phases"][phase]
     assert sum(row["bytes"] for row in table["rows"]) == table["total_bytes"]
 
 
 def test_a_peak_only_trace_stays_small_and_says_what_it_keeps(
-    lab: Any, runs: dict[str, Finished]
+    lab: Any, runs: dict[str, Run]
 ) -> None:
     [trace] = runs["peak whole"].traces
     [everything] = runs["all whole"].traces
@@ -70,19 +68,17 @@ def test_a_peak_only_trace_stays_small_and_says_what_it_keeps(
     assert json_of(lab, "table", runs["all whole"])["kept"] is None
 
 
-def test_stats_of_a_bounded_trace_count_the_whole_run(lab: Any, runs: dict[str, Finished]) -> None:
+def test_stats_of_a_bounded_trace_count_the_whole_run(lab: Any, runs: dict[str, Run]) -> None:
     whole = json_of(lab, "stats", runs["all whole"])["whole_run"]
     assert json_of(lab, "stats", runs["peak whole"])["whole_run"] == whole
     assert whole["alloc_count"] >= 180_000
 
 
-def test_phases_are_listed_though_their_events_are_gone(
-    lab: Any, runs: dict[str, Finished]
-) -> None:
+def test_phases_are_listed_though_their_events_are_gone(lab: Any, runs: dict[str, Run]) -> None:
     assert json_of(lab, "stats", runs["peak whole"])["phases"] == ["small", "large", "last"]
 
 
-def test_a_moment_before_what_is_kept_is_refused(lab: Any, runs: dict[str, Finished]) -> None:
+def test_a_moment_before_what_is_kept_is_refused(lab: Any, runs: dict[str, Run]) -> None:
     [trace] = runs["peak whole"].traces
     result = lab.peakline("table", str(trace), "--at", "0.0001")
     assert result.returncode == 2

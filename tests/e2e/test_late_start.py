@@ -5,25 +5,26 @@ from __future__ import annotations
 from typing import Any
 
 import pytest
-from launching import PROGRAMS, Finished, check_whole_trace, table_rows, together, unrecorded
+from checks import check_whole_trace, table_rows
+from lab import PROGRAMS, Run, together
 
 PROGRAM = str(PROGRAMS / "late_start.py")
 NOTE = "peakline: CUDA was already initialised: observing torch's allocator; "
 
 
 @pytest.fixture(scope="module")
-def runs(lab: Any, tmp_path_factory: pytest.TempPathFactory) -> dict[str, Finished]:
+def runs(lab: Any, tmp_path_factory: pytest.TempPathFactory) -> dict[str, Run]:
     base = tmp_path_factory.mktemp("late")
 
     def run(name: str, *words: str) -> Any:
-        return lambda: unrecorded(lab, base / name, lab.python, PROGRAM, *words)
+        return lambda: lab.unrecorded(base / name, lab.python, PROGRAM, *words)
 
     return together({"trace": run("trace", "trace", "late.peak"), "start": run("start", "start")})
 
 
 @pytest.mark.parametrize("way", ["trace", "start"])
 def test_nothing_is_lost_or_counted_twice_while_the_program_runs_on(
-    runs: dict[str, Finished], way: str
+    runs: dict[str, Run], way: str
 ) -> None:
     run = runs[way]
     assert run.status == 0, run.stderr
@@ -40,7 +41,7 @@ def test_nothing_is_lost_or_counted_twice_while_the_program_runs_on(
     assert status["has_python_stacks"]
 
 
-def test_the_peak_of_the_range_is_torchs(lab: Any, runs: dict[str, Finished]) -> None:
+def test_the_peak_of_the_range_is_torchs(lab: Any, runs: dict[str, Run]) -> None:
     said = runs["trace"].said
     [trace] = runs["trace"].traces
     table = check_whole_trace(lab, trace, said["range"]["allocated"])
@@ -53,7 +54,7 @@ def test_the_peak_of_the_range_is_torchs(lab: Any, runs: dict[str, Finished]) ->
 
 
 def test_modules_tensors_and_forward_lines_are_known_from_then_on(
-    lab: Any, runs: dict[str, Finished]
+    lab: Any, runs: dict[str, Run]
 ) -> None:
     [trace] = runs["trace"].traces
     tensors = {

@@ -12,8 +12,7 @@ from typing import Any
 
 import pytest
 from checks import check_whole
-from lab import ON_GPU, PROGRAMS, ROOT, Lab
-from launching import Finished, recorded
+from lab import ON_GPU, PROGRAMS, ROOT, Lab, Run
 
 pytestmark = pytest.mark.skipif(ON_GPU, reason="ranks that do not exist are simulated")
 
@@ -31,9 +30,8 @@ KINDS = (
 Told = dict[int, dict[str, Any]]
 
 
-def run_ranks(lab: Lab, folder: Path, options: list[str], *words: str) -> tuple[Finished, Told]:
-    run = recorded(
-        lab,
+def run_ranks(lab: Lab, folder: Path, options: list[str], *words: str) -> tuple[Run, Told]:
+    run = lab.recorded(
         folder,
         *words,
         options=["-q", *options],
@@ -46,7 +44,7 @@ def run_ranks(lab: Lab, folder: Path, options: list[str], *words: str) -> tuple[
 
 
 @pytest.fixture(scope="module")
-def torchrun(lab: Lab, tmp_path_factory: pytest.TempPathFactory) -> tuple[Finished, Told]:
+def torchrun(lab: Lab, tmp_path_factory: pytest.TempPathFactory) -> tuple[Run, Told]:
     launch = [lab.python, "-m", "torch.distributed.run", "--standalone"]
     launch += ["--nproc-per-node", str(WORLD)]
     program = str(PROGRAMS / "rank_peaks.py")
@@ -54,13 +52,13 @@ def torchrun(lab: Lab, tmp_path_factory: pytest.TempPathFactory) -> tuple[Finish
 
 
 @pytest.fixture(scope="module")
-def alone(lab: Lab, tmp_path_factory: pytest.TempPathFactory) -> tuple[Finished, Told]:
+def alone(lab: Lab, tmp_path_factory: pytest.TempPathFactory) -> tuple[Run, Told]:
     options = ["--world", str(WORLD), "--ranks", ",".join(map(str, CHOSEN))]
     program = str(PROGRAMS / "rank_peaks.py")
     return run_ranks(lab, tmp_path_factory.mktemp("alone"), options, program)
 
 
-def test_four_ranks_train_in_every_parallel_way(torchrun: tuple[Finished, Told]) -> None:
+def test_four_ranks_train_in_every_parallel_way(torchrun: tuple[Run, Told]) -> None:
     _, told = torchrun
     assert sorted(told) == [0, 1, 2, 3]
     gathered = [{"rank": rank} for rank in range(WORLD)]
@@ -71,8 +69,7 @@ def test_four_ranks_train_in_every_parallel_way(torchrun: tuple[Finished, Told])
 
 def test_sizes_that_other_ranks_have_still_to_send_are_waited_for(lab: Lab, tmp_path: Path) -> None:
     launch = [lab.python, "-m", "torch.distributed.run", "--standalone", "--nproc-per-node", "2"]
-    done = recorded(
-        lab,
+    done = lab.recorded(
         tmp_path,
         "--",
         *launch,
@@ -95,7 +92,7 @@ VARYING_PART = 0.13
 
 @pytest.mark.parametrize("kind", KINDS)
 def test_a_rank_alone_peaks_where_it_does_among_all(
-    torchrun: tuple[Finished, Told], alone: tuple[Finished, Told], kind: str
+    torchrun: tuple[Run, Told], alone: tuple[Run, Told], kind: str
 ) -> None:
     among_all, by_itself = torchrun[1], alone[1]
     for rank in CHOSEN:
@@ -108,12 +105,12 @@ def test_a_rank_alone_peaks_where_it_does_among_all(
             assert (rank, peak) == (rank, expected)
 
 
-def test_ranks_that_hold_different_parts_have_different_peaks(alone: tuple[Finished, Told]) -> None:
+def test_ranks_that_hold_different_parts_have_different_peaks(alone: tuple[Run, Told]) -> None:
     first, last = alone[1][1], alone[1][3]
     assert first["pipeline"]["peak"] > last["pipeline"]["peak"]
 
 
-def test_each_chosen_rank_writes_a_whole_trace(lab: Lab, alone: tuple[Finished, Told]) -> None:
+def test_each_chosen_rank_writes_a_whole_trace(lab: Lab, alone: tuple[Run, Told]) -> None:
     run, _ = alone
     # The ranks that were started for their objects write none.
     assert len(run.traces) == len(CHOSEN)
@@ -121,12 +118,12 @@ def test_each_chosen_rank_writes_a_whole_trace(lab: Lab, alone: tuple[Finished, 
         check_whole(lab.table(trace, "--top", "0"))
 
 
-def test_a_rank_alone_gathers_its_own_object_from_all(alone: tuple[Finished, Told]) -> None:
+def test_a_rank_alone_gathers_its_own_object_from_all(alone: tuple[Run, Told]) -> None:
     for rank in CHOSEN:
         assert alone[1][rank]["objects"]["said"]["gathered"] == [{"rank": rank}] * WORLD
 
 
-def test_objects_of_other_ranks_come_from_those_ranks(alone: tuple[Finished, Told]) -> None:
+def test_objects_of_other_ranks_come_from_those_ranks(alone: tuple[Run, Told]) -> None:
     # The program asserts what it was told; here: who was started for it.
     notes = [note for note in alone[0].stderr.splitlines() if "is started as well" in note]
     assert sorted(note.split()[2] for note in notes) == ["0", "2"]
@@ -147,7 +144,7 @@ def test_a_rank_of_a_large_job_believes_in_all_of_it(lab: Lab, tmp_path: Path) -
         "dist.destroy_process_group()\n"
     )
     options = ["-q", "--no-record", "--world", "64", "--rank", "35"]
-    run = recorded(lab, tmp_path, "-c", code, options=options, device="h200x8")
+    run = lab.recorded(tmp_path, "-c", code, options=options, device="h200x8")
     assert (run.status, run.stdout) == (0, "35 64 3 4 [1.0, 2.0] 8\n"), run.stderr
 
 
@@ -159,7 +156,7 @@ def test_a_rank_that_cannot_send_is_not_waited_for(lab: Lab, tmp_path: Path) -> 
         "dist.broadcast_object_list([None], src=0)\n"
     )
     options = ["-q", "--no-record", "--world", "2", "--rank", "1"]
-    run = recorded(lab, tmp_path, "-c", code, options=options)
+    run = lab.recorded(tmp_path, "-c", code, options=options)
     assert run.status == 1
     assert "peakline: rank 0 failed (status 1):" in run.stderr
     assert "AssertionError: rank 0 has no data" in run.stderr
@@ -195,5 +192,5 @@ def test_a_sitecustomize_of_the_user_is_still_loaded(lab: Lab, tmp_path: Path) -
     path = {"PYTHONPATH": f"{ROOT / 'pyhook'}:{tmp_path / 'own'}"}
     code = "import sitecustomize; print(of_user, sitecustomize.__file__)"
     options = ["-q", "--no-record"]
-    run = recorded(lab, tmp_path / "run", "-c", code, options=options, environment=path)
+    run = lab.recorded(tmp_path / "run", "-c", code, options=options, environment=path)
     assert run.stdout == f"7 {tmp_path / 'own' / 'sitecustomize.py'}\n", run.stderr

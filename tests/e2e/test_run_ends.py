@@ -7,40 +7,32 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from launching import (
-    ON_GPU,
-    PROGRAMS,
-    Finished,
-    check_whole_trace,
-    plain,
-    recorded,
-    together,
-    unrecorded,
-)
+from checks import check_whole_trace
+from lab import ON_GPU, PROGRAMS, Run, together
 from peakline.commands.running.run_end import RunEnd, count_of, kernel_kills
 
 ENDS_HOW = str(PROGRAMS / "ends_how.py")
 
 
 @pytest.fixture(scope="module")
-def ends(lab: Any, tmp_path_factory: pytest.TempPathFactory) -> dict[str, Finished]:
+def ends(lab: Any, tmp_path_factory: pytest.TempPathFactory) -> dict[str, Run]:
     """One run for every way to end, not quiet, by name."""
     base = tmp_path_factory.mktemp("ends")
 
     def one(how: str, *options: str) -> Any:
         words = [ENDS_HOW, how, "run.peak"]
-        return lambda: recorded(lab, base / how, *words, options=options or ["-o", "run.peak"])
+        return lambda: lab.recorded(base / how, *words, options=options or ["-o", "run.peak"])
 
     ways = ["argparse", "interrupt", "live", "replaced", "removes", "oom", "oom-caught", "cpu"]
     return together({**{how: one(how) for how in ways}, "raise": one("raise", "--top", "1")})
 
 
-def own_lines(run: Finished) -> list[str]:
+def own_lines(run: Run) -> list[str]:
     return [line for line in run.stderr.splitlines() if line.startswith("peakline: ")]
 
 
 def test_an_error_of_arguments_is_the_programs_and_nothing_was_recorded(
-    ends: dict[str, Finished],
+    ends: dict[str, Run],
 ) -> None:
     run = ends["argparse"]
     assert run.status == 2
@@ -50,17 +42,17 @@ def test_an_error_of_arguments_is_the_programs_and_nothing_was_recorded(
     )
 
 
-def test_a_program_without_cuda_is_said_to_have_used_none(ends: dict[str, Finished]) -> None:
+def test_a_program_without_cuda_is_said_to_have_used_none(ends: dict[str, Run]) -> None:
     run = ends["cpu"]
     assert run.status == 0
     assert own_lines(run)[-1] == "peakline: nothing was recorded: the program did not use CUDA"
 
 
 def test_an_exception_ends_the_program_as_without_recording(
-    lab: Any, ends: dict[str, Finished], tmp_path: Path
+    lab: Any, ends: dict[str, Run], tmp_path: Path
 ) -> None:
     run = ends["raise"]
-    alone = unrecorded(lab, tmp_path, lab.python, ENDS_HOW, "raise")
+    alone = lab.unrecorded(tmp_path, lab.python, ENDS_HOW, "raise")
     assert run.status == alone.status == 1
     traceback = alone.stderr[alone.stderr.index("Traceback") :].rstrip("\n")
     assert traceback in run.stderr
@@ -68,16 +60,16 @@ def test_an_exception_ends_the_program_as_without_recording(
         run.stderr.splitlines()
     )
     [trace] = run.traces
-    check_whole_trace(lab, trace, run.said["peak"])
+    check_whole_trace(lab, trace, run.last_said["peak"])
 
 
 def test_where_it_records_to_is_said_at_the_start_and_the_cost_at_the_end(
-    ends: dict[str, Finished],
+    ends: dict[str, Run],
 ) -> None:
     run = ends["raise"]
     lines = run.stderr.splitlines()
     [trace] = run.traces
-    assert str(run.said["pid"]) in trace.name  # the default name
+    assert str(run.last_said["pid"]) in trace.name  # the default name
     start = lines.index(f"peakline: recording to {trace.name}")
     assert start < lines.index("Traceback (most recent call last):")
     [wrote] = [line for line in lines if line.startswith(f"peakline: wrote {trace.name} (")]
@@ -89,7 +81,7 @@ def test_where_it_records_to_is_said_at_the_start_and_the_cost_at_the_end(
 
 
 def test_an_interrupt_is_called_one_and_all_of_the_run_is_kept(
-    lab: Any, ends: dict[str, Finished]
+    lab: Any, ends: dict[str, Run]
 ) -> None:
     run = ends["interrupt"]
     assert run.status == -signal.SIGINT
@@ -99,10 +91,10 @@ def test_an_interrupt_is_called_one_and_all_of_the_run_is_kept(
     )
     assert "killed?" not in run.stderr
     [trace] = run.traces
-    assert lab.table(trace)["peak_bytes"] == run.said["peak"]
+    assert lab.table(trace)["peak_bytes"] == run.last_said["peak"]
 
 
-def test_a_trace_whose_writer_lives_is_not_called_killed(ends: dict[str, Finished]) -> None:
+def test_a_trace_whose_writer_lives_is_not_called_killed(ends: dict[str, Run]) -> None:
     said = ends["live"].said
     table = said["table"]
     assert table["peak_bytes"] == said["peak"]
@@ -112,7 +104,7 @@ def test_a_trace_whose_writer_lives_is_not_called_killed(ends: dict[str, Finishe
 
 
 def test_a_file_replaced_under_its_writer_is_whole_and_so_is_the_new_one(
-    lab: Any, ends: dict[str, Finished]
+    lab: Any, ends: dict[str, Run]
 ) -> None:
     run = ends["replaced"]
     assert run.status == 0, run.stderr
@@ -128,7 +120,7 @@ def test_a_file_replaced_under_its_writer_is_whole_and_so_is_the_new_one(
     check_whole_trace(lab, run.folder / "run.peak", json.loads(other)["peak"])
 
 
-def test_a_trace_that_was_removed_is_called_lost(ends: dict[str, Finished]) -> None:
+def test_a_trace_that_was_removed_is_called_lost(ends: dict[str, Run]) -> None:
     run = ends["removes"]
     assert run.status == 0
     assert run.traces == []
@@ -139,7 +131,7 @@ def test_a_trace_that_was_removed_is_called_lost(ends: dict[str, Finished]) -> N
 
 @pytest.mark.parametrize(("how", "status"), [("oom", 1), ("oom-caught", 0)])
 def test_running_out_of_memory_is_said_with_its_line(
-    lab: Any, ends: dict[str, Finished], how: str, status: int
+    lab: Any, ends: dict[str, Run], how: str, status: int
 ) -> None:
     run = ends[how]
     assert run.status == status
@@ -149,11 +141,11 @@ def test_running_out_of_memory_is_said_with_its_line(
         if "1 << 42" in text
     )
     [trace] = run.traces
-    table = check_whole_trace(lab, trace, run.said["peak"])
+    table = check_whole_trace(lab, trace, run.last_said["peak"])
     facts = table["out_of_memory"]
     # The program's question is the driver's own answer.
     asked = (facts["count"], facts["requested_bytes"], facts["free_bytes"], facts["device"])
-    assert asked == (1, 4 << 42, run.said["free"], 0)
+    assert asked == (1, 4 << 42, run.last_said["free"], 0)
     assert facts["location"]["line"] == line
     if how == "oom":  # why it ran out stands in place of the table
         assert "Out of memory: 16.00 TB asked for at " in run.stderr
@@ -165,7 +157,7 @@ def test_running_out_of_memory_is_said_with_its_line(
 
 
 def test_a_quiet_run_names_only_its_file(lab: Any, tmp_path: Path) -> None:
-    run = recorded(lab, tmp_path, ENDS_HOW, "whole", options=["-q", "-o", "my run.peak"])
+    run = lab.recorded(tmp_path, ENDS_HOW, "whole", options=["-q", "-o", "my run.peak"])
     assert run.status == 0, run.stderr
     lines = [line for line in run.stderr.splitlines() if "simulated GPU" not in line]
     [wrote] = lines
@@ -178,7 +170,7 @@ def test_a_run_that_records_nothing_keeps_the_file_it_would_have_replaced(
     old = tmp_path / "old.peak"
     old.write_text("an older trace")
     words = ["-c", "raise SystemExit(3)"]
-    run = recorded(lab, tmp_path, *words, options=["-q", "-f", "-o", "old.peak"])
+    run = lab.recorded(tmp_path, *words, options=["-q", "-f", "-o", "old.peak"])
     assert run.status == 3
     assert old.read_text() == "an older trace"
     assert list(tmp_path.iterdir()) == [old]
@@ -194,8 +186,8 @@ def test_without_a_gpu_the_way_on_is_a_simulated_one(lab: Any, tmp_path: Path) -
     under = [lab.python, "-m", "peakline", "run"]
     runs = together(
         {
-            "run": lambda: plain(lab, tmp_path / "run", *under, ENDS_HOW, "a b"),
-            "report": lambda: plain(lab, tmp_path / "report", lab.python, ENDS_HOW, "report"),
+            "run": lambda: lab.plain(tmp_path / "run", *under, ENDS_HOW, "a b"),
+            "report": lambda: lab.plain(tmp_path / "report", lab.python, ENDS_HOW, "report"),
         }
     )
     assert runs["run"].status == 1
@@ -212,7 +204,7 @@ def test_without_a_gpu_the_way_on_is_a_simulated_one(lab: Any, tmp_path: Path) -
 
 def test_a_kill_names_who_may_have_done_it(lab: Any, tmp_path: Path) -> None:
     script = "import os, torch; torch.ones(9, device='cuda'); os.kill(os.getpid(), 9)"
-    run = recorded(lab, tmp_path, "-c", script, options=["-o", "run.peak"])
+    run = lab.recorded(tmp_path, "-c", script, options=["-o", "run.peak"])
     assert run.status == -signal.SIGKILL
     [said] = [line for line in own_lines(run) if "SIGKILL" in line]
     assert "by the kernel of a machine whose host memory ran out" in said

@@ -9,7 +9,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from launching import ON_GPU, PROGRAMS, plain, recorded
+from lab import ON_GPU, PROGRAMS
 
 pytestmark = pytest.mark.skipif(ON_GPU, reason="about the simulated GPU")
 
@@ -34,14 +34,14 @@ def contents(folder: Path) -> dict[str, bytes | str | None]:
 def before(lab: Any, tmp_path_factory: pytest.TempPathFactory) -> Path:
     """A folder as a real run left it."""
     folder = tmp_path_factory.mktemp("before")
-    assert plain(lab, folder, lab.python, PROGRAM, "prepare").status == 0
+    assert lab.plain(folder, lab.python, PROGRAM, "prepare").status == 0
     return folder
 
 
 def run(lab: Any, before: Path, folder: Path, *options: str, mode: str = "run") -> Any:
     shutil.copytree(before, folder, symlinks=True)
     options = ("-q", "--no-record", *options)
-    return recorded(lab, folder, PROGRAM, mode, options=options)
+    return lab.recorded(folder, PROGRAM, mode, options=options)
 
 
 @pytest.fixture(scope="module")
@@ -99,7 +99,7 @@ def test_a_second_run_finds_no_step_of_the_first(lab: Any, tmp_path: Path) -> No
         "print(steps, os.listdir('ck'), os.listdir('ck/step1'), flush=True); os._exit(0)"
     )
     for _ in range(2):
-        done = recorded(lab, tmp_path, "-c", code, options=["-q", "--no-record"])
+        done = lab.recorded(tmp_path, "-c", code, options=["-q", "--no-record"])
         assert done.stdout == "[] ['step1'] ['model.pt']\n", done.stderr
     assert list(tmp_path.iterdir()) == []
 
@@ -109,7 +109,7 @@ def test_ranks_that_write_one_checkpoint_share_it(lab: Any, before: Path, tmp_pa
     real = contents(tmp_path)
     words = ["--", lab.python, "-m", "torch.distributed.run", "--nproc-per-node", "2"]
     words.append(str(PROGRAMS / "saves_in_ranks.py"))
-    done = recorded(lab, tmp_path, *words, options=["-q", "--no-record"], device="h200x2")
+    done = lab.recorded(tmp_path, *words, options=["-q", "--no-record"], device="h200x2")
     assert done.status == 0, done.stderr
     assert done.stdout.splitlines() == ["[5.0, 2]", "[5.0, 2]"]
     assert contents(tmp_path) == real
@@ -124,7 +124,7 @@ def test_a_program_that_is_not_simulated_is_not_guarded(lab: Any, tmp_path: Path
         "print(torch.save.__code__.co_filename == torch.load.__code__.co_filename)"
     )
     options = ["-m", "peakline", "run", "-q", "--python", lab.python, "-c", code]
-    done = plain(lab, tmp_path, lab.python, *options)
+    done = lab.plain(tmp_path, lab.python, *options)
     assert (done.status, done.stdout) == (0, "False\nTrue\n"), done.stderr
     assert (tmp_path / "model.pt").exists()
 

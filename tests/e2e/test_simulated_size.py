@@ -8,7 +8,7 @@ import subprocess
 from typing import Any
 
 import pytest
-from launching import ON_GPU, PROGRAMS, recorded, recording_command
+from lab import ON_GPU, PROGRAMS
 
 pytestmark = pytest.mark.skipif(ON_GPU, reason="about the simulated GPU")
 
@@ -19,7 +19,7 @@ def test_seventy_billion_parameters_live_on_the_device_only(
 ) -> None:
     pytest.importorskip("transformers")
     words = [str(PROGRAMS / "builds_large.py"), way]
-    command = recording_command(lab, *words, device="h200x8", options=["-q", "-o", "run.peak"])
+    command = lab.recording_command(*words, device="h200x8", options=["-q", "-o", "run.peak"])
     process = subprocess.Popen(
         command, cwd=tmp_path, env=lab.environment(None), stdout=subprocess.PIPE
     )
@@ -35,7 +35,7 @@ def test_seventy_billion_parameters_live_on_the_device_only(
 
 def test_three_steps_of_gpt2_take_seconds(lab: Any, tmp_path: Any) -> None:
     pytest.importorskip("transformers")
-    run = recorded(lab, tmp_path, str(PROGRAMS / "gpt2_seconds.py"))
+    run = lab.recorded(tmp_path, str(PROGRAMS / "gpt2_seconds.py"))
     assert run.status == 0, run.stderr
     assert run.said["peak"] > 12 << 30  # the batch of a real training
     assert run.said["seconds"] < 10

@@ -8,7 +8,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from launching import ON_GPU, PROGRAMS, recorded
+from lab import ON_GPU, PROGRAMS
 
 pytestmark = pytest.mark.skipif(ON_GPU, reason="about the simulated GPU")
 PROGRAM = "simulated_values.py"
@@ -123,7 +123,7 @@ def test_lines_of_a_library_are_rows_apart_and_assumed_apart(lab: Any, tmp_path:
     )
     (tmp_path / "detect.py").write_text(code)
     options = ["-q", "-o", "run.peak", "--assume", f"boxes.py:{small}=7", "--assume", "gone.py:1=2"]
-    done = recorded(lab, tmp_path, "detect.py", options=options)
+    done = lab.recorded(tmp_path, "detect.py", options=options)
     assert done.stdout == "[7, 0]\n", done.stderr
     rows = lab.table(tmp_path / "run.peak")["value_reads"]
     assert {(row["location"]["line"], row["assumed"]) for row in rows} == {(4, True), (4, False)}
@@ -144,7 +144,7 @@ def test_lines_of_a_library_are_rows_apart_and_assumed_apart(lab: Any, tmp_path:
 def test_a_program_that_waits_for_a_value_ends_with_a_message(lab: Any, tmp_path: Path) -> None:
     words = [str(PROGRAMS / "waits_for_value.py")]
     options = ["-q", "-o", "run.peak", "--max-value-reads", "500"]
-    done = recorded(lab, tmp_path, *words, options=options)
+    done = lab.recorded(tmp_path, *words, options=options)
     place = f"waits_for_value.py:{line_of('waits_for_value.py', 'waiting')}"
     assert done.status == 3, done.stderr
     assert "cleaned up" in done.stdout
@@ -161,7 +161,7 @@ def test_the_assumption_that_the_message_names_ends_the_wait(lab: Any, tmp_path:
     place = f"waits_for_value.py:{line_of('waits_for_value.py', 'waiting')}"
     words = [str(PROGRAMS / "waits_for_value.py")]
     options = ["-q", "-o", "run.peak", "--assume", f"{place}=1"]
-    done = recorded(lab, tmp_path, *words, options=options)
+    done = lab.recorded(tmp_path, *words, options=options)
     assert (done.status, done.stdout) == (0, "cleaned up\n"), done.stderr
     assert lab.table(tmp_path / "run.peak")["stopped_waiting_at"] is None
 
@@ -202,7 +202,7 @@ def test_assumptions_need_a_simulated_recording(lab: Any) -> None:
 def unrecorded(lab: Any, tmp_path_factory: Any) -> Any:
     words = [str(PROGRAMS / PROGRAM)]
     folder = tmp_path_factory.mktemp("unrecorded")
-    return recorded(lab, folder, *words, options=["--no-record"])
+    return lab.recorded(folder, *words, options=["--no-record"])
 
 
 @pytest.mark.parametrize(
@@ -229,7 +229,7 @@ def test_exact_values_are_not_listed_without_recording(unrecorded: Any, reads: A
 def test_waiting_ends_without_recording_too(lab: Any, tmp_path: Path) -> None:
     words = [str(PROGRAMS / "waits_for_value.py")]
     options = ["-q", "--no-record", "--max-value-reads", "500"]
-    done = recorded(lab, tmp_path, *words, options=options)
+    done = lab.recorded(tmp_path, *words, options=options)
     place = f"waits_for_value.py:{line_of('waits_for_value.py', 'waiting')}"
     assert done.status == 3, done.stderr
     assert "cleaned up" in done.stdout
@@ -244,7 +244,7 @@ def test_a_kernel_of_its_own_and_a_new_block_end_what_is_known_of_their_memory_o
 ) -> None:
     pytest.importorskip("triton")
     words = [str(PROGRAMS / "launches_kernels.py")]
-    done = recorded(lab, tmp_path, *words, options=["-q", "--no-record"])
+    done = lab.recorded(tmp_path, *words, options=["-q", "--no-record"])
     assert done.status == 0, done.stderr
     known = sum(range(64))
     assert done.said == {

@@ -9,7 +9,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from launching import ON_GPU, PROGRAMS, recorded
+from lab import ON_GPU, PROGRAMS
 
 pytestmark = pytest.mark.skipif(ON_GPU, reason="about the simulated GPU")
 
@@ -34,7 +34,7 @@ WEIGHTS = [
 
 def run(lab: Any, folder: Path, *options: str, program: str = "saves_checkpoints.py") -> Any:
     words = [str(PROGRAMS / program), "out"]
-    done = recorded(lab, folder, *words, options=["-q", "-o", "run.peak", *options])
+    done = lab.recorded(folder, *words, options=["-q", "-o", "run.peak", *options])
     assert done.status == 0, done.stderr
     return done
 
@@ -90,7 +90,7 @@ def test_a_rotation_does_not_remove_real_checkpoints(lab: Any, tmp_path: Path) -
         "os.remove('notes.txt')\n"
         "print('{}', flush=True); os._exit(0)"
     )
-    done = recorded(lab, tmp_path, "-c", code)
+    done = lab.recorded(tmp_path, "-c", code)
     assert done.status == 0, done.stderr
     assert kept.read_text() == "real"
     assert not (tmp_path / "notes.txt").exists()
@@ -103,7 +103,7 @@ def test_checkpoints_made_before_a_device_is_used_are_real(lab: Any, tmp_path: P
         "x = torch.ones(4, device='cuda')\n"
         "print('{}', flush=True); os._exit(0)"
     )
-    assert recorded(lab, tmp_path, "-c", code).status == 0
+    assert lab.recorded(tmp_path, "-c", code).status == 0
     assert (tmp_path / "real.pt").exists()
 
 

@@ -6,7 +6,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from launching import ON_GPU, PROGRAMS, plain, recorded
+from lab import ON_GPU, PROGRAMS
 
 PROGRAM = str(PROGRAMS / "ends_after_steps.py")
 # Two steps of both optimizers; the second step of the second one does not come back.
@@ -16,7 +16,7 @@ SAID = "peakline: the program was ended after 2 optimizer steps, as --steps asks
 
 def test_the_program_ends_with_status_0_and_a_whole_trace(lab: Any, tmp_path: Path) -> None:
     options = ["-q", "-o", "run.peak", "--steps", "2"]
-    done = recorded(lab, tmp_path, PROGRAM, options=options)
+    done = lab.recorded(tmp_path, PROGRAM, options=options)
     assert (done.status, done.stdout.splitlines()) == (0, PRINTED), done.stderr
     assert done.notes.count(SAID) == 1
     table = lab.table(tmp_path / "run.peak")
@@ -33,7 +33,7 @@ def test_every_rank_ends(lab: Any, tmp_path: Path) -> None:
     words = ["--", lab.python, "-m", "torch.distributed.run", "--nproc-per-node", "2"]
     words += [PROGRAM, "ranks"]
     options = ["-q", "-o", "run.%r.peak", "--steps", "2"]
-    done = recorded(lab, tmp_path, *words, options=options, device="h200x2")
+    done = lab.recorded(tmp_path, *words, options=options, device="h200x2")
     assert done.status == 0, done.stderr
     # Lines of two ranks may be mixed, their letters are all there.
     assert sorted(done.stdout.replace("\n", "")) == sorted("".join(PRINTED * 2))
@@ -44,7 +44,7 @@ def test_every_rank_ends(lab: Any, tmp_path: Path) -> None:
 
 def test_a_program_that_is_not_recorded_ends_as_well(lab: Any, tmp_path: Path) -> None:
     words = ["-m", "peakline", "run", "-q", "--steps", "2", "--python", lab.python, PROGRAM, "cpu"]
-    done = plain(lab, tmp_path, lab.python, *words)
+    done = lab.plain(tmp_path, lab.python, *words)
     assert (done.status, done.stdout.splitlines()) == (0, PRINTED), done.stderr
 
 

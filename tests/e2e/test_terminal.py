@@ -10,7 +10,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from launching import ROOT, plain, together
+from lab import ROOT, together
 from terminal import Screen, columns_of, on_terminal
 
 TRACE = ROOT / "tests" / "data" / "two_steps.trace"
@@ -166,10 +166,10 @@ def test_colours_are_readable_on_black_and_on_white(tmp_path: Path) -> None:
 def test_force_color_makes_a_pipe_a_terminal(lab: Any, tmp_path: Path) -> None:
     command = [sys.executable, "-m", "peakline", "table", str(TRACE)]
     forced = {"FORCE_COLOR": "1", "COLUMNS": "80"}
-    piped = plain(lab, tmp_path, *command, environment=forced)
+    piped = lab.plain(tmp_path, *command, environment=forced)
     assert piped.status == 0
     assert "\x1b[" in piped.stdout and "Running" in piped.stdout
-    literal = plain(lab, tmp_path, *command, "--plain", environment=forced)
+    literal = lab.plain(tmp_path, *command, "--plain", environment=forced)
     assert "\x1b" not in literal.stdout and "Mem, Cumulative Mem" in literal.stdout
 
 

@@ -14,9 +14,9 @@ STATUS = {
     "exception": 1,
     "out-of-memory": 1,
     "_exit-5": 5,
-    "SIGTERM": 128 + 15,
-    "SIGKILL": 128 + 9,
-    "SIGABRT": 128 + 6,
+    "SIGTERM": -15,
+    "SIGKILL": -9,
+    "SIGABRT": -6,
 }
 
 

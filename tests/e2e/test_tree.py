@@ -13,7 +13,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from launching import ROOT
+from lab import ROOT
 from terminal import on_terminal
 
 sys.path.insert(0, str(ROOT / "pyhook"))

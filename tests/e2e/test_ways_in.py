@@ -6,21 +6,8 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from launching import (
-    ON_GPU,
-    PROGRAMS,
-    ROOT,
-    Finished,
-    check_whole_trace,
-    plain,
-    preload_library,
-    preloaded,
-    recorded,
-    recording_command,
-    table_rows,
-    together,
-    unrecorded,
-)
+from checks import check_whole_trace, table_rows
+from lab import ON_GPU, PROGRAMS, ROOT, Run, together
 
 SCRIPT = str(PROGRAMS / "life_training.py")
 IMPORTABLE = {"PYTHONPATH": f"{ROOT / 'pyhook'}:{PROGRAMS}"}
@@ -46,14 +33,14 @@ def make_virtual_environment(lab: Any, folder: Path) -> str:
     builder.create(folder)
     python = folder / "bin" / "python"
     question = "import sysconfig; print(sysconfig.get_paths()['purelib'])"
-    theirs = plain(lab, folder, lab.python, "-c", question).stdout.strip()
-    ours = plain(lab, folder, str(python), "-c", question).stdout.strip()
+    theirs = lab.plain(folder, lab.python, "-c", question).stdout.strip()
+    ours = lab.plain(folder, str(python), "-c", question).stdout.strip()
     Path(ours, "torch.pth").write_text(theirs + "\n")
     return str(python)
 
 
 @pytest.fixture(scope="module")
-def started(lab: Any, tmp_path_factory: pytest.TempPathFactory) -> dict[str, Finished]:
+def started(lab: Any, tmp_path_factory: pytest.TempPathFactory) -> dict[str, Run]:
     """Every way in, by name."""
     base = tmp_path_factory.mktemp("ways")
     (base / "run.sh").write_text(f"set -e\n{lab.python} {SCRIPT}\n")
@@ -62,7 +49,7 @@ def started(lab: Any, tmp_path_factory: pytest.TempPathFactory) -> dict[str, Fin
     to_run_peak = {"PEAKLINE_OUTPUT": "run.peak"}
 
     def recorded_in(name: str, *words: str, **how: Any) -> Any:
-        return lambda: recorded(lab, base / name, *words, **how)
+        return lambda: lab.recorded(base / name, *words, **how)
 
     return together(
         {
@@ -72,8 +59,8 @@ def started(lab: Any, tmp_path_factory: pytest.TempPathFactory) -> dict[str, Fin
                 "code", "-c", "import life_training as p; p.main()", environment=IMPORTABLE
             ),
             "shell script": recorded_in("shell", "--", "bash", str(base / "run.sh")),
-            "preload by hand": lambda: preloaded(
-                lab, base / "preload", python, SCRIPT, environment=to_run_peak
+            "preload by hand": lambda: lab.preloaded(
+                base / "preload", python, SCRIPT, environment=to_run_peak
             ),
             "virtual environment": recorded_in("in-venv", "--", inside, SCRIPT),
             "isolated mode": recorded_in("isolated", "--", python, "-I", SCRIPT),
@@ -81,30 +68,28 @@ def started(lab: Any, tmp_path_factory: pytest.TempPathFactory) -> dict[str, Fin
                 "development", "--", python, "-X", "dev", SCRIPT, environment=DEVELOPMENT
             ),
             "with a table": recorded_in("table", PHASE_PROGRAM, options=["-o", "run.peak"]),
-            "bare": lambda: unrecorded(lab, base / "bare", python, SCRIPT),
-            "too late": lambda: unrecorded(
-                lab, base / "late", python, str(PROGRAMS / "life_api_too_late.py")
+            "bare": lambda: lab.unrecorded(base / "bare", python, SCRIPT),
+            "too late": lambda: lab.unrecorded(
+                base / "late", python, str(PROGRAMS / "life_api_too_late.py")
             ),
-            "api": lambda: unrecorded(
-                lab, base / "api", python, str(PROGRAMS / "life_api.py"), str(base / "api")
+            "api": lambda: lab.unrecorded(
+                base / "api", python, str(PROGRAMS / "life_api.py"), str(base / "api")
             ),
             # Without a device nothing else of C++ is loaded before us; see private_libunwind.py.
-            "first": lambda: plain(lab, base / "first", python, FIRST, "none"),
-            "first recorded": lambda: unrecorded(
-                lab, base / "first recorded", python, FIRST, "run.peak"
+            "first": lambda: lab.plain(base / "first", python, FIRST, "none"),
+            "first recorded": lambda: lab.unrecorded(
+                base / "first recorded", python, FIRST, "run.peak"
             ),
             "api under run": recorded_in("under", PHASE_PROGRAM),
-            "api after preload": lambda: preloaded(
-                lab, base / "both", python, PHASE_PROGRAM, environment=to_run_peak
+            "api after preload": lambda: lab.preloaded(
+                base / "both", python, PHASE_PROGRAM, environment=to_run_peak
             ),
         }
     )
 
 
 @pytest.mark.parametrize("way", WAYS)
-def test_every_way_in_records_the_exact_peak(
-    lab: Any, started: dict[str, Finished], way: str
-) -> None:
+def test_every_way_in_records_the_exact_peak(lab: Any, started: dict[str, Run], way: str) -> None:
     run = started[way]
     assert (run.status, run.notes) == (0, []), run.stderr
     assert [trace.name for trace in run.traces] == ["run.peak"]
@@ -113,18 +98,18 @@ def test_every_way_in_records_the_exact_peak(
 
 @pytest.mark.parametrize("way", WAYS)
 def test_the_program_counts_the_same_memory_with_and_without_recording(
-    started: dict[str, Finished], way: str
+    started: dict[str, Run], way: str
 ) -> None:
     assert started[way].said["peak"] == started["bare"].said["peak"]
 
 
-def test_without_peakline_no_file_is_written(started: dict[str, Finished]) -> None:
+def test_without_peakline_no_file_is_written(started: dict[str, Run]) -> None:
     assert started["bare"].traces == []
     assert started["bare"].notes == []
 
 
 def test_switch_allocator_after_cuda_was_initialised_observes_and_says_so(
-    started: dict[str, Finished],
+    started: dict[str, Run],
 ) -> None:
     run = started["too late"]
     assert run.status == 0, run.stderr
@@ -136,7 +121,7 @@ def test_switch_allocator_after_cuda_was_initialised_observes_and_says_so(
 
 
 def test_without_a_recorder_stop_tracing_says_what_to_call_first(
-    started: dict[str, Finished],
+    started: dict[str, Run],
 ) -> None:
     refusal = started["api"].said["before"]
     assert "stop_tracing()" in refusal
@@ -144,7 +129,7 @@ def test_without_a_recorder_stop_tracing_says_what_to_call_first(
 
 
 def test_switch_allocator_without_the_preload_uses_the_delegating_allocator(
-    started: dict[str, Finished],
+    started: dict[str, Run],
 ) -> None:
     run = started["api"]
     assert (run.status, run.notes) == (0, []), run.stderr
@@ -157,7 +142,7 @@ def test_switch_allocator_without_the_preload_uses_the_delegating_allocator(
 
 @pytest.mark.parametrize("way", ["first", "first recorded"])
 def test_exceptions_of_torch_are_caught_where_peakline_was_imported_before_it(
-    started: dict[str, Finished], way: str
+    started: dict[str, Run], way: str
 ) -> None:
     run = started[way]
     assert (run.status, run.notes) == (0, []), run.stderr
@@ -166,7 +151,7 @@ def test_exceptions_of_torch_are_caught_where_peakline_was_imported_before_it(
 
 
 def test_switch_allocator_before_torch_is_imported_records_the_exact_peak(
-    lab: Any, started: dict[str, Finished]
+    lab: Any, started: dict[str, Run]
 ) -> None:
     run = started["first recorded"]
     assert run.said["backend"] == "delegate"
@@ -174,7 +159,7 @@ def test_switch_allocator_before_torch_is_imported_records_the_exact_peak(
 
 
 def test_the_peak_of_repeated_ranges_is_the_highest_one_and_nothing_between_counts(
-    started: dict[str, Finished],
+    started: dict[str, Run],
 ) -> None:
     said = started["api"].said
     assert said["ranges"] == [mebibytes << 20 for mebibytes in (28, 48, 38)]
@@ -183,7 +168,7 @@ def test_the_peak_of_repeated_ranges_is_the_highest_one_and_nothing_between_coun
 
 
 def test_report_stats_prints_the_table_with_the_untraced_row(
-    started: dict[str, Finished],
+    started: dict[str, Run],
 ) -> None:
     rows = {where: mem for mem, where in table_rows(started["api"].said["report"])}
     assert rows.pop("untraced") == "8.000 MB"
@@ -193,7 +178,7 @@ def test_report_stats_prints_the_table_with_the_untraced_row(
 
 
 def test_two_trace_blocks_in_sequence_write_two_whole_files(
-    lab: Any, started: dict[str, Finished]
+    lab: Any, started: dict[str, Run]
 ) -> None:
     run = started["api"]
     assert run.said["files"] == ["first.peak", "second.peak"]
@@ -204,7 +189,7 @@ def test_two_trace_blocks_in_sequence_write_two_whole_files(
         assert table["total_allocated_bytes"] == 40 << 20
 
 
-def test_trace_refuses_to_overwrite_and_says_how_to(started: dict[str, Finished]) -> None:
+def test_trace_refuses_to_overwrite_and_says_how_to(started: dict[str, Run]) -> None:
     refusal = started["api"].said["existing"]
     assert "first.peak" in refusal
     assert "overwrite" in refusal
@@ -212,7 +197,7 @@ def test_trace_refuses_to_overwrite_and_says_how_to(started: dict[str, Finished]
 
 @pytest.mark.parametrize(("phase", "mebibytes"), [("forward", 28), ("backward", 33)])
 def test_phases_select_a_moment_of_the_trace(
-    lab: Any, started: dict[str, Finished], phase: str, mebibytes: int
+    lab: Any, started: dict[str, Run], phase: str, mebibytes: int
 ) -> None:
     [path] = [path for path in started["api"].traces if path.stem == "first"]
     assert lab.table(path, "--at", phase)["total_bytes"] == mebibytes << 20
@@ -220,7 +205,7 @@ def test_phases_select_a_moment_of_the_trace(
 
 @pytest.mark.parametrize("way", ["api under run", "api after preload"])
 def test_under_a_recording_a_trace_block_becomes_a_phase_of_it(
-    lab: Any, started: dict[str, Finished], way: str
+    lab: Any, started: dict[str, Run], way: str
 ) -> None:
     run = started[way]
     assert run.status == 0, run.stderr
@@ -234,7 +219,7 @@ def test_under_a_recording_a_trace_block_becomes_a_phase_of_it(
 
 
 def test_the_table_after_the_run_shows_the_peak_and_the_way_on(
-    started: dict[str, Finished],
+    started: dict[str, Run],
 ) -> None:
     run = started["with a table"]
     mem, where = table_rows(run.stderr)[0]
@@ -251,18 +236,18 @@ def test_a_static_python_of_the_system_can_record(lab: Any, tmp_path: Path) -> N
     if not Path(system).exists():
         pytest.skip("no system Python here")
     pythons = (lab.python, system)
-    versions = {plain(lab, tmp_path, python, "-c", question).stdout for python in pythons}
+    versions = {lab.plain(tmp_path, python, "-c", question).stdout for python in pythons}
     if len(versions) != 1:
         pytest.skip("the system Python is of another version than the one with torch")
     question = "import sysconfig; print(sysconfig.get_paths()['purelib'])"
-    packages = plain(lab, tmp_path, lab.python, "-c", question).stdout.strip()
+    packages = lab.plain(tmp_path, lab.python, "-c", question).stdout.strip()
     environment = {"PYTHONPATH": f"{ROOT / 'pyhook'}:{packages}"}
-    command = recording_command(lab, "--", system, SCRIPT, options=["-q", "-o", "run.peak"])
-    run = plain(lab, tmp_path, *command, environment=environment)
+    command = lab.recording_command("--", system, SCRIPT, options=["-q", "-o", "run.peak"])
+    run = lab.plain(tmp_path, *command, environment=environment)
     assert (run.status, run.notes) == (0, []), run.stderr
     check_whole_trace(lab, run.traces[0], run.said["peak"])
 
 
 def test_peakline_preload_names_an_existing_library(lab: Any) -> None:
-    assert Path(preload_library(lab)).name == "libpeakline_preload.so"
-    assert Path(preload_library(lab)).is_file()
+    assert Path(lab.preload_library()).name == "libpeakline_preload.so"
+    assert Path(lab.preload_library()).is_file()
