@@ -11,8 +11,9 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from peakline.commands import run as run_command
 from peakline.commands.running.after_run import find_traces
+from peakline.commands.running.run_arguments import add_arguments
+from peakline.commands.running.run_plan import Plan, add_startup, make_plan
 from peakline.commands.running.simulation import notes_of_program
 
 _LINES = 3
@@ -71,16 +72,16 @@ def run_attempt(
     """
     folder.mkdir(parents=True)
     parser = argparse.ArgumentParser()
-    run_command.add_arguments(parser)
+    add_arguments(parser)
     words = ["--simulate", simulate] if simulate else []
     words += ["--stacks", stacks] if stacks else []
     options = parser.parse_args([*words, "-o", str(folder / "%p.peak")])
     options.program = list(command)
     for name in ("python", "assume", "max_value_reads", "allow_writes", "steps"):
         setattr(options, name, getattr(args, name))
-    plan = run_command.make_plan(options)
+    plan = make_plan(options)
     if changes is not None:
-        run_command.add_startup(plan)
+        add_startup(plan)
         plan.environment.update(changes)
     log = folder / "log"
     started = time.time()
@@ -102,9 +103,7 @@ def _may_change_memory(read: dict[str, Any]) -> bool:
     return not read["assumed"] and not is_harmless
 
 
-def _measure(
-    plan: run_command.Plan, status: int, log: Path, started: float, frame: str
-) -> Measured:
+def _measure(plan: Plan, status: int, log: Path, started: float, frame: str) -> Measured:
     import peakline._report as engine
 
     seconds = time.time() - started

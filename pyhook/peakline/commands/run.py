@@ -5,43 +5,23 @@ from __future__ import annotations
 import argparse
 import os
 import resource
-import shutil
 import signal
 import subprocess
 import sys
 import tempfile
 import time
-import uuid
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator
 from contextlib import contextmanager, nullcontext
-from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Any
 
-from peakline.commands.running.hold_option import add_hold_argument, problem_of_hold
-from peakline.commands.running.ranks import Job, Ranks, device_count, parse_ranks
+from peakline.commands.running.ranks import Job
+from peakline.commands.running.run_arguments import add_arguments as add_arguments
+from peakline.commands.running.run_arguments import check_arguments
 from peakline.commands.running.run_end import RunEnd, kernel_kills, read_notes
-from peakline.commands.running.simulation import (
-    add_simulation_arguments,
-    add_steps_argument,
-    check_simulation,
-    is_device_name,
-    notes_of_program,
-)
-from peakline.commands.shared.common import recorder
-from peakline.commands.shared.report_options import row_count
+from peakline.commands.running.run_plan import Plan, make_plan
+from peakline.commands.running.simulation import notes_of_program
 from peakline.commands.shared.trace_files import room_for, shown_name
-from peakline.native_build import (
-    NATIVE_FOLDER,
-    PACKAGE_FOLDER,
-    BuildError,
-    TorchInstallation,
-    ensure_simulated_gpu,
-    ensure_torch_part,
-    ensure_values_companion,
-    find_torch,
-    simulated_devices,
-)
+from peakline.native_build import BuildError
 
 NAME = "run"
 HELP = "Run a program unchanged and record which lines hold the GPU memory."
@@ -53,109 +33,6 @@ EXAMPLES = (
 
 _LAUNCHERS = ("torch.distributed", "accelerate", "deepspeed")
 _FORWARDED_SIGNALS = (signal.SIGTERM, signal.SIGHUP, signal.SIGUSR1, signal.SIGUSR2)
-
-
-@dataclass
-class Plan:
-    """What will be executed, and how."""
-
-    command: list[str]
-    environment: dict[str, str]
-    run_id: str
-    output: str
-    program: list[str] = field(default_factory=list)  # as given: script or -m module, arguments
-    is_python: bool = True
-    recorded: bool = True
-    ranks: Ranks | None = None
-    guards_checkpoints: bool = False
-    notes: list[str] = field(default_factory=list)
-
-
-def add_arguments(parser: argparse.ArgumentParser) -> None:
-    """Add the options of ``peakline run``."""
-    backends, stacks = recorder().BACKENDS, recorder().STACKS
-    parser.usage = (
-        "peakline run [options] (SCRIPT.py | -m MODULE | -c CODE | [--] COMMAND) [ARGUMENTS ...]"
-    )
-    parser.add_argument(
-        "-o",
-        "--output",
-        default="",
-        metavar="NAME",
-        help="Write this trace file; %%h host, %%p process id, %%r rank, %%e script "
-        "(default: peakline-<script>.<host>.<rank or pid>.peak)",
-    )
-    parser.add_argument(
-        "-f", "--force", action="store_true", help="Replace an existing trace file (with -o)"
-    )
-    parser.add_argument(
-        "--simulate",
-        metavar="DEVICE",
-        default="",
-        help="Run on a simulated GPU: h200, a100-80, h200x8, h100:40GiB (another size)",
-    )
-    parser.add_argument(
-        "--world",
-        type=int,
-        metavar="N",
-        help="Run the program as one rank of a job of N ranks (with --simulate)",
-    )
-    parser.add_argument("--rank", metavar="R", help="Run this rank of --world (default: 0)")
-    parser.add_argument(
-        "--ranks", metavar="LIST", help="Run several ranks of --world, one trace each: 0,7,56-63"
-    )
-    add_simulation_arguments(parser)
-    add_steps_argument(parser)
-    add_hold_argument(parser)
-    parser.add_argument("--no-record", action="store_true", help="Simulate only, write no trace")
-    parser.add_argument(
-        "--backend", choices=backends, default=backends[0], help="Choose how to intercept"
-    )
-    parser.add_argument(
-        "--stacks",
-        choices=stacks,
-        default=stacks[0],
-        help=f"Record these stacks (default: {stacks[0]})",
-    )
-    parser.add_argument(
-        "--frees",
-        action="store_true",
-        help="Also record which lines free memory, for table --by freed-by and tensors (costs one"
-        " extra stack capture per free)",
-    )
-    parser.add_argument(
-        "--keep",
-        default="all",
-        metavar="WHAT",
-        help="Keep this much in the file: all (every event), last:SIZE (the newest events, such as "
-        "last:2GiB), peak (peaks of devices and phases, a few MB however long the run)",
-    )
-    parser.add_argument(
-        "--html", action="store_true", help="Also write the page of peakline html, beside the trace"
-    )
-    parser.add_argument(
-        "-q",
-        "--quiet",
-        action="store_true",
-        help="Print nothing at the end except the name of the trace",
-    )
-    parser.add_argument(
-        "--top",
-        type=row_count,
-        default=10,
-        metavar="N",
-        help="Show N rows at the end, 0 for all (default: 10)",
-    )
-    parser.add_argument(
-        "--python",
-        metavar="PATH",
-        default="",
-        help="Use this Python, which has torch (default: the one of peakline)",
-    )
-    remainder: dict[str, Any] = {"nargs": argparse.REMAINDER, "help": argparse.SUPPRESS}
-    parser.add_argument("-m", dest="module", **remainder)
-    parser.add_argument("-c", dest="code", **remainder)
-    parser.add_argument("program", nargs=argparse.REMAINDER, help=argparse.SUPPRESS)
 
 
 def run(args: argparse.Namespace) -> int:
@@ -231,196 +108,6 @@ def end_by_signal(number: int) -> None:
         signal.signal(number, signal.SIG_DFL)
     sys.stdout.flush()
     os.kill(os.getpid(), number)
-
-
-def check_arguments(args: argparse.Namespace) -> str:
-    """Return what is wrong with the arguments, or ''."""
-    if not args.program or args.program in (["--"], ["-m"], ["-c"]):
-        return "nothing to run: peakline run SCRIPT.py, -m MODULE, -c CODE or -- COMMAND"
-    script = args.program[0]
-    if script.endswith(".py") and not Path(script).exists():
-        return f"{script} does not exist: give the path of the script"
-    if args.python and shutil.which(args.python) is None:
-        return f"{args.python} cannot be run: name the Python that has torch with --python"
-    fixed_name = args.output and "%" not in args.output
-    if fixed_name and Path(args.output).exists() and not args.force and not args.no_record:
-        return f"{args.output} exists: name another file with -o, or add --force to replace it"
-    if problem := recorder().keep_problem(args.keep):
-        return f"--keep {args.keep} {problem}"
-    if args.no_record and not args.simulate:
-        return "--no-record needs --simulate: without both there is nothing to do"
-    if args.no_record and args.html:
-        return "--html shows what was recorded: leave --no-record out"
-    if problem := problem_of_hold(args.hold):
-        return problem
-    if args.hold and args.no_record:
-        return "--hold records what it finds: leave --no-record out"
-    if args.steps is not None and args.steps < 1:
-        return f"--steps {args.steps}: a program can end after 1 step at the earliest"
-    simulation_problem = check_simulation(args)
-    if simulation_problem:
-        return simulation_problem
-    if args.simulate and not is_device_name(args.simulate, simulated_devices()):
-        known = ", ".join(simulated_devices())
-        return (
-            f"no device profile is called '{args.simulate}'; known are: {known}; "
-            "also several of one (h200x8) and another size (h200:80GiB)"
-        )
-    return _check_ranks(args)
-
-
-def _check_ranks(args: argparse.Namespace) -> str:
-    if args.world is None:
-        chosen = "--rank" if args.rank is not None else "--ranks"
-        is_wrong = args.rank is not None or args.ranks is not None
-        return f"{chosen} needs --world N, the number of ranks of the job" if is_wrong else ""
-    if not args.simulate:
-        return "--world needs --simulate: ranks that do not exist need a simulated GPU"
-    if args.world < 1:
-        return f"--world {args.world}: a job has at least one rank"
-    if args.rank is not None and args.ranks is not None:
-        return "--rank and --ranks say the same: give one of them"
-    words = [word for word in args.program if word != "--"]
-    if words and Path(words[0]).name in ("torchrun", "accelerate", "deepspeed", "mpirun"):
-        return (
-            f"--world runs one rank by itself: give the script, not {Path(words[0]).name} "
-            "(to run all ranks on this machine, leave --world away)"
-        )
-    try:
-        parse_ranks(_rank_list(args), args.world)
-    except ValueError as error:
-        return str(error)
-    return ""
-
-
-def _rank_list(args: argparse.Namespace) -> str:
-    return str(args.ranks if args.ranks is not None else args.rank or "0")
-
-
-def make_plan(args: argparse.Namespace) -> Plan:
-    """Decide the command and its environment; builds what the program's torch needs.
-
-    Raises:
-        BuildError: the simulated GPU was asked for and cannot be built.
-    """
-    python = args.python or sys.executable
-    command = program_command(list(args.program), python)
-    plan = Plan(
-        command=command,
-        program=list(args.program),
-        is_python=command[0] == python,
-        environment=dict(os.environ),
-        run_id=uuid.uuid4().hex,
-        output=args.output,
-        recorded=not args.no_record,
-    )
-    torch = _find_torch_or_note(plan, python)
-    preload: list[str] = []
-    if plan.recorded:
-        preload.append(str(NATIVE_FOLDER / "libpeakline_preload.so"))
-        _set_recording(plan, args, torch)
-    if args.simulate:
-        if torch is None:
-            raise BuildError(f"--simulate needs torch, and {python} has none")
-        preload += _set_simulation(plan, args, torch)
-    if args.steps is not None:
-        plan.environment["PEAKLINE_STEPS"] = str(args.steps)
-    if args.simulate or args.steps is not None:
-        add_startup(plan)
-    if args.world is not None:
-        chosen = parse_ranks(_rank_list(args), args.world)
-        plan.ranks = Ranks(chosen, args.world, device_count(args.simulate))
-    if previous := plan.environment.get("LD_PRELOAD"):
-        preload.append(previous)
-    plan.environment["LD_PRELOAD"] = ":".join(preload)
-    return plan
-
-
-def add_startup(plan: Plan) -> None:
-    """Let the program's Python start with the startup folder, if it does not already."""
-    startup = str(PACKAGE_FOLDER / "startup")
-    given = plan.environment.get("PYTHONPATH")
-    if given is None or given.split(os.pathsep)[0] != startup:
-        plan.environment["PYTHONPATH"] = _joined(startup, given)
-
-
-def program_command(program: Sequence[str], python: str) -> list[str]:
-    """Turn what follows the options into a command: scripts, -m and -c go to Python."""
-    words = list(program)
-    if words[0] == "--":
-        return words[1:]
-    first = words[0]
-    if (
-        first in ("-m", "-c")
-        or first.endswith((".py", ".pyc"))
-        or Path(first, "__main__.py").exists()
-    ):
-        return [python, *words]
-    if shutil.which(first) is None and Path(first).is_file():
-        return [python, *words]
-    return words
-
-
-def _find_torch_or_note(plan: Plan, python: str) -> TorchInstallation | None:
-    try:
-        return find_torch(python)
-    except BuildError as error:
-        plan.notes.append(str(error))
-        return None
-
-
-def _set_recording(plan: Plan, args: argparse.Namespace, torch: TorchInstallation | None) -> None:
-    plan.environment.update(
-        PEAKLINE_OUTPUT=args.output,
-        PEAKLINE_RUN_ID=plan.run_id,
-        PEAKLINE_BACKEND=args.backend,
-        PEAKLINE_STACKS=args.stacks,
-        PEAKLINE_FREES="1" if args.frees else os.environ.get("PEAKLINE_FREES", ""),
-        PEAKLINE_KEEP=args.keep,
-        PEAKLINE_HOLD=args.hold,
-    )
-    if torch is None or args.backend == "observe":
-        return
-    try:
-        ensure_torch_part(torch)
-    except BuildError as error:
-        plan.notes.append(f"{error}\nRecording with the 'observe' backend.")
-
-
-def _set_simulation(plan: Plan, args: argparse.Namespace, torch: TorchInstallation) -> list[str]:
-    device = args.simulate
-    folder = ensure_simulated_gpu(torch)
-    plan.environment.update(
-        PEAKLINE_SIM_DEVICE=device,
-        PEAKLINE_SIMULATED=device,
-        TRITON_LIBCUDA_PATH=str(folder),
-        PEAKLINE_SIM_COMPANION=_values_companion(plan, torch),
-    )
-    if args.assume:
-        given = plan.environment.get("PEAKLINE_ASSUME", "")
-        plan.environment["PEAKLINE_ASSUME"] = "\n".join(filter(None, [given, *args.assume]))
-    if args.max_value_reads is not None:
-        plan.environment["PEAKLINE_MAX_VALUE_READS"] = str(args.max_value_reads)
-    plan.notes.append(f"simulated GPU {device}: sizes are real, numbers are not (all zero)")
-    simulated = [str(folder / name) for name in (folder / "preload.txt").read_text().split()]
-    guard = NATIVE_FOLDER / "libpeakline_guard.so"
-    plan.guards_checkpoints = not args.allow_writes
-    return [str(guard), *simulated] if plan.guards_checkpoints else simulated
-
-
-def _joined(first: str, rest: str | None) -> str:
-    return f"{first}{os.pathsep}{rest}" if rest else first
-
-
-def _values_companion(plan: Plan, torch: TorchInstallation) -> str:
-    # Set and empty: without it operators are not watched, which benchmarks need.
-    if "PEAKLINE_SIM_COMPANION" in plan.environment:
-        return plan.environment["PEAKLINE_SIM_COMPANION"]
-    try:
-        return str(ensure_values_companion(torch))
-    except BuildError as error:
-        plan.notes.append(f"{error}\nSmall values are not computed, reads are not listed.")
-        return ""
 
 
 def execute(plan: Plan, *, says_where: bool = False) -> int:

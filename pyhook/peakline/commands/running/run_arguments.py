@@ -1,0 +1,172 @@
+"""The options of ``peakline run``, and what may be wrong with them."""
+
+from __future__ import annotations
+
+import argparse
+import shutil
+from pathlib import Path
+from typing import Any
+
+from peakline.commands.running.hold_option import add_hold_argument, problem_of_hold
+from peakline.commands.running.ranks import parse_ranks
+from peakline.commands.running.simulation import (
+    add_simulation_arguments,
+    add_steps_argument,
+    check_simulation,
+    is_device_name,
+)
+from peakline.commands.shared.common import recorder
+from peakline.commands.shared.report_options import row_count
+from peakline.native_build import simulated_devices
+
+
+def add_arguments(parser: argparse.ArgumentParser) -> None:
+    """Add the options of ``peakline run``."""
+    backends, stacks = recorder().BACKENDS, recorder().STACKS
+    parser.usage = (
+        "peakline run [options] (SCRIPT.py | -m MODULE | -c CODE | [--] COMMAND) [ARGUMENTS ...]"
+    )
+    parser.add_argument(
+        "-o",
+        "--output",
+        default="",
+        metavar="NAME",
+        help="Write this trace file; %%h host, %%p process id, %%r rank, %%e script "
+        "(default: peakline-<script>.<host>.<rank or pid>.peak)",
+    )
+    parser.add_argument(
+        "-f", "--force", action="store_true", help="Replace an existing trace file (with -o)"
+    )
+    parser.add_argument(
+        "--simulate",
+        metavar="DEVICE",
+        default="",
+        help="Run on a simulated GPU: h200, a100-80, h200x8, h100:40GiB (another size)",
+    )
+    parser.add_argument(
+        "--world",
+        type=int,
+        metavar="N",
+        help="Run the program as one rank of a job of N ranks (with --simulate)",
+    )
+    parser.add_argument("--rank", metavar="R", help="Run this rank of --world (default: 0)")
+    parser.add_argument(
+        "--ranks", metavar="LIST", help="Run several ranks of --world, one trace each: 0,7,56-63"
+    )
+    add_simulation_arguments(parser)
+    add_steps_argument(parser)
+    add_hold_argument(parser)
+    parser.add_argument("--no-record", action="store_true", help="Simulate only, write no trace")
+    parser.add_argument(
+        "--backend", choices=backends, default=backends[0], help="Choose how to intercept"
+    )
+    parser.add_argument(
+        "--stacks",
+        choices=stacks,
+        default=stacks[0],
+        help=f"Record these stacks (default: {stacks[0]})",
+    )
+    parser.add_argument(
+        "--frees",
+        action="store_true",
+        help="Also record which lines free memory, for table --by freed-by and tensors (costs one"
+        " extra stack capture per free)",
+    )
+    parser.add_argument(
+        "--keep",
+        default="all",
+        metavar="WHAT",
+        help="Keep this much in the file: all (every event), last:SIZE (the newest events, such as "
+        "last:2GiB), peak (peaks of devices and phases, a few MB however long the run)",
+    )
+    parser.add_argument(
+        "--html", action="store_true", help="Also write the page of peakline html, beside the trace"
+    )
+    parser.add_argument(
+        "-q",
+        "--quiet",
+        action="store_true",
+        help="Print nothing at the end except the name of the trace",
+    )
+    parser.add_argument(
+        "--top",
+        type=row_count,
+        default=10,
+        metavar="N",
+        help="Show N rows at the end, 0 for all (default: 10)",
+    )
+    parser.add_argument(
+        "--python",
+        metavar="PATH",
+        default="",
+        help="Use this Python, which has torch (default: the one of peakline)",
+    )
+    remainder: dict[str, Any] = {"nargs": argparse.REMAINDER, "help": argparse.SUPPRESS}
+    parser.add_argument("-m", dest="module", **remainder)
+    parser.add_argument("-c", dest="code", **remainder)
+    parser.add_argument("program", nargs=argparse.REMAINDER, help=argparse.SUPPRESS)
+
+
+def check_arguments(args: argparse.Namespace) -> str:
+    """Return what is wrong with the arguments, or ''."""
+    if not args.program or args.program in (["--"], ["-m"], ["-c"]):
+        return "nothing to run: peakline run SCRIPT.py, -m MODULE, -c CODE or -- COMMAND"
+    script = args.program[0]
+    if script.endswith(".py") and not Path(script).exists():
+        return f"{script} does not exist: give the path of the script"
+    if args.python and shutil.which(args.python) is None:
+        return f"{args.python} cannot be run: name the Python that has torch with --python"
+    fixed_name = args.output and "%" not in args.output
+    if fixed_name and Path(args.output).exists() and not args.force and not args.no_record:
+        return f"{args.output} exists: name another file with -o, or add --force to replace it"
+    if problem := recorder().keep_problem(args.keep):
+        return f"--keep {args.keep} {problem}"
+    if args.no_record and not args.simulate:
+        return "--no-record needs --simulate: without both there is nothing to do"
+    if args.no_record and args.html:
+        return "--html shows what was recorded: leave --no-record out"
+    if problem := problem_of_hold(args.hold):
+        return problem
+    if args.hold and args.no_record:
+        return "--hold records what it finds: leave --no-record out"
+    if args.steps is not None and args.steps < 1:
+        return f"--steps {args.steps}: a program can end after 1 step at the earliest"
+    simulation_problem = check_simulation(args)
+    if simulation_problem:
+        return simulation_problem
+    if args.simulate and not is_device_name(args.simulate, simulated_devices()):
+        known = ", ".join(simulated_devices())
+        return (
+            f"no device profile is called '{args.simulate}'; known are: {known}; "
+            "also several of one (h200x8) and another size (h200:80GiB)"
+        )
+    return _check_ranks(args)
+
+
+def _check_ranks(args: argparse.Namespace) -> str:
+    if args.world is None:
+        chosen = "--rank" if args.rank is not None else "--ranks"
+        is_wrong = args.rank is not None or args.ranks is not None
+        return f"{chosen} needs --world N, the number of ranks of the job" if is_wrong else ""
+    if not args.simulate:
+        return "--world needs --simulate: ranks that do not exist need a simulated GPU"
+    if args.world < 1:
+        return f"--world {args.world}: a job has at least one rank"
+    if args.rank is not None and args.ranks is not None:
+        return "--rank and --ranks say the same: give one of them"
+    words = [word for word in args.program if word != "--"]
+    if words and Path(words[0]).name in ("torchrun", "accelerate", "deepspeed", "mpirun"):
+        return (
+            f"--world runs one rank by itself: give the script, not {Path(words[0]).name} "
+            "(to run all ranks on this machine, leave --world away)"
+        )
+    try:
+        parse_ranks(rank_list(args), args.world)
+    except ValueError as error:
+        return str(error)
+    return ""
+
+
+def rank_list(args: argparse.Namespace) -> str:
+    """Return which ranks were chosen, as --ranks takes them."""
+    return str(args.ranks if args.ranks is not None else args.rank or "0")

@@ -1,0 +1,167 @@
+"""What ``peakline run`` executes: the command, its environment, what is loaded into it first."""
+
+from __future__ import annotations
+
+import argparse
+import os
+import shutil
+import sys
+import uuid
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+from pathlib import Path
+
+from peakline.commands.running.ranks import Ranks, device_count, parse_ranks
+from peakline.commands.running.run_arguments import rank_list
+from peakline.native_build import (
+    NATIVE_FOLDER,
+    PACKAGE_FOLDER,
+    BuildError,
+    TorchInstallation,
+    ensure_simulated_gpu,
+    ensure_torch_part,
+    ensure_values_companion,
+    find_torch,
+)
+
+
+@dataclass
+class Plan:
+    """What will be executed, and how."""
+
+    command: list[str]
+    environment: dict[str, str]
+    run_id: str
+    output: str
+    program: list[str] = field(default_factory=list)  # as given: script or -m module, arguments
+    is_python: bool = True
+    recorded: bool = True
+    ranks: Ranks | None = None
+    guards_checkpoints: bool = False
+    notes: list[str] = field(default_factory=list)
+
+
+def make_plan(args: argparse.Namespace) -> Plan:
+    """Decide the command and its environment; builds what the program's torch needs.
+
+    Raises:
+        BuildError: the simulated GPU was asked for and cannot be built.
+    """
+    python = args.python or sys.executable
+    command = program_command(list(args.program), python)
+    plan = Plan(
+        command=command,
+        program=list(args.program),
+        is_python=command[0] == python,
+        environment=dict(os.environ),
+        run_id=uuid.uuid4().hex,
+        output=args.output,
+        recorded=not args.no_record,
+    )
+    torch = _find_torch_or_note(plan, python)
+    preload: list[str] = []
+    if plan.recorded:
+        preload.append(str(NATIVE_FOLDER / "libpeakline_preload.so"))
+        _set_recording(plan, args, torch)
+    if args.simulate:
+        if torch is None:
+            raise BuildError(f"--simulate needs torch, and {python} has none")
+        preload += _set_simulation(plan, args, torch)
+    if args.steps is not None:
+        plan.environment["PEAKLINE_STEPS"] = str(args.steps)
+    if args.simulate or args.steps is not None:
+        add_startup(plan)
+    if args.world is not None:
+        chosen = parse_ranks(rank_list(args), args.world)
+        plan.ranks = Ranks(chosen, args.world, device_count(args.simulate))
+    if previous := plan.environment.get("LD_PRELOAD"):
+        preload.append(previous)
+    plan.environment["LD_PRELOAD"] = ":".join(preload)
+    return plan
+
+
+def add_startup(plan: Plan) -> None:
+    """Let the program's Python start with the startup folder, if it does not already."""
+    startup = str(PACKAGE_FOLDER / "startup")
+    given = plan.environment.get("PYTHONPATH")
+    if given is None or given.split(os.pathsep)[0] != startup:
+        plan.environment["PYTHONPATH"] = _joined(startup, given)
+
+
+def program_command(program: Sequence[str], python: str) -> list[str]:
+    """Turn what follows the options into a command: scripts, -m and -c go to Python."""
+    words = list(program)
+    if words[0] == "--":
+        return words[1:]
+    first = words[0]
+    if (
+        first in ("-m", "-c")
+        or first.endswith((".py", ".pyc"))
+        or Path(first, "__main__.py").exists()
+    ):
+        return [python, *words]
+    if shutil.which(first) is None and Path(first).is_file():
+        return [python, *words]
+    return words
+
+
+def _find_torch_or_note(plan: Plan, python: str) -> TorchInstallation | None:
+    try:
+        return find_torch(python)
+    except BuildError as error:
+        plan.notes.append(str(error))
+        return None
+
+
+def _set_recording(plan: Plan, args: argparse.Namespace, torch: TorchInstallation | None) -> None:
+    plan.environment.update(
+        PEAKLINE_OUTPUT=args.output,
+        PEAKLINE_RUN_ID=plan.run_id,
+        PEAKLINE_BACKEND=args.backend,
+        PEAKLINE_STACKS=args.stacks,
+        PEAKLINE_FREES="1" if args.frees else os.environ.get("PEAKLINE_FREES", ""),
+        PEAKLINE_KEEP=args.keep,
+        PEAKLINE_HOLD=args.hold,
+    )
+    if torch is None or args.backend == "observe":
+        return
+    try:
+        ensure_torch_part(torch)
+    except BuildError as error:
+        plan.notes.append(f"{error}\nRecording with the 'observe' backend.")
+
+
+def _set_simulation(plan: Plan, args: argparse.Namespace, torch: TorchInstallation) -> list[str]:
+    device = args.simulate
+    folder = ensure_simulated_gpu(torch)
+    plan.environment.update(
+        PEAKLINE_SIM_DEVICE=device,
+        PEAKLINE_SIMULATED=device,
+        TRITON_LIBCUDA_PATH=str(folder),
+        PEAKLINE_SIM_COMPANION=_values_companion(plan, torch),
+    )
+    if args.assume:
+        given = plan.environment.get("PEAKLINE_ASSUME", "")
+        plan.environment["PEAKLINE_ASSUME"] = "\n".join(filter(None, [given, *args.assume]))
+    if args.max_value_reads is not None:
+        plan.environment["PEAKLINE_MAX_VALUE_READS"] = str(args.max_value_reads)
+    plan.notes.append(f"simulated GPU {device}: sizes are real, numbers are not (all zero)")
+    simulated = [str(folder / name) for name in (folder / "preload.txt").read_text().split()]
+    guard = NATIVE_FOLDER / "libpeakline_guard.so"
+    plan.guards_checkpoints = not args.allow_writes
+    return [str(guard), *simulated] if plan.guards_checkpoints else simulated
+
+
+def _joined(first: str, rest: str | None) -> str:
+    return f"{first}{os.pathsep}{rest}" if rest else first
+
+
+def _values_companion(plan: Plan, torch: TorchInstallation) -> str:
+    # Set and empty: without it operators are not watched, which benchmarks need.
+    if "PEAKLINE_SIM_COMPANION" in plan.environment:
+        return plan.environment["PEAKLINE_SIM_COMPANION"]
+    try:
+        return str(ensure_values_companion(torch))
+    except BuildError as error:
+        plan.notes.append(f"{error}\nSmall values are not computed, reads are not listed.")
+        return ""
