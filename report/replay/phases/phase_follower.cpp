@@ -10,16 +10,6 @@ namespace {
 
 using format::MarkKind;
 
-// Two parts of one pass, one after the other. The second is removed by finish().
-void join_forward(PhaseInterval& forward, PhaseInterval& part) {
-    forward.end_event = part.end_event;
-    forward.end_tick = part.end_tick;
-    forward.last_alloc_event = part.last_alloc_event;
-    forward.has_graph |= part.has_graph;
-    forward.uses = joined(forward.uses, part.uses);
-    part.phase = Phase::kNone;
-}
-
 bool is_training(Phase phase) {
     return phase == Phase::kForward || phase == Phase::kBackward || phase == Phase::kOptimizer;
 }
@@ -28,7 +18,7 @@ bool is_training(Phase phase) {
 
 PhaseFollower::Track& PhaseFollower::track_at(uint32_t thread) {
     Track& track = tracks_[thread];
-    track.thread = thread;
+    track.thread = track.named.thread = thread;
     return track;
 }
 
@@ -61,7 +51,7 @@ void PhaseFollower::open_phase(Track& track, Open open, EventTime at) {
     const bool is_outermost = track.open.empty();
     if (is_outermost) {
         if (open.phase == Phase::kBackward) {
-            make_forward(track);
+            track.run.make_forward(phases_, track.has_graph);
             track.has_graph = false;
         }
         track.before_engine.clear();
@@ -94,9 +84,9 @@ void PhaseFollower::close_top(Track& track, EventTime at) {
         return;
     }
     if (closed.phase == Phase::kForward || closed.phase == Phase::kOther) {
-        track.run.push_back(closed.interval);
+        track.run.add(closed.interval);
     } else if (closed.phase == Phase::kZeroGrad) {
-        track.run.push_back(kNoInterval);
+        track.run.add_gap();
     } else {
         track.run.clear();
     }
@@ -114,55 +104,8 @@ void PhaseFollower::close_stack_derived(Track& track, EventTime at) {
     }
 }
 
-// From the first forward of the run on, or where the graph is known to begin, all of it is forward.
-// Passes before the graph (evaluation) stay as they are.
-void PhaseFollower::make_forward(Track& track) {
-    const auto first_of = [this, &track](auto predicate) {
-        return std::find_if(track.run.begin(), track.run.end(), [&](uint32_t interval) {
-            return interval != kNoInterval && predicate(phases_[interval]);
-        });
-    };
-    auto next = first_of([](const PhaseInterval& part) { return part.has_graph; });
-    if (next == track.run.end()) {
-        next = first_of([](const PhaseInterval& part) { return part.phase == Phase::kForward; });
-    }
-    while (!track.run.empty() && track.run.back() == kNoInterval) {
-        track.run.pop_back();
-    }
-    if (next == track.run.end() && !track.run.empty()) {
-        next = track.run.end() - 1;
-    }
-    uint32_t first = kNoInterval;
-    for (; next != track.run.end(); ++next) {
-        if (first != kNoInterval && *next != kNoInterval) {
-            join_forward(phases_[first], phases_[*next]);
-            continue;
-        }
-        first = *next;
-        if (first != kNoInterval) {
-            phases_[first].phase = Phase::kForward;
-            phases_[first].name = phase_name(Phase::kForward);
-            phases_[first].has_graph |= track.has_graph;
-        }
-    }
-    track.run.clear();
-}
-
 void PhaseFollower::end_run(Track& track) {
-    const bool has_graph =
-        std::any_of(track.run.begin(), track.run.end(), [this](uint32_t interval) {
-            return interval != kNoInterval && phases_[interval].has_graph;
-        });
-    if (has_graph) {
-        const std::vector<uint32_t> run = track.run;
-        make_forward(track);
-        for (const uint32_t interval : run) {
-            if (interval != kNoInterval) {
-                phases_[interval].is_cut = phases_[interval].has_graph;
-            }
-        }
-    }
-    track.run.clear();
+    track.run.end(phases_, track.has_graph);
     track.has_graph = false;
 }
 
@@ -261,70 +204,6 @@ void PhaseFollower::settle(uint64_t freed_ordinal, EventTime at) {
     }
 }
 
-void PhaseFollower::begin_named(Track& track, uint32_t name, EventTime at) {
-    Open open;
-    open.source = Source::kScope;
-    open.scope_name = name;
-    open_named(track, std::string(definitions_.text(name)), open, at);
-}
-
-// From the first allocation whose stack tells of it to the first that does not, or to what the
-// program marks. What a loop of decoding makes before its prefill is a part of that.
-void PhaseFollower::enter_region(Track& track, Region region, EventTime at) {
-    const bool was_outside = track.region == Region::kNone;
-    const bool goes_on =
-        region == Region::kPrefill && track.region == Region::kDecode && track.region_is_first;
-    const auto open = std::find_if(track.named.begin(), track.named.end(), [](const Open& one) {
-        return one.source == Source::kStack;
-    });
-    track.region = region;
-    if (goes_on && open != track.named.end()) {
-        named_[open->interval].name = kRegionNames[static_cast<size_t>(region)];
-        return;
-    }
-    if (open != track.named.end()) {
-        close_named(track, static_cast<size_t>(open - track.named.begin()), at);
-    }
-    track.region_is_first = was_outside;
-    if (region != Region::kNone) {
-        open_named(track, kRegionNames[static_cast<size_t>(region)], Open{}, at);
-    }
-}
-
-void PhaseFollower::open_named(Track& track, std::string name, Open open, EventTime at) {
-    PhaseInterval& interval = named_.emplace_back();
-    interval.phase = Phase::kNamed;
-    interval.name = std::move(name);
-    interval.thread = track.thread;
-    interval.parent = track.named.empty() ? kNoInterval : track.named.back().interval;
-    interval.depth = static_cast<uint32_t>(track.named.size());
-    interval.begin_event = at.event;
-    interval.begin_tick = at.tick;
-    open.interval = static_cast<uint32_t>(named_.size() - 1);
-    open.window = meter_.open(at.tick);
-    track.named.push_back(open);
-}
-
-void PhaseFollower::close_named(Track& track, size_t place, EventTime at) {
-    PhaseInterval& interval = named_[track.named[place].interval];
-    interval.end_event = at.event;
-    interval.end_tick = at.tick;
-    interval.uses = meter_.close(track.named[place].window);
-    track.named.erase(track.named.begin() + static_cast<ptrdiff_t>(place));
-}
-
-// Regions of one thread may overlap: only the latest one of this name ends.
-bool PhaseFollower::end_named(Track& track, uint32_t name, EventTime at) {
-    for (size_t place = track.named.size(); place-- > 0;) {
-        if (track.named[place].source == Source::kScope && track.named[place].scope_name == name) {
-            close_named(track, place, at);
-            return true;
-        }
-    }
-    // It may have been open where the trace begins.
-    return track.thread != 0 && end_named(track_at(0), name, at);
-}
-
 void PhaseFollower::on_rare(const RareEvent& event, EventTime at) {
     settle_at(at);
     if (is_ended_) {
@@ -352,6 +231,12 @@ void PhaseFollower::on_rare(const RareEvent& event, EventTime at) {
     }
 }
 
+void PhaseFollower::end_named(Track& track, uint32_t name, EventTime at) {
+    if (!named_.end(track.named, name, at)) {
+        named_.end(track_at(0).named, name, at);  // open where the trace begins
+    }
+}
+
 void PhaseFollower::on_mark(MarkKind kind, uint32_t thread, uint32_t name, EventTime at) {
     if (kind == MarkKind::kMainEnd) {
         end_main(at);
@@ -362,13 +247,13 @@ void PhaseFollower::on_mark(MarkKind kind, uint32_t thread, uint32_t name, Event
         return;
     }
     is_tracing_ |= kind == MarkKind::kTracingStarted;
-    enter_region(track_at(thread), Region::kNone, at);
+    named_.enter_region(track_at(thread).named, Region::kNone, at);
     if (kind == MarkKind::kStep) {
         steps_.on_mark(std::string(definitions_.text(name)), at);
     } else if (kind == MarkKind::kTracingStopped) {
         close_all(at);
     } else if (kind == MarkKind::kPhaseBegin) {
-        begin_named(track_at(thread), name, at);
+        named_.begin(track_at(thread).named, name, at);
     } else if (kind == MarkKind::kPhaseEnd) {
         end_named(track_at(thread), name, at);
     }
@@ -385,7 +270,7 @@ void PhaseFollower::on_scope(format::ScopeAction action,
         track = &engine_track(thread);  // the engine called from one of its own threads
     }
     if (phase == Phase::kNamed) {
-        begins ? begin_named(*track, name, at) : void(end_named(*track, name, at));
+        begins ? named_.begin(track->named, name, at) : end_named(*track, name, at);
     } else {
         begins ? begin_scope(*track, phase, name, at) : end_scope(*track, name, at);
     }
@@ -405,9 +290,7 @@ void PhaseFollower::end_main(EventTime at) {
     settle_at(at);
     close_all(at);
     for (auto& [thread, track] : tracks_) {
-        while (!track.named.empty()) {
-            close_named(track, track.named.size() - 1, at);
-        }
+        named_.end_all(track.named, at);
     }
     steps_.finish(at, &table_);
     is_ended_ = true;
@@ -425,7 +308,7 @@ PhaseTable PhaseFollower::finish(EventTime end) {
         }
     }
     table_.phases = without_removed(std::move(phases_));
-    table_.named = std::move(named_);
+    table_.named = named_.take();
     number_steps(&table_);
     return std::move(table_);
 }

@@ -3,14 +3,15 @@
 // Each thread has a track: nested phases, opened by torch's scopes (a step of the optimizer, a run
 // of the autograd engine, a batch of a loader) or, where there is no scope, by the first
 // allocation whose stack says so. What the autograd engine's threads allocate belongs to the track
-// of the thread that runs the engine. Regions that the program names are followed beside them.
+// of the thread that runs the engine.
 #pragma once
 
 #include <cstdint>
 #include <map>
-#include <string>
 #include <vector>
 
+#include "forward_run.h"
+#include "named_follower.h"
 #include "report/replay/values/level_meter.h"
 #include "report/replay/values/phase_table.h"
 #include "report/trace/definitions/definitions.h"
@@ -23,7 +24,11 @@ class PhaseFollower {
 public:
     // All must outlive the follower.
     PhaseFollower(const Definitions& definitions, const PhaseRules& rules, LevelMeter& meter)
-        : definitions_(definitions), rules_(rules), meter_(meter), steps_(meter) {}
+        : definitions_(definitions),
+          rules_(rules),
+          meter_(meter),
+          steps_(meter),
+          named_(definitions, meter) {}
 
     // Call before the allocation is metered. The thread whose track it belongs to.
     uint32_t on_alloc(uint32_t context, uint64_t ordinal, EventTime at) {
@@ -37,8 +42,8 @@ public:
             return said.thread;
         }
         Track& track = track_of(said);
-        if (said.region != track.region) {
-            enter_region(track, said.region, at);
+        if (said.region != track.named.region) {
+            named_.enter_region(track.named, said.region, at);
         }
         if (said.phase != Phase::kNone && said.phase != track.top_phase) {
             enter_by_stack(track, said.phase, at);
@@ -64,7 +69,7 @@ public:
     // The trace begins while tracing is on.
     void restore_tracing() { is_tracing_ = true; }
     // A region that was open where the trace begins; of which thread is not known.
-    void restore_named(uint32_t name, EventTime at) { begin_named(track_at(0), name, at); }
+    void restore_named(uint32_t name, EventTime at) { named_.begin(track_at(0).named, name, at); }
 
     PhaseTable finish(EventTime end);
 
@@ -83,13 +88,8 @@ private:
         bool runs_python = false;  // allocates outside of the engine: no thread of the engine's
         Phase top_phase = Phase::kNone;
         std::vector<Open> open;
-        std::vector<Open> named;
-        Region region = Region::kNone;  // open in `named`
-        bool region_is_first = false;   // nothing of the kind before it
-        // Forward and other intervals closed one after another, part of no other: a loss computed
-        // outside of every module turns out to be forward when the backward pass begins.
-        // kNoInterval between two that something else lies between.
-        std::vector<uint32_t> run;
+        NamedFollower::Track named;
+        ForwardRun run;
         bool has_graph = false;  // nodes were made since the last backward pass
         // Made by backward() before it called the engine: the gradient of the loss.
         std::vector<uint64_t> before_engine;
@@ -111,16 +111,10 @@ private:
     void close_all(EventTime at);
     // Whatever is open ends; what happens after it is in no phase.
     void end_main(EventTime at);
-    void make_forward(Track& track);
-    // The run ends without a backward pass: with a graph it was a forward pass that died.
     void end_run(Track& track);
     void on_graph(Track& track);
     void on_out_of_memory(uint64_t context, EventTime at);
-    void enter_region(Track& track, Region region, EventTime at);
-    void open_named(Track& track, std::string name, Open open, EventTime at);
-    void begin_named(Track& track, uint32_t name, EventTime at);
-    bool end_named(Track& track, uint32_t name, EventTime at);
-    void close_named(Track& track, size_t place, EventTime at);
+    void end_named(Track& track, uint32_t name, EventTime at);
     void settle(uint64_t freed_ordinal, EventTime at);
     void settle_at(EventTime at) {
         if (lingering_ != nullptr) {
@@ -132,12 +126,12 @@ private:
     const PhaseRules& rules_;
     LevelMeter& meter_;
     StepFollower steps_;
+    NamedFollower named_;
     std::map<uint32_t, Track> tracks_;
     Track* current_ = nullptr;     // of the last allocation outside of the engine
     Track* lingering_ = nullptr;   // whose engine has returned, not yet backward()
     std::vector<Track*> engines_;  // of the threads that run the engine, the latest last
     std::vector<PhaseInterval> phases_;
-    std::vector<PhaseInterval> named_;
     PhaseTable table_;
     bool is_tracing_ = false;
     bool is_ended_ = false;

@@ -1,0 +1,69 @@
+#include "forward_run.h"
+
+#include <algorithm>
+
+namespace peakline::report {
+namespace {
+
+// Two parts of one pass, one after the other. The second is removed by finish().
+void join_forward(PhaseInterval& forward, PhaseInterval& part) {
+    forward.end_event = part.end_event;
+    forward.end_tick = part.end_tick;
+    forward.last_alloc_event = part.last_alloc_event;
+    forward.has_graph |= part.has_graph;
+    forward.uses = joined(forward.uses, part.uses);
+    part.phase = Phase::kNone;
+}
+
+}  // namespace
+
+void ForwardRun::make_forward(std::vector<PhaseInterval>& phases, bool has_graph) {
+    const auto first_of = [&](auto predicate) {
+        return std::find_if(intervals_.begin(), intervals_.end(), [&](uint32_t interval) {
+            return interval != kNoInterval && predicate(phases[interval]);
+        });
+    };
+    auto next = first_of([](const PhaseInterval& part) { return part.has_graph; });
+    if (next == intervals_.end()) {
+        next = first_of([](const PhaseInterval& part) { return part.phase == Phase::kForward; });
+    }
+    while (!intervals_.empty() && intervals_.back() == kNoInterval) {
+        intervals_.pop_back();
+    }
+    if (next == intervals_.end() && !intervals_.empty()) {
+        next = intervals_.end() - 1;
+    }
+    uint32_t first = kNoInterval;
+    for (; next != intervals_.end(); ++next) {
+        if (first != kNoInterval && *next != kNoInterval) {
+            join_forward(phases[first], phases[*next]);
+            continue;
+        }
+        first = *next;
+        if (first != kNoInterval) {
+            phases[first].phase = Phase::kForward;
+            phases[first].name = phase_name(Phase::kForward);
+            phases[first].has_graph |= has_graph;
+        }
+    }
+    intervals_.clear();
+}
+
+void ForwardRun::end(std::vector<PhaseInterval>& phases, bool has_graph) {
+    const bool has_part_with_graph =
+        std::any_of(intervals_.begin(), intervals_.end(), [&](uint32_t interval) {
+            return interval != kNoInterval && phases[interval].has_graph;
+        });
+    if (has_part_with_graph) {
+        const std::vector<uint32_t> ended = intervals_;
+        make_forward(phases, has_graph);
+        for (const uint32_t interval : ended) {
+            if (interval != kNoInterval) {
+                phases[interval].is_cut = phases[interval].has_graph;
+            }
+        }
+    }
+    intervals_.clear();
+}
+
+}  // namespace peakline::report
