@@ -2,10 +2,9 @@
 
 #include <cstring>
 
-#include <dlfcn.h>
-
+#include "frame_layout.h"
+#include "object_facts.h"
 #include "object_layout.h"
-#include "paths.h"
 #include "roots.h"
 
 namespace peakline::pyhook {
@@ -13,95 +12,16 @@ namespace {
 
 using format::HolderKind;
 
-constexpr size_t kLongestKey = 40;
 constexpr size_t kLongestPath = 500;
 constexpr size_t kMostRepeats = 3;
-constexpr Py_ssize_t kLongestSequence = 1'000'000;  // that is searched
 
-bool is_type(PyObject* object, const char* exported_name) {
-    return Py_TYPE(object) == dlsym(RTLD_DEFAULT, exported_name);
-}
-bool is_function(PyObject* object) {
-    return is_type(object, "PyFunction_Type");
-}
-bool is_generator(PyObject* object) {
-    return is_type(object, "PyGen_Type") || is_type(object, "PyCoro_Type") ||
-           is_type(object, "PyAsyncGen_Type");
-}
 bool is_tensor_dictionary(const std::string& name) {
     return name == "_modules" || name == "_parameters" || name == "_buffers";
-}
-
-bool is_derived_from(PyObject* object, const char* module, const char* name) {
-    PyObject* const type = imported(module, name);
-    return type != nullptr && PyType_Check(type) != 0 &&
-           PyType_IsSubtype(Py_TYPE(object), reinterpret_cast<PyTypeObject*>(type)) != 0;
 }
 
 bool ends_with(const std::string& text, const std::string& end) {
     return text.size() >= end.size() &&
            text.compare(text.size() - end.size(), end.size(), end) == 0;
-}
-
-// Of a function or code object; borrowed by nobody: only compared.
-const void* attribute_address(PyObject* object, const char* name) {
-    PyObject* const value = PyObject_GetAttrString(object, name);
-    PyErr_Clear();
-    const void* const address = value;
-    Py_XDECREF(value);
-    return address;
-}
-
-std::string name_at(PyObject* code, const char* which, Py_ssize_t index) {
-    PyObject* const names = PyObject_GetAttrString(code, which);
-    std::string name;
-    if (names != nullptr && PyTuple_Check(names) != 0 && index >= 0 &&
-        index < PyTuple_Size(names)) {
-        name = text_of(PyTuple_GetItem(names, index));
-    }
-    Py_XDECREF(names);
-    PyErr_Clear();
-    return name;
-}
-
-long number_of(PyObject* code, const char* which) {
-    PyObject* const value = PyObject_GetAttrString(code, which);
-    const long number = value == nullptr ? 0 : PyLong_AsLong(value);
-    Py_XDECREF(value);
-    PyErr_Clear();
-    return number;
-}
-
-Py_ssize_t index_of(PyObject* sequence, PyObject* item) {
-    const bool is_list = PyList_Check(sequence) != 0;
-    const Py_ssize_t size = is_list ? PyList_Size(sequence) : PyTuple_Size(sequence);
-    for (Py_ssize_t i = 0; i < size && i < kLongestSequence; ++i) {
-        if ((is_list ? PyList_GetItem(sequence, i) : PyTuple_GetItem(sequence, i)) == item) {
-            return i;
-        }
-    }
-    return -1;
-}
-
-// Of a collections.deque, whose functions are C.
-Py_ssize_t index_in_deque(PyObject* deque, PyObject* item) {
-    const Py_ssize_t size = PySequence_Size(deque);
-    for (Py_ssize_t i = 0; i < size && i < kLongestSequence; ++i) {
-        PyObject* const one = PySequence_GetItem(deque, i);
-        Py_XDECREF(one);  // the deque holds it
-        if (one == item) {
-            return i;
-        }
-    }
-    PyErr_Clear();
-    return -1;
-}
-
-PyObject* code_of(PyObject* function) {
-    PyObject* const code = PyObject_GetAttrString(function, "__code__");
-    Py_XDECREF(code);  // the function holds it
-    PyErr_Clear();
-    return code;
 }
 
 // "AccumulateGrad" of "torch::autograd::AccumulateGrad".
@@ -113,40 +33,7 @@ std::string name_of_node(uint64_t node) {
     return colons == std::string::npos ? whole : whole.substr(colons + 2);
 }
 
-std::string text_of_tuple(PyObject* tuple) {
-    std::string text = "(";
-    for (Py_ssize_t i = 0; i < PyTuple_Size(tuple); ++i) {
-        text += (i != 0 ? ", " : "") + key_text(PyTuple_GetItem(tuple, i));
-    }
-    return text + ")";
-}
-
 }  // namespace
-
-std::string class_of(PyObject* object) {
-    const char* const name =
-        *reinterpret_cast<const char* const*>(reinterpret_cast<const char*>(Py_TYPE(object)) + 24);
-    const char* const dot = strrchr(name, '.');
-    return dot != nullptr ? dot + 1 : name;
-}
-
-std::string key_text(PyObject* key) {
-    std::string text;
-    if (PyUnicode_CheckExact(key) != 0) {
-        text = "'" + text_of(key) + "'";
-    } else if (PyLong_CheckExact(key) != 0 || PyBool_Check(key) != 0 || key == Py_None ||
-               PyFloat_CheckExact(key) != 0) {
-        PyObject* const written = PyObject_Repr(key);
-        text = text_of(written);
-        Py_XDECREF(written);
-    } else if (PyTuple_CheckExact(key) != 0 && PyTuple_Size(key) <= 4) {
-        text = text_of_tuple(key);
-    } else {
-        text = "<" + class_of(key) + ">";
-    }
-    PyErr_Clear();
-    return text.size() <= kLongestKey ? text : text.substr(0, kLongestKey) + "...";
-}
 
 std::string PathWriter::text() const {
     const std::string whole = head_ + tail_;
@@ -291,7 +178,7 @@ bool PathWriter::follow_frame(PyObject* holder, PyObject* held) {
     if (frame.code == nullptr) {
         return false;
     }
-    const std::string function = " of " + function_of(frame.code) + " (" + place_of(frame) + ")";
+    const std::string function = " of " + function_of(frame.code) + " (" + location_of(frame) + ")";
     if (suspended) {
         restart(name, function + ", suspended in ", HolderKind::kSuspended);
     } else if (!traceback_of_.empty()) {

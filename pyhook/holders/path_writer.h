@@ -54,8 +54,4 @@ private:
     std::string traceback_of_;      // the class of the exception whose traceback is followed
 };
 
-// As Python writes a key of a dictionary, where that runs no code of the program: "'k'", "3"; of
-// other objects their class.
-std::string key_text(PyObject* key);
-
 }  // namespace peakline::pyhook

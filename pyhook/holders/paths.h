@@ -20,7 +20,4 @@ struct PathText {
 PathText write_path(const HeapGraph& graph, uint32_t vertex);
 PathText write_path_through(const HeapGraph& graph, uint32_t holder, uint32_t vertex);
 
-// The name of an object's class.
-std::string class_of(PyObject* object);
-
 }  // namespace peakline::pyhook

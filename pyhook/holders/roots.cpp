@@ -6,8 +6,9 @@
 #include <dlfcn.h>
 
 #include "allocator/record/format/trace_format.h"
+#include "frame_layout.h"
+#include "object_facts.h"
 #include "object_layout.h"
-#include "paths.h"
 
 namespace peakline::pyhook {
 namespace {
@@ -54,7 +55,8 @@ void add_variables(std::vector<Root>* roots) {
         if (is_ours(file)) {
             continue;
         }
-        const std::string detail = " of " + function_of(frame.code) + " (" + place_of(frame) + ")";
+        const std::string detail =
+            " of " + function_of(frame.code) + " (" + location_of(frame) + ")";
         for (Variable& variable : variables_of(frame)) {
             Root root = make_root(HolderKind::kLocal, std::move(variable.name), variable.value);
             root.detail = detail;

@@ -6,8 +6,8 @@
 #include <set>
 
 #include "allocator/record/format/trace_format.h"
+#include "frame_layout.h"
 #include "heap_graph.h"
-#include "object_layout.h"
 #include "paths.h"
 #include "roots.h"
 

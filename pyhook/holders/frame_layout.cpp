@@ -1,0 +1,198 @@
+#include "frame_layout.h"
+
+#include "layout_reads.h"
+#include "preload/peakline_api.h"
+
+namespace peakline::pyhook {
+namespace {
+
+constexpr uint16_t kFrameOfObject = 24;  // PyFrameObject.f_frame, 3.11+
+
+FrameView view_of(const void* frame) {
+    const PythonLayout& known = *layout();
+    FrameView view;
+    view.code = reinterpret_cast<PyObject*>(word_of(frame, known.frame_code) & known.code_mask);
+    view.locals =
+        reinterpret_cast<const uint64_t*>(static_cast<const char*>(frame) + known.frame_locals);
+    view.position = known.position_is_index
+                        ? static_cast<uint64_t>(read_at<int32_t>(frame, known.frame_position))
+                        : word_of(frame, known.frame_position);
+    return view;
+}
+
+// C code between functions, from 3.12 on: see kFirstShimOwner in frame_reads.h.
+bool is_shim(const void* frame) {
+    const PythonLayout& known = *layout();
+    return known.frame_owner != 0 && read_at<uint8_t>(frame, known.frame_owner) >= 3;
+}
+
+void add_frames(const void* thread, std::vector<FrameView>* frames) {
+    const PythonLayout& known = *layout();
+    const void* frame = read_at<const void*>(thread, known.thread_frame);
+    if (known.thread_frame_is_cframe && frame != nullptr) {
+        frame = read_at<const void*>(frame, known.cframe_frame);
+    }
+    for (; frame != nullptr; frame = read_at<const void*>(frame, known.frame_previous)) {
+        if (!is_shim(frame)) {
+            frames->push_back(view_of(frame));
+        }
+    }
+}
+
+template <class Visit>
+void for_each_thread(Visit visit) {
+    static const auto first = function_named<void* (*)(void*)>("PyInterpreterState_ThreadHead");
+    static const auto next = function_named<void* (*)(void*)>("PyThreadState_Next");
+    if (first == nullptr || next == nullptr) {
+        return;
+    }
+    for (void* thread = first(PyInterpreterState_Get()); thread != nullptr; thread = next(thread)) {
+        visit(thread);
+    }
+}
+
+bool is_code(PyObject* object) {
+    static const auto* const type = dlsym(RTLD_DEFAULT, "PyCode_Type");
+    return Py_TYPE(object) == type;
+}
+
+// A tuple of strings of a code object, appended but for those that are there already.
+void add_names(PyObject* code, const char* which, bool once, std::vector<std::string>* names) {
+    PyObject* const tuple = PyObject_GetAttrString(code, which);
+    const Py_ssize_t count = tuple == nullptr ? 0 : PyTuple_Size(tuple);
+    for (Py_ssize_t i = 0; i < count; ++i) {
+        const std::string name = text_of(PyTuple_GetItem(tuple, i));
+        bool is_new = true;
+        for (const std::string& known : *names) {
+            is_new = is_new && known != name;
+        }
+        if (is_new || !once) {
+            names->push_back(name);
+        }
+    }
+    Py_XDECREF(tuple);
+    PyErr_Clear();
+}
+
+std::string text_attribute(PyObject* code, const char* which) {
+    PyObject* const value = PyObject_GetAttrString(code, which);
+    std::string text = value == nullptr ? std::string() : text_of(value);
+    Py_XDECREF(value);
+    PyErr_Clear();
+    return text;
+}
+
+}  // namespace
+
+FrameView frame_of_object(PyObject* frame) {
+    if (layout() == nullptr) {
+        return {};
+    }
+    if (python_minor() < 11) {
+        return view_of(frame);
+    }
+    return view_of(reinterpret_cast<const void*>(word_of(frame, kFrameOfObject)));
+}
+
+FrameView frame_of_generator(PyObject* generator) {
+    FrameView view;
+    PyObject* code = nullptr;
+    for (const char* const which : {"gi_code", "cr_code", "ag_code"}) {
+        if (code == nullptr) {
+            code = PyObject_GetAttrString(generator, which);
+            PyErr_Clear();
+        }
+    }
+    // Its frame lies in the object, and names the code; the last word that does is the frame's.
+    const uint64_t count = basic_size_of(generator) / sizeof(uint64_t);
+    const bool is_known = code != nullptr && layout() != nullptr && python_minor() >= 11;
+    for (uint64_t i = 2; i < count && is_known; ++i) {
+        const uint64_t word = word_of(generator, i * sizeof(uint64_t)) & layout()->code_mask;
+        if (word == reinterpret_cast<uint64_t>(code)) {
+            view = view_of(reinterpret_cast<const char*>(generator) + i * sizeof(uint64_t) -
+                           layout()->frame_code);
+        }
+    }
+    Py_XDECREF(code);
+    return view;
+}
+
+bool knows_frames() {
+    PeaklineStatus status{};
+    peakline_status(&status);
+    return status.has_python_stacks != 0 && layout() != nullptr;
+}
+
+std::vector<FrameView> running_frames() {
+    std::vector<FrameView> frames;
+    if (knows_frames()) {
+        for_each_thread([&](const void* thread) { add_frames(thread, &frames); });
+    }
+    return frames;
+}
+
+std::vector<PyObject*> thread_dictionaries() {
+    std::vector<PyObject*> dictionaries;
+    PyObject* const own = PyThreadState_GetDict();
+    constexpr uint64_t kSearchedBytes = 512;
+    uint64_t offset = 0;
+    const auto* const own_thread = reinterpret_cast<const void*>(PyThreadState_Get());
+    while (offset < kSearchedBytes &&
+           word_of(own_thread, offset) != reinterpret_cast<uint64_t>(own)) {
+        offset += sizeof(uint64_t);
+    }
+    if (own == nullptr || offset == kSearchedBytes) {
+        return dictionaries;
+    }
+    for_each_thread([&](const void* thread) {
+        auto* const dictionary = reinterpret_cast<PyObject*>(word_of(thread, offset));
+        if (dictionary != nullptr && PyDict_CheckExact(dictionary) != 0) {
+            dictionaries.push_back(dictionary);
+        }
+    });
+    return dictionaries;
+}
+
+std::vector<Variable> variables_of(const FrameView& frame) {
+    std::vector<Variable> variables;
+    if (frame.code == nullptr || !is_code(frame.code)) {
+        return variables;
+    }
+    const bool is_shared = python_minor() >= 11;  // an argument that is a cell has one place
+    std::vector<std::string> names;
+    add_names(frame.code, "co_varnames", false, &names);
+    add_names(frame.code, "co_cellvars", is_shared, &names);
+    add_names(frame.code, "co_freevars", is_shared, &names);
+    for (size_t i = 0; i < names.size(); ++i) {
+        const uint64_t value = frame.locals[i] & layout()->code_mask;
+        if (value != 0) {
+            variables.push_back({names[i], reinterpret_cast<PyObject*>(value)});
+        }
+    }
+    return variables;
+}
+
+std::string location_of(const FrameView& frame) {
+    using LineOf = int (*)(PyObject * code, int offset);
+    static const auto line_of = function_named<LineOf>("PyCode_Addr2Line");
+    const std::string file = file_of(frame.code);
+    const PythonLayout& known = *layout();
+    const auto start = reinterpret_cast<uint64_t>(frame.code) + known.code_bytecode;
+    const auto offset =
+        static_cast<int64_t>(known.position_is_index ? 2 * frame.position : frame.position - start);
+    const int line = line_of == nullptr ? 0 : line_of(frame.code, static_cast<int>(offset));
+    const size_t slash = file.rfind('/');
+    return (slash == std::string::npos ? file : file.substr(slash + 1)) +
+           (line > 0 ? ":" + std::to_string(line) : "");
+}
+
+std::string function_of(PyObject* code) {
+    const std::string name = text_attribute(code, "co_qualname");
+    return name.empty() ? text_attribute(code, "co_name") : name;
+}
+
+std::string file_of(PyObject* code) {
+    return text_attribute(code, "co_filename");
+}
+
+}  // namespace peakline::pyhook

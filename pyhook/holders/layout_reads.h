@@ -1,0 +1,33 @@
+// How objects of CPython are read where the limited API has no answer; for object_layout.cpp and
+// frame_layout.cpp.
+#pragma once
+
+#include <cstdint>
+#include <cstring>
+
+#include <dlfcn.h>
+
+#include "object_layout.h"
+#include "pyhook/frames/python_layout.h"
+
+namespace peakline::pyhook {
+
+inline uint64_t word_of(const void* object, uint64_t offset) {
+    uint64_t word = 0;
+    memcpy(&word, static_cast<const char*>(object) + offset, sizeof word);
+    return word;
+}
+
+// Of the running interpreter; nullptr: not known.
+inline const PythonLayout* layout() {
+    static const PythonLayout* const known = layout_of(python_minor());
+    return known;
+}
+
+// A function that not every CPython exports; nullptr: this one does not.
+template <class Function>
+Function function_named(const char* name) {
+    return reinterpret_cast<Function>(dlsym(RTLD_DEFAULT, name));
+}
+
+}  // namespace peakline::pyhook
