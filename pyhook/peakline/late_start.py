@@ -10,8 +10,7 @@ import sys
 from types import ModuleType
 
 from peakline import torch_support
-
-_UNITS = ("B", "KB", "MB", "GB", "TB")
+from peakline.sizes import size_of
 
 
 def adopt_held_memory(recorder: ModuleType) -> None:
@@ -24,19 +23,6 @@ def adopt_held_memory(recorder: ModuleType) -> None:
     if held.segments or held.blocks:
         print(
             "peakline: CUDA was already initialised: observing torch's allocator; "
-            f"{_size_text(untraced)} that were already allocated are reported as untraced",
+            f"{size_of(untraced)} that were already allocated are reported as untraced",
             file=sys.stderr,
         )
-
-
-def _size_text(count: int) -> str:
-    """Write bytes as the table does: four digits."""
-    size = float(count)
-    unit = 0
-    while size >= 1024 and unit < len(_UNITS) - 1:
-        size /= 1024
-        unit += 1
-    if unit == 0:
-        return f"{count} B"
-    digits = 3 if size < 10 else 2 if size < 100 else 1 if size < 1000 else 0
-    return f"{size:.{digits}f} {_UNITS[unit]}"

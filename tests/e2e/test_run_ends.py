@@ -10,6 +10,7 @@ import pytest
 from checks import check_whole_trace
 from lab import ON_GPU, PROGRAMS, Run, together
 from peakline.commands.running.run_end import RunEnd, count_of, kernel_kills
+from peakline.sizes import size_of
 
 ENDS_HOW = str(PROGRAMS / "ends_how.py")
 
@@ -74,8 +75,8 @@ def test_where_it_records_to_is_said_at_the_start_and_the_cost_at_the_end(
     assert start < lines.index("Traceback (most recent call last):")
     [wrote] = [line for line in lines if line.startswith(f"peakline: wrote {trace.name} (")]
     size = trace.stat().st_size
-    events = json.loads(wrote.split(" KB, ")[1].split(" ")[0])
-    assert f"({size / 1024:.0f} KB, " in wrote
+    events = int(wrote.split(", ")[1].split(" ")[0])
+    assert f"({size_of(size)}, " in wrote
     # Three blocks and what torch frees of them.
     assert 3 <= events < 100
 

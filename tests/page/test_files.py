@@ -14,7 +14,7 @@ import pytest
 from lab import Lab, Run
 from peakline.pages.files import files_data, heaviest
 from peakline.pages.page import DeviceData, PageOptions, make_page
-from peakline.pages.text import size_of
+from peakline.sizes import size_of
 from shown import Shown
 from test_page import SAID, TABS, bytes_of
 

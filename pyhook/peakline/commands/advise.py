@@ -22,7 +22,7 @@ from peakline.commands.shared.common import (
     suggest,
 )
 from peakline.native_build import BuildError
-from peakline.pages.text import size_of
+from peakline.sizes import size_of, size_or_unknown
 from peakline.trying import CHANGES, Trial, Trials, problem_of, try_changes
 
 if TYPE_CHECKING:
@@ -140,10 +140,6 @@ def _progress() -> Iterator[Callable[[str], None]]:
         yield lambda text: status.update(f"running {text}")
 
 
-def _size(count: int | None) -> str:
-    return "?" if count is None else size_of(count)
-
-
 def _saved(before: int | None, after: int | None) -> str:
     if before is None or after is None:
         return "?"
@@ -159,9 +155,9 @@ def _row(args: argparse.Namespace, trial: Trial) -> list[str]:
         return [name, "nothing to change", "", "", ""]
     before, after = trial.before, trial.after
     cells = [
-        _size(after.peak_bytes),
+        size_or_unknown(after.peak_bytes),
         _saved(before.peak_bytes, after.peak_bytes),
-        _size(after.most_used_bytes),
+        size_or_unknown(after.most_used_bytes),
     ]
     return [name, *cells, "" if args.simulate else f"{after.seconds:.1f} s"]
 
@@ -171,7 +167,13 @@ def _table(args: argparse.Namespace, found: Trials) -> Iterator[str]:
     time = "" if args.simulate else f"{base.seconds:.1f} s"
     rows = [
         ["Change", "Peak", "", "Device", "" if args.simulate else "Time"],
-        ["(as it is)", _size(base.peak_bytes), "", _size(base.most_used_bytes), time],
+        [
+            "(as it is)",
+            size_or_unknown(base.peak_bytes),
+            "",
+            size_or_unknown(base.most_used_bytes),
+            time,
+        ],
     ]
     for trial in found.trials:
         rows.append(_row(args, trial))

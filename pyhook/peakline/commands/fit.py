@@ -29,6 +29,7 @@ from peakline.commands.shared.common import (
 from peakline.commands.shared.report_options import add_frame_argument
 from peakline.fitting import Attempt, Outcome, try_program
 from peakline.native_build import BuildError, simulated_devices
+from peakline.sizes import size_of, size_or_unknown
 
 NAME = "fit"
 HELP = "Try a program on simulated devices: whether it fits, what is left, its heaviest lines."
@@ -220,16 +221,6 @@ def _progress(count: int) -> Iterator[Callable[[str], None]]:
         yield tell
 
 
-def _size(count: int | None) -> str:
-    if count is None:
-        return "?"
-    sign, count = ("-", -count) if count < 0 else ("", count)
-    for unit, power in (("GB", 30), ("MB", 20), ("KB", 10)):
-        if count >= 1 << power:
-            return f"{sign}{count / (1 << power):.2f} {unit}"
-    return f"{sign}{count} B"
-
-
 _WORDS = {"fits": "yes", "too small": "no", "failed": "failed", "skipped": "no (not tried)"}
 
 
@@ -241,11 +232,11 @@ def _report(
     rows = [header]
     width = terminal_width(sys.stdout)
     for one in outcomes:
-        lines = "; ".join(f"{line.location} {_size(line.bytes)}" for line in one.lines)
+        lines = "; ".join(f"{line.location} {size_of(line.bytes)}" for line in one.lines)
         if one.verdict == "skipped":
             cells = ["", "", ""]
         else:
-            cells = [_size(one.peak_bytes), _size(one.headroom_bytes), lines]
+            cells = [size_or_unknown(one.peak_bytes), size_or_unknown(one.headroom_bytes), lines]
         rows.append([one.device, *([one.value] if name else []), _WORDS[one.verdict], *cells])
     widths = [max(len(row[i]) for row in rows) for i in range(len(header) - 1)]
     yield "Simulated devices: sizes are exact, numbers are not; no GPU was used"

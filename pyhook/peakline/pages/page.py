@@ -18,7 +18,8 @@ from typing import Any
 
 from peakline.pages.source_lines import read_unchanged
 from peakline.pages.summary import at_the_peak, facts_of, footer_of, summary_of, title_of
-from peakline.pages.text import size_of, text_of
+from peakline.pages.text import text_of
+from peakline.sizes import size_of
 
 _ASSETS = Path(__file__).parents[1] / "page"
 _CONTEXT_LINES = 3

@@ -12,7 +12,8 @@ import numpy as np
 from matplotlib.ticker import FuncFormatter, MaxNLocator
 
 from peakline.pages.data import category_colours, stacking_order
-from peakline.pages.text import printable, size_of
+from peakline.pages.text import printable
+from peakline.sizes import size_of
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes

@@ -11,7 +11,8 @@ from datetime import datetime, timezone
 from pathlib import Path
 from typing import Any
 
-from peakline.pages.text import name_of, share_of, size_of, text_of
+from peakline.pages.text import name_of, share_of, text_of
+from peakline.sizes import size_of
 
 _LINES_SHOWN = 6
 _ADVICE_SHOWN = 6

@@ -1,4 +1,4 @@
-"""Names and sizes as people read them; names as text in markup, for the page's static part."""
+"""Names and shares as people read them; names as text in markup, for the page's static part."""
 
 from __future__ import annotations
 
@@ -22,17 +22,6 @@ def text_of(text: str) -> str:
 def name_of(text: str) -> str:
     """A name in a sentence: its direction of writing ends with it."""
     return f"<bdi>{text_of(text)}</bdi>"
-
-
-def size_of(count: int) -> str:
-    """As the terminal shows it: four digits and a unit of 1024."""
-    size = float(count)
-    for unit in ("B", "KB", "MB", "GB", "TB"):
-        digits = 0 if unit == "B" else 3 if size < 9.9995 else 2 if size < 99.995 else 1
-        if unit == "TB" or size < (1024 if unit == "B" else 1023.5):
-            return f"{size:.{0 if size >= 999.95 else digits}f} {unit}"
-        size /= 1024
-    return ""
 
 
 def share_of(part: int, whole: int) -> str:

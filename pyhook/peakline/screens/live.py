@@ -9,7 +9,8 @@ from rich.console import Group
 from rich.table import Table
 from rich.text import Text
 
-from peakline.pages.text import printable, share_of, size_of
+from peakline.pages.text import printable, share_of
+from peakline.sizes import size_of
 
 if TYPE_CHECKING:
     from rich.console import RenderableType

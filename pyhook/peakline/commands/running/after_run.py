@@ -20,6 +20,7 @@ from peakline.commands.shared.common import (
 )
 from peakline.commands.shared.growth import growth_line
 from peakline.commands.terminal.report import show_table
+from peakline.sizes import size_of
 
 # A file's time stamp may be a little older than the clock says.
 _CLOCK_SLACK_SECONDS = 2.0
@@ -57,7 +58,7 @@ def _is_of_run(path: Path, run_id: str, since: float) -> bool:
 def name_files(paths: list[Path], page: str = "") -> None:
     """Name the traces and the page, which is all that a quiet run says."""
     for path in paths:
-        _say(f"peakline: wrote {path} ({_size(path.stat().st_size)})")
+        _say(f"peakline: wrote {path} ({size_of(path.stat().st_size)})")
     if page:
         _say(page)
 
@@ -142,7 +143,7 @@ def write_page(paths: Sequence[Path], *, force: bool) -> str:
         html.make_file(html.page_arguments([str(path) for path in paths], output, force=force))
     except CommandError as error:
         return f"peakline: no page was written: {error}"
-    size = _size(output.stat().st_size)
+    size = size_of(output.stat().st_size)
     return f"peakline: wrote {output} ({size}); open it in a browser"
 
 
@@ -185,7 +186,7 @@ def _load(path: Path) -> _Recorded:
 
 def _cost(one: _Recorded) -> str:
     size = one.path.stat().st_size
-    text = f"{_size(size)}, {one.event_count:,} event{'s' * (one.event_count != 1)}"
+    text = f"{size_of(size)}, {one.event_count:,} event{'s' * (one.event_count != 1)}"
     if one.event_count >= _EVENTS_FOR_AN_AVERAGE:
         text += f", {size / one.event_count:.1f} bytes each"
     return text
@@ -216,10 +217,6 @@ def _next_after_oom(one: _Recorded, *, has_page: bool) -> str:
             (f"table {name}", "the peak"),
         ]
     )
-
-
-def _size(count: int) -> str:
-    return f"{count / 1024:.0f} KB" if count < 1 << 20 else f"{count / (1 << 20):.1f} MB"
 
 
 def _say(text: str) -> None:

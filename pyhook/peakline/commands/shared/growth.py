@@ -9,13 +9,13 @@ from typing import TYPE_CHECKING, Any
 
 from peakline.commands.shared.common import report_engine
 from peakline.pages.source_lines import read_unchanged
+from peakline.sizes import size_of
 
 if TYPE_CHECKING:
     from peakline._report import Options, Trace
 
 # Beyond this a line that nobody asked for would take seconds.
 _MOST_EVENTS = 20_000_000
-_UNITS = ("KB", "MB", "GB", "TB")
 
 
 def growth_status(args: argparse.Namespace, options: Options) -> int:
@@ -49,7 +49,7 @@ def growth_line(trace: Trace, event_count: int) -> str:
     more = len(rows) - 1
     also = f" (and {more} more line{'s' * (more != 1)})" if more else ""
     unit = "call of generate()" if document["unit"] == "generate" else "step"
-    size = _size(rows[0]["bytes_per_step"])
+    size = size_of(rows[0]["bytes_per_step"])
     return f"grows {size} per {unit} at {_place(rows[0], trace)}{also}"
 
 
@@ -63,10 +63,3 @@ def _place(row: dict[str, Any], trace: Trace) -> str:
     code = lines[number - 1].strip() if number <= len(lines) else ""
     place = str(row["key"]).split(" (")[0]
     return f"{place} {code}" if code else str(row["key"])
-
-
-def _size(count: float) -> str:
-    if count < 1 << 10:
-        return f"{count:.0f} B"
-    power = min((int(count).bit_length() - 1) // 10, len(_UNITS))
-    return f"{count / (1 << 10 * power):.1f} {_UNITS[power - 1]}"
