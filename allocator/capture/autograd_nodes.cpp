@@ -3,9 +3,8 @@
 #include <atomic>
 #include <cstddef>
 
-#include <sys/mman.h>
-
 #include "allocator/record/hot_data.h"
+#include "allocator/record/tables/mapped_memory.h"
 
 namespace peakline::capture {
 
@@ -29,7 +28,8 @@ struct SequenceRing {
 namespace {
 
 // By the address of the leaf: its upper bits, so that none is taken for another, and the stack. 0:
-// empty. The engine orders a leaf after the node that told it, and both are one word: relaxed.
+// empty. The engine orders a leaf after the node that registered it, and both are one word:
+// relaxed.
 std::atomic<uint64_t> g_told_leaves[kToldLeaves];
 [[PEAKLINE_HOT_DATA]] std::atomic<bool> g_leaves_are_told{false};
 
@@ -37,7 +37,7 @@ std::atomic<uint64_t>& told_leaf(const void* leaf) {
     return g_told_leaves[(reinterpret_cast<uint64_t>(leaf) >> 4U) % kToldLeaves];
 }
 
-// The bits of the address that do not choose the place.
+// The bits of the address that do not choose the slot.
 uint64_t upper_bits(const void* leaf) {
     return reinterpret_cast<uint64_t>(leaf) >> 16U << 32U;
 }
@@ -52,13 +52,8 @@ SequenceRing* ring_slow(uint64_t autograd_thread_id) {
     // acquire and release: the ring's first pages are zero for whoever sees the pointer.
     SequenceRing* ring = g_rings[autograd_thread_id].load(std::memory_order_acquire);
     if (ring == nullptr) {
-        void* memory = mmap(nullptr,
-                            sizeof(SequenceRing),
-                            PROT_READ | PROT_WRITE,
-                            MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE,
-                            -1,
-                            0);
-        if (memory == MAP_FAILED) {
+        void* const memory = record::map_zeroed(sizeof(SequenceRing));
+        if (memory == nullptr) {
             return nullptr;
         }
         ring = static_cast<SequenceRing*>(memory);

@@ -6,7 +6,7 @@
 #include <cstdint>
 #include <type_traits>
 
-#include <sys/mman.h>
+#include "allocator/record/tables/mapped_memory.h"
 
 namespace peakline::pyhook {
 
@@ -19,13 +19,7 @@ class AddressTable {
 public:
     // Maps the memory. Once, before the other functions.
     bool init() {
-        void* const memory = mmap(nullptr,
-                                  kSlots * sizeof(Entry),
-                                  PROT_READ | PROT_WRITE,
-                                  MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE,
-                                  -1,
-                                  0);
-        entries_ = memory == MAP_FAILED ? nullptr : static_cast<Entry*>(memory);
+        entries_ = static_cast<Entry*>(record::map_zeroed(kSlots * sizeof(Entry)));
         return is_ready();
     }
     bool is_ready() const { return entries_ != nullptr; }

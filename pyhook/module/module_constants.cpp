@@ -38,6 +38,9 @@ constexpr Constant kConstants[] = {
     {"HOLD_SIGNAL", HoldReason::kSignal},
     {"HOLD_OUT_OF_MEMORY", HoldReason::kOutOfMemory},
     {"HOLD_END", HoldReason::kEnd},
+    {"SEARCH_TIME_IS_UP", format::kTimeIsUp},
+    {"SEARCH_TENSORS_UNKNOWN", format::kTensorsUnknown},
+    {"SEARCH_FRAMES_UNKNOWN", format::kFramesUnknown},
     {"PARAMETER", TensorKind::kParameter},
     {"BUFFER", TensorKind::kBuffer},
     {"GRADIENT", TensorKind::kGradient},
@@ -74,6 +77,15 @@ PyObject* words_of(const char* option) {
     return as_tuple(list, ok);
 }
 
+PyObject* holder_kinds() {
+    PyObject* list = PyList_New(0);
+    bool ok = list != nullptr;
+    for (const char* const word : format::kHolderKindNames) {
+        ok = ok && append(list, PyUnicode_FromString(word));
+    }
+    return as_tuple(list, ok);
+}
+
 // ((3, 10), (3, 11), ...): those whose frames are read.
 PyObject* python_versions() {
     PyObject* list = PyList_New(0);
@@ -96,6 +108,7 @@ bool add_constants(PyObject* module) {
     }
     return add(module, "BACKENDS", words_of("backend")) &&
            add(module, "STACKS", words_of("stacks")) &&
+           add(module, "HOLDER_KINDS", holder_kinds()) &&
            add(module, "PYTHON_VERSIONS", python_versions());
 }
 

@@ -14,6 +14,9 @@ HOLD_STEP: int
 HOLD_SIGNAL: int
 HOLD_OUT_OF_MEMORY: int
 HOLD_END: int
+SEARCH_TIME_IS_UP: int
+SEARCH_TENSORS_UNKNOWN: int
+SEARCH_FRAMES_UNKNOWN: int
 OUT_OF_MEMORY: int
 LOOK: int
 PARAMETER: int
@@ -23,6 +26,8 @@ OPTIMIZER_STATE: int
 # What PEAKLINE_BACKEND and PEAKLINE_STACKS take, the default first.
 BACKENDS: tuple[str, ...]
 STACKS: tuple[str, ...]
+# By number: what the last link of a holder's path is.
+HOLDER_KINDS: tuple[str, ...]
 # Of those the Python stacks are read.
 PYTHON_VERSIONS: tuple[tuple[int, int], ...]
 

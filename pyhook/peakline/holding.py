@@ -6,23 +6,6 @@ from dataclasses import dataclass
 
 from peakline import tracing
 
-# By number, of HolderKind in allocator/record/format/definitions.h.
-_KINDS = (
-    "none",
-    "global",
-    "local",
-    "closure",
-    "default",
-    "class",
-    "exception",
-    "thread",
-    "suspended",
-    "graph",
-    "cycle",
-    "other",
-)
-_TIME_IS_UP, _TENSORS_UNKNOWN, _FRAMES_UNKNOWN = 1, 2, 4  # HolderSearchFlags
-
 
 @dataclass(frozen=True)
 class Holder:
@@ -48,7 +31,7 @@ class HeldBlock:
 class Holders:
     """What a search found, the largest block first.
 
-    ``is_complete``: every object of the program was looked at. ``knows_tensors``: the part that is
+    ``is_complete``: every object of the program was searched. ``knows_tensors``: the part that is
     compiled against torch is there; without it nothing is found. ``knows_locals``: variables of
     running functions were seen. ``number``: of the search in the trace, 0 when there is none.
     """
@@ -68,7 +51,7 @@ def holders(*, blocks: int = 20, seconds: float = 2.0) -> Holders:
     Args:
         blocks: how many of the largest blocks (parameters, gradients, buffers and states of
             optimizers only when there are no others), and of as many lines the oldest one.
-        seconds: the search may take; what it has not looked at then is not found.
+        seconds: the search may take; what it has not searched then is not found.
 
     Raises:
         RecorderError: nothing is recorded here.
@@ -85,14 +68,14 @@ def holders(*, blocks: int = 20, seconds: float = 2.0) -> Holders:
                 block_bytes,
                 requested_bytes,
                 device,
-                tuple(Holder(_KINDS[kind], path) for kind, path in paths),
+                tuple(Holder(recorder.HOLDER_KINDS[kind], path) for kind, path in paths),
                 more,
             )
             for address, block_bytes, requested_bytes, device, paths, more in rows
         ),
-        is_complete=not flags & _TIME_IS_UP,
-        knows_tensors=not flags & _TENSORS_UNKNOWN,
-        knows_locals=not flags & _FRAMES_UNKNOWN,
+        is_complete=not flags & recorder.SEARCH_TIME_IS_UP,
+        knows_tensors=not flags & recorder.SEARCH_TENSORS_UNKNOWN,
+        knows_locals=not flags & recorder.SEARCH_FRAMES_UNKNOWN,
         object_count=object_count,
         seconds=duration_us / 1e6,
         number=number,

@@ -172,10 +172,3 @@ def test_the_rules_of_categories_and_phases_are_those_of_the_engine() -> None:
     # The text below the table says where zero_grad belongs.
     phases = set(names_in("phase.h", "kPhaseNames")) - {"unknown", "named", "zero_grad"}
     assert set(first_words("report/attribute/RULES.md", "phase")) == phases
-
-
-def test_python_names_the_kinds_of_holders_as_the_engine_does() -> None:
-    from peakline import holding
-
-    # Table and enum have the same order: the engine asserts their sizes.
-    assert names_in("views/blocks/holders.cpp", "kNames") == list(holding._KINDS)

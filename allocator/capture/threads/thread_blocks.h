@@ -12,7 +12,8 @@
 #include <type_traits>
 
 #include <pthread.h>
-#include <sys/mman.h>
+
+#include "allocator/record/tables/mapped_memory.h"
 
 namespace peakline::capture {
 
@@ -114,13 +115,8 @@ private:
     }
 
     static Mapped* map_slow() {
-        void* const memory = mmap(nullptr,
-                                  sizeof(Mapped),
-                                  PROT_READ | PROT_WRITE,
-                                  MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE,
-                                  -1,
-                                  0);
-        if (memory == MAP_FAILED) {
+        void* const memory = record::map_zeroed(sizeof(Mapped));
+        if (memory == nullptr) {
             return nullptr;
         }
         auto* const mapped = static_cast<Mapped*>(memory);

@@ -20,29 +20,30 @@ struct Cursor {
         return value;
     }
     uint64_t unsigned_leb() {
-        uint64_t value = 0;
-        unsigned shift = 0;
-        uint8_t byte = 0;
-        do {
-            byte = *at++;
-            value |= shift < 64 ? uint64_t{byte & 0x7fU} << shift : 0;
-            shift += 7;
-        } while ((byte & 0x80U) != 0);
-        return value;
+        unsigned bit_count = 0;
+        return leb(&bit_count);
     }
     int64_t signed_leb() {
+        unsigned bit_count = 0;
+        uint64_t value = leb(&bit_count);
+        const bool is_negative = (at[-1] & 0x40U) != 0;
+        if (bit_count < 64 && is_negative) {
+            value |= ~uint64_t{0} << bit_count;
+        }
+        return static_cast<int64_t>(value);
+    }
+
+private:
+    // Adds the number of bits that were read.
+    uint64_t leb(unsigned* bit_count) {
         uint64_t value = 0;
-        unsigned shift = 0;
         uint8_t byte = 0;
         do {
             byte = *at++;
-            value |= shift < 64 ? uint64_t{byte & 0x7fU} << shift : 0;
-            shift += 7;
+            value |= *bit_count < 64 ? uint64_t{byte & 0x7fU} << *bit_count : 0;
+            *bit_count += 7;
         } while ((byte & 0x80U) != 0);
-        if (shift < 64 && (byte & 0x40U) != 0) {
-            value |= ~uint64_t{0} << shift;
-        }
-        return static_cast<int64_t>(value);
+        return value;
     }
 };
 

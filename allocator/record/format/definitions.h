@@ -4,6 +4,7 @@
 #include <array>
 #include <cstddef>
 #include <cstdint>
+#include <iterator>
 #include <tuple>
 
 #include "varint.h"
@@ -24,7 +25,7 @@ enum class DefType : uint32_t {
     kContext = 9,      // Context
     kClass = 10,       // uv context | uv device | uv stream | uv requested | zz(block - requested)
     kMeta = 11,        // uv key length | key | str: value. Has no id; the last of a key counts
-    // These tell their ids themselves: a chunk's first_ids do not.
+    // These carry their own ids: a chunk's first_ids do not.
     kInstance = 12,      // Instance
     kTensor = 13,        // uv tensor | Tensor
     kTensorBlocks = 14,  // repeated: zz(ordinal - the one before, from 0) | uv tensor. The block
@@ -153,11 +154,11 @@ enum class HoldReason : uint32_t {
     kEnd = 5,  // run --hold end
 };
 enum HolderSearchFlags : uint32_t {
-    kTimeIsUp = 1,        // objects were left that nobody looked at
+    kTimeIsUp = 1,        // objects were left that were not searched
     kTensorsUnknown = 2,  // no tensor can be read: the part compiled against torch is missing
     kFramesUnknown = 4,   // local variables of running functions cannot be read with this Python
 };
-// What the last link of a holder's path is.
+// What the last link of a holder's path is. Each has a word in kHolderKindNames.
 enum class HolderKind : uint32_t {
     kNone = 0,    // the block was not found among the objects of the program
     kGlobal = 1,  // of a module
@@ -173,13 +174,28 @@ enum class HolderKind : uint32_t {
     kOther = 11,      // something in C or C++
 };
 inline constexpr uint32_t kLastHolderKind = 11;
+inline constexpr const char* kHolderKindNames[] = {
+    "none",
+    "global",
+    "local",
+    "closure",
+    "default",
+    "class",
+    "exception",
+    "thread",
+    "suspended",
+    "graph",
+    "cycle",
+    "other",
+};
+static_assert(std::size(kHolderKindNames) == kLastHolderKind + 1);
 struct HolderSearch {
     uint32_t search;  // from 1
     uint64_t tick;
     HoldReason reason;
     uint32_t step;          // of kStep: steps of optimizers so far
-    uint32_t block_count;   // that were looked for
-    uint64_t object_count;  // that were looked at
+    uint32_t block_count;   // whose holders were searched
+    uint64_t object_count;  // that were searched
     uint64_t duration_us;
     uint32_t flags;  // HolderSearchFlags
     static constexpr size_t kOptional = 0;

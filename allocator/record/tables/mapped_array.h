@@ -10,6 +10,8 @@
 
 #include <sys/mman.h>
 
+#include "mapped_memory.h"
+
 namespace peakline::record {
 
 template <class T>
@@ -25,13 +27,8 @@ public:
     // Reserves room for `capacity` elements. False when the kernel refuses; the array stays empty.
     bool reserve(size_t capacity) {
         release();
-        void* memory = mmap(nullptr,
-                            capacity * sizeof(T),
-                            PROT_READ | PROT_WRITE,
-                            MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE,
-                            -1,
-                            0);
-        if (memory == MAP_FAILED) {
+        void* const memory = map_zeroed(capacity * sizeof(T));
+        if (memory == nullptr) {
             return false;
         }
         data_ = static_cast<T*>(memory);

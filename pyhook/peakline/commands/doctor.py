@@ -11,7 +11,7 @@ import sys
 from collections.abc import Callable
 from dataclasses import asdict, dataclass
 
-from peakline.commands.shared.common import CommandError, recorder
+from peakline.commands.shared.common import CommandError, add_python_argument, recorder
 from peakline.native_build import (
     NATIVE_FOLDER,
     BuildError,
@@ -43,12 +43,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     """Add the options of ``peakline doctor``."""
     parser.add_argument("--build", action="store_true", help="Build what is missing for this torch")
     parser.add_argument("--json", action="store_true", help="Print JSON")
-    parser.add_argument(
-        "--python",
-        metavar="PATH",
-        default="",
-        help="Use this Python, which has torch (default: the one of peakline)",
-    )
+    add_python_argument(parser)
 
 
 def run(args: argparse.Namespace) -> int:

@@ -21,6 +21,7 @@ from peakline.commands.running.simulation import (
 )
 from peakline.commands.shared.common import (
     CommandError,
+    add_python_argument,
     next_commands,
     shell_words,
     shortened,
@@ -70,12 +71,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     add_frame_argument(parser, "Choose lines as in peakline table (default: caller)")
     add_simulation_arguments(parser)
     add_steps_argument(parser)
-    parser.add_argument(
-        "--python",
-        metavar="PATH",
-        default="",
-        help="Use this Python, which has torch (default: the one of peakline)",
-    )
+    add_python_argument(parser)
     parser.add_argument("--json", action="store_true", help="Print one JSON document")
 
 

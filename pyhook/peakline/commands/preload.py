@@ -5,6 +5,7 @@ from __future__ import annotations
 import argparse
 import sys
 
+from peakline.commands.shared.common import add_python_argument
 from peakline.native_build import NATIVE_FOLDER, BuildError, ensure_torch_part, find_torch
 
 NAME = "preload"
@@ -14,12 +15,7 @@ EXAMPLES = "LD_PRELOAD=$(peakline preload) python train.py"
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
     """Add the options of ``peakline preload``."""
-    parser.add_argument(
-        "--python",
-        metavar="PATH",
-        default="",
-        help="Use this Python, which has torch (default: the one of peakline)",
-    )
+    add_python_argument(parser)
 
 
 def run(args: argparse.Namespace) -> int:

@@ -98,21 +98,9 @@ const char* reason_name(HoldReason reason) {
 }
 
 const char* kind_name(HolderKind kind) {
-    static constexpr const char* kNames[] = {"none",
-                                             "global",
-                                             "local",
-                                             "closure",
-                                             "default",
-                                             "class",
-                                             "exception",
-                                             "thread",
-                                             "suspended",
-                                             "graph",
-                                             "cycle",
-                                             "other"};
-    static_assert(std::size(kNames) == format::kLastHolderKind + 1);
-    const auto place = static_cast<size_t>(kind);
-    return place < std::size(kNames) ? kNames[place] : "unknown";
+    const auto index = static_cast<size_t>(kind);
+    return index < std::size(format::kHolderKindNames) ? format::kHolderKindNames[index]
+                                                       : "unknown";
 }
 
 HolderIndex::HolderIndex(const Definitions& definitions) {

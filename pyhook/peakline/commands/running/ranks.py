@@ -61,7 +61,7 @@ def device_count(selection: str) -> int:
 
 
 def rank_environment(rank: int, ranks: Ranks, folder: Path) -> dict[str, str]:
-    """Return what torchrun would set for a rank, and what tells it that it is alone."""
+    """Return what torchrun would set for a rank, and what shows it that it is alone."""
     machines = -(-ranks.world_size // ranks.per_machine)
     local_world_size = min(ranks.per_machine, ranks.world_size)
     numbers = {

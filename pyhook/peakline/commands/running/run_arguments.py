@@ -15,7 +15,7 @@ from peakline.commands.running.simulation import (
     check_simulation,
     is_device_name,
 )
-from peakline.commands.shared.common import recorder
+from peakline.commands.shared.common import add_python_argument, recorder
 from peakline.commands.shared.report_options import row_count
 from peakline.native_build import simulated_devices
 
@@ -95,12 +95,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         metavar="N",
         help="Show N rows at the end, 0 for all (default: 10)",
     )
-    parser.add_argument(
-        "--python",
-        metavar="PATH",
-        default="",
-        help="Use this Python, which has torch (default: the one of peakline)",
-    )
+    add_python_argument(parser)
     remainder: dict[str, Any] = {"nargs": argparse.REMAINDER, "help": argparse.SUPPRESS}
     parser.add_argument("-m", dest="module", **remainder)
     parser.add_argument("-c", dest="code", **remainder)

@@ -29,7 +29,7 @@ _HARMLESS = ("\tprinted", "\tfloating")
 
 
 def add_simulation_arguments(parser: argparse.ArgumentParser) -> None:
-    """Add what a simulated run may be told, for every command that runs one."""
+    """Add the options of a simulated run, for every command that runs one."""
     parser.add_argument(
         "--assume",
         action="append",

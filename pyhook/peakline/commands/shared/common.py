@@ -24,6 +24,16 @@ class CommandError(Exception):
     """Bad use or bad input: shown as ``peakline: error: ...``, exit code 2."""
 
 
+def add_python_argument(parser: argparse.ArgumentParser) -> None:
+    """Add --python, the interpreter whose torch is used."""
+    parser.add_argument(
+        "--python",
+        metavar="PATH",
+        default="",
+        help="Use this Python, which has torch (default: the one of peakline)",
+    )
+
+
 @contextmanager
 def progress_bar(path: str, verb: str = "Reading") -> Iterator[Callable[[float], object] | None]:
     """Show a bar with rate and time left on a terminal while a big trace is worked on."""
