@@ -39,7 +39,7 @@ struct PeaklineHeldBlock {
     uint64_t block_bytes;
     uint64_t stream;  // a handle
     uint32_t device;
-    int32_t is_deferred;  // given up, but in use on another stream
+    int32_t is_deferred;  // freed, but in use on another stream
 };
 struct PeaklineHeldSegment {
     uint64_t address;
@@ -102,7 +102,7 @@ const char* peakline_keep_problem(const char* text);
 // Where the part for this build of torch is looked for when PEAKLINE_TORCH_PART does not name one.
 void peakline_torch_part_path(const char* version, const char* build, char* path, size_t room);
 
-// What the objects of the program tell: see pyhook/code/instances.h and
+// What the objects of the program are: see pyhook/code/instances.h and
 // pyhook/interpreter/safe_point.h. Call all of these with the GIL held. Instead of those watched
 // before; at most kPeaklineMaxWatched, the others are not.
 enum : size_t { kPeaklineMaxWatched = 8 };
@@ -141,8 +141,8 @@ struct PeaklineGradients;
 struct PeaklineGradients* peakline_follow_gradients(const PeaklineParameter* parameters,
                                                     size_t count);
 // Tells where they lie now, like peakline_tell_tensors; somebody holds the parameters meanwhile,
-// and they have the same TensorImpl still. False, and nothing is told: one storage holds several
-// gradients.
+// and they have the same TensorImpl still. False, and nothing is reported: one storage holds
+// several gradients.
 int32_t peakline_tell_gradients(struct PeaklineGradients* gradients);
 void peakline_forget_gradients(struct PeaklineGradients* gradients);
 void peakline_safe_point(uint32_t reason);

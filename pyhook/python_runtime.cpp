@@ -163,7 +163,7 @@ AttachResult attach(void (*when_possible)()) {
         }
         return {PythonSupport::kWaiting, ""};
     }
-    // It gives up the GIL meanwhile: another thread may come here.
+    // It releases the GIL meanwhile: another thread may come here.
     if (!g_is_attaching.exchange(true, std::memory_order_relaxed)) {
         g_result = attach_with_gil();
         stop_waiting();

@@ -13,7 +13,7 @@ bool init_python_stacks();
 // The leaf node in `table` of this thread's Python frames; 0: no Python frames here, or Python is
 // off. Sets bits of format::ContextFlags in `*flags`: kStackTruncated when the stack is deeper
 // than kMaxFrames (the root side is cut), kStackUnrecorded when there is a stack but no room.
-// `*number`: of the entry of the thread's cache that is looked at first, 0: none; afterwards of
+// `*number`: of the entry of the thread's cache that is compared first, 0: none; afterwards of
 // this stack's, 0 without frames. Any thread, with or without the GIL. Always the same table, until
 // forget_python_stacks().
 //
@@ -30,12 +30,12 @@ uint32_t predicted_python_stack(uint32_t number);
 // Fetches that entry of the thread's cache ahead.
 void fetch_python_stack(uint32_t number);
 
-// Stacks tell the first local variable of these code objects from now on, and of no others; at most
+// Stacks hold the first local variable of these code objects from now on, and of no others; at most
 // kMaxWatchedMethods count. The caller keeps the code alive and knows that the variable is never
 // assigned and no cell.
 void watch_methods(const uint64_t* codes, size_t count);
 
-// What the innermost watched method of this thread's stack tells; 0: nothing.
+// The object of the innermost watched method of this thread's stack; 0: nothing.
 uint64_t own_instance();
 
 // The next captures may use another table. No capture may run meanwhile.

@@ -33,11 +33,12 @@ void end_node(ThreadState& state);
 // leaves it is about to reach, before the engine queues them. Once any node has registered its
 // leaves, every node does, so a lookup always finds the latest entry.
 
-// Whether a node of this thread has to tell its leaves, although one device only is in use.
+// Whether a node of this thread has to register its leaves, although one device only is in use.
 bool tells_leaves(const ThreadState& state);
 // `leaf`: the address of its AccumulateGrad.
 void tell_leaf(const void* leaf, uint32_t forward_node);
-// What this leaf was told, which is forgotten; else the stack of the node that ended last here.
+// What was registered for this leaf, which is forgotten; else the stack of the node that ended last
+// here.
 uint32_t forward_of_leaf(const ThreadState& state, const void* leaf);
 
 // The engine starts or ends on this thread; within a node its sums are not that node's. `caller`:

@@ -26,7 +26,7 @@ constexpr bool kWalksByRules = true;
 constexpr size_t kCacheCapacity = size_t{1} << 16;
 constexpr int kMaxAttempts = 3;
 // All allocations come through the same few frames. This many frames out they differ, which
-// spreads stacks that begin at one address over more places than one set of the memo has.
+// spreads stacks that begin at one address over more entries than one set of the memo has.
 constexpr int kHintFrames = 6;
 
 [[PEAKLINE_HOT_DATA]] record::RawStackCache* g_cache = nullptr;

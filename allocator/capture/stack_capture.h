@@ -58,9 +58,9 @@ enum class SafePoint : uint32_t {
 // Objects of the program in stacks, and moments at which it may be asked about them: see
 // pyhook/code/instances.h and pyhook/interpreter/safe_point.h.
 struct ObjectSide {
-    // Stacks tell the first local variable of these code objects.
+    // Stacks hold the first local variable of these code objects.
     void (*watch_methods)(const uint64_t* codes, size_t count);
-    // What the innermost watched method of this thread's stack tells; 0: nothing.
+    // The object of the innermost watched method of this thread's stack; 0: nothing.
     uint64_t (*own_instance)();
     uint32_t (*instance_id)(record::StackTable& table, uint64_t address);
     bool (*knows_instance)(uint64_t address);
@@ -78,7 +78,7 @@ struct ObjectSide {
 struct CaptureOptions {
     bool python = true;
     bool native = true;
-    bool frees = false;  // also where blocks are given up
+    bool frees = false;  // also where blocks are freed
 };
 
 void set_python_side(const PythonSide& side);

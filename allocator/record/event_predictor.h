@@ -4,7 +4,7 @@
 // Note [Predicted events]
 // Every round of a loop gives the same blocks the same addresses in the same order. So the work
 // done for an event is kept: the slot of its block in the live set (blocks keep their slots, see
-// Note [Places that stay] in live_set.h) and the bytes it became in the trace. When the next event
+// Note [Slots that stay] in live_set.h) and the bytes it became in the trace. When the next event
 // is the predicted one (same address, sizes, context, stream and device), only counting and copying
 // a few bytes is left: no lookup in the live set, no class, no encoding. Every prediction is
 // compared before it is believed, and an event that needs more (a checkpoint, an open phase, a

@@ -62,15 +62,15 @@ public:
     void record_alloc(const AllocEvent& event, uint64_t torch_total_bytes);
 
     enum class FreeKind { kCompleted, kDeferred };
-    // kDeferred: given up, but in use on another stream until record_free_completed(address).
-    // `context`: where it was given up, 0 when the recording does not want to know.
+    // kDeferred: freed, but in use on another stream until record_free_completed(address).
+    // `context`: where it was freed, 0 when the recording does not want to know.
     void record_free(uint64_t address,
                      uint32_t device,
                      FreeKind kind,
                      uint64_t torch_total_bytes,
                      uint32_t context = 0);
     void record_free_completed(uint64_t address);
-    // A free told at the call, before it happens: counts only for a block recorded without the
+    // A free reported at the call, before it happens: counts only for a block recorded without the
     // allocator's report; for any other the report follows and is the one that counts.
     void record_unreported_free(uint64_t address, uint32_t context = 0);
 
@@ -82,7 +82,7 @@ public:
         uint64_t block_bytes;
         uint32_t stream;
         uint32_t device;
-        bool is_deferred;  // given up, but in use on another stream
+        bool is_deferred;  // freed, but in use on another stream
     };
     void begin_adoption();
     // As untraced blocks. Returns the bytes of those that were not known.
@@ -122,7 +122,7 @@ public:
     void restate_mark(format::MarkKind kind, uint32_t thread, uint32_t string);
     void record_scope(format::ScopeAction action, uint32_t thread, uint32_t string);
 
-    // Storages of tensors: live blocks at these addresses, each told once for its kind. Returns
+    // Storages of tensors: live blocks at these addresses, each reported once for its kind. Returns
     // how many addresses are no block's.
     struct ToldTensor {
         uint64_t address;

@@ -4,8 +4,8 @@
 // The program may run on while the hooks come into place and torch is asked for its blocks: the
 // answer is of some moment in between. Of an address that had an event since the hooks were there,
 // the recorder knows better than the answer: the event came after it, or is in it. So the live set
-// keeps the places of all these addresses, those of unknown blocks that were freed, too, and what
-// has a place is passed over. Meanwhile torch's totals are not compared with ours.
+// keeps the slots of all these addresses, those of unknown blocks that were freed, too, and what
+// has a slot is passed over. Meanwhile torch's totals are not compared with ours.
 #include "recorder.h"
 
 namespace peakline::record {
@@ -17,7 +17,7 @@ void Recorder::begin_adoption() {
 }
 
 void Recorder::remember_freed(uint64_t address) {
-    if (live_set_.find_place(address) != nullptr) {
+    if (live_set_.find_slot(address) != nullptr) {
         return;
     }
     if (LiveBlock* const block = live_set_.add(address)) {
@@ -32,7 +32,7 @@ uint64_t Recorder::adopt(const AdoptedBlock* blocks, size_t count) {
         const AdoptedBlock& block = blocks[i];
         const uint64_t address =
             block.address != 0 ? block.address : baseline_address(block.device);
-        if (live_set_.find_place(address) != nullptr || !put_alloc(AllocEvent{address,
+        if (live_set_.find_slot(address) != nullptr || !put_alloc(AllocEvent{address,
                                                                               block.requested_bytes,
                                                                               block.block_bytes,
                                                                               untraced_context_,

@@ -156,7 +156,7 @@ bool Recorder::record_predicted_free(uint64_t address, uint64_t torch_total_byte
 }
 
 bool Recorder::put_alloc(const AllocEvent& event, uint8_t flags) {
-    LiveBlock* const before = live_set_.find_place(event.address);
+    LiveBlock* const before = live_set_.find_slot(event.address);
     // An address that is still live was freed behind our back.
     if (before != nullptr && LiveSet::is_live(*before)) {
         remove_block(before, clock_.event_tick());
@@ -169,7 +169,7 @@ bool Recorder::put_alloc(const AllocEvent& event, uint8_t flags) {
     const uint64_t tick = count_alloc(devices_[event.device], *block, is_traced);
     const WrittenAlloc written = writer_.put_alloc(event, tick, live_bytes_);
     if (flags == 0 && is_traced) {
-        predictor_.observe({live_set_.place_of(block),
+        predictor_.observe({live_set_.slot_of(block),
                             written,
                             event.context,
                             event.stream,
@@ -219,7 +219,7 @@ bool Recorder::put_alloc(const AllocEvent& event, uint8_t flags) {
         free_of_unknown_slow(address, device, torch_total_bytes);
     } else if (kind == FreeKind::kCompleted) {
         remove_block(block, clock_.event_tick(), context);
-        predictor_.observe_free(live_set_.place_of(block));
+        predictor_.observe_free(live_set_.slot_of(block));
     } else if ((block->flags & kFreeRequested) == 0) {
         const uint64_t back = next_ordinal_ - block->ordinal;
         drop_from_allocated(block);

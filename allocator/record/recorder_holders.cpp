@@ -5,7 +5,7 @@
 namespace peakline::record {
 namespace {
 
-// Definitions are never given up, so that of each trace they must be few: about 2 MB.
+// Definitions are never released, so that of each trace they must be few: about 2 MB.
 constexpr uint32_t kMaxHolders = 20'000;
 
 }  // namespace

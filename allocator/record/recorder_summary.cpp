@@ -1,4 +1,4 @@
-// What the recorder tells in SUMMARY records: the peaks in memory for reports without a file, and
+// What the recorder writes in SUMMARY records: the peaks in memory for reports without a file, and
 // the checkpoints of files that keep less than every event.
 #include <cstring>
 

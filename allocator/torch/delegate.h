@@ -2,7 +2,7 @@
 // PyTorch's own allocator, so statistics, out-of-memory, graphs, pools, IPC, record_stream and
 // snapshots stay what they are. Only allocation opens a scope around the call. Blocks keep the
 // native deleter: their frees are seen where the native allocator reports them.
-// Which optional functions exist is told by PEAKLINE_HAS_* macros that build.py derives from the
+// Which optional functions exist is known from PEAKLINE_HAS_* macros that build.py derives from the
 // header; build.py also checks that every slot of the vtable is ours.
 #pragma once
 

@@ -26,13 +26,13 @@ namespace {
 // Note [A tracker only where needed]
 // A trace tracker makes torch build three records for every pair of allocation and free: half of
 // what recording costs. Requested size, stream and ordinary frees are known without it, segments
-// from cudaMalloc, out-of-memory from its observer. What only a tracker tells:
-//   - when a block given up while another stream uses it (record_stream) is free: attached before
+// from cudaMalloc, out-of-memory from its observer. What only a tracker reports:
+//   - when a block released while another stream uses it (record_stream) is free: attached before
 //     the first record_stream;
 //   - requested sizes and streams of blocks that a graph pool restores: attached before that;
 //   - expandable segments: attached at once when they are configured, and when the total that
 //     torch reports as reserved is not that of the segments seen.
-// Attaching takes the lock of one device after the other, so each free is told wholly or not.
+// Attaching takes the lock of one device after the other, so each free is reported wholly or not.
 
 // relaxed: both are set once, before the first allocation.
 Host g_installed_host{};

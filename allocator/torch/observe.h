@@ -1,4 +1,4 @@
-// What torch's autograd and record_function tell: named scopes, and facts of nodes.
+// What torch's autograd and record_function report: named scopes, and facts of nodes.
 #pragma once
 
 #include "torch_part.h"

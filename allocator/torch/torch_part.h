@@ -35,7 +35,8 @@ struct Host {
     void (*block_freed)(void* address, int device);  // before the real free
 
     // From the allocator's trace tracker, under its lock. See Note [A tracker only where needed].
-    void (*tracker_attached)();  // from now on every completed free is told before it is reported
+    void (*tracker_attached)();  // from now on every completed free is announced before it is
+                                 // reported
     void (*traced_alloc)(uint64_t address, uint64_t requested_bytes, void* stream);
     void (*free_completed)(uint64_t address);
     void (*segment)(uint32_t action,  // format::SegmentAction

@@ -11,7 +11,7 @@ namespace peakline::preload {
 // again when libraries were loaded.
 //
 // Note [Nodes without an observer]
-// An observer of backward functions (at::RecordFunction) costs far more than what it tells: torch
+// An observer of backward functions (at::RecordFunction) costs far more than what it reports: torch
 // then rebuilds its lists of observers twice for every node, asks the node for its name and
 // builds the arguments of its callbacks; together 850 instructions for every event of a training
 // step. The engine calls Engine::evaluate_function for every node through an import of its own

@@ -42,7 +42,7 @@ void add_library_hook(const char* symbol, void* replacement) {
 }
 
 void hook_all_libraries_slow() {
-    // Before they are looked at: what is loaded meanwhile has another count.
+    // Before they are scanned: what is loaded meanwhile has another count.
     const uint64_t added = capture::libraries_added();
     for (size_t i = 0; i < g_hook_count; ++i) {
         capture::redirect_imports(g_hooks[i].symbol, "", g_hooks[i].replacement);

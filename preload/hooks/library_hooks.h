@@ -3,7 +3,7 @@
 // Note [Libraries loaded later]
 // An extension may be loaded at any time, by import or by dlopen, and call torch from then on. The
 // loader's count says at each allocation and each node that autograd makes, without a call, that
-// there is another library; the new ones are then looked at, and only these: programs that compile
+// there is another library; the new ones are then scanned, and only these: programs that compile
 // kernels load hundreds. What a library calls between being loaded and then is not seen.
 #pragma once
 

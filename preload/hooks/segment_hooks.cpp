@@ -31,7 +31,7 @@ MemoryInfoFunction g_memory_info = nullptr;  // nullptr: free memory is not reco
 const torch_part::Part* g_part = nullptr;
 
 // What a segment was, for the record of its end.
-// There are few, some megabytes each, and their calls are slow: a search looks at all of them.
+// There are few, some megabytes each, and their calls are slow: a search scans all of them.
 struct Segments {
     record::LeafLock lock;
     LiveSegments live;  // Guarded by lock.

@@ -19,7 +19,7 @@ uint32_t stream_of(const torch_part::Part& part, uint64_t handle, uint32_t devic
 // The private pool of a request on such a stream; 0: the default one.
 uint64_t pool_of(const torch_part::Part& part, uint64_t handle, uint32_t device);
 
-// A segment that the tracker told: expandable ones grow and shrink in place (kMap, kUnmap), and
+// A segment that the tracker reported: expandable ones grow and shrink in place (kMap, kUnmap), and
 // those of a pool with an allocator of its own do not come from torch's cudaMalloc.
 void record_mapped_segment(
     uint32_t action, int device, void* stream, uint64_t address, uint64_t bytes);

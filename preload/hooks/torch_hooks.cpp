@@ -33,7 +33,7 @@ constexpr uint8_t kCudaDeviceType = 1;
 constexpr char kSequenceSymbol[] = "_ZN2at15sequence_number17get_and_incrementEv";
 using SequenceFunction = uint64_t (*)();
 
-// at::RecordFunction::currentThreadId(): the thread number the backward side will tell.
+// at::RecordFunction::currentThreadId(): the thread number the backward side will report.
 constexpr char kThreadIdSymbol[] = "_ZN2at14RecordFunction15currentThreadIdEv";
 using ThreadIdFunction = uint64_t (*)();
 
@@ -53,7 +53,7 @@ uint32_t context_now(Recorder& recorder, ThreadState& state) {
     return recorder.untraced_context();
 }
 
-// Of a block that the program gives up; 0: the recording does not want to know.
+// Of a block that the program frees; 0: the recording does not want to know.
 uint32_t context_of_free(Recorder& recorder, ThreadState* state) {
     if (state == nullptr || !recorder.is_tracing()) [[unlikely]] {
         return 0;
@@ -109,7 +109,7 @@ uint32_t stream_id(ThreadState& state, uint64_t handle, uint32_t device) {
     Recorder& recorder = Recorder::instance();
     ThreadState* state = capture::thread_state(recorder.table());
     const auto freed = reinterpret_cast<uint64_t>(address);
-    // With a tracker, the completion of an ordinary free was told just before; when it was not,
+    // With a tracker, the completion of an ordinary free was reported just before; when it was not,
     // the block still waits for another stream.
     const bool completed = state == nullptr || !has_tracker() || state->completed_address == freed;
     recorder.record_free(freed,
@@ -213,7 +213,7 @@ void free_completed(uint64_t address) {
     if (state != nullptr) {
         state->completed_address = address;
     }
-    // Only a block given up earlier is waiting for this.
+    // Only a block freed earlier is waiting for this.
     recorder.record_free_completed(address);
 }
 

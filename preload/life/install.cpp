@@ -283,7 +283,7 @@ bool add_torch(Installed& state, int32_t way_in, bool* is_late, char* message, s
     *is_late = *is_late && way_in == kPeaklineSwitchAllocator;
     leave_blocks_to_torch();
     if (!*is_late) {
-        Recorder::instance().adopt(nullptr, 0);  // torch's totals tell what there is
+        Recorder::instance().adopt(nullptr, 0);  // torch's totals show what there is
     }
     if (way_in == kPeaklinePluggable) {
         snprintf(state.backend, sizeof state.backend, "pluggable:malloc");

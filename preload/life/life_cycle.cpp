@@ -41,7 +41,8 @@ void parent_after_fork() {
     capture::python_side().parent_after_fork();
 }
 void child_after_fork() {
-    // Its end has nothing to tell, and the device's locks may be held by threads it does not have.
+    // Its end has nothing to report, and the device's locks may be held by threads it does not
+    // have.
     g_ended.store(true, std::memory_order_relaxed);
     record::Recorder::instance().child_after_fork();
     child_after_fork_driver();

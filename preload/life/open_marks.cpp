@@ -149,7 +149,7 @@ void keep_as_told(const OpenMark& told) {
     }
 }
 
-// What a trace that opens later begins with. A note is told once.
+// What a trace that opens later begins with. A note is reported once.
 bool is_kept(const OpenMark& mark) {
     return mark.kind == MarkKind::kPhaseBegin || mark.kind == MarkKind::kStep ||
            (mark.kind == MarkKind::kNote && !mark.is_told);

@@ -13,7 +13,7 @@ namespace peakline::preload {
 // it allocates and locks.
 void mark(format::MarkKind kind, const char* name);
 
-// The recorder has come up: it is told what was marked before.
+// The recorder has come up: it gets what was marked before.
 void tell_marks_to_recorder();
 
 // A trace was opened: what is open begins in it, too. The recorder's opener may call this.

@@ -203,7 +203,7 @@ void begin_scope(const char* name) {
     });
 }
 
-// After a step gradients and optimizer state are all there, and may be looked at on the thread
+// After a step gradients and optimizer state are all there, and may be scanned on the thread
 // that made the step.
 void end_scope(const char* name) {
     constexpr char kStep[] = "Optimizer.step#";

@@ -1,4 +1,4 @@
-// What torch's autograd engine and record_function tell: nodes that run, engines within nodes,
+// What torch's autograd engine and record_function report: nodes that run, engines within nodes,
 // named scopes.
 #pragma once
 

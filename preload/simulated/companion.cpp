@@ -1,6 +1,6 @@
 // Entry of the companion of the simulated GPU: loaded by it when the first context is made (see
 // preload/simgpu/driver/companion.h), compiled against the installed torch. Watches torch's
-// operators, keeps small values true, and tells the recorder of values that do not exist.
+// operators, keeps small values true, and reports values that do not exist to the recorder.
 #include <exception>
 
 #include <ATen/record_function.h>

@@ -1,6 +1,6 @@
 // What happens when the program reads a value that does not exist: a size that is known after all
-// is put in, else the recorder is told (libpeakline.so, when there is one) and may know an
-// assumption. Without a recorder the listener is told, if the program has one.
+// is put in, else the recorder gets it (libpeakline.so, when there is one) and may know an
+// assumption. Without a recorder the listener gets it, if the program has one.
 #include <algorithm>
 #include <cmath>
 #include <cstdint>

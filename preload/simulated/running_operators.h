@@ -24,7 +24,7 @@ inline constexpr int kMaxRunning = 64;
 struct RunningOperators {
     RunningOperator items[kMaxRunning];
     int depth = 0;  // may be larger than kMaxRunning: the innermost are then not kept
-    // What the device was told last.
+    // What was reported to the device last.
     bool launches_are_told = false;
     bool reads_are_guessed = false;
 

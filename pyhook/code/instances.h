@@ -13,7 +13,7 @@
 
 namespace peakline::pyhook {
 
-// More are not told apart (a program that makes new modules for ever).
+// More are not kept apart (a program that makes new modules for ever).
 inline constexpr uint32_t kMaxInstances = (1U << 18) - 1;
 
 class InstanceTable {
@@ -21,7 +21,7 @@ public:
     bool init();
 
     // The id of the object at this address, which a frame of this thread (or the GIL) keeps alive.
-    // A new one is told to `table` with the name of its class. 0: no room.
+    // A new one is added to `table` with the name of its class. 0: no room.
     uint32_t intern_slow(uint64_t address, record::StackTable& table);
 
     // Whether the object at this address has an id.

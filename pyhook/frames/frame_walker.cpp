@@ -23,7 +23,7 @@ uint64_t watched_at(unsigned place) {
     return false;
 }
 
-// Whether the frames of `code` tell their first local variable.
+// Whether the frames of `code` hold their first local variable.
 [[gnu::always_inline]] inline bool is_watched(uint64_t code) {
     const uint64_t watched = watched_at(watched_place(code));
     return __builtin_expect(watched != 0, 0) && (watched == code || is_watched_further_slow(code));

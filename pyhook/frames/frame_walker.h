@@ -19,7 +19,7 @@ struct RawFrame {
 static_assert(sizeof(RawFrame) == 16);
 
 // Note [Instances in stacks]
-// All layers of a model run the same lines: which module runs is told by the first local variable
+// All layers of a model run the same lines: which module runs is shown by the first local variable
 // of Module._wrapped_call_impl, `self`; which operator by that of OpOverload.__call__. So after a
 // frame of a watched method the walk writes one more entry: code kInstanceMark (no code object has
 // this address), position the object's address. It is hashed like a frame. The frame owns the
@@ -36,7 +36,7 @@ inline constexpr size_t kMaxWatchedMethods = 8;
 inline constexpr unsigned kWatchedPlaces = 64;
 static_assert(kMaxWatchedMethods < kWatchedPlaces);  // one is always free
 // At watched_place(code) of each, or the next free place after it; 0: none.
-// relaxed: set under the GIL before the methods run with anything to tell.
+// relaxed: set under the GIL before the methods run with anything to show.
 struct WatchedMethods {
     std::atomic<uint64_t> codes[kWatchedPlaces];
 };
@@ -62,7 +62,7 @@ using ThreadStateGetter = void* (*)();
 // `thread`: this thread's state, nullptr where it has none.
 using Walker = size_t (*)(const void* thread, RawFrame* out, size_t capacity, bool* truncated);
 
-// The same walk over at most kMaxFrames frames, without writing anything down: what a stack met
+// The same walk over at most kMaxFrames frames, without writing anything down: what a stack seen
 // before needs.
 // Note [Hash of a stack]
 // That of hash_keys.h over the positions. An address within a code object says which one it is, so

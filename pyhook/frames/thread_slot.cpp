@@ -18,7 +18,7 @@ constexpr pthread_key_t kInlineKeys = 32;
 constexpr ptrdiff_t kSearchedBytes = 0x600;
 
 // The only word of this thread's block that is `value`; 0: none, or several are.
-ptrdiff_t place_of(const void* value) {
+ptrdiff_t offset_of(const void* value) {
     ptrdiff_t found = 0;
     for (ptrdiff_t place = sizeof(void*); place < kSearchedBytes; place += sizeof(void*)) {
         if (read_thread_slot(place) == value) {
@@ -32,21 +32,21 @@ ptrdiff_t place_of(const void* value) {
 }
 
 // Where the value of the first key stands; 0: not known.
-ptrdiff_t place_of_first_key() {
+ptrdiff_t offset_of_first_key() {
     pthread_key_t key = 0;
     if (pthread_key_create(&key, nullptr) != 0) {
         return 0;
     }
     const char marks[2] = {};
-    ptrdiff_t places[2] = {};
+    ptrdiff_t offsets[2] = {};
     for (size_t i = 0; i < 2 && key < kInlineKeys; ++i) {
         pthread_setspecific(key, &marks[i]);
-        places[i] = place_of(&marks[i]);
+        offsets[i] = offset_of(&marks[i]);
     }
     pthread_setspecific(key, nullptr);
     pthread_key_delete(key);
     const auto distance = static_cast<ptrdiff_t>(key * sizeof(KeyData));
-    return places[0] == places[1] && places[0] > distance ? places[0] - distance : 0;
+    return offsets[0] == offsets[1] && offsets[0] > distance ? offsets[0] - distance : 0;
 }
 
 // Whether `getter` returns the value of this key, which is `value` before and after.
@@ -65,7 +65,7 @@ bool is_key_of(pthread_key_t key, ThreadStateGetter getter, const void* value) {
 
 ptrdiff_t find_thread_slot(ThreadStateGetter getter) {
     const void* const thread = getter();
-    const ptrdiff_t first = thread != nullptr ? place_of_first_key() : 0;
+    const ptrdiff_t first = thread != nullptr ? offset_of_first_key() : 0;
     for (pthread_key_t key = 0; key < kInlineKeys && first != 0; ++key) {
         const ptrdiff_t place = first + static_cast<ptrdiff_t>(key * sizeof(KeyData));
         if (read_thread_slot(place) == thread && is_key_of(key, getter, thread)) {

@@ -17,7 +17,7 @@ namespace peakline::pyhook {
 
 struct Vertex {
     enum class Kind : uint8_t {
-        kRoot,      // address: place in roots()
+        kRoot,      // address: index in roots()
         kObject,    // of Python
         kGradient,  // a tensor that only another's .grad names: the address of its TensorImpl
         kNode,      // of autograd
@@ -41,7 +41,7 @@ struct Root {
 
 // What holds a block directly: a tensor in it, or a node that saved one.
 struct HeldBy {
-    uint32_t block = 0;   // place in the blocks that are looked for
+    uint32_t block = 0;   // index in the blocks that are searched for
     uint32_t vertex = 0;  // the tensor or the node
 };
 

@@ -21,7 +21,7 @@
 namespace peakline::pyhook {
 
 struct SearchRequest {
-    uint64_t time_ns = 0;  // it may take; then what is left is not looked at
+    uint64_t time_ns = 0;  // it may take; then what is left is not searched
     // The largest blocks, parameters and what belongs to them last, and the oldest one of as many
     // lines that hold most, or that have grown most since remember_lines().
     size_t block_count = 0;

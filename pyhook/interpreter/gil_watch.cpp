@@ -58,7 +58,7 @@ size_t let_others_run(const PythonApi& api) {
     return count;
 }
 
-// The condition that is signalled when the GIL is given up; nullptr: it is not as in the note.
+// The condition that is signalled when the GIL is released; nullptr: it is not as in the note.
 const pthread_cond_t* find_condition(const PythonApi& api) {
     for (int i = 0; i < 2; ++i) {
         const size_t after_first_half = let_others_run(api);

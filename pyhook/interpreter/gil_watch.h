@@ -1,11 +1,11 @@
-// Sees when a thread gives up the GIL and takes it, so that a stack need not be walked twice while
+// Sees when a thread releases the GIL and takes it, so that a stack need not be walked twice while
 // no Python code can have changed it. Set up by attach(); afterwards hot path.
 //
 // Note [Without the GIL]
 // A thread runs Python code only while it holds the GIL, and torch runs an operator without it:
 // what the operator allocates, however often, and the autograd node it makes, have one Python
-// stack. CPython tells waiting threads of every change in ceval_gil.h, on the thread that makes it,
-// in all versions alike: pthread_cond_signal(&gil->cond) after it has given the GIL up, and
+// stack. CPython signals every change to waiting threads in ceval_gil.h, on the thread that makes
+// it, in all versions alike: pthread_cond_signal(&gil->cond) after it has given the GIL up, and
 // pthread_cond_signal(&gil->switch_cond) when it has taken it, before any Python code runs. The
 // import of that function in the library that CPython is in is led through us. From the first
 // signal to the next one of the same thread its pause has a number of its own, which is odd

@@ -1,6 +1,6 @@
 // Moments at which Python code of ours may run in the program: on its main thread, between two of
-// its instructions, with the GIL. There torch_objects/ looks at the program's modules and
-// optimizers and tells their names.
+// its instructions, with the GIL. There torch_objects/ reads the program's modules and
+// optimizers and reports their names.
 //
 // Note [Safe points]
 // A capture or a hook may not run Python. It asks for a safe point; Py_AddPendingCall, which needs

@@ -339,7 +339,7 @@ PyMethodDef g_methods[] = {
     {"summary_trace", summary_trace, METH_NOARGS, "A trace with the live sets at peak and now."},
     {"status", status, METH_NOARGS, "Counters and state of the recorder."},
     {"device_bytes", device_bytes, METH_VARARGS, "Bytes of a device (device, measure, peak)."},
-    {"watch_methods", watch_methods, METH_VARARGS, "Stacks tell `self` of these code objects."},
+    {"watch_methods", watch_methods, METH_VARARGS, "Stacks hold `self` of these code objects."},
     {"own_instance", own_instance, METH_NOARGS, "Address of the innermost watched `self`."},
     {"name_instance", name_instance, METH_VARARGS, "Name an object (object, class, root, path)."},
     {"knows_instance", knows_instance, METH_O, "Whether a stack has shown this object."},
@@ -356,12 +356,12 @@ PyMethodDef g_methods[] = {
     {"tell_gradients",
      tell_gradients,
      METH_VARARGS,
-     "Tell those of (followed, param_groups). False: ask the parameters themselves; None: others "
+     "Report those of (followed, param_groups). False: ask the parameters themselves; None: others "
      "are in the groups now."},
     {"put_meta", put_meta, METH_VARARGS, "A fact about the run (key, value)."},
     {"hold", hold, METH_VARARGS, "Search what keeps blocks alive (seconds, blocks, reason, step)."},
     {"remember_lines", remember_lines, METH_NOARGS, "What lines hold now, for the next search."},
-    {"safe_point", safe_point, METH_O, "Look at the program's objects now."},
+    {"safe_point", safe_point, METH_O, "Read the program's objects now."},
     {nullptr, nullptr, 0, nullptr},
 };
 

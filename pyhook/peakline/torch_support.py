@@ -42,7 +42,7 @@ def initialise_cuda() -> None:
 class Held:
     """What torch's allocator holds at a moment, as ``peakline._recorder.adopt`` takes it.
 
-    Blocks: (address, requested bytes, bytes, stream, device, given up). Segments: (address, bytes,
+    Blocks: (address, requested bytes, bytes, stream, device, freed). Segments: (address, bytes,
     stream, device, expandable).
     """
 

@@ -15,14 +15,14 @@ BlockHistories::BlockHistories(const PhaseTable& table, const PhaseRules& rules)
     }
 }
 
-// A free tells no thread: it is looked for where the block was made, then where training runs.
+// A free names no thread: it is searched where the block was made, then where training runs.
 uint32_t BlockHistories::interval_at(uint32_t thread, uint64_t event) const {
     const uint32_t own = phases_.find(thread, event);
     return own != kNoInterval ? own : phases_.find(table_.main_thread, event);
 }
 
 // A thread's last phase seems to go on for ever: when it allocates no more, later phases of the
-// main thread tell (the threads of DataParallel run the forward pass only).
+// main thread show it (the threads of DataParallel run the forward pass only).
 uint32_t BlockHistories::interval_of_free(const BlockFacts& facts) const {
     const uint32_t own = interval_at(facts.track_thread, facts.free_event);
     if (facts.track_thread != table_.main_thread && own != kNoInterval &&

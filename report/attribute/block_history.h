@@ -1,5 +1,5 @@
 // The life of a block in the words of a training run: in which phase of which step it was made and
-// given up. For the keys that need more than the place of an allocation.
+// freed. For the keys that need more than the place of an allocation.
 #pragma once
 
 #include <cstdint>

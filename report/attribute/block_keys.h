@@ -25,7 +25,7 @@ inline PlaceOfGroup place_of_group(const BlockGroup& group) {
 struct RowPlacement {
     std::vector<Label> labels;     // one for each key
     bool through_forward = false;  // by one of them
-    std::string via = {};          // of the first that tells any
+    std::string via = {};          // of the first that has one
 };
 
 class BlockKeys {

@@ -46,7 +46,7 @@ const Grouping& find_grouping(const std::string& name, KeyUse use = KeyUse::kRow
 
 // Of the keys that others build on, in the files of these names.
 PlaceBlock place_by_line, place_by_op, place_by_thread;
-// Where a block was given up: the place of the context of its free. See by_freed.cpp.
+// Where a block was freed: the placement of the context of its free. See by_freed.cpp.
 Placement place_free(StackLookup& stacks, uint32_t context_id);
 
 // The row of this text, for keys that are not frames.

@@ -1,4 +1,4 @@
-// Which call of an operator made a block, as far as allocations tell: each allocation of a thread
+// Which call of an operator made a block, as far as allocations show: each allocation of a thread
 // belongs to the call before it unless its stack is another one, or the very same context comes
 // again. For what a call frees of its own. Used by the followers that keep facts of blocks.
 #pragma once

@@ -7,7 +7,7 @@ namespace peakline::report {
 namespace {
 
 // Functions with the address before one that does not hold it: a few nested or empty ones. More
-// are looked at in no honest file.
+// are read in no honest file.
 constexpr int kEntriesLookedAt = 16;
 
 bool is_function(const Elf64_Sym& symbol) {

@@ -1,4 +1,4 @@
-// The order of opening: superblock, chunk headers, definitions, summary. Headers are looked at
+// The order of opening: superblock, chunk headers, definitions, summary. Headers are read
 // before definitions, so in a trace that is still being written every event we will read finds
 // its definition.
 #include "reader.h"

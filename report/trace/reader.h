@@ -1,5 +1,5 @@
 // Opens a trace and gives its parts: superblock, definitions, summary and the stream of events.
-// Trusts nothing: what can be read is read, what cannot is told in problems(). After opening, a
+// Trusts nothing: what can be read is read, what cannot is listed in problems(). After opening, a
 // reader is constant: several threads may use it at once. Never prints, never repairs silently.
 #pragma once
 
@@ -35,7 +35,7 @@ public:
     const Checkpoint* checkpoint() const { return checkpoint_ ? &*checkpoint_ : nullptr; }
     bool is_bounded() const { return report::is_bounded(superblock_); }
     // The recorder's counts of all events; nullptr when there are none, or anything is wrong with
-    // the trace as far as its headers and definitions tell: then the events must be read.
+    // the trace as far as its headers and definitions show: then the events must be read.
     const RecordedTotals* whole_totals() const;
     // What the recorder knew of every event when it closed the trace, where whole_totals() holds:
     // Summary::views are those of all events; else nullptr.

@@ -168,7 +168,7 @@ def test_a_search_is_bounded_and_says_so(lab):
     assert re.fullmatch(r"many_objects.chains\[\d+\].following\{1000\}\[0\]", long["paths"][0])
     assert len(long["paths"]) == 4
     text = lab.report("holders", run.trace, "--search", "1")
-    assert "The time was up before all objects were looked at" in text
+    assert "The time was up before all objects were searched" in text
 
 
 def test_the_program_sees_nothing_of_a_search(lab):

@@ -1,5 +1,5 @@
 // _rtld_global is the loader's data. It begins with the first namespace: its list of libraries,
-// and their number. The number of all libraries ever added stands further on, at a place that
+// and their number. The number of all libraries ever added stands further on, at an offset that
 // differs between versions: the only word of all that has the right value each time we look.
 #include "loader_counts.h"
 

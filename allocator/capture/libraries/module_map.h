@@ -13,7 +13,7 @@ struct ModuleHit {
     uint64_t load_bias;
 };
 
-// hits[i] tells the module of addresses[i].
+// hits[i] is the module of addresses[i].
 void find_modules_slow(record::StackTable& table,
                        void* const* addresses,
                        size_t count,

@@ -120,7 +120,7 @@ uint32_t StackMemo::keep(const Registers& start,
     Entry& entry = entries_[number];
     tags_[chosen] = entry.node = 0;
     if (!fill(entry, start, walk)) {
-        return number;  // too large for any place
+        return number;  // too large for any entry
     }
     entry.epoch = epoch;
     entry.node = node;

@@ -1,4 +1,4 @@
-// Stacks this thread has met, found again without walking: a training loop comes back to the same
+// Stacks this thread has seen, found again without walking: a training loop comes back to the same
 // stacks at the same addresses. Only the owning thread uses its memo.
 //
 // Note [Why a memo may be believed]

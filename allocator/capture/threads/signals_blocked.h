@@ -1,5 +1,5 @@
 // Holds all signals of this thread back for its lifetime: while something is going on that a
-// handler of the program, or of another profiler, must not meet.
+// handler of the program, or of another profiler, must not run into.
 #pragma once
 
 #include <csignal>

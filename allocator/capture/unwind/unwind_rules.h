@@ -1,5 +1,5 @@
 // The rules of all return addresses seen so far, in one table that all threads read without a
-// lock, and the count of unloads that tells when its rules may be out of date.
+// lock, and the count of unloads that shows when its rules may be out of date.
 //
 // Note [Code that changes]
 // A rule, a memoised stack and the module of a frame hold as long as the code stays loaded. When

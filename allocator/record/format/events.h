@@ -30,7 +30,7 @@ enum class ExtendedType : uint32_t {
     // and `requested` (as torch counts it) at kFreeCompleted.
     kFreeDeferred = 1,   // back | uv context of the free; may be absent
     kFreeCompleted = 2,  // back
-    // Of recordings that ask where blocks are given up (PEAKLINE_FREES).
+    // Of recordings that ask where blocks are freed (PEAKLINE_FREES).
     kFreeWithContext = 3,  // back | uv context of the free
     kMark = 4,
     kSegment = 5,

@@ -14,7 +14,8 @@
 //   * Bytes of a payload up to `committed` are final. `committed` is stored with release order
 //     after them, so a program killed at any moment leaves a readable file.
 //   * A definition is committed before the first event that names it.
-//   * Deltas restart at every EVENTS chunk, so a chunk decodes alone. A DEFS chunk tells the ids it
+//   * Deltas restart at every EVENTS chunk, so a chunk decodes alone. A DEFS chunk states the ids
+//   it
 //     begins with, so a lost one costs its own definitions only.
 //   * payload_xxh3 is set when a chunk is sealed (full, or at a clean end), with kChunkSealed.
 //   * A chunk whose magic is 0 was preallocated and never used: the trace ends before it. A clean
@@ -78,7 +79,7 @@ struct ChunkHeader {
     uint32_t magic;
     uint16_t type;   // ChunkType
     uint16_t flags;  // kChunkSealed
-    uint64_t index;  // n, the place in the file
+    uint64_t index;  // n, the position in the file
     // EVENTS only; in other chunks 0.
     uint64_t first_event;     // events in all earlier EVENTS chunks
     uint64_t first_ordinal;   // alloc records in all earlier EVENTS chunks
@@ -115,7 +116,7 @@ enum class SummaryType : uint32_t {
     // checkpoint is a run of SUMMARY chunks of its own; each begins with kCheckpoint, the last
     // one ends with kCheckpointEnd. A checkpoint without all of its parts does not count. Events
     // from its first event on follow in EVENTS chunks. Only when a checkpoint is whole are the
-    // chunks of older ones, and of the events before it, given up.
+    // chunks of older ones, and of the events before it, released.
     kCheckpoint = 5,  // uv generation | uv part, from 0 | uv first event | uv next ordinal
                       // | uv tick | uv 1 while tracing
     // A block live at the checkpoint. Addresses count from the block before, at first from 0.
@@ -148,7 +149,7 @@ enum class SummaryType : uint32_t {
 inline constexpr size_t kSizeSlots = 52;
 inline constexpr size_t kMaxPhaseNames = 1000;  // as many as reports list
 
-enum BaselineFlags : uint32_t { kBlockDeferred = 1 };  // given up: no longer in `allocated`
+enum BaselineFlags : uint32_t { kBlockDeferred = 1 };  // freed: no longer in `allocated`
 
 enum class Measure : uint32_t { kAllocated = 0, kRequested = 1 };
 

@@ -47,7 +47,7 @@ public:
         }
     }
 
-    // `bytes`: what the block counts in this view; `block.ordinal` tells whether it was live at
+    // `bytes`: what the block counts in this view; `block.ordinal` shows whether it was live at
     // the peak.
     void on_free(const Block& block, uint64_t bytes) {
         level_ -= bytes;

@@ -1,4 +1,4 @@
-// One allocation as hooks tell it to the recorder and the recorder to the trace.
+// One allocation as hooks report it to the recorder, and the recorder to the trace.
 #pragma once
 
 #include <cstdint>

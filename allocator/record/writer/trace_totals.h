@@ -47,7 +47,7 @@ public:
     // The trace has events that cannot be counted here: it gets no totals.
     void give_up() { is_whole_ = false; }
 
-    // One record, counted with others: that of a class met again after a whole step has left the
+    // One record, counted with others: that of a class seen again after a whole step has left the
     // caches, and while it is fetched so are the others.
     void add_class_record(uint32_t class_id) {
         if (is_whole_) {

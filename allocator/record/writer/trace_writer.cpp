@@ -16,7 +16,7 @@ using format::DefType;
 using format::Op;
 
 constexpr uint32_t kMaxClasses = 1U << 22;
-// Definitions are never given up: where the file is bounded they must be few.
+// Definitions are never released: where the file is bounded they must be few.
 constexpr uint32_t kMaxClassesOfBounded = 1U << 16;
 constexpr size_t kMaxTagBytes = 1 + format::kMaxVarintBytes;
 constexpr size_t kMaxAllocBody = 6 * format::kMaxVarintBytes;
@@ -123,7 +123,7 @@ void TraceWriter::put_meta(const char* key, const char* value, size_t value_leng
 }
 
 void TraceWriter::put_tensor_blocks(const TensorBlock* blocks, size_t count) {
-    // Every step has new gradients, and definitions are never given up: a bounded file has none.
+    // Every step has new gradients, and definitions are never released: a bounded file has none.
     if (target_ == nullptr || count == 0 || recycles()) {
         return;
     }

@@ -1,6 +1,6 @@
 // Encodes records into the chunks of trace_format.h. Used by the recorder under its lock; not
 // thread safe itself. Never throws and never reaches the program: after a failure `is_open()` is
-// false, error() tells the errno, and every later call does nothing.
+// false, error() is the errno, and every later call does nothing.
 #pragma once
 
 #include <algorithm>
@@ -17,7 +17,7 @@
 
 namespace peakline::record {
 
-// A block that the program gives up.
+// A block that the program frees.
 struct FreeEvent {
     enum class Kind : uint32_t { kPlain, kDeferred };
     uint64_t back = 0;     // next ordinal minus its ordinal
@@ -166,7 +166,7 @@ private:
     unsigned char* next_chunk_slow(format::ChunkType type, uint64_t* index);
     void release_oldest_slow();
     bool recycles() const { return keep_.kind != Keep::Kind::kAll; }
-    // Eight segments, so that giving up the oldest one leaves seven eighths of what was asked for.
+    // Eight segments, so that releasing the oldest one leaves seven eighths of what was asked for.
     uint64_t least_segment_chunks() const {
         return std::max<uint64_t>(keep_.bytes / format::kChunkBytes / 8, 1);
     }
@@ -180,7 +180,7 @@ private:
     void put_checkpoint_part();
     [[gnu::noinline]] void put_extended_free(const FreeEvent& event, uint64_t tick);
     bool put_summary_record(format::SummaryType type, const unsigned char* body, size_t length);
-    // Keeps kLastWordsBytes free, so that a failure can still be told in the trace.
+    // Keeps kLastWordsBytes free, so that a failure can still be written to the trace.
     bool has_room(OpenChunk& chunk, format::ChunkType type, size_t bytes) {
         return (chunk.base != nullptr && chunk.at + bytes + kLastWordsBytes <= chunk.end()) ||
                make_room_slow(chunk, type, bytes);

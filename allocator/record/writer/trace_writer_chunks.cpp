@@ -68,7 +68,7 @@ bool TraceWriter::make_room_slow(OpenChunk& chunk, ChunkType type, size_t bytes)
     return true;
 }
 
-// Definitions are read in the order of the file and never given up: their chunks are always new.
+// Definitions are read in the order of the file and never released: their chunks are always new.
 unsigned char* TraceWriter::next_chunk_slow(ChunkType type, uint64_t* index) {
     const bool from_ring = recycles() && type != ChunkType::kDefs;
     const uint64_t limit = keep_.bytes / format::kChunkBytes;

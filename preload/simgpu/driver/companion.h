@@ -1,7 +1,7 @@
-// Where a companion plugs in that knows the program's operators: it is told of every read of values
-// that do not exist, may say what they are, and computes small operators so that flags, counters
-// and lengths stay true. The simulated GPU works without one; nothing of the companion is known
-// here but these functions, all plain C, exported by libcuda.so.1.
+// Where a companion plugs in that knows the program's operators: it is called at every read of
+// values that do not exist, may say what they are, and computes small operators so that flags,
+// counters and lengths stay true. The simulated GPU works without one; nothing of the companion is
+// known here but these functions, all plain C, exported by libcuda.so.1.
 //
 // PEAKLINE_SIM_COMPANION names a library. The first context loads it; its constructor registers.
 #pragma once
@@ -20,9 +20,9 @@ using peakline_sim_read_handler = void (*)(void* host, size_t bytes);
 
 SIMGPU_API void peakline_sim_set_read_handler(peakline_sim_read_handler handler);
 
-// Who lists such reads when nobody records them. The companion asks for the listener and tells it
-// the running operators, outermost first ("aten::index>aten::nonzero"), and what is read: 1 a size,
-// 2 floating-point numbers, 0 anything else.
+// Who lists such reads when nobody records them. The companion asks for the listener and reports to
+// it the running operators, outermost first ("aten::index>aten::nonzero"), and what is read: 1 a
+// size, 2 floating-point numbers, 0 anything else.
 extern "C" {
 using peakline_sim_read_listener = void (*)(const char* operators, size_t bytes, int kind);
 }

@@ -1,4 +1,4 @@
-// What the driver tells about a device: names, memory, attributes. The values that differ between
+// What the driver reports about a device: names, memory, attributes. The values that differ between
 // devices come from the profile; the others are those of every device since compute capability 7.
 
 #include <cstdio>
@@ -9,7 +9,7 @@
 
 namespace {
 
-// PCI buses are numbered from here, so that a device can be told from its bus.
+// PCI buses are numbered from here, so that a bus shows its device.
 constexpr int kFirstPciBus = 0x10;
 
 simgpu::Device& device_at(int ordinal) {

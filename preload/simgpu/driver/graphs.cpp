@@ -17,7 +17,7 @@ using simgpu::World;
 
 namespace {
 
-// The usual protocol: with no array, only the count is told.
+// The usual protocol: with no array, only the count is reported.
 CUresult give_nodes(const std::vector<GraphNode*>& nodes, CUgraphNode* handles, size_t* count) {
     SIMGPU_REQUIRE(count != nullptr);
     if (handles != nullptr) {

@@ -38,7 +38,7 @@ bool is_rank_alone() {
     return text != nullptr && std::strcmp(text, "1") == 0;
 }
 
-// Null when the stream is being captured: then the collective is a node, and meets nobody.
+// Null when the stream is being captured: then the collective is a node, and waits for nobody.
 simgpu::Stream* announce_collective(void* stream) {
     const auto lock = simgpu::World::instance().lock();
     simgpu::Stream* const resolved = simgpu::Streams::instance().resolve(

@@ -23,7 +23,7 @@ struct Place {
     int device;
 };
 
-// What a rank tells the others when their communicator is split.
+// What a rank sends the others when their communicator is split.
 struct SplitOffer {
     int color;
     int key;
@@ -123,7 +123,7 @@ SIMGPU_API ncclResult_t ncclCommInitAll(ncclComm_t* communicators,
     return result;
 }
 
-// Every rank tells the others its colour and key, and makes an id that the first of a colour is to
+// Every rank sends the others its colour and key, and makes an id that the first of a colour is to
 // use for all of that colour.
 SIMGPU_API ncclResult_t
 ncclCommSplit(ncclComm_t parent, int color, int key, ncclComm_t* made, ncclConfig_t*) {
@@ -197,7 +197,7 @@ SIMGPU_API ncclResult_t ncclCommCuDevice(const ncclComm_t communicator, int* dev
     return ncclSuccess;
 }
 
-// Registration only tells NCCL where a buffer is.
+// Registration only shows NCCL where a buffer is.
 SIMGPU_API ncclResult_t ncclCommRegister(const ncclComm_t, void* buffer, size_t, void** handle) {
     *handle = buffer;
     return ncclSuccess;

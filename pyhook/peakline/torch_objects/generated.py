@@ -1,7 +1,7 @@
 """Tells which kernels fill the buffers of the code that torch.compile generated.
 
 The recorder knows such a buffer by file and line; the file lies in a cache that may be gone when
-the trace is read. What is told is a fact about the run: "inductor:FILE:LINE" is the kernel.
+the trace is read. What is reported is a fact about the run: "inductor:FILE:LINE" is the kernel.
 """
 
 from __future__ import annotations
@@ -11,7 +11,7 @@ import sys
 from collections.abc import Iterator, Sequence
 from types import ModuleType
 
-# Longer files are not looked at: their buffers keep the names of their lines.
+# Longer files are not read: their buffers keep the names of their lines.
 _MAX_FILE_BYTES = 4 << 20
 _MAX_LINES = 20_000
 
@@ -42,7 +42,7 @@ def kernels_of(lines: Sequence[str]) -> Iterator[tuple[int, str]]:
 
 
 class GeneratedCode:
-    """The files that were told."""
+    """The files that were reported."""
 
     def __init__(self, recorder: ModuleType) -> None:
         """Begin with none."""

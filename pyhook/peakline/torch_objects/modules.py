@@ -70,7 +70,7 @@ class Modules:
                 pending.append((child, path if is_wrapper else f"{path}.{name}" if path else name))
 
     def name_unknown(self, root: Any) -> None:
-        """Name this module as a model, unless it was met before."""
+        """Name this module as a model, unless it was seen before."""
         if self._known(root) is None:
             self._name_tree(root, set())
 

@@ -1,4 +1,4 @@
-"""What safe points call: looks at the program's objects when there may be news."""
+"""What safe points call: scans the program's objects when there may be news."""
 
 from __future__ import annotations
 

@@ -43,7 +43,7 @@ class Operators:
         self._codes = codes
 
     def name_running(self) -> None:
-        """Name those that run on this thread: a look at its frames."""
+        """Name those that run on this thread: a scan of its frames."""
         frame: FrameType | None = sys._getframe() if self._codes else None
         while frame is not None:
             if frame.f_code in self._codes:

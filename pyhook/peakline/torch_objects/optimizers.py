@@ -86,7 +86,7 @@ class Optimizers:
         self._tell_modules()
 
     def _tell_gradients(self, optimizer: Any, known: Optimizer) -> None:
-        """Runs at every step: what does not change is not looked at again."""
+        """Runs at every step: what does not change is not read again."""
         told = None
         if known.name_count == self._parameters.name_count:
             told = self._recorder.tell_gradients(known.gradients, optimizer.param_groups)

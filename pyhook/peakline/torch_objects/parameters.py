@@ -29,7 +29,7 @@ class Parameter:
 
 
 class Parameters:
-    """The parameters met in modules and optimizers."""
+    """The parameters seen in modules and optimizers."""
 
     def __init__(self, recorder: ModuleType, address: Callable[[Any], int]) -> None:
         """Begin with none; `address` is that of a tensor's storage."""

@@ -1,5 +1,5 @@
-// --by category: what a block is for. What the program's objects told decides; otherwise the stack
-// and the life of the block, never its size. README.md says the rules in words.
+// --by category: what a block is for. What the program's objects reported decides; otherwise the
+// stack and the life of the block, never its size. README.md says the rules in words.
 #include <string_view>
 
 #include "report/attribute/grouping.h"
@@ -124,7 +124,7 @@ Category stack_category(const BlockGroup& block, FacetHelp& help) {
 }
 
 // The innermost frame outside of torch is code of a cache, by its own name: DynamicCache.update.
-// It tells of what the last step leaves, which no step is there to outlive.
+// It shows what the last step leaves, which no step is there to outlive.
 bool is_cache_code(const Definitions& definitions, uint32_t python_node) {
     for (uint32_t node = python_node; node != 0; node = definitions.python_nodes[node].parent) {
         const PythonFrame& frame = definitions.python_frames[definitions.python_nodes[node].frame];

@@ -1,5 +1,5 @@
 // --by module: the instance whose work the block is. The module that owns the tensor, where the
-// program's objects told one; else the innermost module that was running; for what the autograd
+// program's objects reported one; else the innermost module that was running; for what the autograd
 // engine makes the module that ran when the graph node was made.
 #include "report/attribute/grouping.h"
 #include "report/attribute/names/module_names.h"

@@ -1,5 +1,5 @@
 // --by op: the operator that asked for the block, see operator_search.h; then the autograd node
-// that ran; then what the python stack tells: generated code, a custom operator, a part of torch's
+// that ran; then what the Python stack shows: generated code, a custom operator, a part of torch's
 // own Python; then the allocation itself, if it was called by the program. --by raw-op: the
 // innermost operator, whatever it is.
 #include <fnmatch.h>
@@ -13,8 +13,8 @@
 namespace peakline::report {
 namespace {
 
-// What the python stack tells of a block that no operator asked for. `inner` adds the function
-// outside of torch that was called by the frame that meets the rule.
+// What the Python stack shows of a block that no operator asked for. `inner` adds the function
+// outside of torch that was called by the frame that fits the rule.
 struct PythonRule {
     const char* file;
     const char* function;
@@ -26,13 +26,13 @@ constexpr PythonRule kPythonRules[] = {
     {"*/torch/nn/parallel/distributed.py", "*", "DDP", false},
     {"*/triton/*", "get_empty_cache_for_benchmark", "Triton autotuning", false},
     {"*/triton/*", "allocate_scratch", "Triton scratch", false},
-    // Operators whose own name nobody told: called from C++, or the program was killed.
+    // Operators whose own name was not recorded: called from C++, or the program was killed.
     {"*/torch/_library/custom_ops.py", "*", "custom operator ", true},
     {"*/torch/_library/triton.py", "*", "custom operator ", true},
     {"*/torch/_ops.py", "__call__", "custom operator ", true},
 };
 
-// Both of its versions allocate in functions that serve several purposes: their callers tell.
+// Both of its versions allocate in functions that serve several purposes: their callers show which.
 std::string fsdp_part(const Definitions& definitions, uint32_t node) {
     std::string part;
     for (; node != 0; node = definitions.python_nodes[node].parent) {
@@ -55,7 +55,7 @@ std::string short_place(const Location& location) {
            location.function + ")";
 }
 
-// The kernel that fills it, where the recorder was told; see torch_objects/generated.py.
+// The kernel that fills it, where it was recorded; see torch_objects/generated.py.
 std::string generated_buffer(const Definitions& definitions, const Location& at) {
     const std::string_view kernel =
         definitions.meta_text("inductor:" + at.file + ":" + std::to_string(at.line));
@@ -89,7 +89,7 @@ Location inner_seen_from_above(const Location& at, const Location& inner) {
 std::string name_from_python(const Definitions& definitions, uint32_t node) {
     const uint32_t leaf = node;
     Location inner;
-    // An operator by its function, until the frame of torch that called it tells its name.
+    // An operator by its function, until the frame of torch that called it shows its name.
     std::string by_function;
     for (; node != 0; node = definitions.python_nodes[node].parent) {
         const uint32_t frame = definitions.python_nodes[node].frame;
@@ -146,7 +146,7 @@ std::string operator_of(StackLookup& stacks, uint32_t context_id) {
     if (!found.asking.empty()) {
         return std::move(found.asking);
     }
-    // A hook or a function of the user runs below its node: its own Python tells more.
+    // A hook or a function of the user runs below its node: its own Python says more.
     std::string name = name_from_python(definitions, context.python_node);
     if (name.empty() && context.python_node == 0) {
         name = definitions.text(context.operator_name);

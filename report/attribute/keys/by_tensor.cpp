@@ -1,4 +1,4 @@
-// --by tensor: what the block holds, as the program's objects told: "gradient of
+// --by tensor: what the block holds, as the program's objects reported: "gradient of
 // transformer.h.0.attn.c_attn.weight". Other blocks stand in rows that say why they have no name.
 #include "report/attribute/grouping.h"
 #include "report/attribute/names/module_names.h"

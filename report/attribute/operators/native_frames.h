@@ -24,7 +24,7 @@ void visit_native_frames(StackLookup& stacks, uint32_t native_node, Visit visit)
 }
 
 // Whether Python runs here. What lies outward of it is what Python called, which the Python stack
-// tells better.
+// shows better.
 bool is_interpreter(StackLookup& stacks, uint32_t frame);
 
 // A demangled function without what it returns and takes, and without long template arguments:

@@ -20,7 +20,7 @@ struct FoundOperators {
 
 FoundOperators find_operators(StackLookup& stacks, const Context& context);
 
-// What --by op says: the operator that asked, else what Python or the autograd node tells, else the
+// What --by op says: the operator that asked, else what Python or the autograd node shows, else the
 // allocation that the program itself called. Empty: no operator.
 std::string operator_of(StackLookup& stacks, uint32_t context_id);
 

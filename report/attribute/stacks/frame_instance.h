@@ -1,5 +1,5 @@
 // What the first local variable of a frame is: a module of torch, or an operator that Python called
-// through torch.ops. The recorder has one kind of instance; the frame's file tells which it is.
+// through torch.ops. The recorder has one kind of instance; the frame's file shows which it is.
 #pragma once
 
 #include <cstdint>

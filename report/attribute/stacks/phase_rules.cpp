@@ -19,7 +19,7 @@ struct FrameRule {
     Phase phase;
 };
 
-// The innermost frame that meets a rule decides.
+// The innermost frame that fits a rule decides.
 constexpr FrameRule kFrameRules[] = {
     // The engine runs on: what it calls in here is its backward pass, not the recomputation.
     {"*/torch/autograd/__init__.py", "*", When::kAlways, Phase::kBackward},
@@ -42,7 +42,7 @@ struct RegionRule {
     Region region;
 };
 
-// The innermost frame that meets a rule decides. What generate() does before and after its loops is
+// The innermost frame that fits a rule decides. What generate() does before and after its loops is
 // in no region.
 constexpr RegionRule kRegionRules[] = {
     {"*/transformers/generation/utils.py", "_prefill", Region::kPrefill},
@@ -66,7 +66,7 @@ constexpr ScopeRule kScopeRules[] = {
     {"torch::autograd::Engine::execute", Phase::kBackward},
 };
 
-// A constructor of whatever class, met only when no rule decided: a stack does not tell which
+// A constructor of whatever class, seen only when no rule decided: a stack does not show which
 // classes are modules.
 constexpr const char* kConstructor = "__init__";
 
@@ -79,10 +79,10 @@ public:
     Phase phase_of(const PythonFrame& frame, When other) {
         const uint32_t files = rules_of_file(frame.file);
         for (size_t i = 0; files != 0 && i < std::size(kFrameRules); ++i) {
-            const bool meets =
+            const bool fits =
                 (files >> i & 1) != 0 && kFrameRules[i].when != other &&
                 fnmatch(kFrameRules[i].function, definitions_.strings[frame.name].c_str(), 0) == 0;
-            if (meets) {
+            if (fits) {
                 return kFrameRules[i].phase;
             }
         }
@@ -125,7 +125,7 @@ private:
     }
 
     const Definitions& definitions_;
-    std::vector<uint32_t> files_;  // by string id: bits of the rules it meets
+    std::vector<uint32_t> files_;  // by string id: bits of the rules it fits
 };
 
 struct NodePhase {

@@ -1,5 +1,5 @@
 // @ts-check
-// The numbers of the series in the timeline: colours alone do not tell them apart.
+// The numbers of the series in the timeline: colours alone do not keep them apart.
 
 /** @typedef {{bytes: number, below: number, column: number}} Spot `bytes`: least height around it */
 

@@ -41,7 +41,7 @@ std::string moment_of(const HoldersReport& report) {
 std::string missing_text(uint32_t flags) {
     std::string text;
     if ((flags & format::kTimeIsUp) != 0) {
-        text += "The time was up before all objects were looked at: give --hold more seconds.\n";
+        text += "The time was up before all objects were searched: give --hold more seconds.\n";
     }
     if ((flags & format::kTensorsUnknown) != 0) {
         text +=
@@ -107,7 +107,7 @@ std::string holder_search_text(const HoldersReport& report) {
     return moment_of(report) + ": " + std::to_string(list.found_count) + " of " +
            std::to_string(list.rows.size()) + " blocks found (" + format_bytes(list.found_bytes) +
            " of " + format_bytes(list.total_bytes) + "), " +
-           format_count(list.search.object_count) + " objects looked at in " +
+           format_count(list.search.object_count) + " objects searched in " +
            seconds_text(static_cast<double>(list.search.duration_us) * 1e-6) + "\n" +
            missing_text(list.search.flags);
 }

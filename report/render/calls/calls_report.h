@@ -40,7 +40,7 @@ std::string stages_json(const CallsReport& report);
 // What the three have in common: the fields after `file`, and the first lines.
 void put_calls_head(JsonWriter& json, const CallsReport& report);
 std::string calls_head_text(const CallsReport& report);
-// Null where the trace tells no segments.
+// Null where the trace has no segments.
 void put_reserved(JsonWriter& json, const CallsReport& report, const char* key, uint64_t bytes);
 std::string reserved_text(const CallsReport& report, uint64_t bytes);
 std::string optional_step_text(const std::optional<uint32_t>& step);

@@ -13,7 +13,7 @@ double milliseconds(const CallsReport& report, uint64_t ticks) {
     return report.reader.seconds(ticks) * 1e3;
 }
 
-// Four digits, "-" where the trace does not tell.
+// Four digits, "-" where the trace does not show it.
 std::string unused_text(const std::optional<double>& fragmentation) {
     return fragmentation.has_value() ? format_share(*fragmentation) : "-";
 }

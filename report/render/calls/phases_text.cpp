@@ -58,7 +58,7 @@ std::string devices_text(const std::vector<DeviceTotals>& devices) {
     return columns.text("  ");
 }
 
-// Phases of the same name that follow one another within another one are told once.
+// Phases of the same name that follow one another within another one are printed once.
 std::string intervals_text(const PhasesReport& report,
                            const std::vector<PhaseInterval>& intervals,
                            uint64_t step_end) {

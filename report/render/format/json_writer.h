@@ -1,4 +1,4 @@
-// Writes JSON in the order it is told. Always valid: bytes that are not UTF-8 become U+FFFD.
+// Writes JSON in the order of the calls. Always valid: bytes that are not UTF-8 become U+FFFD.
 #pragma once
 
 #include <cstdint>

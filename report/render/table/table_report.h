@@ -73,7 +73,7 @@ std::string out_of_memory_text(const TableReport& report);
 void put_via(JsonWriter& json, const std::vector<ViaPart>& via);
 // Lines after a text report that say what is missing; empty when nothing is.
 std::string health_text(const TraceHealth& health);
-// The line that tells of native functions without names; empty when all have one.
+// The line about native functions without names; empty when all have one.
 std::string unmatched_text(uint64_t unmatched_module_count);
 // How to record the lines that give blocks up; empty when this trace has them.
 std::string frees_text(const TraceReader& reader);

@@ -16,7 +16,7 @@ class BlockGroups {
 public:
     explicit BlockGroups(Detail detail = Detail::kGroups) : detail_(detail) {}
 
-    // `block.count` is not looked at.
+    // `block.count` is not read.
     void add(uint64_t ordinal, const BlockGroup& block) {
         if (detail_ == Detail::kBlocks) {
             blocks_.push_back({ordinal, block});

@@ -2,7 +2,7 @@
 // views and render show it.
 //
 // Note [Ends of calls]
-// A trace tells allocations and frees, not where calls begin and end. A call begins with the first
+// A trace has allocations and frees, not where calls begin and end. A call begins with the first
 // allocation made in it and ends with the last; what it made and lets go before its thread
 // allocates outside of it was let go within it. In a backward pass everything is that is let go
 // before then: the engine frees what a node no longer needs before it runs another. So a call that

@@ -114,7 +114,7 @@ void PhaseFollower::on_graph(Track& track) {
     track.has_graph = track.open.empty() || track.open.front().phase != Phase::kBackward;
 }
 
-// Within a scope (an optimizer, the engine) the end of that tells.
+// Within a scope (an optimizer, the engine) the end of that decides.
 void PhaseFollower::on_out_of_memory(uint64_t context, EventTime at) {
     if (context >= rules_.contexts.size()) {
         return;

@@ -1,5 +1,5 @@
 // The level of memory over time, in as many points as a screen has room for. A long trace is not
-// decoded for it: the headers of its chunks tell the level each begins with and its largest one.
+// decoded for it: the headers of its chunks state the level each begins with and its largest one.
 #pragma once
 
 #include <cstdint>

@@ -1,4 +1,4 @@
-// The phases of a program and what replay is told about contexts and scopes, so that it need not
+// The phases of a program and what replay knows about contexts and scopes, so that it need not
 // know stacks. Plain data; report/attribute fills it.
 #pragma once
 
@@ -36,7 +36,7 @@ inline const char* phase_name(Phase phase) {
     return kPhaseNames[static_cast<size_t>(phase)];
 }
 
-// Parts of a run that span phases, told by stacks: they stand among the regions that the program
+// Parts of a run that span phases, shown by stacks: they stand among the regions that the program
 // names.
 enum class Region : uint8_t { kNone, kPrefill, kDecode };
 

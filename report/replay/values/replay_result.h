@@ -70,7 +70,7 @@ struct BlockGroup {
     uint64_t requested_bytes = 0;
     uint64_t block_bytes = 0;
     uint64_t count = 0;
-    uint32_t tensor = 0;  // of Definitions::tensor(); 0: not told
+    uint32_t tensor = 0;  // of Definitions::tensor(); 0: not reported
     // What the keys of a report know of the lives of these blocks: see attribute/block_keys.h.
     uint32_t facets = 0;
     Facet facet = {};  // of the key that is asked

@@ -1,11 +1,11 @@
-// What definitions name, looked at when all are known: see Note [Lost definitions].
+// What definitions name, checked when all are known: see Note [Lost definitions].
 #include <algorithm>
 
 #include "definition_decoder.h"
 
 namespace peakline::report {
 
-// Blocks by ordinal, each with what was told last.
+// Blocks by ordinal, each with what was reported last.
 void DefinitionDecoder::check_objects() {
     const auto known = [this](uint32_t* string) {
         *string = out_.strings.has(*string) ? *string : out_.lost_string;

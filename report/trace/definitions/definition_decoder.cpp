@@ -1,4 +1,4 @@
-// Records to definitions; definition_checks.cpp looks at what they name.
+// Records to definitions; definition_checks.cpp checks what they name.
 #include "definition_decoder.h"
 
 namespace peakline::report {
@@ -144,7 +144,7 @@ void DefinitionDecoder::decode_meta(FieldCursor cursor) {
     }
 }
 
-// For definitions that tell their id themselves.
+// For definitions that carry their own id.
 template <class T>
 void DefinitionDecoder::keep_at(std::vector<T>& table,
                                 uint32_t id,

@@ -3,7 +3,7 @@
 // read_definitions() only.
 //
 // Note [Lost definitions]
-// After a chunk that cannot be read the next one tells the ids it begins with: those between are
+// After a chunk that cannot be read the next one states the ids it begins with: those between are
 // filled with definitions that name kLost, an id no table has. When everything is read, each name
 // that does not exist becomes the id of an explicit lost definition of its kind.
 #pragma once

@@ -95,7 +95,7 @@ Definitions read_definitions(const ByteSource& source,
             continue;
         }
         if (!places[number].readable) {
-            // The index has told. Whether it held definitions the next chunk knows.
+            // The index has reported it. Whether it held definitions the next chunk knows.
             decoder.note_loss();
             continue;
         }

@@ -120,7 +120,7 @@ struct Definitions {
     }
     const Instance& instance(uint32_t id) const;
     const Tensor& tensor(uint32_t id) const;
-    // The tensor whose storage this allocation is; 0: none that was told.
+    // The tensor whose storage this allocation is; 0: none that was reported.
     uint32_t tensor_of(uint64_t ordinal) const;
     // Empty when the recorder did not write the key.
     std::string_view meta_text(const std::string& key) const;
@@ -130,7 +130,7 @@ inline constexpr const char* kLostName = "lost definition";
 inline constexpr uint64_t kLostStream = UINT64_MAX;
 
 // Reads all DEFS chunks. What a chunk that cannot be read defined becomes an explicit lost
-// definition and a problem says so; the headers of later chunks tell the ids they begin with.
+// definition and a problem says so; the headers of later chunks state the ids they begin with.
 Definitions read_definitions(const ByteSource& source,
                              const std::vector<ChunkPlace>& places,
                              Problems& problems);

@@ -1,5 +1,5 @@
 // Decodes a trace on a second thread while this one reports: reading, checksums and decoding are
-// near half of the work of a pass over the events. What a visitor is told, and in what order, is
+// near half of the work of a pass over the events. What a visitor gets, and in what order, is
 // the same with and without.
 #pragma once
 

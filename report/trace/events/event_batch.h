@@ -1,5 +1,5 @@
 // Decoded events on their way from the thread that decodes to the one that reports, some thousands
-// at a time. One thread fills and one tells; full and empty batches go round in a BatchQueue.
+// at a time. One thread fills and one replays; full and empty batches go round in a BatchQueue.
 #pragma once
 
 #include <array>
@@ -80,7 +80,7 @@ public:
     // No more will come. `error`: why, if something was thrown.
     void end(std::exception_ptr error);
 
-    // The thread that tells. nullptr at the end; throws what end() was given.
+    // The thread that replays. nullptr at the end; throws what end() was given.
     EventBatch* take_full();
     void put_empty(EventBatch* batch);
     // No more is wanted.

@@ -40,7 +40,7 @@ bool EventStream::next_chunk() {
         number_ = next_number_++;
         const ChunkPlace& place = places_[number_];
         if (!place.readable && may_hold_events(place)) {
-            // The index has told why.
+            // The index has reported why.
             ++totals_.skipped_chunk_count;
             after_gap_ = true;
             totals_.clean_end = false;
@@ -84,7 +84,7 @@ bool EventStream::last_of_its_type() const {
         [](const ChunkPlace& place) { return place.is(format::ChunkType::kEvents); });
 }
 
-// What was skipped had allocations too: the header tells how many came before this chunk.
+// What was skipped had allocations too: the header states how many came before this chunk.
 void EventStream::resume_after_gap(const format::ChunkHeader& header) {
     after_gap_ = false;
     const bool plausible =
@@ -124,7 +124,7 @@ void EventStream::finish_chunk(const ChunkEnd& end) {
     ++totals_.chunk_count;
     totals_.clean_end = end.ends_process || (totals_.clean_end && payload_.empty());
     if (end.fault != nullptr) {
-        // The last record of a cut chunk is cut with it; the index has told.
+        // The last record of a cut chunk is cut with it; the index has reported it.
         if (!place.cut()) {
             totals_.problems.add(chunk_text() + ": the record at byte " +
                                  std::to_string(end.offset) + " does not decode (" + end.fault +

@@ -63,7 +63,7 @@ private:
     std::vector<unsigned char> scratch_;
     std::span<const unsigned char> payload_;
     uint64_t number_ = 0;       // in places_, of the chunk being decoded
-    uint64_t next_number_ = 0;  // to look at next
+    uint64_t next_number_ = 0;  // to read next
     bool after_gap_ = false;
     uint64_t next_event_ = 0;  // as chunk headers count events
     StreamPosition position_;

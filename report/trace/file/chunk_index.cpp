@@ -70,7 +70,7 @@ ChunkPlace place_of(const ByteSource& source,
     ChunkPlace place = {header, number, 0, true};
     if (header.magic == 0 && blank_chunks == BlankChunks::kNormal) {
         place.readable = false;
-        // Definitions are never given up: none was here.
+        // Definitions are never released: none was here.
         place.header.type = static_cast<uint16_t>(format::ChunkType::kSummary);
         return place;
     }

@@ -1,4 +1,4 @@
-// Where the chunks of a trace are and which of them can be read. Only headers are looked at.
+// Where the chunks of a trace are and which of them can be read. Only headers are read.
 #pragma once
 
 #include <span>
@@ -27,7 +27,7 @@ struct ChunkPlace {
 };
 
 // One entry for every chunk up to the last used one, in file order. In a file whose chunks are
-// recycled a blank one among the others is nothing to tell of.
+// recycled a blank one among the others is nothing to report.
 std::vector<ChunkPlace> index_chunks(const ByteSource& source,
                                      const format::Superblock& superblock,
                                      Problems& problems);

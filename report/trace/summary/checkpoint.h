@@ -24,7 +24,7 @@ struct BaselineBlock {
 struct PhaseSummary {
     uint32_t name = 0;  // string id
     uint64_t depth = 0;
-    std::vector<SummaryView> views;  // none when only events tell of phases
+    std::vector<SummaryView> views;  // none when only events show phases
 };
 
 struct Checkpoint {

@@ -106,7 +106,7 @@ bool decode_group(FieldCursor cursor,
     group.requested_bytes = cursor.uv();
     group.block_bytes = cursor.uv();
     group.count = cursor.uv();
-    // Older traces do not tell the stream.
+    // Older traces do not have the stream.
     group.stream = cursor.at < cursor.end ? cursor.uv32() : 0;
     if (!cursor.good || !definitions.contexts.has(group.context) ||
         group.requested_bytes > kMaxBlockBytes || group.block_bytes > kMaxBlockBytes) {

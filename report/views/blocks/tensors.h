@@ -13,8 +13,8 @@ namespace peakline::report {
 struct TensorRow {
     TrackedBlock block;
     uint64_t bytes = 0;    // in the measure asked for
-    std::string name;      // "gradient of fc1.weight"; empty: nobody told
-    std::string category;  // as --by of these names tells
+    std::string name;      // "gradient of fc1.weight"; empty: nobody reported it
+    std::string category;  // as --by of these names says
     std::string module;
     std::string operation;
     std::string phase;

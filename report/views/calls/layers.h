@@ -14,7 +14,7 @@ namespace peakline::report {
 struct LayerRow {
     std::string name;
     LayerUse use;
-    // Mean of (reserved - allocated) / reserved; nullopt when the trace does not tell.
+    // Mean of (reserved - allocated) / reserved; nullopt when the trace does not show it.
     std::optional<double> fragmentation;
 };
 

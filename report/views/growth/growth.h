@@ -44,7 +44,7 @@ struct Growth {
         return static_cast<double>(ticks_passed) / static_cast<double>(sample_count - sample);
     }
     bool is_too_short() const { return sample_count < kLeastSamples; }
-    // Steps, calls or parts of the run that were looked at.
+    // Steps, calls or parts of the run that were compared.
     uint64_t unit_count() const {
         return sample_count == 0 ? 0 : (sample_count - 1) * moments.units_per_sample;
     }

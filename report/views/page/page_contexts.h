@@ -58,7 +58,7 @@ public:
     // Both must outlive this.
     PageContexts(StackLookup& stacks, const PhaseTable& phases);
 
-    // The context of a block; equal blocks are looked at once.
+    // The context of a block; equal blocks are asked for once.
     uint32_t of(const AllocationShape& shape, uint64_t ordinal, const BlockFacts& facts);
     uint32_t thread_of(uint32_t trace_context) const {
         return stacks_.definitions().contexts[trace_context].thread;

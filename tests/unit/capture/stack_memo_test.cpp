@@ -31,7 +31,7 @@ struct Wanderer {
     int depth = 0;
     Counts* counts;
     StackMemo memo;
-    uint32_t number = 0;  // of the entry met last
+    uint32_t number = 0;  // of the entry seen last
     std::map<Addresses, uint32_t> nodes;
     std::map<uint32_t, Addresses> stacks;
     std::vector<uint8_t> prefix;

@@ -1,6 +1,7 @@
 // What the search for holders reads of CPython's objects (pyhook/holders/object_layout.h), callable
 // from a Python program through ctypes.PyDLL. Limited API: one build serves every interpreter.
 #include "preload/peakline_api.h"
+#include "pyhook/holders/frame_layout.h"
 #include "pyhook/holders/object_layout.h"
 
 #define PEAKLINE_TEST_EXPORT extern "C" __attribute__((visibility("default")))
@@ -45,7 +46,7 @@ PEAKLINE_TEST_EXPORT PyObject* running() {
     PyObject* const list = PyList_New(0);
     for (const FrameView& frame : running_frames()) {
         PyObject* const row = Py_BuildValue(
-            "(ssN)", function_of(frame.code).c_str(), place_of(frame).c_str(), as_dict(frame));
+            "(ssN)", function_of(frame.code).c_str(), location_of(frame).c_str(), as_dict(frame));
         PyList_Append(list, row);
         Py_XDECREF(row);
     }

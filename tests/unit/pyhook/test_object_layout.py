@@ -11,8 +11,11 @@ from interpreters import FLAGS, HERE, ROOT, run_with
 @pytest.fixture(scope="session")
 def holders_library(tmp_path_factory):
     output = tmp_path_factory.mktemp("holders") / "libholders_test.so"
-    sources = [HERE / "holders_library.cpp", ROOT / "pyhook" / "holders" / "object_layout.cpp"]
+    holders = ROOT / "pyhook" / "holders"
+    parts = ("object_layout.cpp", "frame_layout.cpp")
+    sources = [HERE / "holders_library.cpp", *(holders / part for part in parts)]
     flags = [flag for flag in FLAGS if flag != "-Wpedantic"]  # Python.h does not pass it
+    flags += ["-DPy_LIMITED_API=0x030A0000", "-DPY_SSIZE_T_CLEAN"]
     include = ["-isystem", sysconfig.get_paths()["include"]]
     subprocess.run(
         ["g++", *flags, *include, *map(str, sources), "-o", str(output), "-ldl"], check=True

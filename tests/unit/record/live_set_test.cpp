@@ -69,7 +69,7 @@ TEST_CASE("an address that comes again has the place it had", "[record]") {
     for (uint64_t round = 0; round < 10; ++round) {
         for (uint64_t i = 1; i <= 20; ++i) {
             REQUIRE(set.insert(block_at(i * 512, round)));
-            places.push_back(set.place_of(set.find(i * 512)));
+            places.push_back(set.slot_of(set.find(i * 512)));
             REQUIRE(places.back() == places[i - 1]);
         }
         for (uint64_t i = 1; i <= 20; ++i) {
@@ -89,7 +89,7 @@ TEST_CASE("addresses that never come again do not fill the memory", "[record]") 
     uint32_t last_place = 0;
     for (uint64_t i = 1; i <= 100'000; ++i) {
         REQUIRE(set.insert(block_at(i * 512, i)));
-        last_place = std::max(last_place, set.place_of(set.find(i * 512)));
+        last_place = std::max(last_place, set.slot_of(set.find(i * 512)));
         if (i > kLive) {
             set.erase(set.find((i - kLive) * 512));
         }

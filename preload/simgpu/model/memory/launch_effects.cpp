@@ -14,7 +14,7 @@
 namespace simgpu {
 namespace {
 
-// The end of this thread's stack; 0 when it cannot be told.
+// The end of this thread's stack; 0 when it is not known.
 uintptr_t stack_end() {
     thread_local uintptr_t end = [] {
         pthread_attr_t attributes;

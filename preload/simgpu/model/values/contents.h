@@ -50,7 +50,7 @@ public:
     void forget_pointed_at(uintptr_t address);
     void forget_all();
 
-    // From now on someone tells what every operator writes, so uploads outlive launches.
+    // From now on someone reports what every operator writes, so uploads outlive launches.
     void trust_uploads() { uploads_are_trusted_ = true; }
 
     struct Known {

@@ -1,4 +1,4 @@
-// The reads that wait to be told, by thread.
+// The reads that wait to be reported, by thread.
 
 #include "model/values/guessed_reads.h"
 
@@ -7,7 +7,7 @@
 namespace simgpu {
 namespace {
 
-// relaxed: set once, before the first copy that could be told.
+// relaxed: set once, before the first copy that could be reported.
 std::atomic<ReadHandler> g_read_handler{nullptr};
 
 // A copy of several rows is reported row by row; rows beyond these are part of the last.

@@ -1,4 +1,4 @@
-// Reads of values that do not exist, and what the calling thread runs meanwhile: told by the
+// Reads of values that do not exist, and what the calling thread runs meanwhile: reported by the
 // companion (driver/companion.h), if there is one.
 #pragma once
 

@@ -1,6 +1,6 @@
 """Notes reads of values that do not exist, for a simulated run that is not recorded.
 
-The companion tells of each read (preload/simgpu/driver/companion.h); `peakline run --no-record`
+The companion reports each read (preload/simgpu/driver/companion.h); `peakline run --no-record`
 lists them when the program has ended, from the file it named in PEAKLINE_SIM_READS. One line is
 written for each read, at most _MOST_NOTED for a place: a program that is killed leaves its list
 too. One that waits for a value is ended as in a recorded run: SystemExit(3) in the main thread.
@@ -45,7 +45,7 @@ class _Notes:
         try:
             self._note(operators.decode(errors="replace").split(">"), kind)
         except _WaitedForValueError:
-            # It is meant for the program, and has met us instead: it comes again.
+            # It is meant for the program, and reached us instead: it comes again.
             return
 
     def _note(self, operators: list[str], kind: int) -> None:
