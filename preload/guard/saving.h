@@ -11,7 +11,7 @@ bool is_removing_checkpoints();
 bool values_are_simulated();
 // The file behind this descriptor is a checkpoint without real values from now on.
 void mark_saved(int descriptor);
-// One sentence on stderr, once a run each.
+// One sentence on stderr, once per run each.
 void say_kept(const char* path);
 void say_new(const char* path);
 

@@ -25,8 +25,8 @@ public:
     // False when the text is not a rule, or there is no more room.
     bool add(const char* rule);
     void remove(const char* rule);
-    // Rules one a line, or ';' between them. Returns the first that does not parse, or nullptr; it
-    // lives in `texts`, which is changed.
+    // Rules, one per line, or ';' between them. Returns the first that does not parse, or nullptr;
+    // it lives in `texts`, which is changed.
     const char* add_all(char* texts);
 
     // The rule for a read at this stack by these operators: a line before an operator, the

@@ -19,7 +19,7 @@ struct Options {
     char torch_part[kPathBytes] = "";  // PEAKLINE_TORCH_PART: the library built for this torch
     char cache_dir[3072] = "";         // PEAKLINE_CACHE_DIR
     char simulated[256] = "";          // PEAKLINE_SIMULATED: name of the simulated device
-    char assume[kPathBytes] = "";      // PEAKLINE_ASSUME: WHERE=VALUE, one a line or ';' between
+    char assume[kPathBytes] = "";      // PEAKLINE_ASSUME: WHERE=VALUE, one per line or ';' between
     char max_value_reads[24] = "";     // PEAKLINE_MAX_VALUE_READS: 0 is no limit
 };
 
