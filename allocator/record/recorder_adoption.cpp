@@ -33,12 +33,12 @@ uint64_t Recorder::adopt(const AdoptedBlock* blocks, size_t count) {
         const uint64_t address =
             block.address != 0 ? block.address : baseline_address(block.device);
         if (live_set_.find_slot(address) != nullptr || !put_alloc(AllocEvent{address,
-                                                                              block.requested_bytes,
-                                                                              block.block_bytes,
-                                                                              untraced_context_,
-                                                                              block.stream,
-                                                                              block.device},
-                                                                   0)) {
+                                                                             block.requested_bytes,
+                                                                             block.block_bytes,
+                                                                             untraced_context_,
+                                                                             block.stream,
+                                                                             block.device},
+                                                                  0)) {
             continue;
         }
         if (block.is_deferred) {

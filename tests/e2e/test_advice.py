@@ -13,7 +13,7 @@ from typing import Any
 
 import peakline
 import pytest
-from launching import PROGRAMS
+from lab import PROGRAMS
 
 SOURCE = (PROGRAMS / "could_save.py").read_text()
 RULES = re.findall(r"^    (\w+),$", SOURCE.split("RULES")[1], re.MULTILINE)

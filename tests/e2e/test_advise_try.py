@@ -9,7 +9,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from launching import PROGRAMS, ROOT
+from lab import PROGRAMS, ROOT
 
 PROGRAM = str(PROGRAMS / "could_save.py")
 
