@@ -74,7 +74,8 @@ void read_everything(const std::vector<unsigned char>& file) {
     report::make_summary(reader, json);
     json.form = report::OutputForm::kJson;
     report::make_stats(reader, json);
-    for (const char* name : {"phases", "layers", "ops", "stages", "tensors", "leaks", "oom", "advise"}) {
+    for (const char* name :
+         {"phases", "layers", "ops", "stages", "tensors", "leaks", "oom", "advise"}) {
         for (const auto form : {report::OutputForm::kText, report::OutputForm::kJson}) {
             report::ReportOptions options;
             options.form = form;

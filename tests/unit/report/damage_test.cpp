@@ -39,8 +39,15 @@ void read_everything(const Bytes& file) {
         parts.selection.by = "stack";
         report::make_table(trace.reader, parts);
         report::make_stats(trace.reader, {});
-        for (const char* name :
-             {"phases", "layers", "ops", "stages", "tensors", "holders", "leaks", "oom", "advise"}) {
+        for (const char* name : {"phases",
+                                 "layers",
+                                 "ops",
+                                 "stages",
+                                 "tensors",
+                                 "holders",
+                                 "leaks",
+                                 "oom",
+                                 "advise"}) {
             for (const auto form : {report::OutputForm::kText, report::OutputForm::kJson}) {
                 report::ReportOptions options;
                 options.form = form;
