@@ -13,8 +13,7 @@ from typing import Any
 
 import peakline
 import pytest
-from lab import ON_GPU, PROGRAMS, Lab
-from launching import Finished, preload_library, recorded
+from lab import ON_GPU, PROGRAMS, Lab, Run
 
 # Each with what its requests hold in the end.
 WAYS = {
@@ -29,7 +28,7 @@ WAYS = {
     "mapped": 32 << 20,
     "unmapped": 0,
 }
-Start = Callable[..., Finished]
+Start = Callable[..., Run]
 
 
 @pytest.fixture(scope="module")
@@ -50,9 +49,8 @@ def start(lab: Lab, tmp_path_factory: pytest.TempPathFactory) -> Start:
 
     runtime = _runtime(lab)
 
-    def run(program: str, *ways: str) -> Finished:
-        return recorded(
-            lab,
+    def run(program: str, *ways: str) -> Run:
+        return lab.recorded(
             folder / "-".join([program, *ways]),
             "--",
             str(folder / program),
@@ -69,7 +67,7 @@ def _runtime(lab: Lab) -> str:
     return f"libcudart.so.{result.stdout.strip()}"
 
 
-def check(finished: Finished, held: int) -> dict[str, Any]:
+def check(finished: Run, held: int) -> dict[str, Any]:
     assert finished.status == 0, finished.stderr
     said = finished.said
     assert said["asked_bytes"] == held
@@ -144,7 +142,7 @@ def test_dlsym_is_asked_in_the_name_of_its_caller(lab: Lab, tmp_path: Path) -> N
         (tmp_path / f"{name}.c").write_text(source)
         words = ["gcc", *options, "-o", str(tmp_path / name), str(tmp_path / f"{name}.c"), "-ldl"]
         subprocess.run(words, check=True)
-    ours, other = preload_library(lab), str(tmp_path / "next.so")
+    ours, other = lab.preload_library(), str(tmp_path / "next.so")
     for order in ([ours, other], [other, ours]):
         process = subprocess.Popen(
             [str(tmp_path / "asks")],
@@ -158,7 +156,7 @@ def test_dlsym_is_asked_in_the_name_of_its_caller(lab: Lab, tmp_path: Path) -> N
 
 
 def test_the_preloaded_library_needs_libc_only(lab: Lab) -> None:
-    words = ["readelf", "-d", preload_library(lab)]
+    words = ["readelf", "-d", lab.preload_library()]
     text = subprocess.run(words, check=True, capture_output=True, text=True).stdout
     assert [line.split("[")[1].rstrip("]") for line in text.splitlines() if "NEEDED" in line] == [
         "libc.so.6"

@@ -9,7 +9,6 @@ from typing import Any
 import peakline
 import pytest
 from lab import ON_GPU, PROGRAMS, Lab
-from launching import recorded
 from peakline import _report
 
 SETTINGS = {
@@ -69,8 +68,7 @@ def test_pinned_memory_stands_beside_the_device(lab: Lab) -> None:
 
 def test_the_buffers_of_nccl_are_its_own(lab: Lab, tmp_path: Path) -> None:
     words = ["-m", "torch.distributed.run", "--standalone", "--nproc-per-node", "2"]
-    finished = recorded(
-        lab,
+    finished = lab.recorded(
         tmp_path,
         *words,
         str(PROGRAMS / "holds_the_device.py"),
