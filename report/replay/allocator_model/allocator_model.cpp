@@ -204,22 +204,34 @@ void AllocatorModel::apply(const format::AllocatorCall& call) {
         default:
             break;
     }
-    if (pool == nullptr) {
-        return;
-    }
-    if (makes) {
-        ++pool->owner_count;
-        pool->is_released = false;
-        pool->has_own_allocator =
-            pool->has_own_allocator || (call.action == Action::kPoolCreated && call.value != 0);
+    if (pool != nullptr) {
         routing_count_ += call.action == Action::kRoutingBegun ? 1 : 0;
-    } else if (call.action == Action::kPoolReleased) {
-        pool->owner_count -= pool->owner_count != 0 ? 1 : 0;
-        pool->is_released = pool->owner_count == 0;
-    } else if (call.action == Action::kServingSet) {
-        pool->serves_others = call.value != 0;
-    } else if (call.action == Action::kSplittingEnded) {
-        pool->is_never_split = true;
+        change_pool(call, pool);
+    }
+}
+
+void AllocatorModel::change_pool(const format::AllocatorCall& call, PrivatePool* pool) {
+    using Action = format::AllocatorAction;
+    switch (call.action) {
+        case Action::kPoolCreated:
+            pool->has_own_allocator = pool->has_own_allocator || call.value != 0;
+            [[fallthrough]];
+        case Action::kRoutingBegun:
+            ++pool->owner_count;
+            pool->is_released = false;
+            break;
+        case Action::kPoolReleased:
+            pool->owner_count -= pool->owner_count != 0 ? 1 : 0;
+            pool->is_released = pool->owner_count == 0;
+            break;
+        case Action::kServingSet:
+            pool->serves_others = call.value != 0;
+            break;
+        case Action::kSplittingEnded:
+            pool->is_never_split = true;
+            break;
+        default:
+            break;
     }
 }
 

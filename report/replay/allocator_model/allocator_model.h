@@ -101,6 +101,7 @@ private:
     ModelIndex private_pool(uint64_t number);
     ModelIndex find_private_pool(uint64_t number) const;
     PrivatePool* owner_of(uint32_t pool);
+    static void change_pool(const format::AllocatorCall& call, PrivatePool* pool);
 
     // ---- requests
     struct Search {

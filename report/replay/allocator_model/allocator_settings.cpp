@@ -85,7 +85,7 @@ public:
 private:
     void set() {
         using Set = void (SettingsParser::*)();
-        static const std::map<std::string, Set> kKeys = {
+        static const std::map<std::string, Set> known_keys = {
             {"expandable_segments", &SettingsParser::set_expandable},
             {"max_split_size_mb", &SettingsParser::set_max_split},
             {"max_non_split_rounding_mb", &SettingsParser::set_non_split_rounding},
@@ -97,16 +97,18 @@ private:
             {"backend", &SettingsParser::set_backend},
         };
         // They change nothing of what is modelled: host memory, handles, how errors come.
-        static const std::vector<std::string> kOthers = {"expandable_segments_reserve",
-                                                         "expandable_segments_reserve_by_class",
-                                                         "graph_capture_record_stream_reuse",
-                                                         "throw_on_cudamalloc_oom",
-                                                         "use_cuda_host_register"};
-        const auto known = kKeys.find(key_);
-        if (known != kKeys.end()) {
+        static const std::vector<std::string> without_effect = {
+            "expandable_segments_reserve",
+            "expandable_segments_reserve_by_class",
+            "graph_capture_record_stream_reuse",
+            "throw_on_cudamalloc_oom",
+            "use_cuda_host_register"};
+        const auto known = known_keys.find(key_);
+        if (known != known_keys.end()) {
             (this->*known->second)();
         } else if (key_.rfind("pinned_", 0) != 0 &&
-                   std::find(kOthers.begin(), kOthers.end(), key_) == kOthers.end()) {
+                   std::find(without_effect.begin(), without_effect.end(), key_) ==
+                       without_effect.end()) {
             refuse(text_, "'" + key_ + "' is not a setting of torch's CUDA allocator");
         }
     }
