@@ -146,6 +146,14 @@ void Recorder::record_scope(format::ScopeAction action, uint32_t thread, uint32_
     }
 }
 
+void Recorder::record_scope_caller(uint32_t context) {
+    const LockGuard guard(lock_);
+    if (usable_ && is_tracing() && context != 0) {
+        writer_.put(format::ScopeCaller{context}, clock_.now_tick());
+        check_writer();
+    }
+}
+
 size_t Recorder::tell_tensors(const ToldTensor* tensors, size_t count) {
     size_t unknown_count = 0;
     for (size_t done = 0; done < count; done += kTensorsAtOnce) {

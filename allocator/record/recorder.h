@@ -121,6 +121,8 @@ public:
     // trace, and the peaks of phases know it already.
     void restate_mark(format::MarkKind kind, uint32_t thread, uint32_t string);
     void record_scope(format::ScopeAction action, uint32_t thread, uint32_t string);
+    // Where the scope that began last on this thread was called. `context`: of StackTable.
+    void record_scope_caller(uint32_t context);
 
     // Storages of tensors: live blocks at these addresses, each reported once for its kind. Returns
     // how many addresses are no block's.

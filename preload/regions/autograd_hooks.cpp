@@ -197,9 +197,16 @@ void end_engine_run(uint32_t outer_caller) {
     record_scope(format::ScopeAction::kEnd, kEngineScope);
 }
 
+// The methods of an optimizer allocate where torch's code does; where the program calls them says
+// the line to change.
 void begin_scope(const char* name) {
-    on_this_thread([name](const ThreadState& state) {
-        begin_region(state.thread_id, intern_operator(Recorder::instance().table(), name));
+    static constexpr char kOptimizer[] = "Optimizer.";
+    on_this_thread([name](ThreadState& state) {
+        Recorder& recorder = Recorder::instance();
+        begin_region(state.thread_id, intern_operator(recorder.table(), name));
+        if (strncmp(name, kOptimizer, sizeof kOptimizer - 1) == 0 && recorder.is_tracing()) {
+            recorder.record_scope_caller(capture::capture_context(recorder.table(), state));
+        }
     });
 }
 

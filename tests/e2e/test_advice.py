@@ -67,6 +67,18 @@ def test_without_a_sure_figure_none_is_given(lab: Any, rule: str) -> None:
     assert saved(lab, rule) > 0
 
 
+@pytest.mark.parametrize(
+    ("rule", "code"),
+    [
+        ("zero_grad_late", "            optimizer.zero_grad()"),
+        ("zero_grad_keeps", "        optimizer.zero_grad(set_to_none=MENDED)"),
+    ],
+)
+def test_the_call_to_change_is_named(lab: Any, rule: str, code: str) -> None:
+    _, found = advice(lab, rule)
+    assert SOURCE.splitlines()[found["location"]["line"] - 1] == code
+
+
 @pytest.mark.parametrize("rule", RULES)
 def test_the_line_to_change_is_in_the_program(lab: Any, rule: str) -> None:
     _, found = advice(lab, rule)

@@ -246,6 +246,50 @@ def weight_copies() -> None:
         optimizer.zero_grad()
 
 
+class KeyCache:
+    """Keys of all tokens so far."""
+
+    def __init__(self) -> None:
+        self.keys: list[torch.Tensor] = []
+
+    def update(self, index: int, keys: torch.Tensor) -> torch.Tensor:
+        """Keep the keys of a layer for the next token; mended: of the last 8 tokens only."""
+        if index == len(self.keys):
+            self.keys.append(keys.clone())
+        else:
+            self.keys[index] = torch.cat([self.keys[index], keys])[-8 if MENDED else None :].clone()
+        return self.keys[index]
+
+
+class Decoder(nn.Module):
+    """Layers that read the keys of all tokens."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.layers = nn.ModuleList(nn.Linear(4096, 4096) for _ in range(2))
+
+    def forward(self, token: torch.Tensor, cache: KeyCache) -> torch.Tensor:
+        for index, layer in enumerate(self.layers):
+            token = layer(token) + cache.update(index, token).sum(0)
+        return token
+
+
+def generation_cache() -> None:
+    """A cache of keys grows with every token."""
+    model, cache = Decoder().cuda(), KeyCache()
+    token = torch.ones(256, 4096, device="cuda")
+    with torch.no_grad():
+        for _ in range(24):
+            token = model(token, cache)
+
+
+def rounding() -> None:
+    """Many tensors of a few bytes, each in a block of 512 bytes."""
+    sizes = (1 << 16, 1) if MENDED else (1, 1 << 16)
+    kept = [torch.ones(sizes[0], device="cuda") for _ in range(sizes[1])]
+    del kept
+
+
 RULES: tuple[Callable[[], None], ...] = (
     zero_grad_late,
     zero_grad_keeps,
@@ -259,6 +303,8 @@ RULES: tuple[Callable[[], None], ...] = (
     attention_matrix,
     value_copies,
     weight_copies,
+    generation_cache,
+    rounding,
 )
 
 peaks = {}

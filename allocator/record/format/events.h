@@ -51,8 +51,9 @@ enum class ExtendedType : uint32_t {
     kDriverFree = 18,
     kDriverSample = 19,
     kPoolSample = 20,
+    kScopeCaller = 21,
 };
-inline constexpr uint32_t kLastExtendedType = 20;
+inline constexpr uint32_t kLastExtendedType = 21;
 
 enum class MarkKind : uint64_t {
     kTracingStarted = 1,
@@ -254,6 +255,11 @@ struct PoolSample {
     uint64_t reserved_bytes;
     uint64_t used_bytes;
 };
+// Stands behind the Scope that begins a method of an optimizer: where the program called it.
+struct ScopeCaller {
+    static constexpr ExtendedType kType = ExtendedType::kScopeCaller;
+    uint64_t context;
+};
 
 template <class Record>
 inline constexpr size_t kFieldCount = sizeof(Record) / sizeof(uint64_t);
@@ -295,7 +301,8 @@ using NumberRecords = RecordList<Mark,
                                  DriverAlloc,
                                  DriverFree,
                                  DriverSample,
-                                 PoolSample>;
+                                 PoolSample,
+                                 ScopeCaller>;
 
 // torch counts pools of graphs and pools of the program apart: (n, 0) and (0, n).
 constexpr uint64_t pool_number(uint64_t graph_pool, uint64_t own_pool) {

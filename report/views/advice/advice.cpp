@@ -35,6 +35,31 @@ std::vector<const Grouping*> origin_keys() {
             &find_grouping("category")};
 }
 
+// Where the program called methods of its optimizers.
+class CallerFollower : public BlockFollower {
+public:
+    explicit CallerFollower(StackLookup& stacks) : stacks_(stacks) {}
+
+    void on_rare(const RareEvent& event, EventTime at) {
+        if (const auto caller = event.as<format::ScopeCaller>()) {
+            BlockGroup group;
+            group.context =
+                stacks_.definitions().known_context(static_cast<uint32_t>(caller->context));
+            const auto [line, is_new] = lines_.try_emplace(group.context);
+            if (is_new) {
+                line->second = place_by_line(stacks_, group).label;
+            }
+            callers_.emplace(at.event, line->second);
+        }
+    }
+    std::map<uint64_t, Label> take() { return std::move(callers_); }
+
+private:
+    StackLookup& stacks_;
+    std::map<uint32_t, Label> lines_;  // by context
+    std::map<uint64_t, Label> callers_;
+};
+
 // Shows every block of a device to the rules.
 class RuleFollower : public BlockFollower {
 public:
@@ -205,7 +230,8 @@ AdviceReport build_advice(const TraceReader& reader,
     BlockStream stream(reader);
     PhaseReplay phases(stream, stacks.phase_rules(), {request.measure, report.is_sum});
     AllFacts facts(reader, stacks.phase_rules(), request.measure, phases);
-    stream.run(progress, phases, facts);
+    CallerFollower callers(stacks);
+    stream.run(progress, phases, facts, callers);
     const PhaseResult found = phases.finish();
     report.health = found.health;
     report.device = choose_device(
@@ -213,7 +239,7 @@ AdviceReport build_advice(const TraceReader& reader,
     const std::optional<uint32_t> device =
         report.is_sum ? std::nullopt : std::optional(report.device.device);
 
-    RunFacts run{found.table, reader.definitions(), {}, outermost_of(found.table)};
+    RunFacts run{found.table, reader.definitions(), {}, outermost_of(found.table), callers.take()};
     run.peak = altered_peaks(reader, request.measure, device, {}, progress).front();
     report.is_peak_kept = run.peak.bytes == report.device.peak_bytes;
     if (!report.is_peak_kept) {

@@ -23,7 +23,7 @@ bool lies_in(uint64_t event, const PhaseInterval& interval) {
 // zero_grad() the gradients are of no use.
 class LateZeroGrad : public AdviceRule {
 public:
-    explicit LateZeroGrad(const RunFacts& run) {
+    explicit LateZeroGrad(const RunFacts& run) : run_(run) {
         const Intervals& intervals = run.outermost;
         const PhaseInterval* step = nullptr;
         for (size_t i = 0; i + 2 < intervals.size(); ++i) {
@@ -62,6 +62,10 @@ public:
         one.title = "Gradients of the step before are live through the forward pass";
         one.change = "call zero_grad() directly after the optimizer's step()";
         line_.describe(&one);
+        if (const Label* const call =
+                late_.empty() ? nullptr : run_.caller_of(*late_[0].zero_grad)) {
+            one.line = *call;
+        }
         one.most = std::move(changes_);
         one.is_exact = true;
         one.attempt = "zero-grad-early";
@@ -73,6 +77,7 @@ private:
         const PhaseInterval* zero_grad;
         uint64_t step_end;  // from where on the gradients are of no use
     };
+    const RunFacts& run_;
     std::vector<Late> late_;
     LevelChanges changes_;
     BlockSums line_;
@@ -116,6 +121,10 @@ public:
             }
         }
         line_.describe(&one);
+        if (const Label* const call =
+                zeroed_.empty() ? nullptr : run_.caller_of(*run_.outermost[zeroed_[0]])) {
+            one.line = *call;
+        }
         one.attempt = "set-to-none";
         proposals->push_back(std::move(one));
     }

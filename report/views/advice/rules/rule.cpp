@@ -40,6 +40,11 @@ size_t RunFacts::steps_outlived(const BlockFacts& facts) const {
     return made == nullptr ? 0 : static_cast<size_t>(step_at(facts.free_event) - made);
 }
 
+const Label* RunFacts::caller_of(const PhaseInterval& interval) const {
+    const auto found = callers.lower_bound(interval.begin_event);
+    return found != callers.end() && found->first < interval.end_event ? &found->second : nullptr;
+}
+
 void remove_between(uint64_t begin, uint64_t end, uint64_t bytes, LevelChanges* changes) {
     if (begin >= end) {
         return;

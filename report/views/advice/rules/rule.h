@@ -40,6 +40,7 @@ struct RunFacts {
     const Definitions& definitions;
     LevelPeak peak;
     std::vector<const PhaseInterval*> outermost = {};  // phases that lie in no other, in order
+    std::map<uint64_t, Label> callers = {};  // of methods of optimizers, by the event that says so
 
     // nullptr: the event lies in none. The last of several.
     const PhaseInterval* outermost_at(uint64_t event) const;
@@ -47,6 +48,8 @@ struct RunFacts {
     const PhaseInterval* step_at(uint64_t event) const;
     // How many steps began between the end of the block's own one and its free. 0: in no step.
     size_t steps_outlived(const BlockFacts& facts) const;
+    // The line that called the method of an optimizer whose interval this is; nullptr: not known.
+    const Label* caller_of(const PhaseInterval& interval) const;
 };
 
 // A change of the program. The replay without the blocks says what it saves; where a rule knows
