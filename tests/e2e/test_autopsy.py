@@ -78,6 +78,7 @@ def test_figures_are_those_of_torch_at_the_same_moment(lab: Any, way: str) -> No
         ("fraction", "fraction", "torch.empty(1100 * MB"),
         ("fragmented", "fragmented", "torch.empty(1000 * MB"),
         ("of_another_stream", "other_stream", "torch.empty(100 * MB"),
+        ("of_another_pool", "other_pool", "torch.empty(90 * MB"),
     ],
 )
 def test_the_reason_and_the_line_are_named(lab: Any, way: str, reason: str, line: str) -> None:

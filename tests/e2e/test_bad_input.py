@@ -251,6 +251,25 @@ def test_a_disk_that_fills_up_is_told_once_and_the_trace_says_where_it_ends(
     assert table["peak_bytes"] == run.said["peak"]
 
 
+def test_a_request_refused_after_the_disk_is_full_ends_as_without_peakline(
+    lab: Any, disks: Path, tmp_path: Path
+) -> None:
+    for other in (disks / "larger").iterdir():
+        other.unlink()
+    trace = disks / "larger" / "refused.peak"
+    program = str(PROGRAMS / "life_full_disk.py")
+    run = lab.recorded(tmp_path, program, "refused", options=["-q", "-o", str(trace)])
+    assert run.status == 1
+    assert (
+        "torch.OutOfMemoryError: CUDA out of memory. Tried to allocate 1048576.00 GiB" in run.stderr
+    )
+    [note] = run.notes
+    assert "No space left on device" in note
+    asked = lab.peakline("oom", str(trace))
+    assert asked.returncode == 2
+    assert "no request was refused" in asked.stderr
+
+
 def test_without_a_compiler_recording_falls_back_to_observe_and_says_why(
     lab: Any, troubled: dict[str, Run]
 ) -> None:

@@ -147,6 +147,18 @@ def of_another_stream() -> None:
     del kept, filled
 
 
+def of_another_pool() -> None:
+    pool = torch.cuda.MemPool()
+    with torch.cuda.use_mem_pool(pool):
+        first = torch.empty(500 * MB, dtype=torch.uint8, device="cuda")
+        del first
+        kept = torch.empty(3 * MB, dtype=torch.uint8, device="cuda")  # of its segment
+    free, _ = torch.cuda.mem_get_info()
+    filled = torch.empty(free - 50 * MB, dtype=torch.uint8, device="cuda")
+    torch.empty(90 * MB, dtype=torch.uint8, device="cuda")
+    del kept, filled
+
+
 def captured() -> None:
     graph = torch.cuda.CUDAGraph()
     values = torch.ones(1024, device="cuda")
@@ -167,6 +179,7 @@ WAYS: dict[str, Callable[[], None]] = {
         fraction,
         fragmented,
         of_another_stream,
+        of_another_pool,
         captured,
     )
 }

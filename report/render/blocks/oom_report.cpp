@@ -71,6 +71,10 @@ std::string segments_sentence(const OomReport& report) {
         case RefusalReason::kOtherStream:
             return "A free piece of " + format_bytes(segments.largest_of_other_streams_bytes) +
                    " belongs to another stream: torch gives it to that stream only.\n";
+        case RefusalReason::kOtherPool:
+            return "A free piece of " + format_bytes(segments.largest_of_other_pools_bytes) +
+                   " belongs to another pool (a CUDA graph's, or a MemPool): torch gives it to "
+                   "requests of that pool only.\n";
         case RefusalReason::kWaiting:
             return format_bytes(segments.waiting_bytes) +
                    " were freed, but other streams still use them (record_stream).\n";
@@ -251,6 +255,8 @@ void put_segments(JsonWriter& json, const OomReport& report) {
     json.field("largest_free_block_bytes", known(&RefusedSegments::largest_usable_bytes));
     json.field("largest_of_other_streams_bytes",
                known(&RefusedSegments::largest_of_other_streams_bytes));
+    json.field("largest_of_other_pools_bytes",
+               known(&RefusedSegments::largest_of_other_pools_bytes));
     json.field("outside_bytes", report.autopsy.outside_bytes());
     json.key("pins").begin_array();
     for (const PinningRow& row : segments ? segments->pins : std::vector<PinningRow>()) {

@@ -89,6 +89,9 @@ RefusalReason reason_of(const Autopsy& autopsy) {
         if (segments.largest_of_other_streams_bytes >= needed) {
             return RefusalReason::kOtherStream;
         }
+        if (segments.largest_of_other_pools_bytes >= needed) {
+            return RefusalReason::kOtherPool;
+        }
         if (segments.usable_bytes >= needed) {
             return RefusalReason::kFragmented;
         }
@@ -150,7 +153,7 @@ Autopsy make_autopsy(const TraceReader& reader,
 
 const char* reason_name(RefusalReason reason) {
     static constexpr const char* kNames[] = {
-        "full", "fragmented", "other_stream", "waiting", "fraction"};
+        "full", "fragmented", "other_stream", "waiting", "fraction", "other_pool"};
     return kNames[static_cast<size_t>(reason)];
 }
 

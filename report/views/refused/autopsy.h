@@ -20,6 +20,7 @@ enum class RefusalReason : uint8_t {
     kOtherStream,  // a piece that is large enough lies in segments of another stream
     kWaiting,      // enough was freed, but other streams still use it
     kFraction,     // the device has enough, but torch may use only a part of it
+    kOtherPool,    // a piece that is large enough lies in segments of another pool
 };
 
 struct Autopsy {

@@ -35,19 +35,41 @@ public:
         const auto segment = event.as<format::Segment>();
         if (segment && segment->device == refused_.request.device) {
             segments_.apply(*segment);
+            last_address_ = segment->address;
+            if (!is_taken_ && segment->action == format::SegmentAction::kFree) {
+                pools_.erase(segment->address);
+            }
         } else if (at.event == refused_.event) {
             take();
+        } else if (const auto in_pool = event.as<format::InPool>()) {
+            note_pool(in_pool->pool, at.event);
         }
     }
 
     const MemoryMap& map() const { return map_; }
+    // 0: the default one.
+    uint64_t pool_of_request() const { return pool_of_request_; }
+    uint64_t pool_of(const MapSegment& segment) const {
+        const auto found = pools_.find(segment.range.address);
+        return found == pools_.end() ? 0 : found->second;
+    }
 
 private:
     bool counts(const AllocationShape& shape) const {
         return shape.device == refused_.request.device;
     }
 
+    // The record stands behind that of a segment, or behind the refusal.
+    void note_pool(uint64_t pool, uint64_t event) {
+        if (!is_taken_) {
+            pools_[last_address_] = pool;
+        } else if (event == refused_.event + kEventsToPool) {
+            pool_of_request_ = pool;
+        }
+    }
+
     void take() {
+        is_taken_ = true;
         std::vector<MapBlock> blocks;
         const auto add = [&](uint64_t ordinal, const AllocationShape& shape, uint64_t address) {
             const bool is_waiting = stream_.table().is_deferred(ordinal);
@@ -63,6 +85,12 @@ private:
     LiveAddresses addresses_;
     SegmentRanges segments_;
     MemoryMap map_;
+    // OutOfMemory, Refusal, InPool.
+    static constexpr uint64_t kEventsToPool = 2;
+    bool is_taken_ = false;
+    uint64_t last_address_ = 0;
+    std::map<uint64_t, uint64_t> pools_;  // private ones, by address of a segment
+    uint64_t pool_of_request_ = 0;
 };
 
 using BlocksOfSegment = std::pair<const MapBlock*, const MapBlock*>;
@@ -123,7 +151,10 @@ private:
     std::map<std::string, PinningRow> rows_;  // by key
 };
 
-RefusedSegments measure(const MemoryMap& map, const RefusedRequest& refused, StackLookup& stacks) {
+RefusedSegments measure(const MapOfRequest& at_request,
+                        const RefusedRequest& refused,
+                        StackLookup& stacks) {
+    const MemoryMap& map = at_request.map();
     RefusedSegments found;
     Pins pins(stacks);
     const bool needs_small = refused.asked_bytes <= RefusedSegments::kSmallBytes;
@@ -137,6 +168,13 @@ RefusedSegments measure(const MemoryMap& map, const RefusedRequest& refused, Sta
             found.waiting_bytes += block->is_waiting ? block->bytes : 0;
         }
         if (segment.hole_count == 0 || is_small_pool(segment, blocks) != needs_small) {
+            continue;
+        }
+        if (at_request.pool_of(segment) != at_request.pool_of_request()) {
+            if (segment.range.stream == refused.stream) {
+                found.largest_of_other_pools_bytes =
+                    std::max(found.largest_of_other_pools_bytes, segment.largest_hole_bytes);
+            }
             continue;
         }
         if (segment.range.stream != refused.stream) {
@@ -168,7 +206,7 @@ std::optional<RefusedSegments> find_refused_segments(const TraceReader& reader,
     if (follower.map().segments.empty() && refused.live_bytes != 0) {
         return std::nullopt;
     }
-    return measure(follower.map(), refused, stacks);
+    return measure(follower, refused, stacks);
 }
 
 }  // namespace peakline::report

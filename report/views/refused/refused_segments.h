@@ -22,8 +22,9 @@ struct PinningRow {
     uint64_t free_bytes = 0;  // of the segments they lie in
 };
 
-// Free pieces that a request can use lie in segments of its stream and of its pool: torch serves
-// small requests (up to 1 MiB) and others from segments of their own.
+// Free pieces that a request can use lie in segments of its stream and of its pool: a CUDA graph
+// and a MemPool have pools of their own, and in each torch serves small requests (up to 1 MiB) and
+// others from different segments.
 struct RefusedSegments {
     static constexpr uint64_t kSmallBytes = 1 << 20;         // kSmallSize of torch's allocator
     static constexpr uint64_t kSmallSegmentBytes = 2 << 20;  // kSmallBuffer
@@ -36,6 +37,7 @@ struct RefusedSegments {
     uint64_t usable_count = 0;   // pieces
     uint64_t largest_usable_bytes = 0;
     uint64_t largest_of_other_streams_bytes = 0;  // in the same pool
+    uint64_t largest_of_other_pools_bytes = 0;    // of the same stream
     std::vector<PinningRow> pins;                 // most free bytes first
     size_t pin_count = 0;                         // of all
 };
