@@ -137,17 +137,20 @@ bool Recorder::trace_is_lost() {
 }
 
 void Recorder::close_trace() {
-    const LockGuard guard(lock_);
-    if (writer_.is_open()) {
-        check_writer();  // a checkpoint after the mark would take its place as the last event
-        writer_.put(format::Mark{MarkKind::kProcessEnd, 0, 0}, clock_.now_tick());
-        if (writer_.put_totals() && peaks_are_of_trace_) {
-            put_end_views();
+    {
+        const LockGuard guard(lock_);
+        if (writer_.is_open()) {
+            check_writer();  // a checkpoint after the mark would take its place as the last event
+            writer_.put(format::Mark{MarkKind::kProcessEnd, 0, 0}, clock_.now_tick());
+            if (writer_.put_totals() && peaks_are_of_trace_) {
+                put_end_views();
+            }
+            writer_.close();
+            file_.abandon();
+            had_trace_ = false;
         }
-        writer_.close();
-        file_.abandon();
-        had_trace_ = false;
     }
+    report_trouble_unlocked();  // no block may have been made since
 }
 
 // Does not open a trace that waits for its first block: there would be nothing in it.
