@@ -258,11 +258,12 @@ $(BUILD)/libreport.a: $(REPORT_OBJECTS)
 	@rm -f $@
 	$(Q)ar rcs $@ $^
 
-# In it, and unseen: a program may have another version.
+# zstd is in it, and unseen: a program may have another version. Lines for debuggers stay in the
+# objects and in the programs of the tests: they would be nine tenths of what users download.
 ZSTD := -l:libzstd.a -Wl,--exclude-libs,libzstd.a
 $(PACKAGE)/_report.abi3.so: $(REPORT_PYTHON_OBJECTS) $(BUILD)/libreport.a
 	@echo '  LINK  $@'
-	$(Q)$(CXX) -shared -Wl,-rpath,'$$ORIGIN/_native' -o $@ $^ $(ZSTD)
+	$(Q)$(CXX) -shared -Wl,--strip-debug -Wl,-rpath,'$$ORIGIN/_native' -o $@ $^ $(ZSTD)
 
 # Catch2 3 has its main in a library; see tests/unit/catching.h.
 HASH := \#

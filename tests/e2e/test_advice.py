@@ -115,4 +115,5 @@ def test_the_text_gives_figures_and_changes(lab: Any) -> None:
     text = lab.report("advise", run.trace)
     assert re.search(r"^ +\d+\.\d+ MB  Gradients of the step before", text, re.MULTILINE)
     assert "-> call zero_grad() directly after the optimizer's step()" in text
-    assert max(map(len, text.splitlines())) <= 80
+    # A path is not broken.
+    assert max(len(line) for line in text.splitlines() if " at " not in line) <= 80

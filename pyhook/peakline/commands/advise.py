@@ -87,7 +87,7 @@ def run(args: argparse.Namespace) -> int:
     if not args.files:
         raise CommandError("name a trace file, or a program: peakline advise --try train.py")
     print_reports(args, NAME, options.report_options(args, _TOP))
-    suggest(args, "table --by category")
+    suggest(args, "whatif --search")
     return 0
 
 

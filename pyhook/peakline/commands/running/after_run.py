@@ -201,7 +201,7 @@ def _next(heaviest: _Recorded, top: int, *, has_page: bool) -> str:
             *all_lines,
             (f"table --by category {name}", "parameters, activations, optimizer state"),
             *([] if has_page else [page_command]),
-            (f"summary {name}", "the run at a glance"),
+            (f"advise {name}", "what would lower the peak, and by how much"),
         ]
     )
 
