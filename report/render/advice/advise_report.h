@@ -17,7 +17,7 @@ struct AdviseReport {
     const TraceReader& reader;
     const Selection& selection;
     const AdviceReport& found;
-    uint64_t top;  // pieces of advice shown; 0: all
+    uint64_t top = 0;  // pieces of advice shown; 0: all
     PathDisplay paths;
 };
 

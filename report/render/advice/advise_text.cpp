@@ -52,7 +52,7 @@ std::string row_text(const AdviseReport& report, const Advice& advice) {
     std::string text;
     for (const std::string& words : lines) {
         figure.insert(0, kFigureWidth - 2 - std::min(kFigureWidth - 2, figure.size()), ' ');
-        text += figure + "  " + words + "\n";
+        text.append(figure).append("  ").append(words).append("\n");
         figure.clear();
     }
     return text;

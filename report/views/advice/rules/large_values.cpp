@@ -170,7 +170,7 @@ private:
     struct Copied {
         LevelChanges changes = {};
         BlockSums sums = {};
-        std::string attempt = "";
+        std::string attempt = {};
     };
 
     static bool is_copy(std::string_view op) {
