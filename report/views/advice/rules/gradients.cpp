@@ -169,7 +169,7 @@ private:
         return nullptr;
     }
 
-    // The last block of this size that the pass makes for this module and gives up: what it adds.
+    // The last block of this size that the pass makes and frees for this module: what it adds.
     Addend* addend_of(const Kept& kept, const PhaseInterval& backward) {
         const auto found = addends_.find(kept.key);
         if (found == addends_.end()) {

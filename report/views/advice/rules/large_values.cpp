@@ -61,15 +61,25 @@ private:
     std::map<uint64_t, std::vector<Life>> of_size_;
 };
 
-class WholeLogits : public AdviceRule {
+// What a rule about values of one shape looks for, and what it says.
+struct ShapeWords {
+    bool (*names_shape)(std::string_view op);  // the result of this operator has the shape
+    uint64_t kept_share;                       // see SameShape::remove()
+    const char* rule;
+    const char* title;
+    const char* change;
+    const char* attempt;
+};
+
+class ValuesOfShape : public AdviceRule {
 public:
-    explicit WholeLogits(const RunFacts&) {}
+    explicit ValuesOfShape(const ShapeWords& words) : words_(words) {}
 
     void see(const RunBlock& block) override {
         if (block.block.requested_bytes < kLeastBytes) {
             return;
         }
-        if (has(block.origin.op, "log_softmax")) {
+        if (words_.names_shape(block.origin.op)) {
             shape_.add_known(block.block.requested_bytes);
             line_.add(block);
         }
@@ -78,58 +88,71 @@ public:
 
     void propose(std::vector<Proposal>* proposals) override {
         Proposal one;
-        one.rule = "loss_of_all_tokens";
-        one.title = "Logits of all tokens, copies of them and their gradients are live together";
-        one.change =
-            "compute the last layer and the loss in chunks, or with a fused linear cross-entropy";
+        one.rule = words_.rule;
+        one.title = words_.title;
+        one.change = words_.change;
+        one.attempt = words_.attempt;
         line_.describe(&one);
-        one.held_bytes = 0;
-        shape_.remove(kChunks, &one);
+        one.held_bytes = 0;  // of all blocks of the shape, not of the results alone
+        shape_.remove(words_.kept_share, &one);
         proposals->push_back(std::move(one));
     }
 
 private:
     static constexpr uint64_t kLeastBytes = 1 << 20;
-    static constexpr uint64_t kChunks = 8;
+    ShapeWords words_;
     SameShape shape_;
     BlockSums line_;
 };
 
-class AttentionMatrix : public AdviceRule {
+constexpr ShapeWords kLogits = {
+    [](std::string_view op) { return has(op, "log_softmax"); },
+    8,  // chunks
+    "loss_of_all_tokens",
+    "Logits of all tokens, copies of them and their gradients are live together",
+    "compute the last layer and the loss in chunks, or with a fused linear cross-entropy",
+    ""};
+
+constexpr ShapeWords kScores = {
+    [](std::string_view op) { return has(op, "softmax") && !has(op, "log_softmax"); },
+    // The kernels keep a number for each row of scores: less than this part for 64 tokens or more.
+    32,
+    "attention_matrix",
+    "Attention scores of every pair of tokens are kept",
+    "use F.scaled_dot_product_attention with a flash or memory-efficient kernel "
+    "(transformers: attn_implementation=\"sdpa\")",
+    "sdpa-without-math"};
+
+// Blocks of which only a run can say what another way needs.
+class OpenSums {
 public:
-    explicit AttentionMatrix(const RunFacts&) {}
-
-    void see(const RunBlock& block) override {
-        if (block.block.requested_bytes < kLeastBytes) {
-            return;
-        }
-        if (has(block.origin.op, "softmax") && !has(block.origin.op, "log_softmax")) {
-            shape_.add_known(block.block.requested_bytes);
-            line_.add(block);
-        }
-        shape_.see(block);
+    void add(const RunBlock& block, uint64_t bytes) {
+        remove_between(block.facts.alloc_event, block.facts.free_event, bytes, &changes_);
+        RunBlock counted = block;
+        counted.bytes = bytes;
+        sums_.add(counted);
     }
+    void add(const RunBlock& block) { add(block, block.bytes); }
 
-    void propose(std::vector<Proposal>* proposals) override {
+    void propose(const char* rule,
+                 const char* title,
+                 const char* change,
+                 const char* attempt,
+                 std::vector<Proposal>* proposals) {
         Proposal one;
-        one.rule = "attention_matrix";
-        one.title = "Attention scores of every pair of tokens are kept";
-        one.change =
-            "use F.scaled_dot_product_attention with a flash or memory-efficient kernel "
-            "(transformers: attn_implementation=\"sdpa\")";
-        line_.describe(&one);
-        one.held_bytes = 0;
-        shape_.remove(kKeptShare, &one);
-        one.attempt = "sdpa-without-math";
+        one.rule = rule;
+        one.title = title;
+        one.change = change;
+        one.attempt = attempt;
+        sums_.describe(&one);
+        one.most = std::move(changes_);
+        one.is_open = true;
         proposals->push_back(std::move(one));
     }
 
 private:
-    static constexpr uint64_t kLeastBytes = 1 << 20;
-    // The kernels keep a number for each row of scores: less than this part for 64 tokens or more.
-    static constexpr uint64_t kKeptShare = 32;
-    SameShape shape_;
-    BlockSums line_;
+    LevelChanges changes_;
+    BlockSums sums_;
 };
 
 // What to do without a copy depends on what reads it: only the limit is known.
@@ -146,33 +169,26 @@ public:
         if (!is_of_pass(block) || !is_copy(block.origin.op)) {
             return;
         }
-        Copied& copied = is_weight(block) ? of_weights_ : of_values_;
-        remove_block(block, &copied.changes);
-        copied.sums.add(block);
+        (is_weight(block) ? of_weights_ : of_values_).add(block);
     }
 
     void propose(std::vector<Proposal>* proposals) override {
-        propose_one("weight_copies",
-                    "Autocast keeps a copy of each weight in the lower precision",
-                    "hold the weights in that precision (model.bfloat16(), with a float32 copy in "
-                    "the optimizer), or leave the autocast region before the backward pass",
-                    &of_weights_,
-                    proposals);
-        of_weights_.attempt = "";
-        propose_one("value_copies",
-                    "Values are copied to another dtype or layout, and both are live",
-                    "drop .float(), .to() and .contiguous() where the reader takes the original",
-                    &of_values_,
-                    proposals);
+        of_weights_.propose(
+            "weight_copies",
+            "Autocast keeps a copy of each weight in the lower precision",
+            "hold the weights in that precision (model.bfloat16(), with a float32 copy in "
+            "the optimizer), or leave the autocast region before the backward pass",
+            "no-autocast-cache",
+            proposals);
+        of_values_.propose(
+            "value_copies",
+            "Values are copied to another dtype or layout, and both are live",
+            "drop .float(), .to() and .contiguous() where the reader takes the original",
+            "",
+            proposals);
     }
 
 private:
-    struct Copied {
-        LevelChanges changes = {};
-        BlockSums sums = {};
-        std::string attempt = {};
-    };
-
     static bool is_copy(std::string_view op) {
         constexpr std::array<std::string_view, 4> kCopies = {
             "aten::_to_copy", "aten::to", "aten::clone", "aten::contiguous"};
@@ -185,26 +201,10 @@ private:
                found->second.count(block.block.requested_bytes * 2) != 0;
     }
 
-    static void propose_one(const char* rule,
-                            const char* title,
-                            const char* change,
-                            Copied* copied,
-                            std::vector<Proposal>* proposals) {
-        Proposal one;
-        one.rule = rule;
-        one.title = title;
-        one.change = change;
-        copied->sums.describe(&one);
-        one.most = std::move(copied->changes);
-        one.is_open = true;
-        one.attempt = copied->attempt;
-        proposals->push_back(std::move(one));
-    }
-
     const RunFacts& run_;
     std::map<std::string, std::set<uint64_t>> parameter_sizes_;  // by module
-    Copied of_weights_{.attempt = "no-autocast-cache"};
-    Copied of_values_;
+    OpenSums of_weights_;
+    OpenSums of_values_;
 };
 
 class GenerationCache : public AdviceRule {
@@ -213,27 +213,22 @@ public:
 
     void see(const RunBlock& block) override {
         if (block.origin.category == "cache") {
-            remove_block(block, &changes_);
-            line_.add(block);
+            sums_.add(block);
         }
     }
 
     void propose(std::vector<Proposal>* proposals) override {
-        Proposal one;
-        one.rule = "generation_cache";
-        one.title = "The cache of keys and values grows with every token";
-        one.change =
+        sums_.propose(
+            "generation_cache",
+            "The cache of keys and values grows with every token",
             "bound it (a static, sliding-window, quantized or offloaded cache), or generate for "
-            "fewer sequences at once";
-        line_.describe(&one);
-        one.most = std::move(changes_);
-        one.is_open = true;
-        proposals->push_back(std::move(one));
+            "fewer sequences at once",
+            "",
+            proposals);
     }
 
 private:
-    LevelChanges changes_;
-    BlockSums line_;
+    OpenSums sums_;
 };
 
 // What torch's allocator adds to every request.
@@ -244,42 +239,32 @@ public:
     void see(const RunBlock& block) override {
         const uint64_t requested = block.block.requested_bytes;
         if (block.bytes > requested) {
-            remove_between(block.facts.alloc_event,
-                           block.facts.free_event,
-                           block.bytes - requested,
-                           &changes_);
-            RunBlock added = block;
-            added.bytes = block.bytes - requested;
-            added_.add(added);
+            sums_.add(block, block.bytes - requested);
         }
     }
 
     void propose(std::vector<Proposal>* proposals) override {
-        Proposal one;
-        one.rule = "rounding";
-        one.title = "Torch's allocator gives larger blocks than the program asks for";
-        one.change =
+        sums_.propose(
+            "rounding",
+            "Torch's allocator gives larger blocks than the program asks for",
             "fewer, larger tensors; without roundup_power2_divisions in PYTORCH_ALLOC_CONF, if "
-            "it is set";
-        added_.describe(&one);
-        one.most = std::move(changes_);
-        one.is_open = true;
-        proposals->push_back(std::move(one));
+            "it is set",
+            "",
+            proposals);
     }
 
 private:
-    LevelChanges changes_;
-    BlockSums added_;
+    OpenSums sums_;
 };
 
 }  // namespace
 
-std::unique_ptr<AdviceRule> make_whole_logits(const RunFacts& run) {
-    return std::make_unique<WholeLogits>(run);
+std::unique_ptr<AdviceRule> make_whole_logits(const RunFacts&) {
+    return std::make_unique<ValuesOfShape>(kLogits);
 }
 
-std::unique_ptr<AdviceRule> make_attention_matrix(const RunFacts& run) {
-    return std::make_unique<AttentionMatrix>(run);
+std::unique_ptr<AdviceRule> make_attention_matrix(const RunFacts&) {
+    return std::make_unique<ValuesOfShape>(kScores);
 }
 
 std::unique_ptr<AdviceRule> make_copies(const RunFacts& run) {
