@@ -28,34 +28,28 @@ DRIVER_CALL cuGetProcAddress_v2(
 }
 
 DRIVER_CALL cuCtxCreate_v2(PeaklineHandle* context, unsigned flags, int device) {
-    return call_then_report<Around::kSample>(
-        REAL(cuCtxCreate_v2),
-        [&] { return happening(kPeaklineContext, device); },
-        context,
-        flags,
-        device);
+    return call_then_sample(
+        REAL(cuCtxCreate_v2), happening(kPeaklineContext, device), context, flags, device);
 }
 
 DRIVER_CALL cuCtxCreate_v3(
     PeaklineHandle* context, void* affinity, int count, unsigned flags, int device) {
-    return call_then_report<Around::kSample>(
-        REAL(cuCtxCreate_v3),
-        [&] { return happening(kPeaklineContext, device); },
-        context,
-        affinity,
-        count,
-        flags,
-        device);
+    return call_then_sample(REAL(cuCtxCreate_v3),
+                            happening(kPeaklineContext, device),
+                            context,
+                            affinity,
+                            count,
+                            flags,
+                            device);
 }
 
 DRIVER_CALL cuCtxCreate_v4(PeaklineHandle* context, void* parameters, unsigned flags, int device) {
-    return call_then_report<Around::kSample>(
-        REAL(cuCtxCreate_v4),
-        [&] { return happening(kPeaklineContext, device); },
-        context,
-        parameters,
-        flags,
-        device);
+    return call_then_sample(REAL(cuCtxCreate_v4),
+                            happening(kPeaklineContext, device),
+                            context,
+                            parameters,
+                            flags,
+                            device);
 }
 
 DRIVER_CALL cuCtxDestroy_v2(PeaklineHandle context) {
@@ -66,25 +60,20 @@ DRIVER_CALL cuCtxDestroy_v2(PeaklineHandle context) {
 }
 
 DRIVER_CALL cuDevicePrimaryCtxRetain(PeaklineHandle* context, int device) {
-    return call_then_report<Around::kSample>(
-        REAL(cuDevicePrimaryCtxRetain),
-        [&] { return happening(kPeaklineContext, device, number_of(*context)); },
-        context,
-        device);
+    return call_then_sample(REAL(cuDevicePrimaryCtxRetain),
+                            happening(kPeaklineContext, device, number_of(*context)),
+                            context,
+                            device);
 }
 
 DRIVER_CALL cuDevicePrimaryCtxRelease(int device) {
-    return call_then_report<Around::kSample>(
-        REAL(cuDevicePrimaryCtxRelease),
-        [&] { return happening(kPeaklineDeviceRelease, device); },
-        device);
+    return call_then_sample(
+        REAL(cuDevicePrimaryCtxRelease), happening(kPeaklineDeviceRelease, device), device);
 }
 
 DRIVER_CALL cuDevicePrimaryCtxRelease_v2(int device) {
-    return call_then_report<Around::kSample>(
-        REAL(cuDevicePrimaryCtxRelease_v2),
-        [&] { return happening(kPeaklineDeviceRelease, device); },
-        device);
+    return call_then_sample(
+        REAL(cuDevicePrimaryCtxRelease_v2), happening(kPeaklineDeviceRelease, device), device);
 }
 
 DRIVER_CALL cuDevicePrimaryCtxReset(int device) {
@@ -98,37 +87,34 @@ DRIVER_CALL cuDevicePrimaryCtxReset_v2(int device) {
 }
 
 DRIVER_CALL cuModuleLoad(PeaklineHandle* module, const char* file) {
-    return call_then_report<Around::kSample>(
-        REAL(cuModuleLoad), [] { return happening(kPeaklineModule); }, module, file);
+    return call_then_sample(REAL(cuModuleLoad), happening(kPeaklineModule), module, file);
 }
 
 DRIVER_CALL cuModuleLoadData(PeaklineHandle* module, const void* image) {
-    return call_then_report<Around::kSample>(
-        REAL(cuModuleLoadData), [] { return happening(kPeaklineModule); }, module, image);
+    return call_then_sample(REAL(cuModuleLoadData), happening(kPeaklineModule), module, image);
 }
 
 DRIVER_CALL cuModuleLoadDataEx(
     PeaklineHandle* module, const void* image, unsigned count, int* options, void** values) {
-    return call_then_report<Around::kSample>(
-        REAL(cuModuleLoadDataEx),
-        [] { return happening(kPeaklineModule); },
-        module,
-        image,
-        count,
-        options,
-        values);
+    return call_then_sample(REAL(cuModuleLoadDataEx),
+                            happening(kPeaklineModule),
+                            module,
+                            image,
+                            count,
+                            options,
+                            values);
 }
 
 DRIVER_CALL cuModuleLoadFatBinary(PeaklineHandle* module, const void* binary) {
-    return call_then_report<Around::kSample>(
-        REAL(cuModuleLoadFatBinary), [] { return happening(kPeaklineModule); }, module, binary);
+    return call_then_sample(
+        REAL(cuModuleLoadFatBinary), happening(kPeaklineModule), module, binary);
 }
 
 DRIVER_CALL cuModuleUnload(PeaklineHandle module) {
-    return call_then_report<Around::kSample>(
-        REAL(cuModuleUnload), [] { return happening(kPeaklineModule); }, module);
+    return call_then_sample(REAL(cuModuleUnload), happening(kPeaklineModule), module);
 }
 
+// The parameters are those of CUDA. NOLINTNEXTLINE(readability-function-size)
 DRIVER_CALL cuLibraryLoadData(PeaklineHandle* library,
                               const void* code,
                               int* jit_options,
@@ -137,19 +123,19 @@ DRIVER_CALL cuLibraryLoadData(PeaklineHandle* library,
                               int* options,
                               void** values,
                               unsigned count) {
-    return call_then_report<Around::kSample>(
-        REAL(cuLibraryLoadData),
-        [] { return happening(kPeaklineModule); },
-        library,
-        code,
-        jit_options,
-        jit_values,
-        jit_count,
-        options,
-        values,
-        count);
+    return call_then_sample(REAL(cuLibraryLoadData),
+                            happening(kPeaklineModule),
+                            library,
+                            code,
+                            jit_options,
+                            jit_values,
+                            jit_count,
+                            options,
+                            values,
+                            count);
 }
 
+// The parameters are those of CUDA. NOLINTNEXTLINE(readability-function-size)
 DRIVER_CALL cuLibraryLoadFromFile(PeaklineHandle* library,
                                   const char* file,
                                   int* jit_options,
@@ -158,65 +144,55 @@ DRIVER_CALL cuLibraryLoadFromFile(PeaklineHandle* library,
                                   int* options,
                                   void** values,
                                   unsigned count) {
-    return call_then_report<Around::kSample>(
-        REAL(cuLibraryLoadFromFile),
-        [] { return happening(kPeaklineModule); },
-        library,
-        file,
-        jit_options,
-        jit_values,
-        jit_count,
-        options,
-        values,
-        count);
+    return call_then_sample(REAL(cuLibraryLoadFromFile),
+                            happening(kPeaklineModule),
+                            library,
+                            file,
+                            jit_options,
+                            jit_values,
+                            jit_count,
+                            options,
+                            values,
+                            count);
 }
 
 DRIVER_CALL cuLibraryUnload(PeaklineHandle library) {
-    return call_then_report<Around::kSample>(
-        REAL(cuLibraryUnload), [] { return happening(kPeaklineModule); }, library);
+    return call_then_sample(REAL(cuLibraryUnload), happening(kPeaklineModule), library);
 }
 
 DRIVER_CALL cuCtxSetLimit(int limit, size_t value) {
-    return call_then_report<Around::kSample>(
-        REAL(cuCtxSetLimit), [] { return happening(kPeaklineLimit); }, limit, value);
+    return call_then_sample(REAL(cuCtxSetLimit), happening(kPeaklineLimit), limit, value);
 }
 
 DRIVER_CALL cuGraphInstantiateWithFlags(PeaklineHandle* executable,
                                         PeaklineHandle graph,
                                         unsigned long long flags) {
-    return call_then_report<Around::kSample>(
-        REAL(cuGraphInstantiateWithFlags),
-        [] { return happening(kPeaklineGraph); },
-        executable,
-        graph,
-        flags);
+    return call_then_sample(
+        REAL(cuGraphInstantiateWithFlags), happening(kPeaklineGraph), executable, graph, flags);
 }
 
 DRIVER_CALL cuGraphInstantiateWithParams(PeaklineHandle* executable,
                                          PeaklineHandle graph,
                                          void* parameters) {
-    return call_then_report<Around::kSample>(
-        REAL(cuGraphInstantiateWithParams),
-        [] { return happening(kPeaklineGraph); },
-        executable,
-        graph,
-        parameters);
+    return call_then_sample(REAL(cuGraphInstantiateWithParams),
+                            happening(kPeaklineGraph),
+                            executable,
+                            graph,
+                            parameters);
 }
 
 DRIVER_CALL cuGraphInstantiateWithParams_ptsz(PeaklineHandle* executable,
                                               PeaklineHandle graph,
                                               void* parameters) {
-    return call_then_report<Around::kSample>(
-        REAL(cuGraphInstantiateWithParams_ptsz),
-        [] { return happening(kPeaklineGraph); },
-        executable,
-        graph,
-        parameters);
+    return call_then_sample(REAL(cuGraphInstantiateWithParams_ptsz),
+                            happening(kPeaklineGraph),
+                            executable,
+                            graph,
+                            parameters);
 }
 
 DRIVER_CALL cuGraphExecDestroy(PeaklineHandle executable) {
-    return call_then_report<Around::kSample>(
-        REAL(cuGraphExecDestroy), [] { return happening(kPeaklineGraph); }, executable);
+    return call_then_sample(REAL(cuGraphExecDestroy), happening(kPeaklineGraph), executable);
 }
 }
 

@@ -3,7 +3,7 @@
 //
 // Note [Which driver]
 // Only what lies in the library that is the driver is replaced. A program may load a second driver
-// (dlmopen, the lower library of WSL): who asks from within a library of that name gets the truth,
+// (dlmopen, the lower library of WSL): a caller in a library of that name gets the truth,
 // or our "real" function would be ours.
 #include "entry_points.h"
 

@@ -70,6 +70,13 @@ Result call_then_report(Function function, Describe describe, Arguments... argum
     return result;
 }
 
+// The same where what happens is known before the call.
+template <class Function, class... Arguments>
+Result call_then_sample(Function function, PeaklineDriverEvent event, Arguments... arguments) {
+    return call_then_report<Around::kSample>(
+        function, [&event] { return event; }, arguments...);
+}
+
 // The event comes first: another thread may get the same address at once.
 template <class Function, class... Arguments>
 Result report_then_call(Function function, PeaklineDriverEvent event, Arguments... arguments) {

@@ -1,4 +1,4 @@
-"""Fragments memory by several lines; a child of this process gives up each line in turn.
+"""Fragments memory by several lines; a child of this process frees the blocks of each line in turn.
 
 Says what went back to the device then.
 """
