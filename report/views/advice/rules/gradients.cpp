@@ -4,6 +4,7 @@
 #include <optional>
 #include <tuple>
 
+#include "attempts.h"
 #include "rules.h"
 
 namespace peakline::report {
@@ -68,7 +69,7 @@ public:
         }
         one.most = std::move(changes_);
         one.is_exact = true;
-        one.attempt = "zero-grad-early";
+        one.attempt = attempts::kZeroGradEarly;
         proposals->push_back(std::move(one));
     }
 
@@ -125,7 +126,7 @@ public:
                 zeroed_.empty() ? nullptr : run_.caller_of(*run_.outermost[zeroed_[0]])) {
             one.line = *call;
         }
-        one.attempt = "set-to-none";
+        one.attempt = attempts::kSetToNone;
         proposals->push_back(std::move(one));
     }
 

@@ -2,6 +2,7 @@
 #include <algorithm>
 #include <set>
 
+#include "attempts.h"
 #include "rules.h"
 
 namespace peakline::report {
@@ -116,7 +117,7 @@ public:
         one.rule = "graph_unused";
         one.title = "A forward pass keeps activations for a backward pass that never comes";
         one.change = "run it under torch.no_grad() or torch.inference_mode()";
-        one.attempt = "no-grad-in-eval";
+        one.attempt = attempts::kNoGradInEval;
         std::sort(blocks_.begin(), blocks_.end(), [](const Life& a, const Life& b) {
             return a.free_event < b.free_event;
         });

@@ -5,6 +5,7 @@
 #include <set>
 #include <string_view>
 
+#include "attempts.h"
 #include "rules.h"
 
 namespace peakline::report {
@@ -121,7 +122,7 @@ constexpr ShapeWords kScores = {
     "Attention scores of every pair of tokens are kept",
     "use F.scaled_dot_product_attention with a flash or memory-efficient kernel "
     "(transformers: attn_implementation=\"sdpa\")",
-    "sdpa-without-math"};
+    attempts::kSdpaWithoutMath};
 
 // Blocks of which only a run can say what another way needs.
 class OpenSums {
@@ -178,7 +179,7 @@ public:
             "Autocast keeps a copy of each weight in the lower precision",
             "hold the weights in that precision (model.bfloat16(), with a float32 copy in "
             "the optimizer), or leave the autocast region before the backward pass",
-            "no-autocast-cache",
+            attempts::kNoAutocastCache,
             proposals);
         of_values_.propose(
             "value_copies",

@@ -4,6 +4,7 @@
 #include <set>
 #include <string_view>
 
+#include "attempts.h"
 #include "rules.h"
 
 namespace peakline::report {
@@ -87,7 +88,7 @@ public:
         one.most = std::move(changes_);
         one.is_exact = is_fused_known;
         one.is_open = !is_fused_known;
-        one.attempt = is_fused_known ? "fused" : "no-foreach";
+        one.attempt = is_fused_known ? attempts::kFused : attempts::kNoForeach;
         if (is_fused_known && is_one_of(kCountOnDevice, *names.begin()) && first_step(run_)) {
             const auto count = static_cast<int64_t>(with_state_.size() - counted_.size());
             one.most.push_back(

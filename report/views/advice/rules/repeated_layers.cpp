@@ -15,6 +15,7 @@
 #include <optional>
 #include <string_view>
 
+#include "attempts.h"
 #include "rules.h"
 
 namespace peakline::report {
@@ -105,7 +106,7 @@ public:
                     i + 1 < runs.size() && runs[i + 1]->pass_end == runs[i]->pass_end;
                 checkpoint(*runs[i], has_next ? runs[i + 1] : nullptr, &one.most);
             }
-            one.attempt = "checkpoint=" + name;
+            one.attempt = std::string(attempts::kCheckpoint) + "=" + name;
             proposals->push_back(std::move(one));
         }
     }
