@@ -3,19 +3,22 @@
 #include <map>
 
 #include "report/replay/blocks/block_stream.h"
+#include "segment_pieces.h"
 
 namespace peakline::report {
 namespace {
 
 constexpr size_t kSetsLookedAt = 64;  // that share most
 
+uint64_t up_to_512(uint64_t bytes) {
+    return (bytes + kLeastBlockBytes - 1) / kLeastBlockBytes * kLeastBlockBytes;
+}
+
 class StateFollower : public BlockFollower {
 public:
     StateFollower(const BlockStream& stream, uint32_t device, uint64_t event)
-        : stream_(stream), device_(device), event_(event) {
+        : device_(device), event_(event), pieces_(stream.definitions(), device) {
         state_.device = device;
-        state_.settings = parse_allocator_settings(
-            std::string(stream.definitions().meta_text("allocator_settings")));
     }
 
     void before_event(EventTime at) {
@@ -26,12 +29,15 @@ public:
         }
     }
     void on_alloc(const BlockAlloc& block) {
-        if (block.shape.device == device_ && !is_done_) {
-            blocks_[block.ordinal] = {block.address,
-                                      block.shape.block_bytes,
-                                      block.shape.requested_bytes,
-                                      block.at.tick,
-                                      block.shape.context};
+        const AllocationShape& shape = block.shape;
+        if (shape.device == device_ && !is_done_) {
+            blocks_[block.ordinal] = {
+                block.address,
+                shape.block_bytes,
+                shape.requested_bytes,
+                block.at.tick,
+                rounded_request(pieces_.settings(), shape.requested_bytes, shape.block_bytes),
+                shape.context};
         }
     }
     void on_free(const BlockFree& block) {
@@ -49,23 +55,8 @@ public:
         }
     }
     void on_rare(const RareEvent& event, EventTime) {
-        if (is_done_) {
-            return;
-        }
-        if (const auto segment = event.as<format::Segment>()) {
-            last_ = segments_.end();
-            if (segment->device == device_) {
-                apply(*segment);
-            }
-        } else if (const auto pool = event.as<format::InPool>()) {
-            if (last_ != segments_.end()) {
-                last_->second.pool = pool->pool;
-            }
-        } else if (const auto call = event.as<format::AllocatorCall>()) {
-            count(*call);
-        } else if (const auto given = event.as<format::AllocatorSettings>()) {
-            state_.settings = parse_allocator_settings(
-                std::string(stream_.definitions().text(static_cast<uint32_t>(given->text))));
+        if (!is_done_) {
+            pieces_.on_rare(event);
         }
     }
 
@@ -77,85 +68,10 @@ public:
     }
 
 private:
-    using Segments = std::map<uint64_t, StateSegment>;
-
-    void apply(const format::Segment& segment) {
-        using Action = format::SegmentAction;
-        if (segment.bytes == 0 || segment.bytes > kMaxBlockBytes ||
-            segment.address > UINT64_MAX - segment.bytes) {
-            return;  // damage
-        }
-        const bool is_map = segment.action == Action::kMap;
-        cut(segment.address, segment.address + segment.bytes);
-        if (!is_map && segment.action != Action::kAlloc) {
-            return;
-        }
-        StateSegment made;
-        made.address = segment.address;
-        made.bytes = segment.bytes;
-        made.stream = static_cast<uint32_t>(segment.stream);
-        made.is_expandable = is_map;
-        if (is_map) {
-            made.unit_bytes = segment.bytes == kSmallSegmentBytes
-                                  ? kSmallSegmentBytes
-                                  : state_.settings.large_segment_bytes;
-        }
-        last_ = segments_.insert_or_assign(segment.address, made).first;
-    }
-
-    void cut(uint64_t begin, uint64_t end) {
-        auto at = segments_.upper_bound(begin);
-        if (at != segments_.begin() && std::prev(at)->second.end() > begin) {
-            --at;
-        }
-        while (at != segments_.end() && at->first < end) {
-            const StateSegment whole = at->second;
-            at = segments_.erase(at);
-            if (whole.end() > end) {
-                StateSegment above = whole;
-                above.address = end;
-                above.bytes = whole.end() - end;
-                at = segments_.emplace(end, above).first;
-            }
-            if (whole.address < begin) {
-                StateSegment below = whole;
-                below.bytes = begin - whole.address;
-                segments_.emplace(whole.address, below);
-            }
-        }
-    }
-
-    void count(const format::AllocatorCall& call) {
-        using Action = format::AllocatorAction;
-        if (call.device != device_) {
-            return;
-        }
-        if (call.action == Action::kPoolCreated || call.action == Action::kRoutingBegun) {
-            ++owners_[call.pool];
-        } else if (call.action == Action::kPoolReleased && owners_[call.pool] != 0) {
-            --owners_[call.pool];
-        }
-    }
-
     void take() {
         is_done_ = true;
-        for (const auto& [address, segment] : segments_) {
-            StateSegment* const last = state_.segments.empty() ? nullptr : &state_.segments.back();
-            const bool goes_on = last != nullptr && last->is_expandable && segment.is_expandable &&
-                                 last->end() == address && last->stream == segment.stream &&
-                                 last->pool == segment.pool &&
-                                 last->unit_bytes == segment.unit_bytes;
-            if (goes_on) {
-                last->bytes += segment.bytes;
-            } else {
-                state_.segments.push_back(segment);
-            }
-        }
-        for (const auto& [pool, owners] : owners_) {
-            if (owners != 0) {
-                state_.used_pools.insert(pool);
-            }
-        }
+        state_.segments = pieces_.joined();
+        state_.used_pools = pieces_.used_pools();
         put_blocks();
     }
 
@@ -186,14 +102,11 @@ private:
         }
     }
 
-    const BlockStream& stream_;
     uint32_t device_;
     uint64_t event_;
     bool is_done_ = false;
     std::map<uint64_t, StateBlock> blocks_;  // by ordinal
-    Segments segments_;                      // by address
-    Segments::iterator last_ = segments_.end();
-    std::map<uint64_t, uint64_t> owners_;  // of private pools
+    SegmentPieces pieces_;
     AllocatorState state_;
 };
 
@@ -219,19 +132,23 @@ void add_units(const StateSegment& segment,
     add(last, end, FreeCause::kPartial);
 }
 
-void add_live(const AllocatorSettings& settings, const StateBlock& block, ReservedCauses* causes) {
-    // A block that a graph's pool got back may be smaller than its request is rounded to.
+void add_live(const StateBlock& block, ReservedCauses* causes) {
     const uint64_t requested = std::min(block.requested_bytes, block.bytes);
-    const uint64_t to_512 = std::min(
-        block.bytes, (requested + kLeastBlockBytes - 1) / kLeastBlockBytes * kLeastBlockBytes);
-    const uint64_t rounded = std::min(block.bytes, std::max(to_512, settings.round_up(requested)));
+    const uint64_t to_512 = std::min(block.bytes, up_to_512(requested));
     causes->live_bytes += block.bytes;
     causes->rounding_bytes += to_512 - requested;
-    causes->division_bytes += rounded - to_512;
-    causes->unsplit_bytes += block.bytes - rounded;
+    causes->division_bytes += block.rounded_bytes - to_512;
+    causes->unsplit_bytes += block.bytes - block.rounded_bytes;
 }
 
 }  // namespace
+
+uint64_t rounded_request(const AllocatorSettings& settings,
+                         uint64_t requested_bytes,
+                         uint64_t block_bytes) {
+    return std::min(block_bytes,
+                    std::max(up_to_512(requested_bytes), settings.round_up(requested_bytes)));
+}
 
 AllocatorState find_allocator_state(const TraceReader& reader,
                                     uint32_t device,
@@ -280,7 +197,7 @@ ReservedCauses find_causes(const AllocatorState& state) {
             if (block.is_waiting) {
                 causes.waiting_bytes += block.bytes;
             } else {
-                add_live(state.settings, block, &causes);
+                add_live(block, &causes);
             }
         }
         uint64_t hole_begin = 0;

@@ -18,6 +18,7 @@ struct StateBlock {
     uint64_t bytes = 0;
     uint64_t requested_bytes = 0;
     uint64_t made_tick = 0;
+    uint64_t rounded_bytes = 0;  // as rounded_request() says
     uint32_t context = 0;
     bool is_waiting = false;  // given up, in use by another stream
 };
@@ -28,6 +29,7 @@ struct StateSegment {
     uint64_t bytes = 0;
     uint64_t unit_bytes = 0;  // that comes and goes by itself; of a plain segment: all
     uint64_t pool = 0;        // private one
+    uint64_t serial = 0;      // of SegmentPieces
     uint32_t stream = 0;
     bool is_expandable = false;
     std::vector<StateBlock> blocks = {};  // by address
@@ -38,11 +40,16 @@ struct StateSegment {
 struct AllocatorState {
     uint32_t device = 0;
     uint64_t tick = 0;
-    AllocatorSettings settings;
     std::vector<StateSegment> segments;  // by address
     std::set<uint64_t> used_pools;       // private ones that somebody owns
     uint64_t outside_bytes = 0;          // of blocks in no segment that the trace knows
 };
+
+// What torch makes of a request under `settings`, in a block of `block_bytes`: one that a graph's
+// pool got back may be smaller.
+uint64_t rounded_request(const AllocatorSettings& settings,
+                         uint64_t requested_bytes,
+                         uint64_t block_bytes);
 
 // After this event, counted from 0.
 AllocatorState find_allocator_state(const TraceReader& reader,

@@ -33,6 +33,7 @@ AllocatorState random_state(std::mt19937& random) {
                 block.address = address + at;
                 block.bytes = bytes;
                 block.requested_bytes = bytes - draw(512);
+                block.rounded_bytes = bytes;
                 block.context = static_cast<uint32_t>(draw(4));
                 block.is_waiting = draw(5) == 0;
                 segment.blocks.push_back(block);
@@ -114,13 +115,14 @@ TEST_CASE("the causes sum to the reserved bytes, and holes have one each", "[all
 }
 
 TEST_CASE("the parts of a live block are told apart", "[allocator]") {
+    const AllocatorSettings settings = parse_allocator_settings("roundup_power2_divisions:4");
     AllocatorState state;
-    state.settings = parse_allocator_settings("roundup_power2_divisions:4");
     StateSegment segment;
     segment.bytes = 20 * kMib;
     StateBlock block;
     block.requested_bytes = 9 * kMib + 1;  // to 512: 9 MiB + 512, of quarters: 10 MiB
     block.bytes = 11 * kMib;               // the rest was not split off
+    block.rounded_bytes = rounded_request(settings, block.requested_bytes, block.bytes);
     segment.blocks = {block};
     state.segments = {segment};
     const ReservedCauses causes = find_causes(state);

@@ -1,0 +1,58 @@
+// Torch's segments of one device as events come, in the pieces that come and go: private pools, who
+// owns them, and the settings that hold. Of a trace that has every event.
+#pragma once
+
+#include <cstdint>
+#include <map>
+#include <set>
+#include <utility>
+#include <vector>
+
+#include "allocator_state.h"
+#include "report/replay/allocator_model/allocator_settings.h"
+#include "report/trace/reader.h"
+
+namespace peakline::report {
+
+class SegmentPieces {
+public:
+    using ByAddress = std::map<uint64_t, StateSegment>;  // without their blocks
+    struct Change {
+        bool is_added = false;
+        uint64_t serial = 0;
+        uint64_t address = 0;
+    };
+
+    // `definitions` must outlive this. take_changes() is for who follows every piece.
+    SegmentPieces(const Definitions& definitions, uint32_t device, bool keeps_changes = false);
+
+    void on_rare(const RareEvent& event);
+
+    const ByAddress& by_address() const { return pieces_; }
+    const AllocatorSettings& settings() const { return settings_; }
+    // Neighbouring pieces of an expandable segment are one; by address.
+    std::vector<StateSegment> joined() const;
+    // Private ones that somebody owns now.
+    std::set<uint64_t> used_pools() const;
+    // Pieces that came and went since the last call. The pool of a new one follows in a record of
+    // its own: look for it when other events have come.
+    std::vector<Change> take_changes() { return std::exchange(changes_, {}); }
+
+private:
+    void apply(const format::Segment& segment);
+    void cut(uint64_t begin, uint64_t end);
+    void put(StateSegment piece);
+    void count(const format::AllocatorCall& call);
+
+    const Definitions& definitions_;
+    uint32_t device_;
+    bool keeps_changes_;
+    AllocatorSettings settings_;
+    ByAddress pieces_;
+    ByAddress::iterator last_ = pieces_.end();  // that the next record may be about
+    std::map<uint64_t, uint64_t> owners_;       // of private pools
+    uint64_t serial_ = 0;
+    std::vector<Change> changes_;
+};
+
+}  // namespace peakline::report
