@@ -144,6 +144,7 @@ class Page {
     else if (event.key === "?") byId("help").showModal();
     else if (event.key === "+" || event.key === "=") this.zoom(2);
     else if (event.key === "-") this.zoom(0.5);
+    else if (event.key === "," || event.key === ".") this.stepEvent(event.key === "," ? -1 : 1);
     else if (event.key === "/") {
       this.find();
       event.preventDefault();
@@ -154,6 +155,12 @@ class Page {
   zoom(factor) {
     const { zoom } = this.views.of[this.tabs.chosen];
     if (zoom) zoom.call(this.views.of[this.tabs.chosen], factor);
+  }
+
+  /** @param {number} step */
+  stepEvent(step) {
+    const view = this.views.of[this.tabs.chosen];
+    if (view.stepEvent) view.stepEvent(step);
   }
 
   /** To the search of this tab, or to the one of lines. */

@@ -16,12 +16,13 @@ import { TimelineView } from "./views/timeline_view.js";
 
 /**
  * A tab: it makes its elements once, and shows the moment of the model whenever that changes.
- * `search` is focused by the key "/", `zoom` is called by "+" and "-".
- * @typedef {{show: (colours: any) => void, search?: HTMLInputElement, zoom?: (factor: number) => void}} View
+ * `search` is focused by the key "/", `zoom` is called by "+" and "-", `stepEvent` by "," and ".".
+ * @typedef {{show: (colours: any) => void, search?: HTMLInputElement, zoom?: (factor: number) => void,
+ *   stepEvent?: (step: number) => void}} View
  */
 
 // Those that say nothing about the moment shown have no bar.
-const WITHOUT_BAR = ["summary", "map", "ranks", "oom", "differences"];
+const WITHOUT_BAR = ["summary", "ranks", "oom", "differences"];
 const WITH_KINDS = ["lines", "flame"];
 
 class SummaryView {
@@ -59,7 +60,7 @@ export class Views {
       lines: new LinesView(model, setKind),
       flame: new FlameView(model, setKind),
       timeline: new TimelineView(model, setWindow, setStacked),
-      map: new MapView(model),
+      map: new MapView(model, setWindow, (text) => this.showLine(text)),
       modules: new ModulesView(model),
       phases: new PhasesView(model, setWindow),
       ranks: new RanksView(),
@@ -68,10 +69,20 @@ export class Views {
     };
   }
 
+  /**
+   * A line of the program in the tab of lines.
+   * @param {string} text
+   */
+  showLine(text) {
+    byId("tab-lines").click();
+    /** @type {LinesView} */ (this.of.lines).find(text);
+  }
+
   /** @param {string} tab */
   draw(tab) {
     hideTip();
-    byId("scope").hidden = WITHOUT_BAR.includes(tab) || (WITH_KINDS.includes(tab) && this.model.kind !== "now");
+    const hasNoMap = tab === "map" && !this.model.page.map.moments.length;
+    byId("scope").hidden = hasNoMap || WITHOUT_BAR.includes(tab) || (WITH_KINDS.includes(tab) && this.model.kind !== "now");
     this.bar.show(this.colours);
     this.of[tab].show(this.colours);
   }

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
@@ -12,16 +13,34 @@ from reading import number_of, press
 from shown import Shown
 
 Show = Callable[..., Shown]
+LEFT = 74  # where segments begin in the picture
 EXPANDABLE = {"PYTORCH_CUDA_ALLOC_CONF": "expandable_segments:True"}
 
 FIGURES = """() => ({
     reserved: +document.querySelector("#map .big").dataset.bytes,
     sums: [...document.querySelectorAll("#map .lead [data-bytes]")].map((b) => +b.dataset.bytes),
     lead: document.querySelector("#map .lead").innerText,
-    rows: [...document.querySelectorAll("#map tbody tr")].map((row) =>
-        [row.querySelector("canvas").getAttribute("aria-label"), row.cells[5].textContent,
-         row.cells[4].textContent, ...[0, 1, 2, 3].map((i) => row.cells[i].title)])})"""
+    causes: [...document.querySelectorAll("#map .causes dt")].map((one) =>
+        [one.dataset.cause, +one.querySelector("[data-bytes]").dataset.bytes]),
+    rows: [...document.querySelectorAll("#map details > table tbody tr")].map((row) =>
+        [row.cells[7].textContent, row.cells[6].textContent, row.cells[4].textContent,
+         ...[0, 1, 2, 3].map((i) => row.cells[i].title)])})"""
+# The tips of many points: how far to the right of where segments begin, and the text.
+SWEEP = """(canvas, left) => {
+    const box = canvas.getBoundingClientRect();
+    const tip = document.querySelector("#tip");
+    const said = [];
+    for (let y = 2; y < box.height; y += 7) {
+        for (let x = left + 0.5; x < box.width; x += 7) {
+            canvas.dispatchEvent(
+                new PointerEvent("pointermove", { clientX: box.left + x, clientY: box.top + y }));
+            if (!tip.hidden) said.push([(x - left) / (box.width - left), tip.innerText]);
+        }
+    }
+    return said;
+}"""
 TIP = 'document.querySelector("#tip").hidden ? "" : document.querySelector("#tip").innerText'
+DETAILS = 'document.querySelector("#map .beside .panel").innerText'
 
 
 def page_of(lab: Lab, trace: Path, *options: str) -> Path:
@@ -31,19 +50,30 @@ def page_of(lab: Lab, trace: Path, *options: str) -> Path:
     return file
 
 
+def choose_moment(shown: Shown, name: str) -> None:
+    """By the begin of its text in the list of moments."""
+    options = shown.page.locator("#map .tools select option").all_inner_texts()
+    [wanted] = [text for text in options if text.startswith(name)]
+    shown.page.select_option("#map .tools select", label=wanted)
+    shown.drawn()
+
+
 def check_map(shown: Shown, torchs: dict[str, Any]) -> None:
+    shown.page.evaluate("document.querySelector('#map details:has(> table)').open = true")
+    shown.drawn()
     seen = shown.page.evaluate(FIGURES)
     segments = torchs["segments"]
     free = torchs["reserved"] - torchs["active"]
     largest = max(one["largest"] for one in segments)
-    assert seen["reserved"] == torchs["reserved"]
+    assert seen["reserved"] == torchs["reserved"] == sum(size for _, size in seen["causes"])
+    assert dict(seen["causes"])["live"] == torchs["allocated"]
     assert seen["sums"] == [torchs["active"], free, largest]
     assert f"in {sum(one['blocks'] for one in segments)} blocks" in seen["lead"]
     assert f"in {sum(one['holes'] for one in segments)} holes" in seen["lead"]
     rows = {}
     for label, stream, count, *sizes in seen["rows"]:
         numbers = [number_of(size) for size in sizes]
-        rows[int(label.split("0x")[1], 16)] = (stream.split(",")[0], number_of(count), *numbers)
+        rows[int(label, 16)] = (stream.split(",")[0], number_of(count), *numbers)
     assert rows == {
         one["address"]: (
             f"stream {one['stream']:#x}" if one["stream"] else "default stream",
@@ -64,27 +94,47 @@ def test_segments_blocks_and_holes_are_those_of_torchs_snapshot(
     run = lab.once("map_of_segments.py", environment=environment)
     shown = show(file=page_of(lab, run.trace), address="#tab=map")
     check_map(shown, run.said["peak"])
-    press(shown, "map", "at the end")
+    choose_moment(shown, "end")
     check_map(shown, run.said["end"])
     assert shown.console == []
 
 
-def test_the_pointer_names_a_block_and_a_hole(show: Show, lab: Lab) -> None:
+def test_the_pointer_names_the_block_or_hole_that_lies_there(show: Show, lab: Lab) -> None:
     run = lab.once("map_of_segments.py", environment=None)
     shown = show(file=page_of(lab, run.trace), address="#tab=map")
-    rows = shown.page.locator("#map tbody tr").all()
-    said = []
-    for row in rows:
-        canvas = row.locator("canvas")
-        canvas.scroll_into_view_if_needed()
-        box = canvas.bounding_box()
-        canvas.hover(position={"x": box["width"] / 2, "y": 9})
-        said.append(shown.page.evaluate(TIP))
-    segments = run.said["peak"]["segments"]
-    largest = next(text for text in said if "100.0 MB" in text)
-    assert "map_of_segments.py:" in largest and "104,857,600 bytes" in largest
-    assert said.count("free") >= sum(one["used"] == 0 for one in segments) == 2
+    press(shown, "map", "full width each")
+    found = json.loads(lab.report("map", run.trace, "--json", "--at", "peak"))
+    by_address = {one["address"]: one for one in found["segments"]}
+    canvas = shown.page.locator("#map .segments canvas")
+    canvas.hover(position={"x": LEFT + 3, "y": 36})
+    assert shown.page.evaluate(TIP) != ""
+    seen = set()
+    for share, text in canvas.evaluate(SWEEP, LEFT):
+        address = int(text.rpartition(", 0x")[2].split()[0], 16)
+        base = max(one for one in by_address if one <= address)
+        check_tip(text, by_address[base], base + share * by_address[base]["bytes"])
+        seen.add(address)
+    every = [one for segment in found["segments"] for one in segment["blocks"] + segment["holes"]]
+    large = {one["address"] for one in every if one["bytes"] > 1 << 20}
+    assert large <= seen
     assert shown.console == []
+
+
+def check_tip(text: str, segment: dict[str, Any], at: float) -> None:
+    """Brute force: whatever covers the address."""
+    [part] = [
+        one
+        for one in segment["blocks"] + segment["holes"]
+        if one["address"] <= at < one["address"] + one["bytes"]
+    ]
+    assert f"{part['bytes']:,} bytes" in text
+    assert f"{part['address']:#x}" in text
+    stream = f"stream {segment['stream']:#x}" if segment["stream"] else "default stream"
+    assert stream in text
+    if "cause" in part:
+        assert text.startswith(part["cause"])
+    else:
+        assert part["location"].rpartition("/")[2] in text
 
 
 def test_blocks_of_the_legend_are_the_categories_of_the_table(show: Show, lab: Lab) -> None:
@@ -92,7 +142,7 @@ def test_blocks_of_the_legend_are_the_categories_of_the_table(show: Show, lab: L
     shown = show(file=page_of(lab, run.trace), address="#tab=map")
     table = lab.table(run.trace, "--by", "category")
     seen = shown.page.evaluate(
-        """() => [...document.querySelectorAll("#map .legend li")].map((one) =>
+        """() => [...document.querySelectorAll("#map .beside .legend li")].map((one) =>
             one.childNodes[1].textContent.trim())"""
     )
     assert seen == [row["key"] for row in table["rows"]]

@@ -37,3 +37,12 @@ export function formatCount(count) {
 export function formatSeconds(seconds, digits = 3) {
   return seconds.toFixed(digits) + " s";
 }
+
+/**
+ * A time span, with the unit that suits it.
+ * @param {number} seconds
+ */
+export function formatSpan(seconds) {
+  if (seconds >= 1) return formatSeconds(seconds);
+  return seconds >= 0.001 ? (seconds * 1000).toFixed(seconds < 0.1 ? 2 : 1) + " ms" : (seconds * 1e6).toFixed(0) + " \u00b5s";
+}

@@ -4,12 +4,12 @@ import { byId, make, makeChoice } from "../elements/dom.js";
 import { formatBytes, formatCount, formatShare } from "../elements/format.js";
 import { chosenSet, makeKindChoice, sayKind, sumOf } from "./kinds.js";
 import { makeSource } from "../elements/source.js";
+import { makeStack } from "../elements/stack.js";
 import { fillTable } from "../elements/table.js";
 
 /** @typedef {import("../data/model.js").Row} Row */
 
 const LINE_KEYS = ["line", "stack", "function", "file", "module", "operator", "category", "phase", "lifetime"];
-const MOST_FRAMES = 1000;
 
 export class LinesView {
   /**
@@ -31,10 +31,11 @@ export class LinesView {
     this.search.setAttribute("aria-label", "Find rows");
     this.search.oninput = () => this.show();
     this.kinds = makeKindChoice(this.model, setKind);
-    tools.append(this.search, this.kinds, makeChoice("Rows are", LINE_KEYS.map((key) => [key, key]), () => this.by, (key) => {
+    this.keys = makeChoice("Rows are", LINE_KEYS.map((key) => [key, key]), () => this.by, (key) => {
       this.by = key;
       this.show();
-    }));
+    });
+    tools.append(this.search, this.kinds, this.keys);
     this.said = make("p", "say");
     this.table = make("table");
     this.note = make("p", "note");
@@ -61,6 +62,17 @@ export class LinesView {
   }
 
   /**
+   * Shows the rows with this text.
+   * @param {string} text
+   */
+  find(text) {
+    this.by = "line";
+    this.keys.refresh();
+    this.search.value = text;
+    this.show();
+  }
+
+  /**
    * What a search looks at.
    * @param {Row} row
    */
@@ -81,22 +93,6 @@ export class LinesView {
     more.append(...parts);
     return parts.length ? more : null;
   }
-}
-
-/**
- * The frames that led to a row's innermost one.
- * @param {string[]} frames
- */
-function makeStack(frames) {
-  if (frames.length < 2) return null;
-  const details = make("details");
-  const text = make("pre");
-  text.tabIndex = 0;
-  for (const frame of frames.slice(0, MOST_FRAMES)) text.append(make("bdi", "", frame.slice(0, 400)), "\n");
-  if (frames.length > MOST_FRAMES) text.append(`${formatCount(frames.length - MOST_FRAMES)} more`);
-  const callers = frames.length === 2 ? "1 caller" : `${formatCount(frames.length - 1)} callers`;
-  details.append(make("summary", "more", callers), text);
-  return details;
 }
 
 /**

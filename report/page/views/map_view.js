@@ -1,211 +1,275 @@
 // @ts-check
-// The tab of the map: torch's segments with the blocks in them, at the peak or at the end. The
-// pictures stand in a table that has the same figures as text.
-import { byId, classOf, hideTip, make, makeChoice, shortName, showTip, sizeCanvas } from "../elements/dom.js";
+// The tab of the map: torch's segments with their blocks and holes at the moment shown, why every
+// reserved byte is there, what pins segments, who has the rest of the device.
+import { byId, classOf, hideTip, make, makeChoice, showTip } from "../elements/dom.js";
 import { formatBytes, formatCount, formatSeconds } from "../elements/format.js";
-import { blockAt, readMaps } from "../charts/memory_map.js";
-import { fillLegend, makeAmount, makeGrower, makeHead, ROWS_AT_FIRST } from "../elements/table.js";
-
-const PICTURE = 22;
-const NARROWEST = 2;
+import { makeAmount, makeLegendItem } from "../elements/table.js";
+import { AllocatorHistory } from "../data/allocator_history.js";
+import { lookAt, LOOKS } from "../data/block_looks.js";
+import { CAUSES, findCauses, findPins } from "../data/reserved.js";
+import { SegmentMap } from "../charts/segment_map.js";
+import { WIDTHS } from "../charts/segment_rows.js";
+import { CausesPanel, PinsPanel } from "./map_figures.js";
+import { LedgerPanel, makeWhatIf } from "./map_device.js";
+import { MapDetails, tipOfPart } from "./map_details.js";
+import { MapMoments } from "./map_moments.js";
+import { SegmentTable } from "./segment_table.js";
 
 export class MapView {
-  /** @param {import("../data/model.js").Model} model */
-  constructor(model) {
+  /**
+   * @param {import("../data/model.js").Model} model
+   * @param {import("./moment_bar.js").SetWindow} setWindow
+   * @param {(text: string) => void} showLine
+   */
+  constructor(model, setWindow, showLine) {
     this.model = model;
-    this.maps = readMaps(model.page, model.columns);
-    this.moment = "peak";
-    this.width = "full";
-    /** @type {{canvas: HTMLCanvasElement, segment: import("../charts/memory_map.js").Segment}[]} */
-    this.pictures = [];
+    this.setWindow = setWindow;
+    this.by = "category";
+    /** @type {import("../data/allocator_history.js").AllocatorState | null} */
+    this.state = null;
+    /** @type {import("../data/block_looks.js").BlockLook | null} */
+    this.look = null;
     /** @type {any} */
     this.colours = null;
+    if (!model.page.map.moments.length) {
+      byId("map").append(make("p", "lead", sayWhyNoMap(model.page)));
+      return;
+    }
+    this.moments = new MapMoments(model, new AllocatorHistory(model.page, model.columns));
+    this.details = new MapDetails(model, showLine);
+    this.causes = new CausesPanel();
+    this.pins = new PinsPanel(model, (line) => this.highlight(line));
+    this.ledger = new LedgerPanel(model);
+    this.table = new SegmentTable(model);
     this.build();
+    this.listen();
   }
 
   build() {
-    const panel = byId("map");
-    if (!this.maps.length) {
-      panel.append(make("p", "lead", sayWhyNone(this.model.page)));
-      return;
-    }
-    const tools = make("div", "tools");
-    tools.append(makeChoice("Moment", [["peak", "at the peak"], ["end", "at the end"]], () => this.moment, (word) => {
-      this.moment = word;
-      this.fill();
-    }), makeChoice("Pictures", [["full", "full width each"], ["scale", "one scale"]], () => this.width, (word) => {
-      this.width = word;
-      this.draw();
-    }));
-    this.body = make("div");
-    panel.append(tools, this.body);
-    this.fill();
+    this.title = make("h2", "big");
+    this.sub = make("p", "sub");
+    this.lead = make("p", "lead");
+    this.canvas = make("canvas");
+    this.canvas.tabIndex = 0;
+    this.canvas.setAttribute("role", "application");
+    this.canvas.setAttribute("aria-label", "Segments by address. Arrow keys walk from block to block and from segment to segment. Below is the same as a table.");
+    const room = make("div");
+    this.scroller = make("div", "segments");
+    this.scroller.append(this.canvas, room);
+    this.map = new SegmentMap(this.canvas, this.scroller, room, this.model);
+    this.legend = make("ul");
+    this.note = make("p", "note");
+    const drawing = make("div");
+    drawing.append(this.scroller, this.legend, this.note);
+    const both = make("div", "beside");
+    both.append(drawing, this.details?.box);
+    const reserved = make("h2", "", "Why it is reserved");
+    this.sum = make("small");
+    reserved.append(this.sum);
+    byId("map").append(this.title, this.sub, this.lead, this.makeTools(), both, this.table?.box, reserved, this.causes?.box,
+      this.pins?.box, this.ledger?.box, makeWhatIf(this.model.page.whatif));
   }
 
-  fill() {
-    const map = this.maps.find((one) => one.moment === this.moment) || this.maps[0];
-    this.most = map.segments.reduce((most, one) => Math.max(most, one.bytes), 1);
-    const sum = (/** @type {(one: import("../charts/memory_map.js").Segment) => number} */ of) => map.segments.reduce((total, one) => total + of(one), 0);
-    const reserved = sum((one) => one.bytes);
-    const place = this.model.placeAt(map.seconds);
-    const lead = make("p", "lead");
-    lead.append(makeAmount(sum((one) => one.used)), ` in ${formatCount(sum((one) => one.count))} blocks, `, makeAmount(sum((one) => one.free)),
-      ` free inside segments in ${formatCount(sum((one) => one.holes))} holes; the largest is `,
-      makeAmount(map.segments.reduce((most, one) => Math.max(most, one.largest), 0)), ".");
-    const title = make("h2", "big", `${formatBytes(reserved)} reserved`);
-    title.dataset.bytes = String(reserved);
-    this.table = make("table", "rows");
-    this.fillSegments(map.segments);
-    const legend = make("ul");
-    fillLegend(legend, this.levelsOf(map), this.model.page.categories);
-    this.body.replaceChildren(title, make("p", "sub", [`In ${formatCount(map.segments.length)} ${map.segments.length === 1 ? "segment" : "segments"}`, place, formatSeconds(map.seconds)].filter((text) => text).join(" \u00b7 ")),
-      lead, legend, this.table, make("p", "note", sayRest(map, this.waitingIn(map))));
+  makeTools() {
+    const tools = make("div", "tools");
+    const label = make("label", "", "Moment ");
+    this.select = make("select");
+    this.select.onchange = () => this.chooseMoment(Number(this.select.value));
+    label.append(this.select);
+    tools.append(label);
+    if (this.moments?.history.hasEveryEvent) {
+      for (const [text, step, name] of /** @type {[string, number, string][]} */ ([["\u2039", -1, "One event back"], ["\u203a", 1, "One event on"]])) {
+        const button = make("button", "button", text);
+        button.type = "button";
+        button.setAttribute("aria-label", name);
+        button.onclick = () => this.stepEvent(step);
+        tools.append(button);
+      }
+    }
+    tools.append(makeChoice("Blocks are coloured by", /** @type {[string, string][]} */ (LOOKS), () => this.by, (by) => {
+      this.by = by;
+      this.look = null;
+      this.show(this.colours);
+    }), makeChoice("Segments are drawn", /** @type {[string, string][]} */ (WIDTHS), () => this.map?.widths || "", (widths) => {
+      this.map?.layOut(widths);
+      this.draw();
+    }));
+    for (const [text, factor, name] of /** @type {[string, number, string][]} */ ([["+", 2, "Closer"], ["\u2212", 0.5, "Wider"]])) {
+      const button = make("button", "button", text);
+      button.type = "button";
+      button.setAttribute("aria-label", name);
+      button.onclick = () => this.zoom(factor);
+      tools.append(button);
+    }
+    this.whole = make("button", "button", "All lines");
+    this.whole.type = "button";
+    this.whole.hidden = true;
+    this.whole.onclick = () => this.highlight(-1);
+    tools.append(this.whole);
+    return tools;
+  }
+
+  listen() {
+    const { canvas, map, scroller } = this;
+    if (!map) return;
+    scroller.onscroll = () => this.draw();
+    canvas.onpointermove = (/** @type {PointerEvent} */ event) => {
+      const part = map.partAt(event);
+      canvas.style.cursor = part ? "pointer" : "";
+      if (!part || !this.state || !this.moments) return hideTip();
+      showTip(event, tipOfPart(this.model, this.state, part, this.moments.secondsOf(this.state.change)));
+    };
+    canvas.onpointerleave = hideTip;
+    canvas.onclick = (/** @type {MouseEvent} */ event) => {
+      map.choose(map.partAt(event));
+      this.showChosen();
+    };
+    canvas.onkeydown = (/** @type {KeyboardEvent} */ event) => {
+      if (!event.key.startsWith("Arrow")) return;
+      map.step(event.key);
+      event.preventDefault();
+      this.showChosen();
+    };
+    canvas.addEventListener("wheel", (/** @type {WheelEvent} */ event) => {
+      if (event.ctrlKey) map.zoomBy(Math.exp(-event.deltaY * 0.004), event.offsetX);
+      else if (map.zoom > 1 && (event.shiftKey || event.deltaX)) map.moveTo(map.offset + (event.deltaX || event.deltaY) / canvas.clientWidth / map.zoom);
+      else return;
+      event.preventDefault();
+      this.draw();
+    }, { passive: false });
+  }
+
+  /** @param {number} factor */
+  zoom(factor) {
+    this.map?.zoomBy(factor);
     this.draw();
   }
 
+  /** @param {number} line whose blocks stand out; -1: all */
+  highlight(line) {
+    if (!this.map) return;
+    this.map.line = line;
+    this.whole.hidden = line < 0;
+    this.draw();
+    if (line >= 0) this.scroller.scrollIntoView({ block: "nearest" });
+  }
+
+  /** @param {number} change how many of them have happened */
+  chooseMoment(change) {
+    if (!this.moments || change < 0) return;
+    this.setWindow(this.moments.windowOf(change));
+    this.moments.asked = { change, window: this.model.window };
+    this.show(this.colours);
+  }
+
   /**
-   * Bytes of the listed blocks by category.
-   * @param {import("../charts/memory_map.js").MemoryMap} map
+   * One event of the allocator further, or back.
+   * @param {number} step
    */
-  levelsOf(map) {
-    const { columns, page } = this.model;
-    const levels = new Array(page.categories.length).fill(0);
-    for (const segment of map.segments) {
-      for (let i = segment.from; i < segment.to; i++) levels[columns.context_category[columns.block_context[i]]] += columns.block_bytes[i];
-    }
-    return levels;
-  }
-
-  /** @param {import("../charts/memory_map.js").MemoryMap} map */
-  waitingIn(map) {
-    const { columns } = this.model;
-    let bytes = 0;
-    for (const segment of map.segments) {
-      for (let i = segment.from; i < segment.to; i++) bytes += columns.block_waiting[i] ? columns.block_bytes[i] : 0;
-    }
-    return bytes;
-  }
-
-  /** @param {import("../charts/memory_map.js").Segment[]} segments */
-  fillSegments(segments) {
-    const heads = [["Segment", "right"], ["In blocks", "right wide"], ["Free", "right"], ["Largest hole", "right wide"], ["Blocks", "right wide"],
-      ["Stream", "wide"], ["Picture by address", "picture"]];
-    const body = make("tbody");
-    this.pictures = [];
-    const addRows = (/** @type {number} */ from, /** @type {number} */ to) => {
-      body.append(...segments.slice(from, to).map((segment) => this.makeRow(segment)));
-      if (from) this.draw();
-    };
-    addRows(0, ROWS_AT_FIRST);
-    this.table.replaceChildren(makeHead(heads), body);
-    if (segments.length > ROWS_AT_FIRST) this.table.append(makeGrower(segments.length, heads.length, addRows));
-  }
-
-  /** @param {import("../charts/memory_map.js").Segment} segment */
-  makeRow(segment) {
-    const row = make("tr");
-    const amount = (/** @type {number} */ bytes, kind = "right") => {
-      const cell = make("td", kind, formatBytes(bytes));
-      cell.title = formatCount(bytes) + " bytes";
-      return cell;
-    };
-    const picture = make("td", "picture");
-    const canvas = make("canvas");
-    canvas.setAttribute("role", "img");
-    canvas.setAttribute("aria-label", `Blocks of the segment at 0x${segment.address.toString(16)}`);
-    canvas.onmousemove = (/** @type {MouseEvent} */ event) => this.point(event, canvas, segment);
-    canvas.onmouseleave = hideTip;
-    picture.append(canvas);
-    this.pictures.push({ canvas, segment });
-    row.append(amount(segment.bytes), amount(segment.used, "right wide"), amount(segment.free), amount(segment.largest, "right wide"),
-      make("td", "right wide", formatCount(segment.count)),
-      make("td", "wide", segment.stream + (segment.isExpandable ? ", expandable" : "")), picture);
-    return row;
+  stepEvent(step) {
+    const { moments } = this;
+    if (!moments || !moments.history.hasEveryEvent) return;
+    this.chooseMoment(Math.max(moments.history.first, Math.min(moments.history.changeCount, moments.change + step)));
   }
 
   /** @param {any} colours */
   show(colours) {
     this.colours = colours;
+    const { moments, map } = this;
+    if (!moments || !map) return;
+    const { change } = moments;
+    if (!this.state || this.state.change !== change) {
+      this.state = moments.history.at(change);
+      this.look = null;
+      this.fill();
+    }
+    if (!this.look || this.lookBy !== this.by) {
+      this.look = lookAt(this.model, this.by, this.state, moments.secondsOf(change), this.lookBy === this.by ? this.before || null : null);
+      this.before = this.look;
+      this.lookBy = this.by;
+      this.fillLegend();
+    }
+    map.set(this.state, this.look);
+    this.fillMoments();
+    this.showChosen();
+  }
+
+  fill() {
+    const { model, moments, state } = this;
+    if (!state || !moments) return;
+    const found = findCauses(state, model.columns);
+    const seconds = moments.secondsOf(state.change);
+    const named = moments.named(state.change);
+    this.title.textContent = `${formatBytes(found.reserved)} reserved`;
+    this.title.dataset.bytes = String(found.reserved);
+    const { length } = state.segments;
+    this.sub.textContent = [named ? moments.nameOf(named) : "", `${formatCount(length)} ${length === 1 ? "segment" : "segments"}`,
+      model.placeAt(seconds), formatSeconds(seconds), named ? "" : moments.sayLast(state.change)].filter((text) => text).join(" \u00b7 ");
+    const free = CAUSES.slice(2).reduce((sum, cause) => sum + found.bytes[cause], 0);
+    this.lead.replaceChildren(makeAmount(found.bytes.live + found.bytes.waiting), ` in ${formatCount(state.blocks.length)} blocks, `, makeAmount(free),
+      ` free inside segments in ${formatCount(found.holes)} holes; the largest is `, makeAmount(found.largestHole), ".");
+    this.sum.textContent = `${formatCount(found.reserved)} bytes`;
+    this.causes?.fill(found);
+    this.pins?.fill(findPins(state, model.columns));
+    const near = moments.ledgerNear(state.change);
+    this.ledger?.fill(near && near.ledger, near ? moments.nameOf(near) : "", !!near && near.change !== state.change);
+    this.table?.fill(state);
+    this.note.textContent = sayDrawn(moments.history, state);
+  }
+
+  fillMoments() {
+    const { moments, state } = this;
+    if (!moments || !state) return;
+    const named = moments.named(state.change);
+    const rest = make("option", "", named ? "a name" : `on the bar, ${formatSeconds(moments.secondsOf(state.change))}`);
+    rest.value = "-1";
+    const options = moments.list.map((one) => {
+      const option = make("option", "", moments.optionOf(one));
+      option.value = String(one.change);
+      return option;
+    });
+    this.select.replaceChildren(...(named ? [] : [rest]), ...options);
+    this.select.value = named ? String(named.change) : "-1";
+  }
+
+  fillLegend() {
+    const { look } = this;
+    if (!look) return;
+    const total = look.bytes.reduce((sum, one) => sum + one, 0) || 1;
+    const order = [...look.bytes.keys()].filter((i) => look.bytes[i] > 0);
+    if (this.by !== "age") order.sort((a, b) => look.bytes[b] - look.bytes[a]);
+    this.legend.className = "legend";
+    this.legend.replaceChildren(...order.map((i) => makeLegendItem(classOf(look.kinds[i].replaceAll("-", " ")), look.names[i], look.bytes[i], look.bytes[i] / total)));
+  }
+
+  showChosen() {
+    const { map, state, moments } = this;
+    if (!map || !state || !moments) return;
+    this.details?.fill(state, map.chosen, moments.secondsOf(state.change));
     this.draw();
   }
 
-  /**
-   * How wide a segment is drawn.
-   * @param {import("../charts/memory_map.js").Segment} segment
-   * @param {number} width of the canvas
-   */
-  widthOf(segment, width) {
-    return this.width === "full" ? width : Math.max(NARROWEST, (width * segment.bytes) / this.most);
-  }
-
   draw() {
-    if (!this.colours || byId("map").hidden) return;
-    for (const { canvas, segment } of this.pictures) this.drawSegment(canvas, segment);
-  }
-
-  /**
-   * @param {HTMLCanvasElement} canvas
-   * @param {import("../charts/memory_map.js").Segment} segment
-   */
-  drawSegment(canvas, segment) {
-    const { columns } = this.model;
-    const { pen, width } = sizeCanvas(canvas, PICTURE);
-    const whole = this.widthOf(segment, width);
-    const scale = whole / segment.bytes;
-    pen.fillStyle = this.colours.frame;
-    pen.fillRect(0, 0, whole, PICTURE);
-    for (let i = segment.from; i < segment.to; i++) {
-      const wide = columns.block_bytes[i] * scale;
-      pen.fillStyle = this.colours.fill[columns.context_category[columns.block_context[i]]];
-      // A line between neighbours, where there is room for one.
-      pen.fillRect(columns.block_offset[i] * scale, 2, wide > 3 ? wide - 1 : wide, PICTURE - 4);
-    }
-  }
-
-  /**
-   * @param {MouseEvent} event
-   * @param {HTMLCanvasElement} canvas
-   * @param {import("../charts/memory_map.js").Segment} segment
-   */
-  point(event, canvas, segment) {
-    const { columns, page } = this.model;
-    const offset = (event.offsetX / this.widthOf(segment, canvas.clientWidth)) * segment.bytes;
-    if (offset >= segment.bytes) {
-      hideTip();
-      return;
-    }
-    const block = blockAt(columns, segment, offset);
-    if (block < 0) {
-      showTip(event, [{ text: segment.unlisted ? "free, or small blocks that are not drawn" : "free" }]);
-      return;
-    }
-    const context = columns.block_context[block];
-    const category = page.categories[columns.context_category[context]];
-    const rows = [{ text: shortName(page.lines[columns.context_line[context]].key), kind: classOf(category) },
-      { text: `${formatBytes(columns.block_bytes[block])} (${formatCount(columns.block_bytes[block])} bytes), ${category}` },
-      { text: `at 0x${(segment.address + columns.block_offset[block]).toString(16)}` }];
-    if (columns.block_waiting[block]) rows.push({ text: "freed; another stream may still use it" });
-    showTip(event, rows);
+    if (!this.colours || byId("map").hidden || !this.map) return;
+    this.map.draw(this.colours);
+    this.causes?.draw(this.colours);
   }
 }
 
 /** @param {any} page */
-function sayWhyNone(page) {
+function sayWhyNoMap(page) {
   if (page.device === "all") return "A map is of one device: make the page without --device all.";
+  if (page.map.has_segments) return "There are too many blocks for a page: peakline map FILE, and peakline fragmentation FILE, show them at any moment.";
   return "This trace does not have the segments of torch\u2019s allocator: peakline run records them where torch\u2019s own allocator is used and every event is kept.";
 }
 
 /**
- * @param {import("../charts/memory_map.js").MemoryMap} map
- * @param {number} waiting bytes
+ * @param {AllocatorHistory} history
+ * @param {import("../data/allocator_history.js").AllocatorState} state
  */
-function sayRest(map, waiting) {
-  const parts = ["By stream, then by address. Grey is free; a segment with any block in it cannot go back to the device, unless it is expandable."];
-  if (waiting) parts.push(`${formatBytes(waiting)} of the blocks are freed, but another stream may still use them.`);
-  if (map.unlisted_count) {
-    const bytes = map.segments.reduce((sum, one) => sum + one.unlisted, 0);
-    parts.push(`The ${formatCount(map.unlisted_count)} smallest blocks, ${formatBytes(bytes)} together, count but are not drawn.`);
-  }
-  if (map.outside_count) parts.push(`${formatBytes(map.outside_bytes)} in ${formatCount(map.outside_count)} blocks lie in segments that the trace does not know.`);
+function sayDrawn(history, state) {
+  const parts = ["Free bytes are hatched by their cause, which the list below explains. Ctrl and the wheel, +, \u2212 zoom; Shift and the wheel move."];
+  if (!history.hasEveryEvent) parts.push(`This page has the map of ${formatCount(history.moments.length)} moments; the one nearest to the bar is shown. peakline html --from S --to S makes a page of a shorter time that has every moment.`);
+  if (state.outsideCount) parts.push(`${formatBytes(state.outsideBytes)} in ${formatCount(state.outsideCount)} blocks lie in segments that the trace does not know.`);
   return parts.join(" ");
 }

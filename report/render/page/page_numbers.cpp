@@ -1,7 +1,6 @@
 #include "page_numbers.h"
 
 #include <algorithm>
-#include <optional>
 #include <string>
 #include <vector>
 
@@ -81,34 +80,53 @@ void add_moments(const PageMoments& moments, int64_t unit, NumbersByName& column
     }
 }
 
-void add_segment(const MapSegment& segment, uint64_t listed_count, NumbersByName& columns) {
+void add_pieces(const PageMap& map, NumbersByName& columns) {
     const auto add = [&](const char* name, uint64_t number) {
         columns[name].push_back(static_cast<int64_t>(number));
     };
-    add("segment_address", segment.range.address);
-    add("segment_bytes", segment.range.bytes);
-    add("segment_stream", segment.range.stream);
-    add("segment_expandable", segment.range.is_expandable ? 1 : 0);
-    add("segment_block_bytes", segment.block_bytes);
-    add("segment_block_count", segment.block_count);
-    add("segment_hole_count", segment.hole_count);
-    add("segment_largest_hole", segment.largest_hole_bytes);
-    add("segment_unlisted_bytes", segment.unlisted_bytes);
-    add("segment_listed_count", listed_count);
+    for (const StateSegment& piece : map.pieces) {
+        const auto pool = std::find(map.pools.begin(), map.pools.end(), piece.pool);
+        add("piece_address", piece.address);
+        add("piece_bytes", piece.bytes);
+        add("piece_unit", piece.unit_bytes);
+        add("piece_pool", static_cast<uint64_t>(pool - map.pools.begin()));
+        add("piece_stream", piece.stream);
+        add("piece_expandable", piece.is_expandable ? 1 : 0);
+    }
 }
 
-void add_map(const std::optional<MemoryMap>& map, NumbersByName& columns) {
-    size_t begin = 0;
-    for (const MapSegment& segment : map.has_value() ? map->segments : std::vector<MapSegment>()) {
-        add_segment(segment, segment.block_end - begin, columns);
-        for (; begin < segment.block_end; ++begin) {
-            const MapBlock& block = map->blocks[begin];
-            columns["block_offset"].push_back(
-                static_cast<int64_t>(block.address - segment.range.address));
-            columns["block_bytes"].push_back(static_cast<int64_t>(block.bytes));
-            columns["block_context"].push_back(block.context);
-            columns["block_waiting"].push_back(block.is_waiting ? 1 : 0);
-        }
+void add_blocks(const PageMap& map, NumbersByName& columns) {
+    const auto add = [&](const char* name, uint64_t number) {
+        columns[name].push_back(static_cast<int64_t>(number));
+    };
+    for (const PageMapBlock& block : map.blocks) {
+        add("block_address", block.address);
+        add("block_bytes", block.bytes);
+        add("block_rounding", block.bytes - block.requested_bytes);  // may be negative
+        add("block_unsplit", block.bytes - block.rounded_bytes);
+        add("block_context", block.context);
+        add("block_made", block.made_tick);
+        add("block_lived", block.lived_ticks);
+    }
+}
+
+void add_map(const PageMap& map, NumbersByName& columns) {
+    add_pieces(map, columns);
+    add_blocks(map, columns);
+    int64_t block_count = 0;
+    int64_t piece_count = 0;
+    for (const PageMapChange& change : map.changes) {
+        using Kind = MapChangeKind;
+        block_count += change.kind == Kind::kBlock ? 1 : 0;
+        piece_count += change.kind == Kind::kPiece ? 1 : 0;
+        const bool is_piece = change.kind == Kind::kPiece || change.kind == Kind::kPieceGone;
+        const bool is_pool = change.kind == Kind::kPoolUsed || change.kind == Kind::kPoolUnused;
+        const auto id = static_cast<int64_t>(change.id);
+        columns["map_change"].push_back(static_cast<int64_t>(change.kind));
+        columns["map_tick"].push_back(static_cast<int64_t>(change.tick));
+        columns["map_back"].push_back(is_pool    ? id
+                                      : is_piece ? piece_count - 1 - id
+                                                 : block_count - 1 - id);
     }
 }
 
@@ -152,8 +170,7 @@ CodedColumns code_within(Page& page, int64_t unit, uint64_t budget_bytes) {
     add_points(page, unit, fixed);
     add_tree(page.names, fixed);
     add_totals(page, unit, fixed);
-    add_map(page.maps.at_peak, fixed);
-    add_map(page.maps.at_end, fixed);
+    add_map(page.map, fixed);
     const uint64_t fixed_bytes = code_columns(fixed, coded);
     for (;;) {
         NumbersByName moments;

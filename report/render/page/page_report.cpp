@@ -1,13 +1,12 @@
 // Numbers of the page to columns, names to JSON.
 #include "page_report.h"
 
-#include <cinttypes>
-#include <cstdio>
 #include <iterator>
 #include <map>
 #include <utility>
 
 #include "page_columns.h"
+#include "page_map_json.h"
 #include "page_numbers.h"
 #include "report/render/advice/advise_report.h"
 #include "report/render/calls/phases_report.h"
@@ -23,6 +22,10 @@ namespace {
 
 // Each takes seconds more; `peakline advise` gives it for any run.
 constexpr uint64_t kMostEventsForAdvice = 5'000'000;
+
+// A map of every event may take this part of the page.
+constexpr uint64_t kShareOfMap = 2;
+constexpr uint64_t kBytesOfMapChange = 9;  // compressed, half of the changes being blocks
 
 class PageWriter {
 public:
@@ -56,7 +59,7 @@ public:
         put_peak(peak);
         put_advice();
         put_refused();
-        put_maps();
+        put_page_map(json_, {reader_, options_, page_, stacks_});
         put_names();
         json_.key("phases").embed(
             phases_json({reader_, selection_, page_.phases, page_.chosen, 0}));
@@ -123,34 +126,6 @@ private:
             json_.field("line_count", static_cast<uint64_t>(one.row_count)).end_object();
         }
         json_.end_array();
-    }
-
-    void put_maps() {
-        json_.key("maps").begin_array();
-        put_map("peak", page_.maps.at_peak);
-        put_map("end", page_.maps.at_end);
-        json_.end_array().key("streams").begin_array();
-        json_.value("default stream");  // the streams of the trace follow: their ids begin at 1
-        for (const uint64_t handle : reader_.definitions().streams.items()) {
-            char text[32];
-            std::snprintf(text, sizeof(text), "stream 0x%" PRIx64, handle);
-            json_.value(handle == kLostStream ? kLostName : text);
-        }
-        json_.end_array();
-    }
-
-    void put_map(const char* moment, const std::optional<MemoryMap>& map) {
-        if (!map.has_value()) {
-            return;
-        }
-        uint64_t unlisted = 0;
-        for (const MapSegment& segment : map->segments) {
-            unlisted += segment.unlisted_count;
-        }
-        json_.begin_object().field("moment", moment).field("seconds", reader_.seconds(map->tick));
-        json_.field("segment_count", static_cast<uint64_t>(map->segments.size()));
-        json_.field("unlisted_count", unlisted).field("outside_bytes", map->outside_bytes);
-        json_.field("outside_count", map->outside_count).end_object();
     }
 
     void put_levels(const char* name, const CategoryLevels& levels) {
@@ -226,7 +201,9 @@ PageFile make_page(const TraceReader& reader,
     refuse_where(selection, "html");
     need_events(reader, "html");
     StackLookup stacks(reader.definitions(), selection.frames);
-    Page page = build_page(reader, selection, request, stacks, progress);
+    PageRequest fitted = request;
+    fitted.limits.map_changes = budget_bytes / kShareOfMap / kBytesOfMapChange;
+    Page page = build_page(reader, selection, fitted, stacks, progress);
     const int64_t unit = unit_of(page);
     const CodedColumns coded = code_within(page, unit, budget_bytes);
     return PageWriter(reader, options, selection, page, stacks).write(unit, coded);

@@ -403,7 +403,13 @@ Ledger make_ledger(const TraceReader& reader,
     }
     ReplayRequest request = selection.request;
     request.phase_rules = &stacks.phase_rules();
-    const MomentEvent moment = find_moment_event(reader, request, progress);
+    return make_ledger_at(reader, find_moment_event(reader, request, progress), stacks, progress);
+}
+
+Ledger make_ledger_at(const TraceReader& reader,
+                      const MomentEvent& moment,
+                      StackLookup& stacks,
+                      const Progress& progress) {
     BlockStream stream(reader);
     LedgerFollower follower(stream, moment);
     stream.run(progress, follower);

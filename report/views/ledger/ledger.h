@@ -7,6 +7,7 @@
 #include <string>
 #include <vector>
 
+#include "moment_event.h"
 #include "report/attribute/names/label.h"
 #include "report/attribute/stacks/stack_lookup.h"
 #include "report/trace/reader.h"
@@ -60,6 +61,12 @@ Ledger make_ledger(const TraceReader& reader,
                    const Selection& selection,
                    StackLookup& stacks,
                    const Progress& progress);
+
+// The same at a moment that is known.
+Ledger make_ledger_at(const TraceReader& reader,
+                      const MomentEvent& moment,
+                      StackLookup& stacks,
+                      const Progress& progress);
 
 const char* part_kind_name(PartKind kind);
 

@@ -77,6 +77,10 @@ public:
         newest_.on_alloc(contexts_.thread_of(block.shape.context), block.ordinal, is_wanted);
         if (counts(block.shape)) {
             segments_.on_alloc(block.shape.block_bytes);
+            if (is_shown_ && segments_.now().reserved_bytes > most_reserved_bytes_) {
+                most_reserved_bytes_ = segments_.now().reserved_bytes;
+                most_reserved_event_ = block.at.event;
+            }
             const uint32_t context = count(block.ordinal, block.shape, 1, block.at.tick);
             if (is_wanted) {
                 page_.totals.add_allocated(context, bytes_of(block.shape, measure_));
@@ -125,13 +129,30 @@ public:
                 page_.points.on_reserved(segments_.now().reserved_bytes);
             }
         } else if (const auto failed = event.as<format::OutOfMemory>()) {
-            add_refused(*failed, at.tick);
+            add_refused(*failed, at);
         } else if (const auto mark = event.as<format::Mark>()) {
             on_mark(mark->kind, at.tick);
         }
     }
 
+    // Moments of the map besides the peak and the end, by event.
+    std::vector<PageMapMoment> wanted_of_map(uint64_t peak_tick) const {
+        std::vector<PageMapMoment> wanted;
+        want_phases(page_.phases.table, peak_tick, &wanted);
+        wanted.push_back({"reserved", 0, most_reserved_event_, 0, 0});
+        const size_t count = page_.refused.size();
+        for (size_t i = count - std::min(count, kMostRefusedMaps); i < count; ++i) {
+            wanted.push_back({"refused", static_cast<uint32_t>(i), page_.refused[i].event, 0, 0});
+        }
+        std::stable_sort(wanted.begin(), wanted.end(), [](const auto& one, const auto& two) {
+            return one.event < two.event;
+        });
+        return wanted;
+    }
+
 private:
+    static constexpr size_t kMostRefusedMaps = 8;  // the last ones
+
     void on_mark(format::MarkKind kind, uint64_t tick) {
         if (kind == format::MarkKind::kTracingStarted ||
             kind == format::MarkKind::kTracingStopped) {
@@ -142,14 +163,15 @@ private:
         }
     }
 
-    void add_refused(const format::OutOfMemory& record, uint64_t tick) {
+    void add_refused(const format::OutOfMemory& record, EventTime at) {
         if (!is_shown_ || !(counts_all_ || record.device == device_) ||
             page_.refused.size() == Page::kMaxRefused) {
             return;
         }
         PageRefused refused;
+        refused.event = at.event;
         refused.request = {1,
-                           tick,
+                           at.tick,
                            static_cast<uint32_t>(record.context),
                            static_cast<uint32_t>(record.device),
                            record.requested_bytes,
@@ -222,6 +244,8 @@ private:
     OrdinalTable context_of_;  // of live blocks, plus one
     LevelFollower segments_;
     bool knows_segments_ = true;
+    uint64_t most_reserved_bytes_ = 0;
+    uint64_t most_reserved_event_ = 0;  // the first block made then
 };
 
 // The nearest one: a time that a report printed is rounded, and means the event it was printed of.
@@ -283,11 +307,18 @@ Page build_page(const TraceReader& reader,
                           reader.max_alloc_count());
     stream.run(progress, follower);
     follower.finish();
-    if (follower.has_segments() && !page.points.points().empty()) {
-        const Height peak = page.points.points()[highest_point(page)].peak;
-        const MapRequest asked_map = {
-            asked.measure, page.chosen.device, range.from_tick, range.to_tick, peak};
-        page.maps = build_maps(reader, asked_map, facts, contexts, progress);
+    page.has_segments = follower.has_segments();
+    if (page.has_segments && !page.points.points().empty()) {
+        const PagePoint& peak = page.points.points()[highest_point(page)];
+        const MapRequest asked_map = {asked.measure,
+                                      page.chosen.device,
+                                      range.from_tick,
+                                      range.to_tick,
+                                      peak.peak,
+                                      follower.wanted_of_map(peak.peak_tick),
+                                      limits.map_changes,
+                                      page.event_count};
+        page.map = build_map(reader, asked_map, facts, contexts, progress);
     }
     page.names = contexts.take();
     page.moments.finish();

@@ -26,6 +26,7 @@ struct PageLimits {
     // some 200 bytes for a point.
     size_t every_event = 524'288;
     size_t changes = 6'000'000;  // kept while events are read: 24 bytes each
+    size_t map_changes = 500'000;
 };
 
 struct PageRequest {
@@ -52,6 +53,7 @@ struct PageRefused {
     // Of the device, in torch's segments; unknown in a trace without them.
     std::optional<uint64_t> reserved_bytes;
     uint64_t active_bytes = 0;  // live, or freed but still used by another stream
+    uint64_t event = 0;
 };
 
 struct Page {
@@ -69,7 +71,8 @@ struct Page {
     bool has_reserved = false;  // the trace says what torch's segments hold
     PageMoments moments{0, 0};
     PageTotals totals;
-    PageMaps maps;  // none of all devices, or where the trace does not know its segments
+    bool has_segments = false;  // of the one device that is shown
+    PageMap map;                // without moments where it has none, or where they are too large
 };
 
 // Throws TraceError when nothing lies in the range.

@@ -1,154 +1,190 @@
 #include "page_map.h"
 
+#include <algorithm>
 #include <utility>
 #include <vector>
 
+#include "map_builder.h"
 #include "report/replay/blocks/block_stream.h"
-#include "report/views/segments/live_addresses.h"
 
 namespace peakline::report {
 namespace {
 
+constexpr size_t kMostPhases = 24;
+
+enum class MapDetail : uint8_t { kEveryEvent, kMoments, kPeakOnly };
+
 class MapFollower : public BlockFollower {
 public:
     // All must outlive this.
-    MapFollower(const BlockStream& stream,
-                const MapRequest& request,
-                const AllFacts& facts,
-                PageContexts& contexts)
-        : stream_(stream),
-          request_(request),
-          facts_(facts),
-          contexts_(contexts),
-          addresses_(stream) {}
+    MapFollower(MapBuilder& builder, const MapRequest& request, MapDetail detail)
+        : builder_(builder), request_(request), detail_(detail) {}
 
-    void before_event(EventTime at);
-    void on_alloc(const BlockAlloc& block);
-    void on_free(const BlockFree& block);
-    void on_main_end(EventTime at);
-    void on_rare(const RareEvent& event, EventTime at);
-    // After the pass.
-    PageMaps finish();
+    void before_event(EventTime at) {
+        if (!is_shown_ && at.tick >= request_.from_tick) {
+            begin();
+        }
+        take_wanted(at.event);
+        if (is_shown_ && at.tick > request_.to_tick) {
+            end();
+        }
+        now_ = at;
+        builder_.begin_event(at.tick);
+    }
+
+    void on_alloc(const BlockAlloc& block) {
+        if (!is_done() && counts(block.shape)) {
+            builder_.add(block);
+            level_.bytes += bytes_of(block.shape, request_.measure);
+            consider();
+        }
+    }
+
+    void on_free(const BlockFree& block) {
+        if (!is_done() && counts(block.shape)) {
+            builder_.free(block);
+            if (block.leaves(request_.measure)) {
+                level_.bytes -= bytes_of(block.shape, request_.measure);
+                consider();
+            }
+        }
+    }
+
+    void on_main_end(EventTime) {
+        if (is_shown_) {
+            end();
+        }
+    }
+
+    void on_rare(const RareEvent& event, EventTime) {
+        if (is_done()) {
+            return;
+        }
+        builder_.on_rare(event);
+        if (const auto mark = event.as<format::Mark>()) {
+            if (mark->kind == format::MarkKind::kTracingStarted) {
+                level_.traced = true;
+                consider();
+            } else if (mark->kind == format::MarkKind::kTracingStopped) {
+                level_.traced = false;
+            }
+        }
+    }
+
+    // After the pass: the page has room for all of it.
+    bool finish() {
+        take_wanted(UINT64_MAX);
+        if (!is_over_) {
+            end();
+        }
+        return fits();
+    }
 
 private:
+    bool fits() { return builder_.map().changes.size() <= request_.max_changes; }
     // The peak may follow the end of main.
-    bool is_done() const { return maps_.at_peak.has_value() && maps_.at_end.has_value(); }
+    bool is_done() { return (is_over_ && has_peak_) || !fits(); }
     bool counts(const AllocationShape& shape) const { return shape.device == request_.device; }
-    // The first moment of this height is the one that points of a page keep.
-    void consider(uint64_t tick);
-    void end_at(uint64_t tick);
-    MemoryMap take(uint64_t tick);
 
-    const BlockStream& stream_;
-    MapRequest request_;
-    const AllFacts& facts_;
-    PageContexts& contexts_;
-    LiveAddresses addresses_;
-    SegmentRanges segments_;
-    Height level_;
-    bool is_shown_ = false;
-    PageMaps maps_;
-};
-
-void MapFollower::before_event(EventTime at) {
-    if (!is_shown_ && at.tick >= request_.from_tick) {
+    void begin() {
         is_shown_ = true;
+        if (detail_ == MapDetail::kEveryEvent) {
+            builder_.keep_all();
+        }
         if (request_.from_tick > 0) {
-            consider(request_.from_tick);
+            now_.tick = request_.from_tick;
+            consider();
         }
     }
-    if (is_shown_ && at.tick > request_.to_tick) {
-        end_at(request_.to_tick);
-    }
-}
 
-void MapFollower::on_alloc(const BlockAlloc& block) {
-    if (is_done() || !counts(block.shape)) {
-        return;
-    }
-    addresses_.on_alloc(block);
-    level_.bytes += bytes_of(block.shape, request_.measure);
-    consider(block.at.tick);
-}
-
-void MapFollower::on_free(const BlockFree& block) {
-    if (is_done() || !counts(block.shape)) {
-        return;
-    }
-    addresses_.on_free(block);
-    if (block.leaves(request_.measure)) {
-        level_.bytes -= bytes_of(block.shape, request_.measure);
-        consider(block.at.tick);
-    }
-}
-
-void MapFollower::on_main_end(EventTime at) {
-    if (is_shown_) {
-        end_at(at.tick);
-    }
-}
-
-void MapFollower::on_rare(const RareEvent& event, EventTime at) {
-    if (const auto segment = event.as<format::Segment>()) {
-        if (segment->device == request_.device) {
-            segments_.apply(*segment);
-        }
-    } else if (const auto mark = event.as<format::Mark>()) {
-        if (mark->kind == format::MarkKind::kTracingStarted) {
-            level_.traced = true;
-            consider(at.tick);
-        } else if (mark->kind == format::MarkKind::kTracingStopped) {
-            level_.traced = false;
+    // The first moment of this height is the one that points of a page keep.
+    void consider() {
+        const bool is_peak =
+            level_.traced == request_.peak.traced && level_.bytes == request_.peak.bytes;
+        if (is_shown_ && is_peak && !has_peak_) {
+            has_peak_ = true;
+            take("peak", 0);
         }
     }
-}
 
-PageMaps MapFollower::finish() {
-    if (!maps_.at_end.has_value()) {
-        end_at(stream_.end().tick);
+    // Those before this event.
+    void take_wanted(uint64_t event) {
+        while (next_ < request_.wanted.size() && request_.wanted[next_].event < event) {
+            const PageMapMoment& wanted = request_.wanted[next_++];
+            if (is_shown_ && !is_over_ && detail_ != MapDetail::kPeakOnly) {
+                take(wanted.kind.c_str(), wanted.number);
+            }
+        }
     }
-    return std::move(maps_);
-}
 
-void MapFollower::consider(uint64_t tick) {
-    const bool is_peak =
-        level_.traced == request_.peak.traced && level_.bytes == request_.peak.bytes;
-    if (is_shown_ && is_peak && !maps_.at_peak.has_value()) {
-        maps_.at_peak = take(tick);
+    void end() {
+        if (!is_over_) {
+            is_over_ = true;
+            now_.tick = std::min(now_.tick, request_.to_tick);
+            if (detail_ != MapDetail::kPeakOnly) {
+                take("end", 0);
+            }
+        }
     }
-}
 
-void MapFollower::end_at(uint64_t tick) {
-    if (!maps_.at_end.has_value()) {
-        maps_.at_end = take(tick);
+    void take(const char* kind, uint32_t number) {
+        builder_.put_now();
+        PageMap& map = builder_.map();
+        map.moments.push_back({kind, number, now_.event, now_.tick, map.changes.size()});
     }
-}
 
-MemoryMap MapFollower::take(uint64_t tick) {
-    std::vector<MapBlock> blocks;
-    const auto add = [&](uint64_t ordinal, const AllocationShape& shape, uint64_t address) {
-        blocks.push_back({address,
-                          shape.block_bytes,
-                          contexts_.of(shape, ordinal, facts_.of(ordinal)),
-                          stream_.table().is_deferred(ordinal)});
-    };
-    addresses_.for_each(add);
-    MemoryMap map = make_memory_map(segments_.now(), std::move(blocks));
-    map.tick = tick;
-    return map;
-}
+    MapBuilder& builder_;
+    const MapRequest& request_;
+    MapDetail detail_;
+    EventTime now_;
+    Height level_;
+    size_t next_ = 0;  // of the wanted moments
+    bool is_shown_ = false;
+    bool is_over_ = false;
+    bool has_peak_ = false;
+};
 
 }  // namespace
 
-PageMaps build_maps(const TraceReader& reader,
-                    const MapRequest& request,
-                    const AllFacts& facts,
-                    PageContexts& contexts,
-                    const Progress& progress) {
-    BlockStream stream(reader);
-    MapFollower follower(stream, request, facts, contexts);
-    stream.run(progress, follower);
-    return follower.finish();
+void want_phases(const PhaseTable& table, uint64_t peak_tick, std::vector<PageMapMoment>* wanted) {
+    std::optional<uint32_t> at_peak;
+    std::optional<uint32_t> last;
+    for (const PhaseInterval& one : table.phases) {
+        if (one.depth == 0 && one.step.has_value()) {
+            last = one.step;
+            at_peak = one.begin_tick <= peak_tick ? one.step : at_peak;
+        }
+    }
+    size_t count = 0;
+    for (size_t i = 0; i < table.phases.size() && count < kMostPhases; ++i) {
+        const PhaseInterval& one = table.phases[i];
+        const bool is_in_step = one.step.has_value() && (one.step == at_peak || one.step == last);
+        if (one.depth == 0 && one.end_event > 0 && is_in_step) {
+            wanted->push_back({"phase", static_cast<uint32_t>(i), one.end_event - 1, 0, 0});
+            ++count;
+        }
+    }
+}
+
+PageMap build_map(const TraceReader& reader,
+                  const MapRequest& request,
+                  const AllFacts& facts,
+                  PageContexts& contexts,
+                  const Progress& progress) {
+    for (const MapDetail detail :
+         {MapDetail::kEveryEvent, MapDetail::kMoments, MapDetail::kPeakOnly}) {
+        if (detail == MapDetail::kEveryEvent && request.event_count > request.max_changes) {
+            continue;
+        }
+        BlockStream stream(reader);
+        MapBuilder builder(stream, request.device, facts, contexts);
+        MapFollower follower(builder, request, detail);
+        stream.run(progress, follower);
+        if (follower.finish()) {
+            return std::move(builder.map());
+        }
+    }
+    return {};
 }
 
 }  // namespace peakline::report

@@ -1,10 +1,13 @@
 // Maps of the HTML page against brute force: every 512 bytes of a small address space are looked
 // at, after every event.
+#include "report/views/segments/memory_map.h"
+
 #include <algorithm>
 #include <map>
 #include <random>
 #include <set>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include "report/views/page/page.h"
@@ -68,7 +71,44 @@ std::map<uint64_t, Sums> brute_force(const Cells& cells) {
     return found;
 }
 
-std::map<uint64_t, Sums> sums_of(const MemoryMap& map) {
+// The state of a page's map at a moment, as its script finds it: by the changes up to there.
+MemoryMap state_of(const PageMap& map, const std::string& kind) {
+    using Kind = MapChangeKind;
+    const auto moment = std::find_if(map.moments.begin(),
+                                     map.moments.end(),
+                                     [&](const PageMapMoment& one) { return one.kind == kind; });
+    REQUIRE(moment != map.moments.end());
+    std::map<uint32_t, MapBlock> blocks;
+    SegmentRanges pieces;
+    const auto apply = [&](format::SegmentAction action, uint32_t id) {
+        const StateSegment& piece = map.pieces.at(id);
+        pieces.apply({action, 0, piece.stream, piece.address, piece.bytes});
+    };
+    for (size_t i = 0; i < moment->change_end; ++i) {
+        const auto& [change, id, tick] = map.changes[i];
+        if (change == Kind::kBlock) {
+            const PageMapBlock& block = map.blocks.at(id);
+            blocks[id] = {block.address, block.bytes, block.context, false};
+        } else if (change == Kind::kBlockWaits) {
+            blocks.at(id).is_waiting = true;
+        } else if (change == Kind::kBlockGone) {
+            REQUIRE(blocks.erase(id) == 1);
+        } else if (change == Kind::kPiece) {
+            const bool is_mapped = map.pieces.at(id).is_expandable;
+            apply(is_mapped ? format::SegmentAction::kMap : format::SegmentAction::kAlloc, id);
+        } else if (change == Kind::kPieceGone) {
+            apply(format::SegmentAction::kUnmap, id);
+        }
+    }
+    std::vector<MapBlock> live;
+    for (const auto& [id, block] : blocks) {
+        live.push_back(block);
+    }
+    return make_memory_map(pieces.now(), live);
+}
+
+std::map<uint64_t, Sums> sums_of(const PageMap& page_map, const std::string& kind) {
+    const MemoryMap map = state_of(page_map, kind);
     std::map<uint64_t, Sums> sums;
     size_t at = 0;
     for (const MapSegment& segment : map.segments) {
@@ -168,18 +208,33 @@ Page page_of(const OpenTrace& trace, const PageRequest& request = {}) {
 
 TEST_CASE("segments, blocks and holes of a map are what brute force finds", "[page]") {
     size_t compared = 0;
+    std::set<std::pair<bool, bool>> kept;
     for (uint32_t seed = 1; seed <= 300; ++seed) {
         const RandomMemory memory(seed);
         INFO("seed " << seed << "\n" << memory.text);
         if (memory.peak == 0) {
             continue;
         }
-        const Page page = page_of(OpenTrace(memory.text));
-        REQUIRE(sums_of(page.maps.at_peak.value()) == brute_force(memory.at_peak));
-        REQUIRE(sums_of(page.maps.at_end.value()) == brute_force(memory.now));
+        PageRequest request;
+        // Every event, the chosen moments, the peak alone.
+        for (const size_t most : {size_t{10'000}, size_t{80}, size_t{20}}) {
+            request.limits.map_changes = most;
+            const PageMap map = page_of(OpenTrace(memory.text), request).map;
+            if (map.moments.empty()) {
+                CHECK(most < 10'000);
+                continue;
+            }
+            CHECK(map.changes.size() <= most);
+            kept.insert({map.has_every_event, map.moments.size() > 1});
+            REQUIRE(sums_of(map, "peak") == brute_force(memory.at_peak));
+            if (map.moments.size() > 1) {
+                REQUIRE(sums_of(map, "end") == brute_force(memory.now));
+            }
+        }
         ++compared;
     }
     CHECK(compared > 250);
+    CHECK(kept.size() == 3);
 }
 
 TEST_CASE("the smallest blocks of a long map are sums of their segments", "[page]") {
@@ -220,12 +275,12 @@ TEST_CASE("blocks that are freed for later still lie in the map", "[page]") {
     const Page page = page_of(OpenTrace(
         "start\n segment 0x1000 4096\n alloc a 0x1000 1024 stack=a.py:1:f thread=1\n defer a\n"
         "alloc b 0x1400 2048 stack=b.py:1:f thread=1\n complete a\n end\n"));
-    const MemoryMap& peak = page.maps.at_peak.value();
+    const MemoryMap peak = state_of(page.map, "peak");
     REQUIRE(peak.blocks.size() == 2);
     CHECK(peak.blocks[0].is_waiting);
     CHECK(!peak.blocks[1].is_waiting);
     CHECK(peak.segments[0].block_bytes == 3072);
-    CHECK(page.maps.at_end.value().blocks.size() == 1);
+    CHECK(state_of(page.map, "end").blocks.size() == 1);
 }
 
 }  // namespace

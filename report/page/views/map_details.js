@@ -1,0 +1,165 @@
+// @ts-check
+// What is said about the part of the map that is chosen, or under the pointer: a block, or a hole
+// and why its segment is not given back.
+import { classOf, make, makePlaceText, shortName } from "../elements/dom.js";
+import { formatBytes, formatCount, formatSeconds, formatSpan } from "../elements/format.js";
+import { makeSource } from "../elements/source.js";
+import { makeStack } from "../elements/stack.js";
+import { ownersOf } from "../data/reserved.js";
+import { poolName } from "../charts/segment_rows.js";
+import { saidOf } from "./map_figures.js";
+
+/** @typedef {import("../charts/segment_map.js").MapPart} MapPart */
+/** @typedef {import("../data/allocator_history.js").AllocatorState} AllocatorState */
+/** @typedef {import("../data/allocator_history.js").Segment} Segment */
+
+const MOST_OWNERS = 12;
+
+/** @param {number} bytes */
+const bothBytes = (bytes) => `${formatBytes(bytes)} (${formatCount(bytes)} bytes)`;
+/** @param {number} address */
+const hex = (address) => `0x${address.toString(16)}`;
+
+/**
+ * A block of the map, by its number.
+ * @param {import("../data/model.js").Model} model
+ * @param {number} block
+ * @param {number} seconds now
+ */
+export function factsOf(model, block, seconds) {
+  const { page, columns } = model;
+  const context = columns.block_context[block];
+  const made = columns.block_made[block] * page.tick_seconds;
+  const lived = columns.block_lived[block];
+  const place = model.placeAt(made);
+  return {
+    context,
+    line: page.lines[columns.context_line[context]],
+    category: page.categories[columns.context_category[context]],
+    module: page.modules[columns.context_module[context]],
+    operation: page.operations[columns.context_operation[context]],
+    requested: columns.block_bytes[block] - columns.block_rounding[block],
+    age: `${formatSpan(Math.max(0, seconds - made))}, made at ${formatSeconds(made)}${place ? ", " + place : ""}`,
+    freed: lived ? `at ${formatSeconds(made + (lived - 1) * page.tick_seconds)}, after ${formatSpan((lived - 1) * page.tick_seconds)}` : "not in this trace",
+  };
+}
+
+/**
+ * Rows of the tip.
+ * @param {import("../data/model.js").Model} model
+ * @param {AllocatorState} state
+ * @param {MapPart} part
+ * @param {number} seconds
+ */
+export function tipOfPart(model, state, part, seconds) {
+  const stream = model.page.streams[part.segment.stream] || "unknown stream";
+  if (part.block < 0) {
+    const [name, what] = saidOf(part.cause);
+    return [{ text: `${name}: ${bothBytes(part.bytes)} free` }, { text: what }, { text: `${stream}, ${hex(part.address)}` }];
+  }
+  const facts = factsOf(model, state.blocks[part.block], seconds);
+  const rows = [{ text: shortName(facts.line.key), kind: classOf(facts.category) },
+    { text: `${bothBytes(part.bytes)}, ${facts.category}` }];
+  if (facts.module) rows.push({ text: shortName(facts.module) });
+  rows.push({ text: `age ${facts.age}` }, { text: `${stream}, ${hex(part.address)}` });
+  if (state.waiting[part.block]) rows.push({ text: saidOf("waiting")[1] });
+  return rows;
+}
+
+export class MapDetails {
+  /**
+   * @param {import("../data/model.js").Model} model
+   * @param {(text: string) => void} showLine in the tab of lines
+   */
+  constructor(model, showLine) {
+    this.model = model;
+    this.showLine = showLine;
+    this.box = make("div", "panel");
+    this.box.setAttribute("aria-live", "polite");
+  }
+
+  /**
+   * @param {AllocatorState} state
+   * @param {MapPart | null} part
+   * @param {number} seconds
+   */
+  fill(state, part, seconds) {
+    if (!part) {
+      this.box.replaceChildren(make("h2", "", "A block or a hole"), make("p", "note", "Choose one in the map: with the pointer, or with the arrow keys. Here stands what it is, and why its segment is not given back."));
+      return;
+    }
+    this.box.replaceChildren(...(part.block >= 0 ? this.makeBlock(state, part, seconds) : this.makeHole(part)), ...this.makeSegment(state, part.segment));
+  }
+
+  /** @param {AllocatorState} state @param {MapPart} part @param {number} seconds */
+  makeBlock(state, part, seconds) {
+    const { model } = this;
+    const facts = factsOf(model, state.blocks[part.block], seconds);
+    const title = make("h2");
+    title.append(makePlaceText(facts.line.key));
+    const rows = [["Size", bothBytes(part.bytes)], ["Asked for", bothBytes(facts.requested)],
+      ["Category", facts.category + (state.waiting[part.block] ? ", freed, in use by another stream" : "")], ["Module", facts.module], ["Operator", facts.operation], ["Age", facts.age],
+      ["Freed", facts.freed], ["Stream", model.page.streams[part.segment.stream] || "unknown stream"], ["Address", hex(part.address)]];
+    const show = make("button", "link", "Show this line in Lines");
+    show.type = "button";
+    show.onclick = () => this.showLine(facts.line.key);
+    const more = [makeSource(model.page, facts.line), makeStack(model.stackOf(facts.context))].filter((one) => one);
+    return [title, makeFacts(rows), show, ...more];
+  }
+
+  /** @param {MapPart} part */
+  makeHole(part) {
+    const [name, what, change] = saidOf(part.cause);
+    return [make("h2", "", `${formatBytes(part.bytes)} free: ${name}`), make("p", "", `${what} ${change}`),
+      makeFacts([["Size", bothBytes(part.bytes)], ["Stream", this.model.page.streams[part.segment.stream] || "unknown stream"], ["Address", hex(part.address)]])];
+  }
+
+  /**
+   * Why it is not given back.
+   * @param {AllocatorState} state
+   * @param {Segment} segment
+   */
+  makeSegment(state, segment) {
+    const { page, columns } = this.model;
+    const owners = ownersOf(state, segment, columns);
+    const waiting = state.waiting.subarray(segment.from, segment.to).some((one) => one === 1);
+    const title = make("h2", "", segment.isExpandable ? "Its expandable segment" : "Its segment");
+    title.append(make("small", "", `${formatBytes(segment.bytes)} at ${hex(segment.address)}, ${poolName(segment)}`));
+    const list = make("ul", "vias owners");
+    for (const { line, bytes, count } of owners.slice(0, MOST_OWNERS)) {
+      const item = make("li", "", `${formatBytes(bytes)} in ${formatCount(count)} ${count === 1 ? "block" : "blocks"}, `);
+      item.append(makePlaceText(page.lines[line].key));
+      item.dataset.bytes = String(bytes);
+      list.append(item);
+    }
+    if (owners.length > MOST_OWNERS) list.append(make("li", "", `and ${formatCount(owners.length - MOST_OWNERS)} more lines`));
+    return [title, make("p", "why", sayWhy(segment, owners.length, waiting)), list];
+  }
+}
+
+/**
+ * @param {Segment} segment
+ * @param {number} count of lines
+ * @param {boolean} hasWaiting
+ */
+function sayWhy(segment, count, hasWaiting) {
+  if (segment.isPoolUsed) return "Not given back while its pool is in use, whatever lies in it.";
+  const waits = hasWaiting ? " Blocks that other streams still use come back by themselves." : "";
+  if (!count) return (hasWaiting ? "No live block is in it." : "No block is in it: torch.cuda.empty_cache() gives it back.") + waits;
+  const whose = count === 1 ? "this line" : `these ${formatCount(count)} lines`;
+  const unit = segment.isExpandable ? ` Units of ${formatBytes(segment.unit)} without a block can go back, the others cannot.` : "";
+  return `Not given back because of live blocks of ${whose}.${unit}${waits}`;
+}
+
+/** @param {string[][]} rows */
+function makeFacts(rows) {
+  const list = make("dl");
+  for (const [name, value] of rows) {
+    if (value) {
+      const cell = make("dd");
+      cell.append(make("bdi", "", shortName(value)));
+      list.append(make("dt", "", name), cell);
+    }
+  }
+  return list;
+}
