@@ -256,6 +256,7 @@ SIMGPU_API CUresult cuCtxSynchronize() {
         if (result != CUDA_SUCCESS) {
             return result;
         }
+        simgpu::Streams::instance().finish_events();
         unfinished = simgpu::Streams::instance().unfinished_of(session.context);
     }
     simgpu::wait_for(unfinished);

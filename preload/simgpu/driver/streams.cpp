@@ -65,6 +65,7 @@ SIMGPU_API CUresult cuStreamSynchronize(CUstream handle) {
         if (result != CUDA_SUCCESS) {
             return result;
         }
+        Streams::instance().finish_events();
         unfinished = stream->unfinished;
         simgpu::log_message(2, "synchronize a stream with %zu collectives", unfinished.size());
     }
@@ -250,7 +251,9 @@ SIMGPU_API CUresult cuEventQuery(CUevent event) {
     if (result != CUDA_SUCCESS) {
         return result;
     }
-    return simgpu::are_done(to_event(event)->unfinished) ? CUDA_SUCCESS : CUDA_ERROR_NOT_READY;
+    const bool is_done =
+        simgpu::are_done(to_event(event)->unfinished) && Streams::comes_in_time(to_event(event));
+    return is_done ? CUDA_SUCCESS : CUDA_ERROR_NOT_READY;
 }
 
 SIMGPU_API CUresult cuEventSynchronize(CUevent event) {
@@ -263,6 +266,7 @@ SIMGPU_API CUresult cuEventSynchronize(CUevent event) {
         if (result != CUDA_SUCCESS) {
             return result;
         }
+        Streams::instance().finish_events();
         unfinished = to_event(event)->unfinished;
         simgpu::log_message(2, "synchronize an event with %zu collectives", unfinished.size());
     }

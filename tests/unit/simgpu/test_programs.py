@@ -9,6 +9,7 @@ from collections.abc import Callable
 from pathlib import Path
 
 import pytest
+from fault_cases import PRELUDE
 from simulated_gpu import BUILD_SCRIPT, PROGRAMS, SimulatedGpu
 
 Runner = Callable[..., str]
@@ -103,6 +104,21 @@ def test_a_selection_gives_name_count_and_capacity(
     simgpu: SimulatedGpu, selection: str, count: int, name: str, gibibytes: int
 ) -> None:
     assert devices(simgpu, selection).stdout == f"{name} {gibibytes}\n" * count
+
+
+def test_events_are_late_until_somebody_waits(simgpu: SimulatedGpu) -> None:
+    code = """
+s, e = stream(), event()
+for wait in (None, rt.cudaEventSynchronize, rt.cudaStreamSynchronize, rt.cudaDeviceSynchronize):
+    assert rt.cudaEventRecord(e, s) == 0
+    if wait:
+        wait(*({"cudaEventSynchronize": [e], "cudaStreamSynchronize": [s]}.get(wait.__name__, [])))
+    print(*(rt.cudaEventQuery(e) for _ in range(3)))
+"""
+    command = [sys.executable, "-c", PRELUDE + code]
+    late = simgpu.run(command, PEAKLINE_SIM_LATE_EVENTS="2")
+    assert late.stdout.split("\n") == ["600 600 0", "0 0 0", "0 0 0", "0 0 0", ""], late.stderr
+    assert simgpu.run(command).stdout == "0 0 0\n" * 4
 
 
 def test_unknown_device_names_the_known_ones(simgpu: SimulatedGpu) -> None:

@@ -3,6 +3,7 @@
 #include "model/streams/stream.h"
 
 #include <chrono>
+#include <cstdlib>
 
 namespace simgpu {
 namespace {
@@ -10,6 +11,13 @@ namespace {
 double now_ms() {
     const auto now = std::chrono::steady_clock::now().time_since_epoch();
     return std::chrono::duration<double, std::milli>(now).count();
+}
+
+// See Note [Late events].
+uint64_t late_queries() {
+    static const char* const text = std::getenv("PEAKLINE_SIM_LATE_EVENTS");
+    static const uint64_t queries = text == nullptr ? 0 : std::strtoull(text, nullptr, 10);
+    return queries;
 }
 
 }  // namespace
@@ -98,7 +106,24 @@ CUresult Streams::record_event(Event* event, Stream* stream) {
     event->capture_id = stream->capture == nullptr ? 0 : stream->capture->id;
     event->frontier = stream->capture == nullptr ? std::vector<GraphNode*>{} : stream->frontier;
     event->unfinished = stream->unfinished;
+    event->queries_left = late_queries();
     return CUDA_SUCCESS;
+}
+
+bool Streams::comes_in_time(Event* event) {
+    if (event->queries_left == 0) {
+        return true;
+    }
+    --event->queries_left;
+    return false;
+}
+
+void Streams::finish_events() {
+    if (late_queries() != 0) {
+        for (Event* event : events_) {
+            event->queries_left = 0;
+        }
+    }
 }
 
 CUresult Streams::wait_event(Stream* stream, Event* event) {

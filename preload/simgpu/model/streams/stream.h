@@ -51,8 +51,13 @@ struct Event {
     uint64_t capture_id = 0;  // not 0: recorded in this capture
     std::vector<GraphNode*> frontier;
     Operations unfinished;
+    uint64_t queries_left = 0;  // that find it unfinished; see Note [Late events]
 };
 
+// Note [Late events]
+// Work takes no time here, so an event would be finished as soon as it is recorded. With
+// PEAKLINE_SIM_LATE_EVENTS=N the first N queries of an event find it unfinished, unless the program
+// waited for anything in between: a program sees what it sees on a busy device.
 class Streams {
 public:
     static Streams& instance();
@@ -72,6 +77,10 @@ public:
     CUresult record_event(Event* event, Stream* stream);
     CUresult wait_event(Stream* stream, Event* event);
     CUresult query_event(const Event* event) const;
+    // A query more. False where the event is late.
+    static bool comes_in_time(Event* event);
+    // The program has waited: no event is late any more.
+    void finish_events();
 
     CUresult begin_capture(Stream* stream,
                            CUstreamCaptureMode mode,
