@@ -15,6 +15,7 @@
 #include "driver_samples.h"
 #include "preload/driver/driver_seam.h"
 #include "preload/hooks/library_hooks.h"
+#include "preload/hooks/segment_hooks.h"
 
 namespace peakline::preload {
 namespace {
@@ -232,6 +233,20 @@ void keep_block(const DriverBlock& block) {
     }
 }
 
+// A piece of a segment that torch's allocator is about to map.
+bool is_piece_of_segment(const PeaklineDriverEvent& event) {
+    const capture::ThreadState* const state = capture::g_thread_state;
+    return event.kind == static_cast<uint64_t>(DriverKind::kPhysical) && state != nullptr &&
+           state->pending.progress != torch_part::kNoAlloc &&
+           static_cast<uint32_t>(event.device) < record::kMaxDevices;
+}
+
+void on_refused(const PeaklineDriverEvent& event) {
+    if (is_piece_of_segment(event)) {
+        record_refused_piece(static_cast<uint32_t>(event.device), event.bytes);
+    }
+}
+
 void on_request(const PeaklineDriverEvent& event) {
     const uint32_t device = event.device != kPeaklineCurrentDevice
                                 ? static_cast<uint32_t>(event.device)
@@ -313,7 +328,12 @@ void on_event(const PeaklineDriverEvent* event) {
     find_driver_api_slow();
     switch (event->call) {
         case kPeaklineRequest:
+            if (is_piece_of_segment(*event)) {
+                add_unmapped_piece(static_cast<uint32_t>(event->device), event->bytes);
+            }
             return on_request(*event);
+        case kPeaklineRefused:
+            return on_refused(*event);
         case kPeaklineFree:
             return on_free(*event);
         case kPeaklineFreed:

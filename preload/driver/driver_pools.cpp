@@ -140,15 +140,18 @@ DRIVER_CALL cuMemCreate(PeaklineAddress* handle,
                         size_t bytes,
                         const void* properties,
                         unsigned long long flags) {
+    // Torch asks for each piece of an expandable segment; that one was refused is known only here.
     return call_then_report<Around::kSample>(
         REAL(cuMemCreate),
-        [&] {
-            return placed(properties,
-                          DriverKind::kPhysical,
-                          DriverKind::kPhysicalHost,
-                          kPeaklineHandle,
-                          *handle,
-                          bytes);
+        [&](Result result) {
+            PeaklineDriverEvent event = placed(properties,
+                                               DriverKind::kPhysical,
+                                               DriverKind::kPhysicalHost,
+                                               kPeaklineHandle,
+                                               result == kSuccess ? *handle : 0,
+                                               bytes);
+            event.call = result == kSuccess ? kPeaklineRequest : kPeaklineRefused;
+            return event;
         },
         handle,
         bytes,

@@ -22,6 +22,7 @@ enum PeaklineDriverCall : uint32_t {
     kPeaklineLimit = 10,
     kPeaklineGraph = 11,
     kPeaklineTrim = 12,
+    kPeaklineRefused = 13,  // a request for physical memory of a device: too little is free
 };
 // What a key names.
 enum PeaklineKeySpace : uint32_t {

@@ -2,6 +2,7 @@
 #pragma once
 
 #include <cstdint>
+#include <type_traits>
 
 #include "allocator/record/format/events.h"
 #include "driver_calls.h"
@@ -11,6 +12,7 @@
 namespace peakline::driver {
 
 inline constexpr Result kSuccess = 0;
+inline constexpr Result kOutOfMemory = 2;     // CUDA_ERROR_OUT_OF_MEMORY
 inline constexpr Result kNotInitialised = 3;  // CUDA_ERROR_NOT_INITIALIZED
 
 // Calls of the driver on this thread that are not over. No destructor: calls come while the process
@@ -49,8 +51,9 @@ Function real(Entry entry, Function) {
 
 enum class Around { kNothing, kSample };
 
-// The event comes after success: what a failed call left in its arguments is nothing. kSample: what
-// the device has free may change by more than is asked for.
+// The event comes after success: what a failed call left in its arguments is nothing. A description
+// that takes the result is asked for a lack of memory, too. kSample: what the device has free may
+// change by more than is asked for.
 template <Around around = Around::kNothing, class Function, class Describe, class... Arguments>
 Result call_then_report(Function function, Describe describe, Arguments... arguments) {
     if (function == nullptr) {
@@ -64,7 +67,11 @@ Result call_then_report(Function function, Describe describe, Arguments... argum
         report_before();
     }
     const Result result = function(arguments...);
-    if (result == kSuccess) {
+    if constexpr (std::is_invocable_v<Describe, Result>) {
+        if (result == kSuccess || result == kOutOfMemory) {
+            report(describe(result));
+        }
+    } else if (result == kSuccess) {
         report(describe());
     }
     return result;

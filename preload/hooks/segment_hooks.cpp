@@ -72,8 +72,8 @@ void record_segment(format::SegmentAction action, const Segment& segment) {
         action, segment.device, segment.stream, segment.address, segment.bytes, segment.pool);
 }
 
-// A program may run into its limit ten thousand times: of failures that are alike one is recorded.
-// Set under torch's lock of the device.
+// A program may run into its limit ten thousand times: of failures that are alike, with no segment
+// made or freed between them, one is recorded. Set under torch's lock of the device.
 struct LastFailure {
     uint64_t requested_bytes = 0;
     uint64_t free_bytes = 0;
@@ -81,6 +81,7 @@ struct LastFailure {
     bool operator==(const LastFailure&) const = default;
 };
 constinit LastFailure g_last_failures[record::kMaxDevices] = {};
+constinit uint64_t g_unmapped_bytes[record::kMaxDevices] = {};  // of pieces; the same lock
 
 // Of the current device. `extra_free_bytes`: what was free besides at the moment that is meant.
 void record_memory(format::MemoryMoment moment,
@@ -133,6 +134,7 @@ int malloc_hook(void** address, size_t bytes) {
                           device,
                           pool_of(*g_part, stream, device)};
     g_tracker.reserved_bytes[device].fetch_add(bytes, std::memory_order_relaxed);
+    g_last_failures[device] = {};
     {
         const record::LockGuard guard(g_segments->lock);
         if (Segment* stale = g_segments->find(segment.address)) {
@@ -158,6 +160,7 @@ int free_hook(void* address) {
     if (segment.address != 0) {
         g_tracker.reserved_bytes[segment.device].fetch_sub(segment.bytes,
                                                            std::memory_order_relaxed);
+        g_last_failures[segment.device] = {};
         record_segment(format::SegmentAction::kFree, segment);
     }
     return g_real_free(address);
@@ -252,6 +255,8 @@ void record_mapped_segment(
     if (index < record::kMaxDevices) {
         g_tracker.reserved_bytes[index].fetch_add(grows ? bytes : -bytes,
                                                   std::memory_order_relaxed);
+        g_last_failures[index] = {};
+        g_unmapped_bytes[index] = 0;
     }
     const auto handle = reinterpret_cast<uint64_t>(stream);
     Recorder& recorder = Recorder::instance();
@@ -264,6 +269,17 @@ void record_mapped_segment(
     if (grows && index < record::kMaxDevices) {
         record_first_memory(index, bytes);
     }
+}
+
+void add_unmapped_piece(uint32_t device, uint64_t bytes) {
+    g_unmapped_bytes[device] += bytes;
+}
+
+void record_refused_piece(uint32_t device, uint64_t bytes) {
+    if (g_current_device != nullptr && static_cast<uint8_t>(g_current_device()) == device) {
+        record_memory(format::MemoryMoment::kAllocFailed, device, bytes, g_unmapped_bytes[device]);
+    }
+    g_unmapped_bytes[device] = 0;
 }
 
 void record_memory_at_main_end() {

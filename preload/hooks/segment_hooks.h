@@ -24,6 +24,11 @@ uint64_t pool_of(const torch_part::Part& part, uint64_t handle, uint32_t device)
 void record_mapped_segment(
     uint32_t action, int device, void* stream, uint64_t address, uint64_t bytes);
 
+// Pieces of an expandable segment have memory of their own before they are mapped together. Where
+// one is refused, torch gives back those that it got for the same segment.
+void add_unmapped_piece(uint32_t device, uint64_t bytes);
+void record_refused_piece(uint32_t device, uint64_t bytes);
+
 struct Segment {
     uint64_t address;
     uint64_t bytes;
