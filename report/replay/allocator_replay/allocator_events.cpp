@@ -11,7 +11,10 @@ constexpr uint64_t kLeastAddress = 4096;
 
 }  // namespace
 
-AllocatorEvents::AllocatorEvents(const BlockStream& stream) : stream_(stream) {}
+AllocatorEvents::AllocatorEvents(const BlockStream& stream) : stream_(stream) {
+    const std::string text(stream.definitions().meta_text("allocator_settings"));
+    collects_garbage_ = parse_allocator_settings(text).collection_threshold != 0;
+}
 
 void AllocatorEvents::listen(uint32_t device, AllocatorListener& listener) {
     if (device >= devices_.size()) {
@@ -70,7 +73,9 @@ void AllocatorEvents::on_alloc(const BlockAlloc& block) {
     recorded.context = block.shape.context;
     recorded.at = block.at;
     recorded.is_restored = device->is_restoring;
+    begin_request(*device);
     device->listener->on_request(recorded);
+    pass_on_completed(*device);
 }
 
 void AllocatorEvents::on_free(const BlockFree& block) {
@@ -79,11 +84,29 @@ void AllocatorEvents::on_free(const BlockFree& block) {
     if (device == nullptr) {
         return;
     }
-    if (block.kind != FreeKind::kCompleted) {
-        device->listener->on_free_requested(block.ordinal);
+    if (block.kind == FreeKind::kCompleted) {
+        device->completed.push_back(block.ordinal);
+        device->is_retry |= device->has_returned;
+        return;
     }
-    if (block.kind != FreeKind::kDeferred) {
+    pass_on_completed(*device);
+    device->listener->on_free_requested(block.ordinal);
+    if (block.kind == FreeKind::kPlain) {
         device->listener->on_free_completed(block.ordinal);
+    }
+}
+
+void AllocatorEvents::pass_on_completed(Device& device) {
+    for (const uint64_t ordinal : device.completed) {
+        device.listener->on_free_completed(ordinal);
+    }
+    device.completed.clear();
+    device.is_retry = device.has_returned = false;
+}
+
+void AllocatorEvents::begin_request(Device& device) {
+    if (!device.is_retry) {
+        pass_on_completed(device);
     }
 }
 
@@ -110,22 +133,33 @@ void AllocatorEvents::on_rare(const RareEvent& event, EventTime at) {
     } else if (const auto call = event.as<format::AllocatorCall>()) {
         pass_on_call(*call);
     } else if (const auto given = event.as<format::AllocatorSettings>()) {
-        const AllocatorSettings settings = parse_allocator_settings(
+        pass_on_settings(
             std::string(stream_.definitions().text(static_cast<uint32_t>(given->text))));
-        for (const Device& device : devices_) {
-            if (device.listener != nullptr) {
-                device.listener->on_settings(settings);
-            }
-        }
     } else if (const auto memory = event.as<format::DeviceMemory>()) {
         if (Device* const device = find(memory->device)) {
+            begin_request(*device);
+            device->is_retry |= memory->moment == format::MemoryMoment::kAllocFailed;
             device->listener->on_memory(*memory);
+        }
+    }
+}
+
+void AllocatorEvents::pass_on_settings(const std::string& text) {
+    const AllocatorSettings settings = parse_allocator_settings(text);
+    collects_garbage_ = settings.collection_threshold != 0;
+    for (Device& device : devices_) {
+        if (device.listener != nullptr) {
+            pass_on_completed(device);
+            device.listener->on_settings(settings);
         }
     }
 }
 
 void AllocatorEvents::finish() {
     pass_on();
+    for (Device& device : devices_) {
+        pass_on_completed(device);
+    }
     call_listeners({UINT64_MAX - 1, 0});
 }
 
@@ -152,13 +186,18 @@ void AllocatorEvents::pass_on_slow() {
                        waiting.pool};
     refused.context = static_cast<uint32_t>(waiting.refused->context);
     refused.at = waiting.at;
+    device->is_retry |= !device->completed.empty();
     device->listener->on_refused(refused, waiting.refused->free_bytes);
+    pass_on_completed(*device);
 }
 
 void AllocatorEvents::pass_on_segment(Device& device, const format::Segment& segment) {
     SegmentChange change{
         segment.action, segment.address, segment.bytes, handle_of(segment.stream), waiting_.pool};
     auto& segments = device.private_segments;
+    device.is_retry |= !change.grows() && !device.completed.empty() && !collects_garbage_;
+    begin_request(device);
+    device.has_returned |= !change.grows();
     if (change.grows()) {
         if (change.pool != 0) {
             segments[segment.address] = {segment.address + segment.bytes, change.pool};
@@ -188,8 +227,9 @@ void AllocatorEvents::pass_on_segment(Device& device, const format::Segment& seg
 void AllocatorEvents::pass_on_call(const format::AllocatorCall& call) {
     using Action = format::AllocatorAction;
     if (call.action == Action::kCacheEmptied) {  // of all devices
-        for (const Device& device : devices_) {
+        for (Device& device : devices_) {
             if (device.listener != nullptr) {
+                pass_on_completed(device);
                 device.listener->on_call(call);
             }
         }
@@ -199,6 +239,7 @@ void AllocatorEvents::pass_on_call(const format::AllocatorCall& call) {
     if (device == nullptr) {
         return;
     }
+    pass_on_completed(*device);
     if (call.action == Action::kRestoreBegun || call.action == Action::kRestoreEnded) {
         device->is_restoring = call.action == Action::kRestoreBegun;
     } else if (call.action == Action::kRoutingBegun) {

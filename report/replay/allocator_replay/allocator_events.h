@@ -1,5 +1,13 @@
 // A trace as what one device's allocator was asked and did, in order: what a model of it is driven
 // by and compared with. Each device has a listener of its own; several in one pass.
+//
+// Note [Blocks of a retry]
+// Blocks in use by other streams come back at the next request, before torch looks for a block. A
+// request that the device refuses waits for all of them, and does not look again. Both are recorded
+// alike, before the request: what stands behind a refusal of the device, or before segments that go
+// back without a call, is of the second kind, and listeners hear of it after the request. With
+// garbage collection, which returns segments between the two, only the refusal says so, or that
+// they stand behind such segments.
 #pragma once
 
 #include <cstdint>
@@ -80,6 +88,9 @@ private:
         std::map<uint64_t, PoolRange> private_segments;  // by address
         std::set<uint64_t> serving_pools;                // they may serve the default pool
         std::map<uint64_t, uint64_t> routings;           // open ones, by pool
+        std::vector<uint64_t> completed;                 // free again, and not passed on: ordinals
+        bool is_retry = false;      // they are of a retry; see Note [Blocks of a retry]
+        bool has_returned = false;  // segments, since the last request or call
         bool is_restoring = false;
     };
 
@@ -95,6 +106,9 @@ private:
     void pass_on_slow();
     void pass_on_segment(Device& device, const format::Segment& segment);
     void pass_on_call(const format::AllocatorCall& call);
+    void pass_on_settings(const std::string& text);
+    static void pass_on_completed(Device& device);
+    void begin_request(Device& device);
     void call_listeners(EventTime at);
     // Of the request that was served with a block at the address.
     static uint64_t pool_of(const Device& device, uint64_t address);
@@ -105,6 +119,7 @@ private:
     const BlockStream& stream_;
     std::vector<Device> devices_;
     Waiting waiting_;
+    bool collects_garbage_ = false;
     std::vector<uint64_t> calls_;  // events, in order
     size_t call_count_ = 0;
     uint64_t next_call_ = UINT64_MAX;

@@ -105,6 +105,28 @@ TEST_CASE("older traces do not say where the cache was emptied: it is guessed", 
     CHECK(run.guessed_empty_events == std::vector<uint64_t>{3});
 }
 
+TEST_CASE("blocks that a refused request waits for are not found by it", "[allocator]") {
+    const std::string waiting =
+        "meta device.0.total_bytes 1073741824\n"
+        "segment 0x10000000 31457280\n"
+        "memory 1 1073741824\n"
+        "alloc a 0x10000000 31457280\n"
+        "defer a\n";
+    const std::string returned = "endsegment 0x10000000 31457280\nsegment 0x20000000 31457280\n";
+    // It had come back: the next request gets it.
+    CHECK(difference(waiting + "complete a\nalloc b 0x10000000 31457280").empty());
+    // The device refused first, and torch did not look again.
+    CHECK(difference(waiting + "memory 2 0 req=31457280\ncomplete a\n" + returned +
+                     "alloc b 0x20000000 31457280")
+              .empty());
+    // A fraction refuses without the device: segments go back, and nobody asked for it.
+    CHECK(difference(waiting + "complete a\n" + returned + "alloc b 0x20000000 31457280").empty());
+    // Here somebody did, before the block came back.
+    CHECK_FALSE(difference(waiting + "complete a\nsegment 0x20000000 31457280\n"
+                                     "alloc b 0x20000000 31457280")
+                    .empty());
+}
+
 TEST_CASE("others have what is neither free nor torch's", "[allocator]") {
     const VerifiedRun run = verify(
         "meta device.0.total_bytes 1073741824\n"
