@@ -68,7 +68,8 @@ def whatif(
 
     Args:
         trace: the recording.
-        settings: each as ``PYTORCH_CUDA_ALLOC_CONF`` takes it; without any the recorded ones.
+        settings: each as ``PYTORCH_CUDA_ALLOC_CONF`` takes it; the run under the recorded ones is
+            there without being asked for.
         device_memory: bytes of the device; 0 for the recorded one.
         empty_cache_at: a phase that begins with ``torch.cuda.empty_cache()``.
         search: also try settings that help many programs.

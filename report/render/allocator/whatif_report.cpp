@@ -109,10 +109,11 @@ void add_run(TextColumns& columns,
 }
 
 std::string name_of(const WhatIfRun& run) {
-    const std::string& text = run.prediction.request.settings.text;
-    return run.prediction.request.follows_settings ? kAsRecorded
-           : text.empty()                          ? "torch's defaults"
-                                                   : text;
+    const PredictionRequest& request = run.prediction.request;
+    const std::string name = request.follows_settings        ? kAsRecorded
+                             : request.settings.text.empty() ? "torch's defaults"
+                                                             : request.settings.text;
+    return name + (request.empties_cache ? ", cache emptied" : "");
 }
 
 std::string remarks(const WhatIfReport& report, const WhatIfRun& run) {
@@ -142,10 +143,8 @@ std::string runs_text(const WhatIfReport& report) {
     std::string text = remarks(report, *answer.recorded);
     const uint64_t shown = shown_count(report.top, answer.runs.size());
     for (size_t i = 0; i < shown; ++i) {
-        if (!answer.runs[i].prediction.request.follows_settings) {
-            add_run(columns, report, answer.runs[i], name_of(answer.runs[i]));
-            text += remarks(report, answer.runs[i]);
-        }
+        add_run(columns, report, answer.runs[i], name_of(answer.runs[i]));
+        text += remarks(report, answer.runs[i]);
     }
     const bool has_steps = answer.recorded->prediction.first_step.has_value();
     return "Device " + std::to_string(answer.verified.device) +
@@ -184,6 +183,7 @@ void put_refusal(JsonWriter& json,
 void put_run(JsonWriter& json, const WhatIfReport& report, const WhatIfRun& run) {
     const Prediction& prediction = run.prediction;
     json.begin_object().field("settings", prediction.request.settings.text);
+    json.field("empties_cache", prediction.request.empties_cache);
     put_counts(json, prediction.counts);
     json.key("first_step");
     if (prediction.first_step.has_value()) {

@@ -45,6 +45,11 @@ public:
             model_.set_settings(settings);
         }
     }
+    void empty_cache_if_asked() {
+        if (prediction_.request.empties_cache) {
+            model_.release_cached();
+        }
+    }
     void end_first_step() { prediction_.first_step = model_.counts(); }
     Prediction finish() {
         prediction_.counts = model_.counts();
@@ -63,7 +68,7 @@ public:
               const std::vector<PredictionRequest>& requests,
               const PredictionEvents& events,
               uint64_t max_alloc_count)
-        : events_(events) {
+        : events_(events), guessed_(verified.guessed_empty_events) {
         for (const PredictionRequest& request : requests) {
             const AllocatorModel::Setup setup{
                 request.settings, verified.rules, request.device_bytes, max_alloc_count};
@@ -90,12 +95,20 @@ public:
         for_each([&](OneRun& run) { run.give(settings); });
     }
     void on_event(EventTime at) override {
+        const auto is_one_of = [&](const std::vector<uint64_t>& events) {
+            return std::binary_search(events.begin(), events.end(), at.event);
+        };
+        const bool was_emptied = is_one_of(guessed_);
+        const bool is_to_be_emptied = is_one_of(events_.empty_cache);
+        const bool ends_first_step = events_.first_step_end == at.event;
         for_each([&](OneRun& run) {
-            if (std::binary_search(
-                    events_.empty_cache.begin(), events_.empty_cache.end(), at.event)) {
+            if (was_emptied) {
                 run.model().release_cached();
             }
-            if (events_.first_step_end == at.event) {
+            if (is_to_be_emptied) {
+                run.empty_cache_if_asked();
+            }
+            if (ends_first_step) {
                 run.end_first_step();
             }
         });
@@ -123,6 +136,7 @@ private:
     }
 
     const PredictionEvents& events_;
+    const std::vector<uint64_t>& guessed_;
     std::vector<std::unique_ptr<OneRun>> runs_;
 };
 
@@ -133,18 +147,15 @@ std::vector<Prediction> predict(const TraceReader& reader,
                                 const std::vector<PredictionRequest>& requests,
                                 const PredictionEvents& events,
                                 const Progress& progress) {
-    PredictionEvents all = events;
-    all.empty_cache.insert(all.empty_cache.end(),
-                           verified.guessed_empty_events.begin(),
-                           verified.guessed_empty_events.end());
-    std::sort(all.empty_cache.begin(), all.empty_cache.end());
-    std::vector<uint64_t> calls = all.empty_cache;
-    if (all.first_step_end.has_value()) {
-        calls.push_back(*all.first_step_end);
+    std::vector<uint64_t> calls = events.empty_cache;
+    calls.insert(
+        calls.end(), verified.guessed_empty_events.begin(), verified.guessed_empty_events.end());
+    if (events.first_step_end.has_value()) {
+        calls.push_back(*events.first_step_end);
     }
     BlockStream stream(reader);
     AllocatorEvents replay(stream);
-    Predictor predictor(verified, requests, all, reader.max_alloc_count() + 1);
+    Predictor predictor(verified, requests, events, reader.max_alloc_count() + 1);
     replay.listen(verified.device, predictor);
     std::sort(calls.begin(), calls.end());
     calls.erase(std::unique(calls.begin(), calls.end()), calls.end());

@@ -22,6 +22,7 @@ struct PredictionRequest {
     uint64_t capacity_bytes = 0;  // that torch may have of it
     // Settings that the program gave while it ran come into force, as they did.
     bool follows_settings = false;
+    bool empties_cache = false;  // at the events that are asked for
 };
 
 struct Prediction {
@@ -37,7 +38,7 @@ struct Prediction {
 };
 
 struct PredictionEvents {
-    std::vector<uint64_t> empty_cache;  // before these events
+    std::vector<uint64_t> empty_cache;  // before these events, in order
     std::optional<uint64_t> first_step_end;
 };
 

@@ -55,8 +55,11 @@ public:
         for (const AllocatorSettings& one : settings) {
             requests.push_back(request_of(one));
         }
-        if (settings.empty()) {
+        if (settings.empty() && !events_.empty_cache.empty()) {
             requests.push_back(requests.front());
+        }
+        for (size_t i = 1; i < requests.size(); ++i) {
+            requests[i].empties_cache = !events_.empty_cache.empty();
         }
         const std::vector<Prediction> predictions = predict_all(requests);
         all_.recorded = run_of(predictions.front());
