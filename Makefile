@@ -63,7 +63,7 @@ LIBRARIES := $(NATIVE)/libpeakline.so $(NATIVE)/libpeakline_preload.so $(NATIVE)
              $(NATIVE)/libpeakline_guard.so \
              $(PACKAGE)/_recorder.abi3.so $(PACKAGE)/_report.abi3.so $(PACKAGE)/page/page.js
 
-.PHONY: help setup build native demo test test-simulated unit soak fuzz sanitize check format bench bench-instructions bench-samples test-gpu bench-gpu gpu-bundle families fidelity calibrate pictures wheel clean
+.PHONY: help setup build native demo test test-simulated unit soak fuzz sanitize check format bench bench-instructions bench-samples test-gpu bench-gpu gpu-bundle families fidelity whatif-proof calibrate pictures wheel clean
 
 help: ## list the commands
 	@awk -F':.*## ' '/^[a-z-]+:.*## /{printf "  make %-18s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
@@ -167,6 +167,9 @@ families: build ## programs of the common training libraries, with recording and
 
 fidelity: build ## peaks on the simulated GPU against those on the real one of this machine
 	@$(PYTHON) tests/fidelity/fidelity.py
+
+whatif-proof: build ## what `peakline whatif` predicts against second runs, on the simulated GPU (half an hour)
+	@$(PYTHON) tests/allocator/proof.py
 
 calibrate: build ## measure, on a real GPU, what the simulated one needs to know
 	@$(PYTHON) preload/simgpu/calibrate.py
