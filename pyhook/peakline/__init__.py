@@ -15,6 +15,8 @@ Importing this package starts nothing and imports neither torch nor the native l
 """
 
 from peakline.holding import HeldBlock, Holder, Holders, holders
+from peakline.recording import Recording
+from peakline.recording import open_recording as open  # noqa: A004
 from peakline.reports import advise, leaks, ledger, oom_report, whatif
 from peakline.tracing import (
     Assumption,
@@ -42,6 +44,7 @@ __all__ = [
     "HeldBlock",
     "Holder",
     "Holders",
+    "Recording",
     "RecorderError",
     "Status",
     "TraceFile",
@@ -53,6 +56,7 @@ __all__ = [
     "library_path",
     "mark",
     "oom_report",
+    "open",
     "phase",
     "report_stats",
     "reset",

@@ -1,6 +1,6 @@
 """The report engine: reads traces, makes reports. Built from report/."""
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from os import PathLike
 from typing import Any, TypedDict
 
@@ -12,6 +12,7 @@ class Options(TypedDict, total=False):
     by: str
     frame: str
     at: str | float
+    during: str | None
     device: str | int | None
     measure: str
     top: int
@@ -61,6 +62,9 @@ class Trace:
     def report(self, name: str, *, json: bool = False, **options: Unpack[Options]) -> str: ...
     # What runs are compared by, as JSON: peaks by device and phase, rows of the peak by four keys.
     def outline(self, **options: Unpack[Options]) -> str: ...
+    # The bytes of each column, and what is new of the names, as JSON: see
+    # report/views/events/events.h.
+    def events(self, **options: Unpack[Options]) -> Iterator[tuple[dict[str, bytes], str]]: ...
     # budget: bytes of the columns when compressed. JSON, then the columns it lists, one after the
     # other.
     def page(

@@ -41,6 +41,7 @@ struct CallArguments {
     PyObject* by = nullptr;
     PyObject* frame = nullptr;
     PyObject* at = nullptr;
+    PyObject* during = nullptr;
     PyObject* device = nullptr;
     PyObject* measure = nullptr;
     unsigned long long top = 0;
@@ -89,10 +90,11 @@ bool parse_arguments(PyObject* args, PyObject* kwargs, const char** name, CallAr
                                   "search_settings",
                                   "smallest_device",
                                   "unverified",
+                                  "during",
                                   nullptr};
     return PyArg_ParseTupleAndKeywords(args,
                                        kwargs,
-                                       "s|$pOOOOOKOpOKpKOKpOIOKOppp:report",
+                                       "s|$pOOOOOKOpOKpKOKpOIOKOpppO:report",
                                        const_cast<char**>(names),
                                        name,
                                        &given->json,
@@ -118,7 +120,8 @@ bool parse_arguments(PyObject* args, PyObject* kwargs, const char** name, CallAr
                                        &given->empty_cache_at,
                                        &given->search_settings,
                                        &given->smallest_device,
-                                       &given->unverified) != 0;
+                                       &given->unverified,
+                                       &given->during) != 0;
 }
 
 bool set_options(const CallArguments& given, ReportOptions* options) {
@@ -138,7 +141,8 @@ bool set_options(const CallArguments& given, ReportOptions* options) {
     selection.fold = given.fold != 0;
     selection.native = given.native != 0;
     return set_text(given.by, &selection.by) && set_text(given.frame, &selection.frame) &&
-           set_text(given.at, &selection.at) && set_text(given.device, &selection.device) &&
+           set_text(given.at, &selection.at) && set_text(given.during, &selection.during) &&
+           set_text(given.device, &selection.device) &&
            set_text(given.measure, &selection.measure) && set_texts(given.hide, &selection.hide) &&
            set_texts(given.symbols, &selection.symbols) &&
            set_texts(given.where, &selection.where) &&

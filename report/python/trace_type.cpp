@@ -7,6 +7,7 @@
 
 #include "arguments.h"
 #include "engine_call.h"
+#include "events_type.h"
 #include "page_method.h"
 #include "report/render/calls/outline_report.h"
 #include "report/render/report.h"
@@ -123,6 +124,15 @@ PyObject* trace_page(PyObject* object, PyObject* args, PyObject* kwargs) {
     return is_open(self) ? page_of(*self->reader, self->progress, args, kwargs) : nullptr;
 }
 
+// events(**options)
+PyObject* trace_events(PyObject* object, PyObject* args, PyObject* kwargs) {
+    TraceObject* self = as_trace(object);
+    if (!is_open(self) || PyArg_ParseTuple(args, ":events") == 0) {
+        return nullptr;
+    }
+    return events_of(object, *self->reader, self->progress, kwargs);
+}
+
 // ---- the type ---------------------------------------------------------------------------------
 
 // Text and os.PathLike are paths; everything else is the trace itself.
@@ -215,6 +225,7 @@ PyMethodDef g_trace_methods[] = {
     {"report", as_method(trace_report), kKeywords, "Any report by its name, as text or as JSON."},
     {"outline", as_method(trace_outline), kKeywords, "What runs are compared by: JSON."},
     {"page", as_method(trace_page), kKeywords, "What the HTML page is made of: JSON and columns."},
+    {"events", as_method(trace_events), kKeywords, "Every event, as columns, in batches."},
     {nullptr, nullptr, 0, nullptr},
 };
 
@@ -237,7 +248,7 @@ PyType_Spec g_trace_spec = {
 }  // namespace
 
 PyObject* make_trace_type() {
-    return PyType_FromSpec(&g_trace_spec);
+    return make_events_type() ? PyType_FromSpec(&g_trace_spec) : nullptr;
 }
 
 }  // namespace peakline::report::python

@@ -9,6 +9,7 @@
 #include "report/render/calls/calls_report.h"
 #include "report/render/facts/asked_blocks.h"
 #include "report/render/table/run_facts.h"
+#include "report/replay/phases/find_ranges.h"
 #include "report/replay/replay.h"
 #include "report/trace/file/trace_error.h"
 #include "report/views/blocks/holders.h"
@@ -42,7 +43,15 @@ std::string make_calls(const TraceReader& reader,
     const auto [phases, chosen] =
         replay_phases_of_device(reader, stacks.phase_rules(), asked, progress);
     const CallRules rules = make_call_rules(stacks, question.names);
+    std::vector<EventRange> during;
+    if (!selection.during.empty()) {
+        during = find_ranges(reader, phases.table, selection.during, progress);
+        if (during.empty()) {
+            throw TraceError(no_ranges_text(reader, selection.during));
+        }
+    }
     CallRequest request;
+    request.during = during;
     if (asked.device.kind != DeviceChoiceKind::kAll) {
         request.device = chosen.device;
     }
@@ -52,10 +61,12 @@ std::string make_calls(const TraceReader& reader,
     std::optional<StagesBuilder> stages_builder;
     if (question.shows == Shown::kOperators) {
         const KeptPoints kept = is_json ? KeptPoints::kFirst : KeptPoints::kLargest;
-        series_builder.emplace(rules, phases.table, kept, options.top);
+        series_builder.emplace(rules, phases.table, kept, options.top, EventWindow(during));
         request.on_operator = [&](const OperatorCall& call) { series_builder->add(call); };
     } else if (question.shows == Shown::kStages) {
-        stages_builder.emplace(rules, phases.table, options.top);
+        // A part of the run is shown whole, else its first steps.
+        const uint64_t step_count = during.empty() ? options.top : 0;
+        stages_builder.emplace(rules, phases.table, step_count, EventWindow(during));
         request.on_layer = [&](const LayerCall& call) { stages_builder->add(call); };
     }
     const CallResult result = replay_calls(reader, rules, std::move(request), progress);
@@ -112,8 +123,9 @@ std::string make_tensors(const TraceReader& reader,
     need_events(reader, "tensors");
     StackLookup stacks(reader.definitions(), selection.frames);
     BlockKeys keys(chosen_keys(reader, selection), 0, stacks);
+    const Detail detail = selection.during.empty() ? Detail::kBlocks : Detail::kLives;
     const AskedBlocks asked =
-        replay_for_keys(reader, selection, Detail::kBlocks, keys, options.paths, progress);
+        replay_for_keys(reader, selection, detail, keys, options.paths, progress);
     const TensorList list =
         build_tensors(asked.result, selection.request.measure, options.min_bytes, stacks);
     const HolderIndex holders(reader.definitions());

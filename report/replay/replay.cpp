@@ -10,8 +10,10 @@
 #include "report/replay/levels/level_replay.h"
 #include "report/replay/levels/refused_requests.h"
 #include "report/replay/levels/summary_replay.h"
+#include "report/replay/phases/find_ranges.h"
 #include "report/replay/phases/phase_replay.h"
 #include "report/trace/file/trace_error.h"
+#include "window_blocks.h"
 
 namespace peakline::report {
 namespace {
@@ -55,6 +57,20 @@ ReplayResult replay_blocks(const TraceReader& reader,
     return result;
 }
 
+ReplayResult replay_lives(const TraceReader& reader,
+                          const ReplayRequest& request,
+                          const Progress& progress) {
+    BlockStream stream(reader);
+    LevelReplay levels(stream, request);
+    PhaseReplay phases(stream, *request.phase_rules, phase_request(request));
+    WindowBlocks lives(stream, request, phases);
+    stream.run(progress, levels, phases, lives);
+    ReplayResult result = levels.finish();
+    result.phases = phases.finish().table;
+    result.blocks = lives.take(result.chosen.device, result.is_sum);
+    return result;
+}
+
 // Of the device that refused, unless another one is asked for.
 void aim_at_request(const TraceReader& reader, ReplayRequest* request, const Progress& progress) {
     const RefusedRequests refused = find_refused_requests(reader, progress);
@@ -81,14 +97,17 @@ ReplayResult replay(const TraceReader& reader,
         // Where phases are shows when they are over: a pass before the one for their levels.
         const PhaseResult phases =
             replay_phases(reader, *request.phase_rules, phase_request(request), progress);
-        asked.moment.phase_ranges = find_phase(phases.table, request.moment.phase);
+        asked.moment.phase_ranges =
+            find_ranges(reader, phases.table, request.moment.phase, progress);
         if (asked.moment.phase_ranges.empty() && !is_in_checkpoint(reader, request.moment.phase)) {
-            throw TraceError(reader.name() + ": phase '" + request.moment.phase +
-                             "' is not in this trace; peakline phases lists its phases");
+            throw TraceError(no_ranges_text(reader, request.moment.phase));
         }
     }
     if (request.moment.kind == MomentKind::kOutOfMemory && !request.moment.event) {
         aim_at_request(reader, &asked, progress);
+    }
+    if (request.detail == Detail::kLives) {
+        return replay_lives(reader, asked, progress);
     }
     if (request.detail == Detail::kBlocks && request.phase_rules != nullptr) {
         return replay_blocks(reader, asked, progress);

@@ -61,6 +61,9 @@ public:
         return visit_events(stream, visitor, progress, decodes_ahead(decoding, chunks_.size()));
     }
 
+    // For who decodes chunk by chunk; the reader must outlive it.
+    EventStream event_stream() const { return EventStream(source_, chunks_, checkpoint()); }
+
 private:
     explicit TraceReader(ByteSource source);
 

@@ -37,6 +37,7 @@ def all_commands() -> list[Command]:
     from peakline.commands import (
         advise,
         doctor,
+        events,
         fit,
         flamegraph,
         html,
@@ -58,7 +59,7 @@ def all_commands() -> list[Command]:
     return [
         *map(of_module, (run, fit, advise)),
         *reports,
-        *map(of_module, (tree, html, flamegraph, plot, live, pack, doctor, preload)),
+        *map(of_module, (events, tree, html, flamegraph, plot, live, pack, doctor, preload)),
     ]
 
 

@@ -80,7 +80,8 @@ std::string tensors_text(const TensorsReport& report) {
     }
     std::string text = head_text(report.reader);
     text +=
-        "Live at " + moment_text(report.selection.request.moment) + ": " +
+        (report.selection.during.empty() ? "Live at " : "Live at some time during ") +
+        moment_text(report.selection.request.moment) + ": " +
         format_bytes(report.list.total_bytes) + " in " +
         format_count(rows.size() + report.list.hidden_count + report.result.blocks.left_out_count) +
         " blocks\n" + where_text(report.selection, report.part) +
@@ -104,7 +105,7 @@ std::string tensors_json(const TensorsReport& report) {
     json.key("device");
     report.result.is_sum ? json.value("all") : json.value(report.result.chosen.device);
     json.field("measure", measure_name(report.selection.request.measure));
-    json.field("at", moment_text(report.selection.request.moment));
+    put_moment(json, report.selection);
     json.field("peak_bytes", report.result.chosen.peak_bytes);
     json.field("total_bytes", report.list.total_bytes);
     put_where(json, report.selection, report.part);

@@ -14,10 +14,16 @@ void put_calls_head(JsonWriter& json, const CallsReport& report) {
     const bool is_sum = report.selection.request.device.kind == DeviceChoiceKind::kAll;
     is_sum ? json.value("all") : json.value(report.chosen.device);
     json.field("peak_bytes", report.chosen.peak_bytes);
+    json.text_or_null("during", report.selection.during);
 }
 
 std::string calls_head_text(const CallsReport& report) {
-    return head_text(report.reader) + "Max mem: " + format_bytes(report.chosen.peak_bytes) + "\n";
+    std::string text =
+        head_text(report.reader) + "Max mem: " + format_bytes(report.chosen.peak_bytes) + "\n";
+    if (!report.selection.during.empty()) {
+        text += "During " + printable(report.selection.during) + " only:\n";
+    }
+    return text;
 }
 
 void put_reserved(JsonWriter& json, const CallsReport& report, const char* key, uint64_t bytes) {

@@ -13,15 +13,16 @@ AskedBlocks replay_for_keys(const TraceReader& reader,
                             const PathDisplay& paths,
                             const Progress& progress) {
     ReplayRequest request = selection.request;
-    const bool by_itself = detail == Detail::kBlocks || keys.follow_blocks();
-    request.detail = by_itself && reader.has_events() ? Detail::kBlocks : Detail::kGroups;
+    const bool by_itself = detail != Detail::kGroups || keys.follow_blocks();
+    const Detail single = detail == Detail::kLives ? detail : Detail::kBlocks;
+    request.detail = by_itself && reader.has_events() ? single : Detail::kGroups;
     request.needs_tensors = keys.read_tensors();
-    if (request.detail == Detail::kBlocks || request.moment.kind == MomentKind::kPhase) {
+    if (request.detail != Detail::kGroups || request.moment.kind == MomentKind::kPhase) {
         request.phase_rules = &keys.stacks().phase_rules();
     }
     AskedBlocks asked = {replay(reader, request, progress), {}};
     LiveBlocks& blocks = asked.result.blocks;
-    if (request.detail == Detail::kBlocks) {
+    if (request.detail != Detail::kGroups) {
         keys.group(asked.result.phases, &blocks);
     }
     if (!selection.where.empty()) {

@@ -124,7 +124,8 @@ std::string table_json(const TableReport& report) {
     json.key("device");
     report.result.is_sum ? json.value("all") : json.value(chosen.device);
     json.field("measure", measure_name(selection.request.measure));
-    json.field("at", moment_text(selection.request.moment)).field("by", selection.by);
+    put_moment(json, selection);
+    json.field("by", selection.by);
     json.field("frame", frame_choice_name(selection.frames.choice));
     json.field("total_bytes", report.table.total_bytes);
     put_where(json, selection, report.part);

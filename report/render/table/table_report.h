@@ -85,5 +85,7 @@ std::string stopped_text(const TraceReader& reader);
 std::string device_text(const ReplayResult& result);
 // The moment in words, as --at takes it.
 std::string moment_text(const Moment& moment);
+// The fields "at" and "during".
+void put_moment(JsonWriter& json, const Selection& selection);
 
 }  // namespace peakline::report

@@ -54,6 +54,11 @@ std::string devices_text(const ReplayResult& result) {
 
 }  // namespace
 
+void put_moment(JsonWriter& json, const Selection& selection) {
+    json.field("at", moment_text(selection.request.moment));
+    json.text_or_null("during", selection.during);
+}
+
 std::string moment_text(const Moment& moment) {
     char seconds[32];
     switch (moment.kind) {

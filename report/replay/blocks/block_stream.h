@@ -75,7 +75,11 @@ public:
         totals_ = reader_.read_events(pass, progress);
     }
 
-    // After run().
+    // The same chunk by chunk, for who takes what followers have found in between.
+    template <class... Followers>
+    class Steps;
+
+    // After run(), or the last step.
     const EventTotals& totals() const { return totals_; }
     EventTime end() const { return {event_count_, totals_.last_tick}; }
     bool tracing_seen() const { return health_.tracing_seen; }
@@ -183,6 +187,39 @@ private:
     }
 
     BlockStream& stream_;
+};
+
+template <class... Followers>
+class BlockStream::Steps {
+public:
+    // All must outlive it.
+    explicit Steps(BlockStream& stream, Followers&... followers)
+        : stream_(stream),
+          events_(stream.reader_.event_stream()),
+          pass_(stream, followers...),
+          decoder_(pass_, events_.position()) {
+        if (const Checkpoint* checkpoint = stream.reader_.checkpoint()) {
+            stream.restore(*checkpoint);
+            (followers.restore(*checkpoint), ...);
+        }
+    }
+
+    // Decodes a chunk. False: there was none, all is done.
+    bool next() {
+        if (!events_.next_chunk()) {
+            stream_.totals_ = events_.take_totals();
+            return false;
+        }
+        events_.finish_chunk(decoder_.decode(events_.payload()));
+        return true;
+    }
+    double fraction_done() const { return events_.fraction_done(); }
+
+private:
+    BlockStream& stream_;
+    EventStream events_;
+    Pass<Followers...> pass_;
+    EventDecoder<Pass<Followers...>> decoder_;
 };
 
 }  // namespace peakline::report

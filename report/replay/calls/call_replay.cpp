@@ -8,6 +8,7 @@
 #include "layer_meter.h"
 #include "operator_order.h"
 #include "report/replay/blocks/block_stream.h"
+#include "report/replay/phases/find_ranges.h"
 
 namespace peakline::report {
 namespace {
@@ -41,6 +42,7 @@ public:
           request_(std::move(request)),
           told_(stream.definitions(), stream.reader().max_alloc_count()),
           levels_(request_.device),
+          window_(request_.during),
           layers_(rules.layers.size()),
           operators_(request_.on_operator),
           follower_(rules, sinks()) {}
@@ -48,6 +50,7 @@ public:
     void restore(const Checkpoint& checkpoint);
 
     void before_event(EventTime at) {
+        layers_.set_counting(window_.contains(at.event));
         while (next_moment_ < request_.moments.size() &&
                request_.moments[next_moment_] == at.event) {
             keep_moment(at.tick);
@@ -120,7 +123,9 @@ private:
     CallFollower::Sinks sinks() {
         return {[this](const OperatorCall& call) { operators_.add(call); },
                 [this](const LayerCall& call) {
-                    layers_.on_call(call);
+                    if (window_.overlaps(call.begin_event, call.begin_event + 1)) {
+                        layers_.on_call(call);
+                    }
                     if (call.is_called && request_.on_layer) {
                         request_.on_layer(call);
                     }
@@ -157,6 +162,7 @@ private:
     CallRequest request_;
     ToldTensors told_;
     LevelFollower levels_;
+    EventWindow window_;
     LayerMeter layers_;
     OperatorOrder operators_;
     CallFollower follower_;

@@ -26,6 +26,8 @@ struct CallRequest {
     // When more calls wait for one that began before them, that one is over: a thread that never
     // allocates again would hold back all that others do.
     size_t most_waiting_operators = size_t{1} << 18;
+    // What layers do and hold counts in this part of the run only: calls that begin in it.
+    std::vector<EventRange> during = {};
     // Before these events, ascending, nothing goes on: where phases begin and end.
     std::vector<uint64_t> moments;
 };

@@ -22,20 +22,20 @@ public:
                   uint64_t bytes,
                   bool in_backward,
                   const MemoryLevels& levels) {
-        for (const uint32_t layer : running) {
+        for (const uint32_t layer : is_counting_ ? running : std::span<const uint32_t>()) {
             raise(uses_[layer], levels);
         }
         for (const uint32_t layer : owners) {
             LayerUse& use = uses_[layer];
-            ++use.alloc_count;
-            use.allocated_bytes += bytes;
-            use.backward_bytes += in_backward ? bytes : 0;
+            use.alloc_count += is_counting_ ? 1 : 0;
+            use.allocated_bytes += is_counting_ ? bytes : 0;
+            use.backward_bytes += is_counting_ && in_backward ? bytes : 0;
             hold(use, bytes);
         }
     }
     void on_free(std::span<const uint32_t> owners, uint64_t bytes) {
         for (const uint32_t layer : owners) {
-            ++uses_[layer].free_count;
+            uses_[layer].free_count += is_counting_ ? 1 : 0;
             uses_[layer].held_bytes -= bytes;
         }
     }
@@ -51,8 +51,28 @@ public:
         use.ticks += call.end_tick - call.begin_tick;
     }
 
+    // Whether events count from here on: those of the part of the run that is asked for. What
+    // layers hold where it begins counts in their peaks, what they hold where it ends is their end.
+    void set_counting(bool is_counting) {
+        if (is_counting == is_counting_) {
+            return;
+        }
+        is_counting_ = is_counting;
+        for (LayerUse& use : uses_) {
+            use.peak_held_bytes =
+                is_counting ? std::max(use.peak_held_bytes, use.held_bytes) : use.peak_held_bytes;
+        }
+        if (!is_counting) {
+            at_end_ = uses_;
+        }
+    }
+
     // The program's main has ended: what is freed later was held to the end.
-    void end_main() { at_end_ = uses_; }
+    void end_main() {
+        if (is_counting_) {
+            at_end_ = uses_;
+        }
+    }
 
     std::vector<LayerUse> take() {
         for (size_t layer = 0; layer < at_end_.size(); ++layer) {
@@ -63,9 +83,11 @@ public:
     }
 
 private:
-    static void hold(LayerUse& use, uint64_t bytes) {
+    void hold(LayerUse& use, uint64_t bytes) const {
         use.held_bytes += bytes;
-        use.peak_held_bytes = std::max(use.peak_held_bytes, use.held_bytes);
+        if (is_counting_) {
+            use.peak_held_bytes = std::max(use.peak_held_bytes, use.held_bytes);
+        }
     }
     static void raise(LayerUse& use, const MemoryLevels& levels) {
         use.peak_allocated_bytes = std::max(use.peak_allocated_bytes, levels.allocated_bytes);
@@ -79,7 +101,8 @@ private:
     }
 
     std::vector<LayerUse> uses_;
-    std::vector<LayerUse> at_end_;  // empty before the end of main
+    std::vector<LayerUse> at_end_;  // empty before the end of main, or of the part asked for
+    bool is_counting_ = true;
 };
 
 }  // namespace peakline::report

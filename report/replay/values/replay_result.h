@@ -38,8 +38,9 @@ struct DeviceChoice {
     uint32_t number = 0;
 };
 
-// Live blocks as groups of equal ones, or each by itself with what happened to it.
-enum class Detail { kGroups, kBlocks };
+// Live blocks as groups of equal ones, or each by itself with what happened to it. kLives: every
+// block that lived within the phases of the moment, live at its peak or not.
+enum class Detail { kGroups, kBlocks, kLives };
 
 struct ReplayRequest {
     Moment moment;
@@ -48,7 +49,7 @@ struct ReplayRequest {
     bool with_other_measure = false;  // fills ReplayResult::other_measure
     Detail detail = Detail::kGroups;
     bool needs_tensors = false;  // BlockGroup::tensor; else it may be 0
-    // Needed for phases and for Detail::kBlocks; must outlive the replay.
+    // Needed for phases and for single blocks; must outlive the replay.
     const PhaseRules* phase_rules = nullptr;
 };
 
@@ -96,7 +97,7 @@ struct DeviceTotals {
 
 struct LiveBlocks {
     std::vector<BlockGroup> groups;         // Detail::kGroups
-    std::vector<TrackedBlock> blocks = {};  // Detail::kBlocks, by ordinal
+    std::vector<TrackedBlock> blocks = {};  // Detail::kBlocks and kLives, by ordinal
     // What a summary's level has beyond its groups, or less (negative).
     int64_t unknown_bytes = 0;
     // The level at this moment: groups, unknown_bytes and left_out_bytes sum to it.
@@ -134,7 +135,7 @@ struct ReplayResult {
     DeviceTotals chosen;                      // the device (or sum) the blocks are about
     bool is_sum = false;
     LiveBlocks blocks;
-    PhaseTable phases;                   // with Detail::kBlocks
+    PhaseTable phases;                   // with Detail::kBlocks and kLives
     std::vector<ValueRead> value_reads;  // of a simulated run
     OutOfMemory out_of_memory;
     TraceHealth health;

@@ -1,6 +1,7 @@
 #include "operator_series.h"
 
 #include <algorithm>
+#include <utility>
 
 namespace peakline::report {
 namespace {
@@ -33,10 +34,12 @@ std::string point_name(const OperatorPoint& point, const CallRules& rules) {
 OperatorSeriesBuilder::OperatorSeriesBuilder(const CallRules& rules,
                                              const PhaseTable& phases,
                                              KeptPoints kept,
-                                             uint64_t top)
+                                             uint64_t top,
+                                             EventWindow window)
     : places_(phases),
       kept_(kept),
       most_kept_(top == 0 ? SIZE_MAX : top),
+      window_(std::move(window)),
       seen_(rules.operations.size()) {
     find_markers(phases);
 }
@@ -60,14 +63,19 @@ void OperatorSeriesBuilder::find_markers(const PhaseTable& phases) {
 void OperatorSeriesBuilder::add(const OperatorCall& call) {
     while (next_marker_ < markers_by_event_.size() &&
            markers_by_event_[next_marker_].first <= call.begin_event) {
-        series_.markers[markers_by_event_[next_marker_++].second].index = series_.point_count;
+        series_.markers[markers_by_event_[next_marker_++].second].index = next_index_;
     }
-    keep({call,
-          series_.point_count++,
-          seen_[call.operation]++,
-          places_.phase(call.phase, call.begin_event),
-          places_.step(call.begin_event),
-          static_cast<int64_t>(call.after.allocated_bytes - level_bytes_)});
+    const bool is_kept = window_.overlaps(call.begin_event, call.begin_event + 1);
+    const OperatorPoint point = {call,
+                                 next_index_++,
+                                 seen_[call.operation]++,
+                                 places_.phase(call.phase, call.begin_event),
+                                 places_.step(call.begin_event),
+                                 static_cast<int64_t>(call.after.allocated_bytes - level_bytes_)};
+    if (is_kept) {
+        ++series_.point_count;
+        keep(point);
+    }
     level_bytes_ = call.after.allocated_bytes;
 }
 
@@ -96,7 +104,7 @@ void OperatorSeriesBuilder::keep(const OperatorPoint& point) {
 
 OperatorSeries OperatorSeriesBuilder::take() {
     for (; next_marker_ < markers_by_event_.size(); ++next_marker_) {
-        series_.markers[markers_by_event_[next_marker_].second].index = series_.point_count;
+        series_.markers[markers_by_event_[next_marker_].second].index = next_index_;
     }
     if (kept_ == KeptPoints::kLargest) {
         std::sort_heap(series_.points.begin(), series_.points.end(), adds_more);

@@ -11,12 +11,13 @@
 #include "event_places.h"
 #include "report/replay/calls/call_result.h"
 #include "report/replay/calls/call_rules.h"
+#include "report/replay/phases/find_ranges.h"
 
 namespace peakline::report {
 
 struct OperatorPoint {
     OperatorCall call;
-    uint64_t index = 0;   // of all points
+    uint64_t index = 0;   // of all points of the run
     uint64_t number = 0;  // of the calls of its operator
     Phase phase = Phase::kNone;
     std::optional<uint32_t> step;
@@ -31,7 +32,7 @@ struct SeriesMarker {
 };
 
 struct OperatorSeries {
-    uint64_t point_count = 0;
+    uint64_t point_count = 0;           // in the part asked for
     std::vector<OperatorPoint> points;  // those kept
     std::vector<SeriesMarker> markers;
 };
@@ -44,11 +45,12 @@ enum class KeptPoints {
 // Keeps `top` points (0: all of them) of however many calls there are.
 class OperatorSeriesBuilder {
 public:
-    // What it refers to must outlive it.
+    // Keeps what begins in `window`. What it refers to must outlive it.
     OperatorSeriesBuilder(const CallRules& rules,
                           const PhaseTable& phases,
                           KeptPoints kept,
-                          uint64_t top);
+                          uint64_t top,
+                          EventWindow window = EventWindow({}));
     // In the order of their begins.
     void add(const OperatorCall& call);
     OperatorSeries take();
@@ -60,11 +62,13 @@ private:
     EventPlaces places_;
     KeptPoints kept_;
     size_t most_kept_;
+    EventWindow window_;
     OperatorSeries series_;
     std::vector<std::pair<uint64_t, size_t>> markers_by_event_;
     size_t next_marker_ = 0;
     std::vector<uint64_t> seen_;  // by operation
     uint64_t level_bytes_ = 0;
+    uint64_t next_index_ = 0;
 };
 
 // "h.0.mlp.forward.addmm.default_3": the third one after the first.

@@ -92,14 +92,18 @@ std::vector<uint64_t> stage_moments(const PhaseTable& phases) {
     return moments;
 }
 
-StagesBuilder::StagesBuilder(const CallRules& rules, const PhaseTable& phases, uint64_t step_count)
+StagesBuilder::StagesBuilder(const CallRules& rules,
+                             const PhaseTable& phases,
+                             uint64_t step_count,
+                             EventWindow window)
     : rules_(rules),
       phases_(phases),
       places_(phases),
-      end_event_(begin_of_step(phases, step_count)) {}
+      end_event_(begin_of_step(phases, step_count)),
+      window_(std::move(window)) {}
 
 void StagesBuilder::add(const LayerCall& call) {
-    stages_.row_count += is_whole_pass(call) ? 0 : 2;
+    stages_.row_count += is_whole_pass(call) || !is_asked_for(call.begin_event) ? 0 : 2;
     if (is_kept(call.begin_event)) {
         calls_.push_back(call);
     }
@@ -129,7 +133,7 @@ void StagesBuilder::add_phases(const std::vector<MomentLevels>& moments,
         if (!is_stage(phases_, interval)) {
             continue;
         }
-        stages_.row_count += 2;
+        stages_.row_count += is_asked_for(interval.begin_event) ? 2 : 0;
         if (!is_kept(interval.begin_event)) {
             continue;
         }

@@ -10,6 +10,7 @@
 #include "event_places.h"
 #include "report/replay/calls/call_replay.h"
 #include "report/replay/calls/call_rules.h"
+#include "report/replay/phases/find_ranges.h"
 
 namespace peakline::report {
 
@@ -33,9 +34,12 @@ std::vector<uint64_t> stage_moments(const PhaseTable& phases);
 
 class StagesBuilder {
 public:
-    // Keeps what begins in the first `step_count` steps or before (0: everything). What it refers
-    // to must outlive it.
-    StagesBuilder(const CallRules& rules, const PhaseTable& phases, uint64_t step_count);
+    // Keeps what lies in `window` and begins in the first `step_count` steps or before (0:
+    // everything). What it refers to must outlive it.
+    StagesBuilder(const CallRules& rules,
+                  const PhaseTable& phases,
+                  uint64_t step_count,
+                  EventWindow window = EventWindow({}));
     // In any order.
     void add(const LayerCall& call);
     // `moments`: the levels at stage_moments().
@@ -44,7 +48,12 @@ public:
 private:
     struct OrderedRow;
 
-    bool is_kept(uint64_t begin_event) const { return begin_event < end_event_; }
+    bool is_asked_for(uint64_t begin_event) const {
+        return window_.overlaps(begin_event, begin_event + 1);
+    }
+    bool is_kept(uint64_t begin_event) const {
+        return begin_event < end_event_ && is_asked_for(begin_event);
+    }
     void add_phases(const std::vector<MomentLevels>& moments, std::vector<OrderedRow>* rows);
     void add_layers(std::vector<OrderedRow>* rows) const;
 
@@ -52,6 +61,7 @@ private:
     const PhaseTable& phases_;
     EventPlaces places_;
     uint64_t end_event_;  // where the first step begins that is not kept
+    EventWindow window_;
     std::vector<LayerCall> calls_;
     Stages stages_;
 };

@@ -2,6 +2,7 @@
 
 #include "report/replay/levels/level_replay.h"
 #include "report/replay/levels/refused_requests.h"
+#include "report/replay/phases/find_ranges.h"
 #include "report/replay/phases/phase_replay.h"
 #include "report/trace/file/trace_error.h"
 
@@ -51,10 +52,10 @@ void find_phases(const TraceReader& reader, ReplayRequest* request, const Progre
     PhaseRequest asked;
     asked.measure = request->measure;
     const PhaseResult phases = replay_phases(reader, *request->phase_rules, asked, progress);
-    request->moment.phase_ranges = find_phase(phases.table, request->moment.phase);
+    request->moment.phase_ranges =
+        find_ranges(reader, phases.table, request->moment.phase, progress);
     if (request->moment.phase_ranges.empty()) {
-        throw TraceError(reader.name() + ": phase '" + request->moment.phase +
-                         "' is not in this trace; peakline phases lists its phases");
+        throw TraceError(no_ranges_text(reader, request->moment.phase));
     }
 }
 

@@ -131,6 +131,17 @@ uint32_t PageContexts::frame_id(const Location& location) {
     return at->second;
 }
 
+uint32_t PageContexts::node_of(uint32_t trace_context) {
+    const uint32_t context = stacks_.definitions().known_context(trace_context);
+    const auto [at, is_new] = node_of_context_.try_emplace(context, 0);
+    if (is_new) {
+        BlockGroup group;
+        group.context = context;
+        at->second = node_id(find_grouping("stack").place(stacks_, group).label);
+    }
+    return at->second;
+}
+
 uint32_t PageContexts::node_id(const Label& stack) {
     std::vector<uint32_t> frames;
     if (!stack.name.empty() || stack.frames.empty()) {

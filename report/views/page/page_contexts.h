@@ -60,6 +60,8 @@ public:
 
     // The context of a block; equal blocks are asked for once.
     uint32_t of(const AllocationShape& shape, uint64_t ordinal, const BlockFacts& facts);
+    // The stack of a context of the trace, as a node.
+    uint32_t node_of(uint32_t trace_context);
     uint32_t thread_of(uint32_t trace_context) const {
         return stacks_.definitions().contexts[trace_context].thread;
     }
@@ -101,6 +103,7 @@ private:
     std::map<PageContext, uint32_t> of_context_;
     std::map<std::string, Ids> ids_;  // by the name of the key
     std::map<std::pair<uint32_t, uint32_t>, uint32_t> nodes_;
+    std::unordered_map<uint32_t, uint32_t> node_of_context_;
 };
 
 }  // namespace peakline::report

@@ -7,6 +7,7 @@
 #include <span>
 
 #include "report/attribute/grouping.h"
+#include "report/replay/phases/find_ranges.h"
 #include "report/trace/definitions/definitions.h"
 #include "report/trace/file/trace_error.h"
 
@@ -67,7 +68,7 @@ Moment parse_moment(const std::string& text) {
         moment.kind = static_cast<MomentKind>(index);
         return moment;
     }
-    if (parse_seconds(text, &moment.seconds)) {
+    if (!parse_time_range(text) && parse_seconds(text, &moment.seconds)) {
         moment.kind = MomentKind::kTime;
         return moment;
     }
@@ -194,7 +195,11 @@ Selection parse_selection(const SelectionText& text) {
     selection.frames.modules.depth =
         static_cast<uint32_t>(std::min<uint64_t>(text.depth, UINT32_MAX));
     selection.frames.modules.repeated = text.fold;
-    selection.request.moment = parse_moment(text.at);
+    if (!text.during.empty() && text.at != kMoments[0].name) {
+        throw TraceError("--at is a moment and --during a part of the run: give one of them");
+    }
+    selection.during = text.during;
+    selection.request.moment = parse_moment(text.during.empty() ? text.at : text.during);
     selection.request.device = parse_device(text.device);
     selection.request.measure = parse_word<format::Measure>("--measure", text.measure, kMeasures);
     return selection;

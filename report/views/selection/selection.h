@@ -19,6 +19,7 @@ struct SelectionText {
     std::vector<std::string> where;  // KEY=VALUE
     std::string frame = "caller";
     std::string at = "peak";
+    std::string during;  // a part of the run, see find_ranges(); empty: all of it
     std::string device;  // empty: the one with the highest peak
     std::string measure = "allocated";
     std::vector<std::string> hide;
@@ -40,6 +41,9 @@ struct Selection {
     std::vector<WhereKey> where;        // all of them must hold
     FramePolicy frames;
     ReplayRequest request;
+    // What happens is asked for in this part of the run; of reports about a moment, the peak within
+    // it. See find_ranges(); empty: all of it.
+    std::string during;
 };
 
 // Throws TraceError that names the option and what it takes.

@@ -150,6 +150,16 @@ def add_moment(parser: argparse.ArgumentParser) -> None:
     )
 
 
+def add_during(parser: argparse.ArgumentParser, meaning: str) -> None:
+    """Add --during; `meaning` says what a part of the run changes."""
+    parser.add_argument(
+        "--during",
+        metavar="PART",
+        help=f"{meaning} in this part of the run: a phase (backward, step@3, a name of yours;"
+        " peakline phases lists them), or seconds A..B, one of which may be left out",
+    )
+
+
 def add_request(parser: argparse.ArgumentParser) -> None:
     """Add --nth, which is an --at of its own."""
     parser.add_argument(
@@ -350,6 +360,7 @@ def named_options(args: argparse.Namespace) -> Options:
         "by",
         "frame",
         "at",
+        "during",
         "device",
         "measure",
         "hide",

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import argparse
+import functools
 import shutil
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
@@ -69,14 +70,21 @@ def _chart_columns() -> int:
     return max(_LEAST_COLUMNS, min(_MOST_COLUMNS, columns))
 
 
+_PEAK_DURING = functools.partial(options.add_during, meaning="Show the highest moment")
 _OF_A_MOMENT = (
     options.add_grouping,
     options.add_where,
     options.add_moment,
+    _PEAK_DURING,
     options.add_device,
     options.add_measure,
 )
-_OF_MODULES = (options.add_modules, options.add_device, options.refuse_where)
+_OF_MODULES = (
+    options.add_modules,
+    functools.partial(options.add_during, meaning="Count only what happens"),
+    options.add_device,
+    options.refuse_where,
+)
 
 # In the order of --help.
 REPORTS = (
@@ -141,6 +149,9 @@ REPORTS = (
             options.add_frames,
             options.add_modules,
             options.add_moment,
+            functools.partial(
+                options.add_during, meaning="Show every tensor that lives at some time"
+            ),
             options.add_device,
             options.add_measure,
             options.add_least_size,

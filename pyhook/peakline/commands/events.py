@@ -1,0 +1,139 @@
+"""``peakline events``: every event of a trace, in order."""
+
+from __future__ import annotations
+
+import argparse
+import itertools
+import json
+import sys
+from collections.abc import Iterable, Iterator, Sequence
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from peakline.commands.shared import common, report_options
+from peakline.commands.shared.parser import did_you_mean
+from peakline.sizes import size_of
+
+if TYPE_CHECKING:
+    from peakline.recording import Event, Recording
+
+NAME = "events"
+HELP = "List every allocation, free, segment, refused request and mark, in order."
+EXAMPLES = (
+    "peakline events --during step@1 train.peak\n"
+    "peakline events --kind alloc --kind free --top 0 train.peak\n"
+    "peakline events --json train.peak"
+)
+# As the engine names them: kEventKindNames in report/views/events/events.h, which a test compares.
+KINDS = (
+    "alloc",
+    "free",
+    "free_requested",
+    "free_completed",
+    "segment_alloc",
+    "segment_free",
+    "segment_map",
+    "segment_unmap",
+    "oom",
+    "phase_begin",
+    "phase_end",
+    "step",
+    "note",
+    "tracing_started",
+    "tracing_stopped",
+    "main_end",
+)
+_TOP = 40
+
+
+def add_arguments(parser: argparse.ArgumentParser) -> None:
+    """Declare the arguments of the command."""
+    parser.add_argument("file", metavar="FILE", help="Trace file (.peak, or packed .peak.zst)")
+    report_options.add_during(parser, "Show only what happens")
+    parser.add_argument(
+        "--device", type=int, metavar="N", help="Show this device only (default: all)"
+    )
+    parser.add_argument(
+        "--kind",
+        action="append",
+        metavar="KIND",
+        help="Show only events of this kind: alloc, free, segment_alloc, oom, phase_begin ... (may"
+        " be given several times)",
+    )
+    report_options.add_modules(parser)
+    report_options.add_frames(parser)
+    report_options.add_top(parser, "events", _TOP)
+    parser.add_argument("--json", action="store_true", help="Print JSON, by default of all events")
+    report_options.refuse_where(parser)
+
+
+def run(args: argparse.Namespace) -> int:
+    """Print the events as they are read."""
+    engine = common.report_engine()
+    from peakline.recording import Recording
+
+    top = args.top if args.top is not None else 0 if args.json else _TOP
+    try:
+        recording = Recording(args.file)
+        options = report_options.named_options(args)
+        options.pop("native", None)
+        events: Iterator[Event] = iter(recording.events(**options))
+        if args.kind:
+            events = _of_kinds(events, args.kind)
+        shown = itertools.islice(events, top or None)
+        if args.json:
+            _print_json(recording, shown)
+        else:
+            _print_text(shown)
+            rest = next(events, None)
+            if rest is not None:
+                print("... (--top 0 shows all; --during, --kind and --device choose)")
+    except engine.TraceError as error:
+        raise common.CommandError(str(error)) from error
+    if not args.json:
+        common.suggest_for(args.file, "phases")
+    return 0
+
+
+def _of_kinds(events: Iterable[Event], kinds: Sequence[str]) -> Iterator[Event]:
+    unknown = set(kinds).difference(KINDS)
+    if unknown:
+        near = did_you_mean(min(unknown), KINDS)
+        raise common.CommandError(
+            f"no event is of kind '{min(unknown)}'{near or '; there are: ' + ', '.join(KINDS)}"
+        )
+    return (event for event in events if event.kind in kinds)
+
+
+def _print_json(recording: Recording, events: Iterable[Event]) -> None:
+    """Print one document, an event on each line; it is never whole in memory."""
+    head = {"schema_version": 1, "file": str(recording.path)}
+    sys.stdout.write(json.dumps(head)[:-1] + ', "events": [')
+    comma = "\n"
+    for event in events:
+        sys.stdout.write(comma + json.dumps(event._asdict()))
+        comma = ",\n"
+    sys.stdout.write("\n]}\n")
+
+
+def _print_text(events: Iterable[Event]) -> None:
+    width = common.terminal_width(sys.stdout)
+    print("    Seconds  Event               Size      Level  Dev  What")
+    for event in events:
+        size = size_of(event.bytes) if event.bytes is not None else ""
+        level = size_of(event.allocated_bytes) if event.allocated_bytes is not None else ""
+        device = "" if event.device is None else str(event.device)
+        line = f"{event.seconds:11.6f}  {event.kind:14} {size:>9}  {level:>9}  {device:>3}  "
+        line += _what(event)
+        print(line[: width or None].rstrip())
+
+
+def _what(event: Event) -> str:
+    if event.line is not None:
+        op = f"  {event.op}" if event.op and event.op != "no operator" else ""
+        return _short(event.line) + op
+    return event.text or ""
+
+
+def _short(line: str) -> str:
+    return line if len(line) <= 60 else Path(line).name

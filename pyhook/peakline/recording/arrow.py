@@ -1,0 +1,94 @@
+"""Batches of events as Arrow records. The only module that imports pyarrow."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+import pyarrow as pa
+import pyarrow.compute as pc
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from peakline.recording.events import EventBatch
+
+_TYPES = {"Q": pa.uint64(), "I": pa.uint32(), "B": pa.uint8(), "d": pa.float64()}
+_WORD = pa.dictionary(pa.int32(), pa.string())
+
+# The fields of `Event`.
+SCHEMA = pa.schema(
+    [
+        ("event", pa.uint64()),
+        ("seconds", pa.float64()),
+        ("time", pa.float64()),
+        ("kind", _WORD),
+        ("block", pa.uint64()),
+        ("bytes", pa.uint64()),
+        ("requested_bytes", pa.uint64()),
+        ("address", pa.uint64()),
+        ("device", pa.uint32()),
+        ("stream", pa.uint64()),
+        ("allocated_bytes", pa.uint64()),
+        ("reserved_bytes", pa.uint64()),
+        ("phase", _WORD),
+        ("step", pa.uint32()),
+        ("thread", pa.uint64()),
+        ("module", _WORD),
+        ("op", _WORD),
+        ("category", _WORD),
+        ("lifetime", _WORD),
+        ("line", _WORD),
+        ("stack_id", pa.uint32()),
+        ("free_stack_id", pa.uint32()),
+        ("text", pa.string()),
+    ]
+)
+
+
+def arrow_batch(batch: EventBatch) -> pa.RecordBatch:
+    """Return the events as a record batch of `SCHEMA`."""
+    names = batch.names
+    column = {name: _array(values) for name, values in batch.columns.items()}
+    context = column["context"]
+
+    def of_context(field: str) -> pa.Array:
+        ids = pa.array([getattr(one, field) for one in names.contexts], pa.uint32())
+        return ids.take(context)
+
+    def words(ids: pa.Array, texts: Sequence[str]) -> pa.Array:
+        return pa.DictionaryArray.from_arrays(ids.cast(pa.int32()), pa.array(texts, pa.string()))
+
+    def values(ids: pa.Array, numbers: Sequence[Any]) -> pa.Array:
+        return pa.array(numbers, pa.uint64()).take(ids)
+
+    seconds = column["seconds"]
+    arrays = {
+        **column,
+        "time": pc.add(seconds, names.start_realtime_ns * 1e-9),
+        "kind": words(column["kind"], names.kinds),
+        "stream": values(column["stream"], names.streams),
+        "phase": words(column["phase"], names.phase_names),
+        "thread": values(column["thread"], [number or None for number, _ in names.threads]),
+        "module": words(of_context("module"), names.modules),
+        "op": words(of_context("op"), names.operators),
+        "category": words(of_context("category"), names.categories),
+        "lifetime": words(of_context("lifetime"), names.lifetimes),
+        "line": words(of_context("line"), names.lines),
+        "stack_id": of_context("node"),
+        "free_stack_id": column["free_node"],
+        "text": pa.array(
+            [None if one is None else names.texts[one] for one in column["text"].to_pylist()],
+            pa.string(),
+        ),
+    }
+    return pa.record_batch([arrays[one.name].cast(one.type) for one in SCHEMA], SCHEMA)
+
+
+def _array(values: memoryview) -> pa.Array:
+    """Return a column; the largest number of its type stands for no value."""
+    kind = _TYPES[values.format]
+    array = pa.Array.from_buffers(kind, len(values), [None, pa.py_buffer(values)])
+    if values.format not in "QI":
+        return array
+    none = pa.scalar(2 ** (8 * values.itemsize) - 1, kind)
+    return pc.if_else(pc.equal(array, none), pa.scalar(None, kind), array)

@@ -1,0 +1,263 @@
+"""Every event of a trace: as objects one by one, or as columns a batch at a time."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterator
+from dataclasses import dataclass, field, fields
+from typing import TYPE_CHECKING, Any, NamedTuple
+
+if TYPE_CHECKING:
+    import pandas as pd
+    import pyarrow as pa
+
+    from peakline._report import Options, Trace
+
+# What a column holds where it has no value: see report/views/events/events.h.
+_NO_NUMBER = 2**64 - 1
+_NO_ID = 2**32 - 1
+
+# The columns of the engine by the type of their entries, as in the module `array`.
+_CODES = {
+    "event": "Q",
+    "seconds": "d",
+    "kind": "B",
+    "block": "Q",
+    "bytes": "Q",
+    "requested_bytes": "Q",
+    "address": "Q",
+    "device": "I",
+    "stream": "I",
+    "allocated_bytes": "Q",
+    "reserved_bytes": "Q",
+    "context": "I",
+    "free_node": "I",
+    "phase": "B",
+    "step": "I",
+    "thread": "I",
+    "text": "I",
+}
+
+
+class Frame(NamedTuple):
+    """A frame of a stack: a line of Python, or a function of a library (``native``)."""
+
+    file: str
+    line: int
+    function: str
+    native: bool
+
+
+class Event(NamedTuple):
+    """One event. None: it has no such thing, or the trace does not know it.
+
+    Attributes:
+        event: its number in the trace, from 0.
+        seconds: since the start of the trace.
+        time: seconds since 1970, UTC.
+        kind: ``alloc``, ``free``; ``free_requested`` and ``free_completed`` of a block that another
+            stream used when it was freed; ``segment_alloc``, ``segment_free``, ``segment_map``,
+            ``segment_unmap`` of torch's allocator; ``oom``; ``phase_begin``, ``phase_end``,
+            ``step``, ``note``, ``tracing_started``, ``tracing_stopped``, ``main_end``.
+        block: number of the block: a ``free`` has that of its ``alloc``.
+        bytes: of the block, the segment, or the request that was refused.
+        requested_bytes: of a block: what the program asked for.
+        address: of the block or the segment.
+        device: its number.
+        stream: the handle of the CUDA stream; 0 is the default one.
+        allocated_bytes: of the device after the event, as torch counts them.
+        reserved_bytes: of the device after the event, in torch's segments.
+        phase: ``forward``, ``backward`` ...
+        step: the step it lies in.
+        thread: kernel id of the thread that allocated, or wrote the mark.
+        module: path of the module whose block it is.
+        op: the operator that made the block.
+        category: of the block, as in ``--by category``.
+        lifetime: of the block, as in ``--by lifetime``.
+        line: that made the block, as in ``--by line``.
+        stack_id: where the block was made, for `Events.stack`; numbers count anew in each reading.
+        free_stack_id: where it was freed (``run --frees``), or where the request was refused.
+        text: name of a phase or step, text of a note.
+    """
+
+    event: int
+    seconds: float
+    time: float
+    kind: str
+    block: int | None
+    bytes: int | None
+    requested_bytes: int | None
+    address: int | None
+    device: int | None
+    stream: int | None
+    allocated_bytes: int | None
+    reserved_bytes: int | None
+    phase: str
+    step: int | None
+    thread: int | None
+    module: str | None
+    op: str | None
+    category: str | None
+    lifetime: str | None
+    line: str | None
+    stack_id: int | None
+    free_stack_id: int | None
+    text: str | None
+
+
+class Context(NamedTuple):
+    """What equal blocks have in common; the numbers are those of `EventNames`."""
+
+    node: int
+    line: int
+    category: int
+    module: int
+    op: int
+    phase: int
+    lifetime: int
+
+
+@dataclass
+class EventNames:
+    """What the numbers in the columns stand for; grows while events are read."""
+
+    kinds: list[str] = field(default_factory=list)
+    phase_names: list[str] = field(default_factory=list)
+    streams: list[int] = field(default_factory=list)
+    threads: list[tuple[int, str]] = field(default_factory=list)
+    categories: list[str] = field(default_factory=list)
+    modules: list[str] = field(default_factory=list)
+    operators: list[str] = field(default_factory=list)
+    made_in: list[str] = field(default_factory=list)
+    lifetimes: list[str] = field(default_factory=list)
+    lines: list[str] = field(default_factory=list)
+    frames: list[list[Any]] = field(default_factory=list)
+    nodes: list[list[int]] = field(default_factory=list)
+    contexts: list[Context] = field(default_factory=list)
+    texts: dict[int, str] = field(default_factory=dict)
+    tick_seconds: float = 0.0
+    start_realtime_ns: int = 0
+
+    def add(self, document: dict[str, Any]) -> None:
+        """Add what a batch brings."""
+        for one in fields(self):
+            new = document.get(one.name)
+            if new is None:
+                continue
+            if one.name == "texts":
+                self.texts.update({int(key): text for key, text in new.items()})
+            elif one.name == "contexts":
+                self.contexts += [Context(*row) for row in new]
+            elif isinstance(new, list):
+                getattr(self, one.name).extend(new)
+            else:
+                setattr(self, one.name, new)
+
+    def frame(self, number: int) -> Frame:
+        """Return a frame by its number in `frames`."""
+        return Frame(*self.frames[number])
+
+    def stack(self, node: int) -> tuple[Frame, ...]:
+        """Return the frames of a stack, the innermost first."""
+        frames = []
+        while node != 0:
+            parent, frame = self.nodes[node]
+            frames.append(self.frame(frame))
+            node = parent
+        return tuple(frames)
+
+
+class EventBatch:
+    """Some events in order, as columns: `columns` maps each name to a memoryview of numbers."""
+
+    def __init__(self, columns: dict[str, bytes], names: EventNames) -> None:
+        """Take what the engine gives."""
+        self.columns: dict[str, memoryview[Any]] = {
+            name: memoryview(columns[name]).cast(code)  # type: ignore[call-overload]
+            for name, code in _CODES.items()
+        }
+        self.names = names
+
+    def __len__(self) -> int:
+        """Return the number of events."""
+        return len(self.columns["event"])
+
+    def __iter__(self) -> Iterator[Event]:
+        """Yield the events as objects."""
+        names = self.names
+        start = names.start_realtime_ns * 1e-9
+        for row in zip(*(self.columns[name] for name in _CODES), strict=True):
+            yield _event(row, names, start)
+
+
+def _event(row: tuple[Any, ...], names: EventNames, start: float) -> Event:
+    (number, seconds, kind, block, size, requested, address, device, stream) = row[:9]
+    (allocated, reserved, context, free_node, phase, step, thread, text) = row[9:]
+    of = names.contexts[context] if context != _NO_ID else None
+    return Event(
+        number,
+        seconds,
+        start + seconds,
+        names.kinds[kind],
+        _number(block),
+        _number(size),
+        _number(requested),
+        _number(address),
+        None if device == _NO_ID else device,
+        None if stream == _NO_ID else names.streams[stream],
+        _number(allocated),
+        _number(reserved),
+        names.phase_names[phase],
+        None if step == _NO_ID else step,
+        names.threads[thread][0] if 0 < thread < _NO_ID else None,
+        names.modules[of.module] if of else None,
+        names.operators[of.op] if of else None,
+        names.categories[of.category] if of else None,
+        names.lifetimes[of.lifetime] if of else None,
+        names.lines[of.line] if of else None,
+        of.node if of else None,
+        None if free_node == _NO_ID else free_node,
+        None if text == _NO_ID else names.texts[text],
+    )
+
+
+def _number(value: int) -> int | None:
+    return None if value == _NO_NUMBER else value
+
+
+class Events:
+    """The events of a trace, in order. Iterate over it, or over `batches`, as often as you like."""
+
+    def __init__(self, trace: Trace, options: Options) -> None:
+        """Read nothing yet; `options` are those of `Trace.events`."""
+        self._trace = trace
+        self._options = options
+        self.names = EventNames()
+
+    def __iter__(self) -> Iterator[Event]:
+        """Yield every event."""
+        for batch in self.batches():
+            yield from batch
+
+    def stack(self, stack_id: int) -> tuple[Frame, ...]:
+        """Return the frames of ``stack_id`` or ``free_stack_id``, the innermost first."""
+        return self.names.stack(stack_id)
+
+    def batches(self) -> Iterator[EventBatch]:
+        """Yield the events as columns, some thousand at a time."""
+        self.names = names = EventNames()
+        for columns, new_names in self._trace.events(**self._options):
+            names.add(json.loads(new_names))
+            yield EventBatch(columns, names)
+
+    def to_arrow(self) -> pa.Table:
+        """Return all events as a pyarrow.Table with the columns of `Event`."""
+        import pyarrow as pa
+
+        from peakline.recording.arrow import SCHEMA, arrow_batch
+
+        return pa.Table.from_batches(map(arrow_batch, self.batches()), SCHEMA)
+
+    def to_pandas(self) -> pd.DataFrame:
+        """Return all events as a pandas.DataFrame with the columns of `Event`."""
+        return self.to_arrow().to_pandas()

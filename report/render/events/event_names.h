@@ -1,0 +1,37 @@
+// The names that the columns of events refer to, as JSON: what is new since the batch before.
+#pragma once
+
+#include <cstdint>
+#include <set>
+#include <string>
+
+#include "report/render/format/path_display.h"
+#include "report/trace/reader.h"
+#include "report/views/events/events.h"
+
+namespace peakline::report {
+
+class EventNames {
+public:
+    // Both must outlive this.
+    EventNames(const TraceReader& reader, const PathDisplay& paths)
+        : reader_(reader), paths_(paths) {}
+
+    // An object of lists, each of the entries that follow those given before. Schema: EventNames of
+    // pyhook/peakline/events.py, which adds them up.
+    std::string take_new(const PageNames& names, const EventColumns& batch);
+
+private:
+    struct Given {
+        size_t lines = 0, categories = 0, modules = 0, operations = 0, phases = 0, lifetimes = 0,
+               frames = 0, nodes = 0, contexts = 0;
+    };
+
+    const TraceReader& reader_;
+    const PathDisplay& paths_;
+    Given given_;
+    std::set<uint32_t> texts_;  // string ids that were given
+    bool is_first_ = true;
+};
+
+}  // namespace peakline::report
