@@ -8,7 +8,8 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from lab import Lab
+from lab import Lab, Run
+from peakline._report import Trace
 from reading import number_of, press
 from shown import Shown
 
@@ -48,6 +49,14 @@ def page_of(lab: Lab, trace: Path, *options: str) -> Path:
     result = lab.peakline("html", str(trace), "-f", "-o", str(file), *options)
     assert result.returncode == 0, result.stderr
     return file
+
+
+@pytest.fixture(scope="module")
+def plain(lab: Lab) -> Run:
+    """A run without settings, with its page beside it."""
+    run = lab.once("map_of_segments.py", environment=None)
+    page_of(lab, run.trace)
+    return run
 
 
 def choose_moment(shown: Shown, name: str) -> None:
@@ -92,18 +101,18 @@ def test_segments_blocks_and_holes_are_those_of_torchs_snapshot(
     show: Show, lab: Lab, environment: dict[str, str] | None
 ) -> None:
     run = lab.once("map_of_segments.py", environment=environment)
-    shown = show(file=page_of(lab, run.trace), address="#tab=map")
+    file = run.trace.with_suffix(".html")
+    shown = show(file=file if file.exists() else page_of(lab, run.trace), address="#tab=map")
     check_map(shown, run.said["peak"])
     choose_moment(shown, "end")
     check_map(shown, run.said["end"])
     assert shown.console == []
 
 
-def test_the_pointer_names_the_block_or_hole_that_lies_there(show: Show, lab: Lab) -> None:
-    run = lab.once("map_of_segments.py", environment=None)
-    shown = show(file=page_of(lab, run.trace), address="#tab=map")
+def test_the_pointer_names_the_block_or_hole_that_lies_there(show: Show, plain: Run) -> None:
+    shown = show(file=plain.trace.with_suffix(".html"), address="#tab=map")
     press(shown, "map", "full width each")
-    found = json.loads(lab.report("map", run.trace, "--json", "--at", "peak"))
+    found = json.loads(Trace(str(plain.trace)).report("map", json=True, at="peak"))
     by_address = {one["address"]: one for one in found["segments"]}
     canvas = shown.page.locator("#map .segments canvas")
     canvas.hover(position={"x": LEFT + 3, "y": 36})
@@ -147,6 +156,85 @@ def test_blocks_of_the_legend_are_the_categories_of_the_table(show: Show, lab: L
     )
     assert seen == [row["key"] for row in table["rows"]]
     assert shown.page.evaluate(FIGURES)["sums"][0] == table["total_bytes"]
+
+
+def test_ledger_and_settings_are_those_of_their_reports(show: Show, plain: Run) -> None:
+    shown = show(file=plain.trace.with_suffix(".html"), address="#tab=map")
+    trace = Trace(str(plain.trace))
+    for moment in ("peak", "end"):
+        choose_moment(shown, moment)
+        ledger = json.loads(trace.report("ledger", json=True, at=moment))
+        seen = shown.page.evaluate(
+            """() => [...document.querySelectorAll("#map .ledger li")].map((one) =>
+                [one.querySelector("bdi").textContent, +one.dataset.bytes])"""
+        )
+        parts = [[part["name"], part["bytes"]] for part in ledger["parts"]]
+        rest = [["unexplained", ledger["unexplained_bytes"]]]
+        assert seen == [part for part in parts + rest if part[1]]
+        assert sum(size for _, size in seen) == ledger["device_used_bytes"]
+    settings = json.loads(trace.report("whatif", json=True, search_settings=True, top=0))
+    rows = shown.page.evaluate(
+        """() => [...document.querySelectorAll("#map .whatif tbody tr")].map((row) =>
+            [row.dataset.settings, +row.dataset.bytes])"""
+    )
+    runs = [settings["recorded"], *settings["runs"][:10]]
+    assert rows == [[one["settings"], one["reserved_peak_bytes"]] for one in runs]
+
+
+def test_a_block_says_what_it_is_and_why_its_segment_stays(show: Show, plain: Run) -> None:
+    shown = show(file=plain.trace.with_suffix(".html"), address="#tab=map")
+    shown.page.focus("#map .segments canvas")
+    segments = json.loads(Trace(str(plain.trace)).report("map", json=True, at="peak"))["segments"]
+    walked = set()
+    for _ in range(len(segments)):
+        shown.page.keyboard.press("ArrowDown")
+        for _ in range(12):
+            text = shown.page.evaluate(DETAILS)
+            walked.add(int(text.split("Address")[1].split()[0], 16))
+            check_why(text, segments)
+            shown.page.keyboard.press("ArrowRight")
+    parts = [one for segment in segments for one in segment["blocks"] + segment["holes"]]
+    assert walked == {one["address"] for one in parts}
+    while "Category" not in shown.page.evaluate(DETAILS):
+        shown.page.keyboard.press("ArrowLeft")
+    shown.page.click("#map .panel button:text-is('Show this line in Lines')")
+    shown.drawn()
+    assert not shown.page.evaluate("document.querySelector('#lines').hidden")
+    assert len(shown.page.query_selector_all("#lines tbody tr")) == 1
+
+
+def check_why(text: str, segments: list[dict[str, Any]]) -> None:
+    """The lines of the live blocks of its segment."""
+    segment_address = int(text.rpartition("0x")[0] and text.split(" at 0x")[-1].split(",")[0], 16)
+    [segment] = [one for one in segments if one["address"] == segment_address]
+    lines = {one["location"] for one in segment["blocks"] if not one["is_waiting"]}
+    if lines:
+        assert ("this line" if len(lines) == 1 else f"these {len(lines)} lines") in text
+    else:
+        assert "empty_cache() gives it back" in text
+    why = text.split("Not given back")[-1]
+    assert all(line.rpartition("/")[2] in why for line in lines)
+
+
+def test_the_moment_of_the_bar_is_that_of_the_map(show: Show, plain: Run) -> None:
+    shown = show(file=plain.trace.with_suffix(".html"), address="#tab=map")
+    trace = Trace(str(plain.trace))
+    shown.page.focus("#bar")
+    for _ in range(6):
+        shown.page.keyboard.press("ArrowLeft")
+        shown.drawn()
+        said = shown.page.evaluate(
+            '() => ({...document.querySelector("#say [data-bytes]").dataset})'
+        )
+        at = float(said["seconds"]) + 1e-9
+        engine = json.loads(trace.report("fragmentation", json=True, at=at))
+        causes = dict(shown.page.evaluate(FIGURES)["causes"])
+        assert causes == {name: size for name, size in engine["causes"].items() if size}
+        assert causes["live"] == int(said["bytes"])
+    before = shown.page.evaluate(FIGURES)["causes"]
+    for key in (",", ",", ".", "."):
+        shown.page.keyboard.press(key)
+    assert shown.page.evaluate(FIGURES)["causes"] == before
 
 
 def test_a_page_without_segments_says_which_recording_has_them(show: Show, lab: Lab) -> None:

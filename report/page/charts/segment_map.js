@@ -185,15 +185,16 @@ export class SegmentMap {
       pen.globalAlpha = this.line >= 0 && columns.context_line[columns.block_context[block]] !== this.line ? 0.22 : 1;
       pen.fillStyle = fills[number];
       // A line between neighbours, where there is room for one.
-      const shown = Math.max(1, wide > 3 ? wide - 1 : wide);
-      pen.fillRect(from, y, shown, row.height);
+      const begin = Math.round(from);
+      const shown = Math.max(1, Math.round(from + wide) - begin - (wide > 3 ? 1 : 0));
+      pen.fillRect(begin, y, shown, row.height);
       if (state.waiting[i]) {
         pen.fillStyle = over;
-        pen.fillRect(from, y, shown, row.height);
+        pen.fillRect(begin, y, shown, row.height);
       } else if (wide > 60 && row.height >= 14) {
-        const begin = Math.max(from, this.left) + 5;
+        const text = Math.max(from, this.left) + 5;
         pen.fillStyle = ons[number];
-        pen.fillText(fitText(pen, this.labelOf(block), Math.min(from + wide, width) - begin - 5), begin, y + row.height / 2 + 0.5);
+        pen.fillText(fitText(pen, this.labelOf(block), Math.min(from + wide, width) - text - 5), text, y + row.height / 2 + 0.5);
       }
     }
     pen.globalAlpha = 1;

@@ -29,11 +29,10 @@ export const WIDTHS = [["group", "a row each"], ["packed", "packed, one scale"],
  * @returns {[string, number]} and its order
  */
 function kindOfSegment(segment) {
-  if (segment.isExpandable) return segment.unit === SMALL_SEGMENT ? ["small blocks, expandable", 1] : ["expandable", 0];
-  if (segment.bytes <= SMALL_SEGMENT) return ["small segments", 2];
-  if (segment.bytes <= USUAL_SEGMENT) return [`large segments up to ${formatBytes(USUAL_SEGMENT)}`, 3];
-  const power = Math.ceil(Math.log(segment.bytes / USUAL_SEGMENT) / Math.log(8) - 1e-9);
-  return [`large segments up to ${formatBytes(USUAL_SEGMENT * 8 ** power)}`, 3 + power];
+  if (segment.isExpandable) return segment.unit === SMALL_SEGMENT ? ["small blocks, expandable", 90] : ["expandable", 0];
+  if (segment.bytes <= SMALL_SEGMENT) return ["small segments", 91];
+  const power = Math.max(0, Math.ceil(Math.log(segment.bytes / USUAL_SEGMENT) / Math.log(8) - 1e-9));
+  return [`large segments up to ${formatBytes(USUAL_SEGMENT * 8 ** power)}`, 50 - power];
 }
 
 /**

@@ -22,6 +22,12 @@ export const SAID_OF = {
 
 /** @typedef {keyof typeof SAID_OF} Cause */
 
+/** Lines that keep nothing alone are listed up to this. */
+const FEWEST_PINS = 8;
+
+/** @param {number} count */
+const sayMore = (count) => (count ? `${formatCount(count)} more lines only share segments with others. ` : "");
+
 /** @param {string} cause */
 export const saidOf = (cause) => SAID_OF[/** @type {Cause} */ (cause)];
 
@@ -82,7 +88,7 @@ export class PinsPanel {
     this.model = model;
     this.highlight = highlight;
     this.table = make("table", "rows");
-    this.sets = make("div");
+    this.sets = make("div", "sets");
     this.note = make("p", "note");
     this.title = make("h2", "", "What pins segments");
     this.title.append(make("small", "", "what would go back to the device without a line\u2019s blocks, beyond empty_cache()"));
@@ -95,7 +101,8 @@ export class PinsPanel {
     const heads = [["Goes back", "right"], ["Of it free", "right"], ["Shared", "right wide"], ["Own", "right wide"], ["Blocks", "right wide"],
       ["Live for", "right wide"], ["Freed", "right wide"], ["Line", ""], ["", ""]];
     const body = make("tbody");
-    const rows = pins.lines.filter((pin) => pin.sole || pin.shared);
+    const all = pins.lines.filter((pin) => pin.sole || pin.shared);
+    const rows = all.slice(0, Math.max(FEWEST_PINS, all.filter((pin) => pin.sole).length));
     const add = (/** @type {number} */ from, /** @type {number} */ to) => body.append(...rows.slice(from, to).map((pin) => this.makeRow(pin)));
     add(0, Math.min(rows.length, ROWS_AT_FIRST));
     this.table.replaceChildren(makeHead(heads), body);
@@ -103,7 +110,7 @@ export class PinsPanel {
     this.table.hidden = !rows.length;
     this.sets.replaceChildren(...pins.sets.map((set) => this.makeSet(set)));
     this.note.textContent = rows.length
-      ? "Shared: blocks of other lines lie in the same segments, or units of expandable ones. Live for: the median of the lives of the blocks that this page knows to be freed. Lines that live long pin what lines that live short leave."
+      ? sayMore(all.length - rows.length) + "Shared: blocks of other lines lie in the same segments, or units of expandable ones. Live for: the median of the lives of the blocks that this page knows to be freed. Lines that live long pin what lines that live short leave."
       : "No line keeps a segment: what is free here goes back with torch.cuda.empty_cache().";
   }
 
