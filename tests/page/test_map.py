@@ -237,6 +237,41 @@ def test_the_moment_of_the_bar_is_that_of_the_map(show: Show, plain: Run) -> Non
     assert shown.page.evaluate(FIGURES)["causes"] == before
 
 
+COUNT_DRAWN = """(name) => {
+    const button = [...document.querySelectorAll("#map .choice button")].find(
+        (one) => one.textContent === name);
+    const draw = CanvasRenderingContext2D.prototype.fillRect;
+    let count = 0;
+    CanvasRenderingContext2D.prototype.fillRect = function (...box) {
+        count++;
+        return draw.apply(this, box);
+    };
+    const begin = performance.now();
+    button.click();
+    CanvasRenderingContext2D.prototype.fillRect = draw;
+    return [count, performance.now() - begin];
+}"""
+
+
+def test_a_hundred_thousand_blocks_are_drawn_by_the_pixel(show: Show, lab: Lab) -> None:
+    run = lab.once("fills_the_map.py", environment=EXPANDABLE)
+    shown = show(file=page_of(lab, run.trace), address="#tab=map")
+    choose_moment(shown, "end")
+    assert "in 100,000 blocks" in shown.page.inner_text("#map .lead")
+    shown.page.evaluate("document.querySelector('#map .beside').scrollIntoView()")
+    width = shown.page.evaluate("document.querySelector('#map .segments canvas').clientWidth")
+    for look in ("line", "age", "category"):
+        count, milliseconds = shown.page.evaluate(COUNT_DRAWN, look)
+        # Of blocks and of holes one a pixel and one across its edge; parts of the bar.
+        assert width / 2 < count < 4 * width + 20
+        assert milliseconds < 10_000
+    for _ in range(10):
+        shown.page.click("#map .tools button[aria-label='Closer']")
+    shown.page.hover("#map .segments canvas", position={"x": width / 2, "y": 40})
+    assert "fills_the_map.py:5" in shown.page.evaluate(TIP) or "free" in shown.page.evaluate(TIP)
+    assert shown.console == []
+
+
 def test_a_page_without_segments_says_which_recording_has_them(show: Show, lab: Lab) -> None:
     run = lab.once("map_of_segments.py", environment=None)
     every = page_of(lab, run.trace, "--device", "all")

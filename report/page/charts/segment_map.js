@@ -141,10 +141,12 @@ export class SegmentMap {
     pen.beginPath();
     pen.rect(left, y, width - left, row.height);
     pen.clip();
+    let filled = -1;  // pixels before it are
     for (const hole of this.holesOf(segment)) {
       const from = x(hole.address);
       const to = x(hole.address + hole.bytes);
-      if (to < left || from > width) continue;
+      if (to < left || from > width || to < filled) continue;
+      filled = Math.floor(from) + 1;
       pen.fillStyle = paint.hatches[hole.cause];
       pen.fillRect(from, y, Math.max(1, to - from), row.height);
     }
