@@ -112,7 +112,7 @@ def main() -> None:
         browser = driver.chromium.launch(executable_path=chromium, args=["--no-sandbox"])
         for theme in THEMES:
             draw_terminal(browser, table.partition("\n\nThe program read")[0], theme)
-            for tab in ("summary", "flame"):
+            for tab in ("summary", "flame", "map"):
                 draw_page(browser, page, tab, theme)
         browser.close()
     print(f"Wrote {', '.join(sorted(one.name for one in PICTURES.iterdir()))} to {PICTURES}")

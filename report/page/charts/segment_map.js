@@ -101,7 +101,9 @@ export class SegmentMap {
     const first = Math.max(0, rowAbove(this.rows, top));
     for (let i = first; i < this.rows.length && this.rows[i].y < top + seen; i++) {
       const row = this.rows[i];
-      if (row.segment) this.drawSegment(pen, row, row.y - top, width, { colours, hatches, over });
+      const above = i > 0 && this.rows[i - 1].segment;
+      const isNamed = row.height >= 12 || !above || !row.segment || above.bytes !== row.segment.bytes;
+      if (row.segment) this.drawSegment(pen, row, row.y - top, width, { colours, hatches, over, isNamed });
       else this.drawHead(pen, row, row.y - top, width, colours);
     }
   }
@@ -124,13 +126,14 @@ export class SegmentMap {
 
   /**
    * @param {CanvasRenderingContext2D} pen @param {MapRow} row @param {number} y @param {number} width
-   * @param {{colours: any, hatches: Record<string, CanvasPattern>, over: CanvasPattern}} paint
+   * @param {{colours: any, hatches: Record<string, CanvasPattern>, over: CanvasPattern, isNamed: boolean}} paint
+   * its size is written beside it, or it is that of the one above
    */
   drawSegment(pen, row, y, width, paint) {
     const segment = /** @type {Segment} */ (row.segment);
     const { left } = this;
     const { colours } = paint;
-    if (left && row.height >= 9) {
+    if (left && paint.isNamed) {
       pen.fillStyle = colours.muted;
       pen.textAlign = "right";
       pen.fillText(formatBytes(segment.bytes), left - 8, y + row.height / 2);

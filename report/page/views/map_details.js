@@ -74,6 +74,7 @@ export class MapDetails {
   constructor(model, showLine) {
     this.model = model;
     this.showLine = showLine;
+    this.isEmpty = false;
     this.box = make("div", "panel");
     this.box.setAttribute("aria-live", "polite");
   }
@@ -85,9 +86,12 @@ export class MapDetails {
    */
   fill(state, part, seconds) {
     if (!part) {
+      if (this.isEmpty) return;
+      this.isEmpty = true;
       this.box.replaceChildren(make("h2", "", "A block or a hole"), make("p", "note", "Choose one in the map: with the pointer, or with the arrow keys. Here stands what it is, and why its segment is not given back."));
       return;
     }
+    this.isEmpty = false;
     this.box.replaceChildren(...(part.block >= 0 ? this.makeBlock(state, part, seconds) : this.makeHole(part)), ...this.makeSegment(state, part.segment));
   }
 

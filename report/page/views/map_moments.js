@@ -38,15 +38,20 @@ export class MapMoments {
     return this.list.reduce((best, one) => (Math.abs(one.seconds - seconds) < Math.abs(best.seconds - seconds) ? one : best));
   }
 
+  /** Those to choose from: a long run is also known at times without a name. */
+  get names() {
+    return this.list.filter((one) => one.kind !== "time");
+  }
+
   /** @param {number} change */
   named(change) {
-    return this.list.find((one) => one.change === change);
+    return this.names.find((one) => one.change === change);
   }
 
   /** @param {number} change */
   secondsOf(change) {
-    const named = this.named(change);
-    if (named) return named.seconds;
+    const known = this.list.find((one) => one.change === change);
+    if (known) return known.seconds;
     return change ? this.history.tick[change - 1] * this.model.page.tick_seconds : 0;
   }
 

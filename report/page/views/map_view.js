@@ -24,6 +24,7 @@ export class MapView {
   constructor(model, setWindow, showLine) {
     this.model = model;
     this.setWindow = setWindow;
+    this.showLine = showLine;
     this.by = "category";
     /** @type {import("../data/allocator_history.js").AllocatorState | null} */
     this.state = null;
@@ -33,10 +34,14 @@ export class MapView {
     this.colours = null;
     if (!model.page.map.moments.length) {
       byId("map").append(make("p", "lead", sayWhyNoMap(model.page)));
-      return;
     }
+  }
+
+  /** When the tab is first shown: not every reader of the page looks at it. */
+  start() {
+    const { model } = this;
     this.moments = new MapMoments(model, new AllocatorHistory(model.page, model.columns));
-    this.details = new MapDetails(model, showLine);
+    this.details = new MapDetails(model, this.showLine);
     this.causes = new CausesPanel();
     this.pins = new PinsPanel(model, (line) => this.highlight(line));
     this.ledger = new LedgerPanel(model);
@@ -175,6 +180,7 @@ export class MapView {
   /** @param {any} colours */
   show(colours) {
     this.colours = colours;
+    if (!this.moments && this.model.page.map.moments.length) this.start();
     const { moments, map } = this;
     if (!moments || !map) return;
     const { change } = moments;
@@ -204,7 +210,7 @@ export class MapView {
     this.title.dataset.bytes = String(found.reserved);
     const { length } = state.segments;
     this.sub.textContent = [named ? moments.nameOf(named) : "", `${formatCount(length)} ${length === 1 ? "segment" : "segments"}`,
-      model.placeAt(seconds), formatSeconds(seconds), named ? "" : moments.sayLast(state.change)].filter((text) => text).join(" \u00b7 ");
+      model.placeAt(seconds), formatSeconds(seconds), named || !moments.history.hasEveryEvent ? "" : moments.sayLast(state.change)].filter((text) => text).join(" \u00b7 ");
     const free = CAUSES.slice(2).reduce((sum, cause) => sum + found.bytes[cause], 0);
     this.lead.replaceChildren(makeAmount(found.bytes.live + found.bytes.waiting), ` in ${formatCount(state.blocks.length)} blocks, `, makeAmount(free),
       ` free inside segments in ${formatCount(found.holes)} holes; the largest is `, makeAmount(found.largestHole), ".");
@@ -221,9 +227,9 @@ export class MapView {
     const { moments, state } = this;
     if (!moments || !state) return;
     const named = moments.named(state.change);
-    const rest = make("option", "", named ? "a name" : `on the bar, ${formatSeconds(moments.secondsOf(state.change))}`);
+    const rest = make("option", "", named ? "a name" : `by the bar, ${formatSeconds(moments.secondsOf(state.change))}`);
     rest.value = "-1";
-    const options = moments.list.map((one) => {
+    const options = moments.names.map((one) => {
       const option = make("option", "", moments.optionOf(one));
       option.value = String(one.change);
       return option;
@@ -269,7 +275,7 @@ function sayWhyNoMap(page) {
  */
 function sayDrawn(history, state) {
   const parts = ["Free bytes are hatched by their cause, which the list below explains. Ctrl and the wheel, +, \u2212 zoom; Shift and the wheel move."];
-  if (!history.hasEveryEvent) parts.push(`This page has the map of ${formatCount(history.moments.length)} moments; the one nearest to the bar is shown. peakline html --from S --to S makes a page of a shorter time that has every moment.`);
+  if (!history.hasEveryEvent) parts.push(`This page has the map of ${formatCount(history.moments.length)} moments; the one nearest to the time of the bar is shown. peakline html --from S --to S makes a page of a shorter time that has every moment.`);
   if (state.outsideCount) parts.push(`${formatBytes(state.outsideBytes)} in ${formatCount(state.outsideCount)} blocks lie in segments that the trace does not know.`);
   return parts.join(" ");
 }

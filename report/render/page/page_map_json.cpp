@@ -15,12 +15,12 @@ namespace peakline::report {
 namespace {
 
 // Both read all events several times; `peakline ledger` and `peakline whatif` do it for any run.
-constexpr uint64_t kMostEventsForLedgers = 1'000'000;
+constexpr uint64_t kMostEventsForLedgers = 3'000'000;
 constexpr uint64_t kMostEventsForWhatIf = 300'000;
 constexpr uint64_t kMostLines = 8;  // of a library in a ledger
 
 bool has_ledger(const PageMapMoment& moment) {
-    return moment.kind != "phase";
+    return moment.kind != "phase" && moment.kind != "time";
 }
 
 // Null where the trace does not say what is in use on the device.

@@ -56,6 +56,7 @@ public:
     void before_event(EventTime at) {
         if (!is_shown_ && at.tick >= range_.from_tick && !is_over_) {
             is_shown_ = true;
+            first_shown_event_ = at.event;
             if (range_.from_tick > 0) {
                 consider(range_.from_tick);
             }
@@ -65,7 +66,10 @@ public:
             is_over_ = true;
             page_.end_tick = range_.to_tick;
         }
-        page_.end_tick = is_shown_ ? at.tick : page_.end_tick;
+        if (is_shown_) {
+            page_.end_tick = at.tick;
+            last_shown_event_ = at.event;
+        }
     }
 
     void on_alloc(const BlockAlloc& block) {
@@ -139,6 +143,7 @@ public:
     std::vector<PageMapMoment> wanted_of_map(uint64_t peak_tick) const {
         std::vector<PageMapMoment> wanted;
         want_phases(page_.phases.table, peak_tick, &wanted);
+        want_times(first_shown_event_, last_shown_event_, &wanted);
         wanted.push_back({"reserved", 0, most_reserved_event_, 0, 0});
         const size_t count = page_.refused.size();
         for (size_t i = count - std::min(count, kMostRefusedMaps); i < count; ++i) {
@@ -244,6 +249,8 @@ private:
     OrdinalTable context_of_;  // of live blocks, plus one
     LevelFollower segments_;
     bool knows_segments_ = true;
+    uint64_t first_shown_event_ = 0;
+    uint64_t last_shown_event_ = 0;
     uint64_t most_reserved_bytes_ = 0;
     uint64_t most_reserved_event_ = 0;  // the first block made then
 };

@@ -11,8 +11,11 @@ namespace peakline::report {
 namespace {
 
 constexpr size_t kMostPhases = 24;
+constexpr uint64_t kTimes = 96;
+constexpr const char* kAnyTime = "time";
 
-enum class MapDetail : uint8_t { kEveryEvent, kMoments, kPeakOnly };
+// From the most to the least.
+enum class MapDetail : uint8_t { kEveryEvent, kManyMoments, kNamedMoments, kPeakOnly };
 
 class MapFollower : public BlockFollower {
 public:
@@ -107,11 +110,16 @@ private:
         }
     }
 
+    bool is_kept(const PageMapMoment& wanted) const {
+        return wanted.kind == kAnyTime ? detail_ == MapDetail::kManyMoments
+                                       : detail_ != MapDetail::kPeakOnly;
+    }
+
     // Those before this event.
     void take_wanted(uint64_t event) {
         while (next_ < request_.wanted.size() && request_.wanted[next_].event < event) {
             const PageMapMoment& wanted = request_.wanted[next_++];
-            if (is_shown_ && !is_over_ && detail_ != MapDetail::kPeakOnly) {
+            if (is_shown_ && !is_over_ && is_kept(wanted)) {
                 take(wanted.kind.c_str(), wanted.number);
             }
         }
@@ -166,13 +174,22 @@ void want_phases(const PhaseTable& table, uint64_t peak_tick, std::vector<PageMa
     }
 }
 
+void want_times(uint64_t first_event, uint64_t last_event, std::vector<PageMapMoment>* wanted) {
+    for (uint64_t i = 1; i < kTimes; ++i) {
+        const uint64_t event = first_event + (last_event - first_event) / kTimes * i;
+        wanted->push_back({kAnyTime, 0, event, 0, 0});
+    }
+}
+
 PageMap build_map(const TraceReader& reader,
                   const MapRequest& request,
                   const AllFacts& facts,
                   PageContexts& contexts,
                   const Progress& progress) {
-    for (const MapDetail detail :
-         {MapDetail::kEveryEvent, MapDetail::kMoments, MapDetail::kPeakOnly}) {
+    for (const MapDetail detail : {MapDetail::kEveryEvent,
+                                   MapDetail::kManyMoments,
+                                   MapDetail::kNamedMoments,
+                                   MapDetail::kPeakOnly}) {
         if (detail == MapDetail::kEveryEvent && request.event_count > request.max_changes) {
             continue;
         }

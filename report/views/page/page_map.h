@@ -45,7 +45,7 @@ struct PageMapChange {
 
 // A moment that a reader of the page may want.
 struct PageMapMoment {
-    std::string kind;       // peak, reserved, refused, phase, end
+    std::string kind;       // time, peak, reserved, refused, phase, end
     uint32_t number = 0;    // of the refused request or the phase, in the page
     uint64_t event = 0;     // the last one that belongs to it
     uint64_t tick = 0;      // of that one
@@ -73,6 +73,8 @@ struct MapRequest {
     uint64_t event_count = 0;           // of what is shown
 };
 
+// Times that divide a long run evenly, by events.
+void want_times(uint64_t first_event, uint64_t last_event, std::vector<PageMapMoment>* wanted);
 // The ends of the phases of two steps: that of the peak, and the last one.
 void want_phases(const PhaseTable& table, uint64_t peak_tick, std::vector<PageMapMoment>* wanted);
 
