@@ -226,7 +226,7 @@ def test_the_moment_of_the_bar_is_that_of_the_map(show: Show, plain: Run) -> Non
         said = shown.page.evaluate(
             '() => ({...document.querySelector("#say [data-bytes]").dataset})'
         )
-        at = float(said["seconds"]) + 1e-9
+        at = float(said["seconds"]) + 6e-8
         engine = json.loads(trace.report("fragmentation", json=True, at=at))
         causes = dict(shown.page.evaluate(FIGURES)["causes"])
         assert causes == {name: size for name, size in engine["causes"].items() if size}

@@ -45,10 +45,15 @@ const said = changes.map((change, i) => {
       is_waiting: state.waiting[segment.from + j] === 1, location: key(block) })),
     holes: freePieces(state, segment, columns) }));
   const seconds = named ? named.seconds : history.tick[change - 1] * page.tick_seconds;
-  return { seconds, kind: named ? named.kind : "", bytes, rest, segments,
-    lines, sets };
+  return { seconds, kind: named ? named.kind : "", number: named ? named.number : 0,
+    bytes, rest, segments, lines, sets };
 });
-console.log(JSON.stringify({ said, every: history.hasEveryEvent }));
+// What is live at the highest moment of every point, which the bar shows.
+const wrong = history.hasEveryEvent ? Array.from(columns.point_peak).filter((peak, i) => {
+  const state = history.at(history.changeAt(columns.point_begin[i] + columns.point_peak_offset[i]));
+  return findCauses(state, columns).bytes.live !== peak * page.byte_unit;
+}).length : 0;
+console.log(JSON.stringify({ said, wrong, every: history.hasEveryEvent }));
 """
 SETTINGS = "expandable_segments:True,roundup_power2_divisions:4"
 EXPANDABLE = {"PYTORCH_CUDA_ALLOC_CONF": SETTINGS}
@@ -64,10 +69,12 @@ def states_of(folder: Path, names: str, columns: bytes, count: int) -> Any:
 
 
 def moment_of(one: dict[str, Any], is_part: bool) -> Any:
-    """As --at takes it. A time that a report printed is rounded: a little later is meant."""
+    """As --at takes it. A time of a report is rounded: half a tick later is meant."""
     if one["kind"] == "end" or (one["kind"] == "peak" and not is_part):
         return one["kind"]
-    return one["seconds"] + 1e-9
+    if one["kind"] == "refused":
+        return f"oom@{one['number'] + 1}"
+    return one["seconds"] + 6e-8
 
 
 def stream_text(handle: int) -> str:
@@ -106,7 +113,7 @@ def test_states_at_any_event_are_those_of_the_reports(
     how = {"environment": environment} if environment else {}
     trace = Trace(str(lab.once("moves_segments.py", **how).trace))
     said = states_of(tmp_path, *trace.page(), 40)
-    assert said["every"]
+    assert said["every"] and said["wrong"] == 0
     for one in said["said"]:
         check(trace, one)
     seen = {cause for one in said["said"] for cause, size in one["bytes"].items() if size}
@@ -132,3 +139,17 @@ def test_a_small_budget_keeps_moments_that_are_exact(moving: Run, tmp_path: Path
     assert {"peak", "reserved", "end"} <= {one["kind"] for one in said["said"]}
     for one in said["said"]:
         check(trace, one)
+
+
+def test_refused_requests_are_moments_of_the_map(lab: Lab, tmp_path: Path) -> None:
+    run = lab.once("runs_out_of_memory.py", device="h200:6GiB")
+    trace = Trace(str(run.trace))
+    said = states_of(tmp_path, *trace.page(), 0)["said"]
+    assert len([one for one in said if one["kind"] == "refused"]) == len(run.said["refused"]) == 3
+    for one in said:
+        check(trace, one)
+    page = json.loads(trace.page()[0])
+    for moment in page["map"]["moments"]:
+        if moment["kind"] in ("peak", "refused", "end"):
+            ledger = json.loads(trace.report("ledger", json=True, at=moment_of(moment, False)))
+            assert {**moment["ledger"], "at": ledger["at"]} == ledger

@@ -40,7 +40,7 @@ export function factsOf(model, block, seconds) {
     operation: page.operations[columns.context_operation[context]],
     requested: columns.block_bytes[block] - columns.block_rounding[block],
     age: `${formatSpan(Math.max(0, seconds - made))}, made at ${formatSeconds(made)}${place ? ", " + place : ""}`,
-    freed: lived ? `at ${formatSeconds(made + (lived - 1) * page.tick_seconds)}, after ${formatSpan((lived - 1) * page.tick_seconds)}` : "not in this trace",
+    freed: lived ? `at ${formatSeconds(made + (lived - 1) * page.tick_seconds)}, after ${formatSpan((lived - 1) * page.tick_seconds)}` : "not before the program ended",
   };
 }
 

@@ -28,7 +28,7 @@ void MapBuilder::add(const BlockAlloc& block) {
     }
 }
 
-void MapBuilder::free(const BlockFree& block) {
+void MapBuilder::free(const BlockFree& block, bool at_exit) {
     if (slot_of_.at(block.ordinal) == 0) {
         return;
     }
@@ -37,7 +37,7 @@ void MapBuilder::free(const BlockFree& block) {
     }
     Slot& slot = slots_[slot_of_.at(block.ordinal) - 1];
     const bool is_put = slot.id != kNone;
-    if (is_put && block.kind != FreeKind::kCompleted) {
+    if (is_put && !at_exit && block.kind != FreeKind::kCompleted) {
         PageMapBlock& row = map_.blocks[slot.id];
         row.lived_ticks = block.at.tick - row.made_tick + 1;
     }

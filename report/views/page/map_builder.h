@@ -27,7 +27,8 @@ public:
     void begin_event(uint64_t tick) { tick_ = tick; }
     // Of the device.
     void add(const BlockAlloc& block);
-    void free(const BlockFree& block);
+    // `at_exit`: of a program that has ended, which is no life worth knowing.
+    void free(const BlockFree& block, bool at_exit);
     void on_rare(const RareEvent& event);
 
     // Everything as it is now.

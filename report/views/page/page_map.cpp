@@ -30,6 +30,7 @@ public:
         take_wanted(at.event);
         if (is_shown_ && at.tick > request_.to_tick) {
             end();
+            is_past_ = true;
         }
         now_ = at;
         builder_.begin_event(at.tick);
@@ -45,7 +46,7 @@ public:
 
     void on_free(const BlockFree& block) {
         if (!is_done() && counts(block.shape)) {
-            builder_.free(block);
+            builder_.free(block, is_over_);
             if (block.leaves(request_.measure)) {
                 level_.bytes -= bytes_of(block.shape, request_.measure);
                 consider();
@@ -85,8 +86,11 @@ public:
 
 private:
     bool fits() { return builder_.map().changes.size() <= request_.max_changes; }
-    // The peak may follow the end of main.
-    bool is_done() { return (is_over_ && has_peak_) || !fits(); }
+    // The peak may follow the end of main, and so may the moments of the bar.
+    bool is_done() {
+        const bool has_all = is_over_ && has_peak_;
+        return is_past_ || (has_all && detail_ != MapDetail::kEveryEvent) || !fits();
+    }
     bool counts(const AllocationShape& shape) const { return shape.device == request_.device; }
 
     void begin() {
@@ -148,7 +152,8 @@ private:
     Height level_;
     size_t next_ = 0;  // of the wanted moments
     bool is_shown_ = false;
-    bool is_over_ = false;
+    bool is_over_ = false;  // main has ended
+    bool is_past_ = false;  // what is shown
     bool has_peak_ = false;
 };
 

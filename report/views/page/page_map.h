@@ -23,7 +23,7 @@ struct PageMapBlock {
     uint64_t requested_bytes = 0;
     uint64_t rounded_bytes = 0;
     uint64_t made_tick = 0;
-    uint64_t lived_ticks = 0;  // until the program freed it, plus one; 0: not known to be freed
+    uint64_t lived_ticks = 0;  // until the program freed it, plus one; 0: not while it ran
     uint32_t context = 0;
 };
 
