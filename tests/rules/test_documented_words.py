@@ -172,3 +172,12 @@ def test_the_rules_of_categories_and_phases_are_those_of_the_engine() -> None:
     # The text below the table says where zero_grad belongs.
     phases = set(names_in("phase.h", "kPhaseNames")) - {"unknown", "named", "zero_grad"}
     assert set(first_words("report/attribute/RULES.md", "phase")) == phases
+
+
+def test_the_formats_of_export_are_documented() -> None:
+    from peakline.exports import FORMATS
+
+    rows = table_rows("docs/exports.md", "format")
+    assert [(row[0].strip("`"), row[1]) for row in rows] == [
+        (one.name, one.help) for one in FORMATS.values()
+    ]

@@ -38,6 +38,7 @@ def all_commands() -> list[Command]:
         advise,
         doctor,
         events,
+        export,
         fit,
         flamegraph,
         html,
@@ -59,7 +60,9 @@ def all_commands() -> list[Command]:
     return [
         *map(of_module, (run, fit, advise)),
         *reports,
-        *map(of_module, (events, tree, html, flamegraph, plot, live, pack, doctor, preload)),
+        *map(
+            of_module, (events, export, tree, html, flamegraph, plot, live, pack, doctor, preload)
+        ),
     ]
 
 

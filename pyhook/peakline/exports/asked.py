@@ -1,0 +1,29 @@
+"""What an export is asked for."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from typing_extensions import Unpack
+
+    from peakline._report import Options
+
+
+@dataclass(frozen=True)
+class Asked:
+    """Which moment, part of the run and device; the words are those of `peakline table`."""
+
+    at: str = "peak"
+    during: str | None = None
+    device: str | None = None  # None: the one with the highest peak, of events: all
+    min_bytes: int = 0  # smaller blocks are left out
+
+    def of_moment(self, **more: Unpack[Options]) -> Options:
+        """Return the options of a report about a moment."""
+        return {"at": self.at, "device": self.device, "full_paths": True, **more}
+
+    def of_part(self) -> Options:
+        """Return the options of a report about a part of the run."""
+        return {"during": self.during, "device": self.device, "full_paths": True}

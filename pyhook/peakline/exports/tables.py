@@ -1,0 +1,46 @@
+"""Every event as a row: Parquet, CSV, lines of JSON. The columns are the fields of `Event`."""
+
+from __future__ import annotations
+
+import csv
+import io
+import json
+from typing import TYPE_CHECKING, BinaryIO
+
+from peakline.recording import Event
+
+if TYPE_CHECKING:
+    from peakline.exports.asked import Asked
+    from peakline.recording import Recording
+
+
+def write_parquet(recording: Recording, asked: Asked, out: BinaryIO) -> None:
+    """Write Parquet, a batch of events at a time; the metadata says what ran."""
+    import pyarrow.parquet as pq
+
+    from peakline.recording.arrow import SCHEMA, arrow_batch
+
+    info = recording.info()
+    facts = {f"peakline.{name}": str(info[name]) for name in ("run_uuid", "start_realtime_ns")}
+    facts |= {f"peakline.{name}": text for name, text in info["meta"].items()}
+    with pq.ParquetWriter(out, SCHEMA.with_metadata(facts), compression="zstd") as writer:
+        for batch in recording.events(**asked.of_part()).batches():
+            writer.write_batch(arrow_batch(batch))
+
+
+def write_csv(recording: Recording, asked: Asked, out: BinaryIO) -> None:
+    """Write CSV with a line of names; what an event does not have is empty."""
+    text = io.TextIOWrapper(out, "utf-8", errors="replace", newline="")
+    writer = csv.writer(text)
+    writer.writerow(Event._fields)
+    for batch in recording.events(**asked.of_part()).batches():
+        writer.writerows(batch)
+    text.flush()
+    text.detach()  # the file is not ours to close
+
+
+def write_ndjson(recording: Recording, asked: Asked, out: BinaryIO) -> None:
+    """Write an object a line; what an event does not have is null."""
+    for batch in recording.events(**asked.of_part()).batches():
+        lines = [json.dumps(event._asdict()) for event in batch]
+        out.write(("\n".join(lines) + "\n").encode())
