@@ -7,6 +7,7 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
+import peakline
 import pytest
 from lab import Lab, Run
 from peakline._report import Trace
@@ -197,10 +198,28 @@ def test_a_block_says_what_it_is_and_why_its_segment_stays(show: Show, plain: Ru
     assert walked == {one["address"] for one in parts}
     while "Category" not in shown.page.evaluate(DETAILS):
         shown.page.keyboard.press("ArrowLeft")
+    check_past(shown, plain.trace)
     shown.page.click("#map .panel button:text-is('Show this line in Lines')")
     shown.drawn()
     assert not shown.page.evaluate("document.querySelector('#lines').hidden")
     assert len(shown.page.query_selector_all("#lines tbody tr")) == 1
+
+
+def check_past(shown: Shown, trace: Path) -> None:
+    """The blocks of the address that is shown: those of the list of all events."""
+    text = shown.page.evaluate(DETAILS)
+    address = int(text.split("Address")[1].split()[0], 16)
+    shown.page.evaluate("document.querySelector('#map .past').open = true")
+    shown.until("document.querySelector('#map .past li')")
+    seen = shown.page.evaluate(
+        "[...document.querySelectorAll('#map .past li')].map((one) => one.textContent)"
+    )
+    allocs = [one for one in peakline.open(trace).events() if one.kind == "alloc"]
+    found = [one for one in allocs if one.address <= address < one.address + one.bytes]
+    assert len(seen) == len(found) > 0
+    for said, one in zip(seen, found, strict=True):
+        assert f"from {one.seconds:.6f} s" in said
+        assert one.line.rpartition("/")[2] in said
 
 
 def check_why(text: str, segments: list[dict[str, Any]]) -> None:

@@ -14,6 +14,7 @@ import { saidOf } from "./map_figures.js";
 /** @typedef {import("../data/allocator_history.js").Segment} Segment */
 
 const MOST_OWNERS = 12;
+const MOST_PAST = 100;
 
 /** @param {number} bytes */
 const bothBytes = (bytes) => `${formatBytes(bytes)} (${formatCount(bytes)} bytes)`;
@@ -108,7 +109,30 @@ export class MapDetails {
     show.type = "button";
     show.onclick = () => this.showLine(facts.line.key);
     const more = [makeSource(model.page, facts.line), makeStack(model.stackOf(facts.context))].filter((one) => one);
-    return [title, makeFacts(rows), show, ...more];
+    return [title, makeFacts(rows), show, ...more, this.makePast(part.address)];
+  }
+
+  /**
+   * Which blocks lay over an address, at any time that the page has; looked for when asked.
+   * @param {number} address
+   */
+  makePast(address) {
+    const { page, columns } = this.model;
+    const details = make("details", "past");
+    const list = make("ul", "vias");
+    details.append(make("summary", "more", "all blocks at this address"), list);
+    details.ontoggle = () => {
+      const blocks = [...columns.block_address.keys()].filter((i) => columns.block_address[i] <= address && address < columns.block_address[i] + columns.block_bytes[i]);
+      list.replaceChildren(...blocks.slice(-MOST_PAST).map((block) => {
+        const lived = columns.block_lived[block];
+        const from = formatSeconds(columns.block_made[block] * page.tick_seconds, 6);
+        const item = make("li", "", `${formatBytes(columns.block_bytes[block])} from ${from}${lived ? ` for ${formatSpan((lived - 1) * page.tick_seconds)}` : ""}, `);
+        item.append(makePlaceText(page.lines[columns.context_line[columns.block_context[block]]].key));
+        return item;
+      }));
+      if (blocks.length > MOST_PAST) list.prepend(make("li", "", `${formatCount(blocks.length - MOST_PAST)} earlier ones`));
+    };
+    return details;
   }
 
   /** @param {MapPart} part */

@@ -20,9 +20,9 @@ export class LedgerPanel {
   /**
    * @param {any} ledger as `peakline ledger --json` has it, of the moment; null: the page has none
    * @param {string} name of the moment
-   * @param {boolean} isNear it is not the one shown
+   * @param {number | null} seconds of the moment shown, if it is another one
    */
-  fill(ledger, name, isNear) {
+  fill(ledger, name, seconds) {
     const title = make("h2", "", "The whole device");
     if (!ledger) {
       this.box.replaceChildren(title, make("p", "note", sayNoLedger(this.model.page)));
@@ -43,7 +43,8 @@ export class LedgerPanel {
       if (bytes) legend.append(makeLegendItem(kind, text, bytes, bytes / ledger.device_used_bytes));
     }
     this.box.replaceChildren(title, bar, legend, ...this.makeLines(parts), make("p", "note",
-      (isNear ? "The page has the ledger of some moments; this is the nearest one. " : "") + `Of any other moment: peakline ledger --at ${formatSeconds(ledger.seconds).replace(" s", "")} FILE.`));
+      seconds === null ? "Of any other moment: peakline ledger --at SECONDS FILE."
+        : `The page has the ledger of some moments; this is the nearest one. Of the moment shown: peakline ledger --at ${seconds.toFixed(6)} FILE.`));
   }
 
   /** @param {any[]} parts */

@@ -218,7 +218,7 @@ export class MapView {
     this.causes?.fill(found);
     this.pins?.fill(findPins(state, model.columns));
     const near = moments.ledgerNear(state.change);
-    this.ledger?.fill(near && near.ledger, near ? moments.nameOf(near) : "", !!near && near.change !== state.change);
+    this.ledger?.fill(near && near.ledger, near ? moments.nameOf(near) : "", near && near.change !== state.change ? seconds : null);
     this.table?.fill(state);
     this.note.textContent = sayDrawn(moments.history, state);
   }
