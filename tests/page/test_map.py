@@ -256,6 +256,30 @@ def test_the_moment_of_the_bar_is_that_of_the_map(show: Show, plain: Run) -> Non
     assert shown.page.evaluate(FIGURES)["causes"] == before
 
 
+def test_a_small_page_shows_the_moment_that_is_nearest_to_the_bar(show: Show, lab: Lab) -> None:
+    run = lab.once("moves_segments.py")
+    file = run.trace.with_suffix(".html")
+    result = lab.peakline("html", str(run.trace), "--budget", "0.0035", "-f", "-o", str(file))
+    assert result.returncode == 0, result.stderr
+    shown = show(file=file, address="#tab=map")
+    assert "nearest to the time of the bar" in shown.page.inner_text("#map")
+    assert shown.page.query_selector("#map button[aria-label='One event on']") is None
+    trace = Trace(str(run.trace))
+    for moment in ("most reserved", "end", "peak"):
+        choose_moment(shown, moment)
+        at = moment
+        if moment == "most reserved":
+            text = shown.page.inner_text("#map .sub").rpartition(" · ")[2]
+            at = float(text.removesuffix(" s"))
+            said = json.loads(trace.page(budget=3500)[0])["map"]["moments"]
+            [exact] = [one["seconds"] for one in said if one["kind"] == "reserved"]
+            assert abs(exact - at) < 0.001
+            at = exact + 6e-8
+        engine = json.loads(trace.report("fragmentation", json=True, at=at))
+        causes = dict(shown.page.evaluate(FIGURES)["causes"])
+        assert causes == {name: size for name, size in engine["causes"].items() if size}
+
+
 COUNT_DRAWN = """(name) => {
     const button = [...document.querySelectorAll("#map .choice button")].find(
         (one) => one.textContent === name);

@@ -37,7 +37,7 @@ export class AllocatorHistory {
     this.blocksByAddress = sortedBy(columns.block_address);
     this.piecesByAddress = sortedBy(columns.piece_address);
     this.hasWaited = new Uint8Array(this.blockState.length);
-    this.number();
+    this.id = this.number();
     /** How many changes the state above has. */
     this.now = 0;
   }
@@ -45,16 +45,17 @@ export class AllocatorHistory {
   /** Which block, piece or pool each change is about. */
   number() {
     const { kind, columns } = this;
-    this.id = new Uint32Array(this.changeCount);
+    const ids = new Uint32Array(this.changeCount);
     let blocks = 0;
     let pieces = 0;
     for (let i = 0; i < this.changeCount; i++) {
       if (kind[i] === BLOCK) blocks++;
       if (kind[i] === PIECE) pieces++;
       const back = columns.map_back[i];
-      this.id[i] = kind[i] <= BLOCK_GONE ? blocks - 1 - back : kind[i] <= PIECE_GONE ? pieces - 1 - back : back;
-      if (kind[i] === BLOCK_WAITS) this.hasWaited[this.id[i]] = 1;
+      ids[i] = kind[i] <= BLOCK_GONE ? blocks - 1 - back : kind[i] <= PIECE_GONE ? pieces - 1 - back : back;
+      if (kind[i] === BLOCK_WAITS) this.hasWaited[ids[i]] = 1;
     }
+    return ids;
   }
 
   /**

@@ -85,6 +85,7 @@ function lookAtGroups(model, by, state, before) {
   }
   const largest = [...sums.keys()].sort((a, b) => (sums.get(b) || 0) - (sums.get(a) || 0) || (a < b ? -1 : 1)).slice(0, SERIES_KINDS.length);
   const rest = SERIES_KINDS.length;
+  /** @type {string[]} */
   const names = Array.from({ length: rest + 1 }, (_, i) => (i === rest ? "the rest" : ""));
   const old = before ? before.names : [];
   for (const key of largest) if (old.indexOf(key) >= 0 && old.indexOf(key) < rest) names[old.indexOf(key)] = key;

@@ -2,7 +2,8 @@
 // Patterns for the free bytes of the map: one for each cause, told apart without colour.
 
 const TILE = 8;
-/** Lines of a pattern, in eighths of its side. */
+// Lines of a pattern, in eighths of its side.
+/** @type {Record<string, number[][]>} */
 const STROKES = {
   whole: [],
   pinned: [[0, 8, 8, 0]],
@@ -11,8 +12,6 @@ const STROKES = {
   private: [[0, 8, 8, 0], [0, 0, 8, 8]],
   waiting: [[0, 0, 8, 8], [-4, 4, 4, 12], [4, -4, 12, 4]],
 };
-
-/** What is drawn like a cause. @typedef {keyof typeof STROKES} Hatched */
 
 /**
  * @param {CanvasRenderingContext2D} pen that will use it
@@ -33,7 +32,7 @@ export function makeHatch(pen, cause, colours, isOver) {
   }
   brush.strokeStyle = isOver ? colours.background : colours.muted;
   brush.lineWidth = isOver ? 2 : 1.2;
-  for (const [x, y, toX, toY] of STROKES[/** @type {Hatched} */ (cause)] || []) {
+  for (const [x, y, toX, toY] of STROKES[cause] || []) {
     brush.beginPath();
     brush.moveTo(x, y);
     brush.lineTo(toX, toY);

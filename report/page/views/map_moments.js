@@ -15,7 +15,8 @@ export class MapMoments {
     this.model = model;
     this.history = history;
     this.list = history.moments.filter((one, i, all) => all.findIndex((other) => other.change === one.change && other.kind === one.kind) === i);
-    /** A change that was asked for, while the window is this one. @type {{change: number, window: any} | null} */
+    // A change that was asked for, while the window is this one.
+    /** @type {{change: number, window: any} | null} */
     this.asked = null;
   }
 

@@ -26,10 +26,13 @@ export class MapView {
     this.setWindow = setWindow;
     this.showLine = showLine;
     this.by = "category";
+    this.lookBy = "";
     /** @type {import("../data/allocator_history.js").AllocatorState | null} */
     this.state = null;
     /** @type {import("../data/block_looks.js").BlockLook | null} */
     this.look = null;
+    /** @type {import("../data/block_looks.js").BlockLook | null} */
+    this.before = null;
     /** @type {any} */
     this.colours = null;
     if (!model.page.map.moments.length) {
@@ -190,7 +193,7 @@ export class MapView {
       this.fill();
     }
     if (!this.look || this.lookBy !== this.by) {
-      this.look = lookAt(this.model, this.by, this.state, moments.secondsOf(change), this.lookBy === this.by ? this.before || null : null);
+      this.look = lookAt(this.model, this.by, this.state, moments.secondsOf(change), this.lookBy === this.by ? this.before : null);
       this.before = this.look;
       this.lookBy = this.by;
       this.fillLegend();
