@@ -1,0 +1,53 @@
+"""The table of lines, where the caller chooses the files whose lines stand for memory."""
+
+from __future__ import annotations
+
+import json
+from collections import defaultdict
+from collections.abc import Callable
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from peakline.recording import TableRow
+from peakline.recording.rows import row_of
+from peakline.sizes import size_of
+from peakline.tracing import recorder_that_is_on
+
+if TYPE_CHECKING:
+    from peakline._report import Trace
+
+
+def print_table(is_chosen: Callable[[str], bool]) -> None:
+    """Print the table at the peak of the traced ranges; needs no file.
+
+    The innermost frame of a chosen file stands for a stack; where there is none, the innermost of
+    all.
+    """
+    import peakline._report as report
+
+    trace: Trace = report.Trace(recorder_that_is_on("report_stats").summary_trace())
+    document = json.loads(trace.report("table", by="stack", json=True, cwd=str(Path.cwd())))
+    print(f"Max mem: {size_of(document['peak_bytes'])}")
+    print(f"Total mem allocated: {size_of(document['total_allocated_bytes'])}")
+    print("Mem, Cumulative Mem, Median, Count, Location")
+    lines: dict[str, list[TableRow]] = defaultdict(list)
+    for row in (row_of(TableRow, one) for one in document["rows"]):
+        chosen = [one for one in row.stack if is_chosen(one.file)] or list(row.stack)
+        place = f"{chosen[0].file}:{chosen[0].line} ({chosen[0].function})" if chosen else row.key
+        lines[place].append(row)
+    cumulative = 0
+    for place, rows in sorted(lines.items(), key=lambda one: (-_bytes(one[1]), one[0])):
+        cumulative += _bytes(rows)
+        count = sum(row.count for row in rows)
+        sizes = [size_of(_bytes(rows)), size_of(cumulative), size_of(_median(rows))]
+        print("  ".join([*sizes, str(count), place]))
+
+
+def _bytes(rows: list[TableRow]) -> int:
+    return sum(row.bytes for row in rows)
+
+
+def _median(rows: list[TableRow]) -> int:
+    """Return the upper median of the rows' own medians, each as often as it has blocks."""
+    sizes = sorted(row.median_bytes for row in rows for _ in range(row.count))
+    return sizes[len(sizes) // 2] if sizes else 0

@@ -1,0 +1,64 @@
+"""The part of this process's recording that a facade is about."""
+
+from __future__ import annotations
+
+import atexit
+import shutil
+import tempfile
+import uuid
+from contextlib import ExitStack
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+import peakline
+from peakline.recording import Recording
+
+if TYPE_CHECKING:
+    from peakline._report import Options
+
+
+class Window:
+    """From `start` to `stop`: a trace of its own, or a phase of the one that is being written.
+
+    A trace of its own lies in a temporary folder until the process ends. Where CUDA is initialised
+    already torch's allocator is observed, as with `peakline.start_tracing`.
+    """
+
+    def __init__(self) -> None:
+        """Record nothing yet."""
+        self._open = ExitStack()
+        self._path: Path | None = None
+        self._during: str | None = None
+        self.is_running = False
+
+    def start(self) -> None:
+        """Begin."""
+        folder = Path(tempfile.mkdtemp(prefix="peakline-"))
+        atexit.register(shutil.rmtree, folder, ignore_errors=True)
+        target = folder / f"{uuid.uuid4().hex}.peak"
+        trace = self._open.enter_context(peakline.trace(target))
+        self._path = trace.path
+        # Under `peakline run` the trace is of the whole process: the block is a phase of it.
+        self._during = target.name if trace.path != target else None
+        self.is_running = True
+
+    def stop(self) -> None:
+        """End; nothing happens where it has not begun."""
+        self._open.close()
+        self.is_running = False
+
+    @property
+    def has_begun(self) -> bool:
+        """Whether there is anything to read."""
+        return self._path is not None
+
+    def recording(self) -> Recording:
+        """Return what was recorded, also while it goes on."""
+        if self._path is None:
+            raise peakline.RecorderError("nothing was recorded: start the tracer first")
+        return Recording(self._path)
+
+    def options(self, **more: object) -> Options:
+        """Return the options of reports about this part."""
+        options: Options = {"during": self._during} if self._during else {}
+        return options | more  # type: ignore[return-value]
