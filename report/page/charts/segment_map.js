@@ -19,6 +19,7 @@ import { groupSegments, layOutRows, rowAbove, sayGroup } from "./segment_rows.js
 const HIGHEST = 560;
 const SIZES = 74;  // room for the sizes of segments
 const NARROWEST = 2;
+const FRAMED = 6;
 const MOST_ZOOM = 4096;
 
 export class SegmentMap {
@@ -154,8 +155,11 @@ export class SegmentMap {
       pen.fillRect(from, y, Math.max(1, to - from), row.height);
     }
     this.drawBlocks(pen, row, y, width, paint);
+    const begin = x(segment.address);
+    const wide = x(segment.address + segment.bytes) - begin;
     pen.strokeStyle = colours.muted;
-    pen.strokeRect(x(segment.address) + 0.5, y + 0.5, x(segment.address + segment.bytes) - x(segment.address) - 1, row.height - 1);
+    // Borders would be all that is seen of very narrow ones.
+    if (wide >= FRAMED) pen.strokeRect(begin + 0.5, y + 0.5, wide - 1, row.height - 1);
     if (this.chosen && this.chosen.segment === segment) {
       const { address, bytes } = this.chosen;
       pen.strokeStyle = colours.text;

@@ -7,7 +7,7 @@ import { makeHead, makeLegendItem } from "../elements/table.js";
 
 const MOST_SETTINGS = 10;
 /** Tokens whose distances are tested for categories. */
-const PART_KINDS = { torch: "unused", library: "temporary", pool: "cache", graphs: "optimizer-state", context: "kept", rounding: "activation" };
+const PART_KINDS = { torch: "unused", library: "temporary", pool: "cache", graphs: "optimizer-state", context: "kept", rounding: "activation", others: "buffer" };
 const UNEXPLAINED = "communication";
 
 export class LedgerPanel {
@@ -116,7 +116,8 @@ function makeSetting(run, base, text) {
   const peak = make("td", "right", formatBytes(run.reserved_peak_bytes));
   peak.title = formatCount(run.reserved_peak_bytes) + " bytes";
   const more = run.reserved_peak_bytes - base;
-  const change = make("td", "right", more ? `${more > 0 ? "+" : "\u2212"}${formatShare(Math.abs(more) / base)}` : "");
+  const change = make("td", "right", more ? `${more > 0 ? "+" : "\u2212"}${formatBytes(Math.abs(more))}` : "");
+  change.title = more ? `${formatShare(Math.abs(more) / base)} of the recorded run` : "";
   if (more) change.classList.add(more > 0 ? "is-more" : "is-less");
   const place = make("td", "place");
   place.append(make("bdi", "", text.slice(0, 400)));
