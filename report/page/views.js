@@ -64,7 +64,7 @@ export class Views {
       modules: new ModulesView(model),
       phases: new PhasesView(model, setWindow),
       ranks: new RanksView(),
-      oom: new OomView(model, setWindow),
+      oom: new OomView(model, setWindow, (number) => this.showMapOf(number)),
       differences: new DifferencesView(),
     };
   }
@@ -76,6 +76,12 @@ export class Views {
   showLine(text) {
     byId("tab-lines").click();
     /** @type {LinesView} */ (this.of.lines).find(text);
+  }
+
+  /** @param {number} number of a refused request */
+  showMapOf(number) {
+    byId("tab-map").click();
+    /** @type {MapView} */ (this.of.map).chooseRefused(number);
   }
 
   /** @param {string} tab */

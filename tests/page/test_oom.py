@@ -71,6 +71,21 @@ def test_the_moment_of_a_request_can_be_shown_on_every_tab(
     assert table["total_bytes"] == int(said["bytes"])
 
 
+def test_the_map_of_a_request_is_that_of_its_moment(
+    show: Show, oom_run: Run, oom_file: Path
+) -> None:
+    shown = show(file=oom_file, address="#tab=oom")
+    for number, torchs in enumerate(oom_run.said["refused"]):
+        shown.tab("oom")
+        shown.page.select_option("#oom select", str(number))
+        shown.page.click("#oom button.link:has-text('map')")
+        shown.drawn()
+        assert shown.page.inner_text("#map .sub").startswith(f"refused request {number + 1}:")
+        reserved = shown.page.get_attribute("#map .big", "data-bytes")
+        assert int(reserved) == torchs["reserved"]
+    assert shown.console == []
+
+
 def test_a_run_that_served_every_request_says_so(show: Show, lab: Lab) -> None:
     trace = lab.once("train_model.py", "transformer").trace
     file = lab.folder / "served.html"

@@ -6,6 +6,9 @@ import { formatBytes, formatSeconds } from "../elements/format.js";
 /** @typedef {import("../data/allocator_history.js").AllocatorHistory} AllocatorHistory */
 /** @typedef {import("../data/allocator_history.js").MapMoment} MapMoment */
 
+/** Which name a state with several has. */
+const RANKS = ["refused", "peak", "reserved", "end", "phase"];
+
 export class MapMoments {
   /**
    * @param {import("../data/model.js").Model} model
@@ -16,7 +19,7 @@ export class MapMoments {
     this.history = history;
     this.list = history.moments.filter((one, i, all) => all.findIndex((other) => other.change === one.change && other.kind === one.kind) === i);
     // A change that was asked for, while the window is this one.
-    /** @type {{change: number, window: any} | null} */
+    /** @type {{change: number, window: any, moment: MapMoment | null} | null} */
     this.asked = null;
   }
 
@@ -44,9 +47,15 @@ export class MapMoments {
     return this.list.filter((one) => one.kind !== "time");
   }
 
-  /** @param {number} change */
+  /**
+   * The moment that was asked for, else the one of these that says most.
+   * @param {number} change
+   */
   named(change) {
-    return this.names.find((one) => one.change === change);
+    const found = this.names.filter((one) => one.change === change);
+    const asked = this.asked && this.asked.window === this.model.window ? this.asked.moment : null;
+    if (asked && found.includes(asked)) return asked;
+    return found.sort((a, b) => RANKS.indexOf(a.kind) - RANKS.indexOf(b.kind))[0];
   }
 
   /** @param {number} change */

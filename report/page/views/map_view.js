@@ -82,7 +82,7 @@ export class MapView {
     const tools = make("div", "tools");
     const label = make("label", "", "Moment ");
     this.select = make("select");
-    this.select.onchange = () => this.chooseMoment(Number(this.select.value));
+    this.select.onchange = () => this.chooseNamed(this.moments?.names[Number(this.select.value)]);
     label.append(this.select);
     tools.append(label);
     if (this.moments?.history.hasEveryEvent) {
@@ -162,12 +162,26 @@ export class MapView {
     if (line >= 0) this.scroller.scrollIntoView({ block: "nearest" });
   }
 
-  /** @param {number} change how many of them have happened */
-  chooseMoment(change) {
-    if (!this.moments || change < 0) return;
+  /**
+   * @param {number} change how many of them have happened
+   * @param {import("./map_moments.js").MapMoment | null} moment
+   */
+  chooseChange(change, moment) {
+    if (!this.moments) return;
     this.setWindow(this.moments.windowOf(change));
-    this.moments.asked = { change, window: this.model.window };
+    this.moments.asked = { change, moment, window: this.model.window };
+    this.state = null;
     this.show(this.colours);
+  }
+
+  /** @param {import("./map_moments.js").MapMoment | undefined} moment */
+  chooseNamed(moment) {
+    if (moment) this.chooseChange(moment.change, moment);
+  }
+
+  /** @param {number} number of a refused request */
+  chooseRefused(number) {
+    this.chooseNamed(this.moments?.names.find((one) => one.kind === "refused" && one.number === number));
   }
 
   /**
@@ -177,7 +191,7 @@ export class MapView {
   stepEvent(step) {
     const { moments } = this;
     if (!moments || !moments.history.hasEveryEvent) return;
-    this.chooseMoment(Math.max(moments.history.first, Math.min(moments.history.changeCount, moments.change + step)));
+    this.chooseChange(Math.max(moments.history.first, Math.min(moments.history.changeCount, moments.change + step)), null);
   }
 
   /** @param {any} colours */
@@ -232,13 +246,13 @@ export class MapView {
     const named = moments.named(state.change);
     const rest = make("option", "", named ? "a name" : `by the bar, ${formatSeconds(moments.secondsOf(state.change))}`);
     rest.value = "-1";
-    const options = moments.names.map((one) => {
+    const options = moments.names.map((one, i) => {
       const option = make("option", "", moments.optionOf(one));
-      option.value = String(one.change);
+      option.value = String(i);
       return option;
     });
     this.select.replaceChildren(...(named ? [] : [rest]), ...options);
-    this.select.value = named ? String(named.change) : "-1";
+    this.select.value = named ? String(moments.names.indexOf(named)) : "-1";
   }
 
   fillLegend() {

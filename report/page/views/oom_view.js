@@ -13,9 +13,11 @@ export class OomView {
   /**
    * @param {import("../data/model.js").Model} model
    * @param {import("./moment_bar.js").SetWindow} setWindow
+   * @param {(number: number) => void} showMap of a refused request
    */
-  constructor(model, setWindow) {
+  constructor(model, setWindow, showMap) {
     this.model = model;
+    this.showMap = showMap;
     this.setWindow = setWindow;
     this.list = model.page.refused;
     this.chosen = this.list.length - 1;
@@ -131,6 +133,12 @@ export class OomView {
     button.type = "button";
     button.onclick = () => this.setWindow({ from: moment, to: moment + 1 });
     const more = model.high[best] - one.level_bytes;
+    if (model.page.map.moments.some((/** @type {any} */ each) => each.kind === "refused" && each.number === this.chosen)) {
+      const map = make("button", "link", "Show the map of torch\u2019s segments then");
+      map.type = "button";
+      map.onclick = () => this.showMap(this.chosen);
+      note.append(map, ". ");
+    }
     note.append(button, more === 0 ? "" : `. The page keeps the highest moment of its neighbourhood there, with ${formatBytes(more)} more; peakline html --from ${Math.max(0, one.seconds - 0.01).toFixed(3)} --to ${(one.seconds + 0.01).toFixed(3)} keeps more of that time.`);
     return note;
   }
