@@ -7,6 +7,7 @@
 #include "report/trace/pack.h"
 #include "report/views/selection/selection.h"
 #include "trace_type.h"
+#include "writer_type.h"
 
 namespace peakline::report::python {
 namespace {
@@ -95,16 +96,20 @@ PyMODINIT_FUNC PyInit__report() {
     const bool has_error = python::make_trace_error();
     PyObject* type = python::make_trace_type();
     PyObject* choices = python::make_choices();
-    if (!has_error || type == nullptr || choices == nullptr ||
+    PyObject* writer = python::make_writer_type();
+    if (!has_error || type == nullptr || choices == nullptr || writer == nullptr ||
+        PyModule_AddObjectRef(module, "TraceWriter", writer) != 0 ||
         PyModule_AddObjectRef(module, "CHOICES", choices) != 0 ||
         PyModule_AddObjectRef(module, "TraceError", python::trace_error()) != 0 ||
         PyModule_AddObjectRef(module, "Trace", type) != 0) {
         Py_XDECREF(type);
         Py_XDECREF(choices);
+        Py_XDECREF(writer);
         Py_DECREF(module);
         return nullptr;
     }
     Py_DECREF(choices);
     Py_DECREF(type);
+    Py_DECREF(writer);
     return module;
 }

@@ -11,52 +11,13 @@
 #include <zstd.h>
 
 #include "report/trace/file/chunk_index.h"
+#include "report/trace/file/new_file.h"
 #include "report/trace/file/packed_file.h"
 #include "report/trace/file/superblock.h"
 #include "report/trace/file/trace_error.h"
 
 namespace peakline::report {
 namespace {
-
-// A file that is removed again unless it was finished.
-class NewFile {
-public:
-    explicit NewFile(std::string path)
-        : path_(std::move(path)), file_(fopen(path_.c_str(), "wbx")) {
-        if (file_ == nullptr) {
-            fail("cannot make the file");
-        }
-    }
-    ~NewFile() {
-        if (file_ != nullptr) {
-            fclose(file_);
-            remove(path_.c_str());
-        }
-    }
-    NewFile(const NewFile&) = delete;
-    NewFile& operator=(const NewFile&) = delete;
-
-    void write(const void* bytes, size_t count) {
-        if (fwrite(bytes, 1, count, file_) != count) {
-            fail("cannot write");
-        }
-    }
-    void finish() {
-        FILE* file = std::exchange(file_, nullptr);
-        if (fclose(file) != 0) {
-            remove(path_.c_str());
-            fail("cannot write");
-        }
-    }
-
-private:
-    [[noreturn]] void fail(const char* what) const {
-        throw TraceError(path_ + ": " + what + ": " + std::strerror(errno));
-    }
-
-    std::string path_;
-    FILE* file_;
-};
 
 // Up to the last chunk that was used.
 uint64_t used_bytes(const ByteSource& source) {

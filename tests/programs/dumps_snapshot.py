@@ -1,7 +1,11 @@
-"""Trains, frees blocks that another stream uses, and prints what torch's own recorder saw."""
+"""Trains, frees blocks that another stream uses, and prints what torch's own recorder saw.
+
+Arguments: a file for torch's snapshot, and how many actions torch keeps; or none.
+"""
 
 import json
 import os
+import sys
 
 import torch
 
@@ -28,7 +32,8 @@ def seen() -> dict[str, object]:
 
 
 def main() -> None:
-    torch.cuda.memory._record_memory_history(stacks="python")
+    kept = int(sys.argv[2]) if len(sys.argv) > 2 else 100_000
+    torch.cuda.memory._record_memory_history(stacks="python", max_entries=kept)
     model = torch.nn.Sequential(torch.nn.Linear(512, 2048), torch.nn.Linear(2048, 512)).cuda()
     optimizer = torch.optim.AdamW(model.parameters())
     side = torch.cuda.Stream()
@@ -44,6 +49,8 @@ def main() -> None:
         del batch, late, loss
     held = [torch.empty(3 << 20, device="cuda"), torch.empty(1000, device="cuda")]
     said = seen()
+    if len(sys.argv) > 1:
+        torch.cuda.memory._dump_snapshot(sys.argv[1])
     print(json.dumps(said), flush=True)
     os._exit(0 if held else 1)  # nothing is freed after what was written
 

@@ -42,6 +42,7 @@ def all_commands() -> list[Command]:
         fit,
         flamegraph,
         html,
+        import_,
         live,
         pack,
         plot,
@@ -61,7 +62,8 @@ def all_commands() -> list[Command]:
         *map(of_module, (run, fit, advise)),
         *reports,
         *map(
-            of_module, (events, export, tree, html, flamegraph, plot, live, pack, doctor, preload)
+            of_module,
+            (events, export, import_, tree, html, flamegraph, plot, live, pack, doctor, preload),
         ),
     ]
 

@@ -6,16 +6,23 @@ import io
 import pickle
 from typing import Any
 
+# What the reader of the standard library raises for bytes that are no pickle.
+_OF_BAD_DATA = (ValueError, IndexError, KeyError, AttributeError, TypeError)
+
+
+class _NotPlain(pickle.UnpicklingError):
+    """The file asks for something that is no plain value."""
+
 
 class _Plain(pickle.Unpickler):
     def find_class(self, module: str, name: str) -> Any:
-        raise pickle.UnpicklingError(
+        raise _NotPlain(
             f"the file asks for {module}.{name}: only numbers, texts, lists and dictionaries"
             " are read"
         )
 
     def persistent_load(self, pid: Any) -> Any:
-        raise pickle.UnpicklingError(f"the file asks for the object {pid!r} outside of it")
+        raise _NotPlain(f"the file asks for the object {pid!r} outside of it")
 
 
 def load_plain(data: bytes) -> Any:
@@ -26,5 +33,7 @@ def load_plain(data: bytes) -> Any:
     """
     try:
         return _Plain(io.BytesIO(data)).load()
-    except (EOFError, ValueError, IndexError, KeyError, AttributeError, TypeError) as error:
+    except _NotPlain:
+        raise
+    except (pickle.UnpicklingError, EOFError, *_OF_BAD_DATA) as error:
         raise pickle.UnpicklingError(f"not a pickle, or cut off: {error}") from error
