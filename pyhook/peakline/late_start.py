@@ -6,10 +6,10 @@ The hooks are in place when this runs, and other threads may allocate and free m
 
 from __future__ import annotations
 
-import sys
 from types import ModuleType
 
 from peakline import torch_support
+from peakline.log import logger
 from peakline.sizes import size_of
 
 
@@ -21,8 +21,8 @@ def adopt_held_memory(recorder: ModuleType) -> None:
     finally:
         untraced = recorder.adopt(held.blocks, held.segments)
     if held.segments or held.blocks:
-        print(
-            "peakline: CUDA was already initialised: observing torch's allocator; "
-            f"{size_of(untraced)} that were already allocated are reported as untraced",
-            file=sys.stderr,
+        logger().info(
+            "CUDA was already initialised: observing torch's allocator; %s that were already"
+            " allocated are reported as untraced",
+            size_of(untraced),
         )

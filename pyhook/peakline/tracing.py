@@ -16,6 +16,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, TextIO, cast
 
 from peakline import assumptions
+from peakline.log import logger
 
 if TYPE_CHECKING:
     from types import ModuleType
@@ -359,4 +360,4 @@ def _tell_if_replaced() -> None:
 def _tell_once(text: str) -> None:
     if text not in _told:
         _told.add(text)
-        print(f"peakline: {text}", file=sys.stderr)
+        logger().warning("%s", text)
