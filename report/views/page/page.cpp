@@ -140,10 +140,12 @@ public:
     }
 
     // Moments of the map besides the peak and the end, by event.
-    std::vector<PageMapMoment> wanted_of_map(uint64_t peak_tick) const {
+    std::vector<PageMapMoment> wanted_of_map(uint64_t peak_tick, uint64_t max_changes) const {
         std::vector<PageMapMoment> wanted;
         want_phases(page_.phases.table, peak_tick, &wanted);
-        want_times(first_shown_event_, last_shown_event_, &wanted);
+        // Between two of them every block may be another one.
+        const uint64_t time_count = max_changes / (2 * std::max<uint64_t>(1, most_live_count_));
+        want_times(first_shown_event_, last_shown_event_, time_count, &wanted);
         wanted.push_back({"reserved", 0, most_reserved_event_, 0, 0});
         const size_t count = page_.refused.size();
         for (size_t i = count - std::min(count, kMostRefusedMaps); i < count; ++i) {
@@ -216,6 +218,8 @@ private:
         const uint32_t category = contexts_.category_of(context);
         const auto change = static_cast<uint64_t>(sign) * bytes;  // wraps, as the sums do
         level_.bytes += change;
+        live_count_ += static_cast<uint64_t>(static_cast<int64_t>(sign));
+        most_live_count_ = std::max(most_live_count_, live_count_);
         categories_[std::min<size_t>(category, kMaxPageCategories - 1)] += change;
         const PageChange moved = {context, static_cast<int64_t>(change), sign};
         if (!is_shown_) {
@@ -249,6 +253,8 @@ private:
     OrdinalTable context_of_;  // of live blocks, plus one
     LevelFollower segments_;
     bool knows_segments_ = true;
+    uint64_t live_count_ = 0;
+    uint64_t most_live_count_ = 0;
     uint64_t first_shown_event_ = 0;
     uint64_t last_shown_event_ = 0;
     uint64_t most_reserved_bytes_ = 0;
@@ -322,7 +328,7 @@ Page build_page(const TraceReader& reader,
                                       range.from_tick,
                                       range.to_tick,
                                       peak.peak,
-                                      follower.wanted_of_map(peak.peak_tick),
+                                      follower.wanted_of_map(peak.peak_tick, limits.map_changes),
                                       limits.map_changes,
                                       page.event_count};
         page.map = build_map(reader, asked_map, facts, contexts, progress);

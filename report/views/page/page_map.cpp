@@ -11,7 +11,7 @@ namespace peakline::report {
 namespace {
 
 constexpr size_t kMostPhases = 24;
-constexpr uint64_t kTimes = 96;
+constexpr uint64_t kMostTimes = 96;
 constexpr const char* kAnyTime = "time";
 
 // From the most to the least.
@@ -179,9 +179,13 @@ void want_phases(const PhaseTable& table, uint64_t peak_tick, std::vector<PageMa
     }
 }
 
-void want_times(uint64_t first_event, uint64_t last_event, std::vector<PageMapMoment>* wanted) {
-    for (uint64_t i = 1; i < kTimes; ++i) {
-        const uint64_t event = first_event + (last_event - first_event) / kTimes * i;
+void want_times(uint64_t first_event,
+                uint64_t last_event,
+                uint64_t count,
+                std::vector<PageMapMoment>* wanted) {
+    const uint64_t parts = std::min(count, kMostTimes) + 1;
+    for (uint64_t i = 1; i < parts; ++i) {
+        const uint64_t event = first_event + (last_event - first_event) / parts * i;
         wanted->push_back({kAnyTime, 0, event, 0, 0});
     }
 }

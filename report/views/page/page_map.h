@@ -73,8 +73,11 @@ struct MapRequest {
     uint64_t event_count = 0;           // of what is shown
 };
 
-// Times that divide a long run evenly, by events.
-void want_times(uint64_t first_event, uint64_t last_event, std::vector<PageMapMoment>* wanted);
+// At most so many times that divide a long run evenly, by events.
+void want_times(uint64_t first_event,
+                uint64_t last_event,
+                uint64_t count,
+                std::vector<PageMapMoment>* wanted);
 // The ends of the phases of two steps: that of the peak, and the last one.
 void want_phases(const PhaseTable& table, uint64_t peak_tick, std::vector<PageMapMoment>* wanted);
 
