@@ -5,10 +5,14 @@ from __future__ import annotations
 import json
 import pickle
 import re
+import sys
 from pathlib import Path
 from typing import Any
 
 import pytest
+from lab import ROOT
+
+sys.path.insert(0, str(ROOT / "pyhook"))
 
 MB = 1024 * 1024
 
@@ -41,6 +45,34 @@ def test_memory_profiler_reports_what_torch_counts(lab: Any) -> None:
     assert {"embed", "head"} <= set(said["stats"]["modules"])
 
 
+def test_memory_profiler_logs_where_and_what_it_is_told(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: Any
+) -> None:
+    from peakline.compat.memory_profiler import MemoryTracer, configure_logging, get_logger
+
+    monkeypatch.setenv("MEMORY_PROFILER_LOG_LEVEL", "30")
+    monkeypatch.setattr(
+        MemoryTracer,
+        "get_memory_stats",
+        lambda _: {"peak": {0: MB}, "current": {0: 0}, "phases": {}, "modules": {}},
+    )
+    file = tmp_path / "memory_profile.log"
+    configure_logging(log_to_file=True, log_file=str(file), rich_format=False)
+    get_logger("mine").info("below the level of the environment")
+    get_logger("mine").warning("at it")
+    MemoryTracer().print_memory_stats()
+    assert "device_cuda" not in file.read_text()
+    MemoryTracer(log_level=20).print_memory_stats()
+    MemoryTracer().print_memory_stats()
+    assert capsys.readouterr().err == file.read_text()
+    first, report = file.read_text().split("\n", 1)
+    assert re.fullmatch(r"\[WARNING \| peakline\.memory_profiler\.mine \| .+\] at it", first)
+    assert report.startswith("[INFO | peakline.memory_profiler | ")
+    assert report.count("Peak Memory Usage:\n  device_cuda:0: 1.00 MB\n") == 1
+    configure_logging(rich_format=False)
+    assert get_logger("mine").getEffectiveLevel() == 30
+
+
 # Under `peakline run` the tracer is about a phase of its trace; alone it begins late, with a trace
 # of its own.
 @pytest.mark.parametrize("is_recorded", [True, False])
@@ -50,6 +82,7 @@ def test_gpu_optimizer_reports_layers(lab: Any, tmp_path: Path, is_recorded: boo
     said = run.last_said
     assert set(said["stats"]) == {"0", "1", "2", "Sequential"}
     assert max(said["peaks"].values()) == said["own"]
+    assert said["started twice"] == "Tracing already in progress"
     assert said["refused"] == "No events recorded. Run tracing first."
     summary = run.stdout[run.stdout.index("=" * 60) :].splitlines()
     assert summary[:3] == ["=" * 60, "Memory Tracer Summary", "=" * 60]
@@ -89,12 +122,7 @@ def test_memory_tracker_saves_what_torchs_own_class_sees(lab: Any, tmp_path: Pat
     assert {"fw_start", "fw_bw_boundary"} <= saved["markers"].keys()
 
 
-def test_memory_tracker_reads_only_plain_pickles(tmp_path: Path) -> None:
-    import sys
-
-    from lab import ROOT
-
-    sys.path.insert(0, str(ROOT / "pyhook"))
+def test_memory_tracker_reads_only_plain_pickles(tmp_path: Path, capsys: Any) -> None:
     from peakline.compat.memory_tracker import MemoryTracker
 
     series = {0: ("a", 1.0), 1: ("b.forward.mm.default_0", 3.5)}
@@ -104,6 +132,12 @@ def test_memory_tracker_reads_only_plain_pickles(tmp_path: Path) -> None:
     tracker = MemoryTracker()
     tracker.load(str(tmp_path / "old"))
     assert tracker.memories_active == series
+    tracker.summary()
+    assert capsys.readouterr().out.splitlines()[1:4] == [
+        "The number of alloc retries are: 2",
+        "Top 20 ops that generates memory are:",
+        "b.forward.mm.default_0: 2.5MB",
+    ]
     marker = tmp_path / "ran"
     evil = b"cos\nsystem\n(S'touch " + str(marker).encode() + b"'\ntR."
     (tmp_path / "evil").write_bytes(evil)
@@ -152,9 +186,8 @@ def test_pytorch_mem_tracer_prints_its_table(lab: Any) -> None:
 
 
 def test_tdynamics_writes_a_line_for_every_stage(lab: Any, tmp_path: Path) -> None:
-    path = tmp_path / "trace.log"
-    run = lab.run("as_tdynamics.py", str(path), "cuda")
-    lines = path.read_text().splitlines()
+    run = lab.run("as_tdynamics.py", str(tmp_path), "cuda")
+    lines = (tmp_path / "trace.log").read_text().splitlines()
     assert "Exception: RuntimeError, Value: " in lines[-1]
     stages = [json.loads(line) for line in lines[:-1]]
     order = [
@@ -176,8 +209,10 @@ def test_tdynamics_writes_a_line_for_every_stage(lab: Any, tmp_path: Path) -> No
 
 
 def test_tdynamics_runs_without_a_gpu(lab: Any, tmp_path: Path) -> None:
-    run = lab.run("as_tdynamics.py", str(tmp_path / "cpu.log"), "cpu", recorded=False)
+    run = lab.run("as_tdynamics.py", str(tmp_path), "cpu", recorded=False)
     assert run.status == 0
-    stages = (tmp_path / "cpu.log").read_text().splitlines()
+    stages = (run.folder / "mem_trace_rank_0.log").read_text().splitlines()
     assert len(stages) == 64
     assert json.loads(stages[0])["mem"]["allocated"] == 0
+    [second] = (tmp_path / "second.log").read_text().splitlines()
+    assert list(json.loads(second)) == ["step", "module", "stage", "mem"]

@@ -21,6 +21,10 @@ with tracer.trace(model):
     for size in (4, 8, 16, 8, 4):
         batch = torch.randn(size * 64, 256, device="cuda")
         model(batch).sum().backward()
+    try:
+        tracer.start_tracing(model)
+    except RuntimeError as error:
+        twice = str(error)
 own = torch.cuda.max_memory_allocated()
 stats = {name: dataclasses.asdict(one) for name, one in tracer.get_layer_stats().items()}
 peaks = tracer.get_peak_memory_per_layer()
@@ -35,5 +39,12 @@ try:
     MemoryTracer().export_timeline(str(folder / "none.json"))
 except ValueError as error:
     refused = str(error)
-said = {"own": own, "before": before, "stats": stats, "peaks": peaks, "refused": refused}
+said = {
+    "own": own,
+    "before": before,
+    "stats": stats,
+    "peaks": peaks,
+    "refused": refused,
+    "started twice": twice,
+}
 print(json.dumps(said | {"events": len(tracer.events)}))

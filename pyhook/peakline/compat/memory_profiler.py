@@ -59,6 +59,13 @@ def configure_logging(
         logger.addHandler(file)
 
 
+def _logger_of_its_own(level: int | None) -> logging.Logger:
+    """Return a logger with this level that writes where `configure_logging` said."""
+    logger = logging.Logger(_LOGGER, logging.NOTSET if level is None else level)
+    logger.parent = logging.getLogger(_LOGGER)
+    return logger
+
+
 class DeviceBytes(dict[int, int]):
     """Bytes by device: a number, or a torch.device."""
 
@@ -86,7 +93,8 @@ class MemoryTracer:
     def __init__(self, device: str | torch.device = "cuda", log_level: int | None = None) -> None:
         """Prepare; nothing is recorded before the block."""
         if not logging.getLogger(_LOGGER).handlers:
-            configure_logging(log_level)
+            configure_logging()
+        self._logger = _logger_of_its_own(log_level)
         self.device = device
         self.memory_dispatch_mode = _Modules()
         self._window = Window()
@@ -163,7 +171,7 @@ class MemoryTracer:
             from peakline.compat.profiler_report import creation_lines
 
             lines += creation_lines(self._window.recording().events(**self._window.options()))
-        get_logger(_LOGGER).info("\n".join(lines))
+        self._logger.info("\n".join(lines))
 
     def save_peak_snapshot(self, path: str | Path, min_memory_mb: float = 0.0) -> None:
         """Write the tensors live at the peak as JSON."""
