@@ -60,6 +60,7 @@ FAMILIES = {
     "accelerate": Family("accelerated", ("accelerate",), 2, "accelerate.commands.launch"),
     "deepspeed 2": Family("zero 2", ("deepspeed",), ranks=2),
     "deepspeed 3": Family("zero 3", ("deepspeed",), ranks=2),
+    "megatron": Family("megatron_gpt", ("megatron",), ranks=4),
     "torchtitan": Family("titan", ("torchtitan", "datasets"), ranks=2),
     "trainer": Family("trainer", ("transformers", "accelerate")),
     "trl": Family("sft", ("trl", "peft", "datasets")),
