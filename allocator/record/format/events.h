@@ -52,8 +52,10 @@ enum class ExtendedType : uint32_t {
     kDriverSample = 19,
     kPoolSample = 20,
     kScopeCaller = 21,
+    kMadeFor = 22,
+    kDeviceProcesses = 23,
 };
-inline constexpr uint32_t kLastExtendedType = 21;
+inline constexpr uint32_t kLastExtendedType = 23;
 
 enum class MarkKind : uint64_t {
     kTracingStarted = 1,
@@ -237,8 +239,9 @@ enum class SampleReason : uint64_t {
     kGraph = 7,    // instantiated or destroyed
     kTrim = 8,     // of a pool, or of the memory of graphs
     kEnd = 9,
+    kPhase = 10,  // a phase or step of the program has ended
 };
-inline constexpr uint32_t kLastSampleReason = 9;
+inline constexpr uint32_t kLastSampleReason = 10;
 // As cuMemGetInfo says: of the whole device, all processes.
 struct DriverSample {
     static constexpr ExtendedType kType = ExtendedType::kDriverSample;
@@ -254,6 +257,19 @@ struct PoolSample {
     uint64_t pool;  // handle; 0: the memory of graphs
     uint64_t reserved_bytes;
     uint64_t used_bytes;
+};
+// Stands behind a DriverAlloc: what the library that asked made it for.
+struct MadeFor {
+    static constexpr ExtendedType kType = ExtendedType::kMadeFor;
+    uint64_t text;  // string: "communicator 1: rank 0 of 8"
+};
+// Of processes that use a device, as NVML says. Stands before the DriverSample of its moment.
+struct DeviceProcesses {
+    static constexpr ExtendedType kType = ExtendedType::kDeviceProcesses;
+    uint64_t device;
+    uint64_t own_bytes;  // 0: this process is not among them
+    uint64_t other_bytes;
+    uint64_t other_count;
 };
 // Stands behind the Scope that begins a method of an optimizer: where the program called it.
 struct ScopeCaller {
@@ -302,7 +318,9 @@ using NumberRecords = RecordList<Mark,
                                  DriverFree,
                                  DriverSample,
                                  PoolSample,
-                                 ScopeCaller>;
+                                 ScopeCaller,
+                                 MadeFor,
+                                 DeviceProcesses>;
 
 // torch counts pools of graphs and pools of the program apart: (n, 0) and (0, n).
 constexpr uint64_t pool_number(uint64_t graph_pool, uint64_t own_pool) {
