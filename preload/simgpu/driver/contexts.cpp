@@ -6,6 +6,7 @@
 #include "driver/companion.h"
 #include "driver/driver_state.h"
 #include "model/ranks/waiting.h"
+#include "model/streams/graph_memory.h"
 
 namespace simgpu {
 namespace {
@@ -116,6 +117,7 @@ SIMGPU_API CUresult cuDevicePrimaryCtxReset_v2(CUdevice device) {
     const auto lock = world.lock();
     SIMGPU_REQUIRE_DEVICE(device);
     world.free_all_of_device(device);
+    simgpu::GraphMemory::instance().drop(world.device(device));
     simgpu::Streams::instance().destroy_all_of(world.device(device).primary_context());
     world.device(device).destroy_primary_context();
     return CUDA_SUCCESS;

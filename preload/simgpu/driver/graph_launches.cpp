@@ -1,6 +1,7 @@
 // Executable graphs: instantiated, launched, destroyed.
 
 #include "driver/graph_handles.h"
+#include "model/streams/graph_memory.h"
 #include "model/values/contents.h"
 
 using simgpu::ExecutableGraph;
@@ -55,6 +56,11 @@ SIMGPU_API CUresult cuGraphLaunch(CUgraphExec executable, CUstream stream) {
         if (result != CUDA_SUCCESS || node != nullptr) {
             return result;
         }
+        if (const CUresult memory =
+                simgpu::GraphMemory::instance().launch(session.world, to_executable(executable));
+            memory != CUDA_SUCCESS) {
+            return memory;
+        }
         simgpu::Contents::instance().forget_all();
         host_calls = to_executable(executable)->host_calls;
     }
@@ -68,6 +74,7 @@ SIMGPU_API CUresult cuGraphExecDestroy(CUgraphExec executable) {
     {
         const auto lock = World::instance().lock();
         simgpu::release_user_objects(&to_executable(executable)->user_objects, &destroy_calls);
+        simgpu::GraphMemory::instance().forget(to_executable(executable));
         delete to_executable(executable);
     }
     make_calls(destroy_calls);

@@ -4,6 +4,7 @@
 
 #include "driver/driver_state.h"
 #include "model/base/log.h"
+#include "model/streams/graph_memory.h"
 
 using simgpu::Allocation;
 using simgpu::MemoryKind;
@@ -145,6 +146,9 @@ SIMGPU_API CUresult cuMemFree_v2(CUdeviceptr address) {
         return result;
     }
     simgpu::log_message(2, "cuMemFree %p", address_of(address));
+    if (simgpu::GraphMemory::instance().owns(address)) {
+        return simgpu::GraphMemory::instance().free(address);
+    }
     return session.world.free(address,
                               {MemoryKind::kDevice, MemoryKind::kPool, MemoryKind::kManaged});
 }

@@ -1,9 +1,11 @@
-// Stream-ordered allocation: the pools and cuMemAllocAsync. Allocation nodes in graphs are not
-// modelled: their memory would belong to the graph.
+// Stream-ordered allocation: the pools and cuMemAllocAsync; in a capture, nodes of the graph.
 
 #include "driver/driver_state.h"
 #include "model/base/log.h"
+#include "model/streams/graph_memory.h"
 
+using simgpu::GraphMemory;
+using simgpu::GraphMemoryUse;
 using simgpu::MemoryKind;
 using simgpu::MemoryPool;
 using simgpu::Session;
@@ -18,20 +20,21 @@ CUmemoryPool to_handle(MemoryPool* pool) {
     return reinterpret_cast<CUmemoryPool>(pool);
 }
 
-// While the stream is captured, an allocation is a node of the graph. Its memory is taken from the
-// pool now rather than when the graph is launched, and is the pool's again when the capture frees
-// it: what a replay needs beyond what is held then is not counted.
-CUresult note_on_stream(Session& session, CUstream stream, CUgraphNodeType type) {
-    return simgpu::enqueue_work(session, stream, type);
-}
-
 CUresult allocate(
     Session& session, MemoryPool* pool, size_t bytes, CUstream stream, CUdeviceptr* address) {
     SIMGPU_REQUIRE(address != nullptr);
     *address = 0;
-    if (const CUresult result = note_on_stream(session, stream, CU_GRAPH_NODE_TYPE_MEM_ALLOC);
+    simgpu::GraphNode* node = nullptr;
+    if (const CUresult result =
+            simgpu::enqueue_work(session, stream, CU_GRAPH_NODE_TYPE_MEM_ALLOC, &node);
         result != CUDA_SUCCESS) {
         return result;
+    }
+    // While the stream is captured the memory is the graph's, not the pool's.
+    if (node != nullptr) {
+        node->memory = GraphMemory::instance().reserve(*pool->device(), bytes);
+        *address = node->memory;
+        return node->memory != 0 ? CUDA_SUCCESS : CUDA_ERROR_OUT_OF_MEMORY;
     }
     uintptr_t start = 0;
     const CUresult result = session.world.allocate_from_pool(pool, bytes, &start);
@@ -201,29 +204,71 @@ SIMGPU_API CUresult cuMemAllocAsync(CUdeviceptr* address, size_t bytes, CUstream
 
 SIMGPU_API CUresult cuMemFreeAsync(CUdeviceptr address, CUstream stream) {
     SIMGPU_SESSION(session)
-    if (const CUresult result = note_on_stream(session, stream, CU_GRAPH_NODE_TYPE_MEM_FREE);
+    simgpu::GraphNode* node = nullptr;
+    if (const CUresult result =
+            simgpu::enqueue_work(session, stream, CU_GRAPH_NODE_TYPE_MEM_FREE, &node);
         result != CUDA_SUCCESS) {
         return result;
+    }
+    if (GraphMemory::instance().owns(address)) {
+        if (node != nullptr) {
+            node->memory = address;
+            return CUDA_SUCCESS;
+        }
+        return GraphMemory::instance().free(address);
     }
     return session.world.free(address, {MemoryKind::kPool});
 }
 
-// Memory that graphs own is not modelled, so there is none.
 SIMGPU_API CUresult cuDeviceGetGraphMemAttribute(CUdevice device,
-                                                 CUgraphMem_attribute,
+                                                 CUgraphMem_attribute attribute,
                                                  void* value) {
+    const auto lock = World::instance().lock();
     SIMGPU_REQUIRE_DEVICE(device);
     SIMGPU_REQUIRE(value != nullptr);
-    *static_cast<cuuint64_t*>(value) = 0;
-    return CUDA_SUCCESS;
+    const GraphMemoryUse& use = GraphMemory::instance().of_device(device);
+    switch (attribute) {
+        case CU_GRAPH_MEM_ATTR_USED_MEM_CURRENT:
+            *static_cast<cuuint64_t*>(value) = use.used_bytes;
+            return CUDA_SUCCESS;
+        case CU_GRAPH_MEM_ATTR_USED_MEM_HIGH:
+            *static_cast<cuuint64_t*>(value) = use.used_high_bytes;
+            return CUDA_SUCCESS;
+        case CU_GRAPH_MEM_ATTR_RESERVED_MEM_CURRENT:
+            *static_cast<cuuint64_t*>(value) = use.reserved_bytes;
+            return CUDA_SUCCESS;
+        case CU_GRAPH_MEM_ATTR_RESERVED_MEM_HIGH:
+            *static_cast<cuuint64_t*>(value) = use.reserved_high_bytes;
+            return CUDA_SUCCESS;
+        default:
+            return CUDA_ERROR_INVALID_VALUE;
+    }
 }
 
-SIMGPU_API CUresult cuDeviceSetGraphMemAttribute(CUdevice device, CUgraphMem_attribute, void*) {
+// High-water marks can be reset.
+SIMGPU_API CUresult cuDeviceSetGraphMemAttribute(CUdevice device,
+                                                 CUgraphMem_attribute attribute,
+                                                 void* value) {
+    const auto lock = World::instance().lock();
     SIMGPU_REQUIRE_DEVICE(device);
-    return CUDA_SUCCESS;
+    SIMGPU_REQUIRE(value != nullptr && *static_cast<cuuint64_t*>(value) == 0);
+    GraphMemoryUse& use = GraphMemory::instance().of_device(device);
+    switch (attribute) {
+        case CU_GRAPH_MEM_ATTR_USED_MEM_HIGH:
+            use.used_high_bytes = use.used_bytes;
+            return CUDA_SUCCESS;
+        case CU_GRAPH_MEM_ATTR_RESERVED_MEM_HIGH:
+            use.reserved_high_bytes = use.reserved_bytes;
+            return CUDA_SUCCESS;
+        default:
+            return CUDA_ERROR_INVALID_VALUE;
+    }
 }
 
 SIMGPU_API CUresult cuDeviceGraphMemTrim(CUdevice device) {
+    World& world = World::instance();
+    const auto lock = world.lock();
     SIMGPU_REQUIRE_DEVICE(device);
+    GraphMemory::instance().trim(world.device(device));
     return CUDA_SUCCESS;
 }

@@ -191,14 +191,13 @@ SIMGPU_API cudaError_t cudaGetDriverEntryPointByVersion(const char* name,
                                       reinterpret_cast<CUdriverProcAddressQueryResult*>(status)));
 }
 
-#if CUDART_VERSION < 13000
+// Headers of CUDA 13 do not declare it; its library has it.
 SIMGPU_API cudaError_t cudaGetDriverEntryPoint(const char* name,
                                                void** function,
                                                unsigned long long flags,
                                                cudaDriverEntryPointQueryResult* status) {
     return cudaGetDriverEntryPointByVersion(name, function, CUDART_VERSION, flags, status);
 }
-#endif
 
 SIMGPU_API cudaError_t cudaGetExportTable(const void** table, const cudaUUID_t*) {
     SIMGPU_REQUIRE_VALUE(table != nullptr)

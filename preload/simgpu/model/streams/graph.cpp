@@ -32,6 +32,7 @@ std::unique_ptr<Graph> clone_graph(const Graph& graph) {
         made->host_function = node->host_function;
         made->host_argument = node->host_argument;
         made->kernel = node->kernel;
+        made->memory = node->memory;
         if (node->child != nullptr) {
             made->child = clone_graph(*node->child);
         }
@@ -54,6 +55,10 @@ void fill_executable(const Graph& graph, ExecutableGraph* executable) {
     for (const auto& node : graph.nodes) {
         if (node->host_function != nullptr) {
             executable->host_calls.push_back({node->host_function, node->host_argument});
+        }
+        if (node->memory != 0) {
+            const bool is_free = node->type == CU_GRAPH_NODE_TYPE_MEM_FREE;
+            executable->memory_nodes.push_back({node->memory, is_free});
         }
         if (node->child != nullptr && node->type == CU_GRAPH_NODE_TYPE_GRAPH) {
             fill_executable(*node->child, executable);

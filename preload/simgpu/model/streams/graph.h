@@ -3,7 +3,9 @@
 // Not thread-safe: the world's lock guards every call.
 #pragma once
 
+#include <cstddef>
 #include <cstdint>
+#include <map>
 #include <memory>
 #include <vector>
 
@@ -21,6 +23,7 @@ struct GraphNode {
     void* host_argument = nullptr;
     CUDA_KERNEL_NODE_PARAMS kernel{};  // kernel nodes
     std::unique_ptr<Graph> child;      // child and conditional nodes
+    uintptr_t memory = 0;              // allocation and free nodes: the address
 };
 
 // Shared between a graph and what holds it; its destructor runs when the last reference goes.
@@ -44,10 +47,17 @@ struct Graph {
     bool owns(const GraphNode* node) const;
 };
 
+struct MemoryNode {
+    uintptr_t address = 0;
+    bool is_free = false;
+};
+
 // What is left of a graph after instantiation.
 struct ExecutableGraph {
     size_t node_count = 0;
     std::vector<HostCall> host_calls;
+    std::vector<MemoryNode> memory_nodes;  // in the order of the graph
+    std::map<int, size_t> held_bytes;      // by device; since it was launched, see graph_memory.h
     std::vector<UserObject*> user_objects;
 };
 
