@@ -197,6 +197,14 @@ SIMGPU_API int peakline_sim_device_memory(int device, size_t* used_bytes, size_t
     return CUDA_SUCCESS;
 }
 
+SIMGPU_API size_t peakline_sim_other_processes(int device) {
+    simgpu::World& world = simgpu::World::instance();
+    const auto lock = world.lock();
+    return world.has_device(device)
+               ? simgpu::constant(simgpu::Constant::kOtherProcesses, world.device(device).profile())
+               : 0;
+}
+
 SIMGPU_API size_t peakline_sim_handle_bytes(int kind) {
     simgpu::Session session;
     if (session.context == nullptr) {

@@ -277,7 +277,7 @@ SIMGPU_API int nvmlDeviceGetUtilizationRates(void* handle, NvmlUtilization* util
     return kNvmlSuccess;
 }
 
-// Only this process is known.
+// This process, and one that stands for all others, which are not simulated.
 SIMGPU_API int nvmlDeviceGetComputeRunningProcesses_v3(void* handle,
                                                        unsigned* count,
                                                        NvmlProcess* processes) {
@@ -285,14 +285,18 @@ SIMGPU_API int nvmlDeviceGetComputeRunningProcesses_v3(void* handle,
     size_t used_bytes = 0;
     size_t capacity_bytes = 0;
     peakline_sim_device_memory(to_ordinal(handle), &used_bytes, &capacity_bytes);
-    const unsigned present = used_bytes > 0 ? 1 : 0;
+    const size_t other_bytes = peakline_sim_other_processes(to_ordinal(handle));
+    const NvmlProcess all[] = {
+        {static_cast<unsigned>(getpid()), used_bytes - other_bytes, 0xffffffffu, 0xffffffffu},
+        {1, other_bytes, 0xffffffffu, 0xffffffffu}};
+    const unsigned present = (used_bytes > 0 ? 1 : 0) + (other_bytes > 0 ? 1 : 0);
     if (*count < present) {
         *count = present;
         return kNvmlInsufficientSize;
     }
     *count = present;
-    if (present > 0 && processes != nullptr) {
-        processes[0] = {static_cast<unsigned>(getpid()), used_bytes, 0xffffffffu, 0xffffffffu};
+    for (unsigned i = 0; i < present && processes != nullptr; ++i) {
+        processes[i] = all[i];
     }
     return kNvmlSuccess;
 }
@@ -301,10 +305,12 @@ SIMGPU_API int nvmlDeviceGetComputeRunningProcesses_v3(void* handle,
 SIMGPU_API int nvmlDeviceGetComputeRunningProcesses(void* handle,
                                                     unsigned* count,
                                                     void* processes) {
-    NvmlProcess process{};
-    const int result = nvmlDeviceGetComputeRunningProcesses_v3(handle, count, &process);
-    if (result == kNvmlSuccess && *count > 0 && processes != nullptr) {
-        std::memcpy(processes, &process, 16);
+    constexpr size_t kFirstVersionBytes = 16;
+    NvmlProcess all[2] = {};
+    const int result = nvmlDeviceGetComputeRunningProcesses_v3(handle, count, all);
+    for (unsigned i = 0; result == kNvmlSuccess && processes != nullptr && i < *count; ++i) {
+        std::memcpy(
+            static_cast<char*>(processes) + i * kFirstVersionBytes, &all[i], kFirstVersionBytes);
     }
     return result;
 }

@@ -102,6 +102,8 @@ SIMGPU_API int peakline_sim_find_device(int ordinal, struct peakline_sim_device*
 
 // Memory in use and capacity of a device, without making a context on it.
 SIMGPU_API int peakline_sim_device_memory(int device, size_t* used_bytes, size_t* capacity_bytes);
+// The part of it that other processes use: PEAKLINE_SIM_CONSTANTS="other_processes_bytes=...".
+SIMGPU_API size_t peakline_sim_other_processes(int device);
 
 // The most that was ever in use on a device, everything included. 0: no such device.
 SIMGPU_API size_t peakline_sim_most_used(int device);

@@ -70,6 +70,7 @@ Device::Device(int ordinal, const DeviceProfile& profile, size_t capacity_bytes)
         free_addresses_.give(arena_.start, arena_.bytes);
     }
     primary_context_ = Context{ordinal, 0, static_cast<uint64_t>(ordinal) + 1, true};
+    charge(constant(Constant::kOtherProcesses, profile_));
 }
 
 CUresult Device::place(size_t bytes, Placement* placement) {

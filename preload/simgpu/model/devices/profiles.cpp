@@ -92,6 +92,7 @@ constexpr ConstantName kConstants[] = {
     {Constant::kNcclCommunicator,
      "nccl_communicator_bytes",
      &DeviceProfile::nccl_communicator_bytes},
+    {Constant::kOtherProcesses, "other_processes_bytes", nullptr},
 };
 
 // The number behind "NAME=" in the environment's list; false when it has none.
@@ -113,7 +114,7 @@ bool find_in_environment(const char* name, size_t* bytes) {
 size_t constant(Constant which, const DeviceProfile& profile) {
     for (const ConstantName& known : kConstants) {
         if (known.which == which) {
-            size_t bytes = profile.*known.member;
+            size_t bytes = known.member != nullptr ? profile.*known.member : 0;
             find_in_environment(known.name, &bytes);
             return bytes;
         }

@@ -31,7 +31,14 @@ struct DeviceProfile {
 
 // What a real device holds besides what a program asks for: calibration.json. The environment may
 // set others, PEAKLINE_SIM_CONSTANTS="context_bytes=1048576,cublas_handle_bytes=0".
-enum class Constant { kContext, kFirstLaunch, kCublasHandle, kCudnnHandle, kNcclCommunicator };
+enum class Constant {
+    kContext,
+    kFirstLaunch,
+    kCublasHandle,
+    kCudnnHandle,
+    kNcclCommunicator,
+    kOtherProcesses,  // what they hold of each device; of the environment only
+};
 size_t constant(Constant which, const DeviceProfile& profile);
 
 struct DeviceSelection {
