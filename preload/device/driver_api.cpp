@@ -19,6 +19,8 @@ struct Api {
     int (*device_get_graph_mem_attribute)(int, int, void*) = nullptr;
     int (*stream_is_capturing)(void*, int*) = nullptr;
     int (*primary_ctx_get_state)(int, unsigned*, int*) = nullptr;
+    int (*device_get_pci_bus_id)(char*, int, int) = nullptr;
+    int (*thread_exchange_stream_capture_mode)(int*) = nullptr;
 };
 Api g_api;
 
@@ -44,6 +46,8 @@ void find_driver_api_slow() {
     find("cuDeviceGetGraphMemAttribute", &g_api.device_get_graph_mem_attribute);
     find("cuStreamIsCapturing", &g_api.stream_is_capturing);
     find("cuDevicePrimaryCtxGetState", &g_api.primary_ctx_get_state);
+    find("cuDeviceGetPCIBusId", &g_api.device_get_pci_bus_id);
+    find("cuThreadExchangeStreamCaptureMode", &g_api.thread_exchange_stream_capture_mode);
     find("cuMemGetInfo_v2", &g_api.mem_get_info);
 }
 
@@ -114,6 +118,25 @@ bool has_primary_context(uint32_t device) {
     return g_api.primary_ctx_get_state == nullptr ||
            g_api.primary_ctx_get_state(static_cast<int>(device), &flags, &is_active) != 0 ||
            is_active != 0;
+}
+
+bool pci_bus_of(uint32_t device, char* text, size_t room) {
+    const auto ask = g_api.device_get_pci_bus_id;
+    return ask != nullptr && ask(text, static_cast<int>(room), static_cast<int>(device)) == 0;
+}
+
+CaptureAllowance::CaptureAllowance() {
+    constexpr int kRelaxed = 2;  // CU_STREAM_CAPTURE_MODE_RELAXED
+    mode_ = kRelaxed;
+    if (g_api.thread_exchange_stream_capture_mode != nullptr) {
+        g_api.thread_exchange_stream_capture_mode(&mode_);
+    }
+}
+
+CaptureAllowance::~CaptureAllowance() {
+    if (g_api.thread_exchange_stream_capture_mode != nullptr) {
+        g_api.thread_exchange_stream_capture_mode(&mode_);
+    }
 }
 
 }  // namespace peakline::preload

@@ -33,4 +33,19 @@ bool is_capturing(uint64_t stream);
 // Whether the primary context of a device is there; true when it cannot be asked.
 bool has_primary_context(uint32_t device);
 
+// Where the device is, as NVML knows it: CUDA may count devices in another order.
+bool pci_bus_of(uint32_t device, char* text, size_t room);
+
+// While it lives this thread may ask the driver what a capture of another stream forbids.
+class CaptureAllowance {
+public:
+    CaptureAllowance();
+    ~CaptureAllowance();
+    CaptureAllowance(const CaptureAllowance&) = delete;
+    CaptureAllowance& operator=(const CaptureAllowance&) = delete;
+
+private:
+    int mode_ = 0;
+};
+
 }  // namespace peakline::preload

@@ -22,8 +22,9 @@ struct DriverBlock {
     uint8_t space;  // PeaklineKeySpace
     uint8_t kind;   // format::DriverKind
     uint8_t device;
-    uint8_t flags;     // format::DriverAllocFlags
-    uint32_t is_used;  // in the index
+    uint8_t flags;      // format::DriverAllocFlags
+    uint32_t made_for;  // string, see format::MadeFor; 0: not known
+    uint32_t is_used;   // in the index
 
     format::DriverKind driver_kind() const { return static_cast<format::DriverKind>(kind); }
 };

@@ -12,29 +12,23 @@
 #include "allocator/torch/torch_part.h"
 #include "driver_api.h"
 #include "driver_blocks.h"
+#include "driver_ends.h"
 #include "driver_samples.h"
+#include "driver_state.h"
 #include "preload/driver/driver_seam.h"
 #include "preload/hooks/library_hooks.h"
+#include "preload/hooks/nccl_hook.h"
 #include "preload/hooks/segment_hooks.h"
 
 namespace peakline::preload {
+
+Driver g_driver;
+
 namespace {
 
 using format::DriverKind;
 using format::SampleReason;
 using record::Recorder;
-
-struct Driver {
-    record::LeafLock lock;
-    DriverBlocks blocks;                                  // Guarded by lock.
-    uint64_t primary_contexts[record::kMaxDevices] = {};  // Guarded by lock.
-    bool is_ready = false;
-    // relaxed: written before torch allocates.
-    std::atomic<bool> makes_blocks{true};
-};
-Driver g_driver;
-// Bytes of a device that the call in progress on this thread gives back.
-thread_local uint64_t g_freed_bytes __attribute__((tls_model("initial-exec"))) = 0;
 
 // torch's allocator asks the driver under its lock, where the loader must not be asked: what is
 // known of the request was captured before.
@@ -53,12 +47,6 @@ bool is_memory_of_device(DriverKind kind) {
     return format::is_on_device(kind) || kind == DriverKind::kAsync;
 }
 
-// Handles are small numbers: not one of an address.
-uint64_t address_of_block(const DriverBlock& block) {
-    constexpr uint64_t kHandleBit = uint64_t{1} << 62;
-    return block.space == kPeaklineHandle ? block.key | kHandleBit : block.key;
-}
-
 format::DriverAlloc record_of(const DriverBlock& block) {
     return {block.driver_kind(),
             block.flags,
@@ -75,6 +63,9 @@ void record_request(const DriverBlock& block) {
     const record::LockGuard guard(driver_record_lock());
     Recorder& recorder = Recorder::instance();
     recorder.record_driver_alloc(record_of(block));
+    if (block.made_for != 0) {
+        recorder.record_driver(format::MadeFor{block.made_for});
+    }
     if ((block.flags & format::kIsAlsoBlock) != 0) {
         recorder.record_alloc({address_of_block(block),
                                block.bytes,
@@ -86,103 +77,13 @@ void record_request(const DriverBlock& block) {
     }
 }
 
-void record_end(const DriverBlock& block) {
-    Recorder& recorder = Recorder::instance();
-    if ((block.flags & format::kIsAlsoBlock) != 0) {
-        recorder.record_unreported_free(address_of_block(block));
-    }
-    {
-        const record::LockGuard guard(driver_record_lock());
-        recorder.record_driver(format::DriverFree{block.driver_kind(), block.key});
-    }
-    g_freed_bytes += format::is_on_device(block.driver_kind()) ? block.bytes : 0;
-    if (block.driver_kind() == DriverKind::kPool) {
-        forget_pool(block.key);
-    }
-}
-
-// Of one block that ends, with what it holds alive: at most a physical handle.
-struct Ended {
-    DriverBlock blocks[2] = {};
-    size_t count = 0;
-
-    void add(const DriverBlock& block) { blocks[count++] = block; }
-    void record() const {
-        for (size_t i = 0; i < count; ++i) {
-            record_end(blocks[i]);
-        }
-    }
-};
-
-// With the lock held. The memory lives as long as a handle or a mapping of it.
-void end_if_unused(DriverBlock* physical, Ended* ended) {
-    if (physical->handles == 0 && physical->mappings == 0) {
-        ended->add(*physical);
-        g_driver.blocks.erase(physical);
-    }
-}
-
-// With the lock held. False: there is no such block.
-bool end_block(uint32_t space, uint64_t key, Ended* ended) {
-    DriverBlock* const block = g_driver.blocks.find(space, key);
-    if (block == nullptr) {
-        return false;
-    }
-    if (space == kPeaklineHandle) {
-        block->handles -= block->handles != 0 ? 1 : 0;
-        end_if_unused(block, ended);
-        return true;
-    }
-    const uint64_t physical_key = block->owner;
-    ended->add(*block);
-    g_driver.blocks.erase(block);
-    DriverBlock* const physical =
-        space == kPeaklineMapping ? g_driver.blocks.find(kPeaklineHandle, physical_key) : nullptr;
-    if (physical != nullptr) {
-        physical->mappings -= physical->mappings != 0 ? 1 : 0;
-        end_if_unused(physical, ended);
-    }
-    return true;
-}
-
-// One call may take several mappings back that lie side by side.
-void end_mappings(const PeaklineDriverEvent& event) {
-    for (uint64_t at = event.key; at < event.key + event.bytes;) {
-        Ended ended;
-        {
-            const record::LockGuard guard(g_driver.lock);
-            if (!end_block(kPeaklineMapping, at, &ended)) {
-                return;
-            }
-        }
-        ended.record();
-        if (ended.blocks[0].bytes == 0) {
-            return;
-        }
-        at += ended.blocks[0].bytes;
-    }
-}
-
-void on_free(const PeaklineDriverEvent& event) {
-    g_freed_bytes = 0;
-    if (event.space == kPeaklineMapping) {
-        end_mappings(event);
-        return;
-    }
-    Ended ended;
-    {
-        const record::LockGuard guard(g_driver.lock);
-        end_block(event.space, event.key, &ended);
-    }
-    ended.record();
-}
-
 DriverBlock block_of(const PeaklineDriverEvent& event, uint32_t device) {
     DriverBlock block{};
     block.key = event.key;
     block.bytes = event.bytes;
     block.owner = event.owner;
     block.context = context_of_request();
+    block.made_for = communicator_in_use();
     block.space = static_cast<uint8_t>(event.space);
     block.kind = static_cast<uint8_t>(event.kind);
     block.device = static_cast<uint8_t>(device);
@@ -202,23 +103,6 @@ DriverBlock block_of(const PeaklineDriverEvent& event, uint32_t device) {
                           g_driver.makes_blocks.load(std::memory_order_relaxed);
     block.flags = is_block ? uint8_t{format::kIsAlsoBlock} : uint8_t{0};
     return block;
-}
-
-// What stands at the same key: an address whose end was not seen ends now; importing what is known
-// gives one more handle of it. True for such a handle.
-bool is_known_handle(const DriverBlock& block) {
-    Ended ended;
-    {
-        const record::LockGuard guard(g_driver.lock);
-        DriverBlock* const known = g_driver.blocks.find(block.space, block.key);
-        if (known != nullptr && block.space == kPeaklineHandle) {
-            ++known->handles;
-            return true;
-        }
-        end_block(block.space, block.key, &ended);
-    }
-    ended.record();
-    return false;
 }
 
 // After its record: what is in the table stands in the trace, or is restated where one is opened.
@@ -267,48 +151,6 @@ void on_request(const PeaklineDriverEvent& event) {
     }
 }
 
-// Nobody frees these one by one.
-template <class IsChosen>
-void end_all(IsChosen is_chosen) {
-    for (bool is_more = true; is_more;) {
-        DriverBlock ended{};
-        {
-            const record::LockGuard guard(g_driver.lock);
-            g_driver.blocks.for_each(
-                [&](const DriverBlock& block) { ended = is_chosen(block) ? block : ended; });
-            is_more = ended.is_used != 0;
-            if (is_more) {
-                g_driver.blocks.erase(g_driver.blocks.find(ended.space, ended.key));
-            }
-        }
-        if (is_more) {
-            record_end(ended);
-        }
-    }
-}
-
-void end_context(uint64_t context) {
-    end_all([=](const DriverBlock& block) {
-        return context != 0 && block.owner == context &&
-               (block.space == kPeaklineAddress || block.space == kPeaklineArray);
-    });
-}
-
-void end_device(uint32_t device) {
-    if (device >= record::kMaxDevices) {
-        return;
-    }
-    uint64_t context = 0;
-    {
-        const record::LockGuard guard(g_driver.lock);
-        context = g_driver.primary_contexts[device];
-    }
-    end_context(context);
-    end_all([=](const DriverBlock& block) {
-        return block.device == device && block.driver_kind() == DriverKind::kAsync;
-    });
-}
-
 void on_context(const PeaklineDriverEvent& event) {
     if (event.key != 0 && static_cast<uint32_t>(event.device) < record::kMaxDevices) {
         const record::LockGuard guard(g_driver.lock);
@@ -337,7 +179,7 @@ void on_event(const PeaklineDriverEvent* event) {
         case kPeaklineFree:
             return on_free(*event);
         case kPeaklineFreed:
-            return g_freed_bytes != 0 ? sample_device(SampleReason::kFree) : void();
+            return call_frees_memory() ? sample_device(SampleReason::kFree) : void();
         case kPeaklineReference:
             return on_reference(*event);
         case kPeaklineContext:
@@ -350,6 +192,8 @@ void on_event(const PeaklineDriverEvent* event) {
             return has_primary_context(static_cast<uint32_t>(event->device))
                        ? void()
                        : end_device(static_cast<uint32_t>(event->device));
+        case kPeaklineContextGone:
+            return sample_after_context();
         case kPeaklineModule:
             return sample_device(SampleReason::kModule);
         case kPeaklineLimit:
@@ -424,14 +268,24 @@ void restate_driver() {
         return;
     }
     const record::LockGuard guard(g_driver.lock);
-    g_driver.blocks.for_each(
-        [](const DriverBlock& block) { Recorder::instance().record_driver(record_of(block)); });
+    g_driver.blocks.for_each([](const DriverBlock& block) {
+        Recorder::instance().record_driver(record_of(block));
+        if (block.made_for != 0) {
+            Recorder::instance().record_driver(format::MadeFor{block.made_for});
+        }
+    });
     restate_samples();
 }
 
 void sample_at_end() {
     if (g_driver.is_ready && peakline_driver_is_calling() == 0) {
         sample_device(SampleReason::kEnd);
+    }
+}
+
+void sample_after_phase() {
+    if (g_driver.is_ready && peakline_driver_is_calling() == 0) {
+        sample_at_phase_end();
     }
 }
 

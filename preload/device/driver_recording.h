@@ -15,6 +15,9 @@ void leave_blocks_to_torch();
 void restate_driver();
 void sample_at_end();
 
+// Where a phase or a step of the program ends, on its thread.
+void sample_after_phase();
+
 void prepare_fork_driver();
 void parent_after_fork_driver();
 void child_after_fork_driver();

@@ -7,6 +7,7 @@
 #include "allocator/record/recorder.h"
 #include "driver_api.h"
 #include "preload/driver/driver_seam.h"
+#include "process_bytes.h"
 
 namespace peakline::preload {
 namespace {
@@ -40,6 +41,9 @@ struct PoolState {
 };
 PoolState g_pools[kMostPools];
 PoolState g_graphs[record::kMaxDevices];  // key: not used
+
+// A context has ended since the last sample.
+std::atomic<bool> g_context_ended{false};
 
 std::atomic<uint32_t> g_trials{0};
 std::atomic<uint64_t> g_best_ns{~uint64_t{0}};
@@ -136,6 +140,26 @@ void put_sample(SampleReason reason, uint32_t device) {
                              state.total_bytes.load(std::memory_order_relaxed)});
 }
 
+// NVML is asked at most so often, and loaded at the end only.
+constexpr uint64_t kProcessesNs = 1'000'000'000;
+
+bool asks_processes(SampleReason reason) {
+    return reason == SampleReason::kContext || reason == SampleReason::kPhase ||
+           reason == SampleReason::kEnd;
+}
+
+// Not under a lock.
+std::optional<ProcessBytes> processes_slow(SampleReason reason, uint32_t device) {
+    static std::atomic<uint64_t> next_ns{0};
+    const bool is_end = reason == SampleReason::kEnd;
+    const uint64_t now = now_ns();
+    if (!asks_processes(reason) || (!is_end && now < next_ns.load(std::memory_order_relaxed))) {
+        return std::nullopt;
+    }
+    next_ns.store(now + kProcessesNs, std::memory_order_relaxed);
+    return process_bytes_slow(device, is_end ? NvmlUse::kLoad : NvmlUse::kIfLoaded);
+}
+
 record::LeafLock g_record_lock;
 
 }  // namespace
@@ -145,6 +169,9 @@ record::LeafLock& driver_record_lock() {
 }
 
 void sample_device(SampleReason reason) {
+    if (reason == SampleReason::kGrowth && g_context_ended.load(std::memory_order_relaxed)) {
+        reason = SampleReason::kContext;
+    }
     if (is_slow() && !is_rare(reason)) {
         return;
     }
@@ -155,6 +182,7 @@ void sample_device(SampleReason reason) {
         return;
     }
     update_pools(*device);
+    const std::optional<ProcessBytes> processes = processes_slow(reason, *device);
     const std::optional<DeviceBytes> bytes = timed_device_bytes();
     if (!bytes) {
         return;
@@ -166,9 +194,33 @@ void sample_device(SampleReason reason) {
     DeviceState& state = g_devices[*device];
     state.total_bytes.store(bytes->total_bytes, std::memory_order_relaxed);
     const uint64_t before = state.free_bytes.exchange(bytes->free_bytes, std::memory_order_relaxed);
-    if (reason != SampleReason::kGrowth || before != bytes->free_bytes) {
+    if (processes) {
+        Recorder::instance().record_driver(format::DeviceProcesses{
+            *device, processes->own_bytes, processes->other_bytes, processes->other_count});
+    }
+    g_context_ended.store(false, std::memory_order_relaxed);
+    const bool is_new = before != bytes->free_bytes;
+    if (is_new || (reason != SampleReason::kGrowth && reason != SampleReason::kPhase)) {
         put_sample(reason, *device);
     }
+}
+
+void sample_after_context() {
+    g_context_ended.store(true, std::memory_order_relaxed);
+    sample_device(SampleReason::kContext);
+}
+
+void sample_at_phase_end() {
+    constexpr uint64_t kSlowPhaseSampleNs = 100 * kPhaseSampleNs;
+    static std::atomic<uint64_t> next_ns{0};
+    const uint64_t now = now_ns();
+    if (now < next_ns.load(std::memory_order_relaxed)) {
+        return;
+    }
+    next_ns.store(now + (is_slow() ? kSlowPhaseSampleNs : kPhaseSampleNs),
+                  std::memory_order_relaxed);
+    const CaptureAllowance allowance;
+    sample_device(SampleReason::kPhase);
 }
 
 void sample_pool(uint64_t key, uint32_t device, uint64_t bytes) {

@@ -18,8 +18,15 @@ namespace peakline::preload {
 // Held while a request, a free or a sample is recorded.
 record::LeafLock& driver_record_lock();
 
+inline constexpr uint64_t kPhaseSampleNs = 10'000'000;
+
 // Of the device of this thread's context. kGrowth is recorded only where something has changed.
 void sample_device(format::SampleReason reason);
+// When a context has ended: if none is current now, the next sample is about it.
+void sample_after_context();
+// Where a phase of the program ends: at most every kPhaseSampleNs, more rarely where asking is
+// slow.
+void sample_at_phase_end();
 // After a request of so many bytes from a pool.
 void sample_pool(uint64_t pool, uint32_t device, uint64_t bytes);
 // Their memory is counted from now on.

@@ -60,10 +60,11 @@ DRIVER_CALL cuCtxDestroy_v2(PeaklineHandle context) {
 }
 
 DRIVER_CALL cuDevicePrimaryCtxRetain(PeaklineHandle* context, int device) {
-    return call_then_sample(REAL(cuDevicePrimaryCtxRetain),
-                            happening(kPeaklineContext, device, number_of(*context)),
-                            context,
-                            device);
+    return call_then_report<Around::kSample>(
+        REAL(cuDevicePrimaryCtxRetain),
+        [&] { return happening(kPeaklineContext, device, number_of(*context)); },
+        context,
+        device);
 }
 
 DRIVER_CALL cuDevicePrimaryCtxRelease(int device) {

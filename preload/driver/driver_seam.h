@@ -23,6 +23,8 @@ enum PeaklineDriverCall : uint32_t {
     kPeaklineGraph = 11,
     kPeaklineTrim = 12,
     kPeaklineRefused = 13,  // a request for physical memory of a device: too little is free
+    kPeaklineContextGone =
+        14,  // after kPeaklineContextEnd and kPeaklineDeviceReset: the call came back
 };
 // What a key names.
 enum PeaklineKeySpace : uint32_t {

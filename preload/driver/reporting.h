@@ -96,10 +96,8 @@ Result report_then_call(Function function, PeaklineDriverEvent event, Arguments.
     }
     report(event);
     const Result result = function(arguments...);
-    if (event.call == kPeaklineFree) {
-        event.call = kPeaklineFreed;
-        report(event);
-    }
+    event.call = event.call == kPeaklineFree ? kPeaklineFreed : kPeaklineContextGone;
+    report(event);
     return result;
 }
 

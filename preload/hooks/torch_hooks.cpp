@@ -11,6 +11,7 @@
 #include "allocator_calls.h"
 #include "engine_hook.h"
 #include "library_hooks.h"
+#include "nccl_hook.h"
 #include "preload/regions/autograd_hooks.h"
 #include "segment_hooks.h"
 #include "stream_hook.h"
@@ -304,6 +305,7 @@ bool hook_torch_imports(const char** reason) {
         add_library_hook(kSequenceSymbol, reinterpret_cast<void*>(sequence_hook));
     }
     hook_all_libraries_slow();
+    hook_nccl_slow();
     return true;
 }
 

@@ -22,6 +22,7 @@
 #include "preload/options/option_words.h"
 #include "preload/options/trace_name.h"
 #include "preload/peakline_api.h"
+#include "preload/regions/autograd_hooks.h"
 #include "torch_library.h"
 #include "value_reads.h"
 
@@ -337,6 +338,7 @@ int32_t enter(int32_t way_in, char* message, size_t room) {
         peakline_start_tracing();
     }
     listen_to_driver();
+    call_after_steps(sample_after_phase);
     tell_marks_to_recorder();
     return is_late ? kPeaklineLate : kPeaklineOk;
 }

@@ -14,6 +14,7 @@
 #include "allocator/capture/threads/thread_state.h"
 #include "allocator/record/recorder.h"
 #include "install.h"
+#include "preload/device/driver_recording.h"
 #include "preload/regions/autograd_hooks.h"
 #include "preload/regions/open_list.h"
 #include "preload/regions/open_regions.h"
@@ -178,6 +179,9 @@ void mark(MarkKind kind, const char* name) {
     const bool ends = kind == MarkKind::kPhaseEnd;
     const uint32_t began_on = ends ? forget_phase(mark) : 0;
     if (mark.is_told) {
+        if (ends || kind == MarkKind::kStep) {
+            sample_after_phase();
+        }
         Recorder::instance().record_mark(kind, began_on != 0 ? began_on : mark.thread, mark.string);
     }
     if (is_kept(mark)) {

@@ -26,6 +26,7 @@ constexpr char kEngineScope[] = "torch::autograd::Engine::execute";
 // Set once before anything is hooked. Ids of strings by the hash of their text, and by the type
 // of a node, whose address cannot be taken for such a hash: the other half is a constant.
 record::RawStackCache* g_operator_names = nullptr;
+void (*g_after_step)() = nullptr;
 constexpr uint64_t kNodeType = 0x6E6F6465;
 
 // The name is torch's for the duration of the call only.
@@ -212,6 +213,10 @@ void begin_scope(const char* name) {
 
 // After a step gradients and optimizer state are all there, and may be scanned on the thread
 // that made the step.
+void call_after_steps(void (*call)()) {
+    g_after_step = call;
+}
+
 void end_scope(const char* name) {
     constexpr char kStep[] = "Optimizer.step#";
     on_this_thread([name](const ThreadState& state) {
@@ -219,6 +224,9 @@ void end_scope(const char* name) {
     });
     if (strncmp(name, kStep, sizeof kStep - 1) == 0) {
         on_this_thread([](const ThreadState& state) {
+            if (state.is_main_thread && g_after_step != nullptr) {
+                g_after_step();
+            }
             if (state.is_main_thread) {
                 capture::object_side().request_safe_point(capture::SafePoint::kOptimizerStep);
             }

@@ -42,6 +42,9 @@ void forget_graphs();
 // c10::GradMode::is_enabled(); nullptr: gradients count as on.
 void set_grad_mode(bool (*is_enabled)());
 
+// Called on the main thread when a step of an optimizer has ended.
+void call_after_steps(void (*call)());
+
 // The same as begin_node, of the torch::autograd::Node at `node`: its name is asked for once a
 // type. Never throws.
 void begin_node_of(const torch_part::Part& part, const void* node);
