@@ -16,7 +16,8 @@ namespace peakline::report {
 // The functions of the table, each in the file of its key.
 PlaceBlock place_by_function, place_by_file, place_by_stack, place_by_module, place_by_tensor,
     place_by_raw_op, place_by_node, place_by_node_stack, place_by_phase, place_by_step,
-    place_by_category, place_by_lifetime, place_by_freed, place_by_stream, place_by_device;
+    place_by_category, place_by_lifetime, place_by_freed, place_by_library, place_by_stream,
+    place_by_device;
 FacetOfBlock phase_facet, step_facet, lifetime_facet, freed_facet;
 
 namespace {
@@ -63,6 +64,7 @@ constexpr Grouping kGroupings[] = {
      .place = place_by_freed,
      .facet = freed_facet,
      .needs_events = true},
+    {.name = "library", .help = "or program that asked", .place = place_by_library},
     {.name = "thread", .help = "that asked", .place = place_by_thread},
     {.name = "stream",
      .help = "the blocks were made for",
@@ -173,7 +175,7 @@ Location location_of(const Definitions& definitions, uint32_t frame_id) {
 }
 
 std::string location_key(const Location& location) {
-    if (location.is_native && !location.function.empty()) {
+    if (location.is_native && location.line == 0 && !location.function.empty()) {
         return location.function + " (" + location.file + ")";
     }
     std::string key = location.file;

@@ -2,6 +2,7 @@
 
 #include <cstdio>
 #include <cstdlib>
+#include <optional>
 #include <string_view>
 #include <utility>
 
@@ -20,13 +21,15 @@ constexpr size_t kMaxMangledBytes = 16384;
 }  // namespace
 
 struct NativeSymbols::LoadedModule {
-    LoadedModule(const std::string& path, const std::string& build_id)
-        : module(open_module(path, build_id)) {}
+    LoadedModule(const std::string& file_path, const std::string& build_id)
+        : path(file_path), module(open_module(file_path, build_id)) {}
 
     const SymbolTable* table() const { return module->table ? &*module->table : nullptr; }
 
+    std::string path;
     std::shared_ptr<const ModuleFile> module;
-    bool is_counted = false;  // as unmatched
+    std::optional<SourceLines> lines;  // made when they are first asked for
+    bool is_counted = false;           // as unmatched
 };
 
 NativeSymbols::NativeSymbols(const Definitions& definitions, std::vector<std::string> folders)
@@ -117,6 +120,19 @@ std::string NativeSymbols::make_name(const NativeFrame& frame) {
     std::snprintf(
         offset, sizeof(offset), "+0x%llx", static_cast<unsigned long long>(frame.address));
     return std::string(path.empty() ? "unknown module" : file_name_of(path)) + offset;
+}
+
+const std::vector<SourceLine>& NativeSymbols::lines(uint32_t native_frame_id) {
+    const auto [at, is_new] = lines_.try_emplace(native_frame_id);
+    const NativeFrame& frame = definitions_.native_frames[native_frame_id];
+    if (is_new && frame.address != 0 && table_of(frame.module) != nullptr) {
+        LoadedModule& loaded = *modules_[frame.module];
+        if (!loaded.lines) {
+            loaded.lines.emplace(loaded.path);
+        }
+        at->second = loaded.lines->find(frame.address - 1);
+    }
+    return at->second;
 }
 
 bool NativeSymbols::is_recorder(uint32_t native_frame_id) const {

@@ -9,6 +9,7 @@
 #include <vector>
 
 #include "report/trace/definitions/definitions.h"
+#include "source_lines.h"
 
 namespace peakline::report {
 
@@ -27,6 +28,9 @@ public:
     // The demangled function of a frame, "libtorch_cpu.so+0x1234" when it has no name here. Valid
     // as long as the object.
     const std::string& name(uint32_t native_frame_id);
+    // Where the frame's code stands in the source, innermost function first, where the file of its
+    // module has debug information. Valid as long as the object.
+    const std::vector<SourceLine>& lines(uint32_t native_frame_id);
     // The file of the frame's library or executable; "(executable)" where its path is not known,
     // empty for code that lies in no file. Valid as long as the object.
     const std::string& path(uint32_t native_frame_id) const;
@@ -67,8 +71,9 @@ private:
     std::string executable_;
     std::vector<std::string> folders_;
     std::unique_ptr<FileIndex> files_;  // of the folders; made when it is asked first
-    std::vector<std::unique_ptr<LoadedModule>> modules_;  // by module id
-    std::unordered_map<uint32_t, std::string> names_;     // by frame id
+    std::vector<std::unique_ptr<LoadedModule>> modules_;           // by module id
+    std::unordered_map<uint32_t, std::string> names_;              // by frame id
+    std::unordered_map<uint32_t, std::vector<SourceLine>> lines_;  // the same
     bool is_counting_ = true;
     uint64_t unmatched_module_count_ = 0;
 };

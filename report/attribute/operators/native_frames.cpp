@@ -53,6 +53,33 @@ Location native_location(StackLookup& stacks, uint32_t frame) {
     return location;
 }
 
+// Of the program's own code with their lines: functions that were inlined stand before the one they
+// lie in.
+std::vector<Location> locations_of(StackLookup& stacks, uint32_t frame) {
+    const Location whole = native_location(stacks, frame);
+    std::vector<Location> locations;
+    if (is_own(whole.file)) {
+        for (const SourceLine& line : stacks.symbols().lines(frame)) {
+            Location location = whole;
+            location.file = line.file.empty() ? whole.file : line.file;
+            location.line = line.line;
+            if (!line.function.empty()) {
+                location.function = location.qualified_name = line.function;
+            }
+            locations.push_back(std::move(location));
+        }
+    }
+    if (locations.empty()) {
+        locations.push_back(whole);
+    }
+    return locations;
+}
+
+// Inlined code of the standard library says nothing about the program.
+bool is_of_system(const Location& location) {
+    return location.line != 0 && location.file.compare(0, 5, "/usr/") == 0;
+}
+
 // The end of what closes the bracket at `open`, or the end of the text.
 size_t behind_brackets(const std::string& text, size_t open) {
     int depth = 0;
@@ -124,7 +151,8 @@ std::vector<Location> native_locations(StackLookup& stacks, const Context& conte
         if (is_interpreter(stacks, frame)) {
             return false;
         }
-        locations.push_back(native_location(stacks, frame));
+        std::vector<Location> of_frame = locations_of(stacks, frame);
+        std::move(of_frame.begin(), of_frame.end(), std::back_inserter(locations));
         return true;
     });
     return locations;
@@ -147,7 +175,12 @@ std::optional<Location> chosen_native_location(StackLookup& stacks, const Contex
         }
         return !own;
     });
-    return chosen == 0 ? std::nullopt : std::optional(native_location(stacks, chosen));
+    if (chosen == 0) {
+        return std::nullopt;
+    }
+    const std::vector<Location> locations = locations_of(stacks, chosen);
+    const auto own = std::find_if_not(locations.begin(), locations.end(), is_of_system);
+    return own != locations.end() ? *own : locations.back();
 }
 
 }  // namespace peakline::report

@@ -34,7 +34,7 @@ std::string native_text(const PathDisplay& display, const Location& location) {
                                           : location.function;
 }
 
-std::string python_text(const PathDisplay& display, const Location& location) {
+std::string line_text(const PathDisplay& display, const Location& location) {
     std::string text = display_path(display, location.file);
     if (location.line != 0) {
         text += ":" + std::to_string(location.line);
@@ -48,8 +48,8 @@ std::string label_text(const PathDisplay& display, const Label& label) {
     std::string text = label.name;
     for (const Location& location : label.frames) {
         text += text.empty() ? label.prefix : " <- ";
-        text +=
-            location.is_native ? native_text(display, location) : python_text(display, location);
+        text += location.is_native && location.line == 0 ? native_text(display, location)
+                                                         : line_text(display, location);
     }
     return text;
 }

@@ -1,0 +1,30 @@
+// --by library: the file of the library, or program, that asked for the memory.
+#include <string>
+#include <utility>
+
+#include "report/attribute/grouping.h"
+#include "report/attribute/operators/library_search.h"
+
+namespace peakline::report {
+
+namespace {
+
+// Torch is one, in several files.
+bool is_torch(const std::string& library) {
+    return library.rfind("libtorch", 0) == 0 || library.rfind("libc10", 0) == 0;
+}
+
+}  // namespace
+
+Placement place_by_library(StackLookup& stacks, const BlockGroup& block) {
+    if (is_untraced(stacks, block)) {
+        return named_placement(kUntracedName);
+    }
+    if (is_unrecorded(stacks, block)) {
+        return named_placement(kUnrecordedName);
+    }
+    std::string library = asking_library(stacks, block.context);
+    return named_placement(is_torch(library) ? "torch" : std::move(library));
+}
+
+}  // namespace peakline::report
