@@ -46,7 +46,7 @@ PyObject* pack(PyObject*, PyObject* args, PyObject* kwargs) {
 // by.
 PyObject* make_choices() {
     PyObject* choices = PyDict_New();
-    for (const char* option : {"by", "frame", "at", "measure"}) {
+    for (const char* option : {"by", "frame", "at", "measure", "every-measure"}) {
         PyObject* words = PyDict_New();
         bool ok = choices != nullptr && words != nullptr;
         for (const auto& word : words_of_option(option)) {

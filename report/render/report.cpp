@@ -38,6 +38,9 @@ std::string replay_and_render(const TraceReader& reader,
     AskedBlocks asked =
         replay_for_keys(reader, selection, Detail::kGroups, keys, options.paths, progress);
     const Table table = build_table(asked.result.blocks, selection.request.measure, keys);
+    // Beside the peak of one device.
+    const bool is_peak = selection.request.moment.kind == MomentKind::kPeak &&
+                         !asked.result.is_sum && !selection.driver_measure;
     return render(
         TableReport{reader,
                     selection,
@@ -48,7 +51,9 @@ std::string replay_and_render(const TraceReader& reader,
                     stacks.symbols().unmatched_module_count(),
                     build_value_reads(asked.result.value_reads, reader.definitions()),
                     {asked.result.out_of_memory, out_of_memory_line(asked.result, stacks)},
-                    std::move(asked.part)});
+                    std::move(asked.part),
+                    is_peak ? find_outside_memory(reader, asked.result.chosen, stacks, progress)
+                            : std::nullopt});
 }
 
 // Counts of the whole trace know no single blocks.
@@ -72,7 +77,8 @@ std::string make_table(const TraceReader& reader,
     const auto render = options.form == OutputForm::kJson    ? table_json
                         : options.form == OutputForm::kParts ? table_parts
                                                              : table_text;
-    return replay_and_render(reader, options, parse_selection(options.selection), progress, render);
+    const Selection selection = parse_selection(options.selection, KnownMeasures::kAll);
+    return replay_and_render(reader, options, selection, progress, render);
 }
 
 std::string make_summary(const TraceReader& reader,

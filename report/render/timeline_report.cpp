@@ -4,6 +4,7 @@
 #include <optional>
 #include <utility>
 
+#include "report/render/facts/asked_blocks.h"
 #include "report/render/facts/where_report.h"
 #include "report/render/format/format_bytes.h"
 #include "report/render/format/json_writer.h"
@@ -12,6 +13,7 @@
 #include "report/render/table/table_report.h"
 #include "report/replay/totals/timeline.h"
 #include "report/trace/file/trace_error.h"
+#include "report/views/ledger/driver_levels.h"
 #include "report/views/selection/chosen_keys.h"
 #include "report/views/selection/selected_blocks.h"
 
@@ -52,8 +54,11 @@ std::string levels_text(const TimelineReport& report) {
         return format_bytes(bytes) + (timeline.from_headers ? " after " : " at ") +
                format_seconds(report.reader.seconds(tick)) + "\n";
     };
-    std::string text =
-        "Highest level: " + level(timeline.whole_peak_bytes, timeline.whole_peak_tick);
+    const std::string measure = report.selection.driver_measure
+                                    ? " (" + std::string(measure_name(report.selection)) + ")"
+                                    : std::string();
+    std::string text = "Highest level" + measure + ": " +
+                       level(timeline.whole_peak_bytes, timeline.whole_peak_tick);
     if (!report.selection.where.empty()) {
         text += "Shown: where " + condition_text(report.selection) + ", at most " +
                 level(timeline.peak_bytes, timeline.peak_tick) + unmatched_where_text(report.part);
@@ -92,6 +97,7 @@ std::string timeline_json(const TimelineReport& report) {
     json.begin_object();
     put_simulated(json, reader);
     put_lines_missing(json, reader);
+    json.field("measure", measure_name(report.selection));
     json.field("peak_bytes", timeline.whole_peak_bytes);
     json.field("peak_seconds", reader.seconds(timeline.whole_peak_tick));
     put_where(json, report.selection, report.part);
@@ -136,9 +142,14 @@ ShownBlocks shown_blocks(const TraceReader& reader,
 std::string make_timeline_report(const TraceReader& reader,
                                  const ReportOptions& options,
                                  const Progress& progress) {
-    const Selection selection = parse_selection(options.selection);
+    const Selection selection = parse_selection(options.selection, KnownMeasures::kAll);
     const DeviceChoice& choice = selection.request.device;
     need_events(reader, "timeline");
+    if (selection.driver_measure) {
+        refuse_where(selection, "timeline --measure reserved and device");
+    } else if (selection.request.measure != format::Measure::kAllocated) {
+        throw TraceError("timeline --measure takes allocated, reserved or device");
+    }
     TimelineRequest request;
     if (choice.kind == DeviceChoiceKind::kNumber) {
         request.device = choice.number;
@@ -146,7 +157,10 @@ std::string make_timeline_report(const TraceReader& reader,
     request.point_count = options.top != 0 ? options.top : kDefaultPoints;
     ShownBlocks shown = shown_blocks(reader, selection, options.paths, progress);
     request.shown = shown.by_ordinal.has_value() ? &*shown.by_ordinal : nullptr;
-    const Timeline timeline = make_timeline(reader, request, progress);
+    const Timeline timeline =
+        selection.driver_measure
+            ? make_driver_timeline(reader, *selection.driver_measure, request, progress)
+            : make_timeline(reader, request, progress);
     if (timeline.points.empty()) {
         throw TraceError(reader.name() + ": holds no events, so there is no time to show");
     }

@@ -27,7 +27,15 @@ WAYS = {
     "fork": 6_000_001,
     "mapped": 32 << 20,
     "unmapped": 0,
+    "arrays": 1000 * 100 * 8 + 100 * 100 * 50 * 4,
+    "host": 0,
+    "entry": 22_000_023,
 }
+# All that was ever given, where it is more than that.
+GIVEN = {"threads": 200 * WAYS["threads"], "arrays": WAYS["arrays"] + 1000 * 100 * 8}
+# The ways that end with other things than they began with.
+RESET = 9_000_009
+SHARED = 8_000_008
 Start = Callable[..., Run]
 
 
@@ -37,6 +45,8 @@ def start(lab: Lab, tmp_path_factory: pytest.TempPathFactory) -> Start:
     source = str(PROGRAMS / "uses_the_driver.cpp")
     compile_it = ["g++", "-std=c++17", "-pthread", "-O1"]
     subprocess.run([*compile_it, "-o", str(folder / "looks-up"), source, "-ldl"], check=True)
+    lines = ["-g", "-O2", "-o", str(folder / "with-lines"), source, "-ldl"]
+    subprocess.run([*compile_it, *lines], check=True)
     # Only for the linker: the program finds the driver of the machine.
     driver = folder / "libcuda.so.1"
     stub = folder / "stub.c"
@@ -91,7 +101,7 @@ def test_each_way_is_recorded_once(lab: Lab, start: Start, way: str) -> None:
     ledger = check(finished, WAYS[way])
     # All that was ever given: what the driver asks of itself is nobody's request.
     given = lab.table(finished.traces[0])["total_allocated_bytes"]
-    assert given == WAYS[way] * (200 if way == "threads" else 1)
+    assert given == GIVEN.get(way, WAYS[way])
     names = [part["name"] for part in ledger["parts"] if part["kind"] == "library"]
     assert names == ["looks-up"]
 
@@ -112,6 +122,62 @@ def test_a_program_without_torch_has_a_table_by_function(lab: Lab, start: Start)
     assert table["peak_bytes"] == WAYS["dlsym"] + WAYS["mapped"]
     assert sum(row["bytes"] for row in table["rows"]) == table["peak_bytes"]
     assert {row["location"]["function"] for row in table["rows"]} == {"keep", "main"}
+
+
+def line_of(text: str) -> int:
+    lines = (PROGRAMS / "uses_the_driver.cpp").read_text().splitlines()
+    [number] = [i for i, line in enumerate(lines, start=1) if text in line]
+    return number
+
+
+def test_a_program_with_debug_information_has_a_table_by_line(lab: Lab, start: Start) -> None:
+    finished = start("with-lines", "dlsym", "mapped")
+    table = lab.table(finished.traces[0])
+    found = {Path(row["location"]["file"]).name: row["location"] for row in table["rows"]}
+    assert set(found) == {"uses_the_driver.cpp"}
+    lines = {row["location"]["line"]: row["bytes"] for row in table["rows"]}
+    # Functions of one call are put into their callers: the line is that of the call all the same.
+    asks = line_of("alloc(&address, bytes), way)")
+    creates = line_of('"cuMemCreate")(')
+    assert lines[asks] == WAYS["dlsym"]
+    [mapped] = [bytes for line, bytes in lines.items() if creates <= line <= creates + 2]
+    assert mapped == WAYS["mapped"]
+    stacks = lab.table(finished.traces[0], "--by", "stack")["rows"]
+    [keeps] = [row["stack"] for row in stacks if row["bytes"] == WAYS["dlsym"]]
+    with_lines = [frame["function"] for frame in keeps if frame["line"]]
+    assert with_lines == ["keep", "take", "main"]
+    text = lab.report("table", finished.traces[0])
+    assert f"uses_the_driver.cpp:{asks} (keep)" in text
+
+
+def test_memory_of_the_host_stands_beside(start: Start) -> None:
+    ledger = check(start("looks-up", "host", "dlsym"), WAYS["dlsym"])
+    beside = {part["kind"]: part["bytes"] for part in ledger["beside"]}
+    assert beside == {"pinned": 1_000_001, "registered": 3_000_003, "managed": 4_000_004}
+
+
+def test_memory_of_another_process_is_not_of_this_one(start: Start) -> None:
+    finished = start("looks-up", "shared")
+    assert finished.status == 0, finished.stderr
+    opener, owner = finished.documents
+    ledgers = [peakline.ledger(trace, at="end") for trace in finished.traces]
+    held = {ledger["device_used_bytes"]: ledger for ledger in ledgers}
+    for said, bytes in ((opener, 1_000_009), (owner, SHARED)):
+        libraries = [
+            part for part in held[said["used_bytes"]]["parts"] if part["kind"] == "library"
+        ]
+        assert sum(part["bytes"] for part in libraries) == said["asked_bytes"] == bytes
+        assert ON_GPU or held[said["used_bytes"]]["unexplained_bytes"] == 0
+
+
+def test_a_graph_holds_what_its_nodes_need_at_one_time(start: Start) -> None:
+    ledger = check(start("looks-up", "dlsym", "graph"), WAYS["dlsym"])
+    graphs = sum(part["bytes"] for part in ledger["parts"] if part["kind"] == "graphs")
+    assert graphs > 20 << 20 if ON_GPU else graphs == 20 << 20
+
+
+def test_a_reset_of_the_device_ends_all_of_it(start: Start) -> None:
+    check(start("looks-up", "dlsym", "arrays", "reset"), RESET)
 
 
 def test_memory_that_is_freed_again_is_held_by_nobody(lab: Lab, start: Start) -> None:

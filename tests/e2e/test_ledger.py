@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import subprocess
 from pathlib import Path
 from typing import Any
 
@@ -53,9 +54,89 @@ def test_the_parts_sum_to_what_the_driver_says(lab: Lab, setting: str) -> None:
     for ledger, moment in zip(ledgers, run.said["moments"], strict=True):
         held = bytes_of(ledger, kind="torch") + bytes_of(ledger, kind="pool")
         assert held == moment["reserved_bytes"]
+    check_measures(lab, run.trace, run.said, ledgers)
     assert bytes_of(ledgers[-1], name="libcublas") > 0
     contexts = {bytes_of(ledger, kind="context") for ledger in ledgers}
     assert ON_GPU or len(contexts) == 1
+
+
+def check_measures(
+    lab: Lab, trace: Path, said: dict[str, Any], ledgers: list[dict[str, Any]]
+) -> None:
+    reserved = lab.table(trace, "--measure", "reserved")
+    assert reserved["measure"] == "reserved"
+    assert reserved["peak_bytes"] == said["max_reserved_bytes"]
+    assert sum(row["bytes"] for row in reserved["rows"]) == reserved["peak_bytes"]
+    lines = {row["location"]["file"] for row in reserved["rows"] if row["location"]}
+    assert lines == {str(PROGRAMS / "holds_the_device.py")}
+    timeline = json.loads(lab.report("timeline", trace, "--measure", "reserved", "--json"))
+    assert timeline["peak_bytes"] == said["max_reserved_bytes"]
+    # All but what nobody asked for.
+    ledger, moment = ledgers[-1], said["moments"][-1]
+    seconds = str(ledger["seconds"])
+    device = lab.table(trace, "--measure", "device", "--by", "library", "--at", seconds)
+    unasked = bytes_of(ledger, kind="context") + bytes_of(ledger, kind="rounding")
+    assert device["total_bytes"] == moment["used_bytes"] - unasked
+    rows = {row["key"]: row["bytes"] for row in device["rows"]}
+    assert sum(rows.values()) == device["total_bytes"]
+    [cublas] = [bytes for key, bytes in rows.items() if key.startswith("libcublas")]
+    assert cublas == bytes_of(ledger, name="libcublas")
+
+
+@pytest.mark.skipif(ON_GPU, reason="nobody else may use the device")
+def test_what_other_processes_hold_is_no_part_of_the_context(lab: Lab) -> None:
+    others = 3_000_000_000
+    environment = {"PEAKLINE_SIM_CONSTANTS": f"other_processes_bytes={others}"}
+    run = lab.run("holds_the_device.py", "pinned", environment=environment)
+    (ledger,) = check_closes(run.trace, run.said)
+    assert ledger["other_processes_known"]
+    assert bytes_of(ledger, kind="others") == others
+    assert bytes_of(ledger, kind="context") == 553_648_128
+    # As much as that is said below the table.
+    outside = lab.table(run.trace)["outside"]
+    assert outside["parts"][0] == {"name": "other processes", "bytes": others}
+    assert "other processes 2.794 GB" in lab.report("table", run.trace)
+    quiet = lab.run("holds_the_device.py", "pinned")
+    assert lab.table(quiet.trace)["outside"] is None
+
+
+# As CuPy does it: the driver's functions are looked up once and kept.
+KEEPS_FUNCTIONS = """
+#include <dlfcn.h>
+#include <stddef.h>
+typedef int (*Alloc)(unsigned long long*, size_t);
+static Alloc alloc;
+static Alloc look_up(void) {
+    return (Alloc)dlsym(dlopen("libcuda.so.1", RTLD_NOW), "cuMemAlloc_v2");
+}
+int hold(size_t bytes) {
+    unsigned long long address;
+    alloc = alloc ? alloc : look_up();
+    return alloc(&address, bytes);
+}
+int hold_by_new_lookup(size_t bytes) {
+    unsigned long long address;
+    return look_up()(&address, bytes);
+}
+"""
+
+
+def test_a_library_that_was_there_before_the_recorder(lab: Lab, tmp_path: Path) -> None:
+    source, library = tmp_path / "keeps.c", tmp_path / "libkeeps.so"
+    source.write_text(KEEPS_FUNCTIONS)
+    words = ["gcc", "-shared", "-fPIC", "-o", str(library), str(source), "-ldl"]
+    subprocess.run(words, check=True)
+    program = [lab.python, str(PROGRAMS / "late_ledger.py"), str(library), "late.peak"]
+    run = lab.unrecorded(tmp_path / "late", *program)
+    assert run.status == 0, run.stderr
+    ledger = peakline.ledger(tmp_path / "late" / "late.peak", at="end")
+    assert ledger["device_used_bytes"] == run.said["used_bytes"]
+    parts = sum(part["bytes"] for part in ledger["parts"])
+    assert parts + ledger["unexplained_bytes"] == run.said["used_bytes"]
+    assert bytes_of(ledger, kind="torch") == run.said["reserved_bytes"]
+    # What was looked up before is not seen, and stands where nobody asked for it.
+    assert bytes_of(ledger, name="libkeeps.so", kind="library") == 12 << 20
+    assert ON_GPU or bytes_of(ledger, kind="context") == 553_648_128 + (50 << 20)
 
 
 def test_pinned_memory_stands_beside_the_device(lab: Lab) -> None:
@@ -83,6 +164,9 @@ def test_the_buffers_of_nccl_are_its_own(lab: Lab, tmp_path: Path) -> None:
         (ledger,) = check_closes(tmp_path / f"rank{rank}.peak", said[rank])
         buffers = bytes_of(ledger, name="libnccl", kind="library")
         assert buffers > 0 if ON_GPU else buffers == 100_000_000
+        named = bytes_of(ledger, name="libnccl.so.2, communicator 1", kind="library")
+        assert named > 0 if ON_GPU else named == buffers
+        assert any(f"rank {rank} of 2" in part["name"] for part in ledger["parts"])
 
 
 def test_at_the_peak_torch_holds_its_peak(lab: Lab) -> None:

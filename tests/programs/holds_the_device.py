@@ -71,7 +71,13 @@ def main() -> None:
     """Do what the words say."""
     for word in sys.argv[1:]:
         {"train": train, "pinned": load_pinned, "nccl": talk}[word]()
-    said = json.dumps({"moments": MOMENTS, "rank": os.environ.get("RANK", "0")})
+    said = json.dumps(
+        {
+            "moments": MOMENTS,
+            "max_reserved_bytes": torch.cuda.max_memory_reserved(),
+            "rank": os.environ.get("RANK", "0"),
+        }
+    )
     os.write(1, f"{said}\n".encode())  # in one piece: ranks share the pipe
     if "nccl" in sys.argv:
         torch.distributed.destroy_process_group()

@@ -90,17 +90,58 @@ void by_pitch() {
     ++g_asked_count;
 }
 
-void by_runtime() {
-    void* runtime = dlopen(getenv("RUNTIME"), RTLD_NOW | RTLD_LOCAL);
-    if (runtime == nullptr) {
+template <class Function>
+Function runtime(const char* name) {
+    void* const library = dlopen(getenv("RUNTIME"), RTLD_NOW | RTLD_LOCAL);
+    if (library == nullptr) {
         fprintf(stderr, "%s\n", dlerror());
         exit(1);
     }
-    const auto malloc = reinterpret_cast<int (*)(void**, size_t)>(dlsym(runtime, "cudaMalloc"));
+    return reinterpret_cast<Function>(dlsym(library, name));
+}
+
+void by_runtime() {
+    const auto malloc = runtime<int (*)(void**, size_t)>("cudaMalloc");
     void* address = nullptr;
     check(malloc(&address, 4'000'001), "cudaMalloc");
     g_asked_bytes += 4'000'001;
     ++g_asked_count;
+}
+
+// The runtime looks the driver's function up.
+void by_entry_point() {
+    void* found = nullptr;
+    int status = 0;
+    check(runtime<int (*)(const char*, void**, Address, int*)>("cudaGetDriverEntryPoint")(
+              "cuMemAlloc", &found, 0, &status),
+          "cudaGetDriverEntryPoint");
+    keep(reinterpret_cast<Alloc>(found), 11'000'011, "entry point");
+    found = nullptr;
+    check(runtime<int (*)(const char*, void**, unsigned, Address, int*)>(
+              "cudaGetDriverEntryPointByVersion")("cuMemAlloc", &found, 12000, 0, &status),
+          "cudaGetDriverEntryPointByVersion");
+    keep(reinterpret_cast<Alloc>(found), 11'000'012, "entry point by version");
+}
+
+// A graph has two blocks, one after the other, and is launched twice: it holds the larger one.
+void by_graph() {
+    void* stream = nullptr;
+    void* graph = nullptr;
+    void* executable = nullptr;
+    check(driver<int (*)(void**, unsigned)>("cuStreamCreate")(&stream, 1), "cuStreamCreate");
+    check(driver<int (*)(void*, int)>("cuStreamBeginCapture_v2")(stream, 2), "capture");
+    for (const size_t bytes : {size_t{20} << 20, size_t{12} << 20}) {
+        Address address = 0;
+        check(driver<AllocAsync>("cuMemAllocAsync")(&address, bytes, stream), "node");
+        check(driver<int (*)(Address, void*)>("cuMemFreeAsync")(address, stream), "node");
+    }
+    check(driver<int (*)(void*, void**)>("cuStreamEndCapture")(stream, &graph), "capture");
+    check(driver<int (*)(void**, void*, Address)>("cuGraphInstantiateWithFlags")(
+              &executable, graph, 0),
+          "cuGraphInstantiateWithFlags");
+    for (int i = 0; i < 2; ++i) {
+        check(driver<int (*)(void*, void*)>("cuGraphLaunch")(executable, stream), "launch");
+    }
 }
 
 // Each keeps its last block; the others come and go.
@@ -171,6 +212,100 @@ void by_mapping(bool is_unmapped) {
     ++g_asked_count;
 }
 
+// Flat, of 1000 x 100 pairs of floats, and solid; a third one comes and goes.
+void by_arrays() {
+    struct {
+        size_t width, height;
+        int format;
+        unsigned channels;
+    } flat = {1000, 100, 0x20, 2};
+    struct {
+        size_t width, height, depth;
+        int format;
+        unsigned channels, flags;
+    } solid = {100, 100, 50, 0x01, 4, 0};
+    void* array = nullptr;
+    const auto create = driver<int (*)(void**, const void*)>("cuArrayCreate_v2");
+    check(create(&array, &flat), "cuArrayCreate_v2");
+    check(driver<int (*)(void**, const void*)>("cuArray3DCreate_v2")(&array, &solid),
+          "cuArray3DCreate_v2");
+    check(create(&array, &flat), "cuArrayCreate_v2");
+    check(driver<int (*)(void*)>("cuArrayDestroy")(array), "cuArrayDestroy");
+    g_asked_bytes += 1000 * 100 * 2 * 4 + 100 * 100 * 50 * 4;
+    g_asked_count += 2;
+}
+
+// None of it is the device's.
+void by_host() {
+    void* pinned = nullptr;
+    check(driver<int (*)(void**, size_t)>("cuMemAllocHost_v2")(&pinned, 1'000'001), "pinned");
+    check(driver<int (*)(void**, size_t, unsigned)>("cuMemHostAlloc")(&pinned, 2'000'002, 0),
+          "pinned");
+    check(driver<int (*)(void*)>("cuMemFreeHost")(pinned), "cuMemFreeHost");
+    void* const registered = malloc(3'000'003);
+    check(
+        driver<int (*)(void*, size_t, unsigned)>("cuMemHostRegister_v2")(registered, 3'000'003, 0),
+        "cuMemHostRegister_v2");
+    Address managed = 0;
+    check(driver<int (*)(Address*, size_t, unsigned)>("cuMemAllocManaged")(&managed, 4'000'004, 1),
+          "cuMemAllocManaged");
+}
+
+struct IpcHandle {
+    unsigned char bytes[64];
+};
+
+// The memory is ours, whoever opens it.
+void by_sharing(const char* program) {
+    Address address = 0;
+    IpcHandle handle{};
+    check(driver<Alloc>("cuMemAlloc_v2")(&address, 8'000'008), "cuMemAlloc_v2");
+    check(driver<int (*)(IpcHandle*, Address)>("cuIpcGetMemHandle")(&handle, address),
+          "cuIpcGetMemHandle");
+    std::string text = "opened:";
+    for (const unsigned char byte : handle.bytes) {
+        char digits[3];
+        snprintf(digits, sizeof digits, "%02x", byte);
+        text += digits;
+    }
+    const pid_t child = fork();
+    if (child == 0) {
+        execl(program, program, text.c_str(), nullptr);
+        _exit(1);
+    }
+    int status = 0;
+    waitpid(child, &status, 0);
+    check(status, "the process that opens it");
+    g_asked_bytes += 8'000'008;
+    ++g_asked_count;
+}
+
+void by_opening(const std::string& digits) {
+    IpcHandle handle{};
+    for (size_t i = 0; i < sizeof handle.bytes; ++i) {
+        handle.bytes[i] =
+            static_cast<unsigned char>(strtoul(digits.substr(2 * i, 2).c_str(), nullptr, 16));
+    }
+    Address address = 0;
+    check(driver<int (*)(Address*, IpcHandle, unsigned)>("cuIpcOpenMemHandle_v2")(
+              &address, handle, 1),
+          "cuIpcOpenMemHandle_v2");
+    keep(driver<Alloc>("cuMemAlloc_v2"), 1'000'009, "beside what was opened");
+}
+
+// Everything of the device goes without a call for each block.
+void by_reset() {
+    void* context = nullptr;
+    keep(driver<Alloc>("cuMemAlloc_v2"), 7'000'007, "before the reset");
+    by_stream(0, 7'000'008);
+    check(driver<int (*)(int)>("cuDevicePrimaryCtxReset_v2")(0), "reset");
+    check(driver<int (*)(void**, int)>("cuDevicePrimaryCtxRetain")(&context, 0), "retain");
+    check(driver<int (*)(void*)>("cuCtxSetCurrent")(context), "context");
+    g_asked_bytes = 0;
+    g_asked_count = 0;
+    keep(driver<Alloc>("cuMemAlloc_v2"), 9'000'009, "after the reset");
+}
+
 void take(const std::string& way) {
     if (way == "dlsym") {
         keep(driver<Alloc>("cuMemAlloc_v2"), 2'000'001, "dlsym");
@@ -191,6 +326,20 @@ void take(const std::string& way) {
         by_errors();
     } else if (way == "fork") {
         by_fork();
+    } else if (way == "entry") {
+        by_entry_point();
+    } else if (way == "graph") {
+        by_graph();
+    } else if (way == "arrays") {
+        by_arrays();
+    } else if (way == "host") {
+        by_host();
+    } else if (way == "shared") {
+        by_sharing("/proc/self/exe");
+    } else if (way.rfind("opened:", 0) == 0) {
+        by_opening(way.substr(7));
+    } else if (way == "reset") {
+        by_reset();
     } else if (way == "mapped" || way == "unmapped") {
         by_mapping(way == "unmapped");
 #ifdef LINKED

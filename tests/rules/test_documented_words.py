@@ -58,8 +58,9 @@ def first_words(document: str, heading: str) -> list[str]:
 def test_the_readme_lists_what_the_options_take(choices: dict[str, dict[str, str]]) -> None:
     rows = {row[0].split(",")[0].strip("`"): row[1] for row in table_rows("README.md", "option")}
     assert rows["--by"].split(", ") == list(choices["by"])
-    for option in ("frame", "at", "measure"):
-        named = re.findall(r"[a-z]+", re.sub(r"\(.*?\)", "", rows[f"--{option}"]))
+    for option in ("frame", "at", "every-measure"):
+        row = rows[f"--{option.removeprefix('every-')}"]
+        named = re.findall(r"[a-z]+", re.sub(r"\(.*?\)", "", row))
         assert set(choices[option]) <= set(named), option
 
 
@@ -84,7 +85,7 @@ def test_help_lists_every_word(choices: dict[str, dict[str, str]]) -> None:
     for name, meaning in choices["by"].items():
         assert f"{name} ({meaning})" in by
         assert meaning
-    for option in ("frame", "measure"):
+    for option in ("frame", "every-measure"):
         assert "{" + ",".join(choices[option]) + "}" in text
 
 

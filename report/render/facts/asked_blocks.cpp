@@ -3,6 +3,7 @@
 #include <string>
 
 #include "report/trace/file/trace_error.h"
+#include "report/views/ledger/driver_levels.h"
 
 namespace peakline::report {
 
@@ -20,9 +21,13 @@ AskedBlocks replay_for_keys(const TraceReader& reader,
     if (request.detail != Detail::kGroups || request.moment.kind == MomentKind::kPhase) {
         request.phase_rules = &keys.stacks().phase_rules();
     }
-    AskedBlocks asked = {replay(reader, request, progress), {}};
+    AskedBlocks asked = {
+        selection.driver_measure
+            ? replay_driver(reader, selection, keys.stacks().phase_rules(), progress)
+            : replay(reader, request, progress),
+        {}};
     LiveBlocks& blocks = asked.result.blocks;
-    if (request.detail != Detail::kGroups) {
+    if (request.detail != Detail::kGroups && !selection.driver_measure) {
         keys.group(asked.result.phases, &blocks);
     }
     if (!selection.where.empty()) {

@@ -45,6 +45,7 @@ std::string ledger_json(const LedgerReport& report) {
     json.key("parts");
     put_parts(report, ledger.parts, json);
     json.field("unexplained_bytes", ledger.unexplained_bytes);
+    json.field("other_processes_known", ledger.knows_others);
     json.field("grown_by_next_sample_bytes", ledger.next_growth_bytes);
     json.key("beside");
     put_parts(report, ledger.beside, json);

@@ -57,6 +57,9 @@ std::string ledger_text(const LedgerReport& report) {
         add_part(report, part, &columns);
     }
     columns.add({format_bytes(ledger.unexplained_bytes), "unexplained", ""});
+    if (!ledger.knows_others) {
+        columns.add({"unknown", "other processes: in the context or unexplained", ""});
+    }
     text += columns.text({}, report.paths.width);
     if (ledger.next_growth_bytes > 0) {
         text += "By the next sample " + format_bytes(ledger.next_growth_bytes) +

@@ -44,6 +44,20 @@ void put_row(JsonWriter& json, const TableReport& report, const TableRow& row) {
     json.end_object();
 }
 
+void put_outside(JsonWriter& json, const TableReport& report) {
+    json.key("outside");
+    if (!report.outside) {
+        json.null();
+        return;
+    }
+    json.begin_object().field("bytes", report.outside->bytes).key("parts").begin_array();
+    for (const OutsidePart& part : report.outside->parts) {
+        json.begin_object().field("name", printable(part.name));
+        json.field("bytes", part.bytes).end_object();
+    }
+    json.end_array().end_object();
+}
+
 void put_devices(JsonWriter& json, const TableReport& report) {
     json.key("devices").begin_array();
     for (const DeviceTotals& device : report.result.devices) {
@@ -123,12 +137,13 @@ std::string table_json(const TableReport& report) {
     json.field("total_allocated_bytes", chosen.total_allocated_bytes);
     json.key("device");
     report.result.is_sum ? json.value("all") : json.value(chosen.device);
-    json.field("measure", measure_name(selection.request.measure));
+    json.field("measure", measure_name(selection));
     put_moment(json, selection);
     json.field("by", selection.by);
     json.field("frame", frame_choice_name(selection.frames.choice));
     json.field("total_bytes", report.table.total_bytes);
     put_where(json, selection, report.part);
+    put_outside(json, report);
     json.field("untraced_bytes", report.table.untraced_bytes);
     json.field("row_count", static_cast<uint64_t>(report.table.rows.size()));
     json.key("rows").begin_array();

@@ -2,6 +2,7 @@
 #pragma once
 
 #include <cstdint>
+#include <optional>
 #include <string>
 
 #include "report/render/facts/where_report.h"
@@ -11,6 +12,7 @@
 #include "report/trace/reader.h"
 #include "report/views/blocks/table.h"
 #include "report/views/blocks/value_reads.h"
+#include "report/views/ledger/outside_memory.h"
 #include "report/views/selection/selection.h"
 
 namespace peakline::report {
@@ -33,6 +35,7 @@ struct TableReport {
     std::vector<ValueReadRow> value_reads;
     OutOfMemoryLine out_of_memory;
     ShownPart part;
+    std::optional<OutsideMemory> outside = {};
 };
 
 // A sentence beside the rows, with its line ends. A warning says that figures may be wrong, or that

@@ -1,4 +1,5 @@
 // The terminal table. Its form is fixed: header, column line, two spaces between fields.
+#include <algorithm>
 #include <cstdio>
 #include <utility>
 
@@ -155,17 +156,40 @@ std::vector<Note> head_notes(const TableReport& report) {
 
 std::vector<Fact> table_facts(const TableReport& report) {
     const DeviceTotals& chosen = report.result.chosen;
-    std::vector<Fact> facts = {{"Max mem", format_bytes(chosen.peak_bytes)},
-                               {"Total mem allocated", format_bytes(chosen.total_allocated_bytes)}};
+    const auto driver = report.selection.driver_measure;
+    const char* const peak_name = !driver                               ? "Max mem"
+                                  : *driver == DriverMeasure::kReserved ? "Max reserved"
+                                                                        : "Max asked of the driver";
+    std::vector<Fact> facts = {{peak_name, format_bytes(chosen.peak_bytes)}};
+    if (!driver) {
+        facts.push_back({"Total mem allocated", format_bytes(chosen.total_allocated_bytes)});
+    }
     if (Fact moment = moment_fact(report); !moment.value.empty()) {
         facts.push_back(std::move(moment));
     }
     return facts;
 }
 
+// Parts that make most of it.
+std::string outside_text(const TableReport& report) {
+    constexpr size_t kMostParts = 3;
+    if (!report.outside) {
+        return {};
+    }
+    const auto& parts = report.outside->parts;
+    std::string names;
+    for (size_t i = 0; i < std::min(kMostParts, parts.size()); ++i) {
+        names += (i == 0 ? "" : ", ") + parts[i].name + " " + format_bytes(parts[i].bytes);
+    }
+    return "At this moment " + format_bytes(report.outside->bytes) +
+           " more of the device were in use: " + names +
+           (parts.size() > kMostParts ? ", ..." : "") + " (peakline ledger)\n";
+}
+
 std::vector<Note> run_notes(const TableReport& report) {
     return {
         {out_of_memory_text(report), true},
+        {outside_text(report)},
         {coverage_text(report.reader)},
         {unmatched_text(report.unmatched_module_count)},
         {health_text(report.result.health), true},

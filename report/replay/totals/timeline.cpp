@@ -4,66 +4,12 @@
 #include <utility>
 
 #include "report/replay/blocks/block_stream.h"
+#include "timeline_builder.h"
 
 namespace peakline::report {
 namespace {
 
 constexpr uint64_t kChunksPerPoint = 2;
-
-class TimelineBuilder {
-public:
-    TimelineBuilder(uint64_t begin_tick, uint64_t end_tick, uint64_t point_count)
-        : begin_tick_(begin_tick),
-          width_(std::max<uint64_t>(1, (end_tick - begin_tick) / point_count + 1)) {
-        timeline_.end_tick = end_tick;
-    }
-
-    // `level`: from `tick` on.
-    void set_level(uint64_t tick, uint64_t level) {
-        pass_time(tick);
-        level_ = level;
-        held_max_ = level;
-        if (timeline_.points.empty()) {
-            add_point();
-        }
-        add_max(tick, level);
-    }
-
-    // Reached at some time from `tick` on, before the next level is set.
-    void add_max(uint64_t tick, uint64_t bytes) {
-        held_max_ = std::max(held_max_, bytes);
-        TimelinePoint& point = timeline_.points.back();
-        point.max_bytes = std::max(point.max_bytes, bytes);
-        if (bytes > timeline_.peak_bytes) {
-            timeline_.peak_bytes = bytes;
-            timeline_.peak_tick = tick;
-        }
-    }
-
-    Timeline finish() {
-        pass_time(timeline_.end_tick);
-        timeline_.end_bytes = level_;
-        return std::move(timeline_);
-    }
-
-private:
-    uint64_t next_begin() const { return begin_tick_ + timeline_.points.size() * width_; }
-
-    void add_point() { timeline_.points.push_back({next_begin(), level_, held_max_}); }
-
-    // A tick of a damaged trace beyond the end makes no more points.
-    void pass_time(uint64_t tick) {
-        while (!timeline_.points.empty() && next_begin() <= std::min(tick, timeline_.end_tick)) {
-            add_point();
-        }
-    }
-
-    uint64_t begin_tick_;
-    uint64_t width_;
-    uint64_t level_ = 0;
-    uint64_t held_max_ = 0;  // may be reached until the next level is set
-    Timeline timeline_;
-};
 
 // Follows every event. Deferred frees leave the level when the program frees the block.
 class TimelineFollower : public BlockFollower {
@@ -141,6 +87,11 @@ std::vector<const ChunkPlace*> event_chunks(const TraceReader& reader) {
 
 }  // namespace
 
+uint64_t first_event_tick(const TraceReader& reader) {
+    const auto places = event_chunks(reader);
+    return places.empty() ? 0 : places.front()->header.first_tick;
+}
+
 Timeline make_timeline(const TraceReader& reader,
                        const TimelineRequest& request,
                        const Progress& progress) {
@@ -148,7 +99,7 @@ Timeline make_timeline(const TraceReader& reader,
     if (places.empty()) {
         return {};
     }
-    const uint64_t begin = places.front()->header.first_tick;
+    const uint64_t begin = first_event_tick(reader);
     const uint64_t point_count = std::max<uint64_t>(request.point_count, 1);
     if (request.device.has_value() || request.shown != nullptr ||
         places.size() < kChunksPerPoint * point_count) {

@@ -35,6 +35,9 @@ struct TimelineRequest {
     const std::vector<bool>* shown = nullptr;  // by ordinal, as select_blocks() gives; nullptr: all
 };
 
+// Where the events of a trace begin; 0: it has none.
+uint64_t first_event_tick(const TraceReader& reader);
+
 // Bytes of blocks as torch allocates them, traced or not. One device, some of the blocks, or fewer
 // than two chunks a point: every event is decoded.
 Timeline make_timeline(const TraceReader& reader,

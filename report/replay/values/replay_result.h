@@ -100,6 +100,7 @@ struct LiveBlocks {
     std::vector<TrackedBlock> blocks = {};  // Detail::kBlocks and kLives, by ordinal
     // What a summary's level has beyond its groups, or less (negative).
     int64_t unknown_bytes = 0;
+    const char* unknown_name = nullptr;  // what it is; nullptr: counted and not recorded
     // The level at this moment: groups, unknown_bytes and left_out_bytes sum to it.
     uint64_t level_bytes = 0;
     // Of blocks that the report is not asked for: see views/block_filter.h.

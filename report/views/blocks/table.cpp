@@ -5,6 +5,7 @@
 #include <string>
 #include <utility>
 
+#include "report/views/selection/block_filter.h"
 #include "report/views/selection/check_sum.h"
 #include "via_bytes.h"
 
@@ -45,13 +46,11 @@ public:
         untraced_bytes_ += is_untraced(keys_.stacks(), group) ? bytes : 0;
     }
 
-    void add_unknown(int64_t bytes) {
-        if (bytes != 0) {
+    void add_unknown(const LiveBlocks& blocks) {
+        if (blocks.unknown_bytes != 0) {
             OpenRow open;
-            Label label;
-            label.key = label.name = kUnknownName;
-            open.row.labels.assign(keys_.row_key_count(), label);
-            open.row.bytes = bytes;
+            open.row.labels.assign(keys_.row_key_count(), unknown_label(blocks));
+            open.row.bytes = blocks.unknown_bytes;
             rows_.push_back(std::move(open));
         }
     }
@@ -126,7 +125,7 @@ Table build_table(const LiveBlocks& blocks, format::Measure measure, const Block
     for (const BlockGroup& group : blocks.groups) {
         builder.add(group);
     }
-    builder.add_unknown(blocks.unknown_bytes);
+    builder.add_unknown(blocks);
     Table table;
     table.rows = builder.take_rows();
     table.total_bytes = blocks.level_bytes;

@@ -19,10 +19,16 @@ bool is_possible(uint64_t bytes) {
 
 void DriverMemory::apply(const RareEvent& event) {
     if (const auto request = event.as<format::DriverAlloc>()) {
+        last_request_.reset();
         if (request->device == device_ && is_possible(request->bytes)) {
             add(*request);
         }
+    } else if (const auto made = event.as<format::MadeFor>()) {
+        if (last_request_) {
+            requests_.at(*last_request_).made_for = static_cast<uint32_t>(made->text);
+        }
     } else if (const auto end = event.as<format::DriverFree>()) {
+        last_request_.reset();
         remove(*end);
     } else if (const auto segment = event.as<format::Segment>()) {
         if (segment->device == device_ && is_possible(segment->bytes)) {
@@ -33,6 +39,10 @@ void DriverMemory::apply(const RareEvent& event) {
             PoolLevel& level = pools_[pool->pool];
             pool_bytes_ += pool->reserved_bytes - level.reserved_bytes;
             level.reserved_bytes = pool->reserved_bytes;
+        }
+    } else if (const auto processes = event.as<format::DeviceProcesses>()) {
+        if (processes->device == device_ && is_possible(processes->other_bytes)) {
+            apply_processes(*processes);
         }
     } else if (const auto sample = event.as<format::DriverSample>()) {
         if (sample->device == device_ && is_possible(sample->total_bytes) &&
@@ -53,7 +63,8 @@ void DriverMemory::count(const format::DriverAlloc& request, bool is_added) {
 
 void DriverMemory::add(const format::DriverAlloc& request) {
     remove({request.kind, request.key});  // its end was not seen
-    requests_[{request.kind, request.key}] = request;
+    last_request_ = {request.kind, request.key};
+    requests_[*last_request_] = {request, 0};
     ++calls_since_sample_;
     count(request, true);
 }
@@ -74,7 +85,7 @@ bool DriverMemory::was_requested(uint64_t address) const {
         if (after == requests_.begin()) {
             continue;
         }
-        const format::DriverAlloc& request = std::prev(after)->second;
+        const DriverRequest& request = std::prev(after)->second;
         if (request.kind == kind && address - request.key < request.bytes) {
             return true;
         }
@@ -83,7 +94,6 @@ bool DriverMemory::was_requested(uint64_t address) const {
 }
 
 void DriverMemory::apply_segment(const format::Segment& segment) {
-    segments_.apply(segment);
     const bool grows = segment.action == format::SegmentAction::kAlloc ||
                        segment.action == format::SegmentAction::kMap;
     if (const auto before = unseen_.find(segment.address); before != unseen_.end()) {
@@ -94,6 +104,18 @@ void DriverMemory::apply_segment(const format::Segment& segment) {
         unseen_[segment.address] = segment.bytes;
         unseen_bytes_ += segment.bytes;
     }
+}
+
+void DriverMemory::apply_processes(const format::DeviceProcesses& processes) {
+    if (processes.own_bytes == 0) {
+        return;
+    }
+    if (!other_bytes_ && total_bytes_ != 0) {
+        const auto before = static_cast<int64_t>(processes.other_bytes);
+        step(Step::kBefore) -= before;
+        asked_at_sample_ += before;
+    }
+    other_bytes_ = processes.other_bytes;
 }
 
 void DriverMemory::apply_sample(const format::DriverSample& sample) {

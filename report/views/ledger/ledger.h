@@ -4,6 +4,7 @@
 #pragma once
 
 #include <cstdint>
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -23,6 +24,7 @@ enum class PartKind : uint8_t {
     kGraphs,
     kContext,
     kRounding,
+    kOthers,
     // Not of the device.
     kPinned,
     kRegistered,
@@ -54,6 +56,8 @@ struct Ledger {
     int64_t unexplained_bytes = 0;
     // Found at the first sample after the moment, to have grown by itself: before it or after it.
     int64_t next_growth_bytes = 0;
+    // False: what other processes hold is in the part of the context, and in what is unexplained.
+    bool knows_others = false;
 };
 
 // At the moment that `selection` names. Throws TraceError when the trace cannot answer.
@@ -67,6 +71,11 @@ Ledger make_ledger_at(const TraceReader& reader,
                       const MomentEvent& moment,
                       StackLookup& stacks,
                       const Progress& progress);
+// nullopt where the trace does not say what is in use then. Of a trace with all events.
+std::optional<Ledger> find_ledger_at(const TraceReader& reader,
+                                     const MomentEvent& at,
+                                     StackLookup& stacks,
+                                     const Progress& progress);
 
 const char* part_kind_name(PartKind kind);
 

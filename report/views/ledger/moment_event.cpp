@@ -48,7 +48,11 @@ private:
     bool main_has_ended_ = false;
 };
 
-void find_phases(const TraceReader& reader, ReplayRequest* request, const Progress& progress) {
+}  // namespace
+
+void find_phase_ranges(const TraceReader& reader,
+                       ReplayRequest* request,
+                       const Progress& progress) {
     PhaseRequest asked;
     asked.measure = request->measure;
     const PhaseResult phases = replay_phases(reader, *request->phase_rules, asked, progress);
@@ -58,8 +62,6 @@ void find_phases(const TraceReader& reader, ReplayRequest* request, const Progre
         throw TraceError(no_ranges_text(reader, request->moment.phase));
     }
 }
-
-}  // namespace
 
 MomentEvent find_moment_event(const TraceReader& reader,
                               const ReplayRequest& request,
@@ -71,7 +73,7 @@ MomentEvent find_moment_event(const TraceReader& reader,
         return {one.event, one.request.tick, one.request.device};
     }
     if (asked.moment.kind == MomentKind::kPhase) {
-        find_phases(reader, &asked, progress);
+        find_phase_ranges(reader, &asked, progress);
     }
     BlockStream stream(reader);
     LevelReplay levels(stream, asked);

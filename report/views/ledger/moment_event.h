@@ -14,7 +14,13 @@ struct MomentEvent {
     uint64_t event = UINT64_MAX;
     uint64_t tick = 0;
     uint32_t device = 0;  // that the request is about
+    // For who knows the time only: the last tick that belongs to it.
+    uint64_t last_tick = UINT64_MAX;
 };
+
+// Fills the ranges of a moment that is a phase, by request->phase_rules. Throws TraceError when the
+// trace has no such phase.
+void find_phase_ranges(const TraceReader& reader, ReplayRequest* request, const Progress& progress);
 
 MomentEvent find_moment_event(const TraceReader& reader,
                               const ReplayRequest& request,

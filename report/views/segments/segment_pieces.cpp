@@ -56,6 +56,7 @@ void SegmentPieces::apply(const format::Segment& segment) {
 
 void SegmentPieces::put(StateSegment piece) {
     piece.serial = ++serial_;
+    bytes_ += piece.bytes;
     if (keeps_changes_) {
         changes_.push_back({true, piece.serial, piece.address});
     }
@@ -70,6 +71,7 @@ void SegmentPieces::cut(uint64_t begin, uint64_t end) {
     while (at != pieces_.end() && at->first < end) {
         const StateSegment whole = at->second;
         at = pieces_.erase(at);
+        bytes_ -= whole.bytes;
         if (keeps_changes_) {
             changes_.push_back({false, whole.serial, whole.address});
         }

@@ -29,6 +29,7 @@ public:
     void on_rare(const RareEvent& event);
 
     const ByAddress& by_address() const { return pieces_; }
+    uint64_t bytes() const { return bytes_; }
     const AllocatorSettings& settings() const { return settings_; }
     // Neighbouring pieces of an expandable segment are one; by address.
     std::vector<StateSegment> joined() const;
@@ -52,6 +53,7 @@ private:
     ByAddress::iterator last_ = pieces_.end();  // that the next record may be about
     std::map<uint64_t, uint64_t> owners_;       // of private pools
     uint64_t serial_ = 0;
+    uint64_t bytes_ = 0;  // of all pieces
     std::vector<Change> changes_;
 };
 

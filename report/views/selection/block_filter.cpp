@@ -21,18 +21,18 @@ bool is_glob_of(const std::string& value, const std::string& text) {
     return fnmatch(value.c_str(), text.c_str(), 0) == 0;
 }
 
-Label unknown_label() {
-    Label label;
-    label.key = label.name = kUnknownName;
-    return label;
-}
-
 uint64_t bytes_of_group(const BlockGroup& group, format::Measure measure) {
     const bool allocated = measure == format::Measure::kAllocated;
     return (allocated ? group.block_bytes : group.requested_bytes) * group.count;
 }
 
 }  // namespace
+
+Label unknown_label(const LiveBlocks& blocks) {
+    Label label;
+    label.key = label.name = blocks.unknown_name != nullptr ? blocks.unknown_name : kUnknownName;
+    return label;
+}
 
 BlockFilter::BlockFilter(const std::vector<WhereKey>& where,
                          const BlockKeys& keys,
@@ -56,9 +56,9 @@ void BlockFilter::see(const BlockGroup& group) {
     }
 }
 
-void BlockFilter::see_unknown() {
+void BlockFilter::see_unknown(const LiveBlocks& blocks) {
     for (KeyTexts& known : known_) {
-        row_of(known, unknown_label());
+        row_of(known, unknown_label(blocks));
     }
 }
 
@@ -101,10 +101,10 @@ bool BlockFilter::takes(const BlockGroup& group) {
     });
 }
 
-bool BlockFilter::takes_unknown() {
+bool BlockFilter::takes_unknown(const LiveBlocks& blocks) {
     decide();
-    return std::all_of(known_.begin(), known_.end(), [](const KeyTexts& known) {
-        return known.is_taken[known.row_of_key.at(kUnknownName)];
+    return std::all_of(known_.begin(), known_.end(), [&blocks](const KeyTexts& known) {
+        return known.is_taken[known.row_of_key.at(unknown_label(blocks).key)];
     });
 }
 
@@ -132,7 +132,7 @@ void leave_out(BlockFilter& filter, format::Measure measure, LiveBlocks* blocks)
         filter.see(group);
     });
     if (has_unknown) {
-        filter.see_unknown();
+        filter.see_unknown(*blocks);
     }
     std::erase_if(blocks->groups, [&](const BlockGroup& group) {
         const bool is_out = !filter.takes(group);
@@ -140,7 +140,7 @@ void leave_out(BlockFilter& filter, format::Measure measure, LiveBlocks* blocks)
         blocks->left_out_count += is_out ? group.count : 0;
         return is_out;
     });
-    if (has_unknown && !filter.takes_unknown()) {
+    if (has_unknown && !filter.takes_unknown(*blocks)) {
         blocks->left_out_bytes += static_cast<uint64_t>(blocks->unknown_bytes);
         blocks->unknown_bytes = 0;
     }

@@ -27,6 +27,9 @@ struct UnmatchedValue {
 // How a row may be written, its shown form first: with its path shortened and in full.
 using TextsOfLabel = std::function<std::vector<std::string>(const Label&)>;
 
+// The row of LiveBlocks::unknown_bytes.
+Label unknown_label(const LiveBlocks& blocks);
+
 class BlockFilter {
 public:
     // The keys of `where` follow those of the rows in `keys`. All must outlive this.
@@ -34,10 +37,10 @@ public:
 
     // All blocks, before the first question. See Note [Texts before globs].
     void see(const BlockGroup& group);
-    // The bytes that no group has, kUnknownName.
-    void see_unknown();
+    // The bytes that no group has.
+    void see_unknown(const LiveBlocks& blocks);
     bool takes(const BlockGroup& group);
-    bool takes_unknown();
+    bool takes_unknown(const LiveBlocks& blocks);
     // After the last of see().
     std::vector<UnmatchedValue> unmatched() const;
 

@@ -24,10 +24,39 @@ const Grouping* answered_key(const TraceReader& reader, const std::string& key, 
     return &grouping;
 }
 
+// Torch's blocks have lives and tensors; what the driver gave was asked for somewhere.
+void refuse_key_of_blocks(const Selection& selection, const std::string& key, KeyUse use) {
+    const Grouping& grouping = find_grouping(key, use);
+    if (grouping.facet == nullptr && !grouping.needs_tensors) {
+        return;
+    }
+    std::string takes;
+    for (const Grouping& one : groupings()) {
+        if (one.facet == nullptr && !one.needs_tensors) {
+            takes += (takes.empty() ? "" : ", ") + std::string(one.name);
+        }
+    }
+    throw TraceError("--measure " + std::string(measure_name(selection)) + " does not know " +
+                     option_of(use) + " " + key + ", which looks at the lives of torch's blocks; " +
+                     "it knows " + takes);
+}
+
+void refuse_keys_of_blocks(const Selection& selection) {
+    for (const std::string& key : selection.row_keys) {
+        refuse_key_of_blocks(selection, key, KeyUse::kRows);
+    }
+    for (const WhereKey& where : selection.where) {
+        refuse_key_of_blocks(selection, where.key, KeyUse::kWhere);
+    }
+}
+
 }  // namespace
 
 std::vector<const Grouping*> chosen_keys(const TraceReader& reader, const Selection& selection) {
     std::vector<const Grouping*> keys;
+    if (selection.driver_measure) {
+        refuse_keys_of_blocks(selection);
+    }
     for (const std::string& key : selection.row_keys) {
         keys.push_back(answered_key(reader, key, KeyUse::kRows));
     }

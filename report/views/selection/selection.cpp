@@ -24,11 +24,14 @@ constexpr OptionWord kMoments[] = {
     {"oom", "when memory ran out last; oom@2: the second time"},
 };
 
-// In the order of Measure.
+// In the order of Measure, then of DriverMeasure.
 constexpr OptionWord kMeasures[] = {
     {"allocated", "bytes of blocks"},
     {"requested", "bytes asked for"},
+    {"reserved", "torch's segments, by the line that made each"},
+    {"device", "all that anybody asked of the driver"},
 };
+constexpr size_t kBlockMeasures = 2;
 
 // The index of the word in the enum that `words` follows; their count: it is none of them.
 size_t index_of(const std::string& text, std::span<const OptionWord> words) {
@@ -52,6 +55,25 @@ Enum parse_word(const char* option, const std::string& text, std::span<const Opt
         refuse(option, text, takes);
     }
     return static_cast<Enum>(index);
+}
+
+void parse_measure(const std::string& text, KnownMeasures measures, Selection* selection) {
+    const size_t index = index_of(text, kMeasures);
+    if (index < kBlockMeasures || index == std::size(kMeasures)) {
+        const std::span<const OptionWord> words(kMeasures);
+        selection->request.measure = parse_word<format::Measure>(
+            "--measure",
+            text,
+            measures == KnownMeasures::kAll ? words : words.first(kBlockMeasures));
+        return;
+    }
+    if (measures != KnownMeasures::kAll) {
+        refuse("--measure",
+               text,
+               "allocated or requested; table, timeline and ledger know what torch reserved and"
+               " what the device holds");
+    }
+    selection->driver_measure = static_cast<DriverMeasure>(index - kBlockMeasures);
 }
 
 // "oom@2": the second request that a device refused.
@@ -157,16 +179,24 @@ std::vector<OptionWord> words_of_option(std::string_view option) {
         }
         return words;
     }
-    const auto listed = option == "frame"     ? frame_words()
-                        : option == "at"      ? std::span<const OptionWord>(kMoments)
-                        : option == "measure" ? std::span<const OptionWord>(kMeasures)
-                                              : std::span<const OptionWord>();
+    const auto listed = option == "frame" ? frame_words()
+                        : option == "at"  ? std::span<const OptionWord>(kMoments)
+                        : option == "measure"
+                            ? std::span<const OptionWord>(kMeasures).first(kBlockMeasures)
+                        : option == "every-measure" ? std::span<const OptionWord>(kMeasures)
+                                                    : std::span<const OptionWord>();
     words.assign(listed.begin(), listed.end());
     return words;
 }
 
 const char* measure_name(format::Measure measure) {
     return kMeasures[static_cast<size_t>(measure)].name;
+}
+
+const char* measure_name(const Selection& selection) {
+    return selection.driver_measure
+               ? kMeasures[kBlockMeasures + static_cast<size_t>(*selection.driver_measure)].name
+               : measure_name(selection.request.measure);
 }
 
 bool parse_seconds(const std::string& text, double* seconds) {
@@ -180,7 +210,7 @@ bool parse_seconds(const std::string& text, double* seconds) {
     return parsed.ec == std::errc() && whole && *seconds < 1e9;
 }
 
-Selection parse_selection(const SelectionText& text) {
+Selection parse_selection(const SelectionText& text, KnownMeasures measures) {
     Selection selection;
     selection.by = text.by;
     selection.row_keys = parse_row_keys(text.by);
@@ -201,7 +231,7 @@ Selection parse_selection(const SelectionText& text) {
     selection.during = text.during;
     selection.request.moment = parse_moment(text.during.empty() ? text.at : text.during);
     selection.request.device = parse_device(text.device);
-    selection.request.measure = parse_word<format::Measure>("--measure", text.measure, kMeasures);
+    parse_measure(text.measure, measures, &selection);
     return selection;
 }
 

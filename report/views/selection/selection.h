@@ -3,6 +3,7 @@
 #pragma once
 
 #include <cstdint>
+#include <optional>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -29,6 +30,12 @@ struct SelectionText {
     bool native = false;               // stacks begin with their native frames
 };
 
+// Levels that the driver counts, in place of the blocks that torch counts.
+enum class DriverMeasure : uint8_t {
+    kReserved,  // torch's segments
+    kDevice,    // all that was asked of the driver: torch's segments and what others asked for
+};
+
 // A block is shown when its row of this key is one of the values: the text of a row, or a glob.
 struct WhereKey {
     std::string key;
@@ -44,19 +51,24 @@ struct Selection {
     // What happens is asked for in this part of the run; of reports about a moment, the peak within
     // it. See find_ranges(); empty: all of it.
     std::string during;
+    std::optional<DriverMeasure> driver_measure;  // then request.measure means nothing
 };
 
+enum class KnownMeasures : uint8_t { kOfBlocks, kAll };
+
 // Throws TraceError that names the option and what it takes.
-Selection parse_selection(const SelectionText& text);
+Selection parse_selection(const SelectionText& text,
+                          KnownMeasures measures = KnownMeasures::kOfBlocks);
 
 // Whether the rows are of this key, or of a pair with it.
 bool makes_rows(const Selection& selection, std::string_view key);
 
-// What an option takes, the default first: "by", "frame", "at" or "measure". Of "at" these are the
-// moments without a number or a name.
+// What an option takes, the default first: "by", "frame", "at", "measure", or "every-measure" with
+// those of the driver. Of "at" these are the moments without a number or a name.
 std::vector<OptionWord> words_of_option(std::string_view option);
 
 const char* measure_name(format::Measure measure);
+const char* measure_name(const Selection& selection);
 
 // Seconds from "12.5" or "12.5s"; false when `text` is not a time.
 bool parse_seconds(const std::string& text, double* seconds);

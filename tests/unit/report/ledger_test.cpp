@@ -209,6 +209,104 @@ TEST_CASE("memory of the host stands beside the device", "[ledger]") {
     CHECK(ledger.beside[1].kind == PartKind::kManaged);
 }
 
+TEST_CASE("what torch has cached is shown by kind of segment and pool", "[ledger]") {
+    // Small segments have 2 MiB; graph pools have even numbers, those of the program odd ones.
+    const OpenTrace trace(R"(
+        start
+        sample 1 900000000 1000000000
+        driver 1 0x10000000 20971520
+        segment 0x10000000 20971520
+        driver 1 0x20000000 2097152
+        segment 0x20000000 2097152
+        driver 1 0x30000000 4194304
+        segment 0x30000000 4194304 pool=4
+        driver 1 0x40000000 8388608
+        segment 0x40000000 8388608 pool=7
+        driver 8 9 20971520
+        driver 10 0x50000000 20971520 owner=9
+        map 0x50000000 20971520
+        sample 2 843376128 1000000000
+        alloc a 0x10000000 1000000 stack=a.py:1:f
+        alloc b 0x30000000 4194304 stack=a.py:1:f
+        alloc c 0x10100000 500000 stack=a.py:1:f
+        defer c
+    )");
+    const Ledger ledger = ledger_of(trace);
+    CHECK(bytes_of(ledger, "torch live") == 1'000'000 + 4'194'304);
+    CHECK(bytes_of(ledger, "torch cached, large segments") ==
+          20'971'520 - 1'000'000 + 8'388'608 + 20'971'520);
+    CHECK(bytes_of(ledger, "torch cached, large segments, expandable") == 20'971'520);
+    CHECK(bytes_of(ledger, "torch cached, small segments") == 2'097'152);
+    CHECK(bytes_of(ledger, "large segments of the program's pool 3") == 8'388'608);
+    CHECK(bytes_of(ledger, "graph pool 2") == 0);
+    CHECK(bytes_of(ledger, PartKind::kTorch) == 56'623'104);
+}
+
+TEST_CASE("memory of NCCL is shown by communicator", "[ledger]") {
+    const OpenTrace trace(R"(
+        start
+        sample 1 900000000 1000000000
+        driver 1 0x10000 1000000
+        madefor communicator_1
+        driver 1 0x200000 2000000
+        driver 1 0x400000 4000000
+        madefor communicator_2
+        sample 2 893000000 1000000000
+        alloc a 0x10000000 512 stack=a.py:1:f
+    )");
+    const Ledger ledger = ledger_of(trace);
+    CHECK(bytes_of(ledger, "communicator_1") == 1'000'000);
+    CHECK(bytes_of(ledger, "communicator_2") == 4'000'000);
+    CHECK(bytes_of(ledger, PartKind::kLibrary) == 7'000'000);
+}
+
+TEST_CASE("what other processes hold is known from NVML", "[ledger]") {
+    const OpenTrace trace(R"(
+        start
+        sample 1 700000000 1000000000
+        driver 1 0x10000 20000000
+        sample 2 680000000 1000000000
+        segment 0x10000 20000000
+        alloc a 0x10000 5000000 stack=a.py:1:f
+        wait 7812500
+        processes 120000000 200000000
+        sample 10 680000000 1000000000
+        wait 7812500
+        processes 120000000 350000000
+        sample 10 530000000 1000000000
+        wait 7812500
+        processes 120000000 350000000
+        sample 10 500000000 1000000000
+    )");
+    // Asked the first time later: it is taken to have been the same.
+    const Ledger before = ledger_of(trace, "peak");
+    CHECK(before.knows_others);
+    CHECK(bytes_of(before, PartKind::kOthers) == 200'000'000);
+    CHECK(bytes_of(before, PartKind::kContext) == 100'000'000);
+    CHECK(before.unexplained_bytes == 0);
+    const Ledger later = ledger_of(trace, "2.5");
+    CHECK(bytes_of(later, PartKind::kOthers) == 350'000'000);
+    CHECK(bytes_of(later, PartKind::kContext) == 100'000'000);
+    CHECK(later.unexplained_bytes == 0);
+    // What grew while the others did not is this process's.
+    const Ledger end = ledger_of(trace);
+    CHECK(bytes_of(end, "grown between calls") == 30'000'000);
+    CHECK(sum_of(end) == end.used_bytes);
+}
+
+TEST_CASE("where NVML does not list this process others are unknown", "[ledger]") {
+    const OpenTrace trace(R"(
+        start
+        processes 0 320000000
+        sample 1 700000000 1000000000
+        alloc a 0x10000 512 stack=a.py:1:f
+    )");
+    const Ledger ledger = ledger_of(trace);
+    CHECK_FALSE(ledger.knows_others);
+    CHECK(bytes_of(ledger, PartKind::kOthers) == 0);
+    CHECK(bytes_of(ledger, "context, and what others hold") == 300'000'000);
+}
+
 TEST_CASE("a trace without samples of the driver says so", "[ledger]") {
     const OpenTrace trace("start\nalloc a 0x1000 512 stack=a.py:1:f\n");
     CHECK_THROWS_WITH(ledger_of(trace),

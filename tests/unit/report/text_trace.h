@@ -6,6 +6,7 @@
 //   segment ADDRESS BYTES [dev=N] [stream=N] [pool=N] | endsegment, map, unmap: the same
 //   driver KIND KEY BYTES [owner=KEY] [flags=N] [dev=N] [stack=...] | enddriver KIND KEY
 //   sample REASON FREE TOTAL [dev=N] | pool KEY RESERVED USED [dev=N]   as the driver says
+//   madefor TEXT | processes OWN OTHER [dev=N]     behind a request; as NVML says
 //   call ACTION [dev=N] [pool=N] [value=N]      a number of format::AllocatorAction
 //   settings TEXT | memory MOMENT FREE [dev=N] [req=BYTES] | refuse BYTES FREE [dev=N] [pool=N]
 //   start | stop | phase NAME | endphase NAME | note TEXT | mainend | end
@@ -189,6 +190,13 @@ private:
             put_pool(words);
         } else if (verb == "driver" || verb == "enddriver" || verb == "sample" || verb == "pool") {
             add_driver(words);
+        } else if (verb == "madefor") {
+            builder_.put(format::MadeFor{builder_.define_string(words.plain[1])});
+        } else if (verb == "processes") {
+            builder_.put(format::DeviceProcesses{words.number("dev", 0),
+                                                 std::stoull(words.plain[1]),
+                                                 std::stoull(words.plain[2]),
+                                                 1});
         } else if (add_allocator_call(words)) {
             return true;
         } else if (verb == "loss") {

@@ -200,6 +200,28 @@ def add_measure(parser: argparse.ArgumentParser) -> None:
     )
 
 
+def add_every_measure(parser: argparse.ArgumentParser) -> None:
+    """Add --measure with the levels of the driver."""
+    _add_measure(parser, option_words("every-measure"))
+
+
+def add_level_measure(parser: argparse.ArgumentParser) -> None:
+    """Add --measure of a level over time."""
+    words = option_words("every-measure")
+    del words["requested"]
+    _add_measure(parser, words)
+
+
+def _add_measure(parser: argparse.ArgumentParser, words: dict[str, str]) -> None:
+    meanings = [f"{meaning} ({name})" for name, meaning in words.items()]
+    parser.add_argument(
+        "--measure",
+        default="allocated",
+        choices=list(words),
+        help=f"Count {_listed(meanings)} (default: allocated)",
+    )
+
+
 def add_device_or_sum(parser: argparse.ArgumentParser) -> None:
     """Add --device where the sum is what is shown first."""
     parser.add_argument(

@@ -71,13 +71,12 @@ def _chart_columns() -> int:
 
 
 _PEAK_DURING = functools.partial(options.add_during, meaning="Show the highest moment")
-_OF_A_MOMENT = (
+_BLOCKS_OF_A_MOMENT = (
     options.add_grouping,
     options.add_where,
     options.add_moment,
     _PEAK_DURING,
     options.add_device,
-    options.add_measure,
 )
 _OF_MODULES = (
     options.add_modules,
@@ -93,8 +92,9 @@ REPORTS = (
         help="Show the lines (or modules, tensors, phases) that hold the memory at its peak.",
         examples="peakline table train.peak\n"
         "peakline table --by category --at backward train.peak\n"
-        "peakline table --by module --fold train.peak",
-        options=_OF_A_MOMENT,
+        "peakline table --by module --fold train.peak\n"
+        "peakline table --by library --measure device train.peak",
+        options=(*_BLOCKS_OF_A_MOMENT, options.add_every_measure),
         has_parts=True,
         next_after={"line": "table --by category", "category": "tensors"},
     ),
@@ -102,7 +102,7 @@ REPORTS = (
         name="summary",
         help="Show what ran, the peak of each device, and the largest lines.",
         examples="peakline summary train.peak",
-        options=_OF_A_MOMENT,
+        options=(*_BLOCKS_OF_A_MOMENT, options.add_measure),
         has_parts=True,
         top=5,
     ),
@@ -252,7 +252,12 @@ REPORTS = (
         name="timeline",
         help="Draw the memory over time (instant, however large the trace).",
         examples="peakline timeline train.peak",
-        options=(options.add_points, options.add_where, options.add_device_or_sum),
+        options=(
+            options.add_points,
+            options.add_where,
+            options.add_level_measure,
+            options.add_device_or_sum,
+        ),
         shows="",
         top=_chart_columns,
     ),

@@ -1,0 +1,42 @@
+// Torch's segments at a moment, as the ledger asks about them: which holds an address, and what
+// lies free in each kind.
+#pragma once
+
+#include <cstdint>
+#include <map>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "report/views/segments/allocator_state.h"
+
+namespace peakline::report {
+
+struct TorchBlock {
+    uint64_t address = 0;
+    uint64_t bytes = 0;
+    bool is_waiting = false;  // freed, but another stream may still use it
+};
+
+class TorchSegments {
+public:
+    TorchSegments() = default;
+    // By address.
+    explicit TorchSegments(std::vector<StateSegment> segments) : segments_(std::move(segments)) {}
+
+    const std::vector<StateSegment>& all() const { return segments_; }
+    // The one that holds the address; nullptr: none.
+    const StateSegment* find(uint64_t address) const;
+    uint64_t bytes() const;
+    // What is not in live blocks, by the name of the kind: small or large, expandable, the pool.
+    // Blocks outside of all segments are left alone.
+    std::map<std::string, int64_t> cached_bytes(const std::vector<TorchBlock>& blocks) const;
+
+private:
+    std::vector<StateSegment> segments_;
+};
+
+// "large segments", "small segments, expandable", "large segments of graph pool 1".
+std::string segment_kind(const StateSegment& segment);
+
+}  // namespace peakline::report
