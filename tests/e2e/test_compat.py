@@ -99,6 +99,12 @@ def test_gpu_optimizer_reports_layers(lab: Any, tmp_path: Path, is_recorded: boo
     highest = max(one["allocated_bytes"] for one in timeline["events"])
     assert highest == said["own"]
     assert timeline["events"][0]["timestamp"] <= timeline["events"][-1]["timestamp"]
+    # Segments from before a trace that begins late stand after the blocks in them.
+    known = [one for one in timeline["events"] if one["reserved_bytes"]]
+    assert len(known) > 0.9 * len(timeline["events"])
+    for one in known:
+        unused = one["reserved_bytes"] - one["allocated_bytes"]
+        assert one["fragmentation_ratio"] * one["reserved_bytes"] == pytest.approx(unused)
     flames = json.loads((tmp_path / "new" / "profile.json").read_text())
     assert flames["profiles"][0]["endValue"] == said["own"]
 
@@ -120,6 +126,20 @@ def test_memory_tracker_saves_what_torchs_own_class_sees(lab: Any, tmp_path: Pat
     peak = max(level for _, level in saved["memories_allocated"].values())
     assert peak == max(levels)
     assert {"fw_start", "fw_bw_boundary"} <= saved["markers"].keys()
+
+
+def test_memory_tracker_keeps_its_curves_when_started_twice(tmp_path: Path) -> None:
+    from peakline.compat.memory_tracker import MemoryTracker
+
+    series = {0: ("a", 1.0)}
+    curves = {f"memories_{name}": series for name in ("allocated", "active", "reserved")}
+    (tmp_path / "saved").write_bytes(pickle.dumps(curves | {"markers": {}, "num_alloc_retries": 0}))
+    tracker = MemoryTracker()
+    tracker.load(str(tmp_path / "saved"))
+    tracker._window.is_running = True
+    with pytest.raises(AssertionError, match="was called already"):
+        tracker.start_monitor(None)
+    assert tracker.memories_allocated == series
 
 
 def test_memory_tracker_reads_only_plain_pickles(tmp_path: Path, capsys: Any) -> None:
