@@ -57,7 +57,8 @@ void Recorder::record_segment(format::SegmentAction action,
 }
 
 void Recorder::record_driver_alloc(const format::DriverAlloc& request) {
-    if (format::is_on_device(request.kind) || request.kind == format::DriverKind::kAsync) {
+    if (format::is_on_device(request.kind) || request.kind == format::DriverKind::kAsync ||
+        format::is_page_locked(request.kind)) {
         open_if_waiting();
     }
     record_driver(request);
@@ -272,7 +273,7 @@ uint64_t Recorder::total_allocated_bytes() {
 
 uint64_t Recorder::peak_bytes(uint32_t device, Measure measure) {
     const LockGuard guard(lock_);
-    if (device >= kMaxDevices) {
+    if (device >= format::kDeviceCount) {
         return 0;
     }
     const DeviceState& state = devices_[device];
@@ -281,7 +282,7 @@ uint64_t Recorder::peak_bytes(uint32_t device, Measure measure) {
 
 uint64_t Recorder::level_bytes(uint32_t device, Measure measure) {
     const LockGuard guard(lock_);
-    if (device >= kMaxDevices) {
+    if (device >= format::kDeviceCount) {
         return 0;
     }
     const DeviceState& state = devices_[device];

@@ -21,7 +21,7 @@
 
 namespace peakline::record {
 
-inline constexpr uint32_t kMaxDevices = 64;
+inline constexpr uint32_t kMaxDevices = format::kMaxGpus;  // of CUDA
 inline constexpr uint64_t kUnknownTotal = ~uint64_t{0};
 
 struct RecorderCounters {
@@ -55,7 +55,7 @@ public:
     // The context of blocks allocated while tracing is off.
     uint32_t untraced_context() const { return untraced_context_; }
     bool is_tracing() const { return tracing_.load(std::memory_order_relaxed); }
-    bool uses_several_devices() const { return used_devices_.load(std::memory_order_relaxed) > 1; }
+    bool uses_several_gpus() const { return used_gpus_.load(std::memory_order_relaxed) > 1; }
 
     // `torch_total_bytes`: what torch says is allocated on the device with this block, taken under
     // its lock, or kUnknownTotal. A difference is recorded as an untraced baseline block.
@@ -103,7 +103,8 @@ public:
     void record_allocator_settings(uint32_t string);
     void record_device_memory(const format::DeviceMemory& memory);
     // See Note [Driver records] in format/events.h. Levels and peaks do not know of them. Only
-    // memory of a device opens a trace that waits for its first record.
+    // memory of a device, or of the host and page-locked, opens a trace that waits for its first
+    // record.
     void record_driver_alloc(const format::DriverAlloc& request);
     // One of the other records; nothing where no trace is open.
     template <class Record>
@@ -221,8 +222,8 @@ private:
 
     // All of these are called with lock_ held.
     DeviceState* device_state(uint32_t device) {
-        return device < kMaxDevices && devices_[device].used ? &devices_[device]
-                                                             : device_state_slow(device);
+        return device < format::kDeviceCount && devices_[device].used ? &devices_[device]
+                                                                      : device_state_slow(device);
     }
     [[gnu::noinline, gnu::cold]] DeviceState* device_state_slow(uint32_t device);
     // Prepares the next event. To be called after everything that moves blocks.
@@ -248,6 +249,9 @@ private:
     bool put_alloc(const AllocEvent& event, uint8_t flags);
     // Returns the block, nullptr when it was dropped.
     LiveBlock* add_block(const AllocEvent& event, LiveBlock* erased, uint8_t flags);
+    static uint64_t gpu_bytes_of(const LiveBlock& block) {
+        return format::is_of_host(block.device) ? 0 : block.block_bytes;
+    }
     // A block that is in the live set now, but in no view yet. Returns the time of the event.
     uint64_t count_new(DeviceState& state, LiveBlock& block);
     // The same, and in all views.
@@ -334,13 +338,13 @@ private:
     std::atomic<bool> tracing_{false};
     // relaxed: a hint; the trouble itself is read under the lock.
     std::atomic<bool> has_trouble_{false};
-    std::atomic<uint32_t> used_devices_{0};  // relaxed, too
+    std::atomic<uint32_t> used_gpus_{0};  // relaxed, too
     // Everything below but table_ is guarded by lock_. What every event uses stands first.
     bool usable_ = false;
     bool had_trace_ = false;
     uint32_t untraced_context_ = 0;
     uint64_t next_ordinal_ = 0;
-    uint64_t live_bytes_ = 0;
+    uint64_t live_bytes_ = 0;  // of all GPUs
     // The block in the predicted slot. Kept, since finding it takes four loads that wait for one
     // another, while the lock is held.
     LiveBlock* next_block_ = nullptr;
@@ -348,7 +352,7 @@ private:
     LiveSet live_set_;
     TraceWriter writer_;
     EventPredictor predictor_;
-    DeviceState devices_[kMaxDevices];
+    DeviceState devices_[format::kDeviceCount];
     PhasePeaks phases_;
     StackTable table_;
     FileTarget file_;

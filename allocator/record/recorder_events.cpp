@@ -23,7 +23,7 @@ void fill(LiveBlock& block, const AllocEvent& event, uint8_t flags) {
 }  // namespace
 
 Recorder::DeviceState* Recorder::device_state_slow(uint32_t device) {
-    if (device >= kMaxDevices) {
+    if (device >= format::kDeviceCount) {
         return nullptr;
     }
     DeviceState& state = devices_[device];
@@ -32,7 +32,7 @@ Recorder::DeviceState* Recorder::device_state_slow(uint32_t device) {
             return nullptr;
         }
         state.used = true;
-        used_devices_.fetch_add(1, std::memory_order_relaxed);
+        used_gpus_.fetch_add(format::is_of_host(device) ? 0 : 1, std::memory_order_relaxed);
         if (is_tracing()) {
             const uint64_t tick = clock_.now_tick();
             state.allocated.start(next_ordinal_, false, tick);
@@ -57,19 +57,18 @@ LiveBlock* Recorder::add_block(const AllocEvent& event, LiveBlock* erased, uint8
 
 uint64_t Recorder::count_new(DeviceState& state, LiveBlock& block) {
     block.ordinal = next_ordinal_++;
-    live_bytes_ += block.block_bytes;
     ++state.allocs;
     return clock_.event_tick();
 }
 
 void Recorder::count_freed(DeviceState& state, const LiveBlock& block) {
-    live_bytes_ -= block.block_bytes;
     ++state.frees;
     state.allocated.on_free(block, block.block_bytes);
 }
 
 uint64_t Recorder::count_alloc(DeviceState& state, LiveBlock& block, bool is_traced) {
     const uint64_t tick = count_new(state, block);
+    live_bytes_ += gpu_bytes_of(block);
     if (is_traced) {
         state.allocated.on_alloc(block.ordinal, block.block_bytes, tick);
         state.requested.on_alloc(block.ordinal, block.requested_bytes, tick);
@@ -85,6 +84,7 @@ uint64_t Recorder::count_alloc(DeviceState& state, LiveBlock& block, bool is_tra
 
 void Recorder::drop_from_allocated(LiveBlock* block) {
     count_freed(devices_[block->device], *block);
+    live_bytes_ -= gpu_bytes_of(*block);
     if (phases_.is_active()) {
         phases_.on_free_allocated(*block);
     }
@@ -124,6 +124,7 @@ bool Recorder::record_predicted_alloc(const AllocEvent& event, uint64_t torch_to
     LiveBlock& block = *live_set_.add(event.address, &erased);
     fill(block, event, 0);
     const uint64_t tick = count_new(state, block);
+    live_bytes_ += event.block_bytes;  // of a GPU: nobody reports a total of the host
     state.allocated.on_alloc_while_tracing(block.ordinal, event.block_bytes, tick);
     state.requested.on_alloc_while_tracing(block.ordinal, event.requested_bytes, tick);
     writer_.repeat_alloc(predicted.written, event.address, tick, live_bytes_);
@@ -147,6 +148,7 @@ bool Recorder::record_predicted_free(uint64_t address, uint64_t torch_total_byte
     }
     const uint64_t tick = clock_.event_tick();
     count_freed(state, block);
+    live_bytes_ -= block.block_bytes;
     state.requested.on_free(block, block.requested_bytes);
     writer_.repeat_free(next_ordinal_ - block.ordinal, tick, live_bytes_);
     live_set_.erase(&block);
@@ -255,7 +257,7 @@ void Recorder::free_of_unknown_slow(uint64_t address, uint32_t device, uint64_t 
     if (is_adopting_) {
         remember_freed(address);
     }
-    if (device < kMaxDevices && devices_[device].used) {
+    if (device < format::kDeviceCount && devices_[device].used) {
         check_total(device, torch_total_bytes);
     }
 }

@@ -16,7 +16,7 @@ size_t Recorder::copy_live_blocks(LiveBlock* out, size_t room) {
     if (usable_) {
         live_set_.for_each([&](const LiveBlock& block) {
             // Below are those that stand for all unknown blocks of a device.
-            if (block.address > kMaxDevices) {
+            if (block.address > format::kDeviceCount) {
                 if (count < room) {
                     out[count] = block;
                 }

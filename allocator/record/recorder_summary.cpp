@@ -83,7 +83,7 @@ void Recorder::begin_end_views() {
 }
 
 void Recorder::put_end_views() {
-    for (uint32_t device = 0; device < kMaxDevices; ++device) {
+    for (uint32_t device = 0; device < format::kDeviceCount; ++device) {
         const DeviceState& state = devices_[device];
         const bool is_in_trace = state.used && state.allocs != state.allocs_before_trace;
         if (is_in_trace && (!put_end_view(device, Measure::kAllocated) ||
@@ -128,7 +128,7 @@ bool Recorder::write_summary(MemoryTarget* target, const char* simulated) {
     if (simulated[0] != '\0') {
         writer.put_meta("simulated", simulated, std::strlen(simulated));
     }
-    for (uint32_t device = 0; device < kMaxDevices; ++device) {
+    for (uint32_t device = 0; device < format::kDeviceCount; ++device) {
         if (devices_[device].used) {
             put_view_groups(writer, device, Measure::kAllocated);
             put_view_groups(writer, device, Measure::kRequested);
@@ -143,7 +143,7 @@ bool Recorder::write_summary(MemoryTarget* target, const char* simulated) {
 
 void Recorder::write_checkpoint_slow() {
     writer_.begin_checkpoint({next_ordinal_, clock_.now_tick(), is_tracing()});
-    for (uint32_t device = 0; device < kMaxDevices; ++device) {
+    for (uint32_t device = 0; device < format::kDeviceCount; ++device) {
         DeviceState& state = devices_[device];
         if (!state.used) {
             continue;
@@ -198,9 +198,9 @@ void Recorder::put_baseline() {
 }
 
 void Recorder::update_phases() {
-    PhasePeaks::DeviceLevel levels[kMaxDevices];
+    PhasePeaks::DeviceLevel levels[format::kDeviceCount];
     uint32_t count = 0;
-    for (uint32_t device = 0; device < kMaxDevices; ++device) {
+    for (uint32_t device = 0; device < format::kDeviceCount; ++device) {
         const DeviceState& state = devices_[device];
         if (state.used) {
             levels[count++] = PhasePeaks::DeviceLevel{

@@ -109,7 +109,7 @@ void Recorder::write_live_set_slow() {
         LiveBlock* const live = live_set_.find(block.address);
         live->ordinal = next_ordinal_++;
         live->flags = static_cast<uint8_t>(live->flags & ~kTensorKind);  // reported anew
-        level += block.block_bytes;
+        level += gpu_bytes_of(block);
         writer_.put_alloc(AllocEvent{block.address,
                                      block.requested_bytes,
                                      block.block_bytes,
@@ -120,7 +120,7 @@ void Recorder::write_live_set_slow() {
                           level);
         if ((block.flags & kFreeRequested) != 0) {
             const uint64_t back = 1;
-            level -= block.block_bytes;
+            level -= gpu_bytes_of(block);
             writer_.put_extended(format::ExtendedType::kFreeDeferred, &back, 1, tick);
         }
     }

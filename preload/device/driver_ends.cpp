@@ -15,7 +15,7 @@ thread_local uint64_t g_freed_bytes __attribute__((tls_model("initial-exec"))) =
 
 void record_end(const DriverBlock& block) {
     Recorder& recorder = Recorder::instance();
-    if ((block.flags & format::kIsAlsoBlock) != 0) {
+    if (has_alloc_record(block)) {
         recorder.record_unreported_free(address_of_block(block));
     }
     {

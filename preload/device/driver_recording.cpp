@@ -66,13 +66,13 @@ void record_request(const DriverBlock& block) {
     if (block.made_for != 0) {
         recorder.record_driver(format::MadeFor{block.made_for});
     }
-    if ((block.flags & format::kIsAlsoBlock) != 0) {
+    if (has_alloc_record(block)) {
         recorder.record_alloc({address_of_block(block),
                                block.bytes,
                                block.bytes,
                                block.context,
                                block.stream,
-                               block.device},
+                               device_of_block(block)},
                               record::kUnknownTotal);
     }
 }

@@ -8,7 +8,8 @@ namespace peakline::preload {
 // later is led to our dlsym; what has looked the driver up already is not seen.
 void listen_to_driver();
 // Until torch's allocator is recorded, memory of the driver is recorded as blocks, too, so that
-// every report serves a program without torch. From here on it is not.
+// every report serves a program without torch. From here on only page-locked memory of the host
+// is.
 void leave_blocks_to_torch();
 
 // For a trace that has just been opened.

@@ -20,10 +20,24 @@ struct Driver {
 };
 extern Driver g_driver;
 
-// Handles are small numbers: not one of an address.
+// Handles are small numbers: not one of an address. Where memory is registered, a tensor of the CPU
+// may lie.
 inline uint64_t address_of_block(const DriverBlock& block) {
     constexpr uint64_t kHandleBit = uint64_t{1} << 62;
-    return block.space == kPeaklineHandle ? block.key | kHandleBit : block.key;
+    constexpr uint64_t kRegisteredBit = uint64_t{1} << 61;
+    return block.space == kPeaklineHandle                           ? block.key | kHandleBit
+           : block.driver_kind() == format::DriverKind::kRegistered ? block.key | kRegisteredBit
+                                                                    : block.key;
+}
+
+// Page-locked memory always is one, of a device of its own: see Note [Memory of the host] in
+// allocator/record/format/trace_format.h.
+inline bool has_alloc_record(const DriverBlock& block) {
+    return (block.flags & format::kIsAlsoBlock) != 0 || format::is_page_locked(block.driver_kind());
+}
+
+inline uint32_t device_of_block(const DriverBlock& block) {
+    return format::is_page_locked(block.driver_kind()) ? format::kPinnedDevice : block.device;
 }
 
 }  // namespace peakline::preload

@@ -168,7 +168,7 @@ void begin_node_of(const torch_part::Part& part, const void* node) {
         capture::begin_node(state, running);
         // Without a branch for each: on a thread of the engine neither holds.
         if (static_cast<unsigned>(capture::tells_leaves(state)) |
-            static_cast<unsigned>(Recorder::instance().uses_several_devices())) [[unlikely]] {
+            static_cast<unsigned>(Recorder::instance().uses_several_gpus())) [[unlikely]] {
             tell_leaves_slow(part, node, running.forward_node);
         }
     });

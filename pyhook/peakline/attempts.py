@@ -15,6 +15,7 @@ from peakline.commands.running.after_run import find_traces
 from peakline.commands.running.run_arguments import add_arguments
 from peakline.commands.running.run_plan import Plan, add_startup, make_plan
 from peakline.commands.running.simulation import notes_of_program
+from peakline.device_names import highest_peak
 
 _LINES = 3
 _LAST_WORDS = 8
@@ -115,8 +116,7 @@ def _measure(plan: Plan, status: int, log: Path, started: float, frame: str) -> 
         records = json.loads(trace.report("stats", json=True, top=1))["records"]
         out_of_memory = out_of_memory or records["out_of_memory"] > 0
         summary = trace.summary_data(top=_LINES, frame=frame, cwd=str(Path.cwd()))
-        peak = max((device["peak_bytes"] for device in summary["devices"]), default=0)
-        found.append((peak, summary, Path(path)))
+        found.append((highest_peak(summary["devices"]), summary, Path(path)))
     if not found:
         return Measured(status, out_of_memory, None, None, None, 0, [], words, seconds, None)
     peak, summary, path = max(found, key=lambda one: one[0])

@@ -279,7 +279,8 @@ def report_stats(
         frame: ``"caller"`` for the innermost line outside torch, ``"leaf"`` for the innermost
             Python line, ``"user"`` for the innermost outside libraries.
         at: ``"peak"`` or ``"end"`` (now).
-        device: device number, ``"all"``, or None for the one with the highest peak.
+        device: device number, ``"all"`` for the sum of the GPUs, ``"pinned"`` or ``"cpu"`` for
+            memory of the host, or None for the GPU with the highest peak.
         top: number of rows, 0 for all.
         file: where to print, default standard output.
     """

@@ -77,14 +77,14 @@ std::string make_table(const TraceReader& reader,
     const auto render = options.form == OutputForm::kJson    ? table_json
                         : options.form == OutputForm::kParts ? table_parts
                                                              : table_text;
-    const Selection selection = parse_selection(options.selection, KnownMeasures::kAll);
+    const Selection selection = parse_selection(options.selection, reader, KnownMeasures::kAll);
     return replay_and_render(reader, options, selection, progress, render);
 }
 
 std::string make_summary(const TraceReader& reader,
                          const ReportOptions& options,
                          const Progress& progress) {
-    Selection selection = parse_selection(options.selection);
+    Selection selection = parse_selection(options.selection, reader);
     selection.request.with_other_measure = true;
     const auto render = options.form == OutputForm::kJson    ? summary_json
                         : options.form == OutputForm::kParts ? summary_parts
@@ -95,7 +95,7 @@ std::string make_summary(const TraceReader& reader,
 std::string make_phases(const TraceReader& reader,
                         const ReportOptions& options,
                         const Progress& progress) {
-    const Selection selection = parse_selection(options.selection);
+    const Selection selection = parse_selection(options.selection, reader);
     refuse_where(selection, "phases");
     need_events(reader, "phases");
     const auto [phases, chosen] = replay_phases_of_device(
@@ -107,7 +107,7 @@ std::string make_phases(const TraceReader& reader,
 std::string make_stats(const TraceReader& reader,
                        const ReportOptions& options,
                        const Progress& progress) {
-    const Selection selection = parse_selection(options.selection);
+    const Selection selection = parse_selection(options.selection, reader);
     need_events(reader, "stats");
     const std::vector<const Grouping*> groupings = keys_of_counts(reader, selection);
     const AllocationTotals totals = count_allocations(reader, progress);

@@ -10,7 +10,7 @@ namespace peakline::report {
 std::string make_advise(const TraceReader& reader,
                         const ReportOptions& options,
                         const Progress& progress) {
-    const Selection selection = parse_selection(options.selection);
+    const Selection selection = parse_selection(options.selection, reader);
     refuse_where(selection, "advise");
     need_events(reader, "advise");
     StackLookup stacks(reader.definitions(), selection.frames);

@@ -15,9 +15,10 @@
 namespace peakline::report {
 namespace {
 
-// Allocators of several devices have nothing in common.
+// Allocators of several devices have nothing in common, and the host's have no segments.
 std::optional<uint32_t> device_of(const Selection& selection, const char* command) {
     const DeviceChoice& choice = selection.request.device;
+    refuse_host(selection, command);
     if (choice.kind == DeviceChoiceKind::kAll) {
         throw TraceError(std::string(command) +
                          " is about one device: each has an allocator of its own; --device N "
@@ -66,7 +67,7 @@ std::string make_state(const TraceReader& reader,
                        const Progress& progress,
                        const char* command,
                        RenderState render) {
-    Selection selection = parse_selection(options.selection);
+    Selection selection = parse_selection(options.selection, reader);
     refuse_where(selection, command);
     need_events(reader, command);
     device_of(selection, command);
@@ -111,7 +112,7 @@ std::string make_fragmentation(const TraceReader& reader,
 std::string make_whatif(const TraceReader& reader,
                         const ReportOptions& options,
                         const Progress& progress) {
-    const Selection selection = parse_selection(options.selection);
+    const Selection selection = parse_selection(options.selection, reader);
     refuse_where(selection, "whatif");
     need_events(reader, "whatif");
     StackLookup stacks(reader.definitions(), selection.frames);

@@ -34,7 +34,7 @@ std::string make_calls(const TraceReader& reader,
                        const ReportOptions& options,
                        const Progress& progress,
                        const CallsQuestion& question) {
-    const Selection selection = parse_selection(options.selection);
+    const Selection selection = parse_selection(options.selection, reader);
     refuse_where(selection, question.command);
     need_events(reader, question.command);
     StackLookup stacks(reader.definitions(), selection.frames);
@@ -118,7 +118,7 @@ std::string make_stages(const TraceReader& reader,
 std::string make_tensors(const TraceReader& reader,
                          const ReportOptions& options,
                          const Progress& progress) {
-    Selection selection = parse_selection(options.selection);
+    Selection selection = parse_selection(options.selection, reader);
     selection.row_keys.clear();  // each block is a row
     need_events(reader, "tensors");
     StackLookup stacks(reader.definitions(), selection.frames);
@@ -137,7 +137,7 @@ std::string make_tensors(const TraceReader& reader,
 std::string make_holders(const TraceReader& reader,
                          const ReportOptions& options,
                          const Progress& /*progress*/) {
-    const Selection selection = parse_selection(options.selection);
+    const Selection selection = parse_selection(options.selection, reader);
     refuse_where(selection, "holders");
     StackLookup stacks(reader.definitions(), selection.frames);
     const HolderList list = build_holders(reader.name(), options.search, stacks);

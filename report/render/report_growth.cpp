@@ -75,7 +75,7 @@ Growth find_growth(const TraceReader& reader,
 std::string make_leaks(const TraceReader& reader,
                        const ReportOptions& options,
                        const Progress& progress) {
-    const Selection selection = parse_selection(options.selection);
+    const Selection selection = parse_selection(options.selection, reader);
     refuse_where(selection, "leaks");
     need_events(reader, "leaks");
     StackLookup stacks(reader.definitions(), selection.frames);

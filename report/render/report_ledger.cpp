@@ -11,8 +11,9 @@ namespace peakline::report {
 std::string make_ledger(const TraceReader& reader,
                         const ReportOptions& options,
                         const Progress& progress) {
-    const Selection selection = parse_selection(options.selection);
+    const Selection selection = parse_selection(options.selection, reader);
     refuse_where(selection, "ledger");
+    refuse_host(selection, "ledger");
     need_events(reader, "ledger");
     StackLookup stacks(reader.definitions(), selection.frames);
     const Ledger ledger = make_ledger(reader, selection, stacks, progress);

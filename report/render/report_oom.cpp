@@ -13,7 +13,7 @@ namespace peakline::report {
 std::string make_oom(const TraceReader& reader,
                      const ReportOptions& options,
                      const Progress& progress) {
-    const Selection selection = parse_selection(options.selection);
+    const Selection selection = parse_selection(options.selection, reader);
     refuse_where(selection, "oom");
     need_events(reader, "oom");
     StackLookup stacks(reader.definitions(), selection.frames);

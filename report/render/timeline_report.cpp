@@ -11,6 +11,7 @@
 #include "report/render/report.h"
 #include "report/render/table/run_facts.h"
 #include "report/render/table/table_report.h"
+#include "report/replay/replay.h"
 #include "report/replay/totals/timeline.h"
 #include "report/trace/file/trace_error.h"
 #include "report/views/ledger/driver_levels.h"
@@ -142,17 +143,21 @@ ShownBlocks shown_blocks(const TraceReader& reader,
 std::string make_timeline_report(const TraceReader& reader,
                                  const ReportOptions& options,
                                  const Progress& progress) {
-    const Selection selection = parse_selection(options.selection, KnownMeasures::kAll);
+    const Selection selection =
+        parse_selection(options.selection, reader, KnownMeasures::kAll);
     const DeviceChoice& choice = selection.request.device;
     need_events(reader, "timeline");
     if (selection.driver_measure) {
         refuse_where(selection, "timeline --measure reserved and device");
+        refuse_host(selection, "timeline --measure reserved and device");
     } else if (selection.request.measure != format::Measure::kAllocated) {
         throw TraceError("timeline --measure takes allocated, reserved or device");
     }
     TimelineRequest request;
     if (choice.kind == DeviceChoiceKind::kNumber) {
         request.device = choice.number;
+    } else if (!selection.driver_measure && !reader.has_gpu_memory()) {
+        request.device = replay(reader, {}, progress).chosen.device;
     }
     request.point_count = options.top != 0 ? options.top : kDefaultPoints;
     ShownBlocks shown = shown_blocks(reader, selection, options.paths, progress);

@@ -50,6 +50,17 @@ bool TraceReader::has_events() const {
     });
 }
 
+bool TraceReader::has_gpu_memory() const {
+    const auto is_gpu = [](const SummaryView& view) { return !format::is_of_host(view.device); };
+    const auto any_gpu = [&](const std::vector<SummaryView>& views) {
+        return std::any_of(views.begin(), views.end(), is_gpu);
+    };
+    return any_gpu(summary_.views) || (checkpoint_.has_value() && any_gpu(checkpoint_->views)) ||
+           std::any_of(chunks_.begin(), chunks_.end(), [](const ChunkPlace& place) {
+               return place.is(format::ChunkType::kEvents) && place.header.max_live_bytes != 0;
+           });
+}
+
 uint64_t TraceReader::max_alloc_count() const {
     const uint64_t baseline = checkpoint_.has_value() ? checkpoint_->blocks.size() : 0;
     return chunks_.size() * kMaxAllocsInChunk + baseline;

@@ -44,6 +44,8 @@ public:
     const Problems& problems() const { return problems_; }
 
     bool has_events() const;
+    // Whether any of its blocks lies on a GPU; from headers and summaries, without the events.
+    bool has_gpu_memory() const;
     // Allocations that the EVENTS chunks can hold at most.
     uint64_t max_alloc_count() const;
     // The time of the last event; 0 without events. Reads the last EVENTS chunk only.

@@ -207,6 +207,11 @@ constexpr bool is_on_device(DriverKind kind) {
     return kind == DriverKind::kDevice || kind == DriverKind::kPitch ||
            kind == DriverKind::kArray || kind == DriverKind::kPhysical;
 }
+// Memory of the host that cannot be paged out: the blocks of kPinnedDevice.
+constexpr bool is_page_locked(DriverKind kind) {
+    return kind == DriverKind::kPinned || kind == DriverKind::kRegistered ||
+           kind == DriverKind::kPhysicalHost;
+}
 enum DriverAllocFlags : uint32_t {
     // An allocation record of this address says the same: there is no torch in the process.
     kIsAlsoBlock = 1,

@@ -46,6 +46,18 @@ inline constexpr uint32_t kSuperblockBytes = 4096;
 inline constexpr uint32_t kChunkBytes = 256 * 1024;
 inline constexpr uint32_t kTickNs = 128;  // unit of every recorded time
 
+// Note [Memory of the host]
+// Devices below kMaxGpus have CUDA's numbers. Memory of the host is recorded as two more, of which
+// each is a device of its own in every report. A sum of devices is that of the GPUs: what the host
+// holds takes nothing from them.
+inline constexpr uint32_t kMaxGpus = 64;
+inline constexpr uint32_t kPinnedDevice = kMaxGpus;   // page-locked, as the driver gives it
+inline constexpr uint32_t kCpuDevice = kMaxGpus + 1;  // of torch's CPU allocator
+inline constexpr uint32_t kDeviceCount = kMaxGpus + 2;
+constexpr bool is_of_host(uint32_t device) {
+    return device == kPinnedDevice || device == kCpuDevice;
+}
+
 // Superblock::incompat_flags.
 inline constexpr uint64_t kChunksRecycled = 1;
 inline constexpr uint64_t kKnownIncompatFlags = kChunksRecycled;
@@ -85,7 +97,7 @@ struct ChunkHeader {
     uint64_t first_ordinal;   // alloc records in all earlier EVENTS chunks
     uint64_t first_tick;      // time the first record's dt counts from
     uint64_t base_address;    // address the first alloc's delta counts from
-    uint64_t live_bytes;      // allocated on all devices before the first record
+    uint64_t live_bytes;      // allocated on all GPUs before the first record
     uint64_t max_live_bytes;  // largest level reached in this chunk; final when sealed
     uint32_t committed;       // bytes of payload that are final (atomic, release)
     uint32_t event_count;     // records in this chunk; final when sealed

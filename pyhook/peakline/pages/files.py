@@ -8,6 +8,8 @@ from collections.abc import Sequence
 from pathlib import PurePath
 from typing import Any
 
+from peakline.device_names import is_worth_showing, name_of_device
+
 
 class _Texts:
     """Gives every text a number; ranks of a job have most of theirs in common."""
@@ -39,7 +41,7 @@ def files_data(outlines: Sequence[str], shown: int) -> dict[str, Any]:
             entry = _entry(run, device, texts)
             entry["label"] = labels[i]
             if len(_used_devices(run)) > 1:
-                entry["label"] += f", device {device['device']}"
+                entry["label"] += f", {name_of_device(device['device'])}"
             entry["given"] = i
             entry["is_shown"] = i == shown and device["device"] == run["chosen"]["device"]
             files.append(entry)
@@ -52,7 +54,7 @@ def _used_devices(run: dict[str, Any]) -> list[dict[str, Any]]:
     """The device that is compared comes first."""
     chosen = run["chosen"]
     others = (one for one in run["devices"] if one["device"] != chosen["device"])
-    return [chosen, *(one for one in others if one["peak_bytes"] > 0)]
+    return [chosen, *(one for one in others if is_worth_showing(one))]
 
 
 def _entry(run: dict[str, Any], device: dict[str, Any], texts: _Texts) -> dict[str, Any]:

@@ -11,6 +11,7 @@ from datetime import datetime, timezone
 from pathlib import Path
 from typing import Any
 
+from peakline.device_names import is_gpu, name_of_device
 from peakline.pages.text import name_of, share_of, text_of
 from peakline.sizes import size_of
 
@@ -28,11 +29,12 @@ def title_of(page: dict[str, Any]) -> str:
 def _device_name(page: dict[str, Any]) -> str:
     meta = page["run"]["meta"]
     is_sum = page["device"] == "all"
-    other = "all devices" if is_sum else f"device {page['device']}"
+    other = "all devices" if is_sum else name_of_device(page["device"])
     name = str(meta.get(f"device.{page['device']}.name", other))
-    if len(page["phases"]["devices"]) > 1 and not is_sum:
+    gpus = [one for one in page["phases"]["devices"] if is_gpu(one["device"])]
+    if len(gpus) > 1 and not is_sum and is_gpu(page["device"]):
         name = f"device {page['device']}: {name}"
-    return name + (", simulated" if page["simulated"] else "")
+    return name + (", simulated" if page["simulated"] and is_gpu(page["device"]) else "")
 
 
 def facts_of(page: dict[str, Any]) -> list[str]:
@@ -210,7 +212,7 @@ def _run_panel(page: dict[str, Any], pages: Sequence[dict[str, Any]]) -> str:
     if held:
         rows.append(("Held at the end", size_of(held[0])))
     rows += [
-        (f"Peak of device {other['device']}", size_of(other["peak"]["bytes"]))
+        (f"Peak of {name_of_device(other['device'])}", size_of(other["peak"]["bytes"]))
         for other in pages
         if other is not page
     ]

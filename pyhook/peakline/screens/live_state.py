@@ -13,6 +13,8 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from peakline.device_names import is_gpu, name_of_device
+
 if TYPE_CHECKING:
     from peakline._report import Trace
 
@@ -62,7 +64,10 @@ def read_state(trace: Trace, line_count: int, level_count: int) -> LiveState:
     phases = json.loads(trace.report("phases", json=True, device="all", top=1))
     timeline = json.loads(trace.report("timeline", json=True, top=level_count, device="all"))
     meta: dict[str, str] = info["meta"]
-    devices = [one["device"] for one in table["devices"]]
+    # "all" is the sum of the GPUs; where there is none, memory of the host is shown.
+    devices: list[int | str] = [table["device"]]
+    if table["device"] == "all":
+        devices = [one["device"] for one in table["devices"] if is_gpu(one["device"])]
     end = float(timeline["end_seconds"])
     now = _phase_at(phases, end)
     return LiveState(
@@ -103,8 +108,8 @@ def _place(phase: dict[str, Any] | None) -> str:
     return f"{step}{phase['name']}"
 
 
-def _device_name(meta: dict[str, str], devices: list[int]) -> str:
-    names = {meta.get(f"device.{one}.name", f"device {one}") for one in devices}
+def _device_name(meta: dict[str, str], devices: list[int | str]) -> str:
+    names = {meta.get(f"device.{one}.name", name_of_device(one)) for one in devices}
     many = f"{len(devices)} x " if len(devices) > 1 else ""
     return f"{many}{', '.join(sorted(names))}"
 

@@ -1,10 +1,11 @@
 // --by device: the device the block lies on; of use with --device all.
 #include "report/attribute/grouping.h"
+#include "report/replay/values/device_names.h"
 
 namespace peakline::report {
 
 Placement place_by_device(StackLookup&, const BlockGroup& block) {
-    return named_placement("device " + std::to_string(block.device));
+    return named_placement(device_name(block.device));
 }
 
 }  // namespace peakline::report

@@ -2,10 +2,14 @@
 #include <cstdio>
 
 #include "report/attribute/grouping.h"
+#include "report/replay/values/device_names.h"
 
 namespace peakline::report {
 
 Placement place_by_stream(StackLookup& stacks, const BlockGroup& block) {
+    if (format::is_of_host(block.device)) {
+        return named_placement(device_name(block.device));  // the host has no streams
+    }
     const Definitions& definitions = stacks.definitions();
     std::string stream = "default stream";
     if (!definitions.streams.has(block.stream)) {
@@ -20,7 +24,7 @@ Placement place_by_stream(StackLookup& stacks, const BlockGroup& block) {
                       static_cast<unsigned long long>(definitions.streams[block.stream]));
         stream = handle;
     }
-    return named_placement("device " + std::to_string(block.device) + ", " + stream);
+    return named_placement(device_name(block.device) + ", " + stream);
 }
 
 }  // namespace peakline::report

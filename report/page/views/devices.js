@@ -16,7 +16,7 @@ export class Devices {
     if (blocks.length < 2) return;
     this.select = byId("device");
     this.select.append(...blocks.map((block) => {
-      const option = make("option", "", `Device ${block.dataset.device}: ${formatBytes(Number(block.dataset.peak))}`);
+      const option = make("option", "", `${nameOf(block.dataset.device || "")}: ${formatBytes(Number(block.dataset.peak))}`);
       option.value = block.dataset.device;
       return option;
     }));
@@ -48,6 +48,12 @@ export class Devices {
     const name = String(model.page.device);
     return name === this.names[0] ? null : name;
   }
+}
+
+/** @param {string} device the number of a GPU, or memory of the host */
+function nameOf(device) {
+  if (device === "cpu") return "CPU memory";
+  return device === "pinned" ? "Pinned memory" : `Device ${device}`;
 }
 
 /** @param {number} block */

@@ -1,6 +1,7 @@
 // `advise` for programs.
 #include "advise_report.h"
 #include "report/render/facts/coverage.h"
+#include "report/render/format/device_json.h"
 #include "report/render/format/json_writer.h"
 #include "report/render/format/shown_count.h"
 #include "report/render/table/table_report.h"
@@ -38,8 +39,7 @@ std::string advise_json(const AdviseReport& report) {
     const AdviceReport& found = report.found;
     JsonWriter json;
     json.begin_object().field("schema_version", 1).field("file", report.reader.name());
-    json.key("device");
-    found.is_sum ? json.value("all") : json.value(found.device.device);
+    put_device(json, found.device.device, scope_of(found.is_sum));
     json.field("measure", measure_name(report.selection.request.measure));
     json.field("peak_bytes", found.device.peak_bytes);
     json.text_or_null("phase", found.phase).field("step", found.step);

@@ -8,6 +8,7 @@
 #include "report/render/format/shown_count.h"
 #include "report/render/table/run_facts.h"
 #include "report/render/table/table_report.h"
+#include "report/replay/values/device_names.h"
 
 namespace peakline::report {
 namespace {
@@ -61,7 +62,7 @@ std::string row_text(const AdviseReport& report, const Advice& advice) {
 std::string peak_text(const AdviseReport& report) {
     const AdviceReport& found = report.found;
     std::string text = "Peak: " + format_bytes(found.device.peak_bytes);
-    text += found.is_sum ? ", all devices" : ", device " + std::to_string(found.device.device);
+    text += found.is_sum ? ", all devices" : ", " + device_name(found.device.device);
     text += found.phase.empty() ? "" : ", in " + printable(found.phase);
     text += found.step.has_value() ? " of step " + std::to_string(*found.step) : "";
     return text + "\n";

@@ -4,6 +4,7 @@
 #include <algorithm>
 #include <cstdio>
 
+#include "report/render/format/device_json.h"
 #include "report/render/format/format_bytes.h"
 #include "report/render/format/shown_count.h"
 #include "report/render/format/text_columns.h"
@@ -62,7 +63,7 @@ void put_holder(JsonWriter& json, const BlockHolder& holder) {
 void put_row(JsonWriter& json, const HoldersReport& report, const HolderRow& row) {
     json.begin_object().field("block_bytes", row.block.block_bytes);
     json.field("requested_bytes", row.block.requested_bytes);
-    json.field("device", row.block.device).field("address", row.block.address);
+    put_device(json, row.block.device).field("address", row.block.address);
     json.text_or_null("name", row.name);
     json.field("module", row.module);
     json.field("made_at", label_text(report.paths, row.made_at));

@@ -4,6 +4,7 @@
 #include <algorithm>
 #include <utility>
 
+#include "report/render/format/device_json.h"
 #include "report/render/format/format_bytes.h"
 #include "report/render/format/json_writer.h"
 #include "report/render/format/shown_count.h"
@@ -28,7 +29,7 @@ void put_row(JsonWriter& json, const TensorsReport& report, const TensorRow& row
     json.begin_object().field("bytes", row.bytes);
     json.field("requested_bytes", row.block.block.requested_bytes);
     json.field("block_bytes", row.block.block.block_bytes);
-    json.field("device", row.block.block.device).field("address", facts.address);
+    put_device(json, row.block.block.device).field("address", facts.address);
     json.text_or_null("name", row.name);
     json.field("category", row.category).field("module", row.module);
     json.field("op", row.operation).field("phase", row.phase).field("step", row.step);
@@ -102,8 +103,7 @@ std::string tensors_json(const TensorsReport& report) {
     JsonWriter json;
     json.begin_object().field("schema_version", 1).field("file", report.reader.name());
     put_lines_missing(json, report.reader);
-    json.key("device");
-    report.result.is_sum ? json.value("all") : json.value(report.result.chosen.device);
+    put_device(json, report.result.chosen.device, scope_of(report.result.is_sum));
     json.field("measure", measure_name(report.selection.request.measure));
     put_moment(json, report.selection);
     json.field("peak_bytes", report.result.chosen.peak_bytes);

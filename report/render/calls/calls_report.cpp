@@ -1,6 +1,7 @@
 // What the reports about calls have in common.
 #include "calls_report.h"
 
+#include "report/render/format/device_json.h"
 #include "report/render/format/format_bytes.h"
 #include "report/render/table/run_facts.h"
 #include "report/render/table/table_report.h"
@@ -10,9 +11,8 @@ namespace peakline::report {
 void put_calls_head(JsonWriter& json, const CallsReport& report) {
     json.begin_object().field("schema_version", 1).field("file", report.reader.name());
     put_lines_missing(json, report.reader);
-    json.key("device");
     const bool is_sum = report.selection.request.device.kind == DeviceChoiceKind::kAll;
-    is_sum ? json.value("all") : json.value(report.chosen.device);
+    put_device(json, report.chosen.device, scope_of(is_sum));
     json.field("peak_bytes", report.chosen.peak_bytes);
     json.text_or_null("during", report.selection.during);
 }

@@ -59,8 +59,8 @@ std::string layers_text(const CallsReport& report) {
         text += "No modules in this trace: its stacks name none (record Python stacks).\n";
     } else {
         text +=
-            "Held = most memory this layer and its children had at once. Peak while = GPU level"
-            " while it ran\n"
+            "Held = most memory this layer and its children had at once. Peak while = level of"
+            " the device while it ran\n"
             "Unused = share of the reserved memory that no live block has, on average while it"
             " ran\n" +
             columns.text({}, report.width);

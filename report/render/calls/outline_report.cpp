@@ -1,6 +1,7 @@
 #include "outline_report.h"
 
 #include "report/render/facts/asked_blocks.h"
+#include "report/render/format/device_json.h"
 #include "report/render/format/json_writer.h"
 #include "report/render/format/path_display.h"
 #include "report/render/table/run_facts.h"
@@ -25,12 +26,11 @@ void put_phases(JsonWriter& json,
     json.end_array();
 }
 
-void put_device(JsonWriter& json,
+void put_totals(JsonWriter& json,
                 const TraceReader& reader,
                 const ReplayResult& result,
                 const DeviceTotals& device) {
-    json.begin_object().key("device");
-    result.is_sum ? json.value("all") : json.value(device.device);
+    put_device(json.begin_object(), device.device, scope_of(result.is_sum));
     json.field("peak_bytes", device.peak_bytes);
     json.field("peak_seconds", reader.seconds(device.peak_tick));
     put_phases(json, reader, result, result.is_sum ? 0 : device.device);
@@ -51,7 +51,7 @@ void put_rows(JsonWriter& json, const PathDisplay& paths, const OutlineRows& row
 std::string make_outline(const TraceReader& reader,
                          const ReportOptions& options,
                          const Progress& progress) {
-    const Selection selection = parse_selection(options.selection);
+    const Selection selection = parse_selection(options.selection, reader);
     refuse_where(selection, "outline");
     StackLookup stacks(reader.definitions(), selection.frames);
     const Outline outline = build_outline(reader, selection, stacks, progress);
@@ -61,11 +61,11 @@ std::string make_outline(const TraceReader& reader,
     put_run_facts(json, reader);
     json.field("measure", measure_name(selection.request.measure));
     json.key("chosen");
-    put_device(json, reader, result, result.chosen);
+    put_totals(json, reader, result, result.chosen);
     json.key("devices").begin_array();
     for (const DeviceTotals& device : result.devices) {
         if (!result.is_sum) {
-            put_device(json, reader, result, device);
+            put_totals(json, reader, result, device);
         }
     }
     json.end_array().key("rows").begin_object();

@@ -1,5 +1,6 @@
 // `phases` as JSON; JSON.md describes every field.
 #include "phases_report.h"
+#include "report/render/format/device_json.h"
 #include "report/render/format/json_writer.h"
 #include "report/render/table/run_facts.h"
 #include "report/render/table/table_report.h"
@@ -81,9 +82,8 @@ std::string phases_json(const PhasesReport& report) {
     JsonWriter json;
     json.begin_object().field("schema_version", 1).field("file", report.reader.name());
     put_lines_missing(json, report.reader);
-    json.key("device");
     const bool is_sum = report.selection.request.device.kind == DeviceChoiceKind::kAll;
-    is_sum ? json.value("all") : json.value(report.chosen.device);
+    put_device(json, report.chosen.device, scope_of(is_sum));
     json.field("measure", measure_name(report.selection.request.measure));
     json.field("peak_bytes", report.chosen.peak_bytes);
     json.field("step_source", source_name(table.step_source));
@@ -95,8 +95,7 @@ std::string phases_json(const PhasesReport& report) {
     put_notes(json, report);
     json.key("devices").begin_array();
     for (const DeviceTotals& device : report.result.devices) {
-        json.begin_object().key("device");
-        is_sum ? json.value("all") : json.value(device.device);
+        put_device(json.begin_object(), device.device, scope_of(is_sum));
         json.field("peak_bytes", device.peak_bytes);
         json.field("level_bytes", device.level_bytes).end_object();
     }

@@ -6,6 +6,7 @@
 #include "report/render/format/text_columns.h"
 #include "report/render/table/run_facts.h"
 #include "report/render/table/table_report.h"
+#include "report/replay/values/device_names.h"
 
 namespace peakline::report {
 namespace {
@@ -51,7 +52,7 @@ std::string devices_text(const std::vector<DeviceTotals>& devices) {
     using enum Align;
     TextColumns columns({kRight, kRight, kRight}, {"Device", "Peak", "At the end"});
     for (const DeviceTotals& device : devices) {
-        columns.add({std::to_string(device.device),
+        columns.add({device_word(device.device),
                      format_bytes(device.peak_bytes),
                      format_bytes(device.level_bytes)});
     }

@@ -23,5 +23,7 @@ AskedBlocks replay_for_keys(const TraceReader& reader,
 
 // Throws TraceError where `report` does not know --where.
 void refuse_where(const Selection& selection, const char* report);
+// Throws TraceError where memory of the host is asked for and `report` is about a GPU.
+void refuse_host(const Selection& selection, const char* report);
 
 }  // namespace peakline::report

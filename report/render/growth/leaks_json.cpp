@@ -1,6 +1,7 @@
 // `leaks` for programs.
 #include "leaks_report.h"
 #include "report/render/facts/coverage.h"
+#include "report/render/format/device_json.h"
 #include "report/render/format/json_writer.h"
 #include "report/render/format/shown_count.h"
 #include "report/render/table/table_report.h"
@@ -120,8 +121,7 @@ std::string leaks_json(const LeaksReport& report) {
     const Growth& growth = report.growth;
     JsonWriter json;
     json.begin_object().field("schema_version", 1).field("file", report.reader.name());
-    json.key("device");
-    report.result.is_sum ? json.value("all") : json.value(report.result.chosen.device);
+    put_device(json, report.result.chosen.device, scope_of(report.result.is_sum));
     json.field("measure", measure_name(report.selection.request.measure));
     json.field("by", report.selection.by);
     json.field("peak_bytes", report.result.chosen.peak_bytes);

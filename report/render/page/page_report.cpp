@@ -11,6 +11,7 @@
 #include "report/render/advice/advise_report.h"
 #include "report/render/calls/phases_report.h"
 #include "report/render/facts/asked_blocks.h"
+#include "report/render/format/device_json.h"
 #include "report/render/format/json_writer.h"
 #include "report/render/table/run_facts.h"
 #include "report/render/table/table_report.h"
@@ -42,9 +43,8 @@ public:
         json_.key("run").begin_object();
         put_run_facts(json_, reader_);
         json_.end_object();
-        json_.key("device");
         const bool is_sum = selection_.request.device.kind == DeviceChoiceKind::kAll;
-        is_sum ? json_.value("all") : json_.value(page_.chosen.device);
+        put_device(json_, page_.chosen.device, scope_of(is_sum));
         json_.field("measure", measure_name(selection_.request.measure));
         json_.field("event_count", page_.phases.health.event_count);
         json_.field("level_event_count", page_.event_count);
@@ -197,7 +197,7 @@ PageFile make_page(const TraceReader& reader,
                    const Progress& progress) {
     SelectionText text = options.selection;
     text.by = text.native ? "stack" : text.by;  // a page has all keys
-    const Selection selection = parse_selection(text);
+    const Selection selection = parse_selection(text, reader);
     refuse_where(selection, "html");
     need_events(reader, "html");
     StackLookup stacks(reader.definitions(), selection.frames);

@@ -1,5 +1,6 @@
 // `summary` for programs: the facts of the run around the table's own JSON.
 #include "report/render/facts/coverage.h"
+#include "report/render/format/device_json.h"
 #include "report/render/format/json_writer.h"
 #include "run_facts.h"
 #include "summary_report.h"
@@ -16,11 +17,11 @@ void put_totals(JsonWriter& json, const TraceReader& reader, const DeviceTotals&
     json.end_object();
 }
 
-void put_device(JsonWriter& json, const TableReport& report, const DeviceTotals& device) {
+void put_peaks(JsonWriter& json, const TableReport& report, const DeviceTotals& device) {
     const bool allocated = report.selection.request.measure == format::Measure::kAllocated;
     const std::string key = "device." + std::to_string(device.device) + ".name";
     const std::string_view name = report.reader.definitions().meta_text(key);
-    json.begin_object().field("device", device.device).key("name");
+    put_device(json.begin_object(), device.device).key("name");
     name.empty() ? json.null() : json.value(name);
     json.field("peak_bytes", device.peak_bytes);
     json.key(allocated ? "allocated" : "requested");
@@ -47,7 +48,7 @@ std::string summary_json(const TableReport& report) {
     json.field("event_count", health.event_count);
     json.key("devices").begin_array();
     for (const DeviceTotals& device : report.result.devices) {
-        put_device(json, report, device);
+        put_peaks(json, report, device);
     }
     json.end_array();
     put_coverage(json, report.reader);

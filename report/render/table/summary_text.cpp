@@ -6,6 +6,7 @@
 #include "report/render/facts/value_reads.h"
 #include "report/render/format/format_bytes.h"
 #include "report/render/format/shown_count.h"
+#include "report/replay/values/device_names.h"
 #include "run_facts.h"
 #include "summary_report.h"
 
@@ -43,7 +44,7 @@ std::string process_text(const TraceReader& reader) {
            (rank.empty() ? "" : ", rank " + std::string(rank));
 }
 
-std::string device_name(const TraceReader& reader, uint32_t device) {
+std::string model_of_device(const TraceReader& reader, uint32_t device) {
     const std::string key = "device." + std::to_string(device) + ".name";
     const std::string_view name = reader.definitions().meta_text(key);
     return name.empty() ? std::string() : " (" + std::string(name) + ")";
@@ -67,8 +68,8 @@ Fact device_fact(const TableReport& report, const DeviceTotals& device) {
     text += " at t=" + format_seconds(report.reader.seconds(device.peak_tick)) + "; total " +
             format_bytes(device.total_allocated_bytes) + " in " + format_count(device.alloc_count) +
             " allocations, " + format_bytes(device.level_bytes) + " still live at the end";
-    return {"Device " + std::to_string(device.device) + " peak",
-            text + device_name(report.reader, device.device)};
+    return {device_title(device.device) + " peak",
+            text + model_of_device(report.reader, device.device)};
 }
 
 std::string top_rows_text(const TableReport& report) {

@@ -1,6 +1,7 @@
 // The table as JSON; JSON.md describes every field.
 #include "report/render/facts/coverage.h"
 #include "report/render/facts/value_reads.h"
+#include "report/render/format/device_json.h"
 #include "report/render/format/json_writer.h"
 #include "report/render/format/shown_count.h"
 #include "run_facts.h"
@@ -61,7 +62,7 @@ void put_outside(JsonWriter& json, const TableReport& report) {
 void put_devices(JsonWriter& json, const TableReport& report) {
     json.key("devices").begin_array();
     for (const DeviceTotals& device : report.result.devices) {
-        json.begin_object().field("device", device.device);
+        put_device(json.begin_object(), device.device);
         json.field("peak_bytes", device.peak_bytes);
         json.field("peak_seconds", report.reader.seconds(device.peak_tick));
         json.field("total_allocated_bytes", device.total_allocated_bytes).end_object();
@@ -135,8 +136,7 @@ std::string table_json(const TableReport& report) {
     json.field("peak_bytes", chosen.peak_bytes);
     json.field("peak_seconds", report.reader.seconds(chosen.peak_tick));
     json.field("total_allocated_bytes", chosen.total_allocated_bytes);
-    json.key("device");
-    report.result.is_sum ? json.value("all") : json.value(chosen.device);
+    put_device(json, chosen.device, scope_of(report.result.is_sum));
     json.field("measure", measure_name(selection));
     put_moment(json, selection);
     json.field("by", selection.by);

@@ -7,6 +7,7 @@
 #include "report/render/facts/value_reads.h"
 #include "report/render/format/format_bytes.h"
 #include "report/render/format/shown_count.h"
+#include "report/replay/values/device_names.h"
 #include "run_facts.h"
 #include "table_report.h"
 
@@ -39,18 +40,28 @@ Fact moment_fact(const TableReport& report) {
     return {};
 }
 
-// With one device there is nothing to say.
+// With one GPU there is nothing to say, nor of less memory of the host than any program has.
 std::string devices_text(const ReplayResult& result) {
-    if (result.devices.size() < 2) {
+    constexpr uint64_t kLeastHostBytes = uint64_t{1} << 20;
+    const bool is_host_shown = format::is_of_host(result.chosen.device);
+    size_t count = 0;
+    std::string peaks;
+    for (const DeviceTotals& device : result.devices) {
+        if (!format::is_of_host(device.device) || is_host_shown ||
+            device.peak_bytes >= kLeastHostBytes) {
+            ++count;
+            peaks += " " + device_name(device.device) + " " + format_bytes(device.peak_bytes) + ",";
+        }
+    }
+    if (count < 2 && !is_host_shown) {
         return {};
     }
-    std::string text = "Device " + device_text(result) + " shown; peaks:";
-    for (const DeviceTotals& device : result.devices) {
-        text += " device " + std::to_string(device.device) + " " + format_bytes(device.peak_bytes) +
-                ",";
+    const std::string shown = "Device " + device_text(result) + " shown";
+    if (count < 2) {
+        return shown + "\n";
     }
-    text.back() = '\n';
-    return text;
+    peaks.back() = '\n';
+    return shown + "; peaks:" + peaks;
 }
 
 }  // namespace
@@ -80,7 +91,7 @@ std::string moment_text(const Moment& moment) {
 }
 
 std::string device_text(const ReplayResult& result) {
-    return result.is_sum ? "all" : std::to_string(result.chosen.device);
+    return result.is_sum ? "all" : device_word(result.chosen.device);
 }
 
 std::string simulated_text(const TraceReader& reader) {

@@ -17,7 +17,7 @@
 namespace peakline::report {
 
 struct CallRequest {
-    std::optional<uint32_t> device;  // nullopt: all of them together
+    std::optional<uint32_t> device;  // nullopt: all GPUs together
     // Called with every call, of operators in the order of their begins, of layers in that of their
     // ends; empty: they are not wanted. Of layers only calls of their own. What the layers hold is
     // always in the result.

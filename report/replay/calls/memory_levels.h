@@ -8,6 +8,7 @@
 #include <optional>
 
 #include "allocator/record/format/trace_format.h"
+#include "report/replay/values/device_names.h"
 #include "report/trace/events/event_decoder.h"
 
 namespace peakline::report {
@@ -22,10 +23,10 @@ struct MemoryLevels {
 
 class LevelFollower {
 public:
-    // nullopt: all devices.
+    // nullopt: all GPUs.
     explicit LevelFollower(std::optional<uint32_t> device) : device_(device) {}
 
-    bool counts(uint32_t device) const { return !device_.has_value() || *device_ == device; }
+    bool counts(uint32_t device) const { return is_counted(device_, device); }
     const MemoryLevels& now() const { return now_; }
     // A segment that grows is obtained for the allocation that follows: the levels before both.
     MemoryLevels before_alloc() const {

@@ -2,15 +2,16 @@
 
 #include <algorithm>
 
+#include "report/replay/values/device_names.h"
 #include "report/trace/file/trace_error.h"
 
 namespace peakline::report {
 namespace {
 
-std::string numbers_text(const std::vector<DeviceTotals>& devices) {
+std::string words_text(const std::vector<DeviceTotals>& devices) {
     std::string text;
     for (const DeviceTotals& device : devices) {
-        text += (text.empty() ? "" : ", ") + std::to_string(device.device);
+        text += (text.empty() ? "" : ", ") + device_word(device.device);
     }
     return text.empty() ? "none" : text;
 }
@@ -26,15 +27,19 @@ DeviceTotals choose_device(const std::vector<DeviceTotals>& devices,
                 return device.device == choice.number;
             });
         if (found == devices.end()) {
+            const bool is_cpu = choice.number == format::kCpuDevice;
             throw TraceError(
-                trace_name + ": device " + std::to_string(choice.number) +
-                " has no allocation in this trace; devices in it: " + numbers_text(devices));
+                trace_name + ": " + device_name(choice.number) +
+                " has no allocation in this trace; devices in it: " + words_text(devices) +
+                (is_cpu ? "; peakline run --cpu records CPU tensors" : ""));
         }
         return *found;
     }
     const auto highest = std::max_element(
         devices.begin(), devices.end(), [](const DeviceTotals& a, const DeviceTotals& b) {
-            return a.peak_bytes < b.peak_bytes;
+            const bool is_a_of_host = format::is_of_host(a.device);
+            return is_a_of_host != format::is_of_host(b.device) ? is_a_of_host
+                                                                : a.peak_bytes < b.peak_bytes;
         });
     return highest == devices.end() ? DeviceTotals() : *highest;
 }

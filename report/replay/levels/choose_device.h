@@ -8,8 +8,9 @@
 
 namespace peakline::report {
 
-// The device asked for, or the one with the highest peak (the lowest number of equal ones); an
-// empty one when the trace has no device. Throws TraceError when the trace has others only.
+// The device asked for, or the GPU with the highest peak (the lowest number of equal ones), or
+// where there is none the memory of the host with the highest; an empty one when the trace has no
+// device. Throws TraceError when the trace has others only.
 DeviceTotals choose_device(const std::vector<DeviceTotals>& devices,
                            const DeviceChoice& choice,
                            const std::string& trace_name);

@@ -1,5 +1,6 @@
-// The peaks of one measure: one tracker for each device, or one for their sum, over the ranges in
-// which tracking is switched on. Replay keeps one of these for every question asked of a trace.
+// The peaks of one measure: one tracker for each device, or one for the sum of the GPUs, over the
+// ranges in which tracking is switched on. Replay keeps one of these for every question asked of a
+// trace.
 #pragma once
 
 #include <cstdint>
@@ -70,7 +71,9 @@ public:
     // Of a replay that begins at a checkpoint.
     void set_newest_ordinal(uint64_t block_count) { newest_ordinal_ = block_count; }
 
-    uint32_t slot_of(uint32_t device) const { return sum_ == DeviceSum::kAll ? 0 : device; }
+    uint32_t slot_of(uint32_t device) const {
+        return sum_ == DeviceSum::kAll && !format::is_of_host(device) ? 0 : device;
+    }
     // By slot; nullptr where nothing happened.
     const std::vector<std::unique_ptr<DeviceView>>& views() const { return views_; }
 

@@ -42,7 +42,7 @@ void LevelReplay::restore(const Checkpoint& checkpoint) {
     update_tracking(checkpoint.tick);
 }
 
-// The sum of several devices has no peak of its own in a checkpoint: it counts from there.
+// The sum of several GPUs has no peak of its own in a checkpoint: it counts from there.
 void LevelReplay::restore_trackers(size_t index, const Checkpoint& checkpoint) {
     DeviceTrackers& trackers = trackers_[index];
     trackers.set_newest_ordinal(checkpoint.blocks.size());
@@ -51,17 +51,22 @@ void LevelReplay::restore_trackers(size_t index, const Checkpoint& checkpoint) {
     };
     const auto& views = checkpoint.views;
     const bool sums = trackers.slot_of(1) == 0;
-    const bool adds_up = sums && std::count_if(views.begin(), views.end(), is_ours) > 1;
+    const auto is_summed = [&](const SummaryView& view) {
+        return sums && is_ours(view) && !format::is_of_host(view.device);
+    };
+    const bool adds_up = std::count_if(views.begin(), views.end(), is_summed) > 1;
     sum_is_cut_ = sum_is_cut_ || adds_up;
-    uint64_t level_bytes = 0;
+    uint64_t sum_bytes = 0;
     for (const SummaryView& view : views) {
         if (!is_ours(view)) {
             continue;
         }
-        level_bytes = (sums ? level_bytes : 0) + view.level_bytes;
-        const SummaryView* peak =
-            adds_up ? nullptr : restored_view(index, view.device, trackers.measure());
-        restore_view(trackers.view_of(view.device), level_bytes, peak);
+        sum_bytes += is_summed(view) ? view.level_bytes : 0;
+        const SummaryView* peak = adds_up && is_summed(view)
+                                      ? nullptr
+                                      : restored_view(index, view.device, trackers.measure());
+        restore_view(
+            trackers.view_of(view.device), is_summed(view) ? sum_bytes : view.level_bytes, peak);
     }
 }
 
@@ -86,7 +91,8 @@ const SummaryView* LevelReplay::restored_view(size_t index,
 LiveBlocks LevelReplay::restored_blocks(size_t index, uint32_t slot) const {
     const DeviceTrackers& trackers = trackers_[index];
     uint32_t device = slot;
-    if (trackers.slot_of(1) == 0 && !reader_.checkpoint()->views.empty()) {
+    if (trackers.slot_of(1) == 0 && !format::is_of_host(slot) &&
+        !reader_.checkpoint()->views.empty()) {
         device = reader_.checkpoint()->views.front().device;
     }
     const SummaryView* view = restored_view(index, device, trackers.measure());

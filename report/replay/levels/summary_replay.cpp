@@ -48,7 +48,7 @@ LiveBlocks blocks_of(const SummaryView& view,
 
 namespace {
 
-void check_answerable(const TraceReader& reader, const ReplayRequest& request, size_t devices) {
+void check_answerable(const TraceReader& reader, const ReplayRequest& request, size_t gpus) {
     const bool needs_events =
         request.moment.kind != MomentKind::kPeak && request.moment.kind != MomentKind::kEnd;
     if (needs_events) {
@@ -56,9 +56,9 @@ void check_answerable(const TraceReader& reader, const ReplayRequest& request, s
                          ": holds a summary only, which knows the peak and the end;"
                          " use --at peak or --at end, or record with events");
     }
-    if (request.device.kind == DeviceChoiceKind::kAll && devices > 1) {
+    if (request.device.kind == DeviceChoiceKind::kAll && gpus > 1) {
         throw TraceError(reader.name() +
-                         ": holds a summary only, which knows each device by itself;"
+                         ": holds a summary only, which knows each GPU by itself;"
                          " use --device N, or record with events");
     }
 }
@@ -84,8 +84,12 @@ ReplayResult result_of(const TraceReader& reader, const ReplayRequest& request) 
     return result;
 }
 
-size_t device_count(const Summary& summary) {
-    return summary.views.size() / 2;  // each in both measures
+size_t gpu_count(const Summary& summary) {
+    const auto count =
+        std::count_if(summary.views.begin(), summary.views.end(), [](const SummaryView& view) {
+            return !format::is_of_host(view.device);
+        });
+    return static_cast<size_t>(count) / 2;  // each in both measures
 }
 
 // Nothing that only a pass over the events would find.
@@ -116,7 +120,7 @@ OutOfMemory last_out_of_memory(const TraceReader& reader, const RecordedTotals& 
 }  // namespace
 
 ReplayResult replay_summary(const TraceReader& reader, const ReplayRequest& request) {
-    check_answerable(reader, request, device_count(reader.summary()));
+    check_answerable(reader, request, gpu_count(reader.summary()));
     ReplayResult result = result_of(reader, request);
     const Summary& summary = reader.summary();
     const SummaryView* view = find_view(summary.views, result.chosen.device, request.measure);
@@ -133,7 +137,7 @@ std::optional<ReplayResult> replay_recorded_end(const TraceReader& reader,
                                                 const ReplayRequest& request) {
     const ViewsEnd* end = reader.whole_views();
     const bool is_of_many =
-        request.device.kind == DeviceChoiceKind::kAll && device_count(reader.summary()) > 1;
+        request.device.kind == DeviceChoiceKind::kAll && gpu_count(reader.summary()) > 1;
     if (end == nullptr || request.moment.kind != MomentKind::kPeak || is_of_many ||
         request.detail != Detail::kGroups || request.needs_tensors ||
         !is_sound(reader, *reader.whole_totals())) {

@@ -10,6 +10,7 @@
 
 #include "report/replay/blocks/block_stream.h"
 #include "report/replay/levels/device_trackers.h"
+#include "report/replay/values/device_names.h"
 
 namespace peakline::report {
 
@@ -52,9 +53,7 @@ public:
     bool is_tracing() const { return is_tracing_; }
 
 private:
-    bool counts(const AllocationShape& shape) const {
-        return !device_.has_value() || shape.device == *device_;
-    }
+    bool counts(const AllocationShape& shape) const { return is_counted(device_, shape.device); }
 
     format::Measure measure_;
     std::optional<uint32_t> device_;

@@ -11,6 +11,7 @@
 
 #include "report/replay/blocks/block_stream.h"
 #include "report/replay/levels/device_trackers.h"
+#include "report/replay/values/device_names.h"
 
 namespace peakline::report {
 
@@ -18,7 +19,7 @@ struct SampleQuestion {
     // Rising: the event with this number is the first one that no longer counts.
     std::vector<uint64_t> bounds;
     format::Measure measure = format::Measure::kAllocated;
-    std::optional<uint32_t> device;                        // nullopt: the sum of all
+    std::optional<uint32_t> device;                        // nullopt: the sum of the GPUs
     const std::vector<uint32_t>* slot_of_block = nullptr;  // by ordinal; without: the context
 };
 
@@ -67,7 +68,7 @@ public:
 
 private:
     void add(uint64_t ordinal, const AllocationShape& shape, int64_t sign) {
-        if (is_over_ || (question_.device.has_value() && shape.device != *question_.device)) {
+        if (is_over_ || !is_counted(question_.device, shape.device)) {
             return;
         }
         const uint32_t slot = question_.slot_of_block != nullptr

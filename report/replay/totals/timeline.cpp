@@ -4,6 +4,7 @@
 #include <utility>
 
 #include "report/replay/blocks/block_stream.h"
+#include "report/replay/values/device_names.h"
 #include "timeline_builder.h"
 
 namespace peakline::report {
@@ -52,7 +53,7 @@ public:
 
 private:
     bool counts(const AllocationShape& shape) const {
-        return !request_.device.has_value() || shape.device == *request_.device;
+        return is_counted(request_.device, shape.device);
     }
     // Wraps around for what is freed, as the sums do.
     void add(uint64_t ordinal, uint64_t bytes) {

@@ -30,7 +30,7 @@ struct Timeline {
 };
 
 struct TimelineRequest {
-    std::optional<uint32_t> device;  // nullopt: the sum of all
+    std::optional<uint32_t> device;  // nullopt: the sum of the GPUs
     uint64_t point_count = 1;
     const std::vector<bool>* shown = nullptr;  // by ordinal, as select_blocks() gives; nullptr: all
 };

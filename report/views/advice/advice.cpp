@@ -8,6 +8,7 @@
 #include "report/replay/all_facts.h"
 #include "report/replay/levels/choose_device.h"
 #include "report/replay/totals/altered_levels.h"
+#include "report/replay/values/device_names.h"
 #include "rules/rules.h"
 
 namespace peakline::report {
@@ -99,7 +100,7 @@ public:
 
 private:
     void see(uint64_t ordinal, const AllocationShape& shape) {
-        if (device_.has_value() && shape.device != *device_) {
+        if (!is_counted(device_, shape.device)) {
             return;
         }
         TrackedBlock block{ordinal, {}, facts_.of(ordinal)};

@@ -11,6 +11,7 @@
 #include "report/replay/calls/memory_levels.h"
 #include "report/replay/levels/choose_device.h"
 #include "report/replay/levels/device_trackers.h"
+#include "report/replay/values/device_names.h"
 #include "report/trace/file/trace_error.h"
 #include "report/views/selection/check_sum.h"
 
@@ -199,7 +200,7 @@ private:
     }
 
     bool counts(const AllocationShape& shape) const {
-        return counts_all_ || shape.device == device_;
+        return is_counted(counts_all_ ? std::nullopt : std::optional(device_), shape.device);
     }
 
     uint32_t context_of(uint64_t ordinal, const AllocationShape& shape) {

@@ -8,6 +8,7 @@
 
 #include "report/attribute/grouping.h"
 #include "report/replay/phases/find_ranges.h"
+#include "report/replay/values/device_names.h"
 #include "report/trace/definitions/definitions.h"
 #include "report/trace/file/trace_error.h"
 
@@ -119,10 +120,15 @@ DeviceChoice parse_device(const std::string& text) {
         return choice;
     }
     choice.kind = DeviceChoiceKind::kNumber;
+    if (const std::optional<uint32_t> device = host_device(text)) {
+        choice.number = *device;
+        return choice;
+    }
     const char* const end = text.data() + text.size();
     const auto parsed = std::from_chars(text.data(), end, choice.number);
-    if (parsed.ec != std::errc() || parsed.ptr != end || choice.number >= kMaxDevices) {
-        refuse("--device", text, "a device number, or all");
+    if (parsed.ec != std::errc() || parsed.ptr != end || choice.number >= kMaxDevices ||
+        format::is_of_host(choice.number)) {
+        refuse("--device", text, "the number of a GPU, all (GPUs), pinned or cpu");
     }
     return choice;
 }
@@ -232,6 +238,17 @@ Selection parse_selection(const SelectionText& text, KnownMeasures measures) {
     selection.request.moment = parse_moment(text.during.empty() ? text.at : text.during);
     selection.request.device = parse_device(text.device);
     parse_measure(text.measure, measures, &selection);
+    return selection;
+}
+
+Selection parse_selection(const SelectionText& text,
+                          const TraceReader& reader,
+                          KnownMeasures measures) {
+    Selection selection = parse_selection(text, measures);
+    if (selection.request.device.kind == DeviceChoiceKind::kAll && !selection.driver_measure &&
+        !reader.has_gpu_memory()) {
+        selection.request.device = DeviceChoice();
+    }
     return selection;
 }
 

@@ -11,6 +11,7 @@
 #include "report/attribute/names/option_word.h"
 #include "report/attribute/stacks/frame_policy.h"
 #include "report/replay/values/replay_result.h"
+#include "report/trace/reader.h"
 
 namespace peakline::report {
 
@@ -21,7 +22,7 @@ struct SelectionText {
     std::string frame = "caller";
     std::string at = "peak";
     std::string during;  // a part of the run, see find_ranges(); empty: all of it
-    std::string device;  // empty: the one with the highest peak
+    std::string device;  // empty: the GPU with the highest peak
     std::string measure = "allocated";
     std::vector<std::string> hide;
     std::vector<std::string> symbols;  // folders
@@ -58,6 +59,12 @@ enum class KnownMeasures : uint8_t { kOfBlocks, kAll };
 
 // Throws TraceError that names the option and what it takes.
 Selection parse_selection(const SelectionText& text,
+                          KnownMeasures measures = KnownMeasures::kOfBlocks);
+
+// The same for a report of this trace. Without memory of a GPU "all" is what the empty device is:
+// memory of the host has no sum.
+Selection parse_selection(const SelectionText& text,
+                          const TraceReader& reader,
                           KnownMeasures measures = KnownMeasures::kOfBlocks);
 
 // Whether the rows are of this key, or of a pair with it.

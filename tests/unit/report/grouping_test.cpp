@@ -119,6 +119,7 @@ TEST_CASE("rows can be threads, streams and devices", "[report]") {
     builder.alloc_inline(fields({2, 0, 1, 400, 0}), 0x2000);
     builder.alloc_inline(fields({3, 1, 0, 200, 0}), 0x3000);
     builder.alloc_inline(fields({1, 1, 9, 100, 0}), 0x4000);
+    builder.count_gpu_bytes(1500);
     builder.mark(format::MarkKind::kProcessEnd);
     const OpenTrace trace(builder.finish());
     using Keys = std::vector<std::string>;

@@ -277,6 +277,7 @@ private:
         put_zz(shape, static_cast<int64_t>(block_bytes - requested_bytes));
         if (!words.has("class")) {
             ordinals_[words.plain[1]] = builder_.alloc_inline(shape, address);
+            count_on_gpu(words, block_bytes);
             return;
         }
         const auto [at, is_new] = classes_.try_emplace(shape, 0);
@@ -284,6 +285,13 @@ private:
             at->second = builder_.define(format::DefType::kClass, shape);
         }
         ordinals_[words.plain[1]] = builder_.alloc_class(at->second, address);
+        count_on_gpu(words, block_bytes);
+    }
+
+    void count_on_gpu(const Words& words, uint64_t block_bytes) {
+        if (!format::is_of_host(static_cast<uint32_t>(words.number("dev", 0)))) {
+            builder_.count_gpu_bytes(block_bytes);
+        }
     }
 
     void add_tensor(const Words& words) {

@@ -90,6 +90,9 @@ public:
         return ordinal_++;
     }
 
+    // As if nothing were freed: an upper bound of the highest level in the chunk.
+    void count_gpu_bytes(uint64_t bytes) { chunks_[events_].header.max_live_bytes += bytes; }
+
     void free(uint64_t ordinal, uint32_t context = 0) {
         if (context != 0) {
             extended(format::ExtendedType::kFreeWithContext, fields({ordinal_ - ordinal, context}));

@@ -20,6 +20,7 @@ from peakline.commands.shared.common import (
 )
 from peakline.commands.shared.growth import growth_line
 from peakline.commands.terminal.report import show_table
+from peakline.device_names import highest_peak
 from peakline.sizes import size_of
 
 # A file's time stamp may be a little older than the clock says.
@@ -178,10 +179,10 @@ def _line_of(read: dict[str, Any]) -> str:
 def _load(path: Path) -> _Recorded:
     with progress_bar(str(path)) as progress:
         summary = report_engine().Trace(str(path), progress).summary_data()
-    peaks = [int(device["peak_bytes"]) for device in summary["devices"]]
+    peak = highest_peak(summary["devices"])
     events, rows = int(summary["event_count"]), int(summary["table"]["row_count"])
     refused = int((summary["table"]["out_of_memory"] or {}).get("count", 0))
-    return _Recorded(path, max(peaks, default=0), events, rows, refused)
+    return _Recorded(path, peak, events, rows, refused)
 
 
 def _cost(one: _Recorded) -> str:

@@ -12,6 +12,7 @@ from contextlib import nullcontext, suppress
 from typing import TYPE_CHECKING
 
 from peakline.commands.shared import common, report_options
+from peakline.device_names import is_gpu, is_worth_showing
 
 if TYPE_CHECKING:
     from peakline._report import Trace
@@ -76,7 +77,7 @@ def read_outlines(paths: Sequence[str], args: argparse.Namespace) -> list[str]:
 
 
 def _read(
-    trace: Trace, args: argparse.Namespace, share: int, device: int | None = None
+    trace: Trace, args: argparse.Namespace, share: int, device: int | str | None = None
 ) -> DeviceData:
     from peakline.pages.page import DeviceData
 
@@ -92,9 +93,9 @@ def _read(
     return DeviceData(names, columns)
 
 
-def _other_devices(first: DeviceData) -> list[int]:
-    """Return those that held anything, the highest peak first."""
+def _other_devices(first: DeviceData) -> list[int | str]:
+    """Return those that held anything: GPUs, then the host, the highest peak first."""
     page = json.loads(first.names)
     others = [one for one in page["phases"]["devices"] if one["device"] != page["device"]]
-    others.sort(key=lambda one: (-one["peak_bytes"], one["device"]))
-    return [one["device"] for one in others if one["peak_bytes"] > 0]
+    others.sort(key=lambda one: (not is_gpu(one["device"]), -one["peak_bytes"]))
+    return [one["device"] for one in others if is_worth_showing(one)]

@@ -185,7 +185,8 @@ def add_device(parser: argparse.ArgumentParser) -> None:
     parser.add_argument(
         "--device",
         metavar="N",
-        help="Show this device: a number, or all for the sum (default: the highest peak)",
+        help="Show this device: a number, all for the sum of the GPUs, pinned or cpu for memory of"
+        " the host (default: the GPU with the highest peak)",
     )
 
 
@@ -228,7 +229,8 @@ def add_device_or_sum(parser: argparse.ArgumentParser) -> None:
         "--device",
         default="all",
         metavar="N",
-        help="Show this device: a number, or all for their sum (default: all)",
+        help="Show this device: a number, all for the sum of the GPUs, pinned or cpu for memory of"
+        " the host (default: all)",
     )
 
 

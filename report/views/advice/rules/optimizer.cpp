@@ -4,6 +4,7 @@
 #include <set>
 #include <string_view>
 
+#include "allocator/record/format/trace_format.h"
 #include "attempts.h"
 #include "rules.h"
 
@@ -112,6 +113,9 @@ public:
     explicit OptimizerState(const RunFacts& run) : run_(run) {}
 
     void see(const RunBlock& block) override {
+        if (format::is_of_host(block.block.device)) {
+            return;  // where it would be offloaded to
+        }
         const bool is_state = block.origin.category == "optimizer state";
         if (is_state || is_temporary_of_step(block)) {
             remove_block(block, &changes_);

@@ -1,0 +1,36 @@
+"""Devices as reports write them: the number of a GPU, or "pinned" and "cpu" for memory of the host.
+
+See Note [Memory of the host] in allocator/record/format/trace_format.h.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+# Less memory of the host than this any program has: pages do not speak of it.
+LEAST_HOST_BYTES = 1 << 20
+
+_HOST = {"pinned": "pinned memory", "cpu": "CPU memory"}
+
+
+def is_gpu(device: int | str) -> bool:
+    """Whether it is no memory of the host."""
+    return device not in _HOST
+
+
+def name_of_device(device: int | str) -> str:
+    """Return "device 0", "pinned memory" or "CPU memory"."""
+    return _HOST.get(str(device), f"device {device}")
+
+
+def highest_peak(devices: Sequence[dict[str, Any]]) -> int:
+    """Return the highest `peak_bytes` of the GPUs; where there is none, of the host."""
+    gpus = [one for one in devices if is_gpu(one["device"])]
+    return max((int(one["peak_bytes"]) for one in gpus or devices), default=0)
+
+
+def is_worth_showing(device: dict[str, Any]) -> bool:
+    """Whether this device held anything, or as memory of the host enough."""
+    least = 1 if is_gpu(device["device"]) else LEAST_HOST_BYTES
+    return int(device["peak_bytes"]) >= least
