@@ -3,6 +3,7 @@
 // driver/ answers; then it loads libpeakline.so from its own folder, once. Everything it interposes
 // forwards to the real function, before, after and whenever loading failed.
 #include <cstdint>
+#include <cstdlib>
 #include <cstring>
 
 #include <dlfcn.h>
@@ -15,10 +16,12 @@
 
 namespace {
 
-// kPeaklinePreload and kPeaklineDriver of peakline_api.h.
+// PeaklineWayIn of peakline_api.h.
 constexpr int32_t kPreloadWayIn = 0;
 constexpr int32_t kDriverWayIn = 3;
+constexpr int32_t kCpuWayIn = 4;
 constexpr char kCountSymbol[] = "_ZN3c104cuda28device_count_ensure_non_zeroEv";
+constexpr char kEngineSymbol[] = "_ZN5torch8autograd23set_default_engine_stubEPFRNS0_6EngineEvE";
 
 void (*g_end_of_process)(const void* caller) = nullptr;
 void (*g_real_exit)(int) = nullptr;
@@ -37,6 +40,11 @@ void complain(const char* what, const char* why) {
             return;
         }
     }
+}
+
+bool wants_cpu() {
+    const char* given = getenv("PEAKLINE_CPU");
+    return given != nullptr && given[0] != '\0' && strcmp(given, "0") != 0;
 }
 
 // torch calls us before the allocator is initialised: the last moment at which it may be replaced.
@@ -95,6 +103,29 @@ EXPORT int _ZN3c104cuda28device_count_ensure_non_zeroEv() {
         enter_slow(kPreloadWayIn);
     }
     return count;
+}
+
+// void torch::autograd::set_default_engine_stub(Engine& (*)()): torch._C calls it once while it is
+// imported, with the GIL, when all of torch's libraries are there and no tensor is.
+// NOLINTNEXTLINE(readability-identifier-naming): torch's own name.
+EXPORT void _ZN5torch8autograd23set_default_engine_stubEPFRNS0_6EngineEvE(void* stub) {
+    Dl_info caller{};
+    void (*real)(void*) = nullptr;
+    const bool is_known = dladdr(__builtin_return_address(0), &caller) != 0;
+    const char* const names[] = {is_known ? caller.dli_fname : nullptr, "libtorch_cpu.so"};
+    for (const char* name : names) {
+        void* library = name != nullptr ? dlopen(name, RTLD_NOLOAD | RTLD_LAZY) : nullptr;
+        if (real == nullptr && library != nullptr) {
+            real = reinterpret_cast<void (*)(void*)>(dlsym(library, kEngineSymbol));
+        }
+    }
+    if (real == nullptr) {
+        return;
+    }
+    real(stub);
+    if (wants_cpu()) {
+        enter_slow(kCpuWayIn);
+    }
 }
 
 // Somebody uses the driver, and torch has not come by.

@@ -14,6 +14,8 @@ enum PeaklineWayIn : int32_t {
     kPeaklinePluggable = 2,  // from peakline_malloc: the allocator is the program's business
     // From the bootstrap, before torch: the driver made a context or gave memory. Opens a trace.
     kPeaklineDriver = 3,
+    // From the bootstrap, while torch is imported, with the GIL: record CPU tensors. Opens a trace.
+    kPeaklineCpu = 4,
 };
 
 enum PeaklineResult : int32_t {

@@ -96,6 +96,7 @@ __attribute__((constructor)) void register_python_side() {
                                 return g_watched_objects.is_alive(address, number);
                             },
                             request_safe_point,
+                            load_safe_points_if_missing,
                             run_safe_point,
                             run_last_look});
 }

@@ -47,6 +47,7 @@ ObjectSide g_objects{[](const uint64_t*, size_t) {},
                      [](uint64_t) { return uint64_t{0}; },
                      [](uint64_t, uint64_t) { return false; },
                      [](SafePoint) {},
+                     [] {},
                      [](SafePoint) {},
                      [](const void*) {}};
 

@@ -70,6 +70,9 @@ struct ObjectSide {
     uint64_t (*watch_object)(uint64_t address);
     bool (*is_object_alive)(uint64_t address, uint64_t number);
     void (*request_safe_point)(SafePoint reason);
+    // Any thread: objects of a torch that was not wholly imported when Python stacks came on are
+    // named from the next safe point on.
+    void (*load_if_missing)();
     void (*run_safe_point)(SafePoint reason);
     // The last look, when `caller`, a return address, is in the interpreter.
     void (*run_last_look)(const void* caller);

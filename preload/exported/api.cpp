@@ -33,7 +33,11 @@ PEAKLINE_EXPORT void peakline_start_tracing() {
     const char* reason = nullptr;
     if (installed().is_on) {
         // Libraries loaded since then may make autograd nodes, too.
-        peakline::preload::hook_torch_imports(&reason);
+        if (installed().has_torch) {
+            peakline::preload::hook_torch_imports(&reason);
+        } else if (installed().has_cpu) {
+            peakline::preload::hook_autograd(&reason);
+        }
         peakline::preload::attach_if_waiting();
         Recorder::instance().start_tracing();
         peakline::preload::record_missed_regions();

@@ -15,7 +15,7 @@
 namespace peakline::preload {
 
 // Adds a function, at most kMostLibraryHooks; a second time it does nothing.
-inline constexpr size_t kMostLibraryHooks = 5;
+inline constexpr size_t kMostLibraryHooks = 8;
 void add_library_hook(const char* symbol, void* replacement);
 
 // Leads the calls of all loaded libraries to those added. Takes the loader's lock.

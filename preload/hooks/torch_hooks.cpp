@@ -23,11 +23,7 @@ using capture::ThreadState;
 using record::AllocEvent;
 using record::Recorder;
 
-// c10::reportMemoryUsageToProfiler(void*, int64_t, size_t, size_t, c10::Device). torch calls it
-// under its device lock for every block: exact sizes in exact order. c10::Device is two int8_t
-// (type, index) and travels in one register.
-constexpr char kReportSymbol[] = "_ZN3c1027reportMemoryUsageToProfilerEPvlmmNS_6DeviceE";
-using ReportFunction = void (*)(void*, int64_t, size_t, size_t, uint16_t);
+// torch calls kReportSymbol under its device lock for every block: exact sizes in exact order.
 constexpr uint8_t kCudaDeviceType = 1;
 
 // at::sequence_number::get_and_increment(), called by every autograd node that is made.
@@ -46,21 +42,6 @@ constexpr char kGradModeSymbol[] = "_ZN3c108GradMode10is_enabledEv";
 [[PEAKLINE_HOT_DATA]] SequenceFunction g_real_sequence = nullptr;
 [[PEAKLINE_HOT_DATA]] ThreadIdFunction g_autograd_thread_id = nullptr;
 torch_part::Part g_part;
-
-uint32_t context_now(Recorder& recorder, ThreadState& state) {
-    if (recorder.is_tracing()) [[likely]] {
-        return capture::capture_context(recorder.table(), state);
-    }
-    return recorder.untraced_context();
-}
-
-// Of a block that the program frees; 0: the recording does not want to know.
-uint32_t context_of_free(Recorder& recorder, ThreadState* state) {
-    if (state == nullptr || !recorder.is_tracing()) [[unlikely]] {
-        return 0;
-    }
-    return capture::capture_free(recorder.table(), *state);
-}
 
 uint32_t stream_id(ThreadState& state, uint64_t handle, uint32_t device) {
     if (handle == torch_part::kCurrentStream) [[likely]] {
@@ -285,8 +266,20 @@ torch_part::Part& torch_part_slot() {
     return g_part;
 }
 
-bool hook_torch_imports(const char** reason) {
+bool hook_autograd(const char** reason) {
     if (g_real_report == nullptr && (!init_operator_names() || !find_real_functions(reason))) {
+        return false;
+    }
+    hook_engine(g_part);
+    if (g_real_sequence != nullptr && g_autograd_thread_id != nullptr) {
+        add_library_hook(kSequenceSymbol, reinterpret_cast<void*>(sequence_hook));
+    }
+    hook_all_libraries_slow();
+    return true;
+}
+
+bool hook_torch_imports(const char** reason) {
+    if (!hook_autograd(reason)) {
         return false;
     }
     const int slots = capture::redirect_imports(
@@ -297,13 +290,9 @@ bool hook_torch_imports(const char** reason) {
         *reason = "libc10_cuda.so does not import c10::reportMemoryUsageToProfiler";
         return false;
     }
-    hook_engine(g_part);
     hook_segment_imports(g_part);
     hook_settings(g_part);
     add_stream_hook();
-    if (g_real_sequence != nullptr && g_autograd_thread_id != nullptr) {
-        add_library_hook(kSequenceSymbol, reinterpret_cast<void*>(sequence_hook));
-    }
     hook_all_libraries_slow();
     hook_nccl_slow();
     return true;

@@ -105,8 +105,8 @@ void put_device_meta(const Installed& state) {
     }
 }
 
-bool records_frees(const Options& options) {
-    return options.frees[0] != '\0' && strcmp(options.frees, "0") != 0;
+bool is_set(const char* option) {
+    return option[0] != '\0' && strcmp(option, "0") != 0;
 }
 
 // As torch reads them: with both, the first counts alone.
@@ -132,7 +132,8 @@ void put_all_meta(const Installed& state, const ProcessNames& names) {
     put_meta("backend", state.backend);
     put_meta("stacks", state.options.stacks);
     put_meta("keep", state.options.keep);
-    put_meta("frees", records_frees(state.options) ? "stacks" : "");
+    put_meta("frees", is_set(state.options.frees) ? "stacks" : "");
+    put_meta("cpu", state.has_cpu ? "blocks" : "");
     put_meta("simulated", state.options.simulated);
     put_allocator_settings();
     put_meta("note", state.note);
@@ -159,7 +160,7 @@ bool set_up_recorder(const Options& options) {
             row->name);
     }
     capture::set_capture_options(
-        capture::CaptureOptions{row->python, row->native, records_frees(options)});
+        capture::CaptureOptions{row->python, row->native, is_set(options.frees)});
     return true;
 }
 
@@ -296,12 +297,59 @@ bool add_torch(Installed& state, int32_t way_in, bool* is_late, char* message, s
     return true;
 }
 
-// The recording began with the driver; its trace may be open.
+// Where CPU tensors are wanted, and are not recorded yet. False: they cannot be.
+bool add_cpu(Installed& state, char* message, size_t room) {
+    if (!state.has_cpu && is_set(state.options.cpu)) {
+        state.has_cpu = install_cpu(state, message, room);
+    }
+    return state.has_cpu || !is_set(state.options.cpu);
+}
+
+// A program that records CUDA loses nothing when its CPU tensors cannot be recorded.
+void add_cpu_or_say_why(Installed& state, char* message, size_t room) {
+    if (!add_cpu(state, message, room)) {
+        say("not recording %s", message);
+        message[0] = '\0';
+    }
+}
+
+void add_driver(Installed& state) {
+    if (!state.has_driver) {
+        state.has_driver = true;
+        listen_to_driver();
+        call_after_steps(sample_after_phase);
+    }
+}
+
+// The recording began with the driver, or with CPU tensors; its trace may be open.
 void restate_torch_meta(const Installed& state) {
     put_meta("torch_version", state.torch_version);
     put_meta("backend", state.backend);
     put_meta("note", state.note);
+    put_meta("cpu", state.has_cpu ? "blocks" : "");
     put_allocator_settings();
+    put_device_meta(state);
+}
+
+// Recording is on, and something more comes to it.
+int32_t enter_again(Installed& state, int32_t way_in, char* message, size_t room) {
+    bool is_late = false;
+    if (way_in != kPeaklineDriver) {
+        add_cpu_or_say_why(state, message, room);
+    }
+    if (way_in == kPeaklineCpu || (state.has_torch && state.has_driver)) {
+        return kPeaklineAlreadyOn;
+    }
+    if (state.device_count == 0) {
+        read_devices(state);
+    }
+    if (way_in != kPeaklineDriver && !state.has_torch &&
+        !add_torch(state, way_in, &is_late, message, room)) {
+        return kPeaklineFailed;
+    }
+    add_driver(state);
+    restate_torch_meta(state);
+    return is_late ? kPeaklineLate : kPeaklineOk;
 }
 
 }  // namespace
@@ -309,36 +357,41 @@ void restate_torch_meta(const Installed& state) {
 int32_t enter(int32_t way_in, char* message, size_t room) {
     Installed& state = installed();
     message[0] = '\0';
-    const bool is_first = !state.is_on;
-    if (!is_first && (way_in == kPeaklineDriver || state.has_torch)) {
-        return kPeaklineAlreadyOn;
+    if (state.is_on) {
+        return enter_again(state, way_in, message, room);
     }
-    if (is_first && !set_up(state, message, room)) {
+    if (!set_up(state, message, room)) {
         return kPeaklineFailed;
     }
     bool is_late = false;
     if (way_in == kPeaklineDriver) {
         snprintf(state.backend, sizeof state.backend, "driver");
+    } else if (way_in == kPeaklineCpu) {
+        snprintf(state.backend, sizeof state.backend, "cpu");
+        if (!add_cpu(state, message, room)) {
+            return kPeaklineFailed;
+        }
+        announce_note(state);
     } else if (!add_torch(state, way_in, &is_late, message, room)) {
         return kPeaklineFailed;
     }
-    if (!is_first) {
-        restate_torch_meta(state);
-        return is_late ? kPeaklineLate : kPeaklineOk;
+    if (way_in != kPeaklineDriver) {
+        add_cpu_or_say_why(state, message, room);
     }
     attach_python_side();
     read_devices(state);
     set_up_value_reads(state);
     watch_life_cycle();
     state.is_on = true;
-    if (way_in == kPeaklinePreload || way_in == kPeaklineDriver) {
+    if (way_in == kPeaklinePreload || way_in == kPeaklineDriver || way_in == kPeaklineCpu) {
         // Not before something is recorded: many a process initialises CUDA and allocates nothing.
         Recorder::instance().open_at_first_record(open_trace_or_say_why);
         note_for_run(state.options, "on", "");
         peakline_start_tracing();
     }
-    listen_to_driver();
-    call_after_steps(sample_after_phase);
+    if (way_in != kPeaklineCpu) {
+        add_driver(state);
+    }
     tell_marks_to_recorder();
     return is_late ? kPeaklineLate : kPeaklineOk;
 }

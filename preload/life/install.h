@@ -19,7 +19,9 @@ struct NamedDevice {
 // What was put in place, for status and for the trace's meta data.
 struct Installed {
     bool is_on = false;
-    bool has_torch = false;  // its allocator is recorded
+    bool has_torch = false;   // its CUDA allocator is recorded
+    bool has_cpu = false;     // its CPU allocator
+    bool has_driver = false;  // what the driver gives
     bool has_python_stacks = false;
     char backend[32] = "";
     char note[256] = "";

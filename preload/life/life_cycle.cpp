@@ -13,6 +13,7 @@
 #include "late_python.h"
 #include "preload/device/driver_recording.h"
 #include "preload/hooks/allocator_calls.h"
+#include "preload/hooks/cpu_hooks.h"
 #include "preload/hooks/segment_hooks.h"
 #include "value_reads.h"
 
@@ -44,6 +45,7 @@ void child_after_fork() {
     // Its end has nothing to report, and the device's locks may be held by threads it does not
     // have.
     g_ended.store(true, std::memory_order_relaxed);
+    child_after_fork_cpu();
     record::Recorder::instance().child_after_fork();
     child_after_fork_driver();
     child_after_fork_segments();

@@ -14,6 +14,7 @@
 #include "allocator/capture/libraries/got_patch.h"
 #include "allocator/capture/libraries/loader_walk.h"
 #include "allocator/record/recorder.h"
+#include "preload/hooks/cpu_hooks.h"
 #include "preload/hooks/torch_hooks.h"
 #include "preload/options/option_words.h"
 
@@ -24,6 +25,7 @@ using torch_part::Backend;
 using torch_part::InstallResult;
 
 constexpr char kAllocatorSymbol[] = "_ZN3c104cuda20CUDACachingAllocator9allocatorE";
+constexpr char kCpuAllocSymbol[] = "_ZN3c109alloc_cpuEm";
 
 bool read_version_line(const char* path, char* version, size_t room) {
     FILE* file = fopen(path, "re");
@@ -45,6 +47,21 @@ bool read_version_line(const char* path, char* version, size_t room) {
     }
     fclose(file);
     return found;
+}
+
+// From version.py, above the folder that the library with this address lies in.
+bool read_torch_version(Installed& state, const char* library_path) {
+    char path[kPathBytes];
+    snprintf(path, sizeof path, "%s", library_path);
+    char* slash = strrchr(path, '/');
+    if (slash == nullptr) {
+        return false;
+    }
+    snprintf(slash, sizeof path - static_cast<size_t>(slash - path), "/../version.py");
+    if (!read_version_line(path, state.torch_version, sizeof state.torch_version)) {
+        snprintf(state.torch_version, sizeof state.torch_version, "unknown");
+    }
+    return true;
 }
 
 bool exists(const char* path) {
@@ -181,17 +198,7 @@ bool find_torch(Installed& state) {
         return false;
     }
     name_torch_build(allocator, info.dli_fname, state.torch_build, sizeof state.torch_build);
-    char path[kPathBytes];
-    snprintf(path, sizeof path, "%s", info.dli_fname);
-    char* slash = strrchr(path, '/');
-    if (slash == nullptr) {
-        return false;
-    }
-    snprintf(slash, sizeof path - static_cast<size_t>(slash - path), "/../version.py");
-    if (!read_version_line(path, state.torch_version, sizeof state.torch_version)) {
-        snprintf(state.torch_version, sizeof state.torch_version, "unknown");
-    }
-    return true;
+    return read_torch_version(state, info.dli_fname);
 }
 
 bool install_torch_part(Installed& state, bool* is_late, char* message, size_t room) {
@@ -240,6 +247,38 @@ bool install_torch_part(Installed& state, bool* is_late, char* message, size_t r
     }
     if (*is_late && torch_part_slot().attach_tracker != nullptr) {
         torch_part_slot().attach_tracker();  // for requested sizes: nobody sees the calls
+    }
+    return true;
+}
+
+namespace {
+
+// A torch without CUDA has no part: nodes and scopes of autograd are not seen.
+void observe_torch(Installed& state) {
+    if (!find_torch(state)) {
+        Dl_info info{};
+        if (dladdr(capture::find_in_loaded("libc10.so", kCpuAllocSymbol), &info) != 0) {
+            read_torch_version(state, info.dli_fname);
+        }
+        snprintf(state.note,
+                 sizeof state.note,
+                 "this torch has no CUDA: blocks of the backward pass have the line of backward(), "
+                 "and steps of optimizers are not known");
+    } else if (backend_of(state) != Backend::kObserve) {
+        if (const torch_part::InstallFunction install = load_part(state)) {
+            install(&torch_host(), Backend::kObserve, &torch_part_slot());
+        }
+    }
+}
+
+}  // namespace
+
+bool install_cpu(Installed& state, char* message, size_t room) {
+    observe_torch(state);
+    const char* reason = "";
+    if (!hook_autograd(&reason) || !hook_cpu_allocator(&reason)) {
+        snprintf(message, room, "CPU tensors of torch %s: %s", state.torch_version, reason);
+        return false;
     }
     return true;
 }

@@ -24,4 +24,8 @@ void part_in_cache(
 // False: nothing can be recorded, the reason is in `message`.
 bool install_torch_part(Installed& state, bool* is_late, char* message, size_t room);
 
+// Records the blocks of torch's CPU allocator, with nodes and scopes of autograd as far as the part
+// is there; what is missing is left in state.note. False: the reason is in `message`.
+bool install_cpu(Installed& state, char* message, size_t room);
+
 }  // namespace peakline::preload

@@ -37,13 +37,15 @@ if "torch" in sys.modules:
         forget("_peakline_objects")
 )";
 
-// Written once, under the GIL, before g_safe_point.
+// Written once, under the GIL, before g_safe_point; release, since a thread without it may load.
+std::atomic<const PythonApi*> g_loading_api{nullptr};
 const PythonApi* g_api = nullptr;
 // The function of torch_objects/. acquire and release: what it needs is in place.
 std::atomic<Object*> g_safe_point{nullptr};
 // relaxed: a reason that comes too late is found by the next call.
 std::atomic<uint32_t> g_reasons{0};
 std::atomic<bool> g_is_waiting{false};
+std::atomic<bool> g_load_is_waiting{false};
 
 struct CodeRange {
     uintptr_t start = 0;
@@ -167,6 +169,7 @@ bool load_safe_points(const PythonApi& api) {
         !package_folder(folder, sizeof folder)) {
         return false;
     }
+    g_loading_api.store(&api, std::memory_order_release);
     const ExceptionKeeper keeper(api);
     const Untraced untraced(api);
     Object* const globals = api.PyDict_New();
@@ -186,6 +189,25 @@ bool load_safe_points(const PythonApi& api) {
     g_interpreter = code_around(reinterpret_cast<const void*>(api.PyGILState_Check));
     g_safe_point.store(function, std::memory_order_release);
     return true;
+}
+
+void load_safe_points_if_missing() {
+    const PythonApi* const api = g_loading_api.load(std::memory_order_acquire);
+    if (api == nullptr || g_safe_point.load(std::memory_order_acquire) != nullptr ||
+        g_walk_gate.state.load(std::memory_order_relaxed) != GateState::kOpen) {
+        return;
+    }
+    const auto load = [](void*) {
+        g_load_is_waiting.store(false, std::memory_order_relaxed);
+        if (g_safe_point.load(std::memory_order_acquire) == nullptr) {
+            load_safe_points(*g_loading_api.load(std::memory_order_acquire));
+        }
+        return 0;
+    };
+    if (!g_load_is_waiting.exchange(true, std::memory_order_relaxed) &&
+        api->Py_AddPendingCall(load, nullptr) != 0) {
+        g_load_is_waiting.store(false, std::memory_order_relaxed);
+    }
 }
 
 void request_safe_point(SafePoint reason) {
@@ -214,6 +236,7 @@ void run_last_look(const void* caller) {
 }
 
 void forget_safe_points() {
+    g_loading_api.store(nullptr, std::memory_order_release);
     g_safe_point.store(nullptr, std::memory_order_release);
 }
 

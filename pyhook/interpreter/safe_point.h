@@ -21,6 +21,10 @@ using capture::SafePoint;
 // none, or no torch in the process. `api` outlives the process.
 bool load_safe_points(const PythonApi& api);
 
+// Any thread, with or without the GIL, after load_safe_points(): where that found a torch that was
+// not wholly imported it is done again, as a safe point is.
+void load_safe_points_if_missing();
+
 // Any thread, with or without the GIL. At most one request waits.
 void request_safe_point(SafePoint reason);
 

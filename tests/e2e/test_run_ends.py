@@ -192,10 +192,11 @@ def test_without_a_gpu_the_way_on_is_a_simulated_one(lab: Any, tmp_path: Path) -
         }
     )
     assert runs["run"].status == 1
-    assert runs["run"].stderr.splitlines()[-2:] == [
+    assert runs["run"].stderr.splitlines()[-3:] == [
         "peakline: nothing was recorded: the program ended with status 1 before it used CUDA;"
         " this machine has no NVIDIA driver",
         f"Next: peakline run --simulate h200 {ENDS_HOW} 'a b'  on a simulated GPU",
+        f"      peakline run --cpu {ENDS_HOW} 'a b'            CPU tensors instead",
     ]
     assert runs["report"].status == 0, runs["report"].stderr
     assert runs["report"].stdout.startswith(

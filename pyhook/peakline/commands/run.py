@@ -85,7 +85,7 @@ def run_and_report(args: argparse.Namespace, plan: Plan) -> int:
             kills = kernel_kills()
             status = execute(plan, says_where=plan.recorded and not args.quiet)
         kills = kernel_kills() - kills
-        end = RunEnd(status, bool(args.simulate), args.program, read_notes(notes), kills)
+        end = RunEnd(status, bool(args.simulate), args.program, read_notes(notes), kills, args.cpu)
     if plan.recorded:
         from peakline.commands.running import after_run
 

@@ -14,6 +14,9 @@ AskedBlocks replay_for_keys(const TraceReader& reader,
                             BlockKeys& keys,
                             const PathDisplay& paths,
                             const Progress& progress) {
+    if (selection.driver_measure) {
+        refuse_host(selection, "--measure reserved and device");
+    }
     ReplayRequest request = selection.request;
     const bool by_itself = detail != Detail::kGroups || keys.follow_blocks();
     const Detail single = detail == Detail::kLives ? detail : Detail::kBlocks;

@@ -73,6 +73,12 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         " extra stack capture per free)",
     )
     parser.add_argument(
+        "--cpu",
+        action="store_true",
+        help="Also record CPU tensors, as device cpu; needs no GPU (each costs what recording a"
+        " block of the GPU costs)",
+    )
+    parser.add_argument(
         "--keep",
         default="all",
         metavar="WHAT",
@@ -120,6 +126,8 @@ def check_arguments(args: argparse.Namespace) -> str:
         return "--no-record needs --simulate: without both there is nothing to do"
     if args.no_record and args.html:
         return "--html shows what was recorded: leave --no-record out"
+    if args.cpu and args.no_record:
+        return "--cpu records CPU tensors: leave --no-record out"
     if problem := problem_of_hold(args.hold):
         return problem
     if args.hold and args.no_record:

@@ -25,6 +25,7 @@ class RunEnd:
     words: Sequence[str]
     notes: Sequence[str] = ()
     kernel_kills: int = 0
+    records_cpu: bool = False
 
     def how(self) -> str:
         """Return how the program ended, as in "the program ended with status 1"."""
@@ -55,9 +56,13 @@ class RunEnd:
         if kinds & {"unwritten", "lost"}:
             return ""
         if "on" in kinds:
+            memory = "memory" if self.records_cpu else "GPU memory"
             if self.status == 0:
-                return "nothing was recorded: the program allocated no GPU memory through torch"
-            return f"nothing was recorded: {self.how()} before it allocated GPU memory"
+                return f"nothing was recorded: the program allocated no {memory} through torch"
+            return f"nothing was recorded: {self.how()} before it allocated {memory}"
+        if self.records_cpu:
+            how = "the program" if self.status == 0 else f"{self.how()} and"
+            return f"nothing was recorded: {how} did not import torch"
         missing = "" if self.is_simulated else missing_device()
         if self.status == 0:
             reason = "the program did not use CUDA"
@@ -68,7 +73,8 @@ class RunEnd:
         words = shell_words(self.words)
         return (
             f"nothing was recorded: {reason}; {missing}\n"
-            f"Next: peakline run --simulate h200 {words}  on a simulated GPU"
+            f"Next: peakline run --simulate h200 {words}  on a simulated GPU\n"
+            f"      peakline run --cpu {words}            CPU tensors instead"
         )
 
 

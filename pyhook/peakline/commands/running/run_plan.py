@@ -120,6 +120,7 @@ def _set_recording(plan: Plan, args: argparse.Namespace, torch: TorchInstallatio
         PEAKLINE_BACKEND=args.backend,
         PEAKLINE_STACKS=args.stacks,
         PEAKLINE_FREES="1" if args.frees else os.environ.get("PEAKLINE_FREES", ""),
+        PEAKLINE_CPU="1" if args.cpu else os.environ.get("PEAKLINE_CPU", ""),
         PEAKLINE_KEEP=args.keep,
         PEAKLINE_HOLD=args.hold,
     )
