@@ -143,8 +143,7 @@ ShownBlocks shown_blocks(const TraceReader& reader,
 std::string make_timeline_report(const TraceReader& reader,
                                  const ReportOptions& options,
                                  const Progress& progress) {
-    const Selection selection =
-        parse_selection(options.selection, reader, KnownMeasures::kAll);
+    const Selection selection = parse_selection(options.selection, reader, KnownMeasures::kAll);
     const DeviceChoice& choice = selection.request.device;
     need_events(reader, "timeline");
     if (selection.driver_measure) {

@@ -1,7 +1,10 @@
 #include "window_blocks.h"
 
 #include <algorithm>
+#include <optional>
 #include <utility>
+
+#include "report/replay/values/device_names.h"
 
 namespace peakline::report {
 
@@ -71,7 +74,7 @@ LiveBlocks WindowBlocks::take(uint32_t device, bool is_sum) {
     });
     LiveBlocks lived;
     for (const TrackedBlock& one : freed_) {
-        if (is_sum || one.block.device == device) {
+        if (is_counted(is_sum ? std::nullopt : std::optional(device), one.block.device)) {
             lived.blocks.push_back(one);
             const bool in_blocks = request_.measure == format::Measure::kAllocated;
             lived.level_bytes += in_blocks ? one.block.block_bytes : one.block.requested_bytes;

@@ -31,7 +31,7 @@ public:
     // What is freed after the end of main was held to the end.
     void on_main_end(EventTime) { is_main_over_ = true; }
 
-    // Those of the device, or of all with `is_sum`, by ordinal. Call once, after the pass.
+    // Those of the device, or of all GPUs with `is_sum`, by ordinal. Call once, after the pass.
     LiveBlocks take(uint32_t device, bool is_sum);
 
 private:

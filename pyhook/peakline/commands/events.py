@@ -51,7 +51,9 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("file", metavar="FILE", help="Trace file (.peak, or packed .peak.zst)")
     report_options.add_during(parser, "Show only what happens")
     parser.add_argument(
-        "--device", type=int, metavar="N", help="Show this device only (default: all)"
+        "--device",
+        metavar="N",
+        help="Show this device only: a number, pinned or cpu (default: all GPUs)",
     )
     parser.add_argument(
         "--kind",

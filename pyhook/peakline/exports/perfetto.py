@@ -11,6 +11,7 @@ import heapq
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, BinaryIO
 
+from peakline.device_names import name_of_device
 from peakline.exports.protobuf import data, fixed64, number
 
 if TYPE_CHECKING:
@@ -52,7 +53,7 @@ class _Writer:
         self._out = out
         self._pid = pid
         self._tracks: dict[tuple[str, object], int] = {}
-        self._levels: dict[tuple[int | None, str], int | None] = {}
+        self._levels: dict[tuple[int | str, str], int | None] = {}
         process = data(3, number(1, pid) + data(6, command))
         self._packet(data(60, number(1, _PROCESS) + process))
 
@@ -92,7 +93,7 @@ class _Writer:
             if value is None or self._levels.get((event.device, name)) == value:
                 continue
             self._levels[event.device, name] = value
-            label = f"{name}, device {event.device}"
+            label = f"{name}, {name_of_device(event.device)}"
             description = data(2, label) + data(8, number(3, _SIZE_BYTES))
             track = self._track("counter", label, description)
             self.event(_COUNTER, track, event.seconds, more=number(30, value))
@@ -113,9 +114,9 @@ class _Lanes:
 
     writer: _Writer
     least_bytes: int
-    free: dict[int, list[int]] = field(default_factory=dict)  # heaps, by device
-    count: dict[int, int] = field(default_factory=dict)
-    live: dict[int, tuple[int, int, int]] = field(default_factory=dict)  # device, lane, track
+    free: dict[int | str, list[int]] = field(default_factory=dict)  # heaps, by device
+    count: dict[int | str, int] = field(default_factory=dict)
+    live: dict[int, tuple[int | str, int, int]] = field(default_factory=dict)  # device, lane, track
     last_seconds: float = 0.0
 
     def begin(self, event: Event) -> None:
@@ -127,7 +128,7 @@ class _Lanes:
             lane = heapq.heappop(free)
         else:
             lane = self.count[event.device] = self.count.get(event.device, 0) + 1
-        track = self.writer.named(f"blocks of device {event.device}, lane {lane}")
+        track = self.writer.named(f"blocks of {name_of_device(event.device)}, lane {lane}")
         self.live[event.block] = (event.device, lane, track)
         flow = fixed64(47, event.block + 1)
         if event.thread:

@@ -9,6 +9,8 @@ import json
 import pickle
 from typing import TYPE_CHECKING, Any, BinaryIO
 
+from peakline.device_names import is_gpu
+
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
@@ -43,7 +45,8 @@ def write_memory_snapshot(recording: Recording, asked: Asked, out: BinaryIO) -> 
         }
         for one in tensors
     ]
-    device = f"cuda:{tensors.document['device']}"
+    device = tensors.document["device"]
+    device = f"cuda:{device}" if is_gpu(device) else device
     document = {device: {"peak_memory_mb": tensors.document["peak_bytes"] / _MB, "tensors": rows}}
     out.write(json.dumps(document, indent=2).encode())
 

@@ -10,6 +10,8 @@ from __future__ import annotations
 import json
 from typing import TYPE_CHECKING, Any, BinaryIO
 
+from peakline.device_names import name_of_device
+
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
@@ -36,7 +38,7 @@ def write(recording: Recording, asked: Asked, out: BinaryIO) -> None:
         "profiles": [
             {
                 "type": "sampled",
-                "name": f"live at {moment}, device {tensors.document['device']}",
+                "name": f"live at {moment}, {name_of_device(tensors.document['device'])}",
                 "unit": "bytes",
                 "startValue": 0,
                 "endValue": sum(weights),

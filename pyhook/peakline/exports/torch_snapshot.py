@@ -67,7 +67,7 @@ class _Snapshot:
 
     def add(self, event: Event) -> None:
         """Take the next event."""
-        if event.device is None:
+        if not isinstance(event.device, int):  # the form knows GPUs only
             return
         while len(self.traces) <= event.device:
             self.traces.append([])

@@ -63,7 +63,7 @@ class Event(NamedTuple):
         bytes: of the block, the segment, or the request that was refused.
         requested_bytes: of a block: what the program asked for.
         address: of the block or the segment.
-        device: its number.
+        device: the number of a GPU; of the host ``"pinned"`` or ``"cpu"`` (in columns 64, 65).
         stream: the handle of the CUDA stream; 0 is the default one.
         allocated_bytes: of the device after the event, as torch counts them.
         reserved_bytes: of the device after the event, in torch's segments.
@@ -88,7 +88,7 @@ class Event(NamedTuple):
     bytes: int | None
     requested_bytes: int | None
     address: int | None
-    device: int | None
+    device: int | str | None
     stream: int | None
     allocated_bytes: int | None
     reserved_bytes: int | None
@@ -135,6 +135,7 @@ class EventNames:
     nodes: list[list[int]] = field(default_factory=list)
     contexts: list[Context] = field(default_factory=list)
     texts: dict[int, str] = field(default_factory=dict)
+    host_devices: dict[int, str] = field(default_factory=dict)
     tick_seconds: float = 0.0
     start_realtime_ns: int = 0
 
@@ -144,8 +145,8 @@ class EventNames:
             new = document.get(one.name)
             if new is None:
                 continue
-            if one.name == "texts":
-                self.texts.update({int(key): text for key, text in new.items()})
+            if one.name in ("texts", "host_devices"):
+                getattr(self, one.name).update({int(key): text for key, text in new.items()})
             elif one.name == "contexts":
                 self.contexts += [Context(*row) for row in new]
             elif isinstance(new, list):
@@ -203,7 +204,7 @@ def _event(row: tuple[Any, ...], names: EventNames, start: float) -> Event:
         _number(size),
         _number(requested),
         _number(address),
-        None if device == _NO_ID else device,
+        None if device == _NO_ID else names.host_devices.get(device, device),
         None if stream == _NO_ID else names.streams[stream],
         _number(allocated),
         _number(reserved),

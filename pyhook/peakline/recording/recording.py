@@ -96,7 +96,7 @@ class Recording:
         document: dict[str, Any] = json.loads(self.trace.report(name, json=True, **options))
         return document
 
-    def peak_bytes(self, device: int | None = None, measure: str = "allocated") -> int:
+    def peak_bytes(self, device: int | str | None = None, measure: str = "allocated") -> int:
         """Return the exact peak of a device, by default of the one with the highest."""
         peak: int = self.document("table", top=1, device=device, measure=measure)["peak_bytes"]
         return peak

@@ -133,7 +133,7 @@ class TensorRow:
     bytes: int
     requested_bytes: int
     block_bytes: int
-    device: int
+    device: int | str
     address: int
     name: str | None
     category: str

@@ -3,6 +3,7 @@
 #include <vector>
 
 #include "report/render/format/json_writer.h"
+#include "report/replay/values/device_names.h"
 #include "report/replay/values/phase.h"
 
 namespace peakline::report {
@@ -50,6 +51,11 @@ void put_fixed(JsonWriter& json, const TraceReader& reader) {
         json.begin_array().value(thread.kernel_id).value(definitions.text(thread.name)).end_array();
     }
     json.end_array();
+    json.key("host_devices").begin_object();
+    for (const uint32_t device : {format::kPinnedDevice, format::kCpuDevice}) {
+        json.field(std::to_string(device), device_word(device));
+    }
+    json.end_object();
     json.field("tick_seconds", reader.seconds(1));
     json.field("start_realtime_ns", reader.superblock().start_realtime_ns);
 }

@@ -8,6 +8,7 @@
 #include "report/replay/all_facts.h"
 #include "report/replay/calls/memory_levels.h"
 #include "report/replay/phases/find_ranges.h"
+#include "report/replay/values/device_names.h"
 #include "report/trace/file/trace_error.h"
 #include "report/views/calls/event_places.h"
 
@@ -92,7 +93,8 @@ public:
           places_(phases),
           facts_(facts),
           contexts_(stacks, phases),
-          window_(std::move(during)) {
+          window_(std::move(during)),
+          shows_host_(!reader.has_gpu_memory()) {
         if (selection.request.device.kind == DeviceChoiceKind::kNumber) {
             device_ = selection.request.device.number;
         }
@@ -171,7 +173,7 @@ private:
     }
     bool shows(uint32_t device, EventTime at) {
         return window_.contains(at.event) &&
-               (!device_.has_value() || device == kNoId || device == *device_);
+               (device == kNoId || (shows_host_ && !device_) || is_counted(device_, device));
     }
 
     EventRow row_of(EventKind kind, uint64_t ordinal, const AllocationShape& shape) {
@@ -245,7 +247,8 @@ private:
     const AllFacts& facts_;
     PageContexts contexts_;
     EventWindow window_;
-    std::optional<uint32_t> device_;
+    std::optional<uint32_t> device_;  // nullopt: all GPUs
+    bool shows_host_;                 // there is no GPU
     std::map<uint32_t, LevelFollower> levels_;
     std::unordered_map<uint64_t, uint64_t> addresses_;  // of live blocks, by ordinal
     bool knows_segments_ = true;

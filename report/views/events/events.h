@@ -79,7 +79,8 @@ struct EventColumns {
     void clear();
 };
 
-// Of the device asked for, or of all of them; of the part of the run asked for.
+// Of the device asked for, or of all GPUs, and where there is none of the host; of the part of the
+// run asked for.
 class EventList {
 public:
     // What it is given must outlive it. Throws TraceError as other reports do.
