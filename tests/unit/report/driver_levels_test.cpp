@@ -66,10 +66,20 @@ TEST_CASE("device is what anybody asked of the driver", "[measure]") {
     CHECK(trace.rows(where) == "8.000 MB  8.000 MB  8.000 MB  1  a.py:4 (late)\n");
 }
 
-TEST_CASE("a phase that changes nothing has the level it began with", "[measure]") {
-    const EndedTrace trace(std::string(kTwoSegments) + "phase quiet\nendphase quiet\n");
-    CHECK(trace.rows(measured("reserved", "quiet")) ==
-          "20.00 MB  20.00 MB  20.00 MB  1  a.py:1 (first)\n");
+TEST_CASE("a part of the run that changes nothing has the level it began with", "[measure]") {
+    const EndedTrace trace(R"(
+        start
+        driver 1 0x10000000 20971520 stack=a.py:1:first
+        segment 0x10000000 20971520
+        wait 15625000
+        alloc a 0x10000000 512 stack=a.py:2:second
+        wait 15625000
+        endsegment 0x10000000 20971520
+        enddriver 1 0x10000000
+    )");
+    SelectionText text = measured("reserved");
+    text.during = "1..3";
+    CHECK(trace.rows(text) == "20.00 MB  20.00 MB  20.00 MB  1  a.py:1 (first)\n");
 }
 
 TEST_CASE("units of an expandable segment have the lines that mapped them", "[measure]") {
