@@ -74,6 +74,7 @@ void AllocatorEvents::on_alloc(const BlockAlloc& block) {
     recorded.at = block.at;
     recorded.is_restored = device->is_restoring;
     begin_request(*device);
+    pass_on_others(*device);
     device->listener->on_request(recorded);
     pass_on_completed(*device);
 }
@@ -102,6 +103,15 @@ void AllocatorEvents::pass_on_completed(Device& device) {
     }
     device.completed.clear();
     device.is_retry = device.has_returned = false;
+}
+
+// A sample stands before the record of the segment it is about, or behind that of one that goes:
+// the two belong together only when a request has been served.
+void AllocatorEvents::pass_on_others(Device& device) {
+    if (device.is_sampled && device.used_bytes >= device.reserved_bytes) {
+        device.listener->on_others(device.used_bytes - device.reserved_bytes);
+    }
+    device.is_sampled = false;
 }
 
 void AllocatorEvents::begin_request(Device& device) {
@@ -135,6 +145,12 @@ void AllocatorEvents::on_rare(const RareEvent& event, EventTime at) {
     } else if (const auto given = event.as<format::AllocatorSettings>()) {
         pass_on_settings(
             std::string(stream_.definitions().text(static_cast<uint32_t>(given->text))));
+    } else if (const auto sample = event.as<format::DriverSample>()) {
+        Device* const device = find(sample->device);
+        if (device != nullptr && sample->free_bytes <= sample->total_bytes) {
+            device->used_bytes = sample->total_bytes - sample->free_bytes;
+            device->is_sampled = true;
+        }
     } else if (const auto memory = event.as<format::DeviceMemory>()) {
         if (Device* const device = find(memory->device)) {
             begin_request(*device);
@@ -198,6 +214,7 @@ void AllocatorEvents::pass_on_segment(Device& device, const format::Segment& seg
     device.is_retry |= !change.grows() && !device.completed.empty() && !collects_garbage_;
     begin_request(device);
     device.has_returned |= !change.grows();
+    device.reserved_bytes += change.grows() ? change.bytes : -change.bytes;
     if (change.grows()) {
         if (change.pool != 0) {
             segments[segment.address] = {segment.address + segment.bytes, change.pool};

@@ -46,6 +46,8 @@ public:
     virtual void on_call(const format::AllocatorCall& call) = 0;
     virtual void on_settings(const AllocatorSettings& settings) = 0;
     virtual void on_memory(const format::DeviceMemory& memory) = 0;
+    // What others than torch's allocator have of the device has changed: before the next request.
+    virtual void on_others(uint64_t) {}
     virtual void on_event(EventTime) {}
 };
 
@@ -92,6 +94,9 @@ private:
         bool is_retry = false;      // they are of a retry; see Note [Blocks of a retry]
         bool has_returned = false;  // segments, since the last request or call
         bool is_restoring = false;
+        uint64_t reserved_bytes = 0;
+        uint64_t used_bytes = 0;  // of the whole device, as sampled last
+        bool is_sampled = false;  // since the last request
     };
 
     Device* find(uint64_t device) {
@@ -109,6 +114,7 @@ private:
     void pass_on_settings(const std::string& text);
     static void pass_on_completed(Device& device);
     void begin_request(Device& device);
+    static void pass_on_others(Device& device);
     void call_listeners(EventTime at);
     // Of the request that was served with a block at the address.
     static uint64_t pool_of(const Device& device, uint64_t address);

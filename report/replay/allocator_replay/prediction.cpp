@@ -50,6 +50,7 @@ public:
             model_.release_cached();
         }
     }
+    void set_extra(uint64_t bytes) { device_.set_extra(bytes); }
     void end_first_step() { prediction_.first_step = model_.counts(); }
     Prediction finish() {
         prediction_.counts = model_.counts();
@@ -68,7 +69,9 @@ public:
               const std::vector<PredictionRequest>& requests,
               const PredictionEvents& events,
               uint64_t max_alloc_count)
-        : events_(events), guessed_(verified.guessed_empty_events) {
+        : events_(events),
+          guessed_(verified.guessed_empty_events),
+          most_others_bytes_(verified.other_bytes.value_or(0)) {
         for (const PredictionRequest& request : requests) {
             const AllocatorModel::Setup setup{
                 request.settings, verified.rules, request.device_bytes, max_alloc_count};
@@ -113,6 +116,12 @@ public:
             }
         });
     }
+    // They had the most at another time: torch may have what they do not have yet.
+    void on_others(uint64_t bytes) override {
+        for_each([&](OneRun& run) {
+            run.set_extra(most_others_bytes_ - std::min(bytes, most_others_bytes_));
+        });
+    }
     // Of the recorded run.
     void on_segment(const SegmentChange&, EventTime) override {}
     void on_memory(const format::DeviceMemory&) override {}
@@ -137,6 +146,7 @@ private:
 
     const PredictionEvents& events_;
     const std::vector<uint64_t>& guessed_;
+    uint64_t most_others_bytes_;
     std::vector<std::unique_ptr<OneRun>> runs_;
 };
 

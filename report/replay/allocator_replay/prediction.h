@@ -18,8 +18,9 @@ struct PredictedRefusal {
 
 struct PredictionRequest {
     AllocatorSettings settings;
-    uint64_t device_bytes = 0;    // in all
-    uint64_t capacity_bytes = 0;  // that torch may have of it
+    uint64_t device_bytes = 0;  // in all
+    // That torch may have of it where others have the most.
+    uint64_t capacity_bytes = 0;
     // Settings that the program gave while it ran come into force, as they did.
     bool follows_settings = false;
     bool empties_cache = false;  // at the events that are asked for

@@ -1,4 +1,4 @@
-// A device of which torch's allocator may have so many bytes.
+// A device of which torch's allocator may have so many bytes, at times some more.
 #pragma once
 
 #include <cstdint>
@@ -12,15 +12,13 @@ class SizedDevice final : public ModelDevice {
 public:
     explicit SizedDevice(uint64_t capacity_bytes) : capacity_bytes_(capacity_bytes) {}
 
+    void set_extra(uint64_t bytes) { extra_bytes_ = bytes; }
+
     std::optional<uint64_t> allocate(const SegmentChange& change) override {
-        if (change.bytes > capacity_bytes_ - used_bytes_) {
-            return std::nullopt;
-        }
-        return reserve_addresses(change.bytes);
+        return has(change.bytes) ? std::optional(reserve_addresses(change.bytes)) : std::nullopt;
     }
     std::optional<uint64_t> map(const SegmentChange& change) override {
-        return change.bytes > capacity_bytes_ - used_bytes_ ? std::nullopt
-                                                            : std::optional(change.address);
+        return has(change.bytes) ? std::optional(change.address) : std::nullopt;
     }
     // Where segments lie among each other decides nothing: no address is used again.
     uint64_t reserve_addresses(uint64_t bytes) override {
@@ -32,7 +30,11 @@ public:
     }
 
 private:
+    // What the others take later may leave less than is used.
+    bool has(uint64_t bytes) const { return used_bytes_ + bytes <= capacity_bytes_ + extra_bytes_; }
+
     uint64_t capacity_bytes_;
+    uint64_t extra_bytes_ = 0;
     uint64_t used_bytes_ = 0;
     uint64_t next_address_ = uint64_t{1} << 40;
 };

@@ -87,6 +87,10 @@ public:
         note_free(memory.free_bytes, is_first ? 0 : reserved_bytes_);
     }
 
+    void on_others(uint64_t bytes) override {
+        run_.other_bytes = std::max(run_.other_bytes.value_or(0), bytes);
+    }
+
     VerifiedRun finish(EventTime end) {
         RecordedRequest nothing;
         nothing.at = end;
@@ -99,6 +103,7 @@ public:
         keep_difference(nothing);
         run_.counts = model_.counts();
         run_.event_count = end.event;
+        run_.sees_calls = sees_calls_;
         return run_;
     }
 
@@ -230,8 +235,8 @@ VerifiedRun verify_run(const TraceReader& reader,
                        const Progress& progress) {
     if (!reader.has_events() || reader.checkpoint() != nullptr) {
         throw TraceError(reader.name() +
-                         ": whatif replays every allocation, and this trace keeps a part of them; "
-                         "record without --keep");
+                         ": whatif replays every allocation since the first, and this trace keeps "
+                         "a part of them: record it with --keep all");
     }
     const AllocatorSettings settings =
         parse_allocator_settings(std::string(reader.definitions().meta_text("allocator_settings")));

@@ -43,6 +43,7 @@ struct VerifiedRun {
     uint64_t segment_event_count = 0;
     uint64_t request_count = 0;
     AllocatorUse use;
+    bool sees_calls = false;  // that use counts
     // The most that others had of the device: contexts, libraries, other processes. nullopt: the
     // trace does not say how much was free.
     std::optional<uint64_t> other_bytes;

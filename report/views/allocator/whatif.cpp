@@ -38,7 +38,7 @@ public:
     WhatIf make(std::optional<uint32_t> device) {
         const std::vector<AllocatorSettings> settings = read_settings();
         all_.verified = verify_run(reader_, device, progress_);
-        all_.sees_calls = all_.verified.other_bytes.has_value();
+        all_.sees_calls = all_.verified.sees_calls;
         if (all_.verified.difference.has_value()) {
             const uint32_t context = all_.verified.difference->context;
             if (context != 0) {

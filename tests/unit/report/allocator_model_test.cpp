@@ -137,6 +137,35 @@ TEST_CASE("others have what is neither free nor torch's", "[allocator]") {
     CHECK(run.other_bytes == 1073741824 - 900000000 - 20971520);
 }
 
+TEST_CASE("what others take later is not taken from torch before", "[allocator]") {
+    const OpenTrace trace(TextTrace("meta device.0.total_bytes 104857600\n"
+                                    "sample 2 41943040 104857600\n"  // with the segment
+                                    "segment 0x10000000 62914560\n"
+                                    "memory 1 104857600\n"
+                                    "alloc a 0x10000000 62914560\n"
+                                    "free a\n"
+                                    "call 7\n"
+                                    "endsegment 0x10000000 62914560\n"
+                                    "sample 1 52428800 104857600\n"
+                                    "sample 2 31457280 104857600\n"
+                                    "segment 0x20000000 20971520\n"
+                                    "alloc b 0x20000000 5242880\n")
+                              .bytes());
+    const VerifiedRun verified = verify_run(trace.reader, 0, {});
+    REQUIRE_FALSE(verified.difference.has_value());
+    CHECK(verified.other_bytes == 50 * kMib);
+    PredictionRequest same;
+    same.device_bytes = 100 * kMib;
+    same.capacity_bytes = same.device_bytes - *verified.other_bytes;
+    PredictionRequest smaller = same;
+    smaller.device_bytes -= 41 * kMib;
+    smaller.capacity_bytes -= 41 * kMib;
+    const auto runs = predict(trace.reader, verified, {same, smaller}, {}, {});
+    CHECK_FALSE(runs[0].refused.has_value());
+    CHECK(runs[0].counts.reserved_peak_bytes == 60 * kMib);
+    CHECK(runs[1].refused.has_value());
+}
+
 TEST_CASE("several settings and devices are predicted in one pass", "[allocator]") {
     const OpenTrace trace(TextTrace("meta device.0.total_bytes 1073741824\n"
                                     "segment 0x10000000 31457280\n"
