@@ -229,16 +229,17 @@ def own_pools() -> None:
     del half
     own = torch.cuda.MemPool()
     with torch.cuda.use_mem_pool(own):
-        kept = make(free * 3 // 8)
+        kept = make(free // 16)
     del kept
     torch.cuda.empty_cache()
     large = make(free * 9 // 16)
     del large, own
+    torch.cuda.empty_cache()
     serving = torch.cuda.MemPool(use_on_oom=True)
     with torch.cuda.use_mem_pool(serving):
-        kept = make(free * 3 // 16)
+        kept = make(free // 4)
     del kept
-    blocks = [make(free * 3 // 8), make(free * 3 // 8), make(free // 8)]
+    blocks = [make(free * 3 // 8), make(free // 4), make(free * 3 // 16)]
     del blocks, serving
     whole = torch.cuda.MemPool(no_split=True)
     with torch.cuda.use_mem_pool(whole):
@@ -260,7 +261,7 @@ def near_the_end() -> None:
     held = 0
     for _ in range(250):
         mib = draw.choice([0.3, 4, 15, free * 0.02, free * 0.1]) * draw.uniform(0.6, 1.4)
-        while live and held + mib > free * 0.75:
+        while live and held + mib > free * 0.6:
             held -= live.pop(draw.randrange(len(live))).numel() // MIB
         live.append(make(mib))
         held += live[-1].numel() // MIB
@@ -327,23 +328,27 @@ PROGRAMS: tuple[Callable[[], None], ...] = (
 )
 
 
+def say(refused_by: str) -> None:
+    """Print what torch counted: where memory ran out, before anything is given back."""
+    said = {**counts(), "first_step": after_first_step or None}
+    print(json.dumps({**said, "refused": refused_by == "torch", "by": refused_by}), flush=True)
+
+
 def main() -> None:
     """Run the program that the first argument names."""
     torch.manual_seed(0)
     torch.empty(1, device="cuda")
     run = {one.__name__: one for one in PROGRAMS}[sys.argv[1]]
-    refused_by = ""
     try:
         run()
+        say("")
     except torch.OutOfMemoryError:
-        refused_by = "torch"
+        say("torch")
+        os._exit(0)
     except RuntimeError as error:
         if "ALLOC_FAILED" not in str(error):
             raise
-        refused_by = "a library"
-    said = {**counts(), "first_step": after_first_step or None}
-    print(json.dumps({**said, "refused": refused_by == "torch", "by": refused_by}), flush=True)
-    if refused_by:
+        say("a library")
         os._exit(0)
 
 
