@@ -58,9 +58,15 @@ std::string causes_text(const ReservedCauses& causes) {
 
 std::string pins_text(const StateReport& report, const SegmentPins& pins) {
     using enum Align;
-    TextColumns columns(
-        {kRight, kRight, kRight, kRight, kRight, kLeft},
-        {"Goes back", "Of it free", "Shared", "Own", "Oldest", "If its blocks were gone"});
+    TextColumns columns({kRight, kRight, kRight, kRight, kRight, kRight, kRight, kLeft},
+                        {"Goes back",
+                         "Of it free",
+                         "Shared",
+                         "Own",
+                         "Lived",
+                         "Longest",
+                         "Freed",
+                         "If its blocks were gone"});
     const uint64_t shown = shown_count(report.top, pins.lines.size());
     for (size_t i = 0; i < shown; ++i) {
         const SegmentPin& pin = pins.lines[i];
@@ -68,13 +74,16 @@ std::string pins_text(const StateReport& report, const SegmentPins& pins) {
                      format_bytes(pin.sole_free_bytes),
                      format_bytes(pin.shared_bytes),
                      format_bytes(pin.own_bytes),
-                     format_seconds(report.reader.seconds(pin.oldest_tick)),
+                     format_seconds(report.reader.seconds(pin.median_ticks)),
+                     format_seconds(report.reader.seconds(pin.longest_ticks)),
+                     format_count(pin.freed_count) + " of " + format_count(pin.block_count),
                      line_text(report, pin.line)});
     }
     std::string text = columns.text({}, report.paths.width);
     if (shown < pins.lines.size()) {
         text += "and " + format_count(pins.lines.size() - shown) + " more\n";
     }
+    text += "Lived, Longest: median and most, until freed or the end; Freed: how many were\n";
     for (const PinningSet& set : pins.sets) {
         text += "\nTogether " + format_bytes(set.bytes) + ":\n";
         for (const uint32_t line : set.lines) {
@@ -176,7 +185,10 @@ std::string fragmentation_json(const StateReport& report) {
         json.field("own_bytes", pin.own_bytes).field("count", pin.block_count);
         json.field("sole_bytes", pin.sole_bytes).field("sole_free_bytes", pin.sole_free_bytes);
         json.field("shared_bytes", pin.shared_bytes);
-        json.field("oldest_seconds", report.reader.seconds(pin.oldest_tick)).end_object();
+        json.field("oldest_seconds", report.reader.seconds(pin.oldest_tick));
+        json.field("median_lived_seconds", report.reader.seconds(pin.median_ticks));
+        json.field("longest_lived_seconds", report.reader.seconds(pin.longest_ticks));
+        json.field("freed_count", pin.freed_count).end_object();
     }
     json.end_array().key("sets").begin_array();
     for (const PinningSet& set : pins.sets) {

@@ -27,7 +27,9 @@ public:
         } else if (!is_done_) {
             take();
         }
+        last_tick_ = main_has_ended_ ? last_tick_ : at.tick;
     }
+    void on_main_end(EventTime) { main_has_ended_ = true; }
     void on_alloc(const BlockAlloc& block) {
         const AllocationShape& shape = block.shape;
         if (shape.device == device_ && !is_done_) {
@@ -41,15 +43,20 @@ public:
         }
     }
     void on_free(const BlockFree& block) {
-        if (block.shape.device != device_ || is_done_) {
-            return;
-        }
         const auto found = blocks_.find(block.ordinal);
         if (found == blocks_.end()) {
             return;
         }
+        StateBlock& freed = found->second;
+        if (block.kind != FreeKind::kCompleted && !main_has_ended_) {
+            freed.is_freed = true;
+            freed.lived_ticks = block.at.tick - freed.made_tick;
+        }
+        if (is_done_) {
+            return;
+        }
         if (block.kind == FreeKind::kDeferred) {
-            found->second.is_waiting = true;
+            freed.is_waiting = true;
         } else {
             blocks_.erase(found);
         }
@@ -64,6 +71,7 @@ public:
         if (!is_done_) {
             take();
         }
+        put_blocks();
         return std::move(state_);
     }
 
@@ -72,12 +80,13 @@ private:
         is_done_ = true;
         state_.segments = pieces_.joined();
         state_.used_pools = pieces_.used_pools();
-        put_blocks();
     }
 
     void put_blocks() {
         std::vector<StateBlock> blocks;
-        for (const auto& [ordinal, block] : blocks_) {
+        for (auto& [ordinal, block] : blocks_) {
+            const uint64_t end_tick = std::max(last_tick_, block.made_tick);
+            block.lived_ticks = block.is_freed ? block.lived_ticks : end_tick - block.made_tick;
             blocks.push_back(block);
         }
         std::sort(blocks.begin(), blocks.end(), [](const StateBlock& one, const StateBlock& two) {
@@ -105,7 +114,9 @@ private:
     uint32_t device_;
     uint64_t event_;
     bool is_done_ = false;
-    std::map<uint64_t, StateBlock> blocks_;  // by ordinal
+    bool main_has_ended_ = false;
+    uint64_t last_tick_ = 0;                 // of main
+    std::map<uint64_t, StateBlock> blocks_;  // by ordinal, of the moment
     SegmentPieces pieces_;
     AllocatorState state_;
 };
@@ -213,8 +224,19 @@ ReservedCauses find_causes(const AllocatorState& state) {
     return causes;
 }
 
+namespace {
+
+void put_lifetimes(std::vector<uint64_t>* lived, SegmentPin* pin) {
+    std::sort(lived->begin(), lived->end());
+    pin->median_ticks = (*lived)[(lived->size() - 1) / 2];
+    pin->longest_ticks = lived->back();
+}
+
+}  // namespace
+
 SegmentPins pins_of(const PinInput& input) {
     std::map<uint32_t, SegmentPin> lines;
+    std::map<uint32_t, std::vector<uint64_t>> lived;
     std::map<std::set<uint32_t>, uint64_t> shared;
     for (const PinInput::Block& block : input.blocks) {
         SegmentPin& pin = lines[block.line];
@@ -223,6 +245,11 @@ SegmentPins pins_of(const PinInput& input) {
         pin.line = block.line;
         pin.own_bytes += block.bytes;
         ++pin.block_count;
+        pin.freed_count += block.is_freed ? 1 : 0;
+        lived[block.line].push_back(block.lived_ticks);
+    }
+    for (auto& [line, ticks] : lived) {
+        put_lifetimes(&ticks, &lines[line]);
     }
     for (const PinnedPart& part : input.parts) {
         if (part.lines.size() == 1) {

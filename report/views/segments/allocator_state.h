@@ -21,6 +21,9 @@ struct StateBlock {
     uint64_t rounded_bytes = 0;  // as rounded_request() says
     uint32_t context = 0;
     bool is_waiting = false;  // given up, in use by another stream
+    // Until the program gave it up, also behind the moment; or to the end of main.
+    uint64_t lived_ticks = 0;
+    bool is_freed = false;  // by then
 };
 
 // Neighbouring pieces of an expandable segment are one.
@@ -104,6 +107,10 @@ struct SegmentPin {
     uint64_t sole_free_bytes = 0;  // of it, not in blocks
     uint64_t shared_bytes = 0;     // other lines' blocks lie in the same segments
     uint64_t oldest_tick = 0;      // where the first of its blocks was made
+    // Of the blocks there at the moment, up to where the program gave them up, or main ended.
+    uint64_t median_ticks = 0;
+    uint64_t longest_ticks = 0;
+    uint64_t freed_count = 0;  // given up until then
 };
 // Lines whose blocks must all go for this.
 struct PinningSet {
@@ -131,6 +138,8 @@ struct PinInput {
         uint32_t line;
         uint64_t bytes;
         uint64_t made_tick;
+        uint64_t lived_ticks = 0;
+        bool is_freed = false;
     };
     std::vector<Block> blocks;
     std::vector<PinnedPart> parts;
@@ -165,7 +174,11 @@ SegmentPins find_pins(const AllocatorState& state, LineOf line_of) {
     for (const StateSegment& segment : state.segments) {
         for (const StateBlock& block : segment.blocks) {
             if (!block.is_waiting) {
-                input.blocks.push_back({line_of(block.context), block.bytes, block.made_tick});
+                input.blocks.push_back({line_of(block.context),
+                                        block.bytes,
+                                        block.made_tick,
+                                        block.lived_ticks,
+                                        block.is_freed});
             }
         }
         // Pools in use keep their segments, whatever is in them.

@@ -133,6 +133,35 @@ TEST_CASE("the parts of a live block are told apart", "[allocator]") {
     CHECK(causes.largest_hole_bytes == 9 * kMib);
 }
 
+TEST_CASE("lines live as long as their blocks do, until main ends", "[allocator]") {
+    const OpenTrace trace(TextTrace("segment 0x10000000 20971520\n"
+                                    "alloc a 0x10000000 1048576\n"
+                                    "wait 10\n"
+                                    "alloc b 0x10100000 1048576\n"
+                                    "alloc c 0x10200000 1048576\n"
+                                    "alloc early 0x10300000 1048576\n"
+                                    "free early\n"
+                                    "wait 20\n"
+                                    "free b\n"
+                                    "defer c\n"
+                                    "wait 70\n"
+                                    "complete c\n"
+                                    "mainend\n"
+                                    "wait 500\n"
+                                    "free a\n")
+                              .bytes());
+    const AllocatorState state = find_allocator_state(trace.reader, 0, 5, {});
+    const SegmentPins pins = find_pins(state, [](uint32_t) { return 0U; });
+    REQUIRE(pins.lines.size() == 1);
+    const SegmentPin& pin = pins.lines.front();
+    CHECK(pin.block_count == 3);
+    CHECK(pin.freed_count == 2);
+    CHECK(pin.longest_ticks >= 100);  // a, until main ended
+    CHECK(pin.longest_ticks < 600);
+    CHECK(pin.median_ticks >= 20);
+    CHECK(pin.median_ticks < 90);
+}
+
 TEST_CASE("a state is that of its moment, with the pools that are owned then", "[allocator]") {
     const OpenTrace trace(TextTrace("call 1 pool=3\n"
                                     "segment 0x10000000 20971520 pool=3\n"
