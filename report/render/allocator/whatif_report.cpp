@@ -57,9 +57,13 @@ std::string verified_text(const WhatIfReport& report) {
                     : "No prediction: it could be wrong; --unverified gives it all the same.\n";
     }
     if (!report.answer.sees_calls) {
+        const std::string backend(report.reader.definitions().meta_text("backend"));
+        const bool can_see = backend == "delegate" || backend.empty();
         text += "This recording does not know pools, torch.cuda.empty_cache() and free memory: " +
-                format_count(run.guessed_empty_events.size()) +
-                " emptied caches were guessed. Record it again to know them.\n";
+                format_count(run.guessed_empty_events.size()) + " emptied caches were guessed. " +
+                (can_see ? "Record it again to know them.\n"
+                         : "The backend " + printable(backend) +
+                               " does not see them; record with --backend delegate.\n");
     }
     return text;
 }

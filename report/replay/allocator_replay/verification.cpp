@@ -221,6 +221,12 @@ VerifiedRun choose(std::vector<VerifiedRun> runs,
             : std::max_element(runs.begin(), runs.end(), [](const auto& one, const auto& other) {
                   return one.recorded_peak_bytes < other.recorded_peak_bytes;
               });
+    const std::string backend(reader.definitions().meta_text("backend"));
+    if (backend.starts_with("pluggable")) {
+        throw TraceError(reader.name() + ": recorded with --backend " + backend +
+                         ", where torch's own allocator serves nothing: record with the default "
+                         "backend");
+    }
     if (found == runs.end() || found->segment_event_count == 0) {
         throw TraceError(reader.name() + ": nothing to replay: no segments of torch's allocator" +
                          (device ? " on device " + std::to_string(*device) : std::string()));

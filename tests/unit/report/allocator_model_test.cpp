@@ -137,6 +137,11 @@ TEST_CASE("others have what is neither free nor torch's", "[allocator]") {
     CHECK(run.other_bytes == 1073741824 - 900000000 - 20971520);
 }
 
+TEST_CASE("a backend without torch's allocator is named", "[allocator]") {
+    CHECK_THROWS_WITH(verify("meta backend pluggable:native\nalloc a 0x10000000 5242880"),
+                      Catch::Contains("--backend pluggable:native"));
+}
+
 TEST_CASE("what others take later is not taken from torch before", "[allocator]") {
     const OpenTrace trace(TextTrace("meta device.0.total_bytes 104857600\n"
                                     "sample 2 41943040 104857600\n"  // with the segment
