@@ -227,8 +227,10 @@ def _readers(kind: Any) -> dict[str, Any]:
 def _reader(hint: Any) -> Any:
     """Return what makes a value of this type from its JSON."""
     if isinstance(hint, types.UnionType):
-        [inner] = [one for one in typing.get_args(hint) if one is not type(None)]
-        read = _reader(inner)
+        inner = [one for one in typing.get_args(hint) if one is not type(None)]
+        if len(inner) > 1:  # a number or a text
+            return _same
+        read = _reader(inner[0])
         return lambda value: None if value is None else read(value)
     if typing.get_origin(hint) is tuple:
         read = _reader(typing.get_args(hint)[0])
