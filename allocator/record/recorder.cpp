@@ -265,8 +265,8 @@ RecorderCounters Recorder::counters() {
 uint64_t Recorder::total_allocated_bytes() {
     const LockGuard guard(lock_);
     uint64_t bytes = 0;
-    for (const DeviceState& state : devices_) {
-        bytes += state.allocated.total_allocated_bytes();
+    for (uint32_t device = 0; device < format::kMaxGpus; ++device) {
+        bytes += devices_[device].allocated.total_allocated_bytes();
     }
     return bytes;
 }

@@ -192,7 +192,7 @@ public:
     bool write_summary(MemoryTarget* target, const char* simulated);
 
     RecorderCounters counters();
-    // On all devices, while tracing, since the peaks were reset.
+    // On all GPUs, while tracing, since the peaks were reset.
     uint64_t total_allocated_bytes();
     // Levels now and peak of one device, or 0 for an unknown device.
     uint64_t peak_bytes(uint32_t device, format::Measure measure);

@@ -18,7 +18,9 @@ def profiled(lab: Lab) -> Run:
 
 def bytes_by(lab: Lab, run: Run, by: str) -> dict[str, int]:
     """Bytes of all allocations, by operator; the profiler knows no overloads."""
-    stats = json.loads(lab.report("stats", run.trace, "--json", "--by", by))
+    # The profiler counts no memory of the host.
+    of_gpu = ("--where", "device=device 0")
+    stats = json.loads(lab.report("stats", run.trace, "--json", "--by", by, *of_gpu))
     sums: dict[str, int] = {}
     for row in stats["by_bytes"]:
         name = row["key"].split(".")[0] if row["key"].startswith("aten::") else row["key"]

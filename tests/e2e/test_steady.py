@@ -39,6 +39,7 @@ def test_a_steady_event_takes_no_heap_no_lock_and_no_system_call(
     assert all(window["all"][kind] > 0 for window in windows for kind in KINDS)
     assert all(window["events"] > 500 for window in windows)
     assert all(w["peakline"]["heap"] + w["peakline"]["locks"] == 0 for w in windows), run.stderr
-    # A new chunk of the trace, every 256 KiB, takes some more: one window may meet it.
-    with_calls = [w for w in windows if w["peakline"]["system calls"] > 0]
+    # A new chunk of the trace, every 256 KiB, takes some more: one window may meet it. What is in
+    # use on the device is asked at the end of a phase, at most every 10 ms.
+    with_calls = [w for w in windows if w["peakline"]["system calls"] > 2]
     assert len(with_calls) <= 1, f"{windows}\n{run.stderr}"

@@ -21,7 +21,9 @@ class Model(lightning.LightningModule):
 
 folder = sys.argv[1]
 data = torch.utils.data.DataLoader(torch.utils.data.TensorDataset(torch.ones(4, 8)))
-trainer = lightning.Trainer(max_steps=2, accelerator="gpu", devices=1, default_root_dir=folder)
+trainer = lightning.Trainer(
+    max_steps=2, accelerator="gpu", devices=1, default_root_dir=folder, logger=False
+)
 trainer.fit(Model(), data)
 trainer.save_checkpoint(f"{folder}/best.ckpt")
 trainer.save_checkpoint(f"{folder}/new.ckpt")

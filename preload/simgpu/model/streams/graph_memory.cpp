@@ -30,7 +30,8 @@ void GraphMemory::set_live(Node* node, bool is_live) {
 
 CUresult GraphMemory::free(uintptr_t address) {
     const auto found = nodes_.find(address);
-    if (found == nodes_.end() || !found->second.is_live) {
+    // Of a graph that was never launched, too: torch gives up blocks when their graph goes.
+    if (found == nodes_.end()) {
         return CUDA_ERROR_INVALID_VALUE;
     }
     set_live(&found->second, false);
