@@ -11,7 +11,6 @@
 #include "report/render/table/run_facts.h"
 #include "report/replay/phases/find_ranges.h"
 #include "report/replay/replay.h"
-#include "report/trace/file/trace_error.h"
 #include "report/views/blocks/holders.h"
 #include "report/views/blocks/tensors.h"
 #include "report/views/selection/chosen_keys.h"
@@ -43,13 +42,8 @@ std::string make_calls(const TraceReader& reader,
     const auto [phases, chosen] =
         replay_phases_of_device(reader, stacks.phase_rules(), asked, progress);
     const CallRules rules = make_call_rules(stacks, question.names);
-    std::vector<EventRange> during;
-    if (!selection.during.empty()) {
-        during = find_ranges(reader, phases.table, selection.during, progress);
-        if (during.empty()) {
-            throw TraceError(no_ranges_text(reader, selection.during));
-        }
-    }
+    const std::vector<EventRange> during =
+        need_ranges(reader, phases.table, selection.during, progress);
     CallRequest request;
     request.during = during;
     if (asked.device.kind != DeviceChoiceKind::kAll) {

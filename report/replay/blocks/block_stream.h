@@ -213,7 +213,6 @@ public:
         events_.finish_chunk(decoder_.decode(events_.payload()));
         return true;
     }
-    double fraction_done() const { return events_.fraction_done(); }
 
 private:
     BlockStream& stream_;

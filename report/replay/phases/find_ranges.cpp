@@ -6,6 +6,7 @@
 #include <string_view>
 
 #include "report/replay/blocks/block_stream.h"
+#include "report/trace/file/trace_error.h"
 
 namespace peakline::report {
 namespace {
@@ -79,6 +80,20 @@ std::string no_ranges_text(const TraceReader& reader, const std::string& text) {
                      " (seconds since the trace began)"
                : reader.name() + ": phase '" + text +
                      "' is not in this trace; peakline phases lists its phases";
+}
+
+std::vector<EventRange> need_ranges(const TraceReader& reader,
+                                    const PhaseTable& phases,
+                                    const std::string& text,
+                                    const Progress& progress) {
+    if (text.empty()) {
+        return {};
+    }
+    std::vector<EventRange> ranges = find_ranges(reader, phases, text, progress);
+    if (ranges.empty()) {
+        throw TraceError(no_ranges_text(reader, text));
+    }
+    return ranges;
 }
 
 bool EventWindow::overlaps(uint64_t begin, uint64_t end) const {

@@ -9,7 +9,6 @@
 #include "report/replay/calls/memory_levels.h"
 #include "report/replay/phases/find_ranges.h"
 #include "report/replay/values/device_names.h"
-#include "report/trace/file/trace_error.h"
 #include "report/views/calls/event_places.h"
 
 namespace peakline::report {
@@ -98,7 +97,6 @@ public:
         if (selection.request.device.kind == DeviceChoiceKind::kNumber) {
             device_ = selection.request.device.number;
         }
-        addresses_.reserve(1024);
     }
 
     void restore(const Checkpoint& checkpoint) {
@@ -270,24 +268,17 @@ struct EventList::Pass {
           facts(reader, stacks.phase_rules(), format::Measure::kAllocated, phases),
           table(phases_of(progress)),
           stream(reader),
-          lister(reader, selection, stacks, table, facts, during(reader, selection, progress)),
+          lister(reader,
+                 selection,
+                 stacks,
+                 table,
+                 facts,
+                 need_ranges(reader, table, selection.during, progress)),
           steps(stream, lister) {}
 
     PhaseTable phases_of(const Progress& progress) {
         first.run(progress, phases, facts);
         return phases.finish().table;
-    }
-    std::vector<EventRange> during(const TraceReader& reader,
-                                   const Selection& selection,
-                                   const Progress& progress) const {
-        if (selection.during.empty()) {
-            return {};
-        }
-        std::vector<EventRange> ranges = find_ranges(reader, table, selection.during, progress);
-        if (ranges.empty()) {
-            throw TraceError(no_ranges_text(reader, selection.during));
-        }
-        return ranges;
     }
 
     BlockStream first;
@@ -317,10 +308,6 @@ const EventColumns& EventList::next() {
 
 const PageNames& EventList::names() const {
     return pass_->lister.names();
-}
-
-double EventList::fraction_done() const {
-    return pass_->steps.fraction_done();
 }
 
 }  // namespace peakline::report

@@ -94,8 +94,6 @@ public:
     const EventColumns& next();
     // What their numbers stand for; grows.
     const PageNames& names() const;
-    // Of the events so far.
-    double fraction_done() const;
 
 private:
     class Lister;

@@ -4,7 +4,6 @@
 #include "report/replay/levels/refused_requests.h"
 #include "report/replay/phases/find_ranges.h"
 #include "report/replay/phases/phase_replay.h"
-#include "report/trace/file/trace_error.h"
 
 namespace peakline::report {
 namespace {
@@ -57,10 +56,7 @@ void find_phase_ranges(const TraceReader& reader,
     asked.measure = request->measure;
     const PhaseResult phases = replay_phases(reader, *request->phase_rules, asked, progress);
     request->moment.phase_ranges =
-        find_ranges(reader, phases.table, request->moment.phase, progress);
-    if (request->moment.phase_ranges.empty()) {
-        throw TraceError(no_ranges_text(reader, request->moment.phase));
-    }
+        need_ranges(reader, phases.table, request->moment.phase, progress);
 }
 
 MomentEvent find_moment_event(const TraceReader& reader,
