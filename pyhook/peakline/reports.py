@@ -6,9 +6,10 @@ what to do when the trace allows no answer.
 
 from __future__ import annotations
 
-import json
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, cast
+from typing import TYPE_CHECKING, Any
+
+from peakline.recording import Recording
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -91,9 +92,4 @@ def whatif(
 
 
 def _document(trace: str | Path, name: str, options: Options) -> dict[str, Any]:
-    from peakline import _report
-
-    options |= {"cwd": str(Path.cwd())}
-    return cast(
-        "dict[str, Any]", json.loads(_report.Trace(str(trace)).report(name, json=True, **options))
-    )
+    return Recording(trace).document(name, **options)

@@ -57,6 +57,7 @@ class MemoryTracer:
         self.enable_fragmentation_tracking = enable_fragmentation_tracking
         self._window = Window()
         self._names: set[str] | None = None
+        self._finished: dict[str, Any] | None = None  # what a part that is over was
 
     @contextlib.contextmanager
     def trace(self, model: Any) -> Iterator[MemoryTracer]:
@@ -71,7 +72,7 @@ class MemoryTracer:
         """Begin."""
         if self._window.is_running:
             raise RuntimeError("Tracing already in progress")
-        self._window = Window()
+        self._window, self._finished = Window(), None
         self._names = {name for name, _ in model.named_modules()} | {type(model).__name__}
         self._window.start()
 
@@ -128,18 +129,19 @@ class MemoryTracer:
         print("=" * 60)
 
     def _asked(self) -> Asked:
-        during = self._window.options().get("during")
-        number = self.device.partition(":")[2] or "0"
-        return Asked(at=during or "peak", during=during, device=number)
+        return self._window.asked(device=self.device.partition(":")[2] or "0")
 
     def _document(self) -> dict[str, Any]:
         if not self._window.has_begun:
             raise ValueError("No events recorded. Run tracing first.")
+        if self._finished is not None:
+            return self._finished
         document = timeline_document(self._window.recording(), self._asked())
         names = self._names or set()
         layers = {name: one for name, one in document["layer_stats"].items() if name in names}
         document["layer_stats"] = layers
         document["summary"]["total_layers"] = len(layers)
+        self._finished = None if self._window.is_running else document
         return document
 
     def _export(self, name: str, output_path: str, message: str) -> None:

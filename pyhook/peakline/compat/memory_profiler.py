@@ -14,7 +14,9 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import peakline
+from peakline.compat.profiler_report import creation_lines, report_lines
 from peakline.compat.window import Window
+from peakline.exports import FORMATS
 
 if TYPE_CHECKING:
     import torch
@@ -164,22 +166,14 @@ class MemoryTracer:
 
     def print_memory_stats(self, detailed: bool = False, header: str | None = None) -> None:
         """Log the report; `detailed` adds what each module allocated in each phase."""
-        from peakline.compat.profiler_report import report_lines
-
         lines = report_lines(self.get_memory_stats(), header)
         if detailed:
-            from peakline.compat.profiler_report import creation_lines
-
             lines += creation_lines(self._window.recording().events(**self._window.options()))
         self._logger.info("\n".join(lines))
 
     def save_peak_snapshot(self, path: str | Path, min_memory_mb: float = 0.0) -> None:
         """Write the tensors live at the peak as JSON."""
-        from peakline.exports import FORMATS
-        from peakline.exports.asked import Asked
-
-        during = self._window.options().get("during")
-        asked = Asked(at=during or "peak", min_bytes=int(min_memory_mb * _MB))
+        asked = self._window.asked(min_bytes=int(min_memory_mb * _MB))
         with Path(path).open("wb") as out:
             FORMATS["memory-snapshot"].write(self._window.recording(), asked, out)
 

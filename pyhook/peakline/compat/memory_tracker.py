@@ -7,7 +7,6 @@ from pathlib import Path
 from typing import Any
 
 from peakline.compat.window import Window
-from peakline.exports.asked import Asked
 from peakline.exports.references import tracker_document
 from peakline.imports.plain_pickle import load_plain
 
@@ -21,14 +20,15 @@ class MemoryTracker:
     def __init__(self) -> None:
         """Prepare; nothing is recorded before `start_monitor`."""
         self._window = Window()
-        self._loaded: dict[str, Any] | None = None
+        # What a file says that was loaded, or what a part that is over was.
+        self._finished: dict[str, Any] | None = None
         self._retries = 0
 
     def start_monitor(self, root_module: Any) -> None:
         """Begin. The module is not touched: a recording knows modules without hooks."""
         assert not self._window.is_running, "start_monitor() was called already"
         del root_module
-        self._window, self._loaded = Window(), None
+        self._window, self._finished = Window(), None
         self._retries = _retries_so_far()
         self._window.start()
 
@@ -101,14 +101,14 @@ class MemoryTracker:
         """Read what `save_stats` wrote, here or in torch's own class. Executes nothing."""
         document = load_plain(Path(path).read_bytes())
         document.setdefault("op_index", len(document["memories_allocated"]))
-        self._loaded = document
+        self._finished = document
 
     def _document(self) -> dict[str, Any]:
-        if self._loaded is not None:
-            return self._loaded
-        during = self._window.options().get("during")
-        document = tracker_document(self._window.recording(), Asked(during=during))
+        if self._finished is not None:
+            return self._finished
+        document = tracker_document(self._window.recording(), self._window.asked())
         document["num_alloc_retries"] = self._retries
+        self._finished = None if self._window.is_running else document
         return document
 
 

@@ -11,6 +11,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 import peakline
+from peakline.exports.asked import Asked
 from peakline.recording import Recording
 
 if TYPE_CHECKING:
@@ -57,6 +58,10 @@ class Window:
         if self._path is None:
             raise peakline.RecorderError("nothing was recorded: start the tracer first")
         return Recording(self._path)
+
+    def asked(self, device: str | None = None, min_bytes: int = 0) -> Asked:
+        """Return what an export of this part is asked for."""
+        return Asked(self._during or "peak", self._during, device, min_bytes)
 
     def options(self, **more: object) -> Options:
         """Return the options of reports about this part."""
