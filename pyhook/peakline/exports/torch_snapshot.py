@@ -6,7 +6,7 @@ after the last event, the traces every event, so that a reader may go back from 
 
 from __future__ import annotations
 
-import functools
+import bisect
 import pickle
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any, BinaryIO
@@ -64,6 +64,7 @@ class _Snapshot:
     traces: list[list[dict[str, Any]]] = field(default_factory=list)  # by device
     live: dict[tuple[int, int], tuple[Event, str]] = field(default_factory=dict)
     known: dict[tuple[int, int], _Segment] = field(default_factory=dict)
+    stacks: dict[int, list[dict[str, Any]]] = field(default_factory=dict)
 
     def add(self, event: Event) -> None:
         """Take the next event."""
@@ -113,7 +114,12 @@ class _Snapshot:
 
     def frames(self, stack: int) -> list[dict[str, Any]]:
         """Return a stack as torch writes it, the innermost frame first."""
-        return _frames_of(self.events, stack)
+        if stack not in self.stacks:
+            self.stacks[stack] = [
+                {"filename": one.file, "line": one.line, "name": one.function}
+                for one in self.events.stack(stack)
+            ]
+        return self.stacks[stack]
 
     def _unmap(self, event: Event) -> None:
         """Take a range out of those that were mapped."""
@@ -148,8 +154,6 @@ class _Snapshot:
         return [self._segment(one, blocks) for one in merged]
 
     def _segment(self, segment: _Segment, keys: list[tuple[int, int]]) -> dict[str, Any]:
-        import bisect
-
         end = segment.address + segment.size
         first = bisect.bisect_left(keys, (segment.device, segment.address))
         last = bisect.bisect_left(keys, (segment.device, end))
@@ -185,14 +189,6 @@ class _Snapshot:
             "frames": [],
             "blocks": blocks,
         }
-
-
-@functools.lru_cache(maxsize=100_000)
-def _frames_of(events: Events, stack: int) -> list[dict[str, Any]]:
-    return [
-        {"filename": one.file, "line": one.line, "name": one.function}
-        for one in events.stack(stack)
-    ]
 
 
 def _hole(address: int, size: int) -> dict[str, Any]:
