@@ -160,3 +160,18 @@ export function showTip(at, rows) {
 export function hideTip() {
   byId("tip").hidden = true;
 }
+
+/**
+ * The buttons of a chart that can be looked at more closely.
+ * @param {(factor: number) => void} zoom
+ */
+export function makeZoomButtons(zoom) {
+  const words = /** @type {[string, number, string][]} */ ([["+", 2, "Closer"], ["\u2212", 0.5, "Wider"]]);
+  return words.map(([text, factor, name]) => {
+    const button = make("button", "button", text);
+    button.type = "button";
+    button.setAttribute("aria-label", name);
+    button.onclick = () => zoom(factor);
+    return button;
+  });
+}

@@ -1,7 +1,7 @@
 // @ts-check
 // The tab of the map: torch's segments with their blocks and holes at the moment shown, why every
 // reserved byte is there, what pins segments, who has the rest of the device.
-import { byId, classOf, hideTip, make, makeChoice, showTip } from "../elements/dom.js";
+import { byId, classOf, hideTip, make, makeChoice, makeZoomButtons, showTip } from "../elements/dom.js";
 import { formatBytes, formatCount, formatSeconds } from "../elements/format.js";
 import { makeAmount, makeLegendItem } from "../elements/table.js";
 import { AllocatorHistory } from "../data/allocator_history.js";
@@ -102,13 +102,7 @@ export class MapView {
       this.map?.layOut(widths);
       this.draw();
     }));
-    for (const [text, factor, name] of /** @type {[string, number, string][]} */ ([["+", 2, "Closer"], ["\u2212", 0.5, "Wider"]])) {
-      const button = make("button", "button", text);
-      button.type = "button";
-      button.setAttribute("aria-label", name);
-      button.onclick = () => this.zoom(factor);
-      tools.append(button);
-    }
+    tools.append(...makeZoomButtons((factor) => this.zoom(factor)));
     this.whole = make("button", "button", "All lines");
     this.whole.type = "button";
     this.whole.hidden = true;

@@ -1,6 +1,6 @@
 // @ts-check
 // The tab of the timeline: axis, zoom, legend, and what is said about it.
-import { byId, make, makeChoice } from "../elements/dom.js";
+import { byId, make, makeChoice, makeZoomButtons } from "../elements/dom.js";
 import { formatCount } from "../elements/format.js";
 import { listenTo } from "./moment_bar.js";
 import { SERIES_KINDS, STACKED } from "../data/series.js";
@@ -39,13 +39,7 @@ export class TimelineView {
         this.line.byTime = axis === "time";
         this.redraw();
       }));
-    for (const [text, factor, name] of /** @type {[string, number, string][]} */ ([["+", 2, "Closer"], ["\u2212", 0.5, "Wider"]])) {
-      const button = make("button", "button", text);
-      button.type = "button";
-      button.setAttribute("aria-label", name);
-      button.onclick = () => this.zoom(factor);
-      tools.append(button);
-    }
+    tools.append(...makeZoomButtons((factor) => this.zoom(factor)));
     this.legend = make("ul");
     this.note = make("p", "note");
     byId("timeline").append(tools, this.canvas, this.legend, this.note);
