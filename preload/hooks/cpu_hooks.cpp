@@ -18,8 +18,7 @@ namespace {
 using capture::ThreadState;
 using record::Recorder;
 
-// void* c10::alloc_cpu(size_t) and void c10::free_cpu(void*)
-constexpr char kAllocSymbol[] = "_ZN3c109alloc_cpuEm";
+// void c10::free_cpu(void*)
 constexpr char kFreeSymbol[] = "_ZN3c108free_cpuEPv";
 using AllocFunction = void* (*)(size_t);
 using FreeFunction = void (*)(void*);
@@ -103,7 +102,7 @@ void mapped_report_hook(
 
 bool hook_cpu_allocator(const char** reason) {
     g_real_alloc =
-        reinterpret_cast<AllocFunction>(capture::find_in_loaded("libc10.so", kAllocSymbol));
+        reinterpret_cast<AllocFunction>(capture::find_in_loaded("libc10.so", kCpuAllocSymbol));
     g_real_free = reinterpret_cast<FreeFunction>(capture::find_in_loaded("libc10.so", kFreeSymbol));
     g_real_report =
         reinterpret_cast<ReportFunction>(capture::find_in_loaded("libc10.so", kReportSymbol));
@@ -112,12 +111,12 @@ bool hook_cpu_allocator(const char** reason) {
         return false;
     }
     g_is_on.store(true, std::memory_order_relaxed);
-    if (capture::redirect_imports(kAllocSymbol, "libc10.so", reinterpret_cast<void*>(alloc_hook)) ==
-        0) {
+    if (capture::redirect_imports(
+            kCpuAllocSymbol, "libc10.so", reinterpret_cast<void*>(alloc_hook)) == 0) {
         *reason = "libc10.so does not call c10::alloc_cpu through its import table";
         return false;
     }
-    add_library_hook(kAllocSymbol, reinterpret_cast<void*>(alloc_hook));
+    add_library_hook(kCpuAllocSymbol, reinterpret_cast<void*>(alloc_hook));
     add_library_hook(kFreeSymbol, reinterpret_cast<void*>(free_hook));
     hook_all_libraries_slow();
     capture::redirect_imports(

@@ -5,6 +5,9 @@
 
 namespace peakline::preload {
 
+// void* c10::alloc_cpu(size_t)
+inline constexpr char kCpuAllocSymbol[] = "_ZN3c109alloc_cpuEm";
+
 // Call after hook_autograd(). False when torch's libraries do not have the functions; `reason` then
 // says which.
 bool hook_cpu_allocator(const char** reason);

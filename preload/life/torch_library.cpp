@@ -25,7 +25,6 @@ using torch_part::Backend;
 using torch_part::InstallResult;
 
 constexpr char kAllocatorSymbol[] = "_ZN3c104cuda20CUDACachingAllocator9allocatorE";
-constexpr char kCpuAllocSymbol[] = "_ZN3c109alloc_cpuEm";
 
 bool read_version_line(const char* path, char* version, size_t room) {
     FILE* file = fopen(path, "re");
