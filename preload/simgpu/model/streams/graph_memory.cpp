@@ -30,7 +30,7 @@ void GraphMemory::set_live(Node* node, bool is_live) {
 
 CUresult GraphMemory::free(uintptr_t address) {
     const auto found = nodes_.find(address);
-    // Of a graph that was never launched, too: torch gives up blocks when their graph goes.
+    // Also of a graph that was never launched: torch frees blocks when their graph is destroyed.
     if (found == nodes_.end()) {
         return CUDA_ERROR_INVALID_VALUE;
     }
