@@ -269,6 +269,8 @@ def _include_folders(torch: TorchInstallation) -> list[str]:
     for folder in candidates:
         if (folder / "cuda_runtime_api.h").exists():
             folders.append(folder)
+            if not (folder / "crt" / "host_defines.h").exists():
+                folders.append(source_root() / "preload" / "simgpu" / "headers")
             break
     else:
         raise BuildError(

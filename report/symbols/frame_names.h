@@ -16,4 +16,15 @@ inline bool is_symbol(std::string_view function) {
     return function.find("+0x") == std::string_view::npos;
 }
 
+// Whether a function is the CUDA runtime's, also where that is linked into a program or an
+// extension: there "cudaMalloc" keeps its name, and what it calls has names that are made of
+// checksums.
+inline bool is_cuda_runtime(std::string_view function) {
+    constexpr std::string_view kLinked = "libcudart_static_";
+    const bool is_c_name = function.find_first_of(":<( +") == std::string_view::npos;
+    return function.substr(0, kLinked.size()) == kLinked ||
+           (is_c_name && function.size() > 4 && function.substr(0, 4) == "cuda" &&
+            function[4] >= 'A' && function[4] <= 'Z');
+}
+
 }  // namespace peakline::report

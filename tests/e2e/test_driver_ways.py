@@ -227,3 +227,75 @@ def test_the_preloaded_library_needs_libc_only(lab: Lab) -> None:
     assert [line.split("[")[1].rstrip("]") for line in text.splitlines() if "NEEDED" in line] == [
         "libc.so.6"
     ]
+
+
+# The runtime that nvcc puts into a program keeps the name of cudaMalloc; what that calls is named
+# by checksums.
+LINKED_RUNTIME = """
+#include <dlfcn.h>
+#include <stddef.h>
+#include <stdio.h>
+typedef unsigned long long Address;
+int inner(Address* address, size_t bytes) __asm__("libcudart_static_5382377d5c772c9d");
+__attribute__((noinline)) int inner(Address* address, size_t bytes) {
+    int (*alloc)(Address*, size_t) = dlsym(dlopen("libcuda.so.1", RTLD_NOW), "cuMemAlloc_v2");
+    int error = alloc(address, bytes);
+    return error + 0 * printf("%d", error);
+}
+__attribute__((noinline)) int cudaMalloc(Address* address, size_t bytes) {
+    int error = inner(address, bytes);
+    return error + 0 * printf("%d", error);
+}
+"""
+HOLDS = """
+__attribute__((noinline)) int hold(void) {
+    Address address;
+    int error = cudaMalloc(&address, 3 << 20);
+    return error + 0 * printf("%d", error);
+}
+"""
+BEGIN = """
+int begin(void) {
+    void* driver = dlopen("libcuda.so.1", RTLD_NOW);
+    int (*init)(unsigned) = dlsym(driver, "cuInit");
+    int (*retain)(void**, int) = dlsym(driver, "cuDevicePrimaryCtxRetain");
+    int (*use)(void*) = dlsym(driver, "cuCtxSetCurrent");
+    void* context;
+    return init(0) || retain(&context, 0) || use(context);
+}
+"""
+MAIN = "int main(void) { return begin() || hold(); }"
+OPENS = """
+#include <dlfcn.h>
+int main(int count, char** words) {
+    void* module = dlopen(words[1], RTLD_NOW);
+    return ((int (*)(void))dlsym(module, "begin"))() || ((int (*)(void))dlsym(module, "hold"))();
+}
+"""
+
+
+def compiled(folder: Path, name: str, text: str, *options: str) -> str:
+    (folder / "source.c").write_text(text)
+    made = folder / name
+    made.parent.mkdir(parents=True, exist_ok=True)
+    words = ["gcc", "-O1", *options, "-o", str(made), str(folder / "source.c"), "-ldl"]
+    subprocess.run(words, check=True)
+    return str(made)
+
+
+def test_a_linked_runtime_is_nobodys_name(lab: Lab, tmp_path: Path) -> None:
+    program = compiled(tmp_path, "holds", LINKED_RUNTIME + HOLDS + BEGIN + MAIN)
+    run = lab.recorded(tmp_path / "run", "--", program)
+    assert run.status == 0, run.stderr
+    [row] = lab.table(run.traces[0])["rows"]
+    assert (row["bytes"], row["location"]["function"]) == (3 << 20, "hold")
+
+
+def test_a_python_module_has_the_name_it_is_imported_by(lab: Lab, tmp_path: Path) -> None:
+    file = "site-packages/package/inner/part.cpython-311-x86_64-linux-gnu.so"
+    text = LINKED_RUNTIME + HOLDS + BEGIN
+    module = compiled(tmp_path, file, text, "-shared", "-fPIC")
+    run = lab.recorded(tmp_path / "run", "--", compiled(tmp_path, "opens", OPENS), module)
+    assert run.status == 0, run.stderr
+    [row] = lab.table(run.traces[0], "--by", "library")["rows"]
+    assert (row["bytes"], row["key"]) == (3 << 20, "package.inner.part")

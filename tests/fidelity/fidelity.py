@@ -1,6 +1,8 @@
 """Compares peaks on the simulated device with those on the real one: `make fidelity`.
 
     python tests/fidelity/fidelity.py [--models gpt2,lstm] [--out FILE.md] [--device h200]
+    python tests/fidelity/fidelity.py --save-real real.json    # only the real side, on a GPU
+    python tests/fidelity/fidelity.py --real real.json         # against it, without a GPU
 
 Runs every script of models.py on both and writes the table. Exit status: 0 all peaks agree within
 2 %, 1 one does not or a script failed, 3 there is no GPU here, so the real side is unknown.
@@ -114,13 +116,22 @@ def main() -> int:
     parser.add_argument("--models", default=",".join(MODELS))
     parser.add_argument("--device", default="", help="profile (default: that of the GPU here)")
     parser.add_argument("--out", type=Path, default=HERE / "RESULTS.md")
+    parser.add_argument("--save-real", type=Path, help="measure the GPU here, write its figures")
+    parser.add_argument("--real", type=Path, help="figures of a GPU that --save-real wrote")
     args = parser.parse_args()
-    gpu = real_device()
+    models = args.models.split(",")
+    if args.save_real:
+        figures = {model: run(model, None) for model in models}
+        args.save_real.write_text(json.dumps(figures, indent=1) + "\n")
+        return int(any("failed" in figure for figure in figures.values()))
+    kept = json.loads(args.real.read_text()) if args.real else {}
+    gpu = next(iter(kept.values()))["device"] if kept else real_device()
     device = args.device or profile_of(gpu) or "h200"
     results: dict[str, dict[str, dict[str, Any]]] = {}
-    for model in args.models.split(","):
+    for model in models:
         print(f"{model} ...", file=sys.stderr, flush=True)
-        results[model] = {"simulated": run(model, device), "real": run(model, None) if gpu else {}}
+        real = kept[model] if kept else run(model, None) if gpu else {}
+        results[model] = {"simulated": run(model, device), "real": real}
     lines = table(results, device, gpu)
     args.out.write_text("\n".join(lines) + "\n")
     print("\n".join(lines[2:]))

@@ -1,6 +1,6 @@
 """Runs the parts of the check: see gpu-check.sh, which starts it.
 
-    check.py [PART...] [--simulate DEVICE] [--minutes N] [--results FOLDER]
+    check.py [PART...] [--simulate DEVICE] [--minutes N] [--jobs N] [--results FOLDER]
 
 Exit status: 0 what ran passed, 1 something failed, 2 bad use.
 """
@@ -99,6 +99,8 @@ def main() -> int:
     parser.add_argument("--list", action="store_true", help="list the parts and end")
     parser.add_argument("--simulate", default="", metavar="DEVICE", help="h200, say: without a GPU")
     parser.add_argument("--minutes", type=float, default=8, help="the most that a part may take")
+    half = max(1, (os.cpu_count() or 2) // 2)
+    parser.add_argument("--jobs", type=int, default=half, help="files of tests at the same time")
     parser.add_argument("--results", type=Path, default=Path("results"), metavar="FOLDER")
     arguments = parser.parse_args()
     if arguments.list:
@@ -116,7 +118,9 @@ def main() -> int:
     for name in arguments.parts or PARTS:
         # A little of the time is for writing results.
         deadline = time.monotonic() + 60 * arguments.minutes - 10
-        outcome = run_part(name, Session(results, arguments.simulate, deadline), facts)
+        outcome = run_part(
+            name, Session(results, arguments.simulate, deadline, arguments.jobs), facts
+        )
         passed = passed and outcome.passed is not False
     print("\n".join(write_summary(results)))
     print(f"Wrote {results}")

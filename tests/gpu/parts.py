@@ -11,6 +11,7 @@ from functools import partial
 from pathlib import Path
 from typing import Any
 
+from others import other_libraries
 from running import SOURCE, Done, Outcome, Session, run_test_files
 
 E2E = SOURCE / "tests" / "e2e"
@@ -163,6 +164,7 @@ PARTS = {
         lambda session: run_test_files(session, other_test_files()), "features of PyTorch"
     ),
     "oom": Part(out_of_memory, "running out of memory"),
+    "others": Part(other_libraries, "CuPy, JAX and a program of nvcc's"),
     "calibrate": Part(calibrate, "what the simulated GPU must know"),
     "fidelity-1": Part(partial(fidelity, "gpt2,resnet50,vit,lstm"), "simulated and real peaks"),
     "fidelity-2": Part(partial(fidelity, "llama,bert,unet"), "simulated and real peaks"),

@@ -39,6 +39,7 @@ class Session:
     results: Path
     simulate: str  # the device to simulate; "": the real one
     deadline: float  # of time.monotonic()
+    jobs: int = 1  # files of tests at the same time
 
     def remaining(self) -> float:
         """Seconds that are left."""
@@ -98,7 +99,7 @@ def run_test_files(session: Session, files: list[Path]) -> Outcome:
         done = session.run("-m", "pytest", *options, str(file))
         return {"seconds": round(done.seconds, 1), **read_report(report, done)}
 
-    with ThreadPoolExecutor(max_workers=max(1, min(4, (os.cpu_count() or 2) // 2))) as pool:
+    with ThreadPoolExecutor(max_workers=session.jobs) as pool:
         found = dict(zip((file.name for file in files), pool.map(run, files), strict=True))
     page, passed = [], True
     for name, result in found.items():

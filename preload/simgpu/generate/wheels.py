@@ -12,6 +12,10 @@ _FIND_TORCH = (
 )
 
 
+# Stands in for what only the package of CUDA's compiler holds, which torch of CUDA 13 does not bring.
+OWN_HEADERS = Path(__file__).resolve().parents[1] / "headers"
+
+
 class BuildError(Exception):
     """Something the user has to change; the text says what."""
 
@@ -57,6 +61,8 @@ def find_wheels(python: str) -> Wheels:
             f"there is no cuda.h under {nvidia}; is this a CPU-only torch? "
             "Install a CUDA wheel of torch: its NVIDIA wheels bring the headers"
         )
+    if not any((directory / "crt" / "host_defines.h").is_file() for directory in include_dirs):
+        include_dirs = (*include_dirs, OWN_HEADERS)
     versions = tuple(
         sorted(p.name for p in site.glob("*.dist-info") if p.name.startswith(("torch-", "nvidia_")))
     )

@@ -80,6 +80,17 @@ bool is_of_system(const Location& location) {
     return location.line != 0 && location.file.compare(0, 5, "/usr/") == 0;
 }
 
+// Where a frame is in the program's own code, if it is. Empty also for what the CUDA runtime puts
+// into a program.
+std::optional<Location> own_location(StackLookup& stacks, uint32_t frame) {
+    if (!is_own(stacks.symbols().path(frame)) || is_cuda_runtime(stacks.symbols().name(frame))) {
+        return std::nullopt;
+    }
+    const std::vector<Location> locations = locations_of(stacks, frame);
+    const auto own = std::find_if_not(locations.begin(), locations.end(), is_of_system);
+    return own != locations.end() ? std::optional(*own) : std::nullopt;
+}
+
 // The end of what closes the bracket at `open`, or the end of the text.
 size_t behind_brackets(const std::string& text, size_t open) {
     int depth = 0;
@@ -140,7 +151,7 @@ std::string own_function(StackLookup& stacks, uint32_t frame) {
     const std::string& path = stacks.symbols().path(frame);
     const std::string& function = stacks.symbols().name(frame);
     const bool is_library = path.find(".so") != std::string::npos;
-    return is_library && is_symbol(function) && is_own(path)
+    return is_library && is_symbol(function) && is_own(path) && !is_cuda_runtime(function)
                ? short_function(function) + " (" + std::string(file_name_of(path)) + ")"
                : std::string();
 }
@@ -162,25 +173,23 @@ std::optional<Location> chosen_native_location(StackLookup& stacks, const Contex
     const FoundOperators found = find_operators(stacks, context);
     const std::string& asking = found.asking.empty() ? found.innermost : found.asking;
     uint32_t chosen = 0;
+    std::optional<Location> own;
     visit_native_frames(stacks, context.native_node, [&](uint32_t frame) {
         chosen = chosen == 0 ? frame : chosen;
         if (is_interpreter(stacks, frame)) {
             return false;
         }
-        const bool own = is_own(stacks.symbols().path(frame));
+        own = own_location(stacks, frame);
         // Where an operator passes a call on to itself the outermost one stands.
-        if (own ||
-            (!asking.empty() && operator_of_symbol(stacks.symbols().name(frame)) == asking)) {
+        if (!asking.empty() && operator_of_symbol(stacks.symbols().name(frame)) == asking) {
             chosen = frame;
         }
-        return !own;
+        return !own.has_value();
     });
-    if (chosen == 0) {
-        return std::nullopt;
+    if (own.has_value() || chosen == 0) {
+        return own;
     }
-    const std::vector<Location> locations = locations_of(stacks, chosen);
-    const auto own = std::find_if_not(locations.begin(), locations.end(), is_of_system);
-    return own != locations.end() ? *own : locations.back();
+    return locations_of(stacks, chosen).back();
 }
 
 }  // namespace peakline::report
