@@ -44,6 +44,10 @@ CUDNN_NAMES = (
 )
 
 
+# Of a training step: this thread's and that of backward.
+CUBLAS_HANDLES = 2
+
+
 class CalibrationError(Exception):
     """Something could not be measured; the text says what and what to do now."""
 
@@ -133,6 +137,10 @@ def measure() -> dict[str, Any]:
     constants = {"context_bytes": device.used_bytes() - idle_bytes}
     capacity_bytes = device.memory()[1]
 
+    reserved = torch.cuda.memory_reserved()
+    taken = device.taken_by(train_a_step) - (torch.cuda.memory_reserved() - reserved)
+
+    # Now that the code of the libraries is loaded, a handle takes what is its own.
     blas = loaded("libcublas.so", "cublasCreate_v2")
     dnn = loaded("libcudnn.so", "cudnnCreate")
     nccl = loaded("libnccl.so", "ncclCommInitAll")
@@ -144,16 +152,7 @@ def measure() -> dict[str, Any]:
     }
     for name, make in makers.items():
         constants[name] = device.taken_by(lambda name=name, make=make: check(make(), name))
-
-    def launch() -> None:
-        # Forward only: the thread of backward would make a cuBLAS handle of its own.
-        with torch.no_grad():
-            torch.nn.Linear(64, 64, device="cuda")(torch.randn(8, 64, device="cuda"))
-
-    reserved = torch.cuda.memory_reserved()
-    taken = device.taken_by(launch)
-    handles = constants["cublas_handle_bytes"]  # torch makes one of its own
-    constants["first_launch_bytes"] = taken - (torch.cuda.memory_reserved() - reserved) - handles
+    constants["first_launch_bytes"] = taken - CUBLAS_HANDLES * constants["cublas_handle_bytes"]
     return {
         "name": device.name(),
         "torch": torch.__version__,
@@ -164,6 +163,15 @@ def measure() -> dict[str, Any]:
         },
         "cudnn": describe_by_cudnn(dnn),
     }
+
+
+def train_a_step() -> None:
+    """Load what any training program loads."""
+    import torch
+
+    net = torch.nn.Linear(64, 64, device="cuda")
+    net(torch.randn(8, 64, device="cuda")).sum().backward()
+    torch.optim.AdamW(net.parameters()).step()
 
 
 def describe_by_cudnn(dnn: ctypes.CDLL) -> dict[str, Any] | None:

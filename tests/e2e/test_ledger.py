@@ -9,7 +9,7 @@ from typing import Any
 
 import peakline
 import pytest
-from lab import ON_GPU, PROGRAMS, Lab
+from lab import ON_GPU, PROGRAMS, ROOT, Lab
 from peakline import _report
 
 SETTINGS = {
@@ -17,6 +17,10 @@ SETTINGS = {
     "expandable": "expandable_segments:True",
     "async": "backend:cudaMallocAsync",
 }
+
+
+_MEASURED = ROOT / "preload" / "simgpu" / "calibration.json"
+CONTEXT_BYTES = json.loads(_MEASURED.read_text())["devices"]["h200"]["context_bytes"]["value"]
 
 
 def bytes_of(ledger: dict[str, Any], **wanted: str) -> int:
@@ -91,7 +95,7 @@ def test_what_other_processes_hold_is_no_part_of_the_context(lab: Lab) -> None:
     (ledger,) = check_closes(run.trace, run.said)
     assert ledger["other_processes_known"]
     assert bytes_of(ledger, kind="others") == others
-    assert bytes_of(ledger, kind="context") == 553_648_128
+    assert bytes_of(ledger, kind="context") == CONTEXT_BYTES
     # As much as that is said below the table.
     outside = lab.table(run.trace)["outside"]
     assert outside["parts"][0] == {"name": "other processes", "bytes": others}
@@ -136,7 +140,7 @@ def test_a_library_that_was_there_before_the_recorder(lab: Lab, tmp_path: Path) 
     assert bytes_of(ledger, kind="torch") == run.said["reserved_bytes"]
     # What was looked up before is not seen, and stands where nobody asked for it.
     assert bytes_of(ledger, name="libkeeps.so", kind="library") == 12 << 20
-    assert ON_GPU or bytes_of(ledger, kind="context") == 553_648_128 + (50 << 20)
+    assert ON_GPU or bytes_of(ledger, kind="context") == CONTEXT_BYTES + (50 << 20)
 
 
 def test_pinned_memory_stands_beside_the_device(lab: Lab) -> None:

@@ -2,6 +2,8 @@
 // see model/ranks/communicator.h.
 
 #include <algorithm>
+#include <atomic>
+#include <cstdint>
 #include <cstring>
 #include <vector>
 
@@ -31,12 +33,22 @@ struct SplitOffer {
     ncclUniqueId id;
 };
 
+// Whether a process has no communicator on a device yet: what a first one takes is measured with
+// NCCL's code in it; what later ones take is not known.
+bool is_first_on(int device) {
+    static std::atomic<uint64_t> with_communicators{0};
+    const uint64_t bit = uint64_t{1} << (static_cast<unsigned>(device) % 64);
+    return (with_communicators.fetch_or(bit) & bit) == 0;
+}
+
 ncclResult_t create(ncclComm_t* handle, const ncclUniqueId& id, const Place& place) {
     if (handle == nullptr || place.rank < 0 || place.rank >= place.rank_count) {
         return ncclInvalidArgument;
     }
     auto* const made = static_cast<Communicator*>(peakline_sim_new_handle(sizeof(Communicator)));
-    if (!take_own_memory(SIMGPU_NCCL_COMMUNICATOR, &made->own_memory)) {
+    made->own_memory = nullptr;
+    if (is_first_on(place.device) &&
+        !take_own_memory(SIMGPU_NCCL_COMMUNICATOR, &made->own_memory)) {
         peakline_sim_free_handle(made);
         return ncclUnhandledCudaError;
     }
