@@ -16,8 +16,9 @@ sys.path.insert(0, str(ROOT / "pyhook"))
 import peakline  # noqa: E402
 from peakline.exports import FORMATS  # noqa: E402
 from peakline.exports.asked import Asked  # noqa: E402
+from peakline.imports.errors import UnreadableError
 from peakline.imports.layout import Layout  # noqa: E402
-from peakline.imports.torch_snapshot import SnapshotError, write_trace  # noqa: E402
+from peakline.imports.torch_snapshot import write_trace  # noqa: E402
 
 
 @pytest.fixture(scope="module")
@@ -171,6 +172,8 @@ def test_annotations_are_phases(tmp_path: Path) -> None:
     ("content", "message"),
     [
         (b"cos\nsystem\n(S'touch ran'\ntR.", "asks for os.system"),
+        (b"cbuiltins\nlist\n(tR.", "not a pickle, or cut off"),
+        (b"cbuiltins\neval\n(S'1'\ntR.", "asks for builtins.eval"),
         (b"not a pickle", "not a pickle, or cut off"),
         (pickle.dumps({"segments": []})[:-5], "not a pickle, or cut off"),
         (pickle.dumps([1, 2]), "no snapshot of torch"),
@@ -215,5 +218,5 @@ def test_ranges_of_segments_join_and_part() -> None:
 
 
 def test_a_snapshot_without_a_key_is_named() -> None:
-    with pytest.raises(SnapshotError, match="no snapshot of torch"):
+    with pytest.raises(UnreadableError, match="no snapshot of torch"):
         write_trace({"traces": []}, Path("/nowhere/x.peak"))

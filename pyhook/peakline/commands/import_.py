@@ -5,11 +5,12 @@ from __future__ import annotations
 import argparse
 import pickle
 from pathlib import Path
+from typing import Any
 
 from peakline.commands.shared import common
 
 NAME = "import"
-HELP = "Make a trace of a snapshot of torch.cuda.memory, for every command of peakline."
+HELP = "Make a trace of what torch recorded itself, for every command of peakline."
 EXAMPLES = "peakline import snapshot.pickle\npeakline import oom_rank3.pickle -o rank3.peak"
 
 
@@ -18,7 +19,8 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument(
         "file",
         metavar="FILE",
-        help="What torch.cuda.memory._dump_snapshot() wrote; nothing in it is executed",
+        help="What torch.cuda.memory._dump_snapshot() wrote, or save_stats() of torch's"
+        " MemoryTracker; nothing in it is executed",
     )
     parser.add_argument(
         "-o", "--output", metavar="OUT", help="Write this file (default: FILE with .peak)"
@@ -28,33 +30,51 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 
 def run(args: argparse.Namespace) -> int:
     """Write the trace."""
+    from peakline.imports import tracker_stats
+    from peakline.imports.errors import UnreadableError
     from peakline.imports.plain_pickle import load_plain
-    from peakline.imports.torch_snapshot import SnapshotError, write_trace
 
     engine = common.report_engine()
     source = Path(args.file)
     output = Path(args.output) if args.output else Path(f"{source.stem}.peak")
     try:
-        snapshot = load_plain(source.read_bytes())
+        found = load_plain(source.read_bytes())
+        is_tracker = isinstance(found, dict) and tracker_stats.KEY in found
+        write = _write_tracker if is_tracker else _write_snapshot
         with common.replacing(output, force=args.force) as unfinished:
-            imported = write_trace(snapshot, unfinished)
+            said = write(found, unfinished)
     except OSError as error:
         raise common.CommandError(f"{source}: {error.strerror}") from error
-    except (pickle.UnpicklingError, SnapshotError) as error:
+    except (pickle.UnpicklingError, UnreadableError) as error:
         raise common.CommandError(f"{source}: {error}") from error
     except engine.TraceError as error:
         raise common.CommandError(str(error)) from error
-    print(f"Wrote {output}: {imported.actions:,} actions of {_devices(imported.devices)}")
-    if imported.blocks_before:
-        print(
-            f"{imported.blocks_before:,} blocks were there before the first action"
-            " (untraced, where the snapshot has no stack of them)"
-        )
-    if not imported.has_stacks:
-        print("The snapshot has no stacks: record with stacks='all', or peakline run")
+    print(f"Wrote {output}: {said}")
     common.suggest_for(str(output), "table")
     return 0
 
 
-def _devices(count: int) -> str:
-    return "1 device" if count == 1 else f"{count} devices"
+def _write_snapshot(snapshot: Any, path: Path) -> str:
+    from peakline.imports import torch_snapshot
+
+    imported = torch_snapshot.write_trace(snapshot, path)
+    devices = "1 device" if imported.devices == 1 else f"{imported.devices} devices"
+    lines = [f"{imported.actions:,} actions of {devices}"]
+    if imported.blocks_before:
+        lines.append(
+            f"{imported.blocks_before:,} blocks were there before the first action"
+            " (untraced, where the snapshot has no stack of them)"
+        )
+    if not imported.has_stacks:
+        lines.append("The snapshot has no stacks: record with stacks='all', or peakline run")
+    return "\n".join(lines)
+
+
+def _write_tracker(stats: Any, path: Path) -> str:
+    from peakline.imports import tracker_stats
+
+    count = tracker_stats.write_trace(stats, path)
+    return (
+        f"levels after {count:,} operators, each a millisecond\n"
+        "Which block an operator frees is not in the file: the last made is taken to go first"
+    )

@@ -1,4 +1,7 @@
-"""Reads pickles of plain values, and nothing else: no class is looked up, no function called."""
+"""Reads pickles of plain values, and nothing else: no class is looked up, no function called.
+
+Dictionaries of collections are read as plain ones, without what they make of missing keys.
+"""
 
 from __future__ import annotations
 
@@ -14,8 +17,21 @@ class _NotPlain(pickle.UnpicklingError):
     """The file asks for something that is no plain value."""
 
 
+_DICTIONARIES = {("collections", "defaultdict"), ("collections", "OrderedDict")}
+# What a defaultdict may name for missing keys.
+_MAKERS = {("builtins", name) for name in ("dict", "float", "int", "list", "set", "str", "tuple")}
+
+
+def _plain_dictionary(*_maker: None) -> dict[Any, Any]:
+    return {}
+
+
 class _Plain(pickle.Unpickler):
     def find_class(self, module: str, name: str) -> Any:
+        if (module, name) in _DICTIONARIES:
+            return _plain_dictionary
+        if (module, name) in _MAKERS:
+            return None  # nothing that could be called
         raise _NotPlain(
             f"the file asks for {module}.{name}: only numbers, texts, lists and dictionaries"
             " are read"

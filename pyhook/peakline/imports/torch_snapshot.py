@@ -16,7 +16,9 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from peakline.imports.errors import UnreadableError
 from peakline.imports.layout import Layout, rounded
+from peakline.imports.texts import plain_text
 
 if TYPE_CHECKING:
     from peakline._report import TraceWriter
@@ -28,10 +30,6 @@ _PLAIN, _REQUESTED, _COMPLETED = 0, 1, 2
 _SEGMENT_ACTIONS = {"segment_alloc": 1, "segment_free": 2, "segment_map": 3, "segment_unmap": 4}
 # format::MarkKind
 _TRACING_STARTED, _PHASE_BEGIN, _PHASE_END, _MAIN_END, _PROCESS_END = 1, 3, 4, 8, 7
-
-
-class SnapshotError(ValueError):
-    """The file is no snapshot of torch; the text says what is wrong with it."""
 
 
 @dataclass(frozen=True)
@@ -71,7 +69,7 @@ def write_trace(snapshot: Any, path: Path) -> Imported:
     """Write a snapshot, as it was unpickled, as a trace.
 
     Raises:
-        SnapshotError: it is no snapshot.
+        UnreadableError: it is no snapshot.
         peakline._report.TraceError: the file cannot be written; one that exists stays.
     """
     from peakline import _report
@@ -83,14 +81,14 @@ def write_trace(snapshot: Any, path: Path) -> Imported:
     try:
         return _Importer(writer, start_us).write(snapshot, devices)
     except (KeyError, TypeError, ValueError, AttributeError, OverflowError) as error:
-        raise SnapshotError(
+        raise UnreadableError(
             f"an action of the snapshot is not one of torch's: {error!r}"
         ) from error
 
 
 def _devices_of(snapshot: Any) -> list[_Device]:
     if not isinstance(snapshot, dict) or not isinstance(snapshot.get("segments"), list):
-        raise SnapshotError(
+        raise UnreadableError(
             "no snapshot of torch: it has no 'segments'; give what"
             " torch.cuda.memory._dump_snapshot() wrote"
         )
@@ -104,7 +102,7 @@ def _devices_of(snapshot: Any) -> list[_Device]:
         for segment in snapshot["segments"]:
             _add_segment(devices[int(segment.get("device", 0))], segment)
     except (KeyError, TypeError, AttributeError) as error:
-        raise SnapshotError(
+        raise UnreadableError(
             f"a segment of the snapshot is not one of torch's: {error!r}"
         ) from error
     return list(devices.values())
@@ -247,7 +245,7 @@ class _Importer:
 
     def _write_annotation(self, tick: int, annotation: dict[str, Any]) -> None:
         kind = _PHASE_BEGIN if annotation.get("stage") == "START" else _PHASE_END
-        name = self._writer.string(_text(annotation.get("name", "")))
+        name = self._writer.string(plain_text(annotation.get("name", "")))
         self._writer.mark(tick, kind, name)
 
     # ---- stacks ------------------------------------------------------------------------------
@@ -257,9 +255,9 @@ class _Importer:
         python = [one for one in frames if str(one.get("filename", "")).endswith(".py")]
         stack = tuple(
             (
-                _text(one.get("filename", "")),
+                plain_text(one.get("filename", "")),
                 max(0, int(one.get("line", 0))),
-                _text(one.get("name", "")),
+                plain_text(one.get("name", "")),
             )
             for one in python or frames
         )
@@ -271,11 +269,6 @@ class _Importer:
                 node = self._writer.node(node, file, line & 0xFFFFFFFF, name)
             self._nodes[stack] = node
         return self._writer.context(node, flags)
-
-
-def _text(value: object) -> str:
-    """Return text that a trace can hold: UTF-8 without zeros."""
-    return str(value).replace("\0", "").encode(errors="replace").decode()
 
 
 def _in_order(

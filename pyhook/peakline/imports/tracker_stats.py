@@ -1,0 +1,148 @@
+"""What torch.distributed._tools.memory_tracker saved, as traces.
+
+Source of the format: MemoryTracker.save_stats. For each operator it has the level after it, so what
+is read is how the level rises and falls. Which block an operator frees is not in the file: what was
+made last is taken to go first, as between a forward pass and its backward pass. Levels after every
+operator are those of the file, to the byte; an operator is a millisecond.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from peakline.imports.errors import UnreadableError
+from peakline.imports.texts import plain_text
+
+if TYPE_CHECKING:
+    from peakline._report import TraceWriter
+
+_TICKS = 1_000_000 // 128  # of a millisecond
+_MIB = 1 << 20
+_PLAIN_FREE = 0
+# format::MarkKind
+_TRACING_STARTED, _PHASE_BEGIN, _PHASE_END, _MAIN_END, _PROCESS_END = 1, 3, 4, 8, 7
+_PHASES = {"fw_start": "forward", "fw_bw_boundary": "backward"}
+KEY = "memories_allocated"  # by which such a file is known
+
+
+@dataclass(frozen=True)
+class Piece:
+    """Bytes that an operator made, until another one freed them."""
+
+    begin: int  # index of an operator
+    end: int | None
+    bytes: int
+
+
+def write_trace(stats: Any, path: Path) -> int:
+    """Write what a tracker saved, as it was unpickled, as a trace; return how many operators.
+
+    Raises:
+        UnreadableError: it is not what a tracker saves.
+        peakline._report.TraceError: the file cannot be written; one that exists stays.
+    """
+    from peakline import _report
+
+    try:
+        levels = [
+            (int(index), str(name), round(float(level) * _MIB))
+            for index, (name, level) in sorted(stats[KEY].items())
+        ]
+        markers = {str(name): int(index) for name, index in (stats.get("markers") or {}).items()}
+    except (KeyError, TypeError, ValueError, AttributeError, OverflowError) as error:
+        raise UnreadableError(f"not what MemoryTracker.save_stats() writes: {error!r}") from error
+    if any(level < 0 for _, _, level in levels):
+        raise UnreadableError("not what MemoryTracker.save_stats() writes: a level is negative")
+    _write(_report.TraceWriter(str(path), 0), levels, markers)
+    return len(levels)
+
+
+def pieces_of(levels: list[int]) -> Iterator[Piece]:
+    """Yield what the operators with these levels made, the last made being the first freed.
+
+    They come by their begins, of one operator those that live longest first.
+    """
+    waiting: list[tuple[int, int]] = []  # operator, bytes that are live
+    found: list[Piece] = []
+    before = 0
+    for index, level in enumerate(levels):
+        if level > before:
+            waiting.append((index, level - before))
+        freed = before - level
+        while freed > 0:
+            begin, size = waiting.pop()
+            taken = min(size, freed)
+            found.append(Piece(begin, index, taken))
+            freed -= taken
+            if taken < size:
+                waiting.append((begin, size - taken))
+        before = level
+    found += [Piece(begin, None, size) for begin, size in waiting]
+    last = len(levels)
+    yield from sorted(found, key=lambda one: (one.begin, -(last if one.end is None else one.end)))
+
+
+def _write(
+    writer: TraceWriter, levels: list[tuple[int, str, int]], markers: dict[str, int]
+) -> None:
+    writer.meta("imported_from", "statistics of torch's MemoryTracker")
+    writer.meta("stacks", "python")
+    writer.mark(0, _TRACING_STARTED, 0)
+    made: dict[int, list[Piece]] = {}
+    ends: dict[int, list[tuple[int, int]]] = {}  # ordinal and bytes
+    for piece in pieces_of([level for _, _, level in levels]):
+        made.setdefault(piece.begin, []).append(piece)
+    phases = _Phases(writer, markers)
+    stream, address, tick = writer.stream(0), 1 << 40, 0
+    for place, (index, name, _) in enumerate(levels):
+        tick = (place + 1) * _TICKS
+        phases.reach(index, tick)
+        for ordinal, size in ends.pop(place, []):
+            writer.free(tick, ordinal, size, _PLAIN_FREE, 0)
+        for piece in made.get(place, []):
+            size = piece.bytes
+            ordinal = writer.alloc(tick, _context(writer, name), 0, stream, size, size, address)
+            address += size
+            if piece.end is not None:
+                ends.setdefault(piece.end, []).append((ordinal, size))
+    tick += _TICKS
+    phases.end(tick)
+    writer.mark(tick, _MAIN_END, 0)
+    writer.mark(tick, _PROCESS_END, 0)
+    writer.finish()
+
+
+def _context(writer: TraceWriter, name: str) -> int:
+    """Return a stack of one frame: "0.forward" and "addmm.default_0" are its file and function."""
+    for stage in (".forward.", ".backward."):
+        where, found, operator = name.partition(stage)
+        if found:
+            where += stage[:-1]
+            break
+    else:
+        where, operator = name, ""
+    return writer.context(writer.node(0, plain_text(where), 0, plain_text(operator)), 0)
+
+
+class _Phases:
+    """A marker of the tracker begins a phase, which ends at the next one."""
+
+    def __init__(self, writer: TraceWriter, markers: dict[str, int]) -> None:
+        self._writer = writer
+        self._next = sorted((index, name) for name, index in markers.items())
+        self._open = 0  # string id
+
+    def reach(self, index: int, tick: int) -> None:
+        while self._next and self._next[0][0] <= index:
+            _, name = self._next.pop(0)
+            self.end(tick)
+            self._open = self._writer.string(plain_text(_PHASES.get(name, name)))
+            self._writer.mark(tick, _PHASE_BEGIN, self._open)
+
+    def end(self, tick: int) -> None:
+        if self._open:
+            self._writer.mark(tick, _PHASE_END, self._open)
+        self._open = 0
