@@ -183,12 +183,39 @@ size_t Recorder::tell_some_tensors(const ToldTensor* tensors, size_t count) {
         const auto kind = static_cast<unsigned>(tensors[i].kind) << kTensorKindShift;
         if ((block->flags & kTensorKind) != kind) {
             block->flags = static_cast<uint8_t>((block->flags & ~kTensorKind) | kind);
-            told[told_count++] = TensorBlock{next_ordinal_ - block->ordinal, tensors[i].tensor, 0};
+            told[told_count++] =
+                TensorBlock{next_ordinal_ - block->ordinal, tensors[i].tensor, tensors[i].type};
         }
     }
     writer_.put_tensor_blocks(told, told_count);
     check_writer();
     return unknown_count;
+}
+
+void Recorder::tell_made_tensors(uint64_t first_ordinal, const MadeTensor* tensors, size_t count) {
+    for (size_t done = 0; done < count;) {
+        const LockGuard guard(lock_);
+        if (!usable_ || !writer_.is_open()) {
+            return;
+        }
+        TensorBlock told[kTensorsAtOnce];
+        size_t told_count = 0;
+        for (const size_t end = std::min(count, done + kTensorsAtOnce); done < end; ++done) {
+            const LiveBlock* const block =
+                tensors[done].address == 0 ? nullptr : live_set_.find(tensors[done].address);
+            if (block != nullptr && block->ordinal >= first_ordinal) {
+                told[told_count++] =
+                    TensorBlock{next_ordinal_ - block->ordinal, 0, tensors[done].type};
+            }
+        }
+        writer_.put_tensor_blocks(told, told_count);
+        check_writer();
+    }
+}
+
+uint64_t Recorder::block_count() {
+    const LockGuard guard(lock_);
+    return next_ordinal_;
 }
 
 void Recorder::start_tracing() {

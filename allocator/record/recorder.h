@@ -131,8 +131,17 @@ public:
         uint64_t address;
         uint32_t tensor;  // id of StackTable::intern_tensor
         format::TensorKind kind;
+        uint32_t type = 0;  // id of StackTable::intern_tensor_type; 0: not known
     };
     size_t tell_tensors(const ToldTensor* tensors, size_t count);
+    // What an operator has made: of live blocks at these addresses those that are not older than
+    // block_count() was when it began.
+    struct MadeTensor {
+        uint64_t address;
+        uint32_t type;  // id of StackTable::intern_tensor_type
+    };
+    void tell_made_tensors(uint64_t first_ordinal, const MadeTensor* tensors, size_t count);
+    uint64_t block_count();  // so far
 
     // Copies the blocks that are live now, as many as `room` allows; returns how many there are.
     size_t copy_live_blocks(LiveBlock* out, size_t room);

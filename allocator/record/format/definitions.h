@@ -32,8 +32,17 @@ enum class DefType : uint32_t {
                          // of this allocation is the storage of this tensor; the last one counts
     kHolderSearch = 15,  // HolderSearch
     kHolder = 16,        // Holder | str: what keeps the block alive, as a user would write it
+    kTensorType = 17,    // uv tensor type | uv string: dtype | to the end: uv size of a dimension
+    kBlockTypes = 18,    // as kTensorBlocks, with tensor types: see Note [Tensor types]
 };
-inline constexpr uint32_t kLastDefType = 16;
+inline constexpr uint32_t kLastDefType = 18;
+inline constexpr size_t kMaxDimensions = 64;  // of a tensor whose type is kept
+
+// Note [Tensor types]
+// Shape and dtype are those of a tensor, not of the block it lies in: a block may be larger, and
+// hold other tensors too. They are of the tensor that gave the block its name (kTensorBlocks), or,
+// on a simulated GPU, of the result of the operator that made it. The last one of a block counts;
+// one without was not seen.
 
 enum ContextFlags : uint32_t {
     kUntraced = 1,         // allocated while tracing was off

@@ -24,7 +24,8 @@ bool StackTable::init() {
            native_nodes_.init(kRecordCapacity) && threads_.reserve(kRecordCapacity) &&
            streams_.init(kRecordCapacity) && contexts_.init(kRecordCapacity) &&
            instances_.reserve(kRecordCapacity) && tensors_.init(kRecordCapacity) &&
-           context_cache_.init(kContextCacheCapacity) && joined_cache_.init(kContextCacheCapacity);
+           tensor_types_.init(kRecordCapacity) && context_cache_.init(kContextCacheCapacity) &&
+           joined_cache_.init(kContextCacheCapacity);
 }
 
 // Records have no padding (unused fields are 0), so their bytes are their identity.
@@ -48,11 +49,14 @@ uint32_t StackTable::intern(Kind<Record>& kind, const Record& record) {
 }
 
 uint32_t StackTable::intern_string(const char* bytes, size_t length) {
-    length = std::min(length, kMaxStringBytes);
+    return intern_bytes(strings_, bytes, std::min(length, kMaxStringBytes));
+}
+
+uint32_t StackTable::intern_bytes(Kind<String>& kind, const char* bytes, size_t length) {
     const uint64_t hash = XXH3_64bits(bytes, length);
     const LockGuard guard(lock_);
-    const uint32_t known = strings_.index.find(hash, [&](uint32_t id) {
-        const String& string = strings_.records[id - 1];
+    const uint32_t known = kind.index.find(hash, [&](uint32_t id) {
+        const String& string = kind.records[id - 1];
         return string.length == length &&
                std::memcmp(string_bytes_.data() + string.offset, bytes, length) == 0;
     });
@@ -60,14 +64,14 @@ uint32_t StackTable::intern_string(const char* bytes, size_t length) {
         return known;
     }
     const size_t offset = string_bytes_.size();
-    const auto id = static_cast<uint32_t>(strings_.size() + 1);
-    if (strings_.size() == strings_.records.capacity() ||
-        !string_bytes_.resize_untouched(offset + length) || !strings_.index.insert(hash, id)) {
+    const auto id = static_cast<uint32_t>(kind.size() + 1);
+    if (kind.size() == kind.records.capacity() ||
+        !string_bytes_.resize_untouched(offset + length) || !kind.index.insert(hash, id)) {
         ++full_count_;
         return 0;
     }
     std::memcpy(string_bytes_.data() + offset, bytes, length);
-    strings_.records.push(String{offset, static_cast<uint32_t>(length), 0});
+    kind.records.push(String{offset, static_cast<uint32_t>(length), 0});
     return id;
 }
 
@@ -162,6 +166,25 @@ uint32_t StackTable::intern_tensor(const Tensor& tensor) {
     return intern(tensors_, tensor);
 }
 
+uint32_t StackTable::intern_tensor_type(const char* dtype,
+                                        const int64_t* sizes,
+                                        size_t size_count) {
+    unsigned char body[(1 + format::kMaxDimensions) * format::kMaxVarintBytes];
+    if (size_count > format::kMaxDimensions) {
+        return 0;
+    }
+    const uint32_t name = intern_text(dtype);
+    if (name == 0) {
+        return 0;
+    }
+    unsigned char* end = format::put_uv(body, name);
+    for (size_t i = 0; i < size_count; ++i) {
+        end = format::put_uv(end, static_cast<uint64_t>(sizes[i]));
+    }
+    return intern_bytes(
+        tensor_types_, reinterpret_cast<const char*>(body), static_cast<size_t>(end - body));
+}
+
 template <class Visit>
 auto StackTable::visit_table(format::DefType type, Visit visit) const {
     using format::DefType;
@@ -186,15 +209,19 @@ auto StackTable::visit_table(format::DefType type, Visit visit) const {
             return visit(instances_);
         case DefType::kTensor:
             return visit(tensors_.records);
-        default:  // strings are no plain numbers; the writer keeps the others itself
+        default:  // of other lengths; the writer keeps those without a table itself
             return visit(MappedArray<StackNode>());
     }
 }
 
 size_t StackTable::definition_count(format::DefType type) const {
-    return type == format::DefType::kString
-               ? strings_.size()
-               : visit_table(type, [](const auto& records) { return records.size(); });
+    if (type == format::DefType::kString) {
+        return strings_.size();
+    }
+    if (type == format::DefType::kTensorType) {
+        return tensor_types_.size();
+    }
+    return visit_table(type, [](const auto& records) { return records.size(); });
 }
 
 // Called with lock_ held. Bodies as trace_format.h says; the longest is a string.
@@ -202,21 +229,23 @@ size_t StackTable::encode(format::DefType type,
                           uint32_t id,
                           unsigned char* out,
                           size_t room) const {
-    const auto put_string = [&](unsigned char* to, uint32_t string_id) {
-        const String& string = strings_.records[string_id - 1];
+    using format::DefType;
+    const auto put_bytes = [&](unsigned char* to, const String& string) {
         const size_t length = std::min<size_t>(string.length, room - 64);
         std::memcpy(to, string_bytes_.data() + string.offset, length);
         return to + length;
     };
-    unsigned char* end = type == format::DefType::kTensor ? format::put_uv(out, id) : out;
-    if (type == format::DefType::kString) {
-        end = put_string(end, id);
+    const bool has_own_id = type == DefType::kTensor || type == DefType::kTensorType;
+    unsigned char* end = has_own_id ? format::put_uv(out, id) : out;
+    if (type == DefType::kString || type == DefType::kTensorType) {
+        const Kind<String>& kind = type == DefType::kString ? strings_ : tensor_types_;
+        end = put_bytes(end, kind.records[id - 1]);
     } else {
         end = visit_table(
             type, [&](const auto& records) { return format::put_fields(end, records[id - 1]); });
     }
-    if (type == format::DefType::kModule && modules_.records[id - 1].build_id != 0) {
-        end = put_string(end, modules_.records[id - 1].build_id);
+    if (type == DefType::kModule && modules_.records[id - 1].build_id != 0) {
+        end = put_bytes(end, strings_.records[modules_.records[id - 1].build_id - 1]);
     }
     return static_cast<size_t>(end - out);
 }

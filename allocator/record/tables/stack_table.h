@@ -57,6 +57,8 @@ public:
     // Says something new about an instance; what was said before stays in the trace.
     void tell_instance(const Instance& instance);
     uint32_t intern_tensor(const Tensor& tensor);
+    // 0 also for more than kMaxDimensions.
+    uint32_t intern_tensor_type(const char* dtype, const int64_t* sizes, size_t size_count);
 
     // Calls `visit(file, file_length, name, name_length, line)` for each frame from leaf to root
     // until it returns false. It runs under the lock: it must call nothing of the table.
@@ -101,6 +103,7 @@ private:
     };
     template <class Record>
     uint32_t intern(Kind<Record>& kind, const Record& record);
+    uint32_t intern_bytes(Kind<String>& kind, const char* bytes, size_t length);
     uint32_t join_python_stacks_slow(uint32_t outer, uint32_t inner, uint32_t inner_root);
     // visit(records) of the table of this type; visit(no records) for other types.
     template <class Visit>
@@ -121,6 +124,7 @@ private:
     Kind<Context> contexts_;
     MappedArray<Instance> instances_;
     Kind<Tensor> tensors_;
+    Kind<String> tensor_types_;  // what follows the id in a definition
     RawStackCache context_cache_;
     RawStackCache joined_cache_;  // of join_python_stacks
     uint64_t full_count_ = 0;     // Guarded by lock_.

@@ -32,7 +32,8 @@ constexpr DefType kTableTypes[] = {DefType::kString,
                                    DefType::kStream,
                                    DefType::kContext,
                                    DefType::kInstance,
-                                   DefType::kTensor};
+                                   DefType::kTensor,
+                                   DefType::kTensorType};
 constexpr size_t kTensorBlocksBytes = 4096;
 
 // Frees look themselves: whatever else an event names must be defined before it.
@@ -128,21 +129,34 @@ void TraceWriter::put_tensor_blocks(const TensorBlock* blocks, size_t count) {
         return;
     }
     define_new_slow();
+    put_of_blocks(DefType::kTensorBlocks, &TensorBlock::tensor, blocks, count);
+    put_of_blocks(DefType::kBlockTypes, &TensorBlock::type, blocks, count);
+}
+
+void TraceWriter::put_of_blocks(DefType type,
+                                uint32_t TensorBlock::*id,
+                                const TensorBlock* blocks,
+                                size_t count) {
     unsigned char body[kTensorBlocksBytes];
     unsigned char* out = body;
     uint64_t previous = 0;
     for (size_t i = 0; i < count; ++i) {
+        if (blocks[i].*id == 0) {
+            continue;
+        }
         if (out + 2 * format::kMaxVarintBytes > body + sizeof body) {
-            put_definition(DefType::kTensorBlocks, body, static_cast<size_t>(out - body));
+            put_definition(type, body, static_cast<size_t>(out - body));
             out = body;
             previous = 0;
         }
         const uint64_t ordinal = ordinal_count_ - blocks[i].back;
         out = format::put_uv(out, format::zigzag(static_cast<int64_t>(ordinal - previous)));
-        out = format::put_uv(out, blocks[i].tensor);
+        out = format::put_uv(out, blocks[i].*id);
         previous = ordinal;
     }
-    put_definition(DefType::kTensorBlocks, body, static_cast<size_t>(out - body));
+    if (out != body) {
+        put_definition(type, body, static_cast<size_t>(out - body));
+    }
 }
 
 void TraceWriter::put_holder_search(const format::HolderSearch& search) {

@@ -39,8 +39,8 @@ static_assert(sizeof(WrittenAlloc) == 20);
 // A live allocation that turned out to be the storage of a tensor.
 struct TensorBlock {
     uint64_t back;    // next ordinal minus its ordinal, as in free records
-    uint32_t tensor;  // id of StackTable::intern_tensor
-    uint32_t unused;
+    uint32_t tensor;  // id of StackTable::intern_tensor; 0: has no name
+    uint32_t type;    // id of StackTable::intern_tensor_type; 0: not known
 };
 
 // What of a recording stays in its file.
@@ -99,6 +99,7 @@ public:
                       const uint64_t* values,
                       size_t value_count,
                       uint64_t tick);
+    // Their names and their types, as far as they are known.
     void put_tensor_blocks(const TensorBlock* blocks, size_t count);
     // See Note [Holders] in format/definitions.h. `back`: next ordinal minus the block's; a text is
     // cut where it is too long.
@@ -196,6 +197,10 @@ private:
     uint32_t class_of(const AllocEvent& event);
     void end_alloc(unsigned char* end, uint64_t address, uint64_t live_bytes);
     [[gnu::noinline]] void define_class_slow(ClassSlot& slot, const AllocEvent& event);
+    void put_of_blocks(format::DefType type,
+                       uint32_t TensorBlock::*id,
+                       const TensorBlock* blocks,
+                       size_t count);
     bool put_definition(format::DefType type, const unsigned char* body, size_t length);
     void fail(int error);
 

@@ -104,6 +104,14 @@ JsonWriter& JsonWriter::value(const std::vector<std::string>& texts) {
     return end_array();
 }
 
+JsonWriter& JsonWriter::value(const std::vector<uint64_t>& numbers) {
+    begin_array();
+    for (const uint64_t number : numbers) {
+        value(number);
+    }
+    return end_array();
+}
+
 void JsonWriter::put_string(std::string_view text) {
     out_ += '"';
     while (!text.empty()) {

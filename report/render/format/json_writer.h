@@ -26,6 +26,7 @@ public:
     JsonWriter& value(double number);
     JsonWriter& value(bool truth) { return raw(truth ? "true" : "false"); }
     JsonWriter& value(const std::vector<std::string>& texts);
+    JsonWriter& value(const std::vector<uint64_t>& numbers);
     JsonWriter& null() { return raw("null"); }
     // null where there is none.
     template <class Value>

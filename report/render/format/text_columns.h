@@ -6,14 +6,14 @@
 
 namespace peakline::report {
 
-enum class Align : unsigned char { kLeft, kRight };
+enum class Align : unsigned char { kLeft, kRight, kLeftWhole };
 
 class TextColumns {
 public:
     TextColumns(std::vector<Align> aligns, std::vector<std::string> heads);
     void add(std::vector<std::string> cells);
     // Every line begins with `indent`; trailing spaces are left out. With a width, the cells of
-    // columns that are aligned to the left are shortened until lines are no longer than that.
+    // columns that are kLeft are shortened until lines are no longer than that.
     std::string text(const std::string& indent = {}, size_t width = 0) const;
 
 private:

@@ -4,8 +4,22 @@
 #include "definition_decoder.h"
 
 namespace peakline::report {
+namespace {
 
-// Blocks by ordinal, each with what was reported last.
+// By ordinal, each with what was reported last.
+template <class Block>
+void put_in_order(std::vector<Block>& blocks) {
+    std::ranges::stable_sort(blocks, {}, &Block::ordinal);
+    size_t kept = 0;
+    for (const Block& block : blocks) {
+        kept -= kept != 0 && blocks[kept - 1].ordinal == block.ordinal ? 1 : 0;
+        blocks[kept++] = block;
+    }
+    blocks.resize(kept);
+}
+
+}  // namespace
+
 void DefinitionDecoder::check_objects() {
     const auto known = [this](uint32_t* string) {
         *string = out_.strings.has(*string) ? *string : out_.lost_string;
@@ -22,16 +36,12 @@ void DefinitionDecoder::check_objects() {
     for (BlockHolder& holder : out_.holders) {
         holder.context = out_.known_context(holder.context);
     }
-    std::vector<TensorBlock>& blocks = out_.tensor_blocks;
-    std::stable_sort(blocks.begin(), blocks.end(), [](const TensorBlock& a, const TensorBlock& b) {
-        return a.ordinal < b.ordinal;
-    });
-    size_t kept = 0;
-    for (const TensorBlock& block : blocks) {
-        kept -= kept != 0 && blocks[kept - 1].ordinal == block.ordinal ? 1 : 0;
-        blocks[kept++] = block;
+    // Of a lost dtype the shape alone would say nothing of bytes: both are unknown.
+    for (TensorType& type : out_.tensor_types) {
+        type.dtype = out_.strings.has(type.dtype) ? type.dtype : 0;
     }
-    blocks.resize(kept);
+    put_in_order(out_.tensor_blocks);
+    put_in_order(out_.block_types);
 }
 
 void DefinitionDecoder::add_lost_definitions() {

@@ -92,11 +92,15 @@ void DefinitionDecoder::decode(const TypedRecord& record) {
         case DefType::kTensor:
             return decode_tensor(cursor);
         case DefType::kTensorBlocks:
-            return decode_tensor_blocks(cursor);
+            return decode_blocks(out_.tensor_blocks, cursor);
         case DefType::kHolderSearch:
             return decode_holder_search(cursor);
         case DefType::kHolder:
             return decode_holder(cursor);
+        case DefType::kTensorType:
+            return decode_tensor_type(cursor);
+        case DefType::kBlockTypes:
+            return decode_blocks(out_.block_types, cursor);
     }
     // A type of a newer minor version: skipped by its length.
 }
@@ -175,16 +179,31 @@ void DefinitionDecoder::decode_tensor(FieldCursor cursor) {
     }
 }
 
-void DefinitionDecoder::decode_tensor_blocks(FieldCursor cursor) {
+void DefinitionDecoder::decode_tensor_type(FieldCursor cursor) {
+    const uint32_t id = cursor.uv32();
+    TensorType type;
+    type.dtype = cursor.uv32();
+    while (cursor.good && cursor.at < cursor.end) {
+        type.shape.push_back(cursor.uv());
+        // A size is a signed number in torch.
+        const bool is_possible = type.shape.size() <= format::kMaxDimensions &&
+                                 type.shape.back() <= static_cast<uint64_t>(INT64_MAX);
+        cursor.good = cursor.good && is_possible;
+    }
+    keep_at(out_.tensor_types, id, cursor, type);
+}
+
+template <class Block>
+void DefinitionDecoder::decode_blocks(std::vector<Block>& blocks, FieldCursor cursor) {
     uint64_t ordinal = 0;
     while (cursor.at < cursor.end) {
         ordinal += static_cast<uint64_t>(cursor.zz());
-        const uint32_t tensor = cursor.uv32();
+        const uint32_t id = cursor.uv32();
         if (!cursor.good) {
             ++faulty_count_;
             return;
         }
-        out_.tensor_blocks.push_back({ordinal, tensor});
+        blocks.push_back({ordinal, id});
     }
 }
 

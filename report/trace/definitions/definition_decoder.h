@@ -65,7 +65,10 @@ private:
     void decode_meta(FieldCursor cursor);
     void decode_instance(FieldCursor cursor);
     void decode_tensor(FieldCursor cursor);
-    void decode_tensor_blocks(FieldCursor cursor);
+    void decode_tensor_type(FieldCursor cursor);
+    // Pairs of an ordinal and an id.
+    template <class Block>
+    void decode_blocks(std::vector<Block>& blocks, FieldCursor cursor);
     void decode_holder_search(FieldCursor cursor);
     void decode_holder(FieldCursor cursor);
     template <class T>

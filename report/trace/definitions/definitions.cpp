@@ -46,6 +46,13 @@ bool may_define(const ChunkPlace& place) {
            place.header.type != static_cast<uint16_t>(format::ChunkType::kSummary);
 }
 
+// Of `blocks`, which are in the order of ordinals; an empty one where there is none.
+template <class Block>
+Block block_at(const std::vector<Block>& blocks, uint64_t ordinal) {
+    const auto found = std::ranges::lower_bound(blocks, ordinal, {}, &Block::ordinal);
+    return found != blocks.end() && found->ordinal == ordinal ? *found : Block();
+}
+
 }  // namespace
 
 bool set_shape(AllocationShape* shape, uint64_t device, uint64_t requested, int64_t rounding) {
@@ -71,13 +78,18 @@ const Tensor& Definitions::tensor(uint32_t id) const {
 }
 
 uint32_t Definitions::tensor_of(uint64_t ordinal) const {
-    const auto found = std::lower_bound(
-        tensor_blocks.begin(),
-        tensor_blocks.end(),
-        ordinal,
-        [](const TensorBlock& block, uint64_t wanted) { return block.ordinal < wanted; });
-    const bool is_told = found != tensor_blocks.end() && found->ordinal == ordinal;
-    return is_told && tensor(found->tensor).kind != format::TensorKind{} ? found->tensor : 0;
+    const uint32_t id = block_at(tensor_blocks, ordinal).tensor;
+    return tensor(id).kind != format::TensorKind{} ? id : 0;
+}
+
+const TensorType& Definitions::tensor_type(uint32_t id) const {
+    static const TensorType kNone{};
+    return id - 1 < tensor_types.size() ? tensor_types[id - 1] : kNone;
+}
+
+uint32_t Definitions::type_of(uint64_t ordinal) const {
+    const uint32_t id = block_at(block_types, ordinal).type;
+    return tensor_type(id).dtype != 0 ? id : 0;
 }
 
 std::string_view Definitions::meta_text(const std::string& key) const {

@@ -32,6 +32,16 @@ struct TensorBlock {
     uint32_t tensor = 0;
 };
 
+// Shape and dtype of a tensor that lies in a block; see Note [Tensor types].
+struct TensorType {
+    uint32_t dtype = 0;  // a string: "bfloat16"; 0: nothing is known
+    std::vector<uint64_t> shape;
+};
+struct BlockType {
+    uint64_t ordinal = 0;  // of the allocation
+    uint32_t type = 0;
+};
+
 // Something that keeps a block alive, as a search found it; see Note [Holders].
 struct BlockHolder : format::Holder {
     std::string text;
@@ -97,6 +107,8 @@ struct Definitions {
     std::vector<Instance> instances;         // by id, see instance()
     std::vector<Tensor> tensors;             // by id, see tensor()
     std::vector<TensorBlock> tensor_blocks;  // by ordinal
+    std::vector<TensorType> tensor_types;    // by id, see tensor_type()
+    std::vector<BlockType> block_types;      // by ordinal
     std::vector<format::HolderSearch> holder_searches;
     std::vector<BlockHolder> holders;  // by search, in the order they were written
     std::map<std::string, std::string> meta;
@@ -122,6 +134,9 @@ struct Definitions {
     const Tensor& tensor(uint32_t id) const;
     // The tensor whose storage this allocation is; 0: none that was reported.
     uint32_t tensor_of(uint64_t ordinal) const;
+    const TensorType& tensor_type(uint32_t id) const;
+    // Of the tensor in this allocation; 0: not known.
+    uint32_t type_of(uint64_t ordinal) const;
     // Empty when the recorder did not write the key.
     std::string_view meta_text(const std::string& key) const;
 };

@@ -2,6 +2,7 @@
 #include <memory>
 
 #include "allocator/record/recorder.h"
+#include "report/render/format/tensor_type.h"
 #include "report_testing.h"
 #include "tests/unit/catching.h"
 
@@ -48,6 +49,10 @@ public:
         return recorder_->tell_tensors(&told, 1);
     }
 
+    uint32_t type(const char* dtype, const std::vector<int64_t>& sizes) {
+        return table().intern_tensor_type(dtype, sizes.data(), sizes.size());
+    }
+
     report::TraceReader close() {
         recorder_->close_trace();
         return report::TraceReader::open_file(kPath);
@@ -66,6 +71,13 @@ std::string name_at(const report::TraceReader& reader, uint64_t ordinal) {
     }
     return std::to_string(static_cast<uint32_t>(all.tensor(tensor).kind)) + " " +
            std::string(all.text(all.tensor(tensor).name));
+}
+
+// "float32 [2, 3]", "-" for a block without.
+std::string type_at(const report::TraceReader& reader, uint64_t ordinal) {
+    const report::Definitions& all = reader.definitions();
+    const uint32_t type = all.type_of(ordinal);
+    return type == 0 ? "-" : report::tensor_type_text(all, type);
 }
 
 TEST_CASE("a tensor is told of the block that is live at its address", "[record][objects]") {
@@ -117,6 +129,47 @@ TEST_CASE("more tensors than one record holds are all told", "[record][objects]"
     }
 }
 
+TEST_CASE("a tensor's type is told with its name", "[record][objects]") {
+    Recording recording;
+    recording.alloc(0x1000);
+    recording.alloc(0x2000);
+    recording.alloc(0x3000);
+    const uint32_t name = recording.table().intern_text("weight");
+    const uint32_t tensor = recording.table().intern_tensor({TensorKind::kParameter, name, 0, 0});
+    const uint32_t large = recording.type("bfloat16", {1, 0, 1LL << 62});
+    CHECK(recording.type("bfloat16", {1, 0, 1LL << 62}) == large);
+    CHECK(recording.type("float16", {1, 0, 1LL << 62}) != large);
+    CHECK(recording.type("float32", std::vector<int64_t>(65, 1)) == 0);
+    const Recorder::ToldTensor told[] = {
+        {0x1000, tensor, TensorKind::kParameter, large},
+        {0x2000, tensor, TensorKind::kParameter},
+        {0x3000, tensor, TensorKind::kParameter, recording.type("float32", {})}};
+    CHECK(recording.recorder().tell_tensors(told, 3) == 0);
+    const auto reader = recording.close();
+    CHECK(type_at(reader, 0) == "bfloat16 [1, 0, 4611686018427387904]");
+    CHECK(type_at(reader, 1) == "-");
+    CHECK(name_at(reader, 1) == "1 weight");
+    CHECK(type_at(reader, 2) == "float32 []");
+    CHECK(type_at(reader, 3) == "-");
+}
+
+TEST_CASE("an operator made the blocks that are not older than it", "[record][objects]") {
+    Recording recording;
+    recording.alloc(0x1000);
+    const uint64_t begin = recording.recorder().block_count();
+    recording.alloc(0x2000);
+    recording.alloc(0x3000);
+    recording.free(0x3000);
+    const uint32_t type = recording.type("int64", {4, 7});
+    const Recorder::MadeTensor made[] = {{0x1000, type}, {0x2000, type}, {0x3000, type}, {0, type}};
+    recording.recorder().tell_made_tensors(begin, made, 4);
+    const auto reader = recording.close();
+    CHECK(type_at(reader, 0) == "-");
+    CHECK(type_at(reader, 1) == "int64 [4, 7]");
+    CHECK(type_at(reader, 2) == "-");
+    CHECK(name_at(reader, 1) == "-");
+}
+
 TEST_CASE("the last thing told of an instance counts", "[report][objects]") {
     const OpenTrace trace("instance 2 Linear\n instance 2 Linear root=Model path=layers.0.up\n");
     const report::Definitions& all = trace.reader.definitions();
@@ -137,6 +190,28 @@ TEST_CASE("impossible objects are counted and named by nobody", "[report][object
     CHECK(name_at(trace.reader, 0) == "-");  // a kind of a later version
     CHECK(name_at(trace.reader, 1) == "-");  // a tensor that is not defined
     CHECK(trace.reader.definitions().instances.empty());
+}
+
+TEST_CASE("impossible types of tensors are nobody's", "[report][objects]") {
+    TraceBuilder builder;
+    const uint32_t dtype = builder.define_string("float32");
+    const auto define = [&builder](std::initializer_list<uint64_t> values) {
+        builder.define_unnumbered(format::DefType::kTensorType, fields(values));
+    };
+    define({1, 99, 2});              // a dtype that is not defined
+    define({2, dtype, UINT64_MAX});  // no size
+    define({1ULL << 31, dtype, 2});  // a number that would fill the memory
+    Bytes deep = fields({3, dtype});
+    deep.resize(deep.size() + 65, 1);  // more sizes than any tensor has
+    builder.define_unnumbered(format::DefType::kTensorType, deep);
+    define({4, dtype, 2});
+    builder.define_unnumbered(format::DefType::kBlockTypes,
+                              fields({0, 1, 2, 2, 2, 3, 2, 4, 2, 5, 1, 4}));
+    const OpenTrace trace(builder.finish());
+    for (const uint64_t ordinal : {0, 1, 2, 4, 5}) {
+        CHECK(type_at(trace.reader, ordinal) == "-");
+    }
+    CHECK(type_at(trace.reader, 3) == "float32 [2]");
 }
 
 }  // namespace
