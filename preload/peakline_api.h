@@ -127,9 +127,12 @@ uint32_t peakline_define_tensor(uint32_t kind,
                                 const char* name,
                                 const char* detail,
                                 uint32_t instance);
+// Id of shape and dtype of a live tensor, given by its object; 0: not known.
+uint32_t peakline_tensor_type(uint64_t object);
 struct PeaklineToldTensor {
     uint64_t address;  // of its storage
     uint32_t tensor;
+    uint32_t type;  // of peakline_tensor_type, or 0
 };
 // Returns how many addresses belong to no block.
 size_t peakline_tell_tensors(uint32_t kind, const PeaklineToldTensor* tensors, size_t count);
@@ -206,6 +209,11 @@ void peakline_put_meta(const char* key, const char* value);
 
 // Peak or present level of a device in bytes; measure: 0 allocated, 1 requested.
 uint64_t peakline_device_bytes(uint32_t device, uint32_t measure, int32_t peak);
+
+// Simulated devices only. What an operator that ends now has made: live tensors, each given by its
+// TensorImpl. Those whose blocks were made since peakline_block_count() was `first_block` are kept.
+uint64_t peakline_block_count();
+void peakline_tell_made_tensors(uint64_t first_block, const uint64_t* tensor_impls, size_t count);
 
 // Simulated devices only: the program read values that do not exist.
 struct PeaklineValueRead {

@@ -19,6 +19,7 @@
 #include "observe.h"
 #include "pluggable_install.h"
 #include "routing.h"
+#include "tensor_types.h"
 
 namespace peakline::torch_part {
 namespace {
@@ -156,6 +157,7 @@ extern "C" __attribute__((visibility("default"))) InstallResult peakline_torch_i
     offer_observers(g_installed_host, part);
     offer_gradients(part);
     offer_held_graphs(part);
+    offer_tensor_types(part);
     offer_routing(g_installed_host, part);
     const std::string name = g_native->name();
     const bool is_torchs_own = name == "native" || name == "cudaMallocAsync";

@@ -9,7 +9,7 @@
 namespace peakline::torch_part {
 
 // Raised with every change of this file; both sides compare it.
-inline constexpr uint32_t kInterfaceVersion = 15;
+inline constexpr uint32_t kInterfaceVersion = 16;
 
 // begin_alloc: on the stream that is current on the device the allocator chooses.
 inline constexpr uint64_t kCurrentStream = ~uint64_t{0};
@@ -83,6 +83,13 @@ struct TensorFacts {
     uint64_t node = 0;      // that made it: its grad_fn
     bool is_on_device = false;
 };
+// Storage, shape and dtype of a tensor. Valid while the tensor lives and keeps its shape.
+struct TensorType {
+    uint64_t storage = 0;         // its address
+    const char* dtype = nullptr;  // as Python names it: "bfloat16"; nullptr: nothing is known
+    const int64_t* sizes = nullptr;
+    size_t size_count = 0;
+};
 using VisitAddress = void (*)(uint64_t address, void* data);
 
 // A function of torch that is to be led through one of the part's, where libraries of torch import
@@ -120,6 +127,10 @@ struct Part {
     // With the GIL: the storages of the gradients of live tensors, each given by its TensorImpl
     // (Tensor._cdata); 0 for one without.
     void (*gradient_storages)(const uint64_t* tensors, size_t count, uint64_t* addresses) = nullptr;
+    // Of a live tensor, given by its TensorImpl, and of its gradient, if it has one. Runs no code
+    // of the program: what a subclass says of its shape is not asked.
+    TensorType (*tensor_type)(uint64_t tensor) = nullptr;
+    TensorType (*gradient_type)(uint64_t tensor) = nullptr;
     // What keeps memory alive; with the GIL, of live tensors and nodes. See Note [Saved tensors].
     // The TensorImpl of an object of Python that is a tensor; 0: not known yet.
     uint64_t (*impl_of_object)(uint64_t object) = nullptr;

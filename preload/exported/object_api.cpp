@@ -13,7 +13,25 @@
 
 using peakline::capture::object_side;
 using peakline::format::TensorKind;
+using peakline::preload::torch_part_slot;
 using peakline::record::Recorder;
+using peakline::torch_part::TensorType;
+
+namespace {
+
+uint32_t intern(const TensorType& type) {
+    return type.dtype == nullptr ? 0
+                                 : Recorder::instance().table().intern_tensor_type(
+                                       type.dtype, type.sizes, type.size_count);
+}
+
+// Of nothing where the part that is compiled against torch is missing.
+TensorType type_of(uint64_t tensor_impl) {
+    const auto tensor_type = torch_part_slot().tensor_type;
+    return tensor_type == nullptr || tensor_impl == 0 ? TensorType{} : tensor_type(tensor_impl);
+}
+
+}  // namespace
 
 // With room for what every step needs.
 struct PeaklineGradients {
@@ -77,6 +95,10 @@ PEAKLINE_EXPORT uint32_t peakline_define_tensor(uint32_t kind,
                                 instance});
 }
 
+PEAKLINE_EXPORT uint32_t peakline_tensor_type(uint64_t object) {
+    return intern(type_of(peakline_tensor_of_object(object)));
+}
+
 PEAKLINE_EXPORT size_t peakline_tell_tensors(uint32_t kind,
                                              const PeaklineToldTensor* tensors,
                                              size_t count) {
@@ -86,8 +108,10 @@ PEAKLINE_EXPORT size_t peakline_tell_tensors(uint32_t kind,
     for (size_t done = 0; done < count;) {
         size_t some = 0;
         for (; some < kAtOnce && done < count; ++some, ++done) {
-            told[some] = {
-                tensors[done].address, tensors[done].tensor, static_cast<TensorKind>(kind)};
+            told[some] = {tensors[done].address,
+                          tensors[done].tensor,
+                          static_cast<TensorKind>(kind),
+                          tensors[done].type};
         }
         unknown_count += Recorder::instance().tell_tensors(told, some);
     }
@@ -96,7 +120,7 @@ PEAKLINE_EXPORT size_t peakline_tell_tensors(uint32_t kind,
 
 PEAKLINE_EXPORT PeaklineGradients* peakline_follow_gradients(const PeaklineParameter* parameters,
                                                              size_t count) {
-    if (peakline::preload::torch_part_slot().gradient_storages == nullptr) {
+    if (torch_part_slot().gradient_storages == nullptr) {
         return nullptr;
     }
     auto* gradients = new PeaklineGradients{};
@@ -111,12 +135,14 @@ PEAKLINE_EXPORT PeaklineGradients* peakline_follow_gradients(const PeaklineParam
 
 PEAKLINE_EXPORT int32_t peakline_tell_gradients(PeaklineGradients* gradients) {
     std::vector<Recorder::ToldTensor>& told = gradients->told;
-    peakline::preload::torch_part_slot().gradient_storages(
+    torch_part_slot().gradient_storages(
         gradients->tensors.data(), gradients->tensors.size(), gradients->addresses.data());
     told.clear();
     for (size_t i = 0; i < gradients->ids.size(); ++i) {
         if (gradients->addresses[i] != 0) {
-            told.push_back({gradients->addresses[i], gradients->ids[i], TensorKind::kGradient});
+            const uint32_t type = intern(torch_part_slot().gradient_type(gradients->tensors[i]));
+            told.push_back(
+                {gradients->addresses[i], gradients->ids[i], TensorKind::kGradient, type});
         }
     }
     const auto of_address = [](const Recorder::ToldTensor& told_one) { return told_one.address; };
@@ -130,6 +156,23 @@ PEAKLINE_EXPORT int32_t peakline_tell_gradients(PeaklineGradients* gradients) {
 
 PEAKLINE_EXPORT void peakline_forget_gradients(PeaklineGradients* gradients) {
     delete gradients;
+}
+
+PEAKLINE_EXPORT uint64_t peakline_block_count() {
+    return Recorder::instance().block_count();
+}
+
+PEAKLINE_EXPORT void peakline_tell_made_tensors(uint64_t first_block,
+                                                const uint64_t* tensor_impls,
+                                                size_t count) {
+    std::vector<Recorder::MadeTensor> made;
+    for (size_t i = 0; i < count; ++i) {
+        const TensorType type = type_of(tensor_impls[i]);
+        if (const uint32_t id = intern(type)) {
+            made.push_back({type.storage, id});
+        }
+    }
+    Recorder::instance().tell_made_tensors(first_block, made.data(), made.size());
 }
 
 PEAKLINE_EXPORT void peakline_safe_point(uint32_t reason) {

@@ -17,7 +17,6 @@ using peakline::pyhook::add_constants;
 using peakline::pyhook::adopt;
 using peakline::pyhook::follow_gradients;
 using peakline::pyhook::hold;
-using peakline::pyhook::read_pairs;
 using peakline::pyhook::remember_lines;
 using peakline::pyhook::tell_gradients;
 
@@ -247,13 +246,36 @@ PyObject* define_tensor(PyObject*, PyObject* arguments) {
     return PyLong_FromUnsignedLong(peakline_define_tensor(kind, name, detail, instance));
 }
 
-// (kind, [address, tensor, address, tensor, ...])
+bool read_told(PyObject* list, std::vector<PeaklineToldTensor>* told) {
+    const Py_ssize_t size = PyList_Size(list);
+    const auto id = [list](Py_ssize_t at) {
+        return static_cast<uint32_t>(PyLong_AsUnsignedLong(PyList_GetItem(list, at)));
+    };
+    for (Py_ssize_t i = 0; i + 2 < size && PyErr_Occurred() == nullptr; i += 3) {
+        told->push_back({PyLong_AsUnsignedLongLong(PyList_GetItem(list, i)), id(i + 1), id(i + 2)});
+    }
+    return PyErr_Occurred() == nullptr;
+}
+
+// (object, torch.Tensor): 0 also for what only says that it is a tensor.
+PyObject* tensor_type(PyObject*, PyObject* arguments) {
+    PyObject* object = nullptr;
+    PyObject* tensor_class = nullptr;
+    if (!PyArg_ParseTuple(arguments, "OO!", &object, &PyType_Type, &tensor_class)) {
+        return nullptr;
+    }
+    const bool is_tensor =
+        PyType_IsSubtype(Py_TYPE(object), reinterpret_cast<PyTypeObject*>(tensor_class)) != 0;
+    return PyLong_FromUnsignedLong(is_tensor ? peakline_tensor_type(address_of(object)) : 0);
+}
+
+// (kind, [address, tensor, type, address, tensor, type, ...])
 PyObject* tell_tensors(PyObject*, PyObject* arguments) {
     unsigned kind = 0;
     PyObject* list = nullptr;
     std::vector<PeaklineToldTensor> told;
     if (!PyArg_ParseTuple(arguments, "IO!", &kind, &PyList_Type, &list) ||
-        !read_pairs(list, &told)) {
+        !read_told(list, &told)) {
         return nullptr;
     }
     return PyLong_FromSize_t(peakline_tell_tensors(kind, told.data(), told.size()));
@@ -348,7 +370,8 @@ PyMethodDef g_methods[] = {
     {"watch", watch, METH_O, "A number of this object until it dies; 0: it cannot be watched."},
     {"watched", watched, METH_VARARGS, "The object (id, number), or None when it has died."},
     {"define_tensor", define_tensor, METH_VARARGS, "Id of (kind, name, detail, instance)."},
-    {"tell_tensors", tell_tensors, METH_VARARGS, "Storages (kind, [address, tensor, ...])."},
+    {"tensor_type", tensor_type, METH_VARARGS, "Id of shape and dtype (object, torch.Tensor)."},
+    {"tell_tensors", tell_tensors, METH_VARARGS, "Storages (kind, [address, tensor, type ...])."},
     {"follow_gradients",
      follow_gradients,
      METH_VARARGS,

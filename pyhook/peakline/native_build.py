@@ -313,6 +313,7 @@ def _compile_torch_part(torch: TorchInstallation, scratch: Path) -> Path:
             "observe",
             "pluggable_install",
             "routing",
+            "tensor_types",
         )
     ]
     libraries = ["-lc10", "-lc10_cuda", "-ltorch_cpu", "-ltorch_cuda"]
@@ -327,7 +328,14 @@ def _compile_torch_part(torch: TorchInstallation, scratch: Path) -> Path:
 
 def _compile_companion(torch: TorchInstallation, scratch: Path) -> Path:
     folder = source_root() / "preload" / "simulated"
-    names = ("blocks", "companion", "guessed_reads", "operator_info", "small_operators")
+    names = (
+        "blocks",
+        "companion",
+        "guessed_reads",
+        "operator_info",
+        "operator_results",
+        "small_operators",
+    )
     sources = [folder / f"{name}.cpp" for name in names]
     built = scratch / "libpeakline_values.so"
     # NDEBUG as torch's own build: its headers check otherwise what only a debug build has set.

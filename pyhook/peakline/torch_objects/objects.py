@@ -15,7 +15,7 @@ from .modules import Modules
 from .operators import Operators
 from .optimizers import Optimizers
 from .parameters import Parameters
-from .reading import children, classes_below
+from .reading import Storages, children, classes_below
 
 # Looking through all objects of the interpreter may take this part of the run time.
 _SCAN_SHARE = 0.01
@@ -36,7 +36,7 @@ class Objects:
         self._without_torch_function = torch._C.DisableTorchFunction
         self._recorder = recorder
         self._modules = Modules(recorder)
-        self._parameters = Parameters(recorder, torch._C._data_address)
+        self._parameters = Parameters(recorder, Storages(recorder, torch))
         self._optimizers = Optimizers(
             recorder, torch, self._parameters, self._scan, self._tell_modules
         )

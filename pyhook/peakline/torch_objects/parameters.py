@@ -2,12 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from types import ModuleType
 from typing import Any
 
 from .modules import Modules
-from .reading import add_storage, join, optimized, tensors
+from .reading import Storages, join, optimized, tensors
 
 _FIRST_ROOM = 4096
 
@@ -31,10 +30,10 @@ class Parameter:
 class Parameters:
     """The parameters seen in modules and optimizers."""
 
-    def __init__(self, recorder: ModuleType, address: Callable[[Any], int]) -> None:
-        """Begin with none; `address` is that of a tensor's storage."""
+    def __init__(self, recorder: ModuleType, storages: Storages) -> None:
+        """Begin with none."""
         self._recorder = recorder
-        self._address = address
+        self._storages = storages
         self._parameters: dict[int, Parameter] = {}  # by the number of Recorder.watch
         self._room = _FIRST_ROOM  # with more parameters, those that died are looked for
         self.name_count = 0  # raised whenever a parameter gets a name, its first or a better one
@@ -91,14 +90,15 @@ class Parameters:
 
     def _joined(self, told: list[int]) -> list[int]:
         """Name a storage that holds several gradients, as those of FSDP do, by all of them."""
-        if len(set(told[::2])) == len(told) // 2:
+        if len(set(told[::3])) == len(told) // 3:
             return told
-        held: dict[int, dict[int, None]] = {}
-        for address, gradient in zip(told[::2], told[1::2], strict=True):
-            held.setdefault(address, {})[gradient] = None
+        held: dict[int, dict[int, int]] = {}
+        for address, gradient, type_id in zip(told[::3], told[1::3], told[2::3], strict=True):
+            held.setdefault(address, {})[gradient] = type_id
         joined: list[int] = []
         for address, gradients in held.items():
-            joined += (address, self._number_of_all(tuple(gradients)))
+            type_id = next(iter(gradients.values())) if len(gradients) == 1 else 0
+            joined += (address, self._number_of_all(tuple(gradients)), type_id)
         return joined
 
     def _number_of_all(self, gradients: tuple[int, ...]) -> int:
@@ -119,7 +119,7 @@ class Parameters:
 
     def add(self, told: list[int], tensor: Any, name: int) -> None:
         """Tell that the storage of `tensor` is what the recorder knows as `name`."""
-        add_storage(self._address, told, tensor, name)
+        self._storages.add(told, tensor, name)
 
     def _add_gradient(self, told: list[int], parameter: Any, known: Parameter) -> None:
         if parameter.is_leaf:

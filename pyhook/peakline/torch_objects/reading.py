@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator
+from types import ModuleType
 from typing import Any
 
 # Wrappers that only pass a call on: what they wrap keeps the names it has without them.
@@ -95,10 +96,20 @@ def tensors_in(value: Any, tensor_class: type, depth: int = 4) -> Iterator[tuple
                     yield str(key), tensor
 
 
-def add_storage(address: Callable[[Any], int], told: list[int], tensor: Any, name: int) -> None:
-    """Tell that the storage of `tensor` is what the recorder knows as `name`."""
-    try:
-        storage = address(getattr(tensor, "_local_tensor", tensor))
-    except Exception:  # a tensor without storage
-        return
-    told += (storage, name)
+class Storages:
+    """Where tensors lie, and what they are."""
+
+    def __init__(self, recorder: ModuleType, torch: ModuleType) -> None:
+        """Look at nothing yet."""
+        self._address: Callable[[Any], int] = torch._C._data_address
+        self._type_of = recorder.tensor_type
+        self._tensor_class = torch.Tensor
+
+    def add(self, told: list[int], tensor: Any, name: int) -> None:
+        """Tell that the storage of `tensor` is what the recorder knows as `name`."""
+        try:
+            tensor = getattr(tensor, "_local_tensor", tensor)
+            storage = self._address(tensor)
+        except Exception:  # a tensor without storage
+            return
+        told += (storage, name, self._type_of(tensor, self._tensor_class))

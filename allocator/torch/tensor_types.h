@@ -1,0 +1,12 @@
+// Shape and dtype of a tensor, read from its TensorImpl. Runs no code of the program and holds no
+// reference.
+#pragma once
+
+#include "torch_part.h"
+
+namespace peakline::torch_part {
+
+// Fills in what `part` offers for it.
+void offer_tensor_types(Part* part);
+
+}  // namespace peakline::torch_part
