@@ -9,6 +9,7 @@
 #include "blocks.h"
 #include "device_values.h"
 #include "operator_info.h"
+#include "operator_results.h"
 #include "running_operators.h"
 #include "small_operators.h"
 
@@ -54,6 +55,7 @@ std::unique_ptr<at::ObserverContext> on_begin(const at::RecordFunction& function
         *running = RunningOperator{&info};
         describe(function.inputs(), running);
     }
+    begin_results(info, &t_running);
     auto call = begin_operator(info, function.inputs(), running);
     if (running != nullptr) {
         running->is_told = info.is_leaf;
@@ -65,6 +67,7 @@ std::unique_ptr<at::ObserverContext> on_begin(const at::RecordFunction& function
 void on_end(const at::RecordFunction& function, at::ObserverContext* context) {
     const OperatorInfo& info = operator_info(function);
     --t_running.depth;
+    end_results(function.outputs(), &t_running);
     tell_device();
     watch_blocks_once();
     if (info.is_leaf) {

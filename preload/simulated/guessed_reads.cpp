@@ -8,25 +8,21 @@
 #include <cstring>
 
 #include <c10/core/ScalarType.h>
-#include <dlfcn.h>
 
 #include "device_values.h"
 #include "operator_info.h"
 #include "preload/peakline_api.h"
+#include "recorder_functions.h"
 #include "running_operators.h"
 
 namespace peakline::simulated {
 namespace {
 
-using TellFunction = void (*)(PeaklineValueRead*);
+using TellFunction = decltype(&peakline_value_read);
 
 TellFunction recorder() {
-    static const TellFunction tell = [] {
-        void* const library = dlopen("libpeakline.so", RTLD_NOLOAD | RTLD_LAZY);
-        return library == nullptr
-                   ? nullptr
-                   : reinterpret_cast<TellFunction>(dlsym(library, "peakline_value_read"));
-    }();
+    static const TellFunction tell =
+        recorder_function<decltype(peakline_value_read)>("peakline_value_read");
     return tell;
 }
 

@@ -87,6 +87,8 @@ void read_schema(OperatorInfo* info) {
         handle.hasKernelForDispatchKey(c10::DispatchKey::CUDA) ||
         handle.hasKernelForDispatchKey(c10::DispatchKey::CompositeExplicitAutograd) ||
         handle.hasKernelForDispatchKey(c10::DispatchKey::CompositeExplicitAutogradNonFunctional);
+    info->is_composite =
+        handle.hasKernelForDispatchKey(c10::DispatchKey::CompositeImplicitAutograd);
     // Operators of others (collectives, extensions) are the device's business: it looks at what
     // their launches point at, and knows what a collective delivers.
     const bool is_torchs_own = info->name.compare(0, 6, "aten::") == 0;

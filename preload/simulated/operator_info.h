@@ -15,6 +15,8 @@ struct OperatorInfo {
     std::optional<c10::OperatorHandle> handle;
     // Has a kernel of its own: what it writes is new. Others are made of such.
     bool is_leaf = false;
+    // Made of other operators only: a TorchDispatchMode sees those instead.
+    bool is_composite = false;
     bool copies = false;         // its reads are of tensors: copy_, item()
     bool may_compute = false;    // its result on the host is its result on a device
     bool finds_size = false;     // reads from the device how much it found

@@ -17,6 +17,8 @@ struct RunningOperator {
     int64_t exact_result = kUnknownResult;  // what it will read from the device, when known
     bool is_told = false;                   // the device learns what it writes when it ends
     int scalar_type = -1;                   // at::ScalarType of the tensor that is read
+    uint64_t first_block = 0;  // of those made since it began; only where reports_results
+    bool reports_results = false;
 };
 
 inline constexpr int kMaxRunning = 64;
@@ -27,6 +29,8 @@ struct RunningOperators {
     // What was reported to the device last.
     bool launches_are_told = false;
     bool reads_are_guessed = false;
+    // One of those that run reports its results to the recorder.
+    bool results_are_reported = false;
 
     RunningOperator* top() {
         return depth > 0 && depth <= kMaxRunning ? &items[depth - 1] : nullptr;
