@@ -65,7 +65,8 @@ PyObject* dictionary_of(const EventColumns& from) {
         set_column(columns, "context", from.context) &&
         set_column(columns, "free_node", from.free_node) &&
         set_column(columns, "phase", from.phase) && set_column(columns, "step", from.step) &&
-        set_column(columns, "thread", from.thread) && set_column(columns, "text", from.text);
+        set_column(columns, "thread", from.thread) && set_column(columns, "text", from.text) &&
+        set_column(columns, "tensor_type", from.tensor_type);
     if (!is_good) {
         Py_XDECREF(columns);
         return nullptr;

@@ -37,9 +37,8 @@ def test_memory_profiler_reports_what_torch_counts(lab: Any) -> None:
         "Phase: forward\n",
     ):
         assert heading in report
-    assert re.search(
-        r"  Module: head\n    Tensor count: \d+\n    Total size: \d+\.\d\d MB\n", report
-    )
+    made = r"  Module: head\n    Tensor count: \d+\n    Total size: \d+\.\d\d MB\n"
+    assert re.search(made + r"    Tensor shapes: \[torch\.Size\(\[\d+, \d+", report)
     assert "done" in report.splitlines()
     assert set(said["stats"]["phases"]) >= {"forward", "backward", "optimizer"}
     assert {"embed", "head"} <= set(said["stats"]["modules"])

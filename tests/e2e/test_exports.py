@@ -224,7 +224,9 @@ def test_torch_shows_the_snapshot(exported: Exported) -> None:
 def test_rows_of_events_are_the_events(exported: Exported) -> None:
     events = list(exported.recording.events(full_paths=True))
     lines = exported.file("ndjson").read_text().splitlines()
-    assert [json.loads(line) for line in lines] == [one._asdict() for one in events]
+    assert [json.loads(line) for line in lines] == json.loads(
+        json.dumps([one._asdict() for one in events])
+    )
     with exported.file("csv").open(newline="") as file:
         rows = list(csv.DictReader(file))
     assert [row["bytes"] for row in rows] == [str(one.bytes or "") for one in events]
@@ -287,6 +289,7 @@ def test_files_of_the_other_tools_have_their_names(training: Exported) -> None:
     [(device, snapshot)] = json.loads(training.file("memory-snapshot").read_text()).items()
     assert device == "cuda:0"
     assert snapshot["peak_memory_mb"] * 2**20 == training.recording.peak_bytes()
+    assert [2048, 512] in [one["shape"] for one in snapshot["tensors"]]  # of the first weight
     assert sum(one["size_bytes"] for one in snapshot["tensors"]) == training.recording.peak_bytes()
     timeline = json.loads(training.file("memory-timeline").read_text())
     assert set(timeline) == {"events", "layer_stats", "summary"}

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections import defaultdict
 from collections.abc import Iterable
+from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
@@ -28,18 +29,29 @@ def _devices(sizes: dict[int, int], indent: str) -> list[str]:
     return [f"{indent}device_cuda:{device}: {size / _MB:.2f} MB" for device, size in sizes.items()]
 
 
+@dataclass
+class _Made:
+    count: int = 0
+    size: int = 0
+    shapes: dict[str, None] = field(default_factory=dict)  # in the order of first sight
+
+
 def creation_lines(events: Iterable[Event]) -> list[str]:
-    """Return how many blocks each module made in each phase, and their bytes."""
-    made: dict[str, dict[str, list[int]]] = defaultdict(lambda: defaultdict(lambda: [0, 0]))
+    """Return how many blocks each module made in each phase, their bytes and shapes."""
+    made: dict[str, dict[str, _Made]] = defaultdict(lambda: defaultdict(_Made))
     for event in events:
         if event.kind == "alloc":
             sums = made[event.phase][event.module or "Unknown"]
-            sums[0] += 1
-            sums[1] += event.bytes or 0
+            sums.count += 1
+            sums.size += event.bytes or 0
+            if event.shape is not None:
+                sums.shapes[f"torch.Size({list(event.shape)})"] = None
     lines = ["", "===== TENSOR CREATION BY PHASE ====="]
     for phase, modules in made.items():
         lines += ["", f"Phase: {phase}"]
-        for module, (count, size) in modules.items():
-            lines += [f"  Module: {module}", f"    Tensor count: {count}"]
-            lines += [f"    Total size: {size / _MB:.2f} MB"]
+        for module, sums in modules.items():
+            lines += [f"  Module: {module}", f"    Tensor count: {sums.count}"]
+            lines += [f"    Total size: {sums.size / _MB:.2f} MB"]
+            if sums.shapes:
+                lines.append(f"    Tensor shapes: [{', '.join(sums.shapes)}]")
     return lines

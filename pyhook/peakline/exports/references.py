@@ -27,7 +27,7 @@ _STAGE_EVENTS = {
 
 
 def write_memory_snapshot(recording: Recording, asked: Asked, out: BinaryIO) -> None:
-    """Write the tensors of a moment; shapes are null where nobody reported them."""
+    """Write the tensors of a moment; shapes are null where they are not known."""
     tensors = recording.tensors(**asked.of_moment(min_bytes=asked.min_bytes))
 
     def texts(stack: Sequence[Location] | None) -> list[str]:
@@ -37,7 +37,7 @@ def write_memory_snapshot(recording: Recording, asked: Asked, out: BinaryIO) -> 
         {
             "size_bytes": one.bytes,
             "size_mb": one.bytes / _MB,
-            "shape": None,
+            "shape": None if one.shape is None else list(one.shape),
             "module": one.module,
             "phase": one.phase,
             "create_stack_trace": texts(one.create_stack),

@@ -34,9 +34,16 @@ def write_csv(recording: Recording, asked: Asked, out: BinaryIO) -> None:
     writer = csv.writer(text)
     writer.writerow(Event._fields)
     for batch in recording.events(**asked.of_part()).batches():
-        writer.writerows(batch)
+        writer.writerows(map(_csv_row, batch))
     text.flush()
     text.detach()  # the file is not ours to close
+
+
+def _csv_row(event: Event) -> tuple[object, ...]:
+    """Return the fields, with a shape as JSON has it."""
+    if event.shape is None:
+        return event
+    return (*event[:-2], list(event.shape), event.dtype)
 
 
 def write_ndjson(recording: Recording, asked: Asked, out: BinaryIO) -> None:

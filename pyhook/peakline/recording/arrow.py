@@ -41,6 +41,8 @@ SCHEMA = pa.schema(
         ("stack_id", pa.uint32()),
         ("free_stack_id", pa.uint32()),
         ("text", pa.string()),
+        ("shape", pa.list_(pa.uint64())),
+        ("dtype", _WORD),
     ]
 )
 
@@ -80,6 +82,10 @@ def arrow_batch(batch: EventBatch) -> pa.RecordBatch:
             [None if one is None else names.texts[one] for one in column["text"].to_pylist()],
             pa.string(),
         ),
+        "shape": pa.array([shape for _, shape in names.tensor_types], pa.list_(pa.uint64())).take(
+            column["tensor_type"]
+        ),
+        "dtype": words(column["tensor_type"], [dtype for dtype, _ in names.tensor_types]),
     }
     return pa.record_batch([arrays[one.name].cast(one.type) for one in SCHEMA], SCHEMA)
 

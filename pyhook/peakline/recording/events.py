@@ -36,6 +36,7 @@ _CODES = {
     "step": "I",
     "thread": "I",
     "text": "I",
+    "tensor_type": "I",
 }
 
 
@@ -78,6 +79,10 @@ class Event(NamedTuple):
         stack_id: where the block was made, for `Events.stack`; numbers count anew in each reading.
         free_stack_id: where it was freed (``run --frees``), or where the request was refused.
         text: name of a phase or step, text of a note.
+        shape: of the tensor in the block: of the one that has a name (``peakline tensors``), or on
+            a simulated GPU of the result of the operator that made the block. The block may be
+            larger.
+        dtype: of the same tensor: ``bfloat16``.
     """
 
     event: int
@@ -103,6 +108,8 @@ class Event(NamedTuple):
     stack_id: int | None
     free_stack_id: int | None
     text: str | None
+    shape: tuple[int, ...] | None
+    dtype: str | None
 
 
 class Context(NamedTuple):
@@ -134,6 +141,7 @@ class EventNames:
     frames: list[list[Any]] = field(default_factory=list)
     nodes: list[list[int]] = field(default_factory=list)
     contexts: list[Context] = field(default_factory=list)
+    tensor_types: list[tuple[str, tuple[int, ...]]] = field(default_factory=list)
     texts: dict[int, str] = field(default_factory=dict)
     host_devices: dict[int, str] = field(default_factory=dict)
     tick_seconds: float = 0.0
@@ -149,6 +157,8 @@ class EventNames:
                 getattr(self, one.name).update({int(key): text for key, text in new.items()})
             elif one.name == "contexts":
                 self.contexts += [Context(*row) for row in new]
+            elif one.name == "tensor_types":
+                self.tensor_types += [(dtype, tuple(shape)) for dtype, shape in new]
             elif isinstance(new, list):
                 getattr(self, one.name).extend(new)
             else:
@@ -193,7 +203,8 @@ class EventBatch:
 
 def _event(row: tuple[Any, ...], names: EventNames, start: float) -> Event:
     (number, seconds, kind, block, size, requested, address, device, stream) = row[:9]
-    (allocated, reserved, context, free_node, phase, step, thread, text) = row[9:]
+    (allocated, reserved, context, free_node, phase, step, thread, text, tensor) = row[9:]
+    dtype, shape = names.tensor_types[tensor] if tensor != _NO_ID else (None, None)
     of = names.contexts[context] if context != _NO_ID else None
     return Event(
         number,
@@ -219,6 +230,8 @@ def _event(row: tuple[Any, ...], names: EventNames, start: float) -> Event:
         of.node if of else None,
         None if free_node == _NO_ID else free_node,
         None if text == _NO_ID else names.texts[text],
+        shape,
+        dtype,
     )
 
 

@@ -149,6 +149,8 @@ class TensorRow:
     freed_by: str
     create_stack: tuple[Location, ...]
     release_stack: tuple[Location, ...] | None
+    shape: tuple[int, ...] | None = None
+    dtype: str | None = None
 
 
 @dataclass(frozen=True)

@@ -8,6 +8,7 @@
 #include "report/render/format/format_bytes.h"
 #include "report/render/format/json_writer.h"
 #include "report/render/format/shown_count.h"
+#include "report/render/format/tensor_type.h"
 #include "report/render/format/text_columns.h"
 #include "report/render/table/run_facts.h"
 #include "report/render/table/table_report.h"
@@ -31,6 +32,7 @@ void put_row(JsonWriter& json, const TensorsReport& report, const TensorRow& row
     json.field("block_bytes", row.block.block.block_bytes);
     put_device(json, row.block.block.device).field("address", facts.address);
     json.text_or_null("name", row.name);
+    put_tensor_type(json, report.reader.definitions(), row.type);
     json.field("category", row.category).field("module", row.module);
     json.field("op", row.operation).field("phase", row.phase).field("step", row.step);
     json.field("lifetime", row.lifetime);
@@ -49,44 +51,93 @@ void put_row(JsonWriter& json, const TensorsReport& report, const TensorRow& row
     json.end_object();
 }
 
+struct Column {
+    const char* head;
+    Align align;
+    std::string (*cell)(const TensorsReport& report, const TensorRow& row);
+};
+using Cell = decltype(Column::cell);
+
+constexpr Cell kHeldBy = [](const TensorsReport& report, const TensorRow& row) {
+    const BlockHolder* const holder = report.holder_of(row);
+    return holder != nullptr ? printable(holder->text) : std::string();
+};
+constexpr Cell kTensorType = [](const TensorsReport& report, const TensorRow& row) {
+    return tensor_type_text(report.reader.definitions(), row.type);
+};
+
+std::vector<Column> columns_of(const TensorsReport& report, uint64_t shown) {
+    constexpr size_t kNarrow = 100;  // as many columns have room for every text there is
+    const auto has_any = [&](Cell cell) {
+        const auto begin = report.list.rows.begin();
+        return std::any_of(begin, begin + static_cast<int64_t>(shown), [&](const TensorRow& row) {
+            return !cell(report, row).empty();
+        });
+    };
+    const bool has_holders = has_any(kHeldBy);
+    const bool has_types = has_any(kTensorType);
+    // What the type takes on a narrow terminal, columns give that others nearly say.
+    const bool is_crowded = has_types && report.paths.width != 0 && report.paths.width < kNarrow;
+    std::vector<Column> columns = {
+        {"Mem",
+         Align::kRight,
+         [](const auto&, const auto& row) { return format_bytes(row.bytes); }},
+        {"What", Align::kLeft, [](const auto&, const auto& row) {
+             return printable(row.name.empty() ? row.category : row.name);
+         }}};
+    if (has_types) {
+        columns.push_back({"Tensor", Align::kLeftWhole, kTensorType});
+    }
+    if (has_holders) {
+        columns.push_back({"Held by", Align::kLeft, kHeldBy});
+    }
+    if (!is_crowded) {
+        columns.push_back({"Module", Align::kLeft, [](const auto&, const auto& row) {
+                               return printable(row.module);
+                           }});
+    }
+    columns.push_back({"Made at", Align::kLeft, [](const auto& asked, const auto& row) {
+                           return printable(label_text(asked.paths, row.made_at));
+                       }});
+    if (!is_crowded) {
+        columns.push_back({"Freed by", Align::kLeft, [](const auto& asked, const auto& row) {
+                               return printable(label_text(asked.paths, row.freed_by));
+                           }});
+    }
+    return columns;
+}
+
+std::string rows_text(const TensorsReport& report, uint64_t shown) {
+    const std::vector<Column> columns = columns_of(report, shown);
+    std::vector<Align> aligns;
+    std::vector<std::string> heads;
+    for (const Column& column : columns) {
+        aligns.push_back(column.align);
+        heads.emplace_back(column.head);
+    }
+    TextColumns text(std::move(aligns), std::move(heads));
+    for (size_t i = 0; i < shown; ++i) {
+        std::vector<std::string> cells;
+        for (const Column& column : columns) {
+            cells.push_back(column.cell(report, report.list.rows[i]));
+        }
+        text.add(std::move(cells));
+    }
+    return text.text({}, report.paths.width);
+}
+
 }  // namespace
 
 std::string tensors_text(const TensorsReport& report) {
-    using enum Align;
     const auto& rows = report.list.rows;
     const uint64_t shown = shown_count(report.top, rows.size());
-    const bool has_holders =
-        std::any_of(rows.begin(), rows.begin() + static_cast<int64_t>(shown), [&](const auto& row) {
-            return report.holder_of(row) != nullptr;
-        });
-    std::vector<Align> aligns = {kRight, kLeft, kLeft, kLeft, kLeft};
-    std::vector<std::string> heads = {"Mem", "What", "Module", "Made at", "Freed by"};
-    if (has_holders) {
-        aligns.insert(aligns.begin() + 2, kLeft);
-        heads.insert(heads.begin() + 2, "Held by");
-    }
-    TextColumns columns(std::move(aligns), std::move(heads));
-    for (size_t i = 0; i < shown; ++i) {
-        const TensorRow& row = rows[i];
-        std::vector<std::string> cells = {format_bytes(row.bytes),
-                                          printable(row.name.empty() ? row.category : row.name),
-                                          printable(row.module),
-                                          printable(label_text(report.paths, row.made_at)),
-                                          printable(label_text(report.paths, row.freed_by))};
-        if (has_holders) {
-            const BlockHolder* const holder = report.holder_of(row);
-            cells.insert(cells.begin() + 2, holder != nullptr ? printable(holder->text) : "");
-        }
-        columns.add(std::move(cells));
-    }
     std::string text = head_text(report.reader);
     text +=
         (report.selection.during.empty() ? "Live at " : "Live at some time during ") +
         moment_text(report.selection.request.moment) + ": " +
         format_bytes(report.list.total_bytes) + " in " +
         format_count(rows.size() + report.list.hidden_count + report.result.blocks.left_out_count) +
-        " blocks\n" + where_text(report.selection, report.part) +
-        columns.text({}, report.paths.width);
+        " blocks\n" + where_text(report.selection, report.part) + rows_text(report, shown);
     if (shown < rows.size()) {
         text += "... " + std::to_string(rows.size() - shown) + " more blocks (--top 0)\n";
     }

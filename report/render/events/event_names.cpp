@@ -50,6 +50,11 @@ void put_fixed(JsonWriter& json, const TraceReader& reader) {
     for (const Thread& thread : definitions.threads.items()) {
         json.begin_array().value(thread.kernel_id).value(definitions.text(thread.name)).end_array();
     }
+    json.end_array().key("tensor_types").begin_array();
+    json.begin_array().value("").begin_array().end_array().end_array();  // ids count from 1
+    for (const TensorType& type : definitions.tensor_types) {
+        json.begin_array().value(definitions.text(type.dtype)).value(type.shape).end_array();
+    }
     json.end_array();
     json.key("host_devices").begin_object();
     for (const uint32_t device : {format::kPinnedDevice, format::kCpuDevice}) {

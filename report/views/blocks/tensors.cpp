@@ -53,6 +53,7 @@ struct RowMaker {
         TensorRow row;
         row.block = block;
         row.name = block.block.tensor != 0 ? tensor.of(block, history).name : std::string();
+        row.type = stacks.definitions().type_of(block.ordinal);
         row.category = category.of(block, history).name;
         row.module = module.of(block, history).name;
         row.operation = operation.of(block, history).name;

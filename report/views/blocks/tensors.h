@@ -14,6 +14,7 @@ struct TensorRow {
     TrackedBlock block;
     uint64_t bytes = 0;    // in the measure asked for
     std::string name;      // "gradient of fc1.weight"; empty: nobody reported it
+    uint32_t type = 0;     // of the tensor: id in Definitions; 0: not known
     std::string category;  // as --by of these names says
     std::string module;
     std::string operation;

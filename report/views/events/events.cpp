@@ -28,6 +28,7 @@ struct EventRow {
     Phase phase = Phase::kNone;
     uint32_t thread = kNoId;
     uint32_t text = kNoId;
+    uint32_t tensor_type = kNoId;
 };
 
 EventKind kind_of(FreeKind kind) {
@@ -185,6 +186,8 @@ private:
         row.device = shape.device;
         row.stream = shape.stream;
         row.context = contexts_.of(shape, ordinal, facts_.of(ordinal));
+        const uint32_t type = reader_.definitions().type_of(ordinal);
+        row.tensor_type = type != 0 ? type : kNoId;
         return row;
     }
 
@@ -237,6 +240,7 @@ private:
         columns_.step.push_back(places_.step(at.event).value_or(kNoId));
         columns_.thread.push_back(row.thread);
         columns_.text.push_back(row.text);
+        columns_.tensor_type.push_back(row.tensor_type);
     }
 
     const TraceReader& reader_;

@@ -72,8 +72,9 @@ struct EventColumns {
     std::vector<uint32_t> free_node;        // where it was freed: id in PageNames::nodes
     std::vector<uint8_t> phase;             // Phase
     std::vector<uint32_t> step;
-    std::vector<uint32_t> thread;  // that allocated, or wrote the mark: id in Definitions
-    std::vector<uint32_t> text;    // of a mark: string id
+    std::vector<uint32_t> thread;       // that allocated, or wrote the mark: id in Definitions
+    std::vector<uint32_t> text;         // of a mark: string id
+    std::vector<uint32_t> tensor_type;  // of the tensor in the block: id in Definitions
 
     size_t size() const { return event.size(); }
     void clear();
