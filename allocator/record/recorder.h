@@ -128,9 +128,9 @@ public:
     // Storages of tensors: live blocks at these addresses, each reported once for its kind. Returns
     // how many addresses are no block's.
     struct ToldTensor {
-        uint64_t address;
-        uint32_t tensor;  // id of StackTable::intern_tensor
-        format::TensorKind kind;
+        uint64_t address = 0;
+        uint32_t tensor = 0;  // id of StackTable::intern_tensor
+        format::TensorKind kind = {};
         uint32_t type = 0;  // id of StackTable::intern_tensor_type; 0: not known
     };
     size_t tell_tensors(const ToldTensor* tensors, size_t count);

@@ -21,6 +21,7 @@ EXACT = {
     "zero_grad_late",
     "optimizer_temporaries",
     "optimizer_state",
+    "optimizer_state_8bit",
     "held_to_next_step",
     "kept_by_every_step",
 }
@@ -99,7 +100,8 @@ ALONE = (
 @pytest.mark.parametrize("rule", ALONE)
 def test_nothing_else_is_blamed(lab: Any, rule: str) -> None:
     document, _ = advice(lab, rule)
-    assert [one["rule"] for one in document["advice"]] == [rule]
+    other = ["optimizer_state_8bit"] if rule == "optimizer_state" else []  # of the same blocks
+    assert [one["rule"] for one in document["advice"]] == [rule, *other]
 
 
 def test_python_returns_the_same_document(lab: Any) -> None:

@@ -97,6 +97,54 @@ def optimizer_state() -> None:
         optimizer.zero_grad()
 
 
+class EightBitAdamW:
+    """AdamW whose moments are bytes, with a scale for each 256 of them."""
+
+    def __init__(self, parameters: list[nn.Parameter]) -> None:
+        self.parameters = parameters
+        self.moments: dict[nn.Parameter, list[list[torch.Tensor]]] = {}
+
+    def step(self) -> None:
+        for own in self.parameters:
+            if own not in self.moments:
+                self.moments[own] = [self.quantised(torch.zeros_like(own)) for _ in range(2)]
+            values = [self.whole(own, kept) for kept in self.moments[own]]
+            for value in values:
+                value.lerp_(own.grad, 0.1)
+            own.data.add_(values[0], alpha=-1e-3)
+            for kept, value in zip(self.moments[own], values, strict=True):
+                for old, new in zip(kept, self.quantised(value), strict=True):
+                    old.copy_(new)
+
+    @staticmethod
+    def quantised(value: torch.Tensor) -> list[torch.Tensor]:
+        if value.numel() < 4096:
+            return [value]
+        scales = value.view(-1, 256).abs().amax(1)
+        return [(value.view(-1, 256) / scales[:, None]).to(torch.uint8), scales]
+
+    @staticmethod
+    def whole(own: nn.Parameter, kept: list[torch.Tensor]) -> torch.Tensor:
+        if len(kept) == 1:
+            return kept[0].clone()
+        return (kept[0].to(own.dtype) * kept[1][:, None]).view_as(own)
+
+    def zero_grad(self) -> None:
+        for own in self.parameters:
+            own.grad = None
+
+
+def optimizer_state_8bit() -> None:
+    """State of the optimizer has 32 bits a value, of small tensors too."""
+    model = make_model()
+    parameters = list(model.parameters())
+    optimizer = EightBitAdamW(parameters) if MENDED else torch.optim.AdamW(parameters)
+    for _ in range(STEPS):
+        model(torch.ones(2048, 1024, device="cuda")).square().mean().backward()
+        optimizer.step()
+        optimizer.zero_grad()
+
+
 def held_to_next_step() -> None:
     """A variable holds the features of the step before until the next ones are there."""
     model = make_model()
@@ -295,6 +343,7 @@ RULES: tuple[Callable[[], None], ...] = (
     zero_grad_keeps,
     optimizer_temporaries,
     optimizer_state,
+    optimizer_state_8bit,
     held_to_next_step,
     kept_by_every_step,
     graph_unused,

@@ -118,6 +118,7 @@ std::string rows_text(const TensorsReport& report, uint64_t shown) {
     TextColumns text(std::move(aligns), std::move(heads));
     for (size_t i = 0; i < shown; ++i) {
         std::vector<std::string> cells;
+        cells.reserve(columns.size());
         for (const Column& column : columns) {
             cells.push_back(column.cell(report, report.list.rows[i]));
         }

@@ -83,8 +83,8 @@ uint32_t Definitions::tensor_of(uint64_t ordinal) const {
 }
 
 const TensorType& Definitions::tensor_type(uint32_t id) const {
-    static const TensorType kNone{};
-    return id - 1 < tensor_types.size() ? tensor_types[id - 1] : kNone;
+    static const TensorType none{};
+    return id - 1 < tensor_types.size() ? tensor_types[id - 1] : none;
 }
 
 uint32_t Definitions::type_of(uint64_t ordinal) const {

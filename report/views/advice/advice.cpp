@@ -116,8 +116,13 @@ private:
         const BlockHistory history = histories_.of(block);
         const bool is_at_peak =
             block.facts.alloc_event <= run_.peak.event && run_.peak.event < block.facts.free_event;
-        const RunBlock seen{
-            bytes_of(shape, measure_), is_at_peak, group, block.facts, history, origin_of(group)};
+        const RunBlock seen{bytes_of(shape, measure_),
+                            is_at_peak,
+                            definitions_.type_of(ordinal),
+                            group,
+                            block.facts,
+                            history,
+                            origin_of(group)};
         for (const auto& rule : rules_) {
             rule->see(seen);
         }
@@ -240,7 +245,12 @@ AdviceReport build_advice(const TraceReader& reader,
     const std::optional<uint32_t> device =
         report.is_sum ? std::nullopt : std::optional(report.device.device);
 
-    RunFacts run{found.table, reader.definitions(), {}, outermost_of(found.table), callers.take()};
+    RunFacts run{found.table,
+                 reader.definitions(),
+                 {},
+                 outermost_of(found.table),
+                 callers.take(),
+                 request.measure};
     run.peak = altered_peaks(reader, request.measure, device, {}, progress).front();
     report.is_peak_kept = run.peak.bytes == report.device.peak_bytes;
     if (!report.is_peak_kept) {

@@ -1,8 +1,10 @@
 // What the step of the optimizer needs beside parameters and gradients.
 #include <algorithm>
 #include <array>
+#include <optional>
 #include <set>
 #include <string_view>
+#include <utility>
 
 #include "allocator/record/format/trace_format.h"
 #include "attempts.h"
@@ -47,6 +49,50 @@ std::string joined(const std::set<std::string>& names) {
 bool is_temporary_of_step(const RunBlock& block) {
     return block.history.made_in == Phase::kOptimizer && block.history.within_phase &&
            block.history.is_freed;
+}
+
+// Bytes of a value in a dtype of floating point; 0: another dtype.
+uint64_t float_bytes(std::string_view dtype) {
+    constexpr std::array<std::pair<std::string_view, uint64_t>, 4> kWidths = {
+        {{"float64", 8}, {"float32", 4}, {"float16", 2}, {"bfloat16", 2}}};
+    for (const auto& [name, bytes] : kWidths) {
+        if (name == dtype) {
+            return bytes;
+        }
+    }
+    return 0;
+}
+
+// What a state takes in 8 bits: a byte for each value and a float32 for each 256 of them. Small
+// tensors, and what is no floating-point number, stay as they are, as in the libraries that do it.
+// nullopt: it is not known what the block holds.
+std::optional<uint64_t> bytes_in_8_bits(const RunBlock& block, const RunFacts& run) {
+    constexpr uint64_t kLeastCount = 4096;
+    constexpr uint64_t kValuesOfScale = 256;
+    const TensorType& type = run.definitions.tensor_type(block.type);
+    if (type.dtype == 0) {
+        return std::nullopt;
+    }
+    const uint64_t width = float_bytes(run.definitions.text(type.dtype));
+    if (width == 0) {
+        return block.bytes;
+    }
+    uint64_t count = 1;
+    for (const uint64_t size : type.shape) {
+        if (size > kMaxBlockBytes || __builtin_mul_overflow(count, size, &count)) {
+            return std::nullopt;
+        }
+    }
+    if (count > kMaxBlockBytes || count * width != block.block.requested_bytes) {
+        return std::nullopt;  // a part of the block
+    }
+    const auto block_of = [&run](uint64_t bytes) {
+        return run.measure == format::Measure::kRequested
+                   ? bytes
+                   : (bytes + kSmallestBlock - 1) / kSmallestBlock * kSmallestBlock;
+    };
+    const uint64_t scales = (count + kValuesOfScale - 1) / kValuesOfScale * sizeof(float);
+    return count < kLeastCount ? block.bytes : block_of(count) + block_of(scales);
 }
 
 const PhaseInterval* first_step(const RunFacts& run) {
@@ -122,29 +168,62 @@ public:
         }
         if (is_state) {
             line_.add(block);
+            add_in_8_bits(block);
+        } else if (is_temporary_of_step(block)) {
+            remove_block(block, &in_8_bits_);
         }
     }
 
     void propose(std::vector<Proposal>* proposals) override {
         Proposal one;
         one.rule = "optimizer_state";
-        one.title = "State of " + joined(optimizer_names(run_.definitions)) +
-                    " stays on the device between its steps";
-        one.change =
-            "keep it in host memory (an offloading optimizer; this figure), or in 8 bits: about "
-            "a quarter of it stays";
+        const std::string names = joined(optimizer_names(run_.definitions));
+        one.title = "State of " + names + " stays on the device between its steps";
+        one.change = all_are_known_ ? "keep it in host memory: an offloading optimizer"
+                                    : "keep it in host memory (an offloading optimizer; this "
+                                      "figure), or in 8 bits: about a quarter of it stays";
         line_.describe(&one);
         one.most = std::move(changes_);
         one.is_exact = true;
-        if (line_.held_bytes() != 0) {
-            proposals->push_back(std::move(one));
+        if (line_.held_bytes() == 0) {
+            return;
+        }
+        proposals->push_back(std::move(one));
+        if (all_are_known_ && shrinks_) {
+            propose_8_bits(names, proposals);
         }
     }
 
 private:
+    void add_in_8_bits(const RunBlock& block) {
+        const std::optional<uint64_t> bytes = bytes_in_8_bits(block, run_);
+        all_are_known_ = all_are_known_ && bytes.has_value();
+        const uint64_t spared = block.bytes - std::min(block.bytes, bytes.value_or(block.bytes));
+        if (spared != 0) {
+            shrinks_ = true;
+            remove_between(block.facts.alloc_event, block.facts.free_event, spared, &in_8_bits_);
+        }
+    }
+
+    void propose_8_bits(const std::string& names, std::vector<Proposal>* proposals) {
+        Proposal one;
+        one.rule = "optimizer_state_8bit";
+        one.title = "State of " + names + " has 16 bits a value or more";
+        one.change =
+            "an optimizer with 8-bit state (this figure: a byte for each value, a scale for each "
+            "256 of them)";
+        line_.describe(&one);
+        one.most = std::move(in_8_bits_);
+        one.is_exact = true;
+        proposals->push_back(std::move(one));
+    }
+
     const RunFacts& run_;
     LevelChanges changes_;
+    LevelChanges in_8_bits_;
     BlockSums line_;
+    bool all_are_known_ = true;  // what the state consists of
+    bool shrinks_ = false;
 };
 
 }  // namespace

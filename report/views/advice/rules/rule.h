@@ -28,6 +28,7 @@ struct BlockOrigin {
 struct RunBlock {
     uint64_t bytes = 0;  // in the measure asked for
     bool is_at_peak = false;
+    uint32_t type = 0;  // of the tensor in it: id in Definitions; 0: not known
     const BlockGroup& block;
     const BlockFacts& facts;
     const BlockHistory& history;
@@ -41,6 +42,7 @@ struct RunFacts {
     LevelPeak peak;
     std::vector<const PhaseInterval*> outermost = {};  // phases that lie in no other, in order
     std::map<uint64_t, Label> callers = {};  // of methods of optimizers, by the event that says so
+    format::Measure measure = format::Measure::kAllocated;
 
     // nullptr: the event lies in none. The last of several.
     const PhaseInterval* outermost_at(uint64_t event) const;
