@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 import json
+from collections import Counter
 from typing import Any
 
+import peakline
 import pytest
 from lab import Lab, Run
 
@@ -79,3 +81,33 @@ def test_generate_has_a_prefill_and_a_decoding(lab: Lab) -> None:
     assert told["step_source"] == "forward"
     decoding = lab.table(generated.trace, "--at", "decode@0")
     assert decoding["total_bytes"] == generated.said["regions"][1][2]
+
+
+def part_of(row: Any) -> str:
+    if row.category in ("parameter", "buffer"):
+        return "weights"
+    if row.category == "cache":
+        return "cache"
+    return "attention" if row.module.endswith(".self_attn") else "rest"
+
+
+def test_gemma_holds_weights_attention_cache_and_the_rest(lab: Lab) -> None:
+    pytest.importorskip("transformers", "4.57")
+    run = lab.run("gemma_parts.py")
+    said = run.said
+    recording = peakline.open(run.trace)
+    parts: Counter[str] = Counter()
+    for row in recording.tensors():
+        parts[part_of(row)] += row.bytes
+    assert said["words"] == 1503
+    assert sum(parts.values()) == said["peak"] == recording.peak_bytes()
+    assert {name: parts[name] for name in ("weights", "cache", "attention")} == {
+        name: said[name] for name in ("weights", "cache", "attention")
+    }
+    assert 0 < parts["rest"] < parts["attention"]
+    # The same four in tables, whose shares of the peak sum to it.
+    category = ("category=parameter", "category=buffer")
+    weights = lab.table(run.trace, *(word for one in category for word in ("--where", one)))
+    cache = lab.table(run.trace, "--where", "category=cache")
+    assert weights["where_bytes"] == parts["weights"]
+    assert cache["where_bytes"] == parts["cache"]
