@@ -62,7 +62,8 @@ def run_attempt(
 
     Args:
         command: the program with its arguments, as `peakline run` takes it.
-        args: has python, assume, max_value_reads, allow_writes, steps and frame.
+        args: has python, assume, max_value_reads, allow_writes, blank_weights, steps
+            and frame.
         folder: is made, and gets the output of the program and its trace.
         simulate: the simulated device; '' for a real one.
         stacks: as --stacks of `peakline run`; '' for its default.
@@ -78,7 +79,7 @@ def run_attempt(
     words += ["--stacks", stacks] if stacks else []
     options = parser.parse_args([*words, "-o", str(folder / "%p.peak")])
     options.program = list(command)
-    for name in ("python", "assume", "max_value_reads", "allow_writes", "steps"):
+    for name in ("python", "assume", "max_value_reads", "allow_writes", "blank_weights", "steps"):
         setattr(options, name, getattr(args, name))
     plan = make_plan(options)
     if changes is not None:

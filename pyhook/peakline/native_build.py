@@ -326,6 +326,26 @@ def _compile_torch_part(torch: TorchInstallation, scratch: Path) -> Path:
     return built
 
 
+def ensure_blank_weights(torch: TorchInstallation) -> Path:
+    """Return the library of `--blank-weights`, compiled for ``torch`` if needed.
+
+    Raises:
+        BuildError: it does not compile.
+    """
+    target = torch_part_path(torch).with_name("libpeakline_blank.so")
+    source = source_root() / "preload" / "simulated" / "blank_tensors.cpp"
+    what = f"blank weights for torch {torch.version} (once, about 20 s)"
+    return _ensure_built(target, [source], torch, what, _compile_blank_weights)
+
+
+def _compile_blank_weights(torch: TorchInstallation, scratch: Path) -> Path:
+    source = source_root() / "preload" / "simulated" / "blank_tensors.cpp"
+    built = scratch / "libpeakline_blank.so"
+    flags = [*_source_flags(torch), "-DNDEBUG"]
+    _compile_library(torch, [source], flags, built, ["-lc10", "-ltorch_cpu"])
+    return built
+
+
 def _compile_companion(torch: TorchInstallation, scratch: Path) -> Path:
     folder = source_root() / "preload" / "simulated"
     names = (

@@ -13,13 +13,17 @@ from lab import ON_GPU, PROGRAMS
 pytestmark = pytest.mark.skipif(ON_GPU, reason="about the simulated GPU")
 
 
-@pytest.mark.parametrize("way", ["context", "meta"])
+OPTIONS = {"context": [], "meta": [], "host": ["--blank-weights"]}
+
+
+@pytest.mark.parametrize("way", OPTIONS)
 def test_seventy_billion_parameters_live_on_the_device_only(
     lab: Any, tmp_path: Any, way: str
 ) -> None:
     pytest.importorskip("transformers")
     words = [str(PROGRAMS / "builds_large.py"), way]
-    command = lab.recording_command(*words, device="h200x8", options=["-q", "-o", "run.peak"])
+    options = ["-q", "-o", "run.peak"]
+    command = lab.recording_command(*words, device="h200x8", options=[*options, *OPTIONS[way]])
     process = subprocess.Popen(
         command, cwd=tmp_path, env=lab.environment(None), stdout=subprocess.PIPE
     )

@@ -1,4 +1,4 @@
-"""Builds a 70B-parameter Llama in bf16 on the device, in the way it is told, and says its bytes."""
+"""Builds a 70B-parameter Llama in bf16 for the device, in the way it is told, and says its bytes."""
 
 import json
 import os
@@ -16,8 +16,10 @@ config = LlamaConfig(
     vocab_size=128256,
 )
 torch.set_default_dtype(torch.bfloat16)
-with torch.device("meta" if sys.argv[1] == "meta" else "cuda"):
+with torch.device({"meta": "meta", "context": "cuda", "host": "cpu"}[sys.argv[1]]):
     model = LlamaForCausalLM(config)
+if sys.argv[1] == "host":
+    model.cuda()
 if sys.argv[1] == "meta":
     model.to_empty(device="cuda")
 count = sum(parameter.numel() for parameter in model.parameters())

@@ -30,10 +30,16 @@ def _load_hidden() -> None:
 
 try:
     if os.environ.get("PEAKLINE_SIMULATED"):
-        from _peakline_simulated import checkpoints, distributed, unrecorded_reads
+        from _peakline_simulated import (
+            blank_weights,
+            checkpoints,
+            distributed,
+            unrecorded_reads,
+        )
 
         distributed.prepare()
         checkpoints.prepare()
+        blank_weights.prepare()
         unrecorded_reads.prepare()
     if os.environ.get("PEAKLINE_STEPS"):
         import _peakline_steps

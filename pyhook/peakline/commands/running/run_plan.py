@@ -18,6 +18,7 @@ from peakline.native_build import (
     PACKAGE_FOLDER,
     BuildError,
     TorchInstallation,
+    ensure_blank_weights,
     ensure_simulated_gpu,
     ensure_torch_part,
     ensure_values_companion,
@@ -146,6 +147,8 @@ def _set_simulation(plan: Plan, args: argparse.Namespace, torch: TorchInstallati
         plan.environment["PEAKLINE_ASSUME"] = "\n".join(filter(None, [given, *args.assume]))
     if args.max_value_reads is not None:
         plan.environment["PEAKLINE_MAX_VALUE_READS"] = str(args.max_value_reads)
+    if args.blank_weights:
+        plan.environment["PEAKLINE_BLANK_WEIGHTS"] = str(ensure_blank_weights(torch))
     plan.notes.append(f"simulated GPU {device}: sizes are real, numbers are not (all zero)")
     simulated = [str(folder / name) for name in (folder / "preload.txt").read_text().split()]
     guard = NATIVE_FOLDER / "libpeakline_guard.so"

@@ -51,6 +51,12 @@ def add_simulation_arguments(parser: argparse.ArgumentParser) -> None:
         action="store_true",
         help="Let a simulated program overwrite and keep checkpoints (their values are not real)",
     )
+    parser.add_argument(
+        "--blank-weights",
+        action="store_true",
+        help="Let large CPU tensors that are filled at random hold no memory, so that a model of"
+        " any size can be built on the CPU and moved; they read as zero",
+    )
 
 
 def add_steps_argument(parser: argparse.ArgumentParser) -> None:
@@ -70,6 +76,8 @@ def check_simulation(args: argparse.Namespace) -> str:
         return "--assume needs --simulate and a recording (no --no-record)"
     if args.max_value_reads is not None and not args.simulate:
         return "--max-value-reads needs --simulate"
+    if args.blank_weights and not args.simulate:
+        return "--blank-weights needs --simulate"
     for rule in args.assume:
         problem = assumptions.problem_of(rule)
         if problem:

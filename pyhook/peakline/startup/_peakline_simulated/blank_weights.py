@@ -1,0 +1,49 @@
+"""The part of `--blank-weights` in Python: loads its library, and what samples until values fit.
+
+Note [Blank tensors] in preload/simulated/blank_tensors.cpp says what is blank.
+"""
+
+from __future__ import annotations
+
+import ctypes
+import functools
+import os
+from typing import Any
+
+from _peakline_imports import when_imported
+
+_LEAST_BYTES = 16 << 20  # kLeastBytes of the library
+
+
+def prepare() -> None:
+    """Load the library when torch is imported, if `peakline run` names it."""
+    library = os.environ.get("PEAKLINE_BLANK_WEIGHTS")
+    if library:
+        when_imported("torch", lambda _torch: ctypes.CDLL(library))
+        when_imported("torch.nn.init", _wrap_truncated)
+
+
+def _wrap_truncated(init: Any) -> None:
+    """Let trunc_normal_ fill once: zeros may lie outside, and it draws until none does."""
+    real = init.trunc_normal_
+
+    @functools.wraps(real)
+    def trunc_normal_(
+        tensor: Any,
+        mean: float = 0.0,
+        std: float = 1.0,
+        a: float = -2.0,
+        b: float = 2.0,
+        generator: Any = None,
+    ) -> Any:
+        is_large = (
+            tensor.device.type == "cpu"
+            and tensor.is_floating_point()
+            and tensor.nbytes >= _LEAST_BYTES
+        )
+        if not is_large:
+            return real(tensor, mean, std, a, b, generator)
+        with init.torch.no_grad():
+            return tensor.uniform_(a, b, generator=generator)
+
+    init.trunc_normal_ = trunc_normal_
