@@ -1,4 +1,4 @@
-"""Builds a 70B-parameter Llama in bf16 for the device, in the way it is told, and says its bytes."""
+"""Builds a Llama of 70B parameters in bf16 for the device, as it is told, and says its bytes."""
 
 import json
 import os

@@ -19,8 +19,12 @@ def prepare() -> None:
     """Load the library when torch is imported, if `peakline run` names it."""
     library = os.environ.get("PEAKLINE_BLANK_WEIGHTS")
     if library:
-        when_imported("torch", lambda _torch: ctypes.CDLL(library))
+        when_imported("torch", functools.partial(_load, library))
         when_imported("torch.nn.init", _wrap_truncated)
+
+
+def _load(library: str, _torch: Any) -> None:
+    ctypes.CDLL(library)
 
 
 def _wrap_truncated(init: Any) -> None:
