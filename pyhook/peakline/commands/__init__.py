@@ -36,6 +36,8 @@ def all_commands() -> list[Command]:
     """Return the commands in the order of --help."""
     from peakline.commands import (
         advise,
+        check,
+        diff,
         doctor,
         events,
         export,
@@ -63,7 +65,21 @@ def all_commands() -> list[Command]:
         *reports,
         *map(
             of_module,
-            (events, export, import_, tree, html, flamegraph, plot, live, pack, doctor, preload),
+            (
+                diff,
+                check,
+                events,
+                export,
+                import_,
+                tree,
+                html,
+                flamegraph,
+                plot,
+                live,
+                pack,
+                doctor,
+                preload,
+            ),
         ),
     ]
 

@@ -9,7 +9,7 @@ from peakline.commands.shared import common
 
 NAME = "pack"
 HELP = "Compress a trace to keep or send it; every command reads it packed."
-EXAMPLES = "peakline pack train.peak"
+EXAMPLES = "peakline pack train.peak\npeakline pack --summary train.peak -o base.summary.json"
 
 _SUFFIX = ".zst"
 
@@ -30,6 +30,12 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument(
         "-f", "--force", action="store_true", help="Replace an existing packed file"
     )
+    parser.add_argument(
+        "--summary",
+        action="store_true",
+        help="Write only the lines of the peak and the peaks of phases, as JSON: a baseline for"
+        " `peakline check` and `diff`, to be committed; the same run gives the same bytes",
+    )
 
 
 def _level(text: str) -> int:
@@ -40,6 +46,8 @@ def _level(text: str) -> int:
 
 def run(args: argparse.Namespace) -> int:
     """Pack one file; the old packed one is replaced only when the new one is whole."""
+    if args.summary:
+        return _write_summary(args)
     output = Path(args.output or args.file + _SUFFIX)
     with common.replacing(output, force=args.force) as unfinished:
         engine = common.report_engine()
@@ -51,4 +59,20 @@ def run(args: argparse.Namespace) -> int:
     times = f"{raw / packed:.0f} times smaller" if raw > packed else "no smaller"
     print(f"Wrote {output} ({packed / 1e6:.1f} MB, {times}; zstd -d unpacks it, too)")
     common.suggest_for(str(output), "table")
+    return 0
+
+
+def _write_summary(args: argparse.Namespace) -> int:
+    from peakline.differences import summary
+    from peakline.recording import Recording
+
+    output = Path(args.output or common.trace_stem(args.file) + summary.SUFFIX)
+    engine = common.report_engine()
+    try:
+        text = summary.text_of(summary.summary_of(Recording(args.file)))
+    except engine.TraceError as error:
+        raise common.CommandError(str(error)) from error
+    with common.replacing(output, force=args.force) as unfinished:
+        unfinished.write_text(text)
+    print(f"Wrote {output} ({len(text) / 1e3:.1f} kB)")
     return 0

@@ -65,6 +65,7 @@ class AllocatorRow:
     keys: tuple[str, ...]
     bytes: int
     count: int
+    location: Location | None
     via: tuple[Via, ...]
 
 

@@ -239,7 +239,7 @@ def add_least_size(parser: argparse.ArgumentParser) -> None:
     parser.add_argument(
         "--min",
         dest="min_bytes",
-        type=_size,
+        type=size,
         default=0,
         metavar="SIZE",
         help="Show only tensors of this size and larger (64K, 1MiB)",
@@ -284,7 +284,7 @@ def add_whatif(parser: argparse.ArgumentParser) -> None:
     )
     parser.add_argument(
         "--device-memory",
-        type=_size,
+        type=size,
         default=0,
         metavar="SIZE",
         help="Run on a device of this size (40GiB; default: the recorded one)",
@@ -343,7 +343,7 @@ def add_terminal(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("--no-color", action="store_true", help="Use no colours (as NO_COLOR does)")
 
 
-def _size(text: str) -> int:
+def size(text: str) -> int:
     """Return the bytes of "512", "64K" or "1.5 MiB"."""
     found = re.fullmatch(r"([0-9]+(?:\.[0-9]+)?) *([KMGT]?)(?:i?B)?", text, re.IGNORECASE)
     if found is None:

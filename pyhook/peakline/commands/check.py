@@ -1,0 +1,142 @@
+"""``peakline check``: a gate for CI: limits, and a baseline."""
+
+from __future__ import annotations
+
+import argparse
+import json
+import re
+from dataclasses import asdict
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from peakline.commands.shared import common, report_options
+
+if TYPE_CHECKING:
+    from peakline.differences.gate import Verdict
+    from peakline.differences.side import Row, Side
+
+NAME = "check"
+HELP = "Fail, with exit code 1, when a run holds more than a limit or more than a baseline."
+EXAMPLES = (
+    "peakline check train.peak --max-peak 70GB\n"
+    "peakline check train.peak --baseline base.summary.json --tolerance 2%\n"
+    "peakline check train.peak --max-phase backward=60GB --junit peakline.xml"
+)
+
+
+def add_arguments(parser: argparse.ArgumentParser) -> None:
+    """Declare the arguments of the command."""
+    report_options.add_files(parser)
+    parser.add_argument(
+        "--max-peak", type=report_options.size, metavar="SIZE", help="Limit of the peak: 70GB"
+    )
+    parser.add_argument(
+        "--max-phase",
+        action="append",
+        type=_phase_limit,
+        default=[],
+        metavar="NAME=SIZE",
+        help="Limit of the highest peak within a phase: backward=60GB (may be given several times)",
+    )
+    parser.add_argument(
+        "--baseline",
+        metavar="BASE",
+        help="A trace, or the summary of one (`peakline pack --summary`): its peak, and those of"
+        " its phases, are the limit",
+    )
+    parser.add_argument(
+        "--tolerance",
+        type=_share,
+        default=0.0,
+        metavar="SHARE",
+        help="With --baseline: this much more is fine: 2%% or 0.02 (default: nothing)",
+    )
+    report_options.add_device(parser)
+    report_options.add_every_measure(parser)
+    report_options.add_frames(parser)
+    parser.add_argument("--junit", metavar="OUT", help="Write the answers as JUnit XML")
+    parser.add_argument(
+        "--github", action="store_true", help="Print annotations for the lines on GitHub"
+    )
+    parser.add_argument("--json", action="store_true", help="Print JSON")
+
+
+def run(args: argparse.Namespace) -> int:
+    """Judge every file. 0: every limit holds; 1: one does not."""
+    from peakline.differences import gate
+
+    if args.max_peak is None and not args.max_phase and not args.baseline:
+        raise common.CommandError("give a limit: --max-peak, --max-phase or --baseline")
+    verdicts = [verdict for path in args.files for verdict in _judge(path, args)]
+    if args.junit:
+        try:
+            Path(args.junit).write_bytes(gate.junit_of(verdicts))
+        except OSError as error:
+            raise common.CommandError(f"cannot write {args.junit}: {error.strerror}") from error
+    if args.json:
+        print(
+            json.dumps({"schema_version": 1, "limits": [asdict(one) for one in verdicts]}, indent=2)
+        )
+    else:
+        print(gate.text_of(verdicts), end="")
+    if args.github:
+        print(gate.annotations_of(verdicts), end="")
+    return 0 if all(verdict.holds for verdict in verdicts) else 1
+
+
+def _judge(path: str, args: argparse.Namespace) -> list[Verdict]:
+    from peakline.differences import gate
+
+    lines, phases = _load(path, args, phases=False), _load(path, args, phases=True)
+    verdicts = []
+    if args.max_peak is not None:
+        verdicts.append(
+            gate.check_limit("peak", path, lines.total_bytes, args.max_peak, lines.rows)
+        )
+    for name, limit in args.max_phase:
+        found = next((row.bytes for row in phases.rows if row.at.key == name), None)
+        if found is None:
+            known = ", ".join(row.at.key for row in phases.rows)
+            raise common.CommandError(f"{path}: no phase is called '{name}'; there are: {known}")
+        held = _lines_of_phase(path, name, args) if found > limit else ()
+        verdicts.append(gate.check_limit(f"phase {name}", path, found, limit, held))
+    if args.baseline:
+        base = [_load(args.baseline, args, phases=one) for one in (False, True)]
+        verdicts.append(gate.check_baseline("peak", base[0], lines, args.tolerance))
+        verdicts += gate.check_phases(base[1], phases, args.tolerance)
+    return verdicts
+
+
+def _load(path: str, args: argparse.Namespace, *, phases: bool) -> Side:
+    from peakline.commands.diff import load_side
+
+    asked = argparse.Namespace(
+        **vars(args), by="line", at="peak", where=None, phases=phases, total=False
+    )
+    return load_side(path, asked, report_options.named_options(asked))
+
+
+def _lines_of_phase(path: str, name: str, args: argparse.Namespace) -> tuple[Row, ...]:
+    from peakline.commands.diff import load_side
+    from peakline.differences.summary import is_summary
+
+    if is_summary(path):
+        return ()
+    asked = argparse.Namespace(
+        **vars(args), by="line", at="peak", during=name, where=None, phases=False, total=False
+    )
+    return load_side(path, asked, report_options.named_options(asked)).rows
+
+
+def _phase_limit(text: str) -> tuple[str, int]:
+    name, found, limit = text.rpartition("=")
+    if not found or not name:
+        raise argparse.ArgumentTypeError(f"'{text}' is not NAME=SIZE: backward=60GB")
+    return name, report_options.size(limit)
+
+
+def _share(text: str) -> float:
+    found = re.fullmatch(r"([0-9]+(?:\.[0-9]+)?)(%?)", text)
+    if found is None:
+        raise argparse.ArgumentTypeError(f"'{text}' is not a share: 2% or 0.02")
+    return float(found[1]) / (100 if found[2] else 1)

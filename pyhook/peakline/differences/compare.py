@@ -1,0 +1,109 @@
+"""The differences of two runs, row by row; they sum to the difference of what is compared."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any
+
+from peakline.differences.matching import match, match_stacks
+from peakline.differences.side import Line, Row, Side
+
+SCHEMA_VERSION = 1
+
+
+@dataclass(frozen=True)
+class Difference:
+    """A row of both runs, or of one of them."""
+
+    before: Row | None
+    after: Row | None
+
+    @property
+    def at(self) -> Line:
+        """Where it is in the newer run that has it."""
+        row = self.after or self.before
+        assert row is not None
+        return row.at
+
+    @property
+    def bytes_before(self) -> int:
+        """What it held, in bytes."""
+        return self.before.bytes if self.before else 0
+
+    @property
+    def bytes_after(self) -> int:
+        """What it holds, in bytes."""
+        return self.after.bytes if self.after else 0
+
+    @property
+    def delta_bytes(self) -> int:
+        """How much more it holds."""
+        return self.bytes_after - self.bytes_before
+
+    @property
+    def has_moved(self) -> bool:
+        """Whether the line stood elsewhere."""
+        return bool(self.before and self.after and self.before.at.key != self.after.at.key)
+
+
+@dataclass(frozen=True)
+class Comparison:
+    """Two runs and all their rows, those that differ most first."""
+
+    before: Side
+    after: Side
+    rows: tuple[Difference, ...]
+
+    @property
+    def delta_bytes(self) -> int:
+        """How much more the second run holds."""
+        return self.after.total_bytes - self.before.total_bytes
+
+    @property
+    def changed(self) -> list[Difference]:
+        """The rows that hold more or less."""
+        return [row for row in self.rows if row.delta_bytes != 0]
+
+
+def compare(before: Side, after: Side) -> Comparison:
+    """Compare two runs."""
+    has_stacks = any(row.stack for side in (before, after) for row in side.rows)
+    pairs = match_stacks(before, after) if has_stacks else match(before, after)
+    rows = [Difference(old, new) for old, new in pairs]
+    rows.sort(key=lambda row: (-abs(row.delta_bytes), -row.bytes_after, row.at.key))
+    return Comparison(before, after, tuple(rows))
+
+
+def document_of(comparison: Comparison, **asked: Any) -> dict[str, Any]:
+    """Return a comparison as JSON; see report/render/JSON.md."""
+    return {
+        "schema_version": SCHEMA_VERSION,
+        **asked,
+        "before": _side(comparison.before),
+        "after": _side(comparison.after),
+        "delta_bytes": comparison.delta_bytes,
+        "rows": [_row(row) for row in comparison.rows],
+    }
+
+
+def _side(side: Side) -> dict[str, Any]:
+    return {"file": side.name, "device": side.device, "total_bytes": side.total_bytes}
+
+
+def _row(row: Difference) -> dict[str, Any]:
+    return {
+        "key": row.at.key,
+        "key_before": row.before.at.key if row.before else None,
+        "bytes_before": row.bytes_before,
+        "bytes_after": row.bytes_after,
+        "delta_bytes": row.delta_bytes,
+        "count_before": row.before.count if row.before else 0,
+        "count_after": row.after.count if row.after else 0,
+        "location": _location(row.at),
+    }
+
+
+def _location(at: Line) -> dict[str, Any] | None:
+    if not at.is_place:
+        return None
+    return {"file": at.file, "line": at.line, "function": at.function}

@@ -1,0 +1,154 @@
+"""Limits that a run must keep: ``peakline check``, and what a CI job makes of the answer."""
+
+from __future__ import annotations
+
+import xml.etree.ElementTree as ElementTree
+from collections.abc import Iterable
+from dataclasses import dataclass, field
+
+from peakline.differences.compare import Comparison, compare
+from peakline.differences.side import Row, Side
+from peakline.differences.text import signed
+from peakline.sizes import size_of
+
+_LINES = 10  # that are named below a limit
+
+
+@dataclass(frozen=True)
+class Blamed:
+    """A line to look at: it holds, or holds more."""
+
+    text: str
+    file: str
+    line: int
+
+
+@dataclass(frozen=True)
+class Verdict:
+    """One limit of one run."""
+
+    name: str  # "peak", "phase backward", "baseline"
+    run: str
+    holds: bool
+    sentence: str
+    blamed: list[Blamed] = field(default_factory=list)
+
+
+def check_limit(name: str, run: str, found: int, limit: int, lines: Iterable[Row]) -> Verdict:
+    """Judge a peak against a limit in bytes; `lines` are those that hold it."""
+    if found <= limit:
+        return Verdict(name, run, True, f"{size_of(found)} is at most {size_of(limit)}")
+    over = f"{size_of(found)} is {size_of(found - limit)} above {size_of(limit)}"
+    largest = sorted(lines, key=lambda row: -row.bytes)[:_LINES]
+    blamed = [
+        Blamed(f"{size_of(row.bytes)}  {row.at.key}", row.at.file, row.at.line) for row in largest
+    ]
+    return Verdict(name, run, False, over, blamed)
+
+
+def check_baseline(name: str, before: Side, after: Side, tolerance: float) -> Verdict:
+    """Judge a run against another one; it may hold the part `tolerance` more."""
+    comparison = compare(before, after)
+    allowed = int(before.total_bytes * (1 + tolerance))
+    found = after.total_bytes
+    sentence = _than(found, before.total_bytes, before.name)
+    if tolerance:
+        sentence += f"; {tolerance:.4g} of it more is allowed"
+    if found <= allowed:
+        return Verdict(name, after.name, True, sentence)
+    return Verdict(name, after.name, False, sentence, _grown(comparison))
+
+
+def check_phases(before: Side, after: Side, tolerance: float) -> list[Verdict]:
+    """Judge each phase that both runs have."""
+    old = {row.at.key: row.bytes for row in before.rows}
+    verdicts = []
+    for row in after.rows:
+        if row.at.key not in old:
+            continue
+        was = old[row.at.key]
+        sentence = _than(row.bytes, was, before.name)
+        holds = row.bytes <= int(was * (1 + tolerance))
+        verdicts.append(Verdict(f"phase {row.at.key}", after.name, holds, sentence))
+    return verdicts
+
+
+def _than(found: int, was: int, name: str) -> str:
+    if found == was:
+        return f"{size_of(found)}, as in {name}"
+    word = "more" if found > was else "less"
+    return f"{size_of(found)}, {size_of(abs(found - was))} {word} than in {name}"
+
+
+def _grown(comparison: Comparison) -> list[Blamed]:
+    rows = [row for row in comparison.rows if row.delta_bytes > 0][:_LINES]
+    return [
+        Blamed(
+            f"{signed(row.delta_bytes)}  {row.at.key}"
+            + (f" [was {size_of(row.bytes_before)}]" if row.before else " [new]"),
+            row.at.file,
+            row.at.line,
+        )
+        for row in rows
+    ]
+
+
+def text_of(verdicts: Iterable[Verdict]) -> str:
+    """Return a line for each limit, and below those that do not hold the lines to look at."""
+    lines = []
+    for verdict in verdicts:
+        word = "ok  " if verdict.holds else "FAIL"
+        lines.append(f"{word}  {verdict.run}: {verdict.name}: {verdict.sentence}")
+        lines += [f"      {one.text}" for one in verdict.blamed]
+    return "\n".join(lines) + "\n"
+
+
+def annotations_of(verdicts: Iterable[Verdict]) -> str:
+    """Return what GitHub shows at the lines: workflow commands, one for each.
+
+    Source: GitHub's documentation, "Workflow commands for GitHub Actions".
+    """
+    lines = []
+    for verdict in verdicts:
+        if verdict.holds:
+            continue
+        said = f"{verdict.name}: {verdict.sentence}"
+        for one in verdict.blamed or [Blamed(said, "", 0)]:
+            place = f"file={_escaped(one.file, ':,')},line={one.line}," if one.file else ""
+            text = _escaped(f"{said}\n{one.text}" if one.text != said else said)
+            lines.append(f"::error {place}title=peakline::{text}")
+    return "".join(f"{line}\n" for line in lines)
+
+
+def _escaped(text: str, more: str = "") -> str:
+    escaped = text.replace("%", "%25").replace("\r", "%0D").replace("\n", "%0A")
+    for character in more:
+        escaped = escaped.replace(character, f"%{ord(character):02X}")
+    return escaped
+
+
+def junit_of(verdicts: list[Verdict]) -> bytes:
+    """Return the verdicts as JUnit XML, a test case for each limit."""
+    failed = sum(not verdict.holds for verdict in verdicts)
+    suite = ElementTree.Element(
+        "testsuite",
+        name="peakline",
+        tests=str(len(verdicts)),
+        failures=str(failed),
+        errors="0",
+        skipped="0",
+    )
+    for verdict in verdicts:
+        case = ElementTree.SubElement(
+            suite, "testcase", classname=_xml_text(verdict.run), name=_xml_text(verdict.name)
+        )
+        if not verdict.holds:
+            failure = ElementTree.SubElement(case, "failure", message=_xml_text(verdict.sentence))
+            failure.text = _xml_text("\n".join(one.text for one in verdict.blamed))
+    text: bytes = ElementTree.tostring(suite, encoding="utf-8", xml_declaration=True)
+    return text
+
+
+def _xml_text(text: str) -> str:
+    """Return text without the characters that XML cannot hold."""
+    return "".join(one if one >= " " or one in "\t\n" else "\ufffd" for one in text)

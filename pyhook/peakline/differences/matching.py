@@ -1,0 +1,254 @@
+"""Which line of one run is which line of another.
+
+Note [Matching lines]
+Code moves: lines are put in above, functions change their order, files their names. So a line is
+looked for in three steps. A file is the one of the same path; else the one whose path ends alike;
+else the one with the same functions, called by the same ones. A function is the one of the same
+name in that file. Within a function lines stay in order: they are aligned as texts are compared,
+where two lines are alike by what they ask for (operators, blocks, bytes) and by their number. So a
+line that has only moved is the same line, and one that is new takes nobody's place.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Sequence
+from dataclasses import replace
+from pathlib import PurePath
+from typing import TypeVar
+
+from peakline.differences.side import Line, Row, Side
+
+Item = TypeVar("Item")
+Place = tuple[str, str]  # file, function
+
+_SAME_FUNCTIONS = 0.5  # of two files, to be taken for one that was renamed
+
+
+def match(before: Side, after: Side) -> list[tuple[Row | None, Row | None]]:
+    """Return pairs of rows; None stands where the other run has no such row.
+
+    Lines are aligned by all that allocated anything, where both runs know it: what holds nothing at
+    the peak of one run may be the line that holds most in the other.
+    """
+    if not before.lines or not after.lines:
+        return _match_rows(before, after)
+    known = {
+        old.at: new.at
+        for old, new in _match_rows(_of_all(before), _of_all(after))
+        if old is not None and new is not None
+    }
+    new = {row.at: row for row in after.rows}
+    pairs: list[tuple[Row | None, Row | None]] = [
+        (row, new.pop(known.get(row.at, row.at), None)) for row in before.rows
+    ]
+    return pairs + [(None, row) for row in new.values()]
+
+
+def _of_all(side: Side) -> Side:
+    named = [row for row in side.rows if not row.at.is_place]
+    return replace(side, rows=(*side.lines, *named), lines=())
+
+
+def _match_rows(before: Side, after: Side) -> list[tuple[Row | None, Row | None]]:
+    files = match_files(before, after)
+    old, new = _by_function(before.rows), _by_function(after.rows)
+    pairs: list[tuple[Row | None, Row | None]] = []
+    for place, rows in old.items():
+        where = (files.get(place[0], ""), place[1]) if place[0] else place
+        pairs += align(rows, new.pop(where, []))
+    pairs += [(None, row) for rows in new.values() for row in rows]
+    return pairs
+
+
+def match_stacks(before: Side, after: Side) -> list[tuple[Row | None, Row | None]]:
+    """Return pairs of rows by stack: those whose frames are the same lines."""
+    frames = {
+        old.at: new.at.key
+        for old, new in _match_rows(_frames_of(before), _frames_of(after))
+        if old is not None and new is not None
+    }
+    new = {row.at.key: row for row in after.rows}
+    pairs: list[tuple[Row | None, Row | None]] = []
+    for row in before.rows:
+        key = "\n".join(frames.get(at, at.key) for at in row.stack) or row.at.key
+        pairs.append((row, new.pop(key, None)))
+    return pairs + [(None, row) for row in new.values()]
+
+
+def _frames_of(side: Side) -> Side:
+    """Return the frames of all stacks as rows; a frame asks through those that it calls."""
+    sums: dict[Line, list[int]] = {}
+    called: dict[Line, set[str]] = {}
+    callers: dict[Place, set[str]] = {}
+    for row in side.rows:
+        for at in set(row.stack):
+            total = sums.setdefault(at, [0, 0])
+            total[0] += row.bytes
+            total[1] += row.count
+        for inner, outer in zip(row.stack, row.stack[1:], strict=False):
+            called.setdefault(outer, set()).add(inner.function)
+            callers.setdefault((inner.file, inner.function), set()).add(outer.function)
+        if row.stack:
+            called.setdefault(row.stack[0], set()).update(row.via)
+    rows = tuple(
+        Row(at, size, count, tuple(sorted(called.get(at, ()))))
+        for at, (size, count) in sums.items()
+    )
+    found = {place: frozenset(names) for place, names in callers.items()}
+    return Side(side.name, side.device, side.total_bytes, rows, found)
+
+
+def match_files(before: Side, after: Side) -> dict[str, str]:
+    """Return the file of `after` for each file of `before` that has one."""
+    old, new = _files_of(before.rows), _files_of(after.rows)
+    found = {file: file for file in old if file in new}
+    rest_old = [file for file in old if file not in found]
+    rest_new = [file for file in new if file not in found]
+    _take_best(found, rest_old, rest_new, _common_end, 1)
+    _take_best(
+        found,
+        rest_old,
+        rest_new,
+        lambda one, other: _overlap(old[one], new[other], before, after, one, other),
+        _SAME_FUNCTIONS,
+    )
+    return found
+
+
+def align(before: Sequence[Row], after: Sequence[Row]) -> list[tuple[Row | None, Row | None]]:
+    """Pair the rows of one function, keeping their order, so that the pairs are most alike."""
+    before = sorted(before, key=lambda row: row.at.line)
+    after = sorted(after, key=lambda row: row.at.line)
+    best = [[0.0] * (len(after) + 1) for _ in range(len(before) + 1)]
+    for i in range(len(before) - 1, -1, -1):
+        for j in range(len(after) - 1, -1, -1):
+            best[i][j] = max(
+                best[i + 1][j],
+                best[i][j + 1],
+                best[i + 1][j + 1] + likeness(before[i], after[j]),
+            )
+    pairs: list[tuple[Row | None, Row | None]] = []
+    i = j = 0
+    while i < len(before) and j < len(after):
+        paired = best[i + 1][j + 1] + likeness(before[i], after[j])
+        if best[i][j] == paired and likeness(before[i], after[j]) > 0:
+            pairs.append((before[i], after[j]))
+            i, j = i + 1, j + 1
+        elif best[i][j] == best[i + 1][j]:
+            pairs.append((before[i], None))
+            i += 1
+        else:
+            pairs.append((None, after[j]))
+            j += 1
+    pairs += [(row, None) for row in before[i:]]
+    pairs += [(None, row) for row in after[j:]]
+    return pairs
+
+
+def likeness(one: Row, other: Row) -> float:
+    """Return how alike two lines of one function are: 0 where they can be no pair.
+
+    The operators weigh most: the same line asks through the same ones. Then blocks and bytes, and
+    least the number of the line.
+    """
+    if one.at.is_place != other.at.is_place:
+        return 0.0
+    if not one.at.is_place:
+        return 1.0 if one.at.key == other.at.key else 0.0
+    operators = _jaccard(set(one.via), set(other.via)) if one.via or other.via else 1.0
+    is_same_line = one.at.line == other.at.line
+    if operators == 0.0 and not is_same_line:
+        return 0.0
+    return (
+        0.2
+        + 4.0 * operators
+        + 1.0 * _ratio(one.count, other.count)
+        + 1.0 * _ratio(one.bytes, other.bytes)
+        + 0.1 * is_same_line
+    )
+
+
+def _ratio(one: int, other: int) -> float:
+    return min(one, other) / max(one, other) if one and other else float(one == other)
+
+
+def _jaccard(one: set[Item], other: set[Item]) -> float:
+    return len(one & other) / len(one | other) if one or other else 0.0
+
+
+def _by_function(rows: Iterable[Row]) -> dict[Place, list[Row]]:
+    found: dict[Place, list[Row]] = {}
+    for row in rows:
+        at: Line = row.at
+        place = (at.file, at.function) if at.is_place else ("", at.key)
+        found.setdefault(place, []).append(row)
+    return found
+
+
+def _files_of(rows: Iterable[Row]) -> dict[str, set[str]]:
+    """Return the functions of each file."""
+    found: dict[str, set[str]] = {}
+    for row in rows:
+        if row.at.is_place:
+            found.setdefault(row.at.file, set()).add(row.at.function)
+    return found
+
+
+def _take_best(
+    found: dict[str, str],
+    old: list[str],
+    new: list[str],
+    score_of: Callable[[str, str], float],
+    least: float,
+) -> None:
+    """Pair the files with the highest scores first; a tie pairs nobody."""
+    scores = sorted(
+        ((score_of(one, other), one, other) for one in old for other in new), reverse=True
+    )
+    for score, one, other in scores:
+        if score < least or one not in old or other not in new:
+            continue
+        rivals = [
+            1
+            for rival, first, second in scores
+            if rival == score
+            and (first, second) != (one, other)
+            and (first == one or second == other)
+            and first in old
+            and second in new
+        ]
+        if rivals:
+            continue
+        found[one] = other
+        old.remove(one)
+        new.remove(other)
+
+
+def _common_end(one: str, other: str) -> float:
+    """Return how many last parts two paths have in common."""
+    count = 0
+    for first, second in zip(
+        reversed(PurePath(one).parts), reversed(PurePath(other).parts), strict=False
+    ):
+        if first != second:
+            break
+        count += 1
+    return float(count)
+
+
+def _overlap(
+    functions: set[str],
+    others: set[str],
+    before: Side,
+    after: Side,
+    file: str,
+    other_file: str,
+) -> float:
+    """Return how far two files have the same functions, called by the same ones."""
+    old = {
+        (name, caller) for name in functions for caller in before.callers.get((file, name), [""])
+    }
+    new = {
+        (name, caller) for name in others for caller in after.callers.get((other_file, name), [""])
+    }
+    return max(_jaccard(old, new), _jaccard(functions, others) - 0.01)

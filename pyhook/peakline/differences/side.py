@@ -1,0 +1,133 @@
+"""One of the two runs that are compared, as rows."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING
+
+from peakline.recording.rows import AllocatorRow, Location, TableRow
+
+if TYPE_CHECKING:
+    from typing_extensions import Unpack
+
+    from peakline._report import Options
+    from peakline.recording import Recording
+
+
+@dataclass(frozen=True)
+class Line:
+    """A line of the program, or a name where there is none."""
+
+    key: str  # as tables write it
+    file: str = ""
+    line: int = 0
+    function: str = ""
+
+    @property
+    def is_place(self) -> bool:
+        """Whether it is a line of a file."""
+        return bool(self.file)
+
+
+@dataclass(frozen=True)
+class Row:
+    """What a line, or another key, holds."""
+
+    at: Line
+    bytes: int
+    count: int
+    via: tuple[str, ...] = ()  # the operators that asked, or inner lines
+    stack: tuple[Line, ...] = ()  # of rows by stack: its frames, innermost first
+
+
+@dataclass(frozen=True)
+class Side:
+    """What is compared of a run."""
+
+    name: str
+    device: int
+    total_bytes: int  # of the rows
+    rows: tuple[Row, ...]
+    # Who calls whom: (file, function) of a frame to the functions that call it.
+    callers: dict[tuple[str, str], frozenset[str]] = field(default_factory=dict)
+    lines: tuple[Row, ...] = ()  # all that allocated anything, where that is known
+
+
+def side_of_trace(recording: Recording, **options: Unpack[Options]) -> Side:
+    """Return what a trace holds, by the options of `peakline table`.
+
+    Raises:
+        peakline._report.TraceError: the trace allows no answer.
+    """
+    everything: Options = {**options, "top": 0}
+    table = recording.table(**everything)
+    by = options.get("by", "line")
+    rows = tuple(_row(one, by) for one in table)
+    document = table.document
+    return Side(
+        str(recording.path),
+        document["device"],
+        document["total_bytes"],
+        rows,
+        _callers_of(recording, options) if by == "line" else {},
+        _lines_of(recording, options) if by == "line" else (),
+    )
+
+
+def phases_of_trace(recording: Recording, **options: Unpack[Options]) -> Side:
+    """Return the highest peak within each phase of a trace."""
+    phases = recording.phases(**options)
+    peaks: dict[str, list[int]] = {}
+    for one in phases:
+        peaks.setdefault(one.name, []).append(one.peak_bytes)
+    rows = tuple(Row(Line(name), max(found), len(found)) for name, found in sorted(peaks.items()))
+    total = max((row.bytes for row in rows), default=0)
+    return Side(str(recording.path), phases.document["device"], total, rows)
+
+
+def allocated_of_trace(recording: Recording, **options: Unpack[Options]) -> Side:
+    """Return what each line, or other key, allocated over the whole run."""
+    everything: Options = {**options, "top": 0}
+    stats = recording.stats(**everything)
+    by = options.get("by", "line")
+    rows = tuple(_row(one, by) for one in stats)
+    total = sum(row.bytes for row in rows)
+    return Side(str(recording.path), 0, total, rows)
+
+
+def _row(one: TableRow | AllocatorRow, by: str) -> Row:
+    via = tuple(sorted(part.name or "" for part in one.via))
+    at = Line(one.key)
+    if by == "line" and one.location is not None:
+        at = _line(one.location, one.key)
+    places = one.stack if by == "stack" and isinstance(one, TableRow) else ()
+    stack = tuple(_line(place) for place in places)
+    key = "\n".join(place.key for place in stack)
+    return Row(Line(key) if key else at, one.bytes, one.count, via, stack)
+
+
+def _line(place: Location, key: str | None = None) -> Line:
+    function = place.qualified_name or place.function or ""
+    short = f"{place.file}:{place.line} ({place.function})"
+    return Line(key or short, place.file, place.line or 0, function)
+
+
+def _lines_of(recording: Recording, options: Options) -> tuple[Row, ...]:
+    """Return every line that allocated anything."""
+    asked: Options = {"top": 0, "by": "line"}
+    if "frame" in options:
+        asked["frame"] = options["frame"]
+    if "hide" in options:
+        asked["hide"] = options["hide"]
+    return tuple(_row(one, "line") for one in recording.stats(**asked))
+
+
+def _callers_of(recording: Recording, options: Options) -> dict[tuple[str, str], frozenset[str]]:
+    everything: Options = {**options, "by": "stack", "top": 0}
+    stacks = recording.table(**everything)
+    callers: dict[tuple[str, str], set[str]] = {}
+    for row in stacks:
+        for inner, outer in zip(row.stack, row.stack[1:], strict=False):
+            place = (inner.file, inner.qualified_name or inner.function or "")
+            callers.setdefault(place, set()).add(outer.qualified_name or outer.function or "")
+    return {place: frozenset(found) for place, found in callers.items()}

@@ -1,0 +1,134 @@
+"""Summaries of runs: baselines small enough to be committed.
+
+`peakline pack --summary` writes one: the peak, the lines that hold it, and the peak of each phase,
+as JSON. The same run gives the same bytes: there is no host, no time and no process in it, and
+paths are relative to where the program ran, or to its site-packages.
+"""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from peakline.differences.side import Line, Row, Side, phases_of_trace, side_of_trace
+
+if TYPE_CHECKING:
+    from peakline.recording import Recording
+
+VERSION = 1
+SUFFIX = ".summary.json"
+_KEY = "peakline_summary"
+_PACKAGES = ("site-packages", "dist-packages")
+
+
+class SummaryError(ValueError):
+    """A file is no summary, or has not what is asked of it; the text says what to do."""
+
+
+def summary_of(recording: Recording) -> dict[str, Any]:
+    """Return the summary of a trace.
+
+    Raises:
+        peakline._report.TraceError: the trace allows no answer.
+    """
+    start = recording.info()["meta"].get("working_directory", "")
+    lines, phases = side_of_trace(recording), phases_of_trace(recording)
+    rows: list[dict[str, Any]] = [
+        {
+            "file": portable(row.at.file, start),
+            "line": row.at.line,
+            "function": row.at.function,
+            "bytes": row.bytes,
+            "count": row.count,
+            "via": [_portable_via(name) for name in row.via],
+        }
+        if row.at.is_place
+        else {"name": row.at.key, "bytes": row.bytes, "count": row.count}
+        for row in lines.rows
+    ]
+    rows.sort(key=lambda row: (-row["bytes"], json.dumps(row, sort_keys=True)))
+    return {
+        _KEY: VERSION,
+        "device": lines.device,
+        "peak_bytes": lines.total_bytes,
+        "lines": rows,
+        "phases": {row.at.key: row.bytes for row in phases.rows},
+    }
+
+
+def text_of(summary: dict[str, Any]) -> str:
+    """Return a summary as it is written: a line for each row, so that a change can be read."""
+    rows = ",\n  ".join(json.dumps(row, ensure_ascii=False) for row in summary["lines"])
+    rest = {key: value for key, value in summary.items() if key != "lines"}
+    head = json.dumps(rest, ensure_ascii=False, indent=1)[:-2]
+    return f'{head},\n "lines": [\n  {rows}\n ]\n}}\n'
+
+
+def is_summary(path: str | Path) -> bool:
+    """Return whether a file is JSON, by its first byte; no trace begins so."""
+    try:
+        with Path(path).open("rb") as file:
+            return file.read(1) == b"{"
+    except OSError:
+        return False  # the reader of traces says what is wrong
+
+
+def read_summary(path: str | Path) -> dict[str, Any]:
+    """Read a summary.
+
+    Raises:
+        SummaryError: it is none, or of a later version.
+    """
+    try:
+        summary = json.loads(Path(path).read_text())
+    except (OSError, ValueError) as error:
+        raise SummaryError(f"{path}: cannot be read as a summary: {error}") from error
+    if not isinstance(summary, dict) or _KEY not in summary:
+        raise SummaryError(
+            f"{path}: neither a trace nor a summary: peakline pack --summary writes one"
+        )
+    if summary[_KEY] != VERSION:
+        raise SummaryError(f"{path}: a summary of version {summary[_KEY]}; this reads {VERSION}")
+    return summary
+
+
+def side_of_summary(summary: dict[str, Any], name: str) -> Side:
+    """Return the lines of a summary."""
+    rows = tuple(
+        Row(_line(row), row["bytes"], row["count"], tuple(row.get("via", ())))
+        for row in summary["lines"]
+    )
+    return Side(name, summary["device"], summary["peak_bytes"], rows)
+
+
+def phases_of_summary(summary: dict[str, Any], name: str) -> Side:
+    """Return the peaks of the phases of a summary."""
+    rows = tuple(Row(Line(key), size, 1) for key, size in summary["phases"].items())
+    return Side(name, summary["device"], summary["peak_bytes"], rows)
+
+
+def portable(file: str, start: str) -> str:
+    """Return a path without what differs from machine to machine."""
+    parts = Path(file).parts
+    for folder in _PACKAGES:
+        if folder in parts:
+            last = len(parts) - 1 - parts[::-1].index(folder)
+            return "/".join(parts[last + 1 :])
+    if start and Path(file).is_relative_to(start):
+        return str(Path(file).relative_to(start))
+    if Path(file).is_absolute():
+        return "/".join(parts[-2:]).lstrip("/")
+    return file
+
+
+def _portable_via(name: str) -> str:
+    place, _, function = name.rpartition(" (")
+    return f"{Path(place).name} ({function}" if "/" in place else name
+
+
+def _line(row: dict[str, Any]) -> Line:
+    if "name" in row:
+        return Line(row["name"])
+    key = f"{row['file']}:{row['line']} ({row['function'].rpartition('.')[2]})"
+    return Line(key, row["file"], row["line"], row["function"])

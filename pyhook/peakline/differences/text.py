@@ -1,0 +1,97 @@
+"""Differences as text."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+from peakline.differences.compare import Comparison, Difference
+from peakline.differences.summary import portable
+from peakline.sizes import size_of
+
+
+def comparison_text(comparison: Comparison, what: str, top: int, width: int) -> str:
+    """Return the table of a comparison.
+
+    Args:
+        comparison: two runs.
+        what: is compared: "peak", "end", "allocated in all".
+        top: rows that are shown; 0: all that differ.
+        width: columns of the terminal; 0: no limit.
+    """
+    before, after = comparison.before.total_bytes, comparison.after.total_bytes
+    lines = [f"{what}: {size_of(before)} before, {size_of(after)} after: {_total(comparison)}"]
+    changed = comparison.changed
+    shown = changed[:top] if top else changed
+    if shown:
+        lines += _rows(shown, width)
+    lines += _rest(comparison, len(changed) - len(shown))
+    return "\n".join(lines) + "\n"
+
+
+def signed(size: int) -> str:
+    """Return bytes with their sign: "+1.500 GB", "-512 B", "0 B"."""
+    return ("+" if size > 0 else "") + size_of(size)
+
+
+def _total(comparison: Comparison) -> str:
+    delta = comparison.delta_bytes
+    if delta == 0:
+        return "the same"
+    before = comparison.before.total_bytes
+    share = f" ({delta / before:+.1%})" if before else ""
+    return signed(delta) + share
+
+
+def _rows(rows: list[Difference], width: int) -> list[str]:
+    cells = [
+        (
+            signed(row.delta_bytes),
+            size_of(row.bytes_before) if row.before else "-",
+            size_of(row.bytes_after) if row.after else "-",
+            _place(row),
+        )
+        for row in rows
+    ]
+    heads = ("Change", "Before", "After", "Location")
+    widths = [max(len(cell[at]) for cell in (heads, *cells)) for at in range(3)]
+    lines = []
+    for cell in (heads, *cells):
+        numbers = "  ".join(text.rjust(size) for text, size in zip(cell, widths, strict=False))
+        place = cell[3].split("\n")
+        lines.append(f"{numbers}  {_shortened(place[0], width, len(numbers) + 2)}")
+        lines += [" " * (len(numbers) + 4) + one for one in place[1:]]
+    return lines
+
+
+def _place(row: Difference) -> str:
+    newer = row.after or row.before
+    if newer is not None and newer.stack:
+        here = str(Path.cwd())
+        return "\n".join(
+            f"{portable(at.file, here)}:{at.line} ({at.function})" for at in newer.stack
+        )
+    if not row.has_moved or row.before is None:
+        return row.at.key
+    was, is_now = row.before.at, row.at
+    if was.file == is_now.file:
+        return f"{is_now.key} [was line {was.line}]"
+    return f"{is_now.key} [was {was.key.partition(' (')[0]}]"
+
+
+def _shortened(text: str, width: int, used: int) -> str:
+    from peakline.commands.shared.common import shortened
+
+    return shortened(text, max(width - used, 20) if width else 0)
+
+
+def _rest(comparison: Comparison, hidden: int) -> list[str]:
+    same = len(comparison.rows) - len(comparison.changed)
+    moved = sum(row.has_moved for row in comparison.rows)
+    parts = []
+    if hidden:
+        parts.append(f"{hidden} more rows differ (--top 0 shows them)")
+    if same:
+        parts.append(f"{same} {'row is' if same == 1 else 'rows are'} the same")
+    if moved:
+        parts.append(f"{moved} {'stands' if moved == 1 else 'stand'} on another line than before")
+    return ["; ".join(parts) + "."] if parts else []

@@ -1,0 +1,223 @@
+"""``peakline diff``, ``check`` and summaries, on a program before and after changes."""
+
+from __future__ import annotations
+
+import json
+import socket
+import xml.etree.ElementTree as ElementTree
+from pathlib import Path
+from typing import Any
+
+import pytest
+from lab import Run
+
+MODEL = """
+import torch
+from torch import nn
+
+class Net(nn.Module):
+    def __init__(self):
+        super().__init__()
+        self.first = nn.Linear(1024, 4096)
+        self.second = nn.Linear(4096, 1024)
+
+    def forward(self, x):
+        h = self.first(x)
+        h = torch.relu(h)
+        return self.second(h)
+
+def step(net, optimizer, x):
+    loss = net(x).sum()
+    loss.backward()
+    optimizer.step()
+    optimizer.zero_grad()
+"""
+# The same in another file, function first, with lines put in.
+MOVED = """
+import torch
+from torch import nn
+
+
+def step(net, optimizer, x):
+    # A comment.
+    loss = net(x).sum()
+    loss.backward()
+
+    optimizer.step()
+    optimizer.zero_grad()
+
+
+class Net(nn.Module):
+    def __init__(self):
+        super().__init__()
+        self.first = nn.Linear(1024, 4096)
+
+        self.second = nn.Linear(4096, 1024)
+
+    def forward(self, x):
+        h = self.first(x)
+
+        h = torch.relu(h)
+        return self.second(h)
+"""
+TRAIN = """
+import json, torch, {name}
+net = {name}.Net().cuda()
+optimizer = torch.optim.AdamW(net.parameters())
+for _ in range(3):
+    {name}.step(net, optimizer, torch.zeros(512, 1024, device="cuda"))
+print(json.dumps({{"peak": torch.cuda.max_memory_allocated()}}))
+"""
+# Holds what the layer made in twice the bytes.
+GROWN = MOVED.replace("h = torch.relu(h)\n", "h = torch.relu(h.double()).float()\n")
+
+
+@pytest.fixture(scope="module")
+def runs(lab: Any, tmp_path_factory: pytest.TempPathFactory) -> dict[str, Run]:
+    base = tmp_path_factory.mktemp("diff")
+    programs = {
+        "before": ("model", MODEL),
+        "again": ("model", MODEL),
+        "moved": ("network", MOVED),
+        "grown": ("network", GROWN),
+    }
+    found = {}
+    for name, (module, text) in programs.items():
+        folder = base / name / "project"
+        folder.mkdir(parents=True)
+        (folder / f"{module}.py").write_text(text)
+        (folder / "train.py").write_text(TRAIN.format(name=module))
+        run = lab.recorded(folder, "train.py")
+        assert run.status == 0, run.stderr
+        found[name] = run
+    return found
+
+
+def differences(lab: Any, runs: dict[str, Run], before: str, after: str, *words: str) -> Any:
+    paths = [str(runs[name].trace) for name in (before, after)]
+    done = lab.peakline("diff", "--json", *words, *paths)
+    assert done.returncode == 0, done.stderr
+    return json.loads(done.stdout)
+
+
+@pytest.mark.parametrize(
+    "words", [[], ["--by", "stack"], ["--at", "end"], ["--total"], ["--phases"]]
+)
+def test_code_that_only_moved_holds_the_same(
+    lab: Any, runs: dict[str, Run], words: list[str]
+) -> None:
+    found = differences(lab, runs, "before", "moved", *words)
+    assert found["delta_bytes"] == 0
+    assert [row["delta_bytes"] for row in found["rows"]] == [0] * len(found["rows"])
+    assert len(found["rows"]) > 1
+    if not words:
+        of = {Path(row["key"].split(":")[0]).name for row in found["rows"]}
+        assert "network.py" in of
+        assert any(row["key_before"] != row["key"] for row in found["rows"])
+
+
+@pytest.mark.parametrize("by", ["line", "module", "op", "category", "stack"])
+def test_rows_sum_to_the_difference_of_torchs_peaks(
+    lab: Any, runs: dict[str, Run], by: str
+) -> None:
+    found = differences(lab, runs, "before", "grown", "--by", by)
+    wanted = runs["grown"].said["peak"] - runs["before"].said["peak"]
+    assert found["delta_bytes"] == wanted > 0
+    assert sum(row["delta_bytes"] for row in found["rows"]) == wanted
+    for row in found["rows"]:
+        assert row["bytes_after"] - row["bytes_before"] == row["delta_bytes"]
+
+
+def test_the_table_names_what_changed(lab: Any, runs: dict[str, Run]) -> None:
+    paths = [str(runs[name].trace) for name in ("before", "grown")]
+    text = lab.peakline("diff", *paths).stdout
+    lines = text.splitlines()
+    assert lines[0].startswith("Peak: ")
+    assert lines[1].split() == ["Change", "Before", "After", "Location"]
+    assert any("network.py" in line for line in lines[2:4])
+    assert "[was " in text
+    assert "stand on another line than before." in lines[-1]
+    assert all(len(one) < 100 + len(str(runs["grown"].folder)) for one in lines)
+
+
+def test_a_summary_is_small_the_same_for_the_same_run_and_says_no_names(
+    lab: Any, runs: dict[str, Run], tmp_path: Path
+) -> None:
+    texts = []
+    for name in ("before", "again"):
+        out = tmp_path / f"{name}.json"
+        done = lab.peakline("pack", "--summary", str(runs[name].trace), "-o", str(out))
+        assert done.returncode == 0, done.stderr
+        texts.append(out.read_text())
+    assert texts[0] == texts[1]
+    assert len(texts[0]) < 5000
+    assert socket.gethostname() not in texts[0]
+    assert str(tmp_path.parent) not in texts[0]
+    summary = json.loads(texts[0])
+    assert summary["peak_bytes"] == runs["before"].said["peak"]
+    assert sum(row["bytes"] for row in summary["lines"]) == summary["peak_bytes"]
+    against = lab.peakline(
+        "diff", "--json", str(tmp_path / "before.json"), str(runs["grown"].trace)
+    )
+    assert against.returncode == 0, against.stderr
+    of_traces = differences(lab, runs, "before", "grown")
+    assert json.loads(against.stdout)["delta_bytes"] == of_traces["delta_bytes"]
+
+
+def test_the_gate_fails_with_the_lines_that_grew(
+    lab: Any, runs: dict[str, Run], tmp_path: Path
+) -> None:
+    base, after = str(runs["before"].trace), str(runs["grown"].trace)
+    assert lab.peakline("check", str(runs["moved"].trace), "--baseline", base).returncode == 0
+    junit = tmp_path / "peakline.xml"
+    done = lab.peakline("check", after, "--baseline", base, "--junit", str(junit), "--github")
+    assert done.returncode == 1
+    failed = next(line for line in done.stdout.splitlines() if line.startswith("FAIL"))
+    assert f"more than in {base}" in failed
+    assert "network.py:" in done.stdout.partition(failed)[2].splitlines()[1]
+    assert "::error file=" in done.stdout
+    suite = ElementTree.parse(junit).getroot()
+    assert int(suite.get("failures") or 0) > 0
+    assert lab.peakline("check", after, "--baseline", base, "--tolerance", "50%").returncode == 0
+
+
+def test_limits(lab: Any, runs: dict[str, Run]) -> None:
+    trace, peak = str(runs["before"].trace), runs["before"].said["peak"]
+    assert lab.peakline("check", trace, "--max-peak", str(peak)).returncode == 0
+    done = lab.peakline("check", trace, "--max-peak", str(peak - 1), "--json")
+    assert done.returncode == 1
+    [limit] = json.loads(done.stdout)["limits"]
+    assert (limit["holds"], len(limit["blamed"]) > 1) == (False, True)
+    assert lab.peakline("check", trace, "--max-phase", "backward=1MB").returncode == 1
+    assert lab.peakline("check", trace, "--max-phase", "backward=1GB").returncode == 0
+
+
+@pytest.mark.parametrize(
+    ("words", "said"),
+    [
+        ([], "give a limit"),
+        (["--max-phase", "warmup=1GB"], "no phase is called 'warmup'; there are: "),
+        (["--max-phase", "1GB"], "is not NAME=SIZE"),
+        (["--max-peak", "much"], "'much' is not a size"),
+        (["--baseline", "nowhere.peak"], "nowhere.peak"),
+        (["--max-peak", "1GB", "--tolerance", "some"], "'some' is not a share"),
+    ],
+)
+def test_bad_use_of_the_gate(lab: Any, runs: dict[str, Run], words: list[str], said: str) -> None:
+    done = lab.peakline("check", str(runs["before"].trace), *words)
+    assert done.returncode == 2
+    assert said in done.stderr
+
+
+def test_a_summary_has_not_everything(lab: Any, runs: dict[str, Run], tmp_path: Path) -> None:
+    summary = tmp_path / "base.json"
+    lab.peakline("pack", "--summary", str(runs["before"].trace), "-o", str(summary))
+    trace = str(runs["moved"].trace)
+    done = lab.peakline("diff", "--by", "module", str(summary), trace)
+    assert (done.returncode, "give both traces" in done.stderr) == (2, True)
+    summary.write_text('{"other": 1}')
+    done = lab.peakline("diff", str(summary), trace)
+    assert (done.returncode, "neither a trace nor a summary" in done.stderr) == (2, True)
+    summary.write_text('{"peakline_summary": 99}')
+    done = lab.peakline("diff", str(summary), trace)
+    assert (done.returncode, "version 99" in done.stderr) == (2, True)

@@ -1,0 +1,184 @@
+"""Lines of two runs are matched: programs are made up, changed in a known way, and compared."""
+
+from __future__ import annotations
+
+import itertools
+import random
+import xml.etree.ElementTree as ElementTree
+from dataclasses import replace
+
+import pytest
+from peakline.differences.compare import compare
+from peakline.differences.gate import (
+    Blamed,
+    Verdict,
+    annotations_of,
+    check_baseline,
+    check_limit,
+    junit_of,
+)
+from peakline.differences.matching import align, match, match_files
+from peakline.differences.side import Line, Row, Side
+
+OPERATORS = [f"aten::op{number}" for number in range(40)]
+
+
+def line(file: str, number: int, function: str) -> Line:
+    return Line(f"{file}:{number} ({function})", file, number, function)
+
+
+def make_rows(choose: random.Random) -> list[Row]:
+    """A program: files with functions with lines, each asking through operators of its own."""
+    rows = []
+    for file in range(choose.randrange(1, 5)):
+        number = 1
+        for function in range(choose.randrange(1, 6)):
+            for _ in range(choose.randrange(1, 6)):
+                number += choose.randrange(1, 9)
+                via = tuple(sorted(choose.sample(OPERATORS, choose.randrange(1, 4))))
+                at = line(f"/old/file{file}.py", number, f"C{file}.f{function}")
+                size = choose.randrange(1, 1000)
+                rows.append(Row(at, size, choose.randrange(1, 9), via))
+            number += 5
+    return rows
+
+
+def moved(rows: list[Row], choose: random.Random) -> dict[Line, Line]:
+    """Where each line stands after a refactoring that changes no memory."""
+    places = {}
+    files = {row.at.file for row in rows}
+    folders = {file: choose.choice(["/old", "/new/deep"]) for file in sorted(files)}
+    for file in sorted(files):
+        of_file = [row.at for row in rows if row.at.file == file]
+        functions = list(dict.fromkeys(at.function for at in of_file))
+        choose.shuffle(functions)
+        number = choose.randrange(1, 50)
+        name = folders[file] + "/" + file.rpartition("/")[2]
+        for function in functions:
+            for at in (at for at in of_file if at.function == function):
+                number += choose.randrange(1, 6)
+                places[at] = line(name, number, function)
+    return places
+
+
+def side(rows: list[Row], *, knows_all: bool = True) -> Side:
+    total = sum(row.bytes for row in rows)
+    return Side("x", 0, total, tuple(rows), lines=tuple(rows) if knows_all else ())
+
+
+@pytest.mark.parametrize("knows_all", [True, False])
+@pytest.mark.parametrize("seed", range(60))
+def test_a_refactoring_that_only_moves_lines_shows_no_growth(seed: int, knows_all: bool) -> None:
+    choose = random.Random(seed)
+    rows = make_rows(choose)
+    places = moved(rows, choose)
+    after = [replace(row, at=places[row.at]) for row in rows]
+    choose.shuffle(after)
+    found = compare(side(rows, knows_all=knows_all), side(after, knows_all=knows_all))
+    assert found.changed == []
+    assert {row.before.at: row.after.at for row in found.rows if row.before and row.after} == places
+
+
+@pytest.mark.parametrize("seed", range(60))
+def test_a_known_change_is_the_difference(seed: int) -> None:
+    choose = random.Random(seed)
+    rows = make_rows(choose)
+    places = moved(rows, choose)
+    wanted: dict[Line, int] = {}
+    after = []
+    for row in rows:
+        what = choose.random()
+        if what < 0.15:
+            wanted[row.at] = -row.bytes  # the line is gone
+            continue
+        size = row.bytes + choose.randrange(1, 500) if what < 0.4 else row.bytes
+        if size != row.bytes:
+            wanted[places[row.at]] = size - row.bytes
+        after.append(replace(row, at=places[row.at], bytes=size))
+    for number in range(choose.randrange(3)):
+        near = choose.choice(list(places.values()))
+        at = line(near.file, 10_000 + number, near.function)
+        new = Row(at, choose.randrange(1, 900), 1, (f"aten::new{number}",))
+        wanted[at] = new.bytes
+        after.append(new)
+    found = compare(side(rows), side(after))
+    assert {row.at: row.delta_bytes for row in found.changed} == wanted
+    assert sum(row.delta_bytes for row in found.rows) == found.delta_bytes
+
+
+def best_by_force(before: list[Row], after: list[Row]) -> float:
+    from peakline.differences.matching import likeness
+
+    best = 0.0
+    for count in range(min(len(before), len(after)) + 1):
+        for old in itertools.combinations(before, count):
+            for new in itertools.combinations(after, count):
+                best = max(best, sum(map(likeness, old, new)))
+    return best
+
+
+@pytest.mark.parametrize("seed", range(40))
+def test_lines_of_a_function_are_aligned_as_well_as_they_can_be(seed: int) -> None:
+    from peakline.differences.matching import likeness
+
+    choose = random.Random(seed)
+
+    def some() -> list[Row]:
+        numbers = sorted(choose.sample(range(1, 30), choose.randrange(6)))
+        return [
+            Row(line("m.py", number, "f"), choose.randrange(9), 1, (choose.choice(OPERATORS[:4]),))
+            for number in numbers
+        ]
+
+    before, after = some(), some()
+    pairs = align(before, after)
+    reached = sum(likeness(old, new) for old, new in pairs if old and new)
+    assert reached == pytest.approx(best_by_force(before, after))
+    assert sorted(old.at.line for old, _ in pairs if old) == [row.at.line for row in before]
+    assert sorted(new.at.line for _, new in pairs if new) == [row.at.line for row in after]
+
+
+def test_a_renamed_file_is_known_by_its_functions() -> None:
+    names = ("Net.forward", "Net.__init__", "step")
+    old = [Row(line("/a/model.py", n, name), 5, 1) for n, name in enumerate(names, 1)]
+    old += [Row(line("/a/other.py", 1, "load"), 5, 1)]
+    new = [Row(line("/b/network.py", n + 9, name), 5, 1) for n, name in enumerate(names, 1)]
+    new += [Row(line("/b/loading.py", 1, "read"), 5, 1)]
+    assert match_files(side(old), side(new)) == {"/a/model.py": "/b/network.py"}
+
+
+def test_two_files_alike_are_no_pair() -> None:
+    old = [Row(line("/a/one.py", 1, "main"), 5, 1)]
+    new = [Row(line(f"/b/{name}.py", 1, "main"), 5, 1) for name in ("two", "three")]
+    assert match_files(side(old), side(new)) == {}
+    assert len(match(side(old), side(new))) == 3
+
+
+def test_a_gate_names_the_lines_that_grew() -> None:
+    before = side([Row(line("m.py", 3, "f"), 100, 1, ("a",)), Row(line("m.py", 9, "g"), 50, 1)])
+    after = side([Row(line("m.py", 4, "f"), 130, 1, ("a",)), Row(line("m.py", 9, "g"), 50, 1)])
+    verdict = check_baseline("peak", before, after, 0.1)
+    assert not verdict.holds
+    assert verdict.blamed == [Blamed("+30 B  m.py:4 (f) [was 100 B]", "m.py", 4)]
+    assert check_baseline("peak", before, after, 0.2).holds
+    assert check_limit("peak", "x", 180, 180, after.rows).holds
+    over = check_limit("peak", "x", 180, 179, after.rows)
+    assert (over.holds, over.blamed[0].line) == (False, 4)
+
+
+def test_answers_for_ci_hold_any_name() -> None:
+    hostile = 'a,b:c%\n"<&>\x01é'
+    verdicts = [
+        Verdict("peak", hostile, False, hostile, [Blamed(hostile, hostile, 7)]),
+        Verdict("phase x", "run", True, "fine"),
+    ]
+    suite = ElementTree.fromstring(junit_of(verdicts))
+    assert (suite.get("tests"), suite.get("failures")) == ("2", "1")
+    first, second = suite.findall("testcase")
+    assert first.find("failure") is not None
+    assert second.find("failure") is None
+    assert first.get("classname") == hostile.replace("\x01", "\ufffd")
+    [annotation] = annotations_of(verdicts).splitlines()
+    properties, _, message = annotation.removeprefix("::error ").partition("::")
+    assert properties == 'file=a%2Cb%3Ac%25%0A"<&>\x01é,line=7,title=peakline'
+    assert "%0A" in message
