@@ -134,10 +134,9 @@ def test_the_table_names_what_changed(lab: Any, runs: dict[str, Run]) -> None:
     lines = text.splitlines()
     assert lines[0].startswith("Peak: ")
     assert lines[1].split() == ["Change", "Before", "After", "Location"]
-    assert any("network.py" in line for line in lines[2:4])
-    assert "[was " in text
+    assert any("network.py" in line for line in lines[2:])
+    assert "[was model.py:" in text
     assert "stand on another line than before." in lines[-1]
-    assert all(len(one) < 100 + len(str(runs["grown"].folder)) for one in lines)
 
 
 def test_a_summary_is_small_the_same_for_the_same_run_and_says_no_names(

@@ -20,7 +20,9 @@ SETTINGS = {
 
 
 _MEASURED = ROOT / "preload" / "simgpu" / "calibration.json"
-CONTEXT_BYTES = json.loads(_MEASURED.read_text())["devices"]["h200"]["context_bytes"]["value"]
+_H200 = json.loads(_MEASURED.read_text())["devices"]["h200"]
+CONTEXT_BYTES = _H200["context_bytes"]["value"]
+CODE_BYTES = _H200["first_launch_bytes"]["value"]
 
 
 def bytes_of(ledger: dict[str, Any], **wanted: str) -> int:
@@ -38,9 +40,12 @@ def check_closes(
     ledgers = []
     for moment in said["moments"]:
         ledger = peakline.ledger(trace, at=(moment["monotonic_ns"] - start_ns) / 1e9)
-        assert ledger["device_used_bytes"] == moment["used_bytes"]
+        # Code is loaded by launches, which are no samples: the next one shows it, and with it how
+        # the requests in between were rounded.
+        unseen = moment["used_bytes"] - ledger["device_used_bytes"]
+        assert unseen == 0 or abs(unseen - ledger["grown_by_next_sample_bytes"]) < 2 << 20
         parts = sum(part["bytes"] for part in ledger["parts"])
-        assert parts + ledger["unexplained_bytes"] == moment["used_bytes"]
+        assert parts + ledger["unexplained_bytes"] == ledger["device_used_bytes"]
         # What cudaMallocAsync rounds is recorded as it was asked for.
         rounding = moment["allocated_bytes"] - bytes_of(ledger, name="torch live")
         assert rounding == 0 or (is_async and 0 <= rounding < 1 << 16)
@@ -61,7 +66,7 @@ def test_the_parts_sum_to_what_the_driver_says(lab: Lab, setting: str) -> None:
     check_measures(lab, run.trace, run.said, ledgers)
     assert bytes_of(ledgers[-1], name="libcublas") > 0
     contexts = {bytes_of(ledger, kind="context") for ledger in ledgers}
-    assert ON_GPU or len(contexts) == 1
+    assert ON_GPU or contexts <= {CONTEXT_BYTES, CONTEXT_BYTES + CODE_BYTES}
 
 
 def check_measures(
@@ -76,11 +81,11 @@ def check_measures(
     timeline = json.loads(lab.report("timeline", trace, "--measure", "reserved", "--json"))
     assert timeline["peak_bytes"] == said["max_reserved_bytes"]
     # All but what nobody asked for.
-    ledger, moment = ledgers[-1], said["moments"][-1]
+    ledger = ledgers[-1]
     seconds = str(ledger["seconds"])
     device = lab.table(trace, "--measure", "device", "--by", "library", "--at", seconds)
     unasked = bytes_of(ledger, kind="context") + bytes_of(ledger, kind="rounding")
-    assert device["total_bytes"] == moment["used_bytes"] - unasked
+    assert device["total_bytes"] == ledger["device_used_bytes"] - unasked
     rows = {row["key"]: row["bytes"] for row in device["rows"]}
     assert sum(rows.values()) == device["total_bytes"]
     [cublas] = [bytes for key, bytes in rows.items() if key.startswith("libcublas")]

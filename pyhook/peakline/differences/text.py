@@ -75,7 +75,7 @@ def _place(row: Difference) -> str:
     was, is_now = row.before.at, row.at
     if was.file == is_now.file:
         return f"{is_now.key} [was line {was.line}]"
-    return f"{is_now.key} [was {was.key.partition(' (')[0]}]"
+    return f"{is_now.key} [was {Path(was.file).name}:{was.line}]"
 
 
 def _shortened(text: str, width: int, used: int) -> str:
