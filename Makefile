@@ -95,7 +95,7 @@ test: setup ## build and run everything that passes or fails
 	@$(BUILD)/storm_test 5
 	@$(BUILD)/steady_test
 	@$(BUILD)/replay_corpus tests/fuzz/corpus
-	@$(PYTHON) -m pytest -q -n 2 --dist loadfile tests
+	@$(PYTHON) -m pytest -q -n 3 --dist loadfile tests
 
 # PYTHON needs torch with CUDA wheels, pytest and pycparser; nothing is installed into it. What else
 # it lacks (transformers, torchvision ...) skips its tests with that reason.
