@@ -11,6 +11,7 @@ from collections import Counter
 from pathlib import Path
 from typing import Any
 
+import peakline
 import pytest
 from lab import PROGRAMS, Lab, Run
 
@@ -137,6 +138,20 @@ def test_a_block_that_holds_several_gradients_is_named_by_all_of_them(
     assert len(wanted) == 3
     found = bytes_by(lab, trace, "tensor", f"{kind}.backward", "--measure", "requested")
     assert {name: size for name, size in found.items() if name.startswith("gradient")} == wanted
+
+
+@pytest.mark.parametrize(("kind", "model"), [("ddp", "Model"), ("fsdp2", "Model#2")])
+def test_parameters_have_the_type_of_the_part_that_the_rank_holds(
+    rank: tuple[Path, dict[str, Any]], kind: str, model: str
+) -> None:
+    trace, said = rank
+    rows = {row.name: row for row in peakline.open(trace).tensors(at=f"{kind}.backward")}
+    found = {}
+    for name in said[kind]["types"]:
+        row = rows[f"parameter {model}.{name.removeprefix('module.')}"]
+        found[name] = [list(row.shape or ()), f"torch.{row.dtype}"]
+    assert found == said[kind]["types"]
+    assert len(found) == 10
 
 
 @pytest.mark.parametrize("kind", ["ddp", "fsdp2", "fsdp1"])

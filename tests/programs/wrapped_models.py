@@ -77,6 +77,15 @@ def storages(tensors: list[torch.Tensor]) -> int:
     return sum(found.values())
 
 
+def types_of(model: nn.Module) -> dict[str, list[object]]:
+    """Shape and dtype of the parts of parameters that this rank has, by their own names."""
+    parts = {
+        name: getattr(parameter, "_local_tensor", parameter).detach()
+        for name, parameter in model.named_parameters()
+    }
+    return {name: [list(part.shape), str(part.dtype)] for name, part in parts.items()}
+
+
 def gradients_of(model: nn.Module) -> list[list[object]]:
     """Which parameters have their gradients in one storage, and how many bytes it has."""
     names: dict[int, list[str]] = {}
@@ -118,6 +127,7 @@ def train(kind: str, device: int) -> dict[str, object]:
     gradients = storages([p.grad for p in wrapped.parameters() if p.grad is not None])
     said: dict[str, object] = {"modules": names, "gained": dict(gained), "gradients": gradients}
     said["gradients_of"] = gradients_of(wrapped)
+    said["types"] = types_of(wrapped)
     said["parameters"] = sum(p.untyped_storage().nbytes() for p in Model().parameters())
     if kind == "ddp":
         sizes = wrapped._get_ddp_logging_data()["bucket_sizes"]
