@@ -128,7 +128,13 @@ void TraceWriter::put_tensor_blocks(const TensorBlock* blocks, size_t count) {
     if (target_ == nullptr || count == 0 || recycles()) {
         return;
     }
-    define_new_slow();
+    const auto is_new = [this](const TensorBlock& block) {
+        return block.tensor > emitted_[static_cast<size_t>(DefType::kTensor)] ||
+               block.type > emitted_[static_cast<size_t>(DefType::kTensorType)];
+    };
+    if (std::any_of(blocks, blocks + count, is_new)) {
+        define_new_slow();
+    }
     put_of_blocks(DefType::kTensorBlocks, &TensorBlock::tensor, blocks, count);
     put_of_blocks(DefType::kBlockTypes, &TensorBlock::type, blocks, count);
 }
