@@ -11,6 +11,7 @@ import weakref
 
 import torch
 from torch import nn
+from torch._subclasses.fake_tensor import FakeTensorMode
 
 DEVICE = "cuda"
 ASKED: list[str] = []
@@ -53,6 +54,10 @@ def dtypes() -> list[torch.dtype]:
     return [getattr(torch, name) for name in names.split() if hasattr(torch, name)]
 
 
+def nested(*parts: torch.Tensor) -> torch.Tensor:
+    return torch.nested.nested_tensor(list(parts), device=DEVICE)
+
+
 class Kept(nn.Module):
     """Parameters and buffers of every kind."""
 
@@ -76,6 +81,13 @@ class Kept(nn.Module):
             Asking, INSIDE[0], dispatch_sizes_strides_policy="sizes"
         )
         self.register_buffer("asking", asking)
+        self.register_buffer("nested", nested(torch.zeros(2, 3), torch.zeros(4, 3)))
+        self.register_buffer(
+            "quantised",
+            torch._empty_affine_quantized(
+                [3, 4], scale=1.0, zero_point=0, dtype=torch.quint8, device=DEVICE
+            ),
+        )
         self.one = nn.Linear(16, 24, device=DEVICE, dtype=torch.bfloat16)
         self.tied = nn.Linear(16, 24, device=DEVICE, dtype=torch.bfloat16)
         self.tied.weight = self.one.weight
@@ -87,6 +99,7 @@ class Kept(nn.Module):
 
 # They have no block of their own: no storage, or one of two (of indices, of values).
 NAMELESS = ("empty", "sparse")
+SHAPELESS = ("nested",)
 
 
 def facts(tensor: torch.Tensor) -> list[object]:
@@ -100,7 +113,7 @@ def expected(model: Kept, optimizer: torch.optim.Optimizer) -> dict[str, list[ob
     said: dict[str, list[object]] = {}
 
     def add(text: str, name: str, tensor: torch.Tensor) -> None:
-        if name not in NAMELESS:
+        if name not in (*NAMELESS, *SHAPELESS):
             said[text] = facts(INSIDE[0] if type(tensor) is Asking else tensor)
 
     names = {}
@@ -123,6 +136,8 @@ def main() -> None:
     KEPT.append(model)
     optimizer = torch.optim.AdamW(p for p in model.parameters() if p.requires_grad)
     KEPT.append(optimizer)
+    with FakeTensorMode():
+        KEPT.append(nn.Linear(8, 8, device=DEVICE))
     inputs = torch.zeros(5, 16, device=DEVICE, dtype=torch.bfloat16)
     weak = weakref.ref(model.one.weight)
     for _ in range(3):
