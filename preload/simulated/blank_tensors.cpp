@@ -57,7 +57,7 @@ private:
 };
 
 BlankStorages& blank_storages() {
-    static BlankStorages* const storages = new BlankStorages;  // tensors may outlive statics
+    static BlankStorages* const storages = new BlankStorages;  // tensors may outlive static objects
     return *storages;
 }
 

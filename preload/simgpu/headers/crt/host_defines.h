@@ -10,11 +10,11 @@
 #define CUDAAPI_CDECL
 
 #ifndef __align__
-#define __align__(n) __attribute__((aligned(n)))
+#    define __align__(n) __attribute__((aligned(n)))
 #endif
 #define __builtin_align__(n) __align__(n)
 #ifndef __forceinline__
-#define __forceinline__ __inline__ __attribute__((always_inline))
+#    define __forceinline__ __inline__ __attribute__((always_inline))
 #endif
 
 // For the device's compiler alone.
