@@ -70,6 +70,7 @@ std::string make_state(const TraceReader& reader,
     Selection selection = parse_selection(options.selection, reader);
     refuse_where(selection, command);
     need_events(reader, command);
+    need_standing(reader, command);
     device_of(selection, command);
     StackLookup stacks(reader.definitions(), selection.frames);
     selection.request.phase_rules = &stacks.phase_rules();

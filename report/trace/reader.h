@@ -34,6 +34,10 @@ public:
     // Where the events begin in a trace that keeps less than all of them; else nullptr.
     const Checkpoint* checkpoint() const { return checkpoint_ ? &*checkpoint_ : nullptr; }
     bool is_bounded() const { return report::is_bounded(superblock_); }
+    // Whether torch's segments and what the driver gave are known where the events begin.
+    bool knows_standing() const {
+        return !is_bounded() || (checkpoint_ && checkpoint_->standing.has_value());
+    }
     // The recorder's counts of all events; nullptr when there are none, or anything is wrong with
     // the trace as far as its headers and definitions show: then the events must be read.
     const RecordedTotals* whole_totals() const;

@@ -24,6 +24,7 @@ ALLOWED = {
     "preload/guard": set(),
     "report": {
         "allocator/record/format/trace_format.h",
+        "allocator/record/levels/device_use.h",
         "allocator/record/levels/peak_tracker.h",
         "allocator/record/tables/mapped_array.h",
     },

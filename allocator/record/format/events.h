@@ -88,6 +88,7 @@ enum class AllocatorAction : uint64_t {
     // value: 1 when blocks of the pool may serve requests of the default one before memory runs out
     kServingSet = 11,
     kSplittingEnded = 12,  // its blocks are handed out whole
+    kPoolOwned = 13,       // in checkpoints; value: by how many, with routing begun
 };
 enum class MemoryMoment : uint64_t {
     kFirstSegment = 1,  // of the device; free_bytes: before it

@@ -124,7 +124,8 @@ enum class SummaryType : uint32_t {
     kTrouble = 4,    // uv records dropped | uv bytes dropped
     // Note [Checkpoints]
     // A recording with a bounded file (keep the peak, keep the last bytes) writes from time to
-    // time everything a reader needs to go on from there: peaks so far, phases, the live set. A
+    // time everything a reader needs to go on from there: peaks so far, phases, the live set, what
+    // Note [Standing records] lists. A
     // checkpoint is a run of SUMMARY chunks of its own; each begins with kCheckpoint, the last
     // one ends with kCheckpointEnd. A checkpoint without all of its parts does not count. Events
     // from its first event on follow in EVENTS chunks. Only when a checkpoint is whole are the
@@ -157,6 +158,19 @@ enum class SummaryType : uint32_t {
     // Where the totals are whole, the views before this record are those of every event, too: the
     // first screen needs no event. Their levels are those where main ended.
     kViewsEnd = 18,  // uv events | uv tick where main ended, or of the last event
+    // Note [Standing records]
+    // A checkpoint also has what the rare records before it have come to: as such records, which
+    // have the same bodies and mean the same before its first event, and as numbers where records
+    // cannot say it. They hold when kStandingEnd is there; without it nothing is known of them.
+    kStanding = 19,  // uv ExtendedType | the body of that type
+    // What DriverSample and DeviceProcesses of a device have come to, see
+    // allocator/record/levels/device_use.h.
+    kDeviceUse = 20,  // uv device | uv total bytes | zz sampled bytes | zz asked at sample
+                      // | uv calls since sample | uv 0 or 1 + bytes of others
+                      // | kStepCount times: zz bytes
+    // A segment of which no DriverAlloc was seen when it came.
+    kUnseenSegment = 21,  // uv device | uv address | uv bytes
+    kStandingEnd = 22,    // uv records of these three types
 };
 inline constexpr size_t kSizeSlots = 52;
 inline constexpr size_t kMaxPhaseNames = 1000;  // as many as reports list

@@ -52,7 +52,8 @@ size_t ring_capacity(const Keep& keep) {
 
 void TraceWriter::open(ChunkTarget* target, StackTable* table, Keep keep) {
     keep_ = keep;
-    if (!classes_.init() || (recycles() && !ring_.init(ring_capacity(keep)))) {
+    if (!classes_.init() ||
+        (recycles() && (!ring_.init(ring_capacity(keep)) || !standing_.begin_trace()))) {
         error_ = ENOMEM;
         return;
     }
@@ -360,6 +361,9 @@ void TraceWriter::put_extended(format::ExtendedType type,
         return;
     }
     totals_.add_extended(type, values, tick);
+    if (recycles()) {
+        standing_.see(type, values);
+    }
     end_event(put_record(out, static_cast<uint64_t>(type), body, length));
 }
 

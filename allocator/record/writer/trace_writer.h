@@ -13,6 +13,7 @@
 #include "chunk_ring.h"
 #include "chunk_target.h"
 #include "class_table.h"
+#include "standing_records.h"
 #include "trace_totals.h"
 
 namespace peakline::record {
@@ -233,6 +234,7 @@ private:
     // Of recordings with a bounded file.
     Keep keep_;
     ChunkRing ring_;
+    StandingRecords standing_;
     CheckpointState checkpoint_ = {};
     uint64_t checkpoint_generation_ = 0;
     uint64_t checkpoint_parts_ = 0;

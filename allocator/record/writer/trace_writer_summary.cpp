@@ -100,6 +100,7 @@ void TraceWriter::end_checkpoint() {
     if (!in_checkpoint_ || target_ == nullptr) {
         return;
     }
+    standing_.write_to(*this);
     put_summary(format::SummaryType::kCheckpointEnd, &checkpoint_generation_, 1);
     in_checkpoint_ = false;
     if (target_ == nullptr) {

@@ -21,6 +21,9 @@ std::string coverage_text(const TraceReader& reader) {
         text += ", " + format_count(checkpoint->first_event) + " older ones were dropped as asked";
     }
     text += keep == "peak" ? "\n" : "; the peak is that of the whole run\n";
+    if (reader.knows_standing()) {
+        text += "Peaks of --measure reserved and device are those of the kept events\n";
+    }
     text += "Tensor names are not kept; categories are inferred from stacks\n";
     if (checkpoint->dropped_phase_count != 0) {
         text += "There were more phases than are kept: some have no peak here\n";

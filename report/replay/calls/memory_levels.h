@@ -10,6 +10,7 @@
 #include "allocator/record/format/trace_format.h"
 #include "report/replay/values/device_names.h"
 #include "report/trace/events/event_decoder.h"
+#include "report/trace/summary/checkpoint.h"
 
 namespace peakline::report {
 
@@ -59,6 +60,17 @@ public:
         now_.reserved_bytes += grows ? segment.bytes : -segment.bytes;
         now_.max_reserved_bytes = std::max(now_.max_reserved_bytes, now_.reserved_bytes);
         has_segments_ = true;
+    }
+    // Torch's segments where a stream begins at a checkpoint.
+    void restore_segments(const Checkpoint& checkpoint) {
+        if (checkpoint.standing) {
+            for (const RareEvent& event : checkpoint.standing->records) {
+                if (const auto segment = event.as<format::Segment>()) {
+                    on_segment(*segment);
+                }
+            }
+        }
+        grown_bytes_ = 0;
     }
     // Without a segment in the trace `reserved` is not known.
     bool has_segments() const { return has_segments_; }

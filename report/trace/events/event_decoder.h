@@ -12,29 +12,16 @@
 #include <algorithm>
 #include <cstdint>
 #include <functional>
-#include <optional>
 #include <span>
 
 #include "allocator/record/format/trace_format.h"
 #include "report/trace/definitions/definitions.h"
 #include "report/trace/file/field_cursor.h"
+#include "report/trace/file/rare_event.h"
 
 namespace peakline::report {
 
 enum class FreeKind : uint8_t { kPlain, kDeferred, kCompleted };
-
-// The rare records, with the fields of their type in the order of trace_format.h.
-struct RareEvent {
-    format::ExtendedType type;
-    uint64_t fields[format::NumberRecords::kMaxFields];
-
-    // Empty when it is a record of another type.
-    template <class Record>
-    std::optional<Record> as() const {
-        return type == Record::kType ? std::optional(format::record_of<Record>(fields))
-                                     : std::nullopt;
-    }
-};
 
 // How far a chunk was decoded.
 struct ChunkEnd {
@@ -219,14 +206,10 @@ private:
         return decode_numbers(type, body);
     }
 
-    // A type of a newer minor version is reported without its fields: the visitor counts it.
+    // Also of a type of a newer minor version: the visitor counts it.
     bool decode_numbers(format::ExtendedType type, std::span<const unsigned char> body) {
-        RareEvent event = {type, {}};
-        FieldCursor cursor(body);
-        for (size_t i = 0; i < format::NumberRecords::field_count(type); ++i) {
-            event.fields[i] = cursor.uv();
-        }
-        if (!cursor.good) {
+        RareEvent event;
+        if (!decode_rare(type, body, &event)) {
             return fail("extended record is shorter than its fields") != nullptr;
         }
         const auto mark = event.as<format::Mark>();

@@ -90,6 +90,16 @@ private:
             case SummaryType::kCheckpointEnd:
                 is_whole_ = cursor.uv() == checkpoint_.generation;
                 return cursor.good;
+            case SummaryType::kStanding:
+            case SummaryType::kDeviceUse:
+            case SummaryType::kUnseenSegment:
+                ++standing_count_;
+                return decode_standing(record.type, cursor);
+            case SummaryType::kStandingEnd:
+                if (cursor.uv() == standing_count_ && cursor.good) {
+                    checkpoint_.standing = std::move(standing_);
+                }
+                return cursor.good;
             case SummaryType::kLiveGroup:
             case SummaryType::kCheckpoint:
                 return false;
@@ -110,7 +120,7 @@ private:
         block.shape.stream = cursor.uv32();
         const uint64_t requested = cursor.uv();
         const int64_t rounding = cursor.zz();
-        cursor.uv();  // the address: replay knows blocks by their ordinals
+        block.address = address_ = format::apply_address(cursor.uv(), address_);
         block.is_deferred = (cursor.uv() & format::kBlockDeferred) != 0;
         block.shape.untraced = definitions_.is_untraced(block.shape.context);
         if (!cursor.good || block.back == 0 ||
@@ -121,8 +131,46 @@ private:
         return true;
     }
 
+    bool decode_standing(uint32_t type, FieldCursor cursor) {
+        switch (static_cast<SummaryType>(type)) {
+            case SummaryType::kStanding: {
+                const auto event_type = static_cast<format::ExtendedType>(cursor.uv32());
+                return cursor.good &&
+                       decode_rare(
+                           event_type, {cursor.at, cursor.end}, &standing_.records.emplace_back());
+            }
+            case SummaryType::kDeviceUse:
+                return decode_use(cursor);
+            default:
+                break;
+        }
+        StandingState::Unseen& unseen = standing_.unseen.emplace_back();
+        unseen.device = cursor.uv();
+        unseen.address = cursor.uv();
+        unseen.bytes = cursor.uv();
+        return cursor.good && unseen.bytes <= kMaxBlockBytes;
+    }
+
+    bool decode_use(FieldCursor cursor) {
+        record::DeviceUse& use = standing_.uses[cursor.uv()];
+        use.total_bytes = cursor.uv();
+        use.sampled_bytes = cursor.zz();
+        use.asked_at_sample = cursor.zz();
+        use.calls_since_sample = static_cast<int64_t>(cursor.uv());
+        const uint64_t others = cursor.uv();
+        use.knows_others = others != 0;
+        use.other_bytes = others != 0 ? others - 1 : 0;
+        for (int64_t& step : use.steps) {
+            step = cursor.zz();
+        }
+        return cursor.good;
+    }
+
     const Definitions& definitions_;
     Checkpoint checkpoint_;
+    StandingState standing_;
+    uint64_t standing_count_ = 0;
+    uint64_t address_ = 0;  // of the block before
     bool in_phase_ = false;
     bool is_whole_ = false;
 };

@@ -4,13 +4,16 @@
 #pragma once
 
 #include <cstdint>
+#include <map>
 #include <optional>
 #include <vector>
 
+#include "allocator/record/levels/device_use.h"
 #include "report/trace/definitions/definitions.h"
 #include "report/trace/file/byte_source.h"
 #include "report/trace/file/chunk_index.h"
 #include "report/trace/file/problems.h"
+#include "report/trace/file/rare_event.h"
 #include "summary.h"
 
 namespace peakline::report {
@@ -18,7 +21,21 @@ namespace peakline::report {
 struct BaselineBlock {
     uint64_t back = 0;  // next ordinal at the checkpoint minus the block's
     AllocationShape shape;
+    uint64_t address = 0;
     bool is_deferred = false;
+};
+
+// What the rare records before a checkpoint have come to, see Note [Standing records] in
+// trace_format.h.
+struct StandingState {
+    struct Unseen {
+        uint64_t device = 0;
+        uint64_t address = 0;
+        uint64_t bytes = 0;
+    };
+    std::vector<RareEvent> records;              // to be read before the first event
+    std::map<uint64_t, record::DeviceUse> uses;  // by device, without what was asked for
+    std::vector<Unseen> unseen;
 };
 
 struct PhaseSummary {
@@ -40,6 +57,8 @@ struct Checkpoint {
     uint64_t records_dropped = 0;
     uint64_t bytes_dropped = 0;
     uint64_t dropped_phase_count = 0;
+    // nullopt: the trace does not say.
+    std::optional<StandingState> standing;
 
     const SummaryView* view(uint32_t device, format::Measure measure) const;
 };

@@ -101,9 +101,15 @@ public:
     }
 
     void restore(const Checkpoint& checkpoint) {
-        knows_segments_ = false;  // a checkpoint does not have them
+        knows_segments_ = checkpoint.standing.has_value();
+        for (uint32_t device = 0; device < format::kMaxGpus; ++device) {
+            if (checkpoint.view(device, format::Measure::kAllocated) != nullptr) {
+                levels_of(device).restore_segments(checkpoint);
+            }
+        }
         for (uint64_t ordinal = 0; ordinal < checkpoint.blocks.size(); ++ordinal) {
             const BaselineBlock& block = checkpoint.blocks[ordinal];
+            addresses_[ordinal] = block.address;
             if (!block.is_deferred) {
                 levels_of(block.shape.device).on_alloc(block.shape.block_bytes);
             }

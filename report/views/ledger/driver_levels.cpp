@@ -113,6 +113,20 @@ void DriverLevel::add_requests(LiveBlocks* blocks) const {
     }
 }
 
+void DriverLevels::restore(const Checkpoint& checkpoint) {
+    if (!checkpoint.standing) {
+        return;
+    }
+    for (const RareEvent& event : checkpoint.standing->records) {
+        if (const std::optional<uint32_t> device = device_of(event)) {
+            devices_.try_emplace(*device, definitions_, *device, measure_);
+        }
+    }
+    for (auto& [number, level] : devices_) {
+        level.restore(checkpoint);
+    }
+}
+
 void DriverLevels::apply(const RareEvent& event) {
     if (const std::optional<uint32_t> device = device_of(event)) {
         devices_.try_emplace(*device, definitions_, *device, measure_);

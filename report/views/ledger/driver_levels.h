@@ -23,6 +23,10 @@ public:
     DriverLevel(const Definitions& definitions, uint32_t device, DriverMeasure measure)
         : device_(device), measure_(measure), pieces_(definitions, device), memory_(device) {}
 
+    void restore(const Checkpoint& checkpoint) {
+        pieces_.restore(checkpoint);
+        memory_.restore(checkpoint);
+    }
     void apply(const RareEvent& event) {
         pieces_.on_rare(event);
         memory_.apply(event);
@@ -54,6 +58,8 @@ public:
     DriverLevels(const Definitions& definitions, DriverMeasure measure)
         : definitions_(definitions), measure_(measure) {}
 
+    // Before the first event of a stream that begins at a checkpoint.
+    void restore(const Checkpoint& checkpoint);
     void apply(const RareEvent& event);
     const ByDevice& by_device() const { return devices_; }
     // nullopt: of all.

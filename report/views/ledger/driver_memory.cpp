@@ -6,10 +6,6 @@ namespace peakline::report {
 namespace {
 
 using format::DriverKind;
-using format::SampleReason;
-
-// The driver hands memory out in granules of this size: what a request may take beyond its bytes.
-constexpr int64_t kGranuleBytes = 2 << 20;
 
 bool is_possible(uint64_t bytes) {
     return bytes <= kMaxBlockBytes;  // more is damage
@@ -37,17 +33,17 @@ void DriverMemory::apply(const RareEvent& event) {
     } else if (const auto pool = event.as<format::PoolSample>()) {
         if (pool->device == device_ && is_possible(pool->reserved_bytes)) {
             PoolLevel& level = pools_[pool->pool];
-            pool_bytes_ += pool->reserved_bytes - level.reserved_bytes;
+            use_.pool_bytes += pool->reserved_bytes - level.reserved_bytes;
             level.reserved_bytes = pool->reserved_bytes;
         }
     } else if (const auto processes = event.as<format::DeviceProcesses>()) {
         if (processes->device == device_ && is_possible(processes->other_bytes)) {
-            apply_processes(*processes);
+            use_.apply(*processes);
         }
     } else if (const auto sample = event.as<format::DriverSample>()) {
         if (sample->device == device_ && is_possible(sample->total_bytes) &&
             sample->free_bytes <= sample->total_bytes) {
-            apply_sample(*sample);
+            use_.apply(*sample);
         }
     }
 }
@@ -55,7 +51,7 @@ void DriverMemory::apply(const RareEvent& event) {
 void DriverMemory::count(const format::DriverAlloc& request, bool is_added) {
     const uint64_t bytes = is_added ? request.bytes : -request.bytes;
     if (format::is_on_device(request.kind)) {
-        device_bytes_ += bytes;
+        use_.device_bytes += bytes;
     } else if (request.kind == DriverKind::kAsync) {
         pools_[request.owner].requested_bytes += bytes;
     }
@@ -65,7 +61,7 @@ void DriverMemory::add(const format::DriverAlloc& request) {
     remove({request.kind, request.key});  // its end was not seen
     last_request_ = {request.kind, request.key};
     requests_[*last_request_] = {request, 0};
-    ++calls_since_sample_;
+    ++use_.calls_since_sample;
     count(request, true);
 }
 
@@ -73,7 +69,7 @@ void DriverMemory::remove(const format::DriverFree& end) {
     const auto found = requests_.find({end.kind, end.key});
     if (found != requests_.end()) {
         count(found->second, false);
-        ++calls_since_sample_;
+        ++use_.calls_since_sample;
         requests_.erase(found);
     }
 }
@@ -97,66 +93,42 @@ void DriverMemory::apply_segment(const format::Segment& segment) {
     const bool grows = segment.action == format::SegmentAction::kAlloc ||
                        segment.action == format::SegmentAction::kMap;
     if (const auto before = unseen_.find(segment.address); before != unseen_.end()) {
-        unseen_bytes_ -= before->second;
+        use_.unseen_bytes -= before->second;
         unseen_.erase(before);
     }
     if (grows && !was_requested(segment.address)) {
-        unseen_[segment.address] = segment.bytes;
-        unseen_bytes_ += segment.bytes;
+        add_unseen(segment.address, segment.bytes);
     }
 }
 
-void DriverMemory::apply_processes(const format::DeviceProcesses& processes) {
-    if (processes.own_bytes == 0) {
+void DriverMemory::add_unseen(uint64_t address, uint64_t bytes) {
+    unseen_[address] = bytes;
+    use_.unseen_bytes += bytes;
+}
+
+// Which segments had a request is not asked again: a request may have ended before its segment.
+void DriverMemory::restore(const Checkpoint& checkpoint) {
+    if (!checkpoint.standing) {
         return;
     }
-    if (!other_bytes_ && total_bytes_ != 0) {
-        const auto before = static_cast<int64_t>(processes.other_bytes);
-        step(Step::kBefore) -= before;
-        asked_at_sample_ += before;
+    for (const RareEvent& event : checkpoint.standing->records) {
+        if (event.type != format::ExtendedType::kSegment) {
+            apply(event);
+        }
     }
-    other_bytes_ = processes.other_bytes;
-}
-
-void DriverMemory::apply_sample(const format::DriverSample& sample) {
-    const auto used = static_cast<int64_t>(sample.total_bytes - sample.free_bytes);
-    const int64_t asked = asked_bytes();
-    if (total_bytes_ == 0) {
-        step(Step::kBefore) = used - asked;
-    } else {
-        add_step(sample.reason, (used - asked) - (sampled_bytes_ - asked_at_sample_));
+    for (const StandingState::Unseen& unseen : checkpoint.standing->unseen) {
+        if (unseen.device == device_) {
+            add_unseen(unseen.address, unseen.bytes);
+        }
     }
-    total_bytes_ = sample.total_bytes;
-    sampled_bytes_ = used;
-    asked_at_sample_ = asked;
-    calls_since_sample_ = 0;
-}
-
-void DriverMemory::add_step(SampleReason reason, int64_t bytes) {
-    switch (reason) {
-        case SampleReason::kContext:
-            step(Step::kContext) += bytes;
-            return;
-        case SampleReason::kModule:
-            step(Step::kModules) += bytes;
-            return;
-        case SampleReason::kLimit:
-            step(Step::kLimits) += bytes;
-            return;
-        case SampleReason::kGraph:
-            step(Step::kGraphs) += bytes;
-            return;
-        default:
-            break;
+    const auto found = checkpoint.standing->uses.find(device_);
+    if (found != checkpoint.standing->uses.end()) {
+        record::DeviceUse use = found->second;
+        use.device_bytes = use_.device_bytes;
+        use.pool_bytes = use_.pool_bytes;
+        use.unseen_bytes = use_.unseen_bytes;
+        use_ = use;
     }
-    // Where several threads call the driver there is one sample after several calls.
-    const int64_t rounding_limit = kGranuleBytes * calls_since_sample_;
-    if (bytes > -rounding_limit && bytes < rounding_limit) {
-        step(Step::kRounding) += bytes;
-        return;
-    }
-    const bool is_growth = step(Step::kGrowth) + bytes >= 0;
-    step(is_growth ? Step::kGrowth : Step::kUnexplained) += bytes;
 }
 
 }  // namespace peakline::report

@@ -15,7 +15,8 @@ namespace {
 
 struct Peak {
     uint64_t bytes = 0;
-    EventTime at;
+    // The last event that belongs to it; nullopt: it was there before the first one.
+    std::optional<uint64_t> event = 0;
 };
 
 // Peaks of every device and of their sum, and where the highest one in some ranges of events is.
@@ -26,6 +27,14 @@ public:
           is_peak_anywhere_(moment.kind != MomentKind::kPhase),
           ranges_(moment.phase_ranges) {}
 
+    void restore(const Checkpoint& checkpoint) {
+        levels_.restore(checkpoint);
+        is_restored_ = true;
+        for (const auto& [number, level] : levels_.by_device()) {
+            begin_at(level.bytes(), checkpoint.tick, &totals_[number], &peaks_[number]);
+        }
+        begin_at(levels_.bytes(std::nullopt), checkpoint.tick, &sum_, &sum_peak_);
+    }
     // The level that a range begins with counts, also where nothing changes it.
     void before_event(EventTime at) {
         while (next_range_ < ranges_.size() && at.event >= ranges_[next_range_].end) {
@@ -33,11 +42,12 @@ public:
         }
         const bool was_within = is_within_;
         is_within_ = next_range_ < ranges_.size() && at.event >= ranges_[next_range_].begin;
-        if (is_within_ && !was_within && at.event != 0) {
+        if (is_within_ && !was_within && (at.event != 0 || is_restored_)) {
+            const auto before = at.event != 0 ? std::optional(at.event - 1) : std::nullopt;
             for (const auto& [number, level] : levels_.by_device()) {
-                raise(level.bytes(), {at.event - 1, at.tick}, &peaks_[number]);
+                raise(level.bytes(), before, &peaks_[number]);
             }
-            raise(levels_.bytes(std::nullopt), {at.event - 1, at.tick}, &sum_peak_);
+            raise(levels_.bytes(std::nullopt), before, &sum_peak_);
         }
     }
     void on_rare(const RareEvent& event, EventTime at) {
@@ -57,9 +67,11 @@ public:
         return devices;
     }
     const DeviceTotals& sum() const { return sum_; }
-    EventTime peak_at(std::optional<uint32_t> device) const {
+    std::optional<uint64_t> peak_event(std::optional<uint32_t> device) const {
         const auto found = device ? peaks_.find(*device) : peaks_.end();
-        return !device ? sum_peak_.at : found == peaks_.end() ? EventTime{} : found->second.at;
+        return !device                 ? sum_peak_.event
+               : found == peaks_.end() ? Peak().event
+                                       : found->second.event;
     }
 
 private:
@@ -75,12 +87,19 @@ private:
             totals->peak_tick = at.tick;
         }
         if (is_peak_anywhere_ || is_within_) {
-            raise(bytes, at, peak);
+            raise(bytes, at.event, peak);
         }
     }
-    static void raise(uint64_t bytes, EventTime at, Peak* peak) {
+    void begin_at(uint64_t bytes, uint64_t tick, DeviceTotals* totals, Peak* peak) const {
+        totals->level_bytes = totals->peak_bytes = bytes;
+        totals->peak_tick = tick;
+        if (is_peak_anywhere_) {
+            raise(bytes, std::nullopt, peak);
+        }
+    }
+    static void raise(uint64_t bytes, std::optional<uint64_t> event, Peak* peak) {
         if (bytes > peak->bytes) {
-            *peak = {bytes, at};
+            *peak = {bytes, event};
         }
     }
 
@@ -89,6 +108,7 @@ private:
     const std::vector<EventRange>& ranges_;  // in order
     size_t next_range_ = 0;
     bool is_within_ = false;
+    bool is_restored_ = false;
     std::map<uint32_t, DeviceTotals> totals_;
     std::map<uint32_t, Peak> peaks_;
     DeviceTotals sum_;
@@ -99,12 +119,18 @@ class MomentFollower : public BlockFollower {
 public:
     MomentFollower(const TraceReader& reader,
                    DriverMeasure measure,
-                   uint64_t last_event,
+                   std::optional<uint64_t> last_event,
                    std::optional<uint32_t> device)
         : levels_(reader.definitions(), measure), last_event_(last_event), device_(device) {}
 
+    void restore(const Checkpoint& checkpoint) {
+        levels_.restore(checkpoint);
+        if (!last_event_) {
+            blocks_ = levels_.blocks(device_);
+        }
+    }
     void on_rare(const RareEvent& event, EventTime at) {
-        if (at.event > last_event_ && !blocks_) {
+        if (!blocks_ && at.event > last_event_.value_or(0)) {
             blocks_ = levels_.blocks(device_);
         }
         levels_.apply(event);
@@ -113,7 +139,7 @@ public:
 
 private:
     DriverLevels levels_;
-    uint64_t last_event_;
+    std::optional<uint64_t> last_event_;  // nullopt: none
     std::optional<uint32_t> device_;
     std::optional<LiveBlocks> blocks_;
 };
@@ -125,7 +151,12 @@ public:
                  std::optional<uint32_t> device,
                  TimelineBuilder& builder)
         : levels_(reader.definitions(), measure), device_(device), builder_(builder) {
-        builder_.set_level(0, 0);
+        const Checkpoint* const checkpoint = reader.checkpoint();
+        if (checkpoint != nullptr) {
+            levels_.restore(*checkpoint);
+            bytes_ = levels_.bytes(device_);
+        }
+        builder_.set_level(checkpoint != nullptr ? checkpoint->tick : 0, bytes_);
     }
 
     void on_rare(const RareEvent& event, EventTime at) {
@@ -145,11 +176,9 @@ private:
 };
 
 void need_driver_records(const TraceReader& reader, DriverMeasure measure) {
-    if (reader.is_bounded()) {
-        throw TraceError(reader.name() + ": --measure " +
-                         std::string(measure == DriverMeasure::kDevice ? "device" : "reserved") +
-                         " needs every event: record it without --keep");
-    }
+    need_standing(
+        reader,
+        std::string("--measure ") + (measure == DriverMeasure::kDevice ? "device" : "reserved"));
 }
 
 }  // namespace
@@ -183,8 +212,8 @@ ReplayResult replay_driver(const TraceReader& reader,
                          "it again with this peakline");
     }
     const auto device = result.is_sum ? std::nullopt : std::optional(result.chosen.device);
-    const uint64_t last_event = is_peak ? follower.peak_at(device).event
-                                        : find_moment_event(reader, request, progress).event;
+    const std::optional<uint64_t> last_event =
+        is_peak ? follower.peak_event(device) : find_moment_event(reader, request, progress).event;
     BlockStream again(reader);
     MomentFollower at_moment(reader, measure, last_event, device);
     again.run(progress, at_moment);

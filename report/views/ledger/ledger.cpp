@@ -218,10 +218,7 @@ Ledger make_ledger(const TraceReader& reader,
                    const Selection& selection,
                    StackLookup& stacks,
                    const Progress& progress) {
-    if (reader.is_bounded()) {
-        throw TraceError(reader.name() +
-                         ": the ledger needs every event: record it without --keep");
-    }
+    need_standing(reader, "the ledger");
     ReplayRequest request = selection.request;
     request.phase_rules = &stacks.phase_rules();
     return make_ledger_at(reader, find_moment_event(reader, request, progress), stacks, progress);

@@ -19,6 +19,11 @@ public:
           pieces_(stream.definitions(), moment.device),
           memory_(moment.device) {}
 
+    void restore(const Checkpoint& checkpoint) {
+        addresses_.restore(checkpoint, moment_.device);
+        pieces_.restore(checkpoint);
+        memory_.restore(checkpoint);
+    }
     void before_event(EventTime at) {
         if (!taken_ && (at.event > moment_.event || at.tick > moment_.last_tick)) {
             take();

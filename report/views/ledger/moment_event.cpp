@@ -1,9 +1,14 @@
 #include "moment_event.h"
 
+#include <cstdio>
+#include <map>
+#include <optional>
+
 #include "report/replay/levels/level_replay.h"
 #include "report/replay/levels/refused_requests.h"
 #include "report/replay/phases/find_ranges.h"
 #include "report/replay/phases/phase_replay.h"
+#include "report/trace/file/trace_error.h"
 
 namespace peakline::report {
 namespace {
@@ -26,28 +31,50 @@ public:
         const bool is_peak =
             moment_.kind == MomentKind::kPeak || moment_.kind == MomentKind::kPhase;
         if (is_peak && levels_.is_new_peak(block)) {
-            peaks_.resize(std::max<size_t>(peaks_.size(), block.shape.device + size_t{1}));
             peaks_[block.shape.device] = block.at;
         }
     }
     void on_main_end(EventTime) { main_has_ended_ = true; }
 
-    EventTime found(uint32_t device) const {
+    // nullopt: a peak that none of the events reached.
+    std::optional<EventTime> found(uint32_t device) const {
         const bool is_peak =
             moment_.kind == MomentKind::kPeak || moment_.kind == MomentKind::kPhase;
-        return !is_peak ? found_ : device < peaks_.size() ? peaks_[device] : EventTime{};
+        const auto peak = peaks_.find(device);
+        return !is_peak               ? std::optional(found_)
+               : peak != peaks_.end() ? std::optional(peak->second)
+                                      : std::nullopt;
     }
 
 private:
     const TraceReader& reader_;
     const Moment& moment_;
     const LevelReplay& levels_;
-    std::vector<EventTime> peaks_;  // by device
+    std::map<uint32_t, EventTime> peaks_;  // by device
     EventTime found_ = {};
     bool main_has_ended_ = false;
 };
 
+[[noreturn]] void throw_before_kept(const TraceReader& reader, uint64_t peak_tick) {
+    char text[160];
+    std::snprintf(text,
+                  sizeof text,
+                  ": the peak, at t=%.3f s, lies before the events that this trace keeps, which "
+                  "begin at t=%.3f s; name a moment from there on, --at end for example",
+                  reader.seconds(peak_tick),
+                  reader.seconds(reader.checkpoint() != nullptr ? reader.checkpoint()->tick : 0));
+    throw TraceError(reader.name() + text);
+}
+
 }  // namespace
+
+void need_standing(const TraceReader& reader, const std::string& what) {
+    if (!reader.knows_standing()) {
+        throw TraceError(reader.name() + ": " + what +
+                         " needs what was there before the kept events, and this trace does not"
+                         " say it: record it again with this peakline, or without --keep");
+    }
+}
 
 void find_phase_ranges(const TraceReader& reader,
                        ReplayRequest* request,
@@ -75,9 +102,12 @@ MomentEvent find_moment_event(const TraceReader& reader,
     LevelReplay levels(stream, asked);
     MomentFollower follower(reader, asked.moment, levels);
     stream.run(progress, levels, follower);
-    const uint32_t device = levels.finish().chosen.device;
-    const EventTime at = follower.found(device);
-    return {at.event, at.tick, device};
+    const DeviceTotals device = levels.finish().chosen;
+    const std::optional<EventTime> at = follower.found(device.device);
+    if (!at && reader.is_bounded()) {
+        throw_before_kept(reader, device.peak_tick);
+    }
+    return {at ? at->event : 0, at ? at->tick : 0, device.device};
 }
 
 }  // namespace peakline::report

@@ -3,6 +3,7 @@
 #pragma once
 
 #include <cstdint>
+#include <string>
 
 #include "report/replay/values/replay_result.h"
 #include "report/trace/reader.h"
@@ -18,10 +19,15 @@ struct MomentEvent {
     uint64_t last_tick = UINT64_MAX;
 };
 
+// Throws TraceError when the trace keeps less than every event and does not say what of torch's
+// segments and of the driver's requests was there before. `what`: "the ledger".
+void need_standing(const TraceReader& reader, const std::string& what);
+
 // Fills the ranges of a moment that is a phase, by request->phase_rules. Throws TraceError when the
 // trace has no such phase.
 void find_phase_ranges(const TraceReader& reader, ReplayRequest* request, const Progress& progress);
 
+// Throws TraceError when the moment lies before the events that the trace keeps.
 MomentEvent find_moment_event(const TraceReader& reader,
                               const ReplayRequest& request,
                               const Progress& progress);

@@ -19,6 +19,22 @@ public:
     MapOfRequest(const BlockStream& stream, const RefusedRequest& refused)
         : stream_(stream), refused_(refused), addresses_(stream) {}
 
+    void restore(const Checkpoint& checkpoint) {
+        addresses_.restore(checkpoint, refused_.request.device);
+        bool is_ours = false;  // the segment before
+        for (const RareEvent& event : checkpoint.standing->records) {
+            if (const auto segment = event.as<format::Segment>()) {
+                is_ours = segment->device == refused_.request.device;
+                if (is_ours) {
+                    segments_.apply(*segment);
+                    last_address_ = segment->address;
+                }
+            } else if (const auto in_pool = event.as<format::InPool>(); in_pool && is_ours) {
+                pools_[last_address_] = in_pool->pool;
+            }
+        }
+    }
+
     void on_alloc(const BlockAlloc& block) {
         if (counts(block.shape)) {
             addresses_.on_alloc(block);
@@ -200,6 +216,9 @@ std::optional<RefusedSegments> find_refused_segments(const TraceReader& reader,
                                                      const RefusedRequest& refused,
                                                      StackLookup& stacks,
                                                      const Progress& progress) {
+    if (!reader.knows_standing()) {
+        return std::nullopt;
+    }
     BlockStream stream(reader);
     MapOfRequest follower(stream, refused);
     stream.run(progress, follower);

@@ -29,18 +29,21 @@ public:
         }
         last_tick_ = main_has_ended_ ? last_tick_ : at.tick;
     }
+    // When the blocks were made is not known: they count from here.
+    void restore(const Checkpoint& checkpoint) {
+        last_tick_ = checkpoint.tick;
+        pieces_.restore(checkpoint);
+        for (uint64_t ordinal = 0; ordinal < checkpoint.blocks.size(); ++ordinal) {
+            const BaselineBlock& block = checkpoint.blocks[ordinal];
+            add(ordinal, block.shape, block.address, checkpoint.tick);
+            if (block.shape.device == device_) {
+                blocks_[ordinal].is_waiting = blocks_[ordinal].is_freed = block.is_deferred;
+            }
+        }
+    }
     void on_main_end(EventTime) { main_has_ended_ = true; }
     void on_alloc(const BlockAlloc& block) {
-        const AllocationShape& shape = block.shape;
-        if (shape.device == device_ && !is_done_) {
-            blocks_[block.ordinal] = {
-                block.address,
-                shape.block_bytes,
-                shape.requested_bytes,
-                block.at.tick,
-                rounded_request(pieces_.settings(), shape.requested_bytes, shape.block_bytes),
-                shape.context};
-        }
+        add(block.ordinal, block.shape, block.address, block.at.tick);
     }
     void on_free(const BlockFree& block) {
         const auto found = blocks_.find(block.ordinal);
@@ -76,6 +79,18 @@ public:
     }
 
 private:
+    void add(uint64_t ordinal, const AllocationShape& shape, uint64_t address, uint64_t tick) {
+        if (shape.device == device_ && !is_done_) {
+            blocks_[ordinal] = {
+                address,
+                shape.block_bytes,
+                shape.requested_bytes,
+                tick,
+                rounded_request(pieces_.settings(), shape.requested_bytes, shape.block_bytes),
+                shape.context};
+        }
+    }
+
     void take() {
         is_done_ = true;
         state_.segments = pieces_.joined();

@@ -14,6 +14,15 @@ public:
     explicit LiveAddresses(const BlockStream& stream)
         : stream_(stream), slot_of_(stream.reader().max_alloc_count()) {}
 
+    // The blocks of a device where a stream begins at a checkpoint.
+    void restore(const Checkpoint& checkpoint, uint32_t device) {
+        for (uint64_t ordinal = 0; ordinal < checkpoint.blocks.size(); ++ordinal) {
+            const BaselineBlock& block = checkpoint.blocks[ordinal];
+            if (block.shape.device == device) {
+                slot_of_.put(ordinal, addresses_.add(block.address) + 1);
+            }
+        }
+    }
     // Of blocks of the device; a free is reported while its block stands in the stream's table.
     void on_alloc(const BlockAlloc& block) {
         slot_of_.put(block.ordinal, addresses_.add(block.address) + 1);

@@ -12,6 +12,14 @@ SegmentPieces::SegmentPieces(const Definitions& definitions, uint32_t device, bo
       settings_(
           parse_allocator_settings(std::string(definitions.meta_text("allocator_settings")))) {}
 
+void SegmentPieces::restore(const Checkpoint& checkpoint) {
+    if (checkpoint.standing) {
+        for (const RareEvent& event : checkpoint.standing->records) {
+            on_rare(event);
+        }
+    }
+}
+
 void SegmentPieces::on_rare(const RareEvent& event) {
     if (const auto segment = event.as<format::Segment>()) {
         last_ = pieces_.end();
@@ -22,6 +30,8 @@ void SegmentPieces::on_rare(const RareEvent& event) {
         if (last_ != pieces_.end()) {
             last_->second.pool = pool->pool;
         }
+    } else if (event.type == format::ExtendedType::kRefusal) {
+        last_ = pieces_.end();  // a pool behind it is that of the request
     } else if (const auto call = event.as<format::AllocatorCall>()) {
         count(*call);
     } else if (const auto given = event.as<format::AllocatorSettings>()) {
@@ -97,6 +107,8 @@ void SegmentPieces::count(const format::AllocatorCall& call) {
     }
     if (call.action == Action::kPoolCreated || call.action == Action::kRoutingBegun) {
         ++owners_[call.pool];
+    } else if (call.action == Action::kPoolOwned) {
+        owners_[call.pool] = call.value;
     } else if (call.action == Action::kPoolReleased && owners_[call.pool] != 0) {
         --owners_[call.pool];
     }

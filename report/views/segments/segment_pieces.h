@@ -1,5 +1,5 @@
 // Torch's segments of one device as events come, in the pieces that come and go: private pools, who
-// owns them, and the settings that hold. Of a trace that has every event.
+// owns them, and the settings that hold.
 #pragma once
 
 #include <cstdint>
@@ -26,6 +26,8 @@ public:
     // `definitions` must outlive this. take_changes() is for who follows every piece.
     SegmentPieces(const Definitions& definitions, uint32_t device, bool keeps_changes = false);
 
+    // Before the first event of a stream that begins at a checkpoint.
+    void restore(const Checkpoint& checkpoint);
     void on_rare(const RareEvent& event);
 
     const ByAddress& by_address() const { return pieces_; }

@@ -1,0 +1,118 @@
+// What is in use of one device, as the driver's records say it one after another. The recorder
+// follows them where its file is bounded, so that a checkpoint can say what they came to; the
+// report follows them in every other trace. Both by this code, so both come to the same.
+//
+// Note [Steps]
+// The driver says what is in use on the whole device; what was asked for is known to the byte. The
+// difference of the two is what nobody asked for: the context, code, graphs, rounding. It changes
+// in steps from sample to sample, and each step belongs to what came before its sample. A step that
+// belongs to nothing is unexplained.
+//
+// Note [Other processes]
+// NVML says what each process holds of a device. What others hold is known like a request, from the
+// first time that NVML was asked: it is taken to have been the same before. Where NVML does not
+// list this process (a container sees other process ids) it says nothing about others.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+
+#include "allocator/record/format/trace_format.h"
+
+namespace peakline::record {
+
+enum class Step : uint8_t {
+    kBefore,   // what was in use at the first sample beyond what was asked for
+    kContext,  // of further contexts
+    kModules,
+    kLimits,
+    kGraphs,
+    kGrowth,  // between two calls
+    kRounding,
+    kUnexplained,
+};
+inline constexpr size_t kStepCount = 8;
+
+struct DeviceUse {
+    // What was asked for and is still held.
+    uint64_t device_bytes = 0;  // of requests that take memory of the device
+    uint64_t pool_bytes = 0;    // reserved by pools
+    uint64_t unseen_bytes = 0;  // of torch's segments whose requests are not known
+    uint64_t other_bytes = 0;   // of other processes
+    bool knows_others = false;
+
+    uint64_t total_bytes = 0;  // 0: no sample yet
+    int64_t sampled_bytes = 0;
+    int64_t asked_at_sample = 0;
+    int64_t calls_since_sample = 0;  // requests and frees
+    int64_t steps[kStepCount] = {};
+
+    int64_t& step(Step which) { return steps[static_cast<size_t>(which)]; }
+    int64_t step(Step which) const { return steps[static_cast<size_t>(which)]; }
+    uint64_t held_bytes() const { return device_bytes + pool_bytes + unseen_bytes; }
+    // Everything whose bytes are known.
+    int64_t asked_bytes() const { return static_cast<int64_t>(held_bytes() + other_bytes); }
+    // As the driver said last, and what came and went since.
+    int64_t used_bytes() const { return sampled_bytes + (asked_bytes() - asked_at_sample); }
+
+    void apply(const format::DeviceProcesses& processes) {
+        if (processes.own_bytes == 0) {
+            return;
+        }
+        if (!knows_others && total_bytes != 0) {
+            const auto before = static_cast<int64_t>(processes.other_bytes);
+            step(Step::kBefore) -= before;
+            asked_at_sample += before;
+        }
+        knows_others = true;
+        other_bytes = processes.other_bytes;
+    }
+
+    void apply(const format::DriverSample& sample) {
+        const auto used = static_cast<int64_t>(sample.total_bytes - sample.free_bytes);
+        const int64_t asked = asked_bytes();
+        if (total_bytes == 0) {
+            step(Step::kBefore) = used - asked;
+        } else {
+            add_step(sample.reason, (used - asked) - (sampled_bytes - asked_at_sample));
+        }
+        total_bytes = sample.total_bytes;
+        sampled_bytes = used;
+        asked_at_sample = asked;
+        calls_since_sample = 0;
+    }
+
+private:
+    // The driver hands memory out in granules of this size: what a request may take beyond its
+    // bytes.
+    static constexpr int64_t kGranuleBytes = 2 << 20;
+
+    void add_step(format::SampleReason reason, int64_t bytes) {
+        switch (reason) {
+            case format::SampleReason::kContext:
+                step(Step::kContext) += bytes;
+                return;
+            case format::SampleReason::kModule:
+                step(Step::kModules) += bytes;
+                return;
+            case format::SampleReason::kLimit:
+                step(Step::kLimits) += bytes;
+                return;
+            case format::SampleReason::kGraph:
+                step(Step::kGraphs) += bytes;
+                return;
+            default:
+                break;
+        }
+        // Where several threads call the driver there is one sample after several calls.
+        const int64_t rounding_limit = kGranuleBytes * calls_since_sample;
+        if (bytes > -rounding_limit && bytes < rounding_limit) {
+            step(Step::kRounding) += bytes;
+            return;
+        }
+        const bool is_growth = step(Step::kGrowth) + bytes >= 0;
+        step(is_growth ? Step::kGrowth : Step::kUnexplained) += bytes;
+    }
+};
+
+}  // namespace peakline::record

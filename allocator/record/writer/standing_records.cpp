@@ -1,0 +1,435 @@
+#include "standing_records.h"
+
+#include <algorithm>
+#include <cstring>
+#include <iterator>
+
+#include "trace_writer.h"
+
+namespace peakline::record {
+namespace {
+
+using format::AllocatorAction;
+using format::DriverKind;
+using format::ExtendedType;
+using format::SegmentAction;
+using format::SummaryType;
+
+// Address space only; no program comes near.
+constexpr size_t kMaxPieces = 1U << 20;
+constexpr size_t kMaxPools = 1U << 16;
+constexpr size_t kMaxUnseen = 1U << 16;
+
+constexpr DriverKind kKindsOfSegments[] = {
+    DriverKind::kDevice, DriverKind::kPitch, DriverKind::kMapping, DriverKind::kAsync};
+
+template <class T>
+bool clear(MappedArray<T>& array, size_t capacity) {
+    array.clear();
+    return array.capacity() >= capacity || array.reserve(capacity);
+}
+
+template <class Record>
+uint64_t put(TraceWriter& writer, const Record& record) {
+    const auto fields = format::fields_of(record);
+    uint64_t values[1 + fields.size()] = {static_cast<uint64_t>(Record::kType)};
+    std::copy(fields.begin(), fields.end(), values + 1);
+    writer.put_summary(SummaryType::kStanding, values, 1 + fields.size());
+    return 1;
+}
+
+uint64_t coded(int64_t value) {
+    return format::zigzag(value);
+}
+
+}  // namespace
+
+bool StandingRecords::begin_trace() {
+    is_whole_ = true;
+    settings_ = 0;
+    has_last_piece_ = has_last_request_ = false;
+    devices_.clear();
+    return clear(pieces_, kMaxPieces) && clear(owners_, kMaxPools) && clear(pools_, kMaxPools) &&
+           clear(unseen_, kMaxUnseen) && clear(devices_, format::kDeviceCount) &&
+           devices_.resize(format::kDeviceCount) && requests_.init();
+}
+
+void StandingRecords::see(ExtendedType type, const uint64_t* fields) {
+    switch (type) {
+        case ExtendedType::kSegment:
+            see(format::record_of<format::Segment>(fields));
+            break;
+        case ExtendedType::kInPool:
+            see(format::record_of<format::InPool>(fields));
+            break;
+        case ExtendedType::kRefusal:
+            has_last_piece_ = false;  // a pool behind it is that of the request
+            break;
+        case ExtendedType::kAllocatorCall:
+            see(format::record_of<format::AllocatorCall>(fields));
+            break;
+        case ExtendedType::kAllocatorSettings:
+            settings_ = static_cast<uint32_t>(fields[0]);
+            break;
+        case ExtendedType::kDriverAlloc:
+            see(format::record_of<format::DriverAlloc>(fields));
+            break;
+        case ExtendedType::kMadeFor:
+            see(format::record_of<format::MadeFor>(fields));
+            break;
+        case ExtendedType::kDriverFree:
+            see(format::record_of<format::DriverFree>(fields));
+            break;
+        case ExtendedType::kPoolSample:
+            see(format::record_of<format::PoolSample>(fields));
+            break;
+        case ExtendedType::kDeviceProcesses: {
+            const auto processes = format::record_of<format::DeviceProcesses>(fields);
+            if (Device* const device = device_of(processes.device)) {
+                device->use.apply(processes);
+            }
+            break;
+        }
+        case ExtendedType::kDriverSample: {
+            const auto sample = format::record_of<format::DriverSample>(fields);
+            if (Device* const device = device_of(sample.device)) {
+                device->use.apply(sample);
+            }
+            break;
+        }
+        default:
+            break;
+    }
+}
+
+StandingRecords::Device* StandingRecords::device_of(uint64_t number) {
+    if (number >= devices_.size()) {
+        return nullptr;
+    }
+    devices_[number].is_used = true;
+    return &devices_[number];
+}
+
+// ---- segments ---------------------------------------------------------------------------------
+
+void StandingRecords::see(const format::Segment& segment) {
+    has_last_piece_ = false;
+    cut(segment.device, segment.address, segment.address + segment.bytes);
+    if (segment.action == SegmentAction::kMap || segment.action == SegmentAction::kAlloc) {
+        insert_piece(first_piece_from(segment.device, segment.address),
+                     {segment.device,
+                      segment.address,
+                      segment.bytes,
+                      segment.stream,
+                      0,
+                      settings_,
+                      segment.action});
+        has_last_piece_ = true;
+        last_device_ = segment.device;
+        last_address_ = segment.address;
+    }
+    follow_unseen(segment);
+}
+
+void StandingRecords::see(const format::InPool& pool) {
+    const size_t at = has_last_piece_ ? first_piece_from(last_device_, last_address_) : 0;
+    if (has_last_piece_ && at < pieces_.size() && pieces_[at].address == last_address_) {
+        pieces_[at].pool = pool.pool;
+    }
+}
+
+size_t StandingRecords::first_piece_from(uint64_t device, uint64_t address) const {
+    const Piece wanted = {device, address, 0, 0, 0, 0, {}};
+    const Piece* const found = std::lower_bound(
+        pieces_.begin(), pieces_.end(), wanted, [](const Piece& one, const Piece& two) {
+            return one.is_before(two);
+        });
+    return static_cast<size_t>(found - pieces_.begin());
+}
+
+void StandingRecords::insert_piece(size_t at, const Piece& piece) {
+    if (!pieces_.push(piece)) {
+        need(false);
+        return;
+    }
+    Piece* const slot = &pieces_[at];
+    std::memmove(slot + 1, slot, (pieces_.size() - 1 - at) * sizeof(Piece));
+    *slot = piece;
+}
+
+void StandingRecords::erase_piece(size_t at) {
+    Piece* const slot = &pieces_[at];
+    std::memmove(slot, slot + 1, (pieces_.size() - 1 - at) * sizeof(Piece));
+    pieces_.resize_untouched(pieces_.size() - 1);
+}
+
+// Takes the range out of all pieces.
+void StandingRecords::cut(uint64_t device, uint64_t begin, uint64_t end) {
+    size_t at = first_piece_from(device, begin);
+    if (at != 0 && pieces_[at - 1].device == device && pieces_[at - 1].end() > begin) {
+        --at;
+    }
+    while (at < pieces_.size() && pieces_[at].device == device && pieces_[at].address < end) {
+        const Piece whole = pieces_[at];
+        erase_piece(at);
+        if (whole.address < begin) {
+            Piece below = whole;
+            below.bytes = begin - whole.address;
+            insert_piece(at++, below);
+        }
+        if (whole.end() > end) {
+            Piece above = whole;
+            above.address = end;
+            above.bytes = whole.end() - end;
+            insert_piece(at++, above);
+        }
+    }
+}
+
+void StandingRecords::see(const format::AllocatorCall& call) {
+    Device* const device = device_of(call.device);
+    if (call.action == AllocatorAction::kFractionSet && device != nullptr) {
+        device->has_fraction = true;
+        device->fraction = call.value;
+    }
+    const bool comes = call.action == AllocatorAction::kPoolCreated ||
+                       call.action == AllocatorAction::kRoutingBegun;
+    if (!comes && call.action != AllocatorAction::kPoolReleased) {
+        return;
+    }
+    for (size_t i = 0; i < owners_.size(); ++i) {
+        Owners& owners = owners_[i];
+        if (owners.device == call.device && owners.pool == call.pool) {
+            owners.count += comes ? 1 : -uint64_t{1};
+            if (owners.count == 0) {
+                owners = owners_[owners_.size() - 1];
+                owners_.resize_untouched(owners_.size() - 1);
+            }
+            return;
+        }
+    }
+    need(!comes || owners_.push({call.device, call.pool, 1}));
+}
+
+// ---- the driver -------------------------------------------------------------------------------
+
+void StandingRecords::see(const format::DriverAlloc& request) {
+    remove_request(requests_.find(request.kind, request.key));  // its end was not seen
+    need(requests_.add(request));
+    has_last_request_ = true;
+    last_kind_ = request.kind;
+    last_key_ = request.key;
+    if (Device* const device = device_of(request.device)) {
+        ++device->use.calls_since_sample;
+        device->use.device_bytes += format::is_on_device(request.kind) ? request.bytes : 0;
+    }
+}
+
+void StandingRecords::see(const format::MadeFor& made) {
+    DriverRequest* const request =
+        has_last_request_ ? requests_.find(last_kind_, last_key_) : nullptr;
+    if (request != nullptr) {
+        request->made_for = made.text;
+    }
+}
+
+void StandingRecords::see(const format::DriverFree& end) {
+    has_last_request_ = false;
+    remove_request(requests_.find(end.kind, end.key));
+}
+
+void StandingRecords::remove_request(DriverRequest* request) {
+    if (request == nullptr) {
+        return;
+    }
+    const format::DriverAlloc& record = request->record;
+    if (Device* const device = device_of(record.device)) {
+        ++device->use.calls_since_sample;
+        device->use.device_bytes -= format::is_on_device(record.kind) ? record.bytes : 0;
+    }
+    requests_.remove(request);
+}
+
+void StandingRecords::see(const format::PoolSample& sample) {
+    Device* const device = device_of(sample.device);
+    if (device == nullptr) {
+        return;
+    }
+    format::PoolSample* unused = nullptr;  // of a pool that holds nothing
+    for (format::PoolSample& pool : pools_) {
+        if (pool.device == sample.device && pool.pool == sample.pool) {
+            device->use.pool_bytes += sample.reserved_bytes - pool.reserved_bytes;
+            pool = sample;
+            return;
+        }
+        unused = pool.reserved_bytes == 0 ? &pool : unused;
+    }
+    device->use.pool_bytes += sample.reserved_bytes;
+    if (unused != nullptr) {
+        *unused = sample;
+    } else {
+        need(pools_.push(sample));
+    }
+}
+
+// A segment has its request, as a rule with the same address.
+bool StandingRecords::was_requested(uint64_t device, uint64_t address) {
+    const auto holds = [&](const format::DriverAlloc& record) {
+        return record.device == device && address - record.key < record.bytes;
+    };
+    for (const DriverKind kind : kKindsOfSegments) {
+        const DriverRequest* const request = requests_.find(kind, address);
+        if (request != nullptr && holds(request->record)) {
+            return true;
+        }
+    }
+    const format::DriverAlloc* below[std::size(kKindsOfSegments)] = {};  // the last one
+    requests_.for_each([&](const DriverRequest& request) {
+        const format::DriverAlloc& record = request.record;
+        for (size_t i = 0; i < std::size(below); ++i) {
+            if (record.kind == kKindsOfSegments[i] && record.device == device &&
+                record.key <= address && (below[i] == nullptr || record.key > below[i]->key)) {
+                below[i] = &record;
+            }
+        }
+    });
+    return std::any_of(std::begin(below), std::end(below), [&](const format::DriverAlloc* record) {
+        return record != nullptr && holds(*record);
+    });
+}
+
+void StandingRecords::follow_unseen(const format::Segment& segment) {
+    Device* const device = device_of(segment.device);
+    if (device == nullptr) {
+        return;
+    }
+    for (size_t i = 0; i < unseen_.size(); ++i) {
+        Unseen& one = unseen_[i];
+        if (one.device == segment.device && one.address == segment.address) {
+            device->use.unseen_bytes -= one.bytes;
+            one = unseen_[unseen_.size() - 1];
+            unseen_.resize_untouched(unseen_.size() - 1);
+            break;
+        }
+    }
+    const bool grows =
+        segment.action == SegmentAction::kAlloc || segment.action == SegmentAction::kMap;
+    if (grows && !was_requested(segment.device, segment.address)) {
+        device->use.unseen_bytes += segment.bytes;
+        need(unseen_.push({segment.device, segment.address, segment.bytes}));
+    }
+}
+
+// ---- writing ----------------------------------------------------------------------------------
+
+void StandingRecords::write_to(TraceWriter& writer) const {
+    if (!is_whole_) {
+        return;
+    }
+    const uint64_t count = write_segments(writer) + write_calls(writer) + write_requests(writer) +
+                           write_devices(writer);
+    writer.put_summary(SummaryType::kStandingEnd, &count, 1);
+}
+
+// Behind the settings that held when each piece came: its units are of their size.
+uint64_t StandingRecords::write_segments(TraceWriter& writer) const {
+    uint64_t count = 0;
+    const auto put_settings = [&](uint32_t string) {
+        count += string != 0 ? put(writer, format::AllocatorSettings{string}) : 0;
+    };
+    uint64_t next = 0;  // settings that are not written yet
+    uint32_t last = 0;
+    while (true) {
+        uint64_t string = UINT64_MAX;
+        for (const Piece& piece : pieces_) {
+            string = piece.settings >= next ? std::min<uint64_t>(string, piece.settings) : string;
+        }
+        if (string == UINT64_MAX) {
+            break;
+        }
+        last = static_cast<uint32_t>(string);
+        put_settings(last);
+        for (const Piece& piece : pieces_) {
+            if (piece.settings == last) {
+                count +=
+                    put(writer,
+                        format::Segment{
+                            piece.action, piece.device, piece.stream, piece.address, piece.bytes});
+                count += piece.pool != 0 ? put(writer, format::InPool{piece.pool}) : 0;
+            }
+        }
+        next = string + 1;
+    }
+    put_settings(settings_ != last ? settings_ : 0);
+    return count;
+}
+
+uint64_t StandingRecords::write_calls(TraceWriter& writer) const {
+    uint64_t count = 0;
+    for (const Owners& owners : owners_) {
+        count += put(writer,
+                     format::AllocatorCall{
+                         AllocatorAction::kPoolOwned, owners.device, owners.pool, owners.count});
+    }
+    for (uint64_t number = 0; number < devices_.size(); ++number) {
+        if (devices_[number].has_fraction) {
+            count += put(writer,
+                         format::AllocatorCall{
+                             AllocatorAction::kFractionSet, number, 0, devices_[number].fraction});
+        }
+    }
+    return count;
+}
+
+// The newest one last: the next record may say what it is for.
+uint64_t StandingRecords::write_requests(TraceWriter& writer) const {
+    uint64_t count = 0;
+    const auto put_one = [&](const DriverRequest& request) {
+        count += put(writer, request.record);
+        count += request.made_for != 0 ? put(writer, format::MadeFor{request.made_for}) : 0;
+    };
+    const auto is_last = [&](const DriverRequest& request) {
+        return has_last_request_ && request.record.key == last_key_ &&
+               request.record.kind == last_kind_;
+    };
+    requests_.for_each([&](const DriverRequest& request) {
+        if (!is_last(request)) {
+            put_one(request);
+        }
+    });
+    requests_.for_each([&](const DriverRequest& request) {
+        if (is_last(request)) {
+            put_one(request);
+        }
+    });
+    return count;
+}
+
+uint64_t StandingRecords::write_devices(TraceWriter& writer) const {
+    uint64_t count = 0;
+    for (const format::PoolSample& pool : pools_) {
+        count += pool.reserved_bytes != 0 ? put(writer, pool) : 0;
+    }
+    for (const Unseen& one : unseen_) {
+        const uint64_t values[] = {one.device, one.address, one.bytes};
+        writer.put_summary(SummaryType::kUnseenSegment, values, 3);
+        ++count;
+    }
+    for (uint64_t number = 0; number < devices_.size(); ++number) {
+        const DeviceUse& use = devices_[number].use;
+        uint64_t values[6 + kStepCount] = {number,
+                                           use.total_bytes,
+                                           coded(use.sampled_bytes),
+                                           coded(use.asked_at_sample),
+                                           static_cast<uint64_t>(use.calls_since_sample),
+                                           use.knows_others ? use.other_bytes + 1 : 0};
+        std::transform(std::begin(use.steps), std::end(use.steps), values + 6, coded);
+        if (devices_[number].is_used) {
+            writer.put_summary(SummaryType::kDeviceUse, values, std::size(values));
+            ++count;
+        }
+    }
+    return count;
+}
+
+}  // namespace peakline::record

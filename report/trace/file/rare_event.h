@@ -1,0 +1,41 @@
+// Records that are neither allocation nor free, as numbers. They stand among the events, and in
+// checkpoints for what the events before them came to.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <optional>
+#include <span>
+
+#include "allocator/record/format/trace_format.h"
+#include "field_cursor.h"
+
+namespace peakline::report {
+
+// The rare records, with the fields of their type in the order of trace_format.h.
+struct RareEvent {
+    format::ExtendedType type;
+    uint64_t fields[format::NumberRecords::kMaxFields];
+
+    // Empty when it is a record of another type.
+    template <class Record>
+    std::optional<Record> as() const {
+        return type == Record::kType ? std::optional(format::record_of<Record>(fields))
+                                     : std::nullopt;
+    }
+};
+
+// Of the body of an extended record that is no free. False when it is shorter than its fields. A
+// type of a newer minor version has none that we know.
+inline bool decode_rare(format::ExtendedType type,
+                        std::span<const unsigned char> body,
+                        RareEvent* event) {
+    *event = {type, {}};
+    FieldCursor cursor(body);
+    for (size_t i = 0; i < format::NumberRecords::field_count(type); ++i) {
+        event->fields[i] = cursor.uv();
+    }
+    return cursor.good;
+}
+
+}  // namespace peakline::report
