@@ -141,6 +141,18 @@ void AllocatorModel::free_completed(uint64_t ordinal) {
     free_block(index);
 }
 
+void AllocatorModel::free(uint64_t ordinal) {
+    const uint32_t entry = block_of_.at(ordinal);
+    if (entry != 0 && blocks_[static_cast<ModelIndex>(entry - 1)].is_waiting) {
+        free_completed(ordinal);
+    } else if (entry != 0) {
+        const auto index = static_cast<ModelIndex>(entry - 1);
+        blocks_[index].is_allocated = false;
+        block_of_.remove(ordinal);
+        free_block(index);
+    }
+}
+
 // ---- pools
 
 uint32_t AllocatorModel::pool_of(uint64_t rounded_bytes, ModelIndex owner) const {

@@ -67,6 +67,8 @@ public:
     // the model does not have are none.
     void free_requested(uint64_t ordinal);
     void free_completed(uint64_t ordinal);
+    // The same as both.
+    void free(uint64_t ordinal);
 
     void apply(const format::AllocatorCall& call);
     void set_settings(const AllocatorSettings& settings);

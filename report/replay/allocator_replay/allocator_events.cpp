@@ -91,9 +91,10 @@ void AllocatorEvents::on_free(const BlockFree& block) {
         return;
     }
     pass_on_completed(*device);
-    device->listener->on_free_requested(block.ordinal);
     if (block.kind == FreeKind::kPlain) {
-        device->listener->on_free_completed(block.ordinal);
+        device->listener->on_freed(block.ordinal);
+    } else {
+        device->listener->on_free_requested(block.ordinal);
     }
 }
 

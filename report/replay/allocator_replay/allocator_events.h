@@ -42,6 +42,11 @@ public:
     virtual void on_refused(const RecordedRequest& request, uint64_t free_bytes) = 0;
     virtual void on_free_requested(uint64_t ordinal) = 0;
     virtual void on_free_completed(uint64_t ordinal) = 0;
+    // Both at once: most frees are.
+    virtual void on_freed(uint64_t ordinal) {
+        on_free_requested(ordinal);
+        on_free_completed(ordinal);
+    }
     virtual void on_segment(const SegmentChange& change, EventTime at) = 0;
     virtual void on_call(const format::AllocatorCall& call) = 0;
     virtual void on_settings(const AllocatorSettings& settings) = 0;

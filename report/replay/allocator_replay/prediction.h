@@ -47,6 +47,7 @@ std::vector<Prediction> predict(const TraceReader& reader,
                                 const VerifiedRun& verified,
                                 const std::vector<PredictionRequest>& requests,
                                 const PredictionEvents& events,
-                                const Progress& progress);
+                                const Progress& progress,
+                                Threading threading = Threading::kWhereItPays);
 
 }  // namespace peakline::report

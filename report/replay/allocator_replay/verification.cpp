@@ -60,6 +60,7 @@ public:
 
     void on_free_requested(uint64_t ordinal) override { model_.free_requested(ordinal); }
     void on_free_completed(uint64_t ordinal) override { model_.free_completed(ordinal); }
+    void on_freed(uint64_t ordinal) override { model_.free(ordinal); }
 
     void on_segment(const SegmentChange& change, EventTime at) override {
         ++run_.segment_event_count;
@@ -185,10 +186,12 @@ uint64_t device_bytes_of(const TraceReader& reader, uint32_t device) {
 std::vector<VerifiedRun> verify_with(const TraceReader& reader,
                                      const AllocatorRules& rules,
                                      const AllocatorSettings& settings,
+                                     const VerifyRequest& request,
                                      const Progress& progress) {
     BlockStream stream(reader);
     AllocatorEvents events(stream);
     std::vector<std::unique_ptr<Verifier>> verifiers;
+    std::vector<std::unique_ptr<ListenerThreads>> threads;  // one each
     std::vector<uint32_t> devices;
     for (uint32_t device = 0; device < kMaxDevices; ++device) {
         const uint64_t bytes = device_bytes_of(reader, device);
@@ -198,10 +201,23 @@ std::vector<VerifiedRun> verify_with(const TraceReader& reader,
         verifiers.push_back(std::make_unique<Verifier>(
             AllocatorModel::Setup{settings, rules, bytes, reader.max_alloc_count() + 1}));
         devices.push_back(device);
-        events.listen(device, *verifiers.back());
+        threads.push_back(std::make_unique<ListenerThreads>(
+            std::vector<AllocatorListener*>{verifiers.back().get()},
+            request.threading,
+            reader.chunks().size()));
+        events.listen(device, *threads.back());
     }
-    stream.run(progress, events);
+    if (request.phases != nullptr) {
+        PhaseReplay phases(stream, *request.phase_rules, {});
+        stream.run(progress, events, phases);
+        *request.phases = phases.finish().table;
+    } else {
+        stream.run(progress, events);
+    }
     events.finish();
+    for (const auto& one : threads) {
+        one->finish();
+    }
     std::vector<VerifiedRun> runs;
     for (size_t i = 0; i < verifiers.size(); ++i) {
         runs.push_back(verifiers[i]->finish(stream.end()));
@@ -237,7 +253,7 @@ VerifiedRun choose(std::vector<VerifiedRun> runs,
 }  // namespace
 
 VerifiedRun verify_run(const TraceReader& reader,
-                       std::optional<uint32_t> device,
+                       const VerifyRequest& request,
                        const Progress& progress) {
     if (!reader.has_events() || reader.checkpoint() != nullptr) {
         throw TraceError(reader.name() +
@@ -251,8 +267,11 @@ VerifiedRun verify_run(const TraceReader& reader,
                          ": settings of torch's own allocator change nothing there");
     }
     std::optional<VerifiedRun> newest;
+    VerifyRequest asked = request;
     for (const AllocatorRules& rules : allocator_rules()) {
-        VerifiedRun run = choose(verify_with(reader, rules, settings, progress), device, reader);
+        VerifiedRun run =
+            choose(verify_with(reader, rules, settings, asked, progress), request.device, reader);
+        asked.phases = nullptr;  // they are the same under any rules
         if (!run.difference.has_value()) {
             return run;
         }

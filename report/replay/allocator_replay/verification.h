@@ -8,7 +8,9 @@
 #include <string>
 #include <vector>
 
+#include "listener_threads.h"
 #include "report/replay/allocator_model/allocator_model.h"
+#include "report/replay/phases/phase_replay.h"
 #include "report/trace/reader.h"
 
 namespace peakline::report {
@@ -54,10 +56,18 @@ struct VerifiedRun {
     uint64_t event_count = 0;
 };
 
-// Of the device, or of the one with the most reserved bytes. Throws TraceError where the trace
-// cannot be replayed: it keeps no events, another backend, no segments.
+struct VerifyRequest {
+    std::optional<uint32_t> device = {};  // nullopt: the one with the most reserved bytes
+    // Where phases are asked for, too: found in the same pass.
+    const PhaseRules* phase_rules = nullptr;
+    PhaseTable* phases = nullptr;
+    Threading threading = Threading::kWhereItPays;
+};
+
+// Throws TraceError where the trace cannot be replayed: it keeps no events, another backend, no
+// segments.
 VerifiedRun verify_run(const TraceReader& reader,
-                       std::optional<uint32_t> device,
+                       const VerifyRequest& request,
                        const Progress& progress);
 
 }  // namespace peakline::report

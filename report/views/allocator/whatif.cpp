@@ -4,7 +4,6 @@
 #include <map>
 
 #include "report/attribute/grouping.h"
-#include "report/replay/phases/phase_replay.h"
 #include "report/trace/file/trace_error.h"
 #include "report/views/calls/event_places.h"
 
@@ -37,7 +36,7 @@ public:
 
     WhatIf make(std::optional<uint32_t> device) {
         const std::vector<AllocatorSettings> settings = read_settings();
-        all_.verified = verify_run(reader_, device, progress_);
+        all_.verified = verify_run(reader_, {device, &stacks_.phase_rules(), &phases_}, progress_);
         all_.sees_calls = all_.verified.sees_calls;
         if (all_.verified.difference.has_value()) {
             const uint32_t context = all_.verified.difference->context;
@@ -92,7 +91,6 @@ private:
     }
 
     void find_events() {
-        phases_ = replay_phases(reader_, stacks_.phase_rules(), {}, progress_).table;
         if (!phases_.steps.empty()) {
             events_.first_step_end = phases_.steps.front().end_event;
         }

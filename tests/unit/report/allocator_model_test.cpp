@@ -1,6 +1,10 @@
 // The model of torch's allocator on single requests, and what it takes from a trace. That it is
 // torch's allocator is tested against torch itself: tests/e2e/test_whatif.py.
+#include <array>
+#include <random>
 #include <string>
+#include <utility>
+#include <vector>
 
 #include "report/replay/allocator_replay/prediction.h"
 #include "report_testing.h"
@@ -15,7 +19,7 @@ constexpr uint64_t kMib = uint64_t{1} << 20;
 
 VerifiedRun verify(const std::string& text) {
     const OpenTrace trace(TextTrace(text).bytes());
-    return verify_run(trace.reader, std::nullopt, {});
+    return verify_run(trace.reader, {}, {});
 }
 
 std::string difference(const std::string& text) {
@@ -156,7 +160,7 @@ TEST_CASE("what others take later is not taken from torch before", "[allocator]"
                                     "segment 0x20000000 20971520\n"
                                     "alloc b 0x20000000 5242880\n")
                               .bytes());
-    const VerifiedRun verified = verify_run(trace.reader, 0, {});
+    const VerifiedRun verified = verify_run(trace.reader, {0}, {});
     REQUIRE_FALSE(verified.difference.has_value());
     CHECK(verified.other_bytes == 50 * kMib);
     PredictionRequest same;
@@ -180,7 +184,7 @@ TEST_CASE("several settings and devices are predicted in one pass", "[allocator]
                                     "segment 0x20000000 41943040\n"
                                     "alloc b 0x20000000 41943040 stack=f.py:3:f\n")
                               .bytes());
-    const VerifiedRun verified = verify_run(trace.reader, 0, {});
+    const VerifiedRun verified = verify_run(trace.reader, {0}, {});
     REQUIRE_FALSE(verified.difference.has_value());
     PredictionRequest plain;
     plain.device_bytes = plain.capacity_bytes = 100 * kMib;
@@ -200,6 +204,126 @@ TEST_CASE("several settings and devices are predicted in one pass", "[allocator]
     REQUIRE(runs[3].refused.has_value());
     CHECK(runs[3].refused->requested_bytes == 40 * kMib);
     CHECK(runs[3].refused->event == 5);
+}
+
+// Blocks of random sizes that come and go, and calls between them.
+std::string random_requests(size_t count) {
+    std::mt19937 random(7);
+    std::string text;
+    std::vector<std::string> live;
+    for (size_t i = 0; i < count; ++i) {
+        const auto pick = [&](uint64_t bound) { return random() % bound; };
+        if (live.size() > 400 || (!live.empty() && pick(3) == 0)) {
+            std::swap(live[pick(live.size())], live.back());
+            text += "free " + live.back() + "\n";
+            live.pop_back();
+        } else if (pick(2000) == 0) {
+            text += "call 7\n";
+        } else {
+            live.push_back("b" + std::to_string(i));
+            const uint64_t bytes = 1 + (pick(3) == 0 ? pick(40 * kMib) : pick(kMib));
+            text += "alloc " + live.back() + " " + std::to_string((i + 1) * 64 * kMib) + " " +
+                    std::to_string(bytes) + "\n";
+        }
+    }
+    return text;
+}
+
+using Counted = std::array<uint64_t, 7>;
+
+Counted counted(const Prediction& one) {
+    const ModelCounts& counts = one.counts;
+    return {counts.reserved_bytes,
+            counts.reserved_peak_bytes,
+            counts.device_allocs,
+            counts.device_frees,
+            counts.retries,
+            counts.out_of_memory,
+            one.refused ? one.refused->event : 0};
+}
+
+TEST_CASE("models on several threads come to the same as on one", "[allocator]") {
+    const OpenTrace trace(TextTrace(random_requests(100'000)).bytes());
+    VerifiedRun verified;
+    verified.rules = allocator_rules().front();
+    std::vector<PredictionRequest> requests;
+    for (const char* settings : {"",
+                                 "expandable_segments:True",
+                                 "max_split_size_mb:64",
+                                 "roundup_power2_divisions:4",
+                                 "garbage_collection_threshold:0.8"}) {
+        for (const uint64_t bytes : {4000 * kMib, 8000 * kMib, 20'000 * kMib}) {
+            PredictionRequest request;
+            request.settings = parse_allocator_settings(settings);
+            request.device_bytes = request.capacity_bytes = bytes;
+            requests.push_back(request);
+        }
+    }
+    const auto here = predict(trace.reader, verified, requests, {}, {}, Threading::kHere);
+    const auto spread = predict(trace.reader, verified, requests, {}, {}, Threading::kAlways);
+    size_t refused_count = 0;
+    for (size_t i = 0; i < requests.size(); ++i) {
+        CHECK(counted(here[i]) == counted(spread[i]));
+        CHECK(here[i].counts.reserved_peak_bytes > 1000 * kMib);
+        refused_count += here[i].refused ? 1 : 0;
+    }
+    CHECK(refused_count > 0);
+    CHECK(refused_count < requests.size());
+}
+
+struct NoListener : AllocatorListener {
+    void on_request(const RecordedRequest&) override {}
+    void on_refused(const RecordedRequest&, uint64_t) override {}
+    void on_free_requested(uint64_t) override {}
+    void on_free_completed(uint64_t) override {}
+    void on_segment(const SegmentChange&, EventTime) override {}
+    void on_call(const format::AllocatorCall&) override {}
+    void on_settings(const AllocatorSettings&) override {}
+    void on_memory(const format::DeviceMemory&) override {}
+};
+struct InOrder : NoListener {
+    uint64_t next = 0;
+    bool is_right = true;
+    void on_freed(uint64_t ordinal) override { is_right = is_right && ordinal == next++; }
+};
+struct Throws : NoListener {
+    void on_freed(uint64_t ordinal) override {
+        if (ordinal == 50'000) {
+            throw TraceError("no room");
+        }
+    }
+};
+
+TEST_CASE("every listener hears everything in order, on any number of threads", "[allocator]") {
+    for (const Threading threading : {Threading::kHere, Threading::kAlways}) {
+        InOrder one;
+        InOrder two;
+        InOrder three;
+        ListenerThreads threads({&one, &two, &three}, threading, 0);
+        for (uint64_t i = 0; i < 100'000; ++i) {
+            threads.on_freed(i);
+        }
+        threads.finish();
+        for (const InOrder* const each : {&one, &two, &three}) {
+            CHECK(each->is_right);
+            CHECK(each->next == 100'000);
+        }
+    }
+}
+
+TEST_CASE("what a listener throws on its thread ends the pass", "[allocator]") {
+    for (const Threading threading : {Threading::kHere, Threading::kAlways}) {
+        InOrder one;
+        Throws two;
+        const auto pass = [&] {
+            ListenerThreads threads({&one, &two}, threading, 0);
+            for (uint64_t i = 0; i < 100'000; ++i) {
+                threads.on_freed(i);
+            }
+            threads.finish();
+        };
+        CHECK_THROWS_WITH(pass(), "no room");
+    }
 }
 
 }  // namespace
