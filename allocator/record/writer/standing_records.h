@@ -56,9 +56,9 @@ private:
     };
     struct Device {
         DeviceUse use;
-        bool is_used;
-        bool has_fraction;
-        uint64_t fraction;  // bits of the double
+        bool is_used = false;
+        bool has_fraction = false;
+        uint64_t fraction = 0;  // bits of the double
     };
 
     void see(const format::Segment& segment);

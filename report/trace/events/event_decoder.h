@@ -208,7 +208,7 @@ private:
 
     // Also of a type of a newer minor version: the visitor counts it.
     bool decode_numbers(format::ExtendedType type, std::span<const unsigned char> body) {
-        RareEvent event;
+        RareEvent event = {type, {}};
         if (!decode_rare(type, body, &event)) {
             return fail("extended record is shorter than its fields") != nullptr;
         }
