@@ -297,6 +297,15 @@ bool add_torch(Installed& state, int32_t way_in, bool* is_late, char* message, s
     return true;
 }
 
+// NCCL may ask the driver before torch's allocator is there: what it gets is no block of torch.
+void leave_blocks_to_torch_if_loaded() {
+    void* const torch = dlopen("libtorch_cuda.so", RTLD_LAZY | RTLD_NOLOAD);
+    if (torch != nullptr) {
+        dlclose(torch);
+        leave_blocks_to_torch();
+    }
+}
+
 // Where CPU tensors are wanted, and are not recorded yet. False: they cannot be.
 bool add_cpu(Installed& state, char* message, size_t room) {
     if (!state.has_cpu && is_set(state.options.cpu)) {
@@ -366,6 +375,7 @@ int32_t enter(int32_t way_in, char* message, size_t room) {
     bool is_late = false;
     if (way_in == kPeaklineDriver) {
         snprintf(state.backend, sizeof state.backend, "driver");
+        leave_blocks_to_torch_if_loaded();
     } else if (way_in == kPeaklineCpu) {
         snprintf(state.backend, sizeof state.backend, "cpu");
         if (!add_cpu(state, message, room)) {

@@ -126,3 +126,16 @@ def test_the_ranks_of_one_run_share_its_id(lab: Any, started: dict[str, Run]) ->
     summaries = [json.loads(lab.report("summary", t, "--json")) for t in started["ddp"].traces]
     assert len({summary["run_uuid"] for summary in summaries}) == 1
     assert len({summary["pid"] for summary in summaries}) == 2
+
+
+@pytest.mark.parametrize("rank", [0, 7])
+def test_one_rank_of_eight_of_megatron_has_torchs_peak(lab: Any, tmp_path: Path, rank: int) -> None:
+    pytest.importorskip("megatron.core")
+    options = ["-q", "-o", "run.peak", "--world", "8", "--rank", str(rank)]
+    run = lab.recorded(tmp_path, str(EXAMPLES / "megatron_ranks.py"), options=options)
+    assert run.status == 0, run.stderr
+    found = re.search(rf"rank {rank}: (\d+) bytes at the peak", run.stdout)
+    assert found, run.stdout
+    table = check_whole_trace(lab, run.trace, int(found[1]))
+    lines = {row["location"]["file"] for row in table["rows"] if row["location"]}
+    assert any(file.endswith("examples/megatron_ranks.py") for file in lines)
