@@ -165,14 +165,19 @@ PEAKLINE_EXPORT uint64_t peakline_block_count() {
 PEAKLINE_EXPORT void peakline_tell_made_tensors(uint64_t first_block,
                                                 const uint64_t* tensor_impls,
                                                 size_t count) {
-    std::vector<Recorder::MadeTensor> made;
-    for (size_t i = 0; i < count; ++i) {
-        const TensorType type = type_of(tensor_impls[i]);
-        if (const uint32_t id = intern(type)) {
-            made.push_back({type.storage, id});
+    // No heap: this runs with every operator.
+    constexpr size_t kAtOnce = 16;
+    for (size_t done = 0; done < count;) {
+        Recorder::MadeTensor made[kAtOnce];
+        size_t made_count = 0;
+        for (; done < count && made_count < kAtOnce; ++done) {
+            const TensorType type = type_of(tensor_impls[done]);
+            if (const uint32_t id = intern(type)) {
+                made[made_count++] = {type.storage, id};
+            }
         }
+        Recorder::instance().tell_made_tensors(first_block, made, made_count);
     }
-    Recorder::instance().tell_made_tensors(first_block, made.data(), made.size());
 }
 
 PEAKLINE_EXPORT void peakline_safe_point(uint32_t reason) {

@@ -109,7 +109,8 @@ def test_the_status_is_pytests_own(run_pytest: Any) -> None:
 def test_without_the_option_nothing_happens(run_pytest: Any) -> None:
     done = run_pytest("-k", "uses_no_gpu", "test_memory.py")
     assert done.returncode == 0
-    assert "peakline" not in done.stdout
+    assert "GPU memory (peakline)" not in done.stdout
+    assert "simulated GPU" not in done.stderr
     assert "limit_gpu_memory(size)" in run_pytest("--markers").stdout
 
 

@@ -65,7 +65,11 @@ def run(args: argparse.Namespace) -> int:
     title = titles.get(what, "Peak" if what == "peak" else f"At {what}")
     width = common.terminal_width(sys.stdout)
     top = args.top if args.top is not None else _TOP
-    print(comparison_text(comparison, title, top, width), end="")
+
+    def shorten(text: str, used: int) -> str:
+        return common.shortened(text, max(width - used, 20) if width else 0)
+
+    print(comparison_text(comparison, title, top, shorten), end="")
     if not any(path.endswith(".json") for path in (args.before, args.after)):
         words = common.shell_words([args.before, args.after])
         sys.stdout.flush()

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from pathlib import Path
 
 from peakline.differences.compare import Comparison, Difference
@@ -9,21 +10,23 @@ from peakline.differences.summary import portable
 from peakline.sizes import size_of
 
 
-def comparison_text(comparison: Comparison, what: str, top: int, width: int) -> str:
+def comparison_text(
+    comparison: Comparison, what: str, top: int, shorten: Callable[[str, int], str]
+) -> str:
     """Return the table of a comparison.
 
     Args:
         comparison: two runs.
         what: is compared: "peak", "end", "allocated in all".
         top: rows that are shown; 0: all that differ.
-        width: columns of the terminal; 0: no limit.
+        shorten: fits a location behind columns that take so many.
     """
     before, after = comparison.before.total_bytes, comparison.after.total_bytes
     lines = [f"{what}: {size_of(before)} before, {size_of(after)} after: {_total(comparison)}"]
     changed = comparison.changed
     shown = changed[:top] if top else changed
     if shown:
-        lines += _rows(shown, width)
+        lines += _rows(shown, shorten)
     lines += _rest(comparison, len(changed) - len(shown))
     return "\n".join(lines) + "\n"
 
@@ -42,7 +45,7 @@ def _total(comparison: Comparison) -> str:
     return signed(delta) + share
 
 
-def _rows(rows: list[Difference], width: int) -> list[str]:
+def _rows(rows: list[Difference], shorten: Callable[[str, int], str]) -> list[str]:
     cells = [
         (
             signed(row.delta_bytes),
@@ -58,7 +61,7 @@ def _rows(rows: list[Difference], width: int) -> list[str]:
     for cell in (heads, *cells):
         numbers = "  ".join(text.rjust(size) for text, size in zip(cell, widths, strict=False))
         place = cell[3].split("\n")
-        lines.append(f"{numbers}  {_shortened(place[0], width, len(numbers) + 2)}")
+        lines.append(f"{numbers}  {shorten(place[0], len(numbers) + 2)}")
         lines += [" " * (len(numbers) + 4) + one for one in place[1:]]
     return lines
 
@@ -76,12 +79,6 @@ def _place(row: Difference) -> str:
     if was.file == is_now.file:
         return f"{is_now.key} [was line {was.line}]"
     return f"{is_now.key} [was {Path(was.file).name}:{was.line}]"
-
-
-def _shortened(text: str, width: int, used: int) -> str:
-    from peakline.commands.shared.common import shortened
-
-    return shortened(text, max(width - used, 20) if width else 0)
 
 
 def _rest(comparison: Comparison, hidden: int) -> list[str]:

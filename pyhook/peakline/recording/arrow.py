@@ -63,6 +63,9 @@ def arrow_batch(batch: EventBatch) -> pa.RecordBatch:
     def values(ids: pa.Array, numbers: Sequence[Any]) -> pa.Array:
         return pa.array(numbers, pa.uint64()).take(ids)
 
+    # Types of several shapes share a dtype, and a dictionary has each word once.
+    dtypes = list(dict.fromkeys(dtype for dtype, _ in names.tensor_types))
+    dtype_of = pa.array([dtypes.index(dtype) for dtype, _ in names.tensor_types], pa.uint32())
     seconds = column["seconds"]
     arrays = {
         **column,
@@ -85,7 +88,7 @@ def arrow_batch(batch: EventBatch) -> pa.RecordBatch:
         "shape": pa.array([shape for _, shape in names.tensor_types], pa.list_(pa.uint64())).take(
             column["tensor_type"]
         ),
-        "dtype": words(column["tensor_type"], [dtype for dtype, _ in names.tensor_types]),
+        "dtype": words(dtype_of.take(column["tensor_type"]), dtypes),
     }
     return pa.record_batch([arrays[one.name].cast(one.type) for one in SCHEMA], SCHEMA)
 

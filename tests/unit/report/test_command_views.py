@@ -64,6 +64,7 @@ def test_stats_counts_the_whole_trace():
         "keys": ["untraced"],
         "bytes": 12 << 20,
         "count": 2,
+        "location": None,
         "via": [],
     }
     assert sum(size["count"] for size in stats["sizes"]) == 8
