@@ -11,10 +11,7 @@ from typing import Any
 import pytest
 from lab import Run
 
-MODEL = """
-import torch
-from torch import nn
-
+NET = """
 class Net(nn.Module):
     def __init__(self):
         super().__init__()
@@ -25,41 +22,28 @@ class Net(nn.Module):
         h = self.first(x)
         h = torch.relu(h)
         return self.second(h)
-
+"""
+STEP = """
 def step(net, optimizer, x):
     loss = net(x).sum()
     loss.backward()
     optimizer.step()
     optimizer.zero_grad()
 """
-# The same in another file, function first, with lines put in.
-MOVED = """
-import torch
-from torch import nn
+IMPORTS = "import torch\nfrom torch import nn\n"
+MODEL = IMPORTS + NET + STEP
 
 
-def step(net, optimizer, x):
-    # A comment.
-    loss = net(x).sum()
-    loss.backward()
+def with_lines_put_in(text: str) -> str:
+    """Put a comment or an empty line above some lines of functions."""
+    text = text.replace("    loss = ", "    # A comment.\n    loss = ")
+    for line in ("    optimizer.step()", "        self.second = ", "        h = torch.relu("):
+        text = text.replace(line, "\n" + line)
+    return text
 
-    optimizer.step()
-    optimizer.zero_grad()
 
-
-class Net(nn.Module):
-    def __init__(self):
-        super().__init__()
-        self.first = nn.Linear(1024, 4096)
-
-        self.second = nn.Linear(4096, 1024)
-
-    def forward(self, x):
-        h = self.first(x)
-
-        h = torch.relu(h)
-        return self.second(h)
-"""
+# The same in another file, the function first, with lines put in.
+MOVED = IMPORTS + with_lines_put_in(STEP + NET)
 TRAIN = """
 import json, torch, {name}
 net = {name}.Net().cuda()

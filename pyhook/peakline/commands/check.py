@@ -7,13 +7,14 @@ import json
 import re
 from dataclasses import asdict
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from peakline.commands.shared import common, report_options
+from peakline.commands.shared.sides import load_side
 
 if TYPE_CHECKING:
     from peakline.differences.gate import Verdict
-    from peakline.differences.side import Row, Side
+    from peakline.differences.side import Side
 
 NAME = "check"
 HELP = "Fail, with exit code 1, when a run holds more than a limit or more than a baseline."
@@ -87,45 +88,67 @@ def run(args: argparse.Namespace) -> int:
 def _judge(path: str, args: argparse.Namespace) -> list[Verdict]:
     from peakline.differences import gate
 
-    lines, phases = _load(path, args, phases=False), _load(path, args, phases=True)
     verdicts = []
     if args.max_peak is not None:
+        lines = _lines_of(path, args)
         verdicts.append(
             gate.check_limit("peak", path, lines.total_bytes, args.max_peak, lines.rows)
         )
-    for name, limit in args.max_phase:
-        found = next((row.bytes for row in phases.rows if row.at.key == name), None)
-        if found is None:
-            known = ", ".join(row.at.key for row in phases.rows)
-            raise common.CommandError(f"{path}: no phase is called '{name}'; there are: {known}")
-        held = _lines_of_phase(path, name, args) if found > limit else ()
-        verdicts.append(gate.check_limit(f"phase {name}", path, found, limit, held))
+    if args.max_phase:
+        phases = _phases_of(path, args)
+        verdicts += [_judge_phase(phases, name, limit, args) for name, limit in args.max_phase]
     if args.baseline:
-        base = [_load(args.baseline, args, phases=one) for one in (False, True)]
-        verdicts.append(gate.check_baseline("peak", base[0], lines, args.tolerance))
-        verdicts += gate.check_phases(base[1], phases, args.tolerance)
+        base, now = (_lines_of(one, args, to_match=True) for one in (args.baseline, path))
+        verdicts.append(gate.check_baseline("peak", base, now, args.tolerance))
+        base, now = (_phases_of(one, args) for one in (args.baseline, path))
+        verdicts += gate.check_phases(base, now, args.tolerance)
     return verdicts
 
 
-def _load(path: str, args: argparse.Namespace, *, phases: bool) -> Side:
-    from peakline.commands.diff import load_side
+def _judge_phase(phases: Side, name: str, limit: int, args: argparse.Namespace) -> Verdict:
+    from peakline.differences import gate
 
-    asked = argparse.Namespace(
-        **vars(args), by="line", at="peak", where=None, phases=phases, total=False
+    path = phases.name
+    found = next((row.bytes for row in phases.rows if row.at.key == name), None)
+    if found is None:
+        known = ", ".join(row.at.key for row in phases.rows)
+        raise common.CommandError(f"{path}: no phase is called '{name}'; there are: {known}")
+    held = _lines_of(path, args, phase=name).rows if found > limit else ()
+    return gate.check_limit(f"phase {name}", path, found, limit, held)
+
+
+def _lines_of(
+    path: str, args: argparse.Namespace, *, to_match: bool = False, phase: str | None = None
+) -> Side:
+    """Return what lines hold at the peak, or at the peak within a phase."""
+    from dataclasses import replace
+
+    from peakline.differences import side, summary
+
+    options = report_options.named_options(args)
+    if phase is not None:
+        options["during"] = phase
+    read = side.side_of_trace if to_match else side.held_of_trace
+
+    def of_summary(found: dict[str, Any], name: str) -> Side:
+        lines = summary.side_of_summary(found, name)
+        return lines if phase is None else replace(lines, rows=())  # it has those of the peak
+
+    return load_side(
+        path,
+        lambda recording: read(recording, **options),
+        of_summary if args.measure == "allocated" else None,
     )
-    return load_side(path, asked, report_options.named_options(asked))
 
 
-def _lines_of_phase(path: str, name: str, args: argparse.Namespace) -> tuple[Row, ...]:
-    from peakline.commands.diff import load_side
-    from peakline.differences.summary import is_summary
+def _phases_of(path: str, args: argparse.Namespace) -> Side:
+    from peakline.differences import side, summary
 
-    if is_summary(path):
-        return ()
-    asked = argparse.Namespace(
-        **vars(args), by="line", at="peak", during=name, where=None, phases=False, total=False
+    return load_side(
+        path,
+        lambda recording: side.phases_of_trace(recording, device=args.device),
+        summary.phases_of_summary,
     )
-    return load_side(path, asked, report_options.named_options(asked)).rows
 
 
 def _phase_limit(text: str) -> tuple[str, int]:

@@ -5,13 +5,12 @@ from __future__ import annotations
 import argparse
 import json
 import sys
-from pathlib import Path
 from typing import TYPE_CHECKING
 
 from peakline.commands.shared import common, report_options
+from peakline.commands.shared.sides import load_side
 
 if TYPE_CHECKING:
-    from peakline._report import Options
     from peakline.differences.side import Side
 
 NAME = "diff"
@@ -53,10 +52,8 @@ def run(args: argparse.Namespace) -> int:
     from peakline.differences.compare import compare, document_of
     from peakline.differences.text import comparison_text
 
-    options = report_options.report_options(args, _TOP)
-    options["width"] = 0
-    sides = [load_side(path, args, options) for path in (args.before, args.after)]
-    comparison = compare(*sides)
+    before, after = (_side_of(path, args) for path in (args.before, args.after))
+    comparison = compare(before, after)
     what = "phases" if args.phases else "total" if args.total else args.at
     if args.json:
         print(json.dumps(document_of(comparison, by=args.by, compared=what), indent=2))
@@ -77,49 +74,26 @@ def run(args: argparse.Namespace) -> int:
     return 0
 
 
-def load_side(path: str, args: argparse.Namespace, options: Options) -> Side:
-    """Return what is compared of a file.
-
-    Raises:
-        CommandError: it cannot be read, or has not what is asked for.
-    """
+def _side_of(path: str, args: argparse.Namespace) -> Side:
     from peakline.differences import side, summary
 
-    engine = common.report_engine()
-    try:
-        if summary.is_summary(path):
-            return _side_of_summary(path, args)
-        from peakline.recording import Recording
-
-        recording = Recording(path)
-        if args.phases:
-            only: Options = {"device": args.device}
-            return side.phases_of_trace(recording, **only)
-        if args.total:
-            return side.allocated_of_trace(recording, **_without_moment(options))
-        return side.side_of_trace(recording, **options)
-    except (engine.TraceError, summary.SummaryError) as error:
-        raise common.CommandError(str(error)) from error
-
-
-def _without_moment(options: Options) -> Options:
-    wanted = options.copy()
-    wanted.pop("at", None)
-    wanted.pop("measure", None)
-    wanted.pop("where", None)
-    return wanted
-
-
-def _side_of_summary(path: str, args: argparse.Namespace) -> Side:
-    from peakline.differences import summary
-
-    has_all = args.by == "line" and args.at == "peak" and args.measure == "allocated"
-    if args.total or (not args.phases and (not has_all or args.where)):
-        raise common.CommandError(
-            f"{path}: a summary has the lines of the peak, and phases: give both traces"
-        )
-    read = summary.read_summary(path)
-    name = str(Path(path))
+    options = report_options.report_options(args, _TOP)
+    options["width"] = 0
     if args.phases:
-        return summary.phases_of_summary(read, name)
-    return summary.side_of_summary(read, name)
+        return load_side(
+            path,
+            lambda recording: side.phases_of_trace(recording, device=args.device),
+            summary.phases_of_summary,
+        )
+    if args.total:
+        for moment in ("at", "measure", "where"):
+            options.pop(moment, None)  # type: ignore[misc]
+        return load_side(
+            path, lambda recording: side.allocated_of_trace(recording, **options), None
+        )
+    is_kept = (args.by, args.at, args.measure, args.where) == ("line", "peak", "allocated", None)
+    return load_side(
+        path,
+        lambda recording: side.side_of_trace(recording, **options),
+        summary.side_of_summary if is_kept else None,
+    )

@@ -31,8 +31,8 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 def run(args: argparse.Namespace) -> int:
     """Write the trace."""
     from peakline.imports import tracker_stats
-    from peakline.imports.errors import UnreadableError
     from peakline.imports.plain_pickle import load_plain
+    from peakline.imports.writing import UnreadableError
 
     engine = common.report_engine()
     source = Path(args.file)

@@ -48,15 +48,13 @@ def check_limit(name: str, run: str, found: int, limit: int, lines: Iterable[Row
 
 def check_baseline(name: str, before: Side, after: Side, tolerance: float) -> Verdict:
     """Judge a run against another one; it may hold the part `tolerance` more."""
-    comparison = compare(before, after)
-    allowed = int(before.total_bytes * (1 + tolerance))
     found = after.total_bytes
     sentence = _than(found, before.total_bytes, before.name)
     if tolerance:
         sentence += f"; {tolerance:.4g} of it more is allowed"
-    if found <= allowed:
+    if _is_allowed(found, before.total_bytes, tolerance):
         return Verdict(name, after.name, True, sentence)
-    return Verdict(name, after.name, False, sentence, _grown(comparison))
+    return Verdict(name, after.name, False, sentence, _grown(compare(before, after)))
 
 
 def check_phases(before: Side, after: Side, tolerance: float) -> list[Verdict]:
@@ -68,9 +66,13 @@ def check_phases(before: Side, after: Side, tolerance: float) -> list[Verdict]:
             continue
         was = old[row.at.key]
         sentence = _than(row.bytes, was, before.name)
-        holds = row.bytes <= int(was * (1 + tolerance))
+        holds = _is_allowed(row.bytes, was, tolerance)
         verdicts.append(Verdict(f"phase {row.at.key}", after.name, holds, sentence))
     return verdicts
+
+
+def _is_allowed(found: int, was: int, tolerance: float) -> bool:
+    return found <= int(was * (1 + tolerance))
 
 
 def _than(found: int, was: int, name: str) -> str:

@@ -11,8 +11,11 @@ line that has only moved is the same line, and one that is new takes nobody's pl
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import replace
+from itertools import groupby
+from operator import itemgetter
 from pathlib import PurePath
 from typing import TypeVar
 
@@ -63,15 +66,15 @@ def _match_rows(before: Side, after: Side) -> list[tuple[Row | None, Row | None]
 def match_stacks(before: Side, after: Side) -> list[tuple[Row | None, Row | None]]:
     """Return pairs of rows by stack: those whose frames are the same lines."""
     frames = {
-        old.at: new.at.key
+        old.at: new.at
         for old, new in _match_rows(_frames_of(before), _frames_of(after))
         if old is not None and new is not None
     }
-    new = {row.at.key: row for row in after.rows}
+    new = {row.stack or (row.at,): row for row in after.rows}
     pairs: list[tuple[Row | None, Row | None]] = []
     for row in before.rows:
-        key = "\n".join(frames.get(at, at.key) for at in row.stack) or row.at.key
-        pairs.append((row, new.pop(key, None)))
+        stack = tuple(frames.get(at, at) for at in row.stack) or (row.at,)
+        pairs.append((row, new.pop(stack, None)))
     return pairs + [(None, row) for row in new.values()]
 
 
@@ -102,8 +105,7 @@ def match_files(before: Side, after: Side) -> dict[str, str]:
     """Return the file of `after` for each file of `before` that has one."""
     old, new = _files_of(before.rows), _files_of(after.rows)
     found = {file: file for file in old if file in new}
-    rest_old = [file for file in old if file not in found]
-    rest_new = [file for file in new if file not in found]
+    rest_old, rest_new = old.keys() - found.keys(), new.keys() - found.keys()
     _take_best(found, rest_old, rest_new, _common_end, 1)
     _take_best(
         found,
@@ -196,8 +198,8 @@ def _files_of(rows: Iterable[Row]) -> dict[str, set[str]]:
 
 def _take_best(
     found: dict[str, str],
-    old: list[str],
-    new: list[str],
+    old: set[str],
+    new: set[str],
     score_of: Callable[[str, str], float],
     least: float,
 ) -> None:
@@ -205,23 +207,17 @@ def _take_best(
     scores = sorted(
         ((score_of(one, other), one, other) for one in old for other in new), reverse=True
     )
-    for score, one, other in scores:
-        if score < least or one not in old or other not in new:
-            continue
-        rivals = [
-            1
-            for rival, first, second in scores
-            if rival == score
-            and (first, second) != (one, other)
-            and (first == one or second == other)
-            and first in old
-            and second in new
-        ]
-        if rivals:
-            continue
-        found[one] = other
-        old.remove(one)
-        new.remove(other)
+    for score, group in groupby(scores, key=itemgetter(0)):
+        if score < least:
+            break
+        alike = [(one, other) for _, one, other in group if one in old and other in new]
+        olds = Counter(one for one, _ in alike)
+        news = Counter(other for _, other in alike)
+        for one, other in alike:
+            if olds[one] == news[other] == 1:
+                found[one] = other
+                old.remove(one)
+                new.remove(other)
 
 
 def _common_end(one: str, other: str) -> float:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING
 
 from peakline.recording.rows import AllocatorRow, Location, TableRow
@@ -18,7 +18,7 @@ if TYPE_CHECKING:
 class Line:
     """A line of the program, or a name where there is none."""
 
-    key: str  # as tables write it
+    key: str  # as tables write it; "" of a frame in a stack
     file: str = ""
     line: int = 0
     function: str = ""
@@ -53,7 +53,7 @@ class Side:
     lines: tuple[Row, ...] = ()  # all that allocated anything, where that is known
 
 
-def side_of_trace(recording: Recording, **options: Unpack[Options]) -> Side:
+def held_of_trace(recording: Recording, **options: Unpack[Options]) -> Side:
     """Return what a trace holds, by the options of `peakline table`.
 
     Raises:
@@ -64,14 +64,20 @@ def side_of_trace(recording: Recording, **options: Unpack[Options]) -> Side:
     by = options.get("by", "line")
     rows = tuple(_row(one, by) for one in table)
     document = table.document
-    return Side(
-        str(recording.path),
-        document["device"],
-        document["total_bytes"],
-        rows,
-        _callers_of(recording, options) if by == "line" else {},
-        _lines_of(recording, options) if by == "line" else (),
-    )
+    return Side(str(recording.path), document["device"], document["total_bytes"], rows)
+
+
+def side_of_trace(recording: Recording, **options: Unpack[Options]) -> Side:
+    """Return the same with what lines are matched by, which two more reports say.
+
+    Raises:
+        peakline._report.TraceError: the trace allows no answer.
+    """
+    held = held_of_trace(recording, **options)
+    if options.get("by", "line") != "line":
+        return held
+    callers, lines = _callers_of(recording, options), _lines_of(recording, options)
+    return replace(held, callers=callers, lines=lines)
 
 
 def phases_of_trace(recording: Recording, **options: Unpack[Options]) -> Side:
@@ -101,15 +107,12 @@ def _row(one: TableRow | AllocatorRow, by: str) -> Row:
     if by == "line" and one.location is not None:
         at = _line(one.location, one.key)
     places = one.stack if by == "stack" and isinstance(one, TableRow) else ()
-    stack = tuple(_line(place) for place in places)
-    key = "\n".join(place.key for place in stack)
-    return Row(Line(key) if key else at, one.bytes, one.count, via, stack)
+    return Row(at, one.bytes, one.count, via, tuple(_line(place, "") for place in places))
 
 
-def _line(place: Location, key: str | None = None) -> Line:
+def _line(place: Location, key: str) -> Line:
     function = place.qualified_name or place.function or ""
-    short = f"{place.file}:{place.line} ({place.function})"
-    return Line(key or short, place.file, place.line or 0, function)
+    return Line(key, place.file, place.line or 0, function)
 
 
 def _lines_of(recording: Recording, options: Options) -> tuple[Row, ...]:

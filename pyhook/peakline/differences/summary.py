@@ -11,7 +11,7 @@ import json
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from peakline.differences.side import Line, Row, Side, phases_of_trace, side_of_trace
+from peakline.differences.side import Line, Row, Side, held_of_trace, phases_of_trace
 
 if TYPE_CHECKING:
     from peakline.recording import Recording
@@ -19,7 +19,6 @@ if TYPE_CHECKING:
 VERSION = 1
 SUFFIX = ".summary.json"
 _KEY = "peakline_summary"
-_PACKAGES = ("site-packages", "dist-packages")
 
 
 class SummaryError(ValueError):
@@ -33,15 +32,15 @@ def summary_of(recording: Recording) -> dict[str, Any]:
         peakline._report.TraceError: the trace allows no answer.
     """
     start = recording.info()["meta"].get("working_directory", "")
-    lines, phases = side_of_trace(recording), phases_of_trace(recording)
+    lines, phases = held_of_trace(recording, cwd=start), phases_of_trace(recording)
     rows: list[dict[str, Any]] = [
         {
-            "file": portable(row.at.file, start),
+            "file": _portable(row.at),
             "line": row.at.line,
             "function": row.at.function,
             "bytes": row.bytes,
             "count": row.count,
-            "via": [_portable_via(name) for name in row.via],
+            "via": list(row.via),
         }
         if row.at.is_place
         else {"name": row.at.key, "bytes": row.bytes, "count": row.count}
@@ -108,23 +107,13 @@ def phases_of_summary(summary: dict[str, Any], name: str) -> Side:
     return Side(name, summary["device"], summary["peak_bytes"], rows)
 
 
-def portable(file: str, start: str) -> str:
-    """Return a path without what differs from machine to machine."""
-    parts = Path(file).parts
-    for folder in _PACKAGES:
-        if folder in parts:
-            last = len(parts) - 1 - parts[::-1].index(folder)
-            return "/".join(parts[last + 1 :])
-    if start and Path(file).is_relative_to(start):
-        return str(Path(file).relative_to(start))
-    if Path(file).is_absolute():
-        return "/".join(parts[-2:]).lstrip("/")
-    return file
+def _portable(at: Line) -> str:
+    """Return the path of a line without what differs from machine to machine.
 
-
-def _portable_via(name: str) -> str:
-    place, _, function = name.rpartition(" (")
-    return f"{Path(place).name} ({function}" if "/" in place else name
+    Tables write it so, but for what lies elsewhere: of that the end is kept.
+    """
+    shown = at.key.rpartition(f":{at.line} (")[0] if at.line else at.file
+    return "/".join(Path(shown).parts[-2:]) if Path(shown).is_absolute() else shown
 
 
 def _line(row: dict[str, Any]) -> Line:

@@ -6,7 +6,6 @@ from collections.abc import Callable
 from pathlib import Path
 
 from peakline.differences.compare import Comparison, Difference
-from peakline.differences.summary import portable
 from peakline.sizes import size_of
 
 
@@ -67,14 +66,8 @@ def _rows(rows: list[Difference], shorten: Callable[[str, int], str]) -> list[st
 
 
 def _place(row: Difference) -> str:
-    newer = row.after or row.before
-    if newer is not None and newer.stack:
-        here = str(Path.cwd())
-        return "\n".join(
-            f"{portable(at.file, here)}:{at.line} ({at.function})" for at in newer.stack
-        )
-    if not row.has_moved or row.before is None:
-        return row.at.key
+    if not row.at.is_place or not row.has_moved or row.before is None:
+        return row.at.key.replace(" <- ", "\n")  # a stack has a line for each frame
     was, is_now = row.before.at, row.at
     if was.file == is_now.file:
         return f"{is_now.key} [was line {was.line}]"
@@ -86,7 +79,8 @@ def _rest(comparison: Comparison, hidden: int) -> list[str]:
     moved = sum(row.has_moved for row in comparison.rows)
     parts = []
     if hidden:
-        parts.append(f"{hidden} more rows differ (--top 0 shows them)")
+        rows = "row differs" if hidden == 1 else "rows differ"
+        parts.append(f"{hidden} more {rows} (--top 0 shows them)")
     if same:
         parts.append(f"{same} {'row is' if same == 1 else 'rows are'} the same")
     if moved:

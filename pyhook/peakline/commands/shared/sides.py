@@ -1,0 +1,43 @@
+"""A run to be compared, from the file that a command was given."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import TYPE_CHECKING, Any
+
+from peakline.commands.shared import common
+
+if TYPE_CHECKING:
+    from peakline.differences.side import Side
+    from peakline.recording import Recording
+
+
+def load_side(
+    path: str,
+    of_trace: Callable[[Recording], Side],
+    of_summary: Callable[[dict[str, Any], str], Side] | None,
+) -> Side:
+    """Return what is compared of a file, by one of two readers.
+
+    Args:
+        path: a trace, or a summary that `peakline pack --summary` wrote.
+        of_trace: reads a trace.
+        of_summary: reads a summary; None: it has not what is asked for.
+
+    Raises:
+        CommandError: the file cannot be read, or has not what is asked for.
+    """
+    from peakline.differences import summary
+    from peakline.recording import Recording
+
+    engine = common.report_engine()
+    try:
+        if not summary.is_summary(path):
+            return of_trace(Recording(path))
+        if of_summary is not None:
+            return of_summary(summary.read_summary(path), path)
+    except (engine.TraceError, summary.SummaryError) as error:
+        raise common.CommandError(str(error)) from error
+    raise common.CommandError(
+        f"{path}: a summary has the lines of the peak, and phases: give both traces"
+    )
