@@ -16,9 +16,9 @@ sys.path.insert(0, str(ROOT / "pyhook"))
 import peakline  # noqa: E402
 from peakline.exports import FORMATS  # noqa: E402
 from peakline.exports.asked import Asked  # noqa: E402
-from peakline.imports.errors import UnreadableError
 from peakline.imports.layout import Layout  # noqa: E402
 from peakline.imports.torch_snapshot import write_trace  # noqa: E402
+from peakline.imports.writing import UnreadableError
 
 
 @pytest.fixture(scope="module")

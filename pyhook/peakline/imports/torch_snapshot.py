@@ -16,20 +16,25 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from peakline.imports.errors import UnreadableError
 from peakline.imports.layout import Layout, rounded
-from peakline.imports.texts import plain_text
+from peakline.imports.writing import (
+    PHASE_BEGIN,
+    PHASE_END,
+    PLAIN_FREE,
+    TICK_NS,
+    TRACING_STARTED,
+    UnreadableError,
+    end_trace,
+    plain_text,
+)
 
 if TYPE_CHECKING:
     from peakline._report import TraceWriter
 
-_TICK_NS = 128
 _AT_ONCE_US = 100  # between the two actions of a free that no other stream delays
 _UNTRACED = 1  # format::kUntraced
-_PLAIN, _REQUESTED, _COMPLETED = 0, 1, 2
+_REQUESTED, _COMPLETED = 1, 2
 _SEGMENT_ACTIONS = {"segment_alloc": 1, "segment_free": 2, "segment_map": 3, "segment_unmap": 4}
-# format::MarkKind
-_TRACING_STARTED, _PHASE_BEGIN, _PHASE_END, _MAIN_END, _PROCESS_END = 1, 3, 4, 8, 7
 
 
 @dataclass(frozen=True)
@@ -149,18 +154,15 @@ class _Importer:
             self._writer.meta("allocator_settings", str(conf))
         for device in devices:
             self._write_begin(device)
-        self._writer.mark(0, _TRACING_STARTED, 0)
+        self._writer.mark(0, TRACING_STARTED, 0)
         for time, of, action in _in_order(devices, snapshot.get("external_annotations") or []):
-            tick = max(0, time - self._start_us) * 1000 // _TICK_NS
+            tick = max(0, time - self._start_us) * 1000 // TICK_NS
             if of is None:
                 self._write_annotation(tick, action)
             else:
                 self._write_action(tick, of, action)
-        tick = 0  # the end lies where the last event does
-        self._writer.mark(tick, _MAIN_END, 0)
-        self._writer.mark(tick, _PROCESS_END, 0)
         self._writer.meta("stacks", "python" if self._has_stacks else "none")
-        self._writer.finish()
+        end_trace(self._writer, 0)  # the end lies where the last event does
         return Imported(
             len(devices),
             sum(len(one.actions) for one in devices),
@@ -240,11 +242,11 @@ class _Importer:
             return
         del device.live[address]
         device.layout.remove_block(address)
-        how = _COMPLETED if block.is_waiting else _PLAIN
+        how = _COMPLETED if block.is_waiting else PLAIN_FREE
         self._writer.free(tick, block.ordinal, block.size, how, context)
 
     def _write_annotation(self, tick: int, annotation: dict[str, Any]) -> None:
-        kind = _PHASE_BEGIN if annotation.get("stage") == "START" else _PHASE_END
+        kind = PHASE_BEGIN if annotation.get("stage") == "START" else PHASE_END
         name = self._writer.string(plain_text(annotation.get("name", "")))
         self._writer.mark(tick, kind, name)
 

@@ -13,17 +13,22 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from peakline.imports.errors import UnreadableError
-from peakline.imports.texts import plain_text
+from peakline.imports.writing import (
+    PHASE_BEGIN,
+    PHASE_END,
+    PLAIN_FREE,
+    TICK_NS,
+    TRACING_STARTED,
+    UnreadableError,
+    end_trace,
+    plain_text,
+)
 
 if TYPE_CHECKING:
     from peakline._report import TraceWriter
 
-_TICKS = 1_000_000 // 128  # of a millisecond
+_TICKS = 1_000_000 // TICK_NS  # of a millisecond
 _MIB = 1 << 20
-_PLAIN_FREE = 0
-# format::MarkKind
-_TRACING_STARTED, _PHASE_BEGIN, _PHASE_END, _MAIN_END, _PROCESS_END = 1, 3, 4, 8, 7
 _PHASES = {"fw_start": "forward", "fw_bw_boundary": "backward"}
 KEY = "memories_allocated"  # by which such a file is known
 
@@ -90,7 +95,7 @@ def _write(
 ) -> None:
     writer.meta("imported_from", "statistics of torch's MemoryTracker")
     writer.meta("stacks", "python")
-    writer.mark(0, _TRACING_STARTED, 0)
+    writer.mark(0, TRACING_STARTED, 0)
     made: dict[int, list[Piece]] = {}
     ends: dict[int, list[tuple[int, int]]] = {}  # ordinal and bytes
     for piece in pieces_of([level for _, _, level in levels]):
@@ -101,7 +106,7 @@ def _write(
         tick = (place + 1) * _TICKS
         phases.reach(index, tick)
         for ordinal, size in ends.pop(place, []):
-            writer.free(tick, ordinal, size, _PLAIN_FREE, 0)
+            writer.free(tick, ordinal, size, PLAIN_FREE, 0)
         for piece in made.get(place, []):
             size = piece.bytes
             ordinal = writer.alloc(tick, _context(writer, name), 0, stream, size, size, address)
@@ -110,9 +115,7 @@ def _write(
                 ends.setdefault(piece.end, []).append((ordinal, size))
     tick += _TICKS
     phases.end(tick)
-    writer.mark(tick, _MAIN_END, 0)
-    writer.mark(tick, _PROCESS_END, 0)
-    writer.finish()
+    end_trace(writer, tick)
 
 
 def _context(writer: TraceWriter, name: str) -> int:
@@ -140,9 +143,9 @@ class _Phases:
             _, name = self._next.pop(0)
             self.end(tick)
             self._open = self._writer.string(plain_text(_PHASES.get(name, name)))
-            self._writer.mark(tick, _PHASE_BEGIN, self._open)
+            self._writer.mark(tick, PHASE_BEGIN, self._open)
 
     def end(self, tick: int) -> None:
         if self._open:
-            self._writer.mark(tick, _PHASE_END, self._open)
+            self._writer.mark(tick, PHASE_END, self._open)
         self._open = 0
