@@ -15,9 +15,7 @@ void put_one(JsonWriter& json, const PathDisplay& paths, const Advice& advice) {
     json.field("held_bytes", advice.held_bytes);
     const std::vector<Label> labels = {advice.line};
     json.text_or_null("key", label_text(paths, advice.line));
-    json.key("location");
-    const Location* const location = location_of_labels(labels);
-    location != nullptr ? put_location(json, *location) : static_cast<void>(json.null());
+    put_location_of(json, labels);
     json.field("change", advice.change).text_or_null("try", advice.attempt).end_object();
 }
 

@@ -231,13 +231,8 @@ void put_rows(JsonWriter& json, const OomReport& report, const char* key, const 
     for (size_t i = 0; i < shown; ++i) {
         const TableRow& row = table.rows[i];
         json.begin_object().field("key", label_text(report.paths, row.labels.front()));
-        json.field("bytes", row.bytes).field("count", row.count).key("location");
-        const Location* const location = location_of_labels(row.labels);
-        if (location != nullptr) {
-            put_location(json, *location);
-        } else {
-            json.null();
-        }
+        json.field("bytes", row.bytes).field("count", row.count);
+        put_location_of(json, row.labels);
         json.end_object();
     }
     json.end_array();

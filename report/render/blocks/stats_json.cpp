@@ -42,12 +42,8 @@ void put_rows(JsonWriter& json,
     for (size_t i = 0; i < shown; ++i) {
         json.begin_object().field("key", label_text(report.paths, rows[i]->labels));
         put_keys(json, report.paths, rows[i]->labels);
-        json.field("bytes", rows[i]->bytes).field("count", rows[i]->count).key("location");
-        if (const Location* location = location_of_labels(rows[i]->labels)) {
-            put_location(json, *location);
-        } else {
-            json.null();
-        }
+        json.field("bytes", rows[i]->bytes).field("count", rows[i]->count);
+        put_location_of(json, rows[i]->labels);
         put_via(json, rows[i]->via);
         json.end_object();
     }

@@ -25,9 +25,7 @@ const char* unit_name(GrowthUnit unit) {
 void begin_row(JsonWriter& json, const LeaksReport& report, const std::vector<Label>& labels) {
     json.begin_object().field("key", label_text(report.paths, labels));
     put_keys(json, report.paths, labels);
-    json.key("location");
-    const Location* const location = location_of_labels(labels);
-    location != nullptr ? put_location(json, *location) : static_cast<void>(json.null());
+    put_location_of(json, labels);
 }
 
 // A step by its number, or seconds where there are no steps; the other one is null.

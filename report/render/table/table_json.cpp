@@ -28,12 +28,7 @@ void put_row(JsonWriter& json, const TableReport& report, const TableRow& row) {
     json.field("bytes", row.bytes).field("cumulative_bytes", row.cumulative_bytes);
     json.field("median_bytes", row.median_bytes).field("count", row.count);
     json.field("backward_bytes", row.backward_bytes).field("share", row.share);
-    json.key("location");
-    if (const Location* location = location_of_labels(row.labels)) {
-        put_location(json, *location);
-    } else {
-        json.null();
-    }
+    put_location_of(json, row.labels);
     put_via(json, row.via);
     if (const std::vector<Location>* stack = stack_of(report, row)) {
         json.key("stack").begin_array();
@@ -80,6 +75,15 @@ void put_location(JsonWriter& json, const Location& location) {
     json.key("qualified_name");
     location.qualified_name.empty() ? json.null() : json.value(location.qualified_name);
     json.field("native", location.is_native).end_object();
+}
+
+void put_location_of(JsonWriter& json, const std::vector<Label>& labels) {
+    json.key("location");
+    if (const Location* const location = location_of_labels(labels)) {
+        put_location(json, *location);
+    } else {
+        json.null();
+    }
 }
 
 void put_out_of_memory(JsonWriter& json, const TableReport& report) {

@@ -68,6 +68,8 @@ void put_keys(JsonWriter& json, const PathDisplay& paths, const std::vector<Labe
 void put_health(JsonWriter& json, const TraceReader& reader, const TraceHealth& health);
 // Fields of an open object: what `location` describes; null where unknown.
 void put_location(JsonWriter& json, const Location& location);
+// The field "location" of an open object: that of a row's labels, null where none is a frame.
+void put_location_of(JsonWriter& json, const std::vector<Label>& labels);
 // The field `out_of_memory` of an open object: null when every request was served.
 void put_out_of_memory(JsonWriter& json, const TableReport& report);
 // The line about it; empty when every request was served.
