@@ -299,9 +299,7 @@ bool add_torch(Installed& state, int32_t way_in, bool* is_late, char* message, s
 
 // NCCL may ask the driver before torch's allocator is there: what it gets is no block of torch.
 void leave_blocks_to_torch_if_loaded() {
-    void* const torch = dlopen("libtorch_cuda.so", RTLD_LAZY | RTLD_NOLOAD);
-    if (torch != nullptr) {
-        dlclose(torch);
+    if (torch_is_loaded()) {
         leave_blocks_to_torch();
     }
 }

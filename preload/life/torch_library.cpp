@@ -190,6 +190,10 @@ void part_in_cache(
     }
 }
 
+bool torch_is_loaded() {
+    return capture::find_in_loaded("libc10_cuda.so", kAllocatorSymbol) != nullptr;
+}
+
 bool find_torch(Installed& state) {
     void* allocator = capture::find_in_loaded("libc10_cuda.so", kAllocatorSymbol);
     Dl_info info{};

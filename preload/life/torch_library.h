@@ -8,6 +8,9 @@
 
 namespace peakline::preload {
 
+// Whether torch's CUDA libraries are.
+bool torch_is_loaded();
+
 // Which torch is loaded: its version ("2.11.0+cu130") from version.py beside libc10_cuda.so, and
 // the build of that library. False when torch's CUDA libraries are not loaded.
 bool find_torch(Installed& state);
