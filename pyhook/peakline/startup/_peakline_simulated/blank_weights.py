@@ -8,11 +8,12 @@ from __future__ import annotations
 import ctypes
 import functools
 import os
+import sys
 from typing import Any
 
 from _peakline_imports import when_imported
 
-_LEAST_BYTES = 16 << 20  # kLeastBytes of the library
+_least_bytes = sys.maxsize  # of a large tensor; the library says it
 
 
 def prepare() -> None:
@@ -24,7 +25,10 @@ def prepare() -> None:
 
 
 def _load(library: str, _torch: Any) -> None:
-    ctypes.CDLL(library)
+    global _least_bytes
+    loaded = ctypes.CDLL(library)
+    loaded.peakline_least_blank_bytes.restype = ctypes.c_size_t
+    _least_bytes = loaded.peakline_least_blank_bytes()
 
 
 def _wrap_truncated(init: Any) -> None:
@@ -43,7 +47,7 @@ def _wrap_truncated(init: Any) -> None:
         is_large = (
             tensor.device.type == "cpu"
             and tensor.is_floating_point()
-            and tensor.nbytes >= _LEAST_BYTES
+            and tensor.nbytes >= _least_bytes
         )
         if not is_large:
             return real(tensor, mean, std, a, b, generator)
