@@ -16,11 +16,6 @@ from running import SOURCE, Outcome, Session
 
 PROGRAMS = SOURCE / "tests" / "gpu" / "without_torch"
 UNEXPLAINED_PERCENT = 1.0
-# The clock of the program counts from the start of the machine, --at from that of the trace.
-_START = (
-    "import sys; from peakline import _report; "
-    "print(_report.Trace(sys.argv[1]).info()['start_monotonic_ns'])"
-)
 
 
 def other_libraries(session: Session) -> Outcome:
@@ -61,16 +56,16 @@ def compiled(program: Path) -> bool:
 def check(session: Session, name: str, words: list[str]) -> dict[str, Any]:
     """What is wrong with the recording of a program, and its ledger."""
     trace = session.results / f"others-{name}.peak"
-    options = ["run", "-q", "--force", "-o", str(trace), *session.device()]
-    done = session.peakline(*options, *words)
+    done = session.recorded(trace, [], *words)
     documents = [line for line in done.stdout.splitlines() if line.startswith("{")]
     if done.status != 0 or not documents:
         return {"wrong": [f"status {done.status}: {done.last_words}"], "ledger": []}
     said = json.loads(documents[-1])
-    started = session.run("-c", _START, str(trace))
-    if started.status != 0:
-        return {"wrong": [f"no trace: {started.last_words}"], "ledger": [], "said": said}
-    seconds = (said["monotonic_ns"] - int(started.stdout)) / 1e9
+    summary = session.peakline("summary", "--json", str(trace))
+    if summary.status != 0:
+        return {"wrong": [f"no trace: {summary.last_words}"], "ledger": [], "said": said}
+    # The clock of the program counts from the start of the machine, --at from that of the trace.
+    seconds = (said["monotonic_ns"] - json.loads(summary.stdout)["start_monotonic_ns"]) / 1e9
     asked = session.peakline("ledger", "--json", "--at", f"{seconds:.6f}", str(trace))
     shown = session.peakline("ledger", "--at", f"{seconds:.6f}", str(trace))
     table = session.peakline("table", str(trace))

@@ -44,12 +44,6 @@ def other_test_files() -> list[Path]:
     return [file for file in test_files(("test_*",)) if file not in named]
 
 
-def recorded(session: Session, trace: Path, options: list[str], *program: str) -> Done:
-    """Run a program under `peakline run`."""
-    words = ["run", "-q", "--force", "-o", str(trace), *session.device(), *options]
-    return session.peakline(*words, *program)
-
-
 def unrecorded(session: Session, *program: str) -> Done:
     """Run a program with the device but without peakline's recorder."""
     bare = ["-m", "peakline", "run", "-q", "--no-record", *session.device()]
@@ -69,7 +63,7 @@ def smoke(session: Session) -> Outcome:
     script = str(SOURCE / "examples" / "train_gpt2.py")
     for backend in BACKENDS:
         trace = session.results / f"smoke-{backend}.peak"
-        done = recorded(session, trace, ["--backend", backend], script)
+        done = session.recorded(trace, ["--backend", backend], script)
         counted = re.search(r"max_memory_allocated: (\d+)", done.stdout)
         torch_bytes = int(counted[1]) if counted else None
         table = table_of(session, trace)
@@ -90,7 +84,7 @@ def out_of_memory(session: Session) -> Outcome:
     page, facts, passed = [], {}, True
     for how in ("caught", "uncaught"):
         trace = session.results / f"oom-{how}.peak"
-        with_us = recorded(session, trace, [], script, how)
+        with_us = session.recorded(trace, [], script, how)
         without = unrecorded(session, script, how)
         peak = table_of(session, trace).get("peak_bytes")
         error = [last_error(done) for done in (with_us, without)]

@@ -53,6 +53,11 @@ class Session:
         """Run a command of peakline."""
         return self.run("-m", "peakline", *words)
 
+    def recorded(self, trace: Path, options: list[str], *program: str) -> Done:
+        """Run a program under `peakline run`."""
+        words = ["run", "-q", "--force", "-o", str(trace), *self.device(), *options]
+        return self.peakline(*words, *program)
+
     def run(self, *words: str, environment: dict[str, str] | None = None) -> Done:
         """Run this Python with these arguments, in the folder for results."""
         device = {} if self.simulate else {"PEAKLINE_TEST_DEVICE": "gpu"}
