@@ -1,8 +1,9 @@
 """Finds torch without importing it, and builds what must be compiled against it.
 
 Two things depend on the installed torch: the delegating allocator (a few seconds) and the
-simulated GPU (about a minute). Both are kept in the cache folder, one folder per torch version, and
-built anew when torch or our sources change. Errors are :class:`BuildError` with what to do now.
+simulated GPU (about a minute, simulated_build.py). Both are kept in the cache folder, one folder
+per torch version, and built anew when torch or our sources change. Errors are :class:`BuildError`
+with what to do now.
 """
 
 from __future__ import annotations
@@ -149,20 +150,10 @@ def ensure_torch_part(torch: TorchInstallation) -> Path:
     record = source_root() / "allocator" / "record"
     sources += [record / "trace_format.h", *sorted((record / "format").iterdir())]
     what = f"the allocator part for torch {torch.version} (once, about 10 s)"
-    return _ensure_built(torch_part_path(torch), sources, torch, what, _compile_torch_part)
+    return ensure_built(torch_part_path(torch), sources, torch, what, _compile_torch_part)
 
 
-def ensure_values_companion(torch: TorchInstallation) -> Path:
-    """Build what keeps small values true on the simulated GPU, unless it is there."""
-    target = torch_part_path(torch).with_name("libpeakline_values.so")
-    folder = source_root() / "preload" / "simulated"
-    sources = sorted(folder.iterdir())
-    sources.append(source_root() / "preload" / "peakline_api.h")
-    what = f"the values of the simulated GPU for torch {torch.version} (once, about 30 s)"
-    return _ensure_built(target, sources, torch, what, _compile_companion)
-
-
-def _ensure_built(
+def ensure_built(
     target: Path,
     sources: list[Path],
     torch: TorchInstallation,
@@ -170,7 +161,7 @@ def _ensure_built(
     compile_into: Callable[[TorchInstallation, Path], Path],
 ) -> Path:
     """Compile ``what`` into ``target`` unless it stands there, made of these very sources."""
-    stamp = _digest(sources, torch.version)
+    stamp = digest_of(sources, torch.version)
     stamp_file = target.with_suffix(".stamp")
 
     def is_built() -> bool:
@@ -184,73 +175,20 @@ def _ensure_built(
         fcntl.flock(lock, fcntl.LOCK_EX)
         if is_built():
             return target
-        _say(f"compiling {what}")
+        say(f"compiling {what}")
         with tempfile.TemporaryDirectory(dir=target.parent) as scratch:
             compile_into(torch, Path(scratch)).replace(target)
             stamp_file.write_text(stamp)
     return target
 
 
-def simulated_devices() -> list[str]:
-    """Return the names of the device profiles of the simulated GPU."""
-    profiles = json.loads((source_root() / "preload" / "simgpu" / "profiles.json").read_text())
-    return list(profiles["profiles"])
-
-
-def ensure_simulated_gpu(torch: TorchInstallation) -> Path:
-    """Build the simulated GPU for this torch's CUDA unless it is there; return its folder."""
-    folder = simulated_gpu_folder(torch)
-    if not (folder / "preload.txt").exists():
-        _say(f"compiling the simulated GPU for torch {torch.version} (once, about 2 minutes)")
-    _run_simulated_gpu_build(torch, "--no-audit")
-    return folder
-
-
-def simulated_gpu_folder(torch: TorchInstallation) -> Path:
-    """Where the simulated GPU for this torch stands, or will stand.
-
-    One folder for each version of its sources: two checkouts never rebuild each other's.
-    """
-    folder = source_root() / "preload" / "simgpu"
-    patterns = ("**/*.cpp", "**/*.h", "generate/*.py", "build.py", "*.json")
-    digest = _digest(sorted(file for pattern in patterns for file in folder.glob(pattern)), "")
-    return cache_folder() / f"simgpu-torch-{torch.version}-{digest[:12]}"
-
-
-def audit_simulated_gpu(torch: TorchInstallation) -> str:
-    """Return how every CUDA symbol this torch imports is served by the simulated GPU.
-
-    Raises:
-        BuildError: a symbol is served by nothing; the text names it.
-    """
-    return _run_simulated_gpu_build(torch)
-
-
-def _run_simulated_gpu_build(torch: TorchInstallation, *options: str) -> str:
-    command = [
-        sys.executable,
-        str(source_root() / "preload" / "simgpu" / "build.py"),
-        "--python",
-        torch.python,
-        "--out",
-        str(simulated_gpu_folder(torch)),
-        *options,
-    ]
-    environment = {k: v for k, v in os.environ.items() if k != "LD_PRELOAD"}
-    result = subprocess.run(command, capture_output=True, text=True, env=environment, check=False)
-    if result.returncode != 0:
-        raise BuildError(
-            f"the simulated GPU cannot be built for torch {torch.version}:\n"
-            f"{(result.stderr or result.stdout).strip()[-2000:]}"
-        )
-    return result.stdout
-
-
-def _say(text: str) -> None:
+def say(text: str) -> None:
+    """Tell the user what takes a while."""
     print(f"peakline: {text}", file=sys.stderr, flush=True)
 
 
-def _digest(files: list[Path], salt: str) -> str:
+def digest_of(files: list[Path], salt: str) -> str:
+    """Return a name for the contents of files, and for `salt`."""
     digest = hashlib.sha256(salt.encode())
     for file in files:
         if file.is_file():
@@ -296,7 +234,7 @@ def _feature_macros(torch: TorchInstallation) -> list[str]:
 def torch_part_flags(torch: TorchInstallation) -> list[str]:
     """Return how each source of the delegating allocator is compiled, for linters also."""
     build = f'-DPEAKLINE_TORCH_BUILD="{torch_build(torch)}"'
-    return [*_source_flags(torch), "-g", build, *_feature_macros(torch)]
+    return [*source_flags(torch), "-g", build, *_feature_macros(torch)]
 
 
 def _compile_torch_part(torch: TorchInstallation, scratch: Path) -> Path:
@@ -318,49 +256,11 @@ def _compile_torch_part(torch: TorchInstallation, scratch: Path) -> Path:
     ]
     libraries = ["-lc10", "-lc10_cuda", "-ltorch_cpu", "-ltorch_cuda"]
     built = scratch / "libpeakline_torch.so"
-    _compile_library(torch, sources, flags, built, libraries)
+    compile_library(torch, sources, flags, built, libraries)
     classes = scratch / "delegate.class"
     dump = ["-fsyntax-only", f"-fdump-lang-class={classes}", str(sources[0])]
     _run([_compiler(), *flags, *dump], torch)
     _check_every_slot_is_ours(classes, torch)
-    return built
-
-
-def ensure_blank_weights(torch: TorchInstallation) -> Path:
-    """Return the library of `--blank-weights`, compiled for ``torch`` if needed.
-
-    Raises:
-        BuildError: it does not compile.
-    """
-    target = torch_part_path(torch).with_name("libpeakline_blank.so")
-    source = source_root() / "preload" / "simulated" / "blank_tensors.cpp"
-    what = f"blank weights for torch {torch.version} (once, about 20 s)"
-    return _ensure_built(target, [source], torch, what, _compile_blank_weights)
-
-
-def _compile_blank_weights(torch: TorchInstallation, scratch: Path) -> Path:
-    source = source_root() / "preload" / "simulated" / "blank_tensors.cpp"
-    built = scratch / "libpeakline_blank.so"
-    flags = [*_source_flags(torch), "-DNDEBUG"]
-    _compile_library(torch, [source], flags, built, ["-lc10", "-ltorch_cpu"])
-    return built
-
-
-def _compile_companion(torch: TorchInstallation, scratch: Path) -> Path:
-    folder = source_root() / "preload" / "simulated"
-    names = (
-        "blocks",
-        "companion",
-        "guessed_reads",
-        "operator_info",
-        "operator_results",
-        "small_operators",
-    )
-    sources = [folder / f"{name}.cpp" for name in names]
-    built = scratch / "libpeakline_values.so"
-    # NDEBUG as torch's own build: its headers check otherwise what only a debug build has set.
-    flags = [*_source_flags(torch), "-DNDEBUG", f"-I{folder}"]
-    _compile_library(torch, sources, flags, built, ["-lc10", "-lc10_cuda", "-ltorch_cpu", "-ldl"])
     return built
 
 
@@ -371,13 +271,13 @@ def _compiler() -> str:
     return compiler
 
 
-def _source_flags(torch: TorchInstallation) -> list[str]:
+def source_flags(torch: TorchInstallation) -> list[str]:
     """Return the flags of every source that includes headers of torch."""
     flags = ["-std=c++20", "-O2", "-fPIC", "-fvisibility=hidden", f"-I{source_root()}"]
     return [*flags, *_include_folders(torch)]
 
 
-def _compile_library(
+def compile_library(
     torch: TorchInstallation,
     sources: list[Path],
     flags: list[str],

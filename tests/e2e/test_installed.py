@@ -16,11 +16,8 @@ from typing import Any
 
 import pytest
 from lab import EXAMPLES, ROOT
-from peakline.native_build import (
-    ensure_simulated_gpu,
-    ensure_values_companion,
-    find_torch,
-)
+from peakline.native_build import find_torch
+from peakline.simulated_build import ensure_simulated_gpu, ensure_values_companion
 
 NO_NETWORK = ["unshare", "--net"]
 

@@ -16,13 +16,11 @@ from peakline.native_build import (
     NATIVE_FOLDER,
     BuildError,
     TorchInstallation,
-    audit_simulated_gpu,
-    ensure_simulated_gpu,
     ensure_torch_part,
     find_torch,
-    simulated_gpu_folder,
     torch_part_path,
 )
+from peakline.simulated_build import audit_simulated_gpu, ensure_simulated_gpu, simulated_gpu_folder
 
 NAME = "doctor"
 HELP = "Show what works on this machine, what does not, and why."

@@ -29,7 +29,8 @@ from peakline.commands.shared.common import (
 )
 from peakline.commands.shared.report_options import add_frame_argument
 from peakline.fitting import Attempt, Outcome, try_program
-from peakline.native_build import BuildError, simulated_devices
+from peakline.native_build import BuildError
+from peakline.simulated_build import simulated_devices
 from peakline.sizes import size_of, size_or_unknown
 
 NAME = "fit"

@@ -17,7 +17,7 @@ from peakline.commands.running.simulation import (
 )
 from peakline.commands.shared.common import add_python_argument, recorder
 from peakline.commands.shared.report_options import row_count
-from peakline.native_build import simulated_devices
+from peakline.simulated_build import simulated_devices
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:

@@ -18,11 +18,13 @@ from peakline.native_build import (
     PACKAGE_FOLDER,
     BuildError,
     TorchInstallation,
+    ensure_torch_part,
+    find_torch,
+)
+from peakline.simulated_build import (
     ensure_blank_weights,
     ensure_simulated_gpu,
-    ensure_torch_part,
     ensure_values_companion,
-    find_torch,
 )
 
 
