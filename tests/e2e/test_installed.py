@@ -42,6 +42,9 @@ def test_an_installation_without_torch_reads_traces(lab: Any, tmp_path: Path) ->
     result = lab.plain(tmp_path, *words, "--json", str(recorded.trace), environment=alone)
     assert result.status == 0, result.stderr
     assert json.loads(result.stdout)["peak_bytes"] == recorded.said["peak"]
+    package = ROOT / "pyhook"
+    of_the_checkout = {f.relative_to(package) for f in package.glob("peakline/**/*.py")}
+    assert all((tmp_path / "site" / file).is_file() for file in of_the_checkout)
     entry = tmp_path / "site" / "bin" / "peakline"
     assert entry.is_file()
     licences = (tmp_path / "site" / "peakline" / "_native" / "licences").iterdir()
