@@ -12,7 +12,7 @@ _FIND_TORCH = (
 )
 
 
-# Stands in for what only the package of CUDA's compiler holds, which torch of CUDA 13 does not bring.
+# Stands in for headers that are in packages which not every torch brings.
 OWN_HEADERS = Path(__file__).resolve().parents[1] / "headers"
 
 
