@@ -166,15 +166,36 @@ void visit_vector(const uint64_t* words, VisitAddress visit, void* data) {
     }
 }
 
-// `bytes` of 0: as many as malloc says of a node.
+// Where a node lies in memory, and how many bytes malloc says it has from there.
+struct NodeMemory {
+    uint64_t begin;
+    size_t bytes;
+};
+
+// Before torch 2.12 a node belongs to a std::shared_ptr, which it names behind its virtual table:
+// made by std::make_shared, it lies behind its counts, in one piece of malloc's.
+NodeMemory memory_of(const torch::autograd::Node& node) {
+    constexpr size_t kCountsBytes = 2 * sizeof(void*);  // of libstdc++
+    const auto begin = reinterpret_cast<uint64_t>(dynamic_cast<const void*>(&node));
+    uint64_t head[3] = {};
+    memcpy(head, &node, sizeof head);
+    const bool is_behind =
+        head[1] == reinterpret_cast<uint64_t>(&node) && head[2] == begin - kCountsBytes;
+    const uint64_t piece = is_behind ? head[2] : begin;
+    return {begin, malloc_usable_size(reinterpret_cast<void*>(piece)) - (begin - piece)};
+}
+
+// `bytes` of 0: `memory` is a node.
 void visit_saved(const void* memory, size_t bytes, VisitAddress visit, void* data) {
-    const size_t size = bytes != 0 ? bytes : malloc_usable_size(const_cast<void*>(memory));
-    if (g_learnt.data_of_storage == 0 || size > kMaxNodeBytes) {
-        return;  // not from malloc, or no node of torch's
+    const NodeMemory scanned = bytes != 0
+                                   ? NodeMemory{reinterpret_cast<uint64_t>(memory), bytes}
+                                   : memory_of(*static_cast<const torch::autograd::Node*>(memory));
+    if (g_learnt.data_of_storage == 0 || scanned.bytes > kMaxNodeBytes) {
+        return;  // no node of torch's
     }
     uint64_t words[kMaxNodeBytes / sizeof(uint64_t)];
-    const size_t count = size / sizeof(uint64_t);
-    if (!read_words(reinterpret_cast<uint64_t>(memory), words, count)) {
+    const size_t count = scanned.bytes / sizeof(uint64_t);
+    if (!read_words(scanned.begin, words, count)) {
         return;
     }
     visit_words(words, count, visit, data);
@@ -183,15 +204,35 @@ void visit_saved(const void* memory, size_t bytes, VisitAddress visit, void* dat
     }
 }
 
+// Whether these words begin an object of Python: the types of types end at one that is its own.
+bool is_python_object(const uint64_t* words) {
+    constexpr size_t kMostMetaclasses = 8;
+    uint64_t type = words[1];
+    for (size_t i = 0; i < kMostMetaclasses; ++i) {
+        uint64_t head[2] = {};
+        if (!may_be_pointer(type) || !read_words(type, head, 2)) {
+            return false;
+        }
+        if (head[1] == type) {
+            return true;
+        }
+        type = head[1];
+    }
+    return false;
+}
+
 // The object of a node that is written in Python, among its own members: it names the node, too.
 // 0: another node.
 uint64_t python_object_of(const void* node) {
     constexpr size_t kObjectWords = 40;
-    const size_t count = malloc_usable_size(const_cast<void*>(node)) / sizeof(uint64_t);
     const auto& known = *static_cast<const torch::autograd::Node*>(node);
+    if (strcmp(typeid(known).name(), "N5torch8autograd6PyNodeE") != 0) {
+        return 0;
+    }
+    const NodeMemory memory = memory_of(known);
+    const size_t count = memory.bytes / sizeof(uint64_t);
     uint64_t words[kMaxNodeBytes / sizeof(uint64_t)];
-    if (strcmp(typeid(known).name(), "N5torch8autograd6PyNodeE") != 0 || count > std::size(words) ||
-        !read_words(reinterpret_cast<uint64_t>(node), words, count)) {
+    if (count > std::size(words) || !read_words(memory.begin, words, count)) {
         return 0;
     }
     for (size_t i = 2; i < count; ++i) {
@@ -201,7 +242,7 @@ uint64_t python_object_of(const void* node) {
         if (is_readable &&
             std::find(object + 2, object + kObjectWords, reinterpret_cast<uint64_t>(node)) !=
                 object + kObjectWords &&
-            words[i] != reinterpret_cast<uint64_t>(node)) {
+            words[i] != reinterpret_cast<uint64_t>(node) && is_python_object(object)) {
             return words[i];
         }
     }
