@@ -61,6 +61,11 @@ void peakline_reset_peaks();
 // kind: peakline::format::MarkKind; name may be null.
 void peakline_mark(uint32_t kind, const char* name);
 
+// PEAKLINE_STEPS=A..B: step A begins now, or step B has ended; see preload/life/recorded_steps.h.
+// The first, with the GIL held, returns 0 where recording is not on yet: call it again later.
+int32_t peakline_begin_recorded_steps();
+void peakline_end_recorded_steps();
+
 // Returns 0 or an errno. replace: an existing file may be replaced.
 int32_t peakline_open_trace(const char* path, int32_t replace);
 void peakline_close_trace();

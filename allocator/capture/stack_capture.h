@@ -51,8 +51,9 @@ enum class SafePoint : uint32_t {
     kOptimizerStep = 2,  // an optimizer has just made a step on this thread
     kLastLook = 4,       // a trace or the program ends
     kOutOfMemory = 8,
-    kLook = 16,  // the program starts or stops tracing
-    kHold = 32,  // a signal asks what keeps blocks alive
+    kLook = 16,          // the program starts or stops tracing
+    kHold = 32,          // a signal asks what keeps blocks alive
+    kUntracedStep = 64,  // as kOptimizerStep, where nothing is traced: it counts only
 };
 
 // Objects of the program in stacks, and moments at which it may be asked about them: see

@@ -15,6 +15,7 @@
 #include "preload/life/late_python.h"
 #include "preload/life/life_cycle.h"
 #include "preload/life/open_marks.h"
+#include "preload/life/recorded_steps.h"
 #include "preload/life/torch_library.h"
 #include "preload/options/option_words.h"
 #include "preload/peakline_api.h"
@@ -60,6 +61,14 @@ PEAKLINE_EXPORT void peakline_reset_peaks() {
 
 PEAKLINE_EXPORT void peakline_mark(uint32_t kind, const char* name) {
     peakline::preload::mark(static_cast<peakline::format::MarkKind>(kind), name);
+}
+
+PEAKLINE_EXPORT int32_t peakline_begin_recorded_steps() {
+    return peakline::preload::begin_recorded_steps() ? 1 : 0;
+}
+
+PEAKLINE_EXPORT void peakline_end_recorded_steps() {
+    peakline::preload::end_recorded_steps();
 }
 
 PEAKLINE_EXPORT int32_t peakline_open_trace(const char* path, int32_t replace) {

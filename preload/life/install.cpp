@@ -23,6 +23,7 @@
 #include "preload/options/trace_name.h"
 #include "preload/peakline_api.h"
 #include "preload/regions/autograd_hooks.h"
+#include "recorded_steps.h"
 #include "torch_library.h"
 #include "value_reads.h"
 
@@ -132,6 +133,7 @@ void put_all_meta(const Installed& state, const ProcessNames& names) {
     put_meta("backend", state.backend);
     put_meta("stacks", state.options.stacks);
     put_meta("keep", state.options.keep);
+    put_meta("recorded_steps", recorded_steps(state.options));
     put_meta("frees", is_set(state.options.frees) ? "stacks" : "");
     put_meta("cpu", state.has_cpu ? "blocks" : "");
     put_meta("simulated", state.options.simulated);
@@ -183,21 +185,6 @@ void note_late_start(Installed& state, bool is_late) {
         snprintf(state.note,
                  sizeof state.note,
                  "CUDA was already initialised: torch's allocator is observed");
-    }
-}
-
-// A file or folder that cannot be written switches the file off, not the recording in memory.
-void open_trace_or_say_why() {
-    Installed& state = installed();
-    const int error = open_configured_trace(state);
-    if (error != 0) {
-        char text[128];
-        say("cannot write the trace %s: %s. Name another file with -o or PEAKLINE_OUTPUT. The "
-            "program runs on without a trace.",
-            state.trace_path,
-            strerror_r(error, text, sizeof text));
-        note_for_run(state.options, "unwritten", state.trace_path);
-        state.trace_path[0] = '\0';
     }
 }
 
@@ -261,6 +248,20 @@ int open_configured_trace(Installed& state) {
         }
     }
     return EEXIST;
+}
+
+void open_trace_or_say_why() {
+    Installed& state = installed();
+    const int error = open_configured_trace(state);
+    if (error != 0) {
+        char text[128];
+        say("cannot write the trace %s: %s. Name another file with -o or PEAKLINE_OUTPUT. The "
+            "program runs on without a trace.",
+            state.trace_path,
+            strerror_r(error, text, sizeof text));
+        note_for_run(state.options, "unwritten", state.trace_path);
+        state.trace_path[0] = '\0';
+    }
 }
 
 namespace {
@@ -392,10 +393,13 @@ int32_t enter(int32_t way_in, char* message, size_t room) {
     watch_life_cycle();
     state.is_on = true;
     if (way_in == kPeaklinePreload || way_in == kPeaklineDriver || way_in == kPeaklineCpu) {
-        // Not before something is recorded: many a process initialises CUDA and allocates nothing.
-        Recorder::instance().open_at_first_record(open_trace_or_say_why);
         note_for_run(state.options, "on", "");
-        peakline_start_tracing();
+        if (!waits_for_steps(state.options)) {
+            // Not before something is recorded: many a process initialises CUDA and allocates
+            // nothing.
+            Recorder::instance().open_at_first_record(open_trace_or_say_why);
+            peakline_start_tracing();
+        }
     }
     if (way_in != kPeaklineCpu) {
         add_driver(state);

@@ -42,6 +42,9 @@ Installed& installed();
 
 // Opens the trace the options ask for and writes the meta data. Returns 0 or an errno.
 int open_configured_trace(Installed& state);
+// The same. A file or folder that cannot be written switches the file off, not the recording in
+// memory.
+void open_trace_or_say_why();
 // Says so when another program removed or replaced the file under us.
 void say_if_trace_is_lost();
 // The body of peakline_enter().

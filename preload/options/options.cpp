@@ -45,6 +45,7 @@ void read_options(Options* options) {
         {"PEAKLINE_STACKS", options->stacks, sizeof options->stacks},
         {"PEAKLINE_FREES", options->frees, sizeof options->frees},
         {"PEAKLINE_KEEP", options->keep, sizeof options->keep},
+        {"PEAKLINE_STEPS", options->steps, sizeof options->steps},
         {"PEAKLINE_CPU", options->cpu, sizeof options->cpu},
         {"PEAKLINE_TORCH_PART", options->torch_part, sizeof options->torch_part},
         {"PEAKLINE_CACHE_DIR", options->cache_dir, sizeof options->cache_dir},

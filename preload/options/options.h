@@ -16,6 +16,7 @@ struct Options {
     char stacks[16] = "all";           // PEAKLINE_STACKS, see option_words.h
     char frees[16] = "";               // PEAKLINE_FREES: 1: also the stacks of frees
     char keep[64] = "all";             // PEAKLINE_KEEP, see keep_option.h
+    char steps[48] = "";               // PEAKLINE_STEPS: 5..8, see recorded_steps.h of life/
     char cpu[16] = "";                 // PEAKLINE_CPU: 1: also blocks of torch's CPU allocator
     char torch_part[kPathBytes] = "";  // PEAKLINE_TORCH_PART: the library built for this torch
     char cache_dir[3072] = "";         // PEAKLINE_CACHE_DIR

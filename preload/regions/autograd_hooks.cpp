@@ -228,7 +228,9 @@ void end_scope(const char* name) {
                 g_after_step();
             }
             if (state.is_main_thread) {
-                capture::object_side().request_safe_point(capture::SafePoint::kOptimizerStep);
+                capture::object_side().request_safe_point(Recorder::instance().is_tracing()
+                                                              ? capture::SafePoint::kOptimizerStep
+                                                              : capture::SafePoint::kUntracedStep);
             }
         });
     }

@@ -29,6 +29,7 @@ constexpr Constant kConstants[] = {
     {"NOTE", MarkKind::kNote},
     {"NEW_INSTANCE", SafePoint::kNewInstance},
     {"OPTIMIZER_STEP", SafePoint::kOptimizerStep},
+    {"UNTRACED_STEP", SafePoint::kUntracedStep},
     {"LAST_LOOK", SafePoint::kLastLook},
     {"OUT_OF_MEMORY", SafePoint::kOutOfMemory},
     {"LOOK", SafePoint::kLook},

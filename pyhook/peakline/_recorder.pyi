@@ -7,6 +7,7 @@ STEP: int
 NOTE: int
 NEW_INSTANCE: int
 OPTIMIZER_STEP: int
+UNTRACED_STEP: int
 LAST_LOOK: int
 HOLD: int
 HOLD_ASKED: int

@@ -12,7 +12,8 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from peakline import assumptions
-from peakline.commands.running.simulation import add_simulation_arguments, add_steps_argument
+from peakline.commands.running.simulation import add_simulation_arguments
+from peakline.commands.running.steps_option import add_steps_argument
 from peakline.commands.shared import report_options as options
 from peakline.commands.shared.common import (
     CommandError,

@@ -14,11 +14,8 @@ from dataclasses import asdict, dataclass, field
 from pathlib import Path
 
 from peakline import assumptions
-from peakline.commands.running.simulation import (
-    add_simulation_arguments,
-    add_steps_argument,
-    is_device_name,
-)
+from peakline.commands.running.simulation import add_simulation_arguments, is_device_name
+from peakline.commands.running.steps_option import add_steps_argument
 from peakline.commands.shared.common import (
     CommandError,
     add_python_argument,

@@ -20,6 +20,7 @@ from peakline.commands.running.run_arguments import check_arguments
 from peakline.commands.running.run_end import RunEnd, kernel_kills, read_notes
 from peakline.commands.running.run_plan import Plan, make_plan
 from peakline.commands.running.simulation import notes_of_program
+from peakline.commands.running.steps_option import waited_steps
 from peakline.commands.shared.trace_files import room_for, shown_name
 from peakline.native_build import BuildError
 
@@ -85,7 +86,15 @@ def run_and_report(args: argparse.Namespace, plan: Plan) -> int:
             kills = kernel_kills()
             status = execute(plan, says_where=plan.recorded and not args.quiet)
         kills = kernel_kills() - kills
-        end = RunEnd(status, bool(args.simulate), args.program, read_notes(notes), kills, args.cpu)
+        end = RunEnd(
+            status,
+            bool(args.simulate),
+            args.program,
+            read_notes(notes),
+            kills,
+            args.cpu,
+            waited_steps(args.steps),
+        )
     if plan.recorded:
         from peakline.commands.running import after_run
 

@@ -1,11 +1,15 @@
-"""`peakline run --steps N`: ends the program when its optimizers have made N steps.
+"""`peakline run --steps`: ends the program after N steps of its optimizers, or records some steps.
 
-The end is that of os._exit(0), in the thread that made the step, after what the program printed has
-been flushed and the device has finished. No exception is raised: the program could catch it, and a
-`finally` could go on for hours. The interposed `_exit` (preload/bootstrap.cpp) closes the trace.
+N: the end is that of os._exit(0), in the thread that made the step, after what the program printed
+has been flushed and the device has finished. No exception is raised: the program could catch it,
+and a `finally` could go on for hours. The interposed `_exit` (preload/bootstrap.cpp) closes the
+trace.
+
+A..B: the recording is switched on when step A begins, where the one before has ended, and off when
+step B has ended; with A.. never off again. The program goes on to its own end.
 
 A step counts when every optimizer that steps has made it: of the two of a GAN, or one for each
-parameter, the last one ends the program.
+parameter, the last one ends it.
 """
 
 from __future__ import annotations
@@ -26,25 +30,62 @@ _RECORDER = Path(__file__).resolve().parents[1] / "_native" / "libpeakline.so"
 
 
 class _Steps:
-    def __init__(self, wanted: int) -> None:
-        self._wanted = wanted
+    """How many steps all optimizers have made."""
+
+    def __init__(self) -> None:
         self._counts: dict[int, tuple[Any, int]] = {}  # weak reference and count, by id
 
     def count(self, optimizer: Any) -> None:
-        """Count a step that has ended; does not return from the last one."""
+        """Count a step that has ended."""
         key = id(optimizer)
         reference, count = self._counts.get(key, (None, 0))
         if reference is None or reference() is not optimizer:
             reference, count = weakref.ref(optimizer), 0
         self._counts[key] = (reference, count + 1)
+
+    def has(self, wanted: int) -> bool:
+        """Whether all have made so many."""
         alive = [steps for known, steps in self._counts.values() if known() is not None]
-        if min(alive) >= self._wanted or max(alive) >= _MOST_TIMES_AS_OFTEN * self._wanted:
+        return min(alive) >= wanted or max(alive) >= _MOST_TIMES_AS_OFTEN * wanted
+
+
+class _Range:
+    """Records steps `first` to `last` (None: to the end)."""
+
+    def __init__(self, first: int, last: int | None) -> None:
+        self._first = first
+        self._last = last
+        self._has_begun = first == 1  # with CUDA
+        self._has_ended = False
+
+    def after_step(self, steps: _Steps) -> None:
+        """Switch the recording where this step is a border."""
+        if self._has_ended:
+            return
+        if self._last is not None and steps.has(self._last):
+            self._has_ended = True
+            if self._has_begun:
+                _call_recorder("peakline_end_recorded_steps")
+        elif not self._has_begun and steps.has(self._first - 1):
+            # Not before CUDA is initialised.
+            self._has_begun = bool(_call_recorder("peakline_begin_recorded_steps"))
+
+
+class _End:
+    """Ends the program."""
+
+    def __init__(self, wanted: int) -> None:
+        self._wanted = wanted
+
+    def after_step(self, steps: _Steps) -> None:
+        """Does not return from the last one."""
+        if steps.has(self._wanted):
             _leave(self._wanted)
 
 
 def _leave(steps: int) -> None:
     _wait_for_device()
-    _note_in_trace(steps)
+    _call_recorder("peakline_put_meta", b"ended_after_steps", str(steps).encode())
     if os.environ.get("RANK", "0") == "0":
         times = f"{steps} optimizer step{'s' * (steps > 1)}"
         text = f"peakline: the program was ended after {times}, as --steps asks\n"
@@ -64,14 +105,16 @@ def _wait_for_device() -> None:
         return
 
 
-def _note_in_trace(steps: int) -> None:
+def _call_recorder(name: str, *words: bytes) -> int:
+    """Call a function of the recorder; 0 where nothing is recorded."""
     import ctypes
 
     try:
-        recorder = ctypes.CDLL(str(_RECORDER), mode=os.RTLD_NOLOAD)
-    except OSError:  # nothing is recorded here
-        return
-    recorder.peakline_put_meta(b"ended_after_steps", str(steps).encode())
+        # With the GIL: the program's objects are named.
+        recorder = ctypes.PyDLL(str(_RECORDER), mode=os.RTLD_NOLOAD)
+    except OSError:
+        return 0
+    return int(recorder[name](*words))
 
 
 def _end_workers() -> None:
@@ -93,9 +136,15 @@ def _flush() -> None:
     ctypes.CDLL(None).fflush(None)
 
 
+def _wanted(text: str) -> _End | _Range:
+    first, is_range, last = text.partition("..")
+    return _Range(int(first), int(last) if last else None) if is_range else _End(int(first))
+
+
 def prepare() -> None:
     """Count the steps of all optimizers, once torch is imported."""
-    steps = _Steps(int(os.environ["PEAKLINE_STEPS"]))
+    steps = _Steps()
+    wanted = _wanted(os.environ["PEAKLINE_STEPS"])
 
     def wrap(module: Any) -> None:
         real = module.Optimizer.profile_hook_step
@@ -108,6 +157,7 @@ def prepare() -> None:
             def step(optimizer: Any, *args: Any, **kwargs: Any) -> Any:
                 result = hooked(optimizer, *args, **kwargs)
                 steps.count(optimizer)
+                wanted.after_step(steps)
                 return result
 
             return step

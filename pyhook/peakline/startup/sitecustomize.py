@@ -1,7 +1,7 @@
 """Loaded by the Python of a simulated program, or one with --steps, before anything else.
 
 `peakline run` puts this folder first in PYTHONPATH. It prepares what a simulated run needs in
-Python (_peakline_simulated/), the end after N steps (_peakline_steps.py) and what `advise --try`
+Python (_peakline_simulated/), what --steps asks for (_peakline_steps.py) and what `advise --try`
 changes (_peakline_changes.py), and then loads the sitecustomize that it hides, if there is one. It
 imports nothing heavy and must never fail: the program comes first.
 """

@@ -43,7 +43,7 @@ class Holding:
             return
         why = self._recorder
         self._watch_signal()
-        if reasons & why.OPTIMIZER_STEP:
+        if reasons & (why.OPTIMIZER_STEP | why.UNTRACED_STEP):
             self._step += 1
             if self._step in self._steps:
                 self._search(why.HOLD_STEP)

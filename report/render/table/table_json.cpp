@@ -167,6 +167,7 @@ std::string table_json(const TableReport& report) {
     const std::string_view steps = report.reader.definitions().meta_text("ended_after_steps");
     json.key("ended_after_steps");
     steps.empty() ? json.null() : json.value(steps);
+    json.text_or_null("recorded_steps", report.reader.definitions().meta_text("recorded_steps"));
     json.field("sizes_read_as_zero", zero_size_count(report.value_reads));
     put_out_of_memory(json, report);
     json.key("value_reads");

@@ -101,6 +101,21 @@ std::string simulated_text(const TraceReader& reader) {
                : "Simulated device: " + printable(device) + " (sizes are real, numbers are not)\n";
 }
 
+// "5..8" or "5..", as --steps takes it.
+std::string recorded_steps_text(std::string_view steps) {
+    const size_t dots = steps.find("..");
+    if (dots == std::string_view::npos) {
+        return {};
+    }
+    const std::string_view last = steps.substr(dots + 2);
+    const std::string first = printable(steps.substr(0, dots));
+    return "Recorded: " +
+           (last.empty()    ? "optimizer step " + first + " and all after it"
+            : last == first ? "optimizer step " + first
+                            : "optimizer steps " + first + " to " + printable(last)) +
+           " (--steps); reports count them from 0\n";
+}
+
 std::string stopped_text(const TraceReader& reader) {
     const std::string_view place = reader.definitions().meta_text("stopped_waiting_at");
     const std::string_view steps = reader.definitions().meta_text("ended_after_steps");
@@ -113,7 +128,7 @@ std::string stopped_text(const TraceReader& reader) {
         text += "The program was ended after " + printable(steps) + " optimizer step" +
                 (steps == "1" ? "" : "s") + " (--steps): this is not its whole run\n";
     }
-    return text;
+    return text + recorded_steps_text(reader.definitions().meta_text("recorded_steps"));
 }
 
 std::string out_of_memory_text(const TableReport& report) {

@@ -11,10 +11,10 @@ from peakline.commands.running.hold_option import add_hold_argument, problem_of_
 from peakline.commands.running.ranks import parse_ranks
 from peakline.commands.running.simulation import (
     add_simulation_arguments,
-    add_steps_argument,
     check_simulation,
     is_device_name,
 )
+from peakline.commands.running.steps_option import add_recorded_steps_argument, problem_of_steps
 from peakline.commands.shared.common import add_python_argument, recorder
 from peakline.commands.shared.report_options import row_count
 from peakline.simulated_build import simulated_devices
@@ -54,7 +54,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         "--ranks", metavar="LIST", help="Run several ranks of --world, one trace each: 0,7,56-63"
     )
     add_simulation_arguments(parser)
-    add_steps_argument(parser)
+    add_recorded_steps_argument(parser)
     add_hold_argument(parser)
     parser.add_argument("--no-record", action="store_true", help="Simulate only, write no trace")
     parser.add_argument(
@@ -132,8 +132,8 @@ def check_arguments(args: argparse.Namespace) -> str:
         return problem
     if args.hold and args.no_record:
         return "--hold records what it finds: leave --no-record out"
-    if args.steps is not None and args.steps < 1:
-        return f"--steps {args.steps}: a program can end after 1 step at the earliest"
+    if problem := problem_of_steps(args.steps, is_recorded=not args.no_record):
+        return problem
     simulation_problem = check_simulation(args)
     if simulation_problem:
         return simulation_problem

@@ -17,7 +17,8 @@ class RunEnd:
 
     `status` is negative for a signal. `notes` are the lines of the recorders, see
     preload/options/options.h. `kernel_kills` counts the processes of this machine that the kernel
-    ended meanwhile because host memory ran out.
+    ended meanwhile because host memory ran out. `waited_steps` is how many steps of optimizers
+    --steps lets pass before it records.
     """
 
     status: int
@@ -26,6 +27,7 @@ class RunEnd:
     notes: Sequence[str] = ()
     kernel_kills: int = 0
     records_cpu: bool = False
+    waited_steps: int = 0
 
     def how(self) -> str:
         """Return how the program ended, as in "the program ended with status 1"."""
@@ -56,6 +58,12 @@ class RunEnd:
         if kinds & {"unwritten", "lost"}:
             return ""
         if "on" in kinds:
+            if self.waited_steps:
+                steps = f"{self.waited_steps} step{'s' * (self.waited_steps > 1)}"
+                return (
+                    f"nothing was recorded: {self.how()} before its optimizers had made {steps},"
+                    " after which --steps begins to record"
+                )
             memory = "memory" if self.records_cpu else "GPU memory"
             if self.status == 0:
                 return f"nothing was recorded: the program allocated no {memory} through torch"

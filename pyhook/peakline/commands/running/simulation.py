@@ -59,17 +59,6 @@ def add_simulation_arguments(parser: argparse.ArgumentParser) -> None:
     )
 
 
-def add_steps_argument(parser: argparse.ArgumentParser) -> None:
-    """Add the option that ends a program early; also without a simulated GPU."""
-    parser.add_argument(
-        "--steps",
-        type=int,
-        metavar="N",
-        help="End the program with status 0 when its optimizers have made N steps; what it printed"
-        " is flushed, its exit handlers do not run",
-    )
-
-
 def check_simulation(args: argparse.Namespace) -> str:
     """Return what is wrong with the options of the simulated GPU, or ''."""
     if args.assume and (not args.simulate or args.no_record):
