@@ -94,7 +94,8 @@ class Trace:
     # Texts for a terminal, of "table" or "summary": see report/render/report_parts.h.
     def parts(self, name: str, **options: Unpack[Options]) -> dict[str, Any]: ...
     def report(self, name: str, *, json: bool = False, **options: Unpack[Options]) -> str: ...
-    # What runs are compared by, as JSON: peaks by device and phase, rows of the peak by four keys.
+    # What runs are compared by, as JSON: peaks by device and phase, rows of the peak by four keys,
+    # how the run ended.
     def outline(self, **options: Unpack[Options]) -> str: ...
     # The bytes of each column, and what is new of the names, as JSON: see
     # report/views/events/events.h.

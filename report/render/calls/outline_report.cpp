@@ -1,5 +1,7 @@
 #include "outline_report.h"
 
+#include <string_view>
+
 #include "report/render/facts/asked_blocks.h"
 #include "report/render/format/device_json.h"
 #include "report/render/format/json_writer.h"
@@ -33,15 +35,22 @@ void put_totals(JsonWriter& json,
     put_device(json.begin_object(), device.device, scope_of(result.is_sum));
     json.field("peak_bytes", device.peak_bytes);
     json.field("peak_seconds", reader.seconds(device.peak_tick));
+    json.field("total_allocated_bytes", device.total_allocated_bytes);
     put_phases(json, reader, result, result.is_sum ? 0 : device.device);
     json.end_object();
 }
 
 void put_rows(JsonWriter& json, const PathDisplay& paths, const OutlineRows& rows) {
+    const bool is_by_line = std::string_view(rows.by) == "line";
     json.key(rows.by).begin_array();
     for (const TableRow& row : rows.table.rows) {
         json.begin_object().field("key", label_text(paths, row.labels));
-        json.field("bytes", row.bytes).field("count", row.count).end_object();
+        json.field("bytes", row.bytes).field("count", row.count);
+        json.field("median_bytes", row.median_bytes).field("backward_bytes", row.backward_bytes);
+        if (is_by_line) {
+            put_location_of(json, row.labels);
+        }
+        json.end_object();
     }
     json.end_array();
 }
@@ -73,6 +82,9 @@ std::string make_outline(const TraceReader& reader,
         put_rows(json, options.paths, rows);
     }
     json.end_object();
+    json.field("duration_seconds", reader.seconds(result.health.last_tick));
+    json.field("clean_end", result.health.clean_end);
+    json.field("out_of_memory_count", result.out_of_memory.count);
     put_health(json, reader, result.health);
     return json.end_object().take();
 }
