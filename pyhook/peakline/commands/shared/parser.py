@@ -43,9 +43,20 @@ class CommandParser(argparse.ArgumentParser):
             self._add_arguments(self)
             self._add_arguments = None
         found, unknown = super().parse_known_args(args, namespace)
+        self._fill_late_positionals(found, unknown)
         if unknown:
             self.error(self._unknown_text(unknown[0]))
         return found, []
+
+    def _fill_late_positionals(self, found: Any, unknown: list[str]) -> None:
+        """Take words behind options for arguments that may be left out.
+
+        argparse finds that one is left out when it sees the first option, and looks no further.
+        """
+        for action in self._get_positional_actions():
+            is_left_out = action.nargs == "?" and getattr(found, action.dest) is action.default
+            if is_left_out and unknown and not unknown[0].startswith("-"):
+                setattr(found, action.dest, unknown.pop(0))
 
     def _unknown_text(self, word: str) -> str:
         name = word.split("=")[0]
