@@ -182,3 +182,22 @@ def test_the_formats_of_export_are_documented() -> None:
     assert [(row[0].strip("`"), row[1]) for row in rows] == [
         (one.name, one.help) for one in FORMATS.values()
     ]
+
+
+def test_the_tables_of_a_fleet_are_documented() -> None:
+    from peakline.fleet.schema import TABLES
+
+    for name, columns in TABLES.items():
+        rows = table_rows("docs/fleet.md", f"column of `{name}`")
+        assert [(row[0].strip("`"), *row[1:]) for row in rows] == [
+            (column.name, column.type, column.meaning) for column in columns
+        ]
+
+
+def test_the_questions_about_a_fleet_are_documented() -> None:
+    from peakline.fleet.questions import QUESTIONS
+
+    rows = table_rows("docs/fleet.md", "question")
+    assert [(row[0].strip("`"), row[1]) for row in rows] == [
+        (one.name, one.asks) for one in QUESTIONS.values()
+    ]

@@ -43,6 +43,7 @@ def all_commands() -> list[Command]:
         export,
         fit,
         flamegraph,
+        fleet,
         html,
         import_,
         live,
@@ -68,6 +69,7 @@ def all_commands() -> list[Command]:
             (
                 diff,
                 check,
+                fleet,
                 events,
                 export,
                 import_,

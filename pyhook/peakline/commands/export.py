@@ -3,7 +3,10 @@
 from __future__ import annotations
 
 import argparse
+import importlib.util
 import sys
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
 from pathlib import Path
 
 from peakline.commands.shared import common, report_options
@@ -13,10 +16,12 @@ from peakline.exports.asked import Asked
 
 NAME = "export"
 HELP = "Write a recording for other tools: speedscope, Perfetto, memory_viz, pprof, Parquet ..."
+_TABLES = "parquet"  # the format that may be tables
 EXAMPLES = (
     "peakline export speedscope train.peak\n"
     "peakline export torch-snapshot train.peak -o train.pickle\n"
     "peakline export parquet --during step@3 train.peak\n"
+    "peakline export parquet runs/ --label version=1.4.2 -o fleet/\n"
     "peakline export folded train.peak -o - | flamegraph.pl > train.svg"
 )
 
@@ -25,7 +30,13 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     """Declare the arguments of the command."""
     listed = "; ".join(f"{one.name}: {one.help}" for one in FORMATS.values())
     parser.add_argument("format", metavar="FORMAT", help=listed)
-    parser.add_argument("file", metavar="FILE", help="Trace file (.peak, or packed .peak.zst)")
+    parser.add_argument(
+        "files",
+        nargs="+",
+        metavar="FILE",
+        help="Trace file (.peak, or packed .peak.zst); of parquet also several, and folders of"
+        " them: each becomes a summary in a folder of tables, for `peakline fleet`",
+    )
     parser.add_argument(
         "-o",
         "--output",
@@ -33,6 +44,20 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         help="Write this file; - is standard output (default: named after FILE, in this folder)",
     )
     parser.add_argument("-f", "--force", action="store_true", help="Replace an existing file")
+    parser.add_argument(
+        "--tables",
+        action="store_true",
+        help="With parquet: write the folder of tables -o, also of a single trace",
+    )
+    parser.add_argument(
+        "--label",
+        action="append",
+        default=[],
+        type=_label,
+        metavar="NAME=VALUE",
+        help="With tables: what to know of these traces, may be given several times; version= is"
+        " what `peakline fleet` compares (default: the git commit of the program)",
+    )
     report_options.add_moment(parser)
     report_options.add_during(parser, "Write only what happens")
     report_options.add_device(parser)
@@ -41,18 +66,21 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 
 
 def run(args: argparse.Namespace) -> int:
-    """Write the file."""
+    """Write the file, or the tables."""
     form = _format_of(args)
     engine = common.report_engine()
+    if _wants_tables(args, form):
+        return _write_tables(args)
+    [file] = args.files
     from peakline.recording import Recording
 
     asked = Asked(args.at, args.during, args.device, args.min_bytes)
     try:
-        recording = Recording(args.file)
+        recording = Recording(file)
         if args.output == "-":
             form.write(recording, asked, sys.stdout.buffer)
             return 0
-        name = args.output or common.trace_stem(args.file) + form.suffix
+        name = args.output or common.trace_stem(file) + form.suffix
         with (
             common.replacing(Path(name), force=args.force) as unfinished,
             unfinished.open("wb") as out,
@@ -61,9 +89,7 @@ def run(args: argparse.Namespace) -> int:
     except engine.TraceError as error:
         raise common.CommandError(str(error)) from error
     except ImportError as error:
-        raise common.CommandError(
-            f"{form.name} is written with {form.needs}; type: pip install 'peakline[{form.extra}]'"
-        ) from error
+        raise common.CommandError(_lacks(form.needs, form.extra)) from error
     print(f"Wrote {name}")
     return 0
 
@@ -84,3 +110,73 @@ def _format_of(args: argparse.Namespace) -> Format:
             takes = ", ".join(f"--{one}" for one in (*form.takes, "device"))
             raise common.CommandError(f"{form.name} does not take --{option}; it takes {takes}")
     return form
+
+
+def _lacks(package: str, extra: str) -> str:
+    return f"this is written with {package}; type: pip install 'peakline[{extra}]'"
+
+
+def _label(text: str) -> tuple[str, str]:
+    name, sign, value = text.partition("=")
+    if not (name and sign and value):
+        raise argparse.ArgumentTypeError(f"'{text}' is not NAME=VALUE: version=1.4.2, team=vision")
+    return name, value
+
+
+def _wants_tables(args: argparse.Namespace, form: Format) -> bool:
+    several = len(args.files) > 1 or Path(args.files[0]).is_dir()
+    if form.name != _TABLES:
+        if several or args.tables or args.label:
+            raise common.CommandError(
+                f"{form.name} takes one trace; tables of several are: peakline export parquet"
+            )
+        return False
+    if not (several or args.tables):
+        if args.label:
+            raise common.CommandError("labels are columns of tables; add --tables -o FOLDER")
+        return False
+    for option in ("during", "device"):
+        if getattr(args, option) is not None:
+            raise common.CommandError(f"tables are of whole runs: they do not take --{option}")
+    if args.output in (None, "-"):
+        raise common.CommandError("tables are a folder; name it with -o FOLDER")
+    if Path(args.output).is_file():
+        raise common.CommandError(f"{args.output} is a file; name a folder with -o")
+    if "://" in args.output:
+        raise common.CommandError(f"{args.output}: write a folder here, and copy it there")
+    return True
+
+
+def _write_tables(args: argparse.Namespace) -> int:
+    """Write a summary of each trace; those that cannot be read are named and left out."""
+    if importlib.util.find_spec("pyarrow") is None:
+        raise common.CommandError(_lacks("pyarrow", "fleet"))
+    from peakline.fleet import collecting
+
+    paths = collecting.find_traces(args.files)
+    if not paths:
+        raise common.CommandError(f"{args.files[0]}: no trace there (.peak, .peak.zst)")
+    with _bar(len(paths)) as progress:
+        done = collecting.collect(paths, Path(args.output), dict(args.label), progress)
+    for sentence in done.failed:
+        print(f"peakline: error: {sentence}", file=sys.stderr)
+    if done.traces:
+        traces = "1 trace" if done.traces == 1 else f"{done.traces:,} traces"
+        print(f"Wrote {args.output}: {traces}, {done.bytes_written / 1e6:.1f} MB")
+        print(f"Next: peakline fleet {args.output}")
+    return 2 if done.failed else 0
+
+
+@contextmanager
+def _bar(count: int) -> Iterator[Callable[[], object]]:
+    """Show how many traces are read, on a terminal."""
+    if not sys.stderr.isatty():
+        yield lambda: None
+        return
+    from rich.console import Console
+    from rich.progress import BarColumn, MofNCompleteColumn, Progress, TimeRemainingColumn
+
+    columns = (BarColumn(), MofNCompleteColumn(), TimeRemainingColumn())
+    with Progress(*columns, console=Console(stderr=True), transient=True) as bar:
+        task = bar.add_task("", total=count)
+        yield lambda: bar.advance(task)

@@ -1,0 +1,80 @@
+"""Reads many traces into the tables of a fleet, several at once."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from concurrent.futures import ThreadPoolExecutor, as_completed
+from contextlib import suppress
+from dataclasses import dataclass, field
+from pathlib import Path
+
+from peakline.fleet.rows import rows_of_trace
+from peakline.fleet.tables import write_rows
+
+_MOST_AT_ONCE = 8  # a trace of 10^8 events takes a GB of memory while it is read
+_PACKED = ".zst"
+
+
+@dataclass
+class Collected:
+    """What was written, and a sentence for each trace that was not."""
+
+    traces: int = 0
+    bytes_written: int = 0
+    failed: list[str] = field(default_factory=list)
+
+
+def find_traces(files: Iterable[str]) -> list[Path]:
+    """Return the traces among these files and in these folders, each once; packed ones only where
+    the trace itself is not beside them.
+    """
+    found: dict[Path, None] = {}
+    for name in files:
+        path = Path(name)
+        inside = sorted((*path.rglob("*.peak"), *path.rglob("*.peak" + _PACKED)))
+        found |= dict.fromkeys(inside if path.is_dir() else [path])
+    return [
+        one
+        for one in found
+        if one.suffix != _PACKED or one.with_name(one.name.removesuffix(_PACKED)) not in found
+    ]
+
+
+def collect(
+    traces: Sequence[Path],
+    fleet: Path,
+    labels: Mapping[str, str],
+    one_is_done: Callable[[], object] = lambda: None,
+) -> Collected:
+    """Write the tables of these traces; what a fleet has of others is left alone."""
+    from peakline import _report
+
+    done = Collected()
+
+    def write(path: Path) -> int:
+        return write_rows(fleet, rows_of_trace(str(path), labels))
+
+    # While a trace is open, torch's symbols stay in memory for all.
+    keeper = _opened(traces)
+    with ThreadPoolExecutor(min(_MOST_AT_ONCE, os.cpu_count() or 1)) as pool:
+        running = {pool.submit(write, path): path for path in traces}
+        for one in as_completed(running):
+            try:
+                done.bytes_written += one.result()
+                done.traces += 1
+            except _report.TraceError as error:
+                done.failed.append(str(error))
+            except OSError as error:
+                done.failed.append(f"{running[one]}: cannot be summarised: {error}")
+            one_is_done()
+    del keeper
+    return done
+
+
+def _opened(traces: Sequence[Path]) -> object:
+    from peakline import _report
+
+    with suppress(_report.TraceError):
+        return _report.Trace(str(traces[0]))
+    return None

@@ -1,0 +1,91 @@
+"""Answers with DuckDB, in this process. The only file that imports duckdb."""
+
+from __future__ import annotations
+
+import threading
+from collections.abc import Callable
+from typing import Any
+
+import duckdb
+
+from peakline.fleet import schema, views
+from peakline.fleet.engines import Answer, FleetError, Progress, Values, table_path, words_as
+
+_LOOK_SECONDS = 0.2  # between two looks at how far a query is
+
+
+class DuckDBEngine:
+    """A database in memory whose tables are the files of a fleet."""
+
+    name = "duckdb"
+
+    def __init__(self, fleet: str, progress: Progress | None = None) -> None:
+        """Make the views.
+
+        Raises:
+            FleetError: a table cannot be read.
+        """
+        self._progress = progress
+        self._connection = duckdb.connect(":memory:")
+        self._connection.execute("set preserve_insertion_order = false")
+        # Progress is counted when it is to be printed; we print it.
+        self._connection.execute("set enable_progress_bar = true")
+        self._connection.execute("set enable_progress_bar_print = false")
+        for table in schema.TABLES:
+            path = table_path(fleet, table).replace("'", "''") + "/**/*.parquet"
+            # The folder's `run` is a column of `ranks`, too, as files of many runs need it there.
+            files = f"read_parquet('{path}', hive_partitioning = false)"
+            self._run(f"create or replace temp view {table}_files as select * from {files}", {})
+        for statement in views.statements():
+            self._run(statement, {})
+
+    def ask(self, sql: str, values: Values) -> Answer:
+        """Return the rows of a query.
+
+        Raises:
+            FleetError: DuckDB refuses it.
+        """
+        columns, rows = self._run(words_as("$", sql, values), values)
+        return Answer(columns, rows)
+
+    def _run(self, sql: str, values: Values) -> tuple[list[str], list[Any]]:
+        def work() -> tuple[list[str], list[Any]]:
+            cursor = self._connection.execute(sql, dict(values) or None)
+            return [one[0] for one in cursor.description or ()], cursor.fetchall()
+
+        try:
+            return work() if self._progress is None else self._watched(work, self._progress)
+        except duckdb.Error as error:
+            raise FleetError(f"DuckDB: {error}") from error
+
+    def _watched(
+        self, work: Callable[[], tuple[list[str], list[Any]]], progress: Progress
+    ) -> tuple[list[str], list[Any]]:
+        """Do the work in a thread, so that this one may show progress and hear Ctrl-C."""
+        found: list[Any] = []
+        failed: list[BaseException] = []
+
+        def body() -> None:
+            try:
+                found.append(work())
+            except BaseException as error:  # raised again below, in the caller's thread
+                failed.append(error)
+
+        thread = threading.Thread(target=body, daemon=True)
+        thread.start()
+        try:
+            while thread.is_alive():
+                thread.join(_LOOK_SECONDS)
+                progress(max(0.0, self._connection.query_progress()) / 100)
+        except KeyboardInterrupt:
+            self._connection.interrupt()
+            thread.join()
+            raise
+        if failed:
+            raise failed[0]
+        result: tuple[list[str], list[Any]] = found[0]
+        return result
+
+    def close(self) -> None:
+        """Close the database."""
+        self._connection.close()

@@ -1,0 +1,93 @@
+"""The two engines that answer SQL about a fleet: DuckDB in this process, Spark here or elsewhere.
+
+Everything they read differently is in this file; questions and views are written once.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any, Protocol
+
+Values = Mapping[str, "str | float"]
+
+
+class FleetError(Exception):
+    """A question that allows no answer; the text says what to do now."""
+
+
+@dataclass(frozen=True)
+class Answer:
+    """Rows as an engine gives them."""
+
+    columns: Sequence[str]
+    rows: Sequence[Sequence[Any]]
+
+    def dictionaries(self) -> list[dict[str, Any]]:
+        """Return the rows by name."""
+        return [dict(zip(self.columns, row, strict=True)) for row in self.rows]
+
+
+class Engine(Protocol):
+    """What questions need of an engine."""
+
+    name: str
+
+    def ask(self, sql: str, values: Values) -> Answer:
+        """Return the rows of a query; words after colons in it are in `values`."""
+        ...
+
+    def close(self) -> None:
+        """Let go of what it holds."""
+        ...
+
+
+_WORD = re.compile(r"(?<![:\w]):([a-z]\w*)")
+
+
+def words_as(mark: str, sql: str, values: Values) -> str:
+    """Return the SQL with another mark than a colon before the words that have values."""
+    return _WORD.sub(lambda found: mark + found[1] if found[1] in values else found[0], sql)
+
+
+def is_url(fleet: str) -> bool:
+    """Whether a fleet is in an object store: the engine reads it, we look for nothing there."""
+    return "://" in fleet
+
+
+def table_path(fleet: str, table: str) -> str:
+    """Return where the files of a table are."""
+    return f"{fleet.rstrip('/')}/{table}"
+
+
+def look_for_tables(fleet: str, tables: Sequence[str]) -> None:
+    """Refuse a folder that is no fleet, and say how to make one.
+
+    Raises:
+        FleetError: it has no tables.
+    """
+    if is_url(fleet):
+        return
+    folder = Path(fleet)
+    if not folder.is_dir():
+        raise FleetError(
+            f"{fleet}: no such folder; make it with: peakline export parquet --tables TRACES -o"
+            f" {fleet}"
+        )
+    lacking = [one for one in tables if next((folder / one).rglob("*.parquet"), None) is None]
+    if not lacking:
+        return
+    if next(folder.rglob("*.peak"), None) or next(folder.rglob("*.peak.zst"), None):
+        raise FleetError(
+            f"{fleet} has traces and no tables; make tables of them with:"
+            f" peakline export parquet {fleet} -o {fleet.rstrip('/')}-tables"
+        )
+    raise FleetError(
+        f"{fleet} has no table {lacking[0]}; fill it with: peakline export parquet --tables TRACES"
+        f" -o {fleet}"
+    )
+
+
+Progress = Callable[[float], object]

@@ -1,0 +1,61 @@
+"""Lines as every machine and version writes them, and numbers that stand for them.
+
+Ranks and versions are joined by these numbers, so they must be the same wherever the code lay: a
+path loses what is the machine's (site-packages, checkout, working directory) before it is hashed.
+"""
+
+from __future__ import annotations
+
+import functools
+import hashlib
+import re
+from pathlib import Path, PurePosixPath
+
+from peakline.fleet.repository import repository_of
+
+_PACKAGES = re.compile(r".*/(?:site|dist)-packages/(.+)")
+_STANDARD_LIBRARY = re.compile(r".*/lib/python3\.\d+/(.+)")
+_COMPILED = re.compile(r".*/torchinductor_[^/]*/(?:[^/]+/)*([^/]+)")
+_LIBRARY = re.compile(r".*/([^/]+\.so(?:\.[0-9.]+)?)")
+
+
+@functools.lru_cache(maxsize=65536)
+def normalised_file(file: str, working_directory: str, script_folder: str) -> str:
+    """Return the path of a source file without what differs from machine to machine.
+
+    Args:
+        file: as the trace has it.
+        working_directory: of the program.
+        script_folder: where the program's own file lies, or "".
+    """
+    for pattern, prefix in (
+        (_PACKAGES, ""),
+        (_STANDARD_LIBRARY, ""),
+        (_COMPILED, "torchinductor/"),
+        (_LIBRARY, ""),
+    ):
+        found = pattern.fullmatch(file)
+        if found:
+            return prefix + found[1]
+    if not file.startswith("/"):
+        return file
+    root = repository_of(str(PurePosixPath(file).parent))
+    for folder in (str(root) if root else "", working_directory, script_folder):
+        if folder not in ("", "/") and file.startswith(folder.rstrip("/") + "/"):
+            return file[len(folder.rstrip("/")) + 1 :]
+    return file
+
+
+def stable_hash(*parts: object) -> int:
+    """Return a signed number of 64 bits that is the same for equal parts everywhere."""
+    text = "\0".join(map(str, parts))
+    digest = hashlib.blake2b(text.encode("utf-8", "surrogatepass"), digest_size=8).digest()
+    return int.from_bytes(digest, "little", signed=True)
+
+
+def script_folder(command: str, working_directory: str) -> str:
+    """Return the folder of the Python file that a command line runs; "" where it names none."""
+    for word in command.split()[1:]:
+        if word.endswith(".py"):
+            return str((Path(working_directory) / word).parent)
+    return ""

@@ -1,0 +1,105 @@
+"""The tables of a fleet: columns, types, units. docs/fleet.md says the same; a test compares them.
+
+Integers are signed, as Spark has no others. A column that may be empty says "null" in its meaning.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+VERSION = 1
+
+RANKS, SITES, PHASES, GROUPS = "ranks", "sites", "phases", "groups"
+
+
+@dataclass(frozen=True)
+class Column:
+    """A column: its type is "int64", "int32", "float64", "bool", "text", "time" or "labels"."""
+
+    name: str
+    type: str
+    meaning: str
+
+
+_RANK_ID = Column("rank_id", "int64", "row of `ranks`")
+
+TABLES: dict[str, tuple[Column, ...]] = {
+    RANKS: (
+        Column("rank_id", "int64", "this row; the other tables name it"),
+        Column("run_id", "text", "run: all processes of one start of a job have the same"),
+        Column("trace_id", "text", "trace file that the row is made of"),
+        Column("exported", "time", "when it was made; of a trace exported twice the later counts"),
+        Column("job", "text", "what started the run calls it (SLURM, torchrun ...), or null"),
+        Column("attempt", "int32", "how often the job had been restarted, or null"),
+        Column("rank", "int32", "rank of the process, or null"),
+        Column("local_rank", "int32", "its rank on its host, or null"),
+        Column("world_size", "int32", "ranks of the job, or null"),
+        Column("rank_name", "text", "how answers name it: `rank 3`, `process 4711 on host`"),
+        Column("host", "text", "machine"),
+        Column("pid", "int32", "process"),
+        Column("device_kind", "text", "`gpu`, or of memory of the host `pinned` or `cpu`"),
+        Column("device", "int32", "number of the GPU, null for memory of the host"),
+        Column("device_name", "text", "product, or null"),
+        Column("script", "text", "name of the program"),
+        Column("command", "text", "its command line"),
+        Column("version", "text", "`--label version=`, else the commit of the program, or null"),
+        Column("commit", "text", "git commit that was checked out at the start, or null"),
+        Column("labels", "labels", "all `--label NAME=VALUE`"),
+        Column("started", "time", "start of the trace, UTC"),
+        Column("duration_ms", "int64", "from there to its last event, in milliseconds"),
+        Column(
+            "end_reason",
+            "text",
+            "`end`, `out of memory`, `steps` (--steps), `value` (a simulated run waited for one),"
+            " `killed`, `running`",
+        ),
+        Column("peak_bytes", "int64", "exact peak of allocated bytes"),
+        Column("peak_ms", "int64", "when, since the start"),
+        Column("peak_phase", "text", "phase with the highest peak, or null"),
+        Column("peak_step", "int32", "its step, or null"),
+        Column("reserved_peak_bytes", "int64", "peak of torch's segments, or null"),
+        Column("used_peak_bytes", "int64", "most in use of the device, by anybody, or null"),
+        Column("device_total_bytes", "int64", "size of the device, or null"),
+        Column("total_allocated_bytes", "int64", "sum of all allocations"),
+        Column("refused_count", "int32", "requests that ran out of memory, on all devices"),
+        Column("simulated", "text", "simulated device, null on a real one"),
+        Column("complete", "bool", "whether nothing is missing from the trace"),
+        Column("torch_version", "text", "torch, or null"),
+        Column("peakline_version", "text", "peakline that recorded, or null"),
+        Column("schema_version", "int32", f"{VERSION}"),
+    ),
+    SITES: (
+        _RANK_ID,
+        Column("line_hash", "int64", "of file, line and function"),
+        Column("function_hash", "int64", "of file and function: lines move between versions"),
+        Column("file", "text", "normalised path, empty where there is no line"),
+        Column("line", "int32", "0 where unknown"),
+        Column("function", "text", "qualified name; without a file what the table calls the row"),
+        Column("bytes", "int64", "held at the peak; the rows of a rank sum to its peak_bytes"),
+        Column("blocks", "int64", "number of blocks"),
+        Column("median_bytes", "int64", "upper median of their sizes"),
+        Column("backward_bytes", "int64", "the part that the backward pass made"),
+        Column("total_allocated_bytes", "int64", "over the whole run, on all devices, or null"),
+    ),
+    PHASES: (
+        _RANK_ID,
+        Column("phase", "text", "forward, backward, optimizer ... or a name of the program's"),
+        Column("peak_bytes", "int64", "highest level within it"),
+        Column("peak_ms", "int64", "when, since the start"),
+        Column("peak_step", "int32", "in which step, or null"),
+    ),
+    GROUPS: (
+        _RANK_ID,
+        Column("kind", "text", "`module`, `category` or `op`"),
+        Column("name", "text", "module, category or operator"),
+        Column("bytes", "int64", "held at the peak; each kind of a rank sums to its peak_bytes"),
+        Column("blocks", "int64", "number of blocks"),
+        Column("median_bytes", "int64", "upper median of their sizes"),
+        Column("backward_bytes", "int64", "the part that the backward pass made"),
+    ),
+}
+
+
+def names_of(table: str) -> list[str]:
+    """Return the names of the columns of a table."""
+    return [column.name for column in TABLES[table]]

@@ -1,0 +1,121 @@
+"""Answers with Spark: on this machine, or on a cluster. The only file that imports pyspark."""
+
+from __future__ import annotations
+
+import os
+import shutil
+import tempfile
+from pathlib import Path
+from typing import Any
+
+from pyspark.errors import PySparkException
+from pyspark.sql import SparkSession
+
+from peakline.fleet import schema, views
+from peakline.fleet.engines import Answer, FleetError, Values, table_path
+from peakline.fleet.quiet_start import quiet_start
+
+# What a session here says of itself is about clusters, and nobody asked.
+_QUIET = """rootLogger.level = error
+rootLogger.appenderRef.stderr.ref = stderr
+appender.stderr.type = Console
+appender.stderr.name = stderr
+appender.stderr.target = SYSTEM_ERR
+appender.stderr.layout.type = PatternLayout
+appender.stderr.layout.pattern = spark: %p %c: %m%n
+"""
+_LOCAL = "local"
+
+
+class SparkEngine:
+    """A session whose tables are the files of a fleet.
+
+    Note: values are UTC; a file of a table may lie at any depth, so folders are no columns.
+    """
+
+    name = "spark"
+
+    def __init__(self, fleet: str, master: str = "", *, shows_progress: bool = False) -> None:
+        """Start a session and make the views.
+
+        Raises:
+            FleetError: there is no Java, or a table cannot be read.
+        """
+        need_java()
+        self._folder = tempfile.TemporaryDirectory(prefix="peakline-spark-")
+        self._session = self._start(master, shows_progress)
+        try:
+            for table in schema.TABLES:
+                reader = self._session.read.option("recursiveFileLookup", "true")
+                files = reader.option("pathGlobFilter", "*.parquet").parquet(_full(fleet, table))
+                files.createOrReplaceTempView(f"{table}_files")
+            for statement in views.statements():
+                self._session.sql(statement)
+        except PySparkException as error:
+            self.close()
+            raise FleetError(f"Spark: {_first_line(error)}") from error
+
+    def _start(self, master: str, shows_progress: bool) -> SparkSession:
+        builder: Any = SparkSession.builder
+        builder = builder.appName("peakline fleet").master(master or f"{_LOCAL}[*]")
+        settings = {
+            "spark.sql.session.timeZone": "UTC",
+            "spark.ui.showConsoleProgress": str(shows_progress).lower(),
+        }
+        if not master or master.startswith(_LOCAL):
+            quiet = Path(self._folder.name) / "log4j2.properties"
+            quiet.write_text(_QUIET)
+            settings |= {
+                "spark.ui.enabled": "false",
+                "spark.driver.extraJavaOptions": f"-Dlog4j2.configurationFile=file:{quiet}",
+                "spark.local.dir": self._folder.name,
+                "spark.sql.warehouse.dir": str(Path(self._folder.name) / "warehouse"),
+                # Tasks cost more than the rows of most.
+                "spark.sql.shuffle.partitions": str(2 * (os.cpu_count() or 1)),
+                "spark.sql.files.openCostInBytes": str(64 << 10),
+            }
+        for name, value in settings.items():
+            builder = builder.config(name, value)
+        with quiet_start():
+            session: SparkSession = builder.getOrCreate()
+        return session
+
+    def ask(self, sql: str, values: Values) -> Answer:
+        """Return the rows of a query.
+
+        Raises:
+            FleetError: Spark refuses it.
+        """
+        try:
+            frame = self._session.sql(sql, args=dict(values) or None)
+            return Answer(frame.columns, [tuple(row) for row in frame.collect()])
+        except PySparkException as error:
+            raise FleetError(f"Spark: {_first_line(error)}") from error
+
+    def close(self) -> None:
+        """End the session, and with it Java."""
+        self._session.stop()
+        self._folder.cleanup()
+
+
+def need_java() -> None:
+    """Say how to install Java where there is none.
+
+    Raises:
+        FleetError: there is none.
+    """
+    home = os.environ.get("JAVA_HOME")
+    if shutil.which("java") is None and not (home and (Path(home) / "bin" / "java").exists()):
+        raise FleetError(
+            "Spark needs Java, which is not installed; type: apt install default-jre-headless"
+        )
+
+
+def _full(fleet: str, table: str) -> str:
+    """Return a path that Spark does not look for in the cluster's own file system."""
+    path = table_path(fleet, table)
+    return path if "://" in path else Path(path).resolve().as_uri()
+
+
+def _first_line(error: PySparkException) -> str:
+    return str(error).strip().splitlines()[0]

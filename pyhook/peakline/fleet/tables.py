@@ -1,0 +1,71 @@
+"""Parquet files of a fleet: what a trace's are called, written whole or not at all.
+
+A fleet is a folder of tables: `TABLE/run=RUN/HOST.RANK.TRACE.parquet`. Names that begin with a
+point are unfinished: neither DuckDB nor Spark reads them.
+"""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Iterable, Mapping
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import pyarrow as pa
+import pyarrow.parquet as pq
+
+from peakline.fleet import schema
+
+if TYPE_CHECKING:
+    from peakline.fleet.rows import TraceRows
+
+_TYPES = {
+    "int64": pa.int64(),
+    "int32": pa.int32(),
+    "float64": pa.float64(),
+    "bool": pa.bool_(),
+    "text": pa.string(),
+    "time": pa.timestamp("us"),  # UTC: engines that are told so convert it
+    "labels": pa.map_(pa.string(), pa.string()),
+}
+SCHEMAS = {
+    name: pa.schema(
+        [(column.name, _TYPES[column.type]) for column in columns],
+        metadata={"peakline.table": name, "peakline.schema_version": str(schema.VERSION)},
+    )
+    for name, columns in schema.TABLES.items()
+}
+# A row group is what an engine reads at once, and may skip.
+ROWS_OF_A_GROUP = 1 << 20
+
+
+def arrow_table(name: str, rows: Iterable[Mapping[str, Any]]) -> pa.Table:
+    """Return rows as a table of the schema of this name."""
+    return pa.Table.from_pylist(list(rows), SCHEMAS[name])
+
+
+def write_rows(fleet: Path, found: TraceRows) -> int:
+    """Write the files of a trace in place of those it had, the ranks last; returns their bytes.
+
+    Rows that no row of `ranks` names do not count, so a trace is there as a whole or not.
+    """
+    names = [name for name in schema.TABLES if name != schema.RANKS]
+    size = 0
+    for name in (*names, schema.RANKS):
+        folder = fleet / name / found.identity.folder
+        path = folder / f"{found.identity.file_stem}.parquet"
+        size += write_table(arrow_table(name, found.tables[name]), path)
+    return size
+
+
+def write_table(table: pa.Table, path: Path) -> int:
+    """Write a file, whole or not at all; returns its size."""
+    path.parent.mkdir(parents=True, exist_ok=True)
+    unfinished = path.with_name(f".{path.name}.{os.getpid()}.part")
+    try:
+        pq.write_table(table, unfinished, compression="zstd", row_group_size=ROWS_OF_A_GROUP)
+        size = unfinished.stat().st_size
+        unfinished.replace(path)
+    finally:
+        unfinished.unlink(missing_ok=True)
+    return size

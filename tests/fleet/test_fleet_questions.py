@@ -1,0 +1,153 @@
+"""Every named question on fleets made by a seed: DuckDB, Spark and plain Python give one answer."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+from datetime import timedelta
+from pathlib import Path
+from typing import Any
+
+import pytest
+from brute_force import Fleet, Row
+from here import spark_is_lacking
+from peakline.fleet.asking import answer, answer_sql, open_engine
+from peakline.fleet.engines import Engine
+from peakline.fleet.questions import QUESTIONS, Asked
+from peakline.fleet.rows import TraceRows
+from synthetic import FIRST_DAY, VERSIONS, make_fleet, write_fleet
+
+SEEDS = (1, 2, 3)
+HALF = FIRST_DAY + timedelta(hours=20)
+PAIR = (VERSIONS[0], VERSIONS[2])
+
+
+@dataclass
+class Written:
+    ranks: list[TraceRows]
+    folder: str
+
+
+@pytest.fixture(scope="module", params=SEEDS)
+def written(request: Any, tmp_path_factory: Any) -> Written:
+    ranks = make_fleet(request.param)
+    folder = tmp_path_factory.mktemp("fleet")
+    write_fleet(ranks, folder)
+    return Written(ranks, str(folder))
+
+
+@pytest.fixture(scope="module")
+def duckdb(written: Written) -> Iterator[Engine]:
+    engine = open_engine("duckdb", written.folder)
+    yield engine
+    engine.close()
+
+
+def asked_and_expected(ranks: list[TraceRows]) -> Iterator[tuple[str, Asked, list[Row]]]:
+    """Every question in its forms, with the answer of plain Python."""
+    everything, late = Fleet(ranks), Fleet(ranks, since=HALF)
+    since = str(HALF)
+    yield "waste", Asked(), everything.waste()
+    yield "waste", Asked(since=since), late.waste()
+    yield "waste", Asked(versions=PAIR), Fleet(ranks, versions=PAIR).waste()
+    yield "waste", Asked(top=3), everything.waste()[:3]
+    pair = Fleet(ranks, versions=PAIR)
+    yield "regressions", Asked(versions=PAIR), pair.regressions(*PAIR)
+    back = Asked(versions=PAIR[::-1], by="line")
+    yield "regressions", back, pair.regressions(*PAIR[::-1], by="line")
+    yield "gb-hours", Asked(), everything.gb_hours()
+    yield "gb-hours", Asked(by="function", since=since), late.gb_hours("function")
+    yield "limits", Asked(), everything.limits(0.9)
+    yield "limits", Asked(near=0.5, since=since), late.limits(0.5)
+    yield "ranks", Asked(), everything.ranks_differ()
+    yield "ranks", Asked(by="function"), everything.ranks_differ("function")
+
+
+def check_equal(found: list[Row], expected: list[Row]) -> None:
+    """Compare names, order and values; what was divided may differ in its last digit."""
+    assert len(found) == len(expected)
+    for row, wanted in zip(found, expected, strict=True):
+        assert row.keys() == wanted.keys()
+        for name, value in wanted.items():
+            is_quotient = isinstance(value, float)
+            assert row[name] == (pytest.approx(value, rel=1e-12) if is_quotient else value), name
+
+
+def test_duckdb_answers_as_plain_python_does(written: Written, duckdb: Engine) -> None:
+    names = set()
+    for name, asked, expected in asked_and_expected(written.ranks):
+        assert expected, name
+        check_equal(answer(duckdb, QUESTIONS[name], asked).rows, expected)
+        names.add(name)
+    assert names == set(QUESTIONS)
+
+
+def test_the_newest_versions_are_compared_by_default(written: Written, duckdb: Engine) -> None:
+    first: dict[str, Any] = {}
+    for trace in written.ranks:
+        [row] = trace.tables["ranks"]
+        if row["version"] is not None:
+            first[row["version"]] = min(first.get(row["version"], row["started"]), row["started"])
+    newest = sorted(first, key=lambda name: first[name])[-2:]
+    found = answer(duckdb, QUESTIONS["regressions"], Asked())
+    assert list(found.asked.versions) == newest
+    check_equal(found.rows, Fleet(written.ranks, versions=tuple(newest)).regressions(*newest))
+
+
+def test_a_line_that_grew_with_a_version_is_the_largest_regression(
+    written: Written, duckdb: Engine
+) -> None:
+    found = answer(duckdb, QUESTIONS["regressions"], Asked(versions=PAIR, by="line", top=1))
+    assert found.rows[0]["line"] == 13  # the fourth line of every program
+    assert found.rows[0]["more_bytes"] > 3 << 30
+
+
+def test_the_views_have_every_row_of_the_files(written: Written, duckdb: Engine) -> None:
+    for table in ("ranks", "sites", "phases", "groups"):
+        [row] = answer_sql(duckdb, f"select count(*) as found from {table}")
+        assert row["found"] == sum(len(trace.tables[table]) for trace in written.ranks)
+    for row in answer_sql(
+        duckdb,
+        "select max(r.peak_bytes) - sum(s.bytes) as rest from sites s join ranks r"
+        " on s.rank_id = r.rank_id group by r.rank_id",
+    ):
+        assert row["rest"] == 0
+
+
+def rename_version(ranks: list[TraceRows], name: str) -> None:
+    """Give the first version another name."""
+    for trace in ranks:
+        [row] = trace.tables["ranks"]
+        row["version"] = name if row["version"] == VERSIONS[1] else row["version"]
+
+
+def test_names_with_quotes_are_values_and_not_sql(tmp_path: Path) -> None:
+    name = "1.0' or '1'='1"
+    ranks = make_fleet(4)
+    rename_version(ranks, name)
+    folder = tmp_path / 'it\'s "here"'
+    write_fleet(ranks, folder)
+    engine = open_engine("duckdb", str(folder))
+    found = answer(engine, QUESTIONS["waste"], Asked(versions=(name,)))
+    check_equal(found.rows, Fleet(ranks, versions=(name,)).waste())
+    engine.close()
+
+
+@pytest.mark.skipif(bool(spark_is_lacking()), reason=spark_is_lacking())
+def test_spark_answers_as_plain_python_does(tmp_path: Path) -> None:
+    name = "1.0' or '1'='1\\"
+    ranks = make_fleet(SEEDS[0])
+    rename_version(ranks, name)
+    write_fleet(ranks, tmp_path)
+    engine = open_engine("spark", str(tmp_path))
+    try:
+        for question, asked, expected in asked_and_expected(ranks):
+            check_equal(answer(engine, QUESTIONS[question], asked).rows, expected)
+        found = answer(engine, QUESTIONS["waste"], Asked(versions=(name,)))
+        check_equal(found.rows, Fleet(ranks, versions=(name,)).waste())
+        [row] = answer_sql(
+            engine, "select count(*) as found, min(labels['team']) as team from ranks"
+        )
+        assert row == {"found": len(ranks), "team": "a"}
+    finally:
+        engine.close()
