@@ -13,6 +13,7 @@ from peakline.commands.shared import common, report_options
 from peakline.commands.shared.parser import did_you_mean
 from peakline.exports import FORMATS, Format
 from peakline.exports.asked import Asked
+from peakline.sizes import size_of
 
 NAME = "export"
 HELP = "Write a recording for other tools: speedscope, Perfetto, memory_viz, pprof, Parquet ..."
@@ -162,7 +163,7 @@ def _write_tables(args: argparse.Namespace) -> int:
         print(f"peakline: error: {sentence}", file=sys.stderr)
     if done.traces:
         traces = "1 trace" if done.traces == 1 else f"{done.traces:,} traces"
-        print(f"Wrote {args.output}: {traces}, {done.bytes_written / 1e6:.1f} MB")
+        print(f"Wrote {args.output}: {traces}, {size_of(done.bytes_written)}")
         print(f"Next: peakline fleet {args.output}")
     return 2 if done.failed else 0
 

@@ -13,8 +13,9 @@ from typing import TYPE_CHECKING, Any
 
 from peakline.commands.shared import common
 from peakline.commands.shared.parser import did_you_mean
-from peakline.fleet.engines import Engine, FleetError, Progress, is_url
+from peakline.fleet.engines import Engine, FleetError, Progress, count_files, is_url
 from peakline.fleet.questions import QUESTIONS, Asked, Question
+from peakline.sizes import size_of
 
 if TYPE_CHECKING:
     from peakline.fleet.asking import Answered
@@ -30,6 +31,7 @@ EXAMPLES = (
 )
 _SCHEMA_VERSION = 1
 _TOP = 20
+_MANY_FILES = 2000
 _MODULES = {"duckdb": "duckdb", "spark": "pyspark"}
 
 
@@ -134,6 +136,8 @@ def run(args: argparse.Namespace) -> int:
         _show_rows(args, found.rows)
     else:
         _show(args, question, found)
+    if not args.json and (files := count_files(args.fleet)) >= _MANY_FILES:
+        print(f"These are {files:,} files; quicker next: peakline fleet {args.fleet} --compact")
     return 0
 
 
@@ -199,7 +203,7 @@ def _compact(fleet: str) -> None:
     if done.bytes_after:
         print(
             f"Joined {done.files_before:,} files to {done.files_after:,}"
-            f" ({done.bytes_after / 1e6:.1f} MB)"
+            f" ({size_of(done.bytes_after)})"
         )
     else:
         print("There are no small files to join")

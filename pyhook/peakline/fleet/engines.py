@@ -12,6 +12,7 @@ from pathlib import Path
 from typing import Any, Protocol
 
 Values = Mapping[str, "str | float"]
+Progress = Callable[[float], object]  # told the part that is done
 
 
 class FleetError(Exception):
@@ -62,6 +63,11 @@ def table_path(fleet: str, table: str) -> str:
     return f"{fleet.rstrip('/')}/{table}"
 
 
+def count_files(fleet: str) -> int:
+    """Return how many files the tables of a folder are; 0 of an object store."""
+    return 0 if is_url(fleet) else sum(1 for _ in Path(fleet).rglob("*.parquet"))
+
+
 def look_for_tables(fleet: str, tables: Sequence[str]) -> None:
     """Refuse a folder that is no fleet, and say how to make one.
 
@@ -88,6 +94,3 @@ def look_for_tables(fleet: str, tables: Sequence[str]) -> None:
         f"{fleet} has no table {lacking[0]}; fill it with: peakline export parquet --tables TRACES"
         f" -o {fleet}"
     )
-
-
-Progress = Callable[[float], object]

@@ -171,15 +171,7 @@ def _add_rows(
     allocated: Mapping[str, int],
 ) -> None:
     """Add the lines, phases and groups of one device."""
-    directory = info["meta"].get("working_directory", "")
-    script = script_folder(info["meta"].get("argv", ""), directory)
-    for row in outline["rows"]["line"]:
-        place = _place_of(row, directory, script)
-        file, line, function = place
-        hashes = {"line_hash": stable_hash(*place), "function_hash": stable_hash(file, function)}
-        named = {"file": file, "line": line, "function": function}
-        total = {"total_allocated_bytes": allocated.get(row["key"])}
-        tables[schema.SITES].append({"rank_id": number, **hashes, **named, **_held(row), **total})
+    tables[schema.SITES] += _site_rows(number, outline, info["meta"], allocated)
     for one in outline["chosen"]["phases"]:
         peak = {"peak_bytes": one["peak_bytes"], "peak_ms": round(one["peak_seconds"] * 1000)}
         step = {"peak_step": one["peak_step"]}
@@ -189,6 +181,31 @@ def _add_rows(
             {"rank_id": number, "kind": kind, "name": row["key"], **_held(row)}
             for row in outline["rows"][kind]
         ]
+
+
+def _site_rows(
+    number: int, outline: dict[str, Any], meta: Mapping[str, str], allocated: Mapping[str, int]
+) -> list[Row]:
+    """Return a row for each line: two files that are one when normalised are one line.
+
+    Its median is then that of the larger part, which comes first.
+    """
+    directory = meta.get("working_directory", "")
+    script = script_folder(meta.get("argv", ""), directory)
+    found: dict[tuple[str, int, str], Row] = {}
+    for row in outline["rows"]["line"]:
+        place = file, line, function = _place_of(row, directory, script)
+        total = {"total_allocated_bytes": allocated.get(row["key"])}
+        if place in found:
+            parts = {**_held(row), **total, "median_bytes": 0}
+            for name, part in parts.items():
+                whole = found[place][name]
+                found[place][name] = None if whole is None or part is None else whole + part
+            continue
+        hashes = {"line_hash": stable_hash(*place), "function_hash": stable_hash(file, function)}
+        named = {"file": file, "line": line, "function": function}
+        found[place] = {"rank_id": number, **hashes, **named, **_held(row), **total}
+    return list(found.values())
 
 
 def _held(row: dict[str, Any]) -> Row:
