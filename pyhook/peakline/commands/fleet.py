@@ -199,7 +199,7 @@ def _compact(fleet: str) -> None:
         raise FleetError(f"{fleet}: only folders are compacted; compact before you upload")
     look_for_tables(fleet, tuple(TABLES))
     with _progress("Compacting") as progress:
-        done = compact(Path(fleet), progress)
+        done = compact(Path(fleet), progress or (lambda _: None))
     if done.bytes_after:
         print(
             f"Joined {done.files_before:,} files to {done.files_after:,}"

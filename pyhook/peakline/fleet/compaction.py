@@ -11,7 +11,7 @@ import fcntl
 import json
 import os
 from collections.abc import Callable, Iterator, Sequence
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -39,7 +39,7 @@ class Compacted:
     bytes_after: int
 
 
-def compact(fleet: Path, progress: Callable[[float], object] | None = None) -> Compacted:
+def compact(fleet: Path, progress: Callable[[float], object] = lambda _: None) -> Compacted:
     """Join the small files of all tables; rows of traces that were exported anew are left out.
 
     Raises:
@@ -54,8 +54,9 @@ def compact(fleet: Path, progress: Callable[[float], object] | None = None) -> C
         if all(len(files) < 2 for files in small.values()):
             return Compacted(total, total, 0)
         # Known before the rows are read: a file that changes meanwhile is left.
-        known = [_state(path) for files in small.values() for path in files]
-        writing = _Writing(fleet, progress or (lambda _: None), total)
+        known = [_state(fleet, path) for files in small.values() for path in files]
+        # To remove many small files takes as long as to read them.
+        writing = _Writing(fleet, lambda part: progress(part / 2), total)
         try:
             stale = writing.join_ranks(small[schema.RANKS])
             for name in schema.TABLES:
@@ -67,11 +68,11 @@ def compact(fleet: Path, progress: Callable[[float], object] | None = None) -> C
         journal = {"new": [str(path.relative_to(fleet)) for path in writing.files], "old": known}
         _write_journal(fleet, journal)
         size = sum(path.stat().st_size for path in writing.files)
-        finish(fleet)
+        finish(fleet, lambda part: progress((1 + part) / 2))
         return Compacted(total, len(writing.files), size)
 
 
-def finish(fleet: Path) -> None:
+def finish(fleet: Path, progress: Callable[[float], object] = lambda _: None) -> None:
     """Do what the journal of a compaction says; without one there is nothing to do.
 
     Raises:
@@ -85,10 +86,11 @@ def finish(fleet: Path) -> None:
     try:
         for name in journal["new"]:
             hidden = fleet / name
-            if hidden.exists():
+            with suppress(FileNotFoundError):  # it was done already, or is by another process
                 hidden.rename(hidden.with_name(hidden.name[1:].removesuffix(_UNFINISHED)))
-        for name, size, changed_ns in journal["old"]:
-            _remove(Path(name), size, changed_ns)
+        for number, (name, size, changed_ns) in enumerate(journal["old"], 1):
+            _remove(fleet / name, size, changed_ns)
+            progress(number / len(journal["old"]))
         path.unlink(missing_ok=True)
     except OSError as error:
         raise FleetError(
@@ -100,14 +102,12 @@ def finish(fleet: Path) -> None:
 
 def _remove(path: Path, size: int, changed_ns: int) -> None:
     """Remove a file whose rows are elsewhere now, unless it was written anew since."""
-    try:
+    with suppress(FileNotFoundError):
         now = path.stat()
         if (now.st_size, now.st_mtime_ns) == (size, changed_ns):
             path.unlink()
-            if not any(path.parent.iterdir()):
-                path.parent.rmdir()
-    except FileNotFoundError:
-        return
+    with suppress(OSError):  # other ranks of the run may have files there
+        path.parent.rmdir()
 
 
 def _write_journal(fleet: Path, journal: dict[str, Any]) -> None:
@@ -121,9 +121,9 @@ def _small_files(folder: Path) -> list[Path]:
     return [path for path in found if path.stat().st_size < _LARGE_BYTES]
 
 
-def _state(path: Path) -> tuple[str, int, int]:
+def _state(fleet: Path, path: Path) -> tuple[str, int, int]:
     now = path.stat()
-    return str(path.resolve()), now.st_size, now.st_mtime_ns
+    return str(path.relative_to(fleet)), now.st_size, now.st_mtime_ns
 
 
 @contextmanager
