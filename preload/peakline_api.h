@@ -106,6 +106,9 @@ void peakline_status(PeaklineStatus* status);
 const char* peakline_option_word(const char* option, size_t index);
 // What is wrong with a value of PEAKLINE_KEEP, to be said after it; "" when nothing is.
 const char* peakline_keep_problem(const char* text);
+
+// What a launcher calls the job of which this process is a rank: "torchrun NAME"; "" without one.
+const char* peakline_job_of_rank(void);
 // Where the part for this build of torch is looked for when PEAKLINE_TORCH_PART does not name one.
 void peakline_torch_part_path(const char* version, const char* build, char* path, size_t room);
 

@@ -17,6 +17,7 @@
 #include "preload/life/open_marks.h"
 #include "preload/life/recorded_steps.h"
 #include "preload/life/torch_library.h"
+#include "preload/options/job_place.h"
 #include "preload/options/option_words.h"
 #include "preload/peakline_api.h"
 #include "preload/regions/open_regions.h"
@@ -151,6 +152,15 @@ PEAKLINE_EXPORT const char* peakline_option_word(const char* option, size_t inde
     }
     const bool is_stacks = strcmp(option, "stacks") == 0;
     return is_stacks && index < std::size(kStacks) ? kStacks[index].name : nullptr;
+}
+
+PEAKLINE_EXPORT const char* peakline_job_of_rank() {
+    static const peakline::preload::JobPlace place = [] {
+        peakline::preload::JobPlace read{};
+        peakline::preload::read_job_place(&read);
+        return read;
+    }();
+    return place.rank[0] != '\0' ? place.job : "";
 }
 
 PEAKLINE_EXPORT const char* peakline_keep_problem(const char* text) {

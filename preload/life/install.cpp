@@ -125,7 +125,11 @@ void put_all_meta(const Installed& state, const ProcessNames& names) {
     put_meta("peakline_version", PEAKLINE_VERSION);
     put_meta("script", names.script);
     put_meta("host", names.host);
-    put_meta("rank", names.rank);
+    put_meta("rank", names.place.rank);
+    put_meta("local_rank", names.place.local_rank);
+    put_meta("world_size", names.place.world_size);
+    put_meta("attempt", names.place.attempt);
+    put_meta("job", names.place.job);
     put_meta("argv", names.command);
     put_meta("executable", names.executable);
     put_meta("python_version", capture::python_side().version());
@@ -198,7 +202,7 @@ Installed& installed() {
 
 int open_trace_at(Installed& state, const char* path, bool replace) {
     ProcessNames names{};
-    read_process_names(&names);
+    read_process_names(&names, state.options.run_id);
     snprintf(state.trace_path, sizeof state.trace_path, "%s", path);
     int error = make_parent_folders(path);
     if (error != 0) {
@@ -231,7 +235,7 @@ void say_if_trace_is_lost() {
 
 int open_configured_trace(Installed& state) {
     ProcessNames names{};
-    read_process_names(&names);
+    read_process_names(&names, state.options.run_id);
     char first[kPathBytes];
     char path[kPathBytes];
     if (!expand_trace_name(state.options.output, names, first, sizeof first)) {

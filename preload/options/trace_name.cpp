@@ -1,10 +1,9 @@
 #include "trace_name.h"
 
+#include <cctype>
 #include <cerrno>
 #include <cstdio>
-#include <cstdlib>
 #include <cstring>
-#include <initializer_list>
 
 #include <fcntl.h>
 #include <sys/stat.h>
@@ -66,9 +65,60 @@ void append(char* text, size_t room, const char* more) {
     snprintf(text + length, room - length, "%s", more);
 }
 
+// The machines of a job have run ids of their own: what its launcher calls it is the same there.
+void name_run(ProcessNames* names, const char* run_id) {
+    constexpr int kDigits = 8;
+    const JobPlace& place = names->place;
+    const bool is_on_one_machine = strcmp(place.local_world_size, place.world_size) == 0;
+    if (place.job[0] == '\0' || (is_on_one_machine && run_id[0] != '\0')) {
+        snprintf(names->run, sizeof names->run, "%.*s", kDigits, run_id);
+        return;
+    }
+    snprintf(names->run, sizeof names->run, "%.47s", place.job);
+    for (char* at = names->run; *at != '\0'; ++at) {
+        if (isalnum(static_cast<unsigned char>(*at)) == 0 && strchr("-_.", *at) == nullptr) {
+            *at = '-';
+        }
+    }
+}
+
+const char* default_template(const ProcessNames& names) {
+    const JobPlace& place = names.place;
+    if (place.rank[0] == '\0' || strcmp(place.world_size, "1") == 0 || names.run[0] == '\0') {
+        return "peakline-%e.%h.%r.peak";
+    }
+    const bool is_first = place.attempt[0] == '\0' || strcmp(place.attempt, "0") == 0;
+    return is_first ? "peakline-%e.%i/rank%r.%h.peak" : "peakline-%e.%i/rank%r.%h.attempt%a.peak";
+}
+
+// What stands for the placeholder of this letter; nullptr: it is none.
+const char* value_of(char letter, const ProcessNames& names, const char* process) {
+    const auto or_zero = [](const char* text) { return text[0] != '\0' ? text : "0"; };
+    switch (letter) {
+        case 'e':
+            return names.script;
+        case 'h':
+            return names.host;
+        case 'p':
+            return process;
+        case 'r':
+            return names.place.rank[0] != '\0' ? names.place.rank : process;
+        case 'l':
+            return or_zero(names.place.local_rank);
+        case 'a':
+            return or_zero(names.place.attempt);
+        case 'i':
+            return names.run[0] != '\0' ? names.run : process;
+        case '%':
+            return "%";
+        default:
+            return nullptr;
+    }
+}
+
 }  // namespace
 
-void read_process_names(ProcessNames* names) {
+void read_process_names(ProcessNames* names, const char* run_id) {
     char buffer[4096] = {};
     const char* words[256];
     const size_t count = read_command_words(buffer, sizeof buffer, words, 256);
@@ -85,49 +135,25 @@ void read_process_names(ProcessNames* names) {
     const ssize_t length =
         readlink("/proc/self/exe", names->executable, sizeof names->executable - 1);
     names->executable[length > 0 ? length : 0] = '\0';
-    names->rank[0] = '\0';
-    for (const char* name : {"RANK", "SLURM_PROCID", "OMPI_COMM_WORLD_RANK", "PMI_RANK"}) {
-        const char* rank = getenv(name);
-        if (rank != nullptr && rank[0] != '\0') {
-            snprintf(names->rank, sizeof names->rank, "%s", rank);
-            break;
-        }
-    }
+    read_job_place(&names->place);
+    name_run(names, run_id);
 }
 
 bool expand_trace_name(const char* name_template,
                        const ProcessNames& names,
                        char* path,
                        size_t room) {
-    const char* from = name_template[0] != '\0' ? name_template : "peakline-%e.%h.%r.peak";
+    const char* from = name_template[0] != '\0' ? name_template : default_template(names);
     char process[32];
     snprintf(process, sizeof process, "%d", static_cast<int>(getpid()));
     size_t length = 0;
     for (; *from != '\0'; ++from) {
-        char one[2] = {*from, '\0'};
+        const char one[2] = {*from, '\0'};
         const char* piece = one;
-        if (*from == '%' && from[1] != '\0') {
-            ++from;
-            switch (*from) {
-                case 'e':
-                    piece = names.script;
-                    break;
-                case 'h':
-                    piece = names.host;
-                    break;
-                case 'p':
-                    piece = process;
-                    break;
-                case 'r':
-                    piece = names.rank[0] != '\0' ? names.rank : process;
-                    break;
-                case '%':
-                    piece = "%";
-                    break;
-                default:
-                    --from;
-                    break;  // not ours: the percent sign stays as it is
-            }
+        if (*from == '%') {
+            const char* const value = value_of(from[1], names, process);
+            piece = value != nullptr ? value : one;  // not ours: the percent sign stays as it is
+            from += value != nullptr ? 1 : 0;
         }
         const size_t piece_length = strlen(piece);
         if (length + piece_length >= room) {

@@ -325,6 +325,10 @@ PyObject* keep_problem(PyObject*, PyObject* arguments) {
     return PyUnicode_FromString(peakline_keep_problem(text));
 }
 
+PyObject* job_of_rank(PyObject*, PyObject*) {
+    return PyUnicode_DecodeFSDefault(peakline_job_of_rank());
+}
+
 PyObject* torch_part_path(PyObject*, PyObject* arguments) {
     const char* version = nullptr;
     const char* build = nullptr;
@@ -343,6 +347,7 @@ PyMethodDef g_methods[] = {
      switch_allocator,
      METH_NOARGS,
      "Put the recorder in place. True: `adopt` must follow."},
+    {"job_of_rank", job_of_rank, METH_NOARGS, "What a launcher calls the job of this rank, or ''."},
     {"keep_problem", keep_problem, METH_VARARGS, "What is wrong with a value of --keep, or ''."},
     {"torch_part_path",
      torch_part_path,

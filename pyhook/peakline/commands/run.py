@@ -137,7 +137,8 @@ def _say_where(plan: Plan, process: int | None, is_wanted: bool) -> None:
     # Other programs, and launchers, start several that use the GPU, or none.
     starts_others = plan.program[0] == "-m" and plan.program[1].startswith(_LAUNCHERS)
     own_process = process if plan.is_python and not starts_others else None
-    name = shown_name(plan.output, plan.program, plan.environment, own_process)
+    of_ranks = starts_others or plan.ranks is not None
+    name = shown_name(plan.output, plan.program, own_process, plan.run_id, of_ranks=of_ranks)
     print(f"peakline: recording to {name}", file=sys.stderr, flush=True)
 
 

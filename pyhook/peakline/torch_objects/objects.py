@@ -15,6 +15,7 @@ from .modules import Modules
 from .operators import Operators
 from .optimizers import Optimizers
 from .parameters import Parameters
+from .process_groups import ProcessGroups
 from .reading import Storages, children, classes_below
 
 # Looking through all objects of the interpreter may take this part of the run time.
@@ -41,6 +42,7 @@ class Objects:
             recorder, torch, self._parameters, self._scan, self._tell_modules
         )
         self._generated = GeneratedCode(recorder)
+        self._process_groups = ProcessGroups(recorder)
         self._holding = Holding(recorder, self._tell_everything)
         self.operators = Operators(recorder, torch)
         self.codes: list[CodeType] = []  # of modules' watched methods
@@ -77,6 +79,7 @@ class Objects:
             self._tell_modules()
             self._optimizers.tell_all()
             self._generated.tell_kernels()
+        self._process_groups.tell()
         self._holding.look(reasons)
         if reasons & why.LAST_LOOK:
             self._name_last_error()

@@ -3,7 +3,10 @@
 #include <cstdio>
 #include <cstdlib>
 #include <cstring>
+#include <initializer_list>
 #include <string>
+#include <utility>
+#include <vector>
 
 #include <sys/stat.h>
 #include <unistd.h>
@@ -14,6 +17,7 @@ using peakline::preload::expand_trace_name;
 using peakline::preload::make_parent_folders;
 using peakline::preload::numbered_name;
 using peakline::preload::ProcessNames;
+using peakline::preload::read_process_names;
 
 namespace {
 
@@ -21,7 +25,7 @@ ProcessNames names_with_rank(const char* rank) {
     ProcessNames names{};
     std::strcpy(names.script, "train");
     std::strcpy(names.host, "node7");
-    std::strcpy(names.rank, rank);
+    std::strcpy(names.place.rank, rank);
     return names;
 }
 
@@ -39,9 +43,90 @@ TEST_CASE("the default name tells script, host and rank or process", "[preload]"
     REQUIRE(expanded("", "") == "peakline-train.node7." + process + ".peak");
 }
 
+TEST_CASE("ranks of a run have a folder", "[preload]") {
+    ProcessNames names = names_with_rank("3");
+    const auto name = [&names] {
+        char path[256];
+        REQUIRE(expand_trace_name("", names, path, sizeof path));
+        return std::string(path);
+    };
+    std::strcpy(names.run, "4fd0c1ab");
+    REQUIRE(name() == "peakline-train.4fd0c1ab/rank3.node7.peak");
+    std::strcpy(names.place.attempt, "0");
+    REQUIRE(name() == "peakline-train.4fd0c1ab/rank3.node7.peak");
+    std::strcpy(names.place.attempt, "2");
+    REQUIRE(name() == "peakline-train.4fd0c1ab/rank3.node7.attempt2.peak");
+    std::strcpy(names.place.world_size, "1");
+    REQUIRE(name() == "peakline-train.node7.3.peak");
+}
+
+namespace {
+
+class Environment {
+public:
+    Environment(std::initializer_list<std::pair<const char*, const char*>> set) {
+        for (const auto& [name, value] : set) {
+            setenv(name, value, 1);
+            names_.push_back(name);
+        }
+    }
+    ~Environment() {
+        for (const char* const name : names_) {
+            unsetenv(name);
+        }
+    }
+    Environment(const Environment&) = delete;
+    Environment& operator=(const Environment&) = delete;
+
+private:
+    std::vector<const char*> names_;
+};
+
+ProcessNames names_here() {
+    ProcessNames names{};
+    read_process_names(&names, "00112233445566778899aabbccddeeff");
+    return names;
+}
+
+}  // namespace
+
+TEST_CASE("launchers say which process of which job this is", "[preload]") {
+    REQUIRE(std::string(names_here().run) == "00112233");
+    {
+        const Environment slurm{{"SLURM_PROCID", "5"},
+                                {"SLURM_LOCALID", "1"},
+                                {"SLURM_NTASKS", "8"},
+                                {"SLURM_JOB_ID", "991"},
+                                {"SLURM_STEP_ID", "2"}};
+        const ProcessNames names = names_here();
+        REQUIRE(std::string(names.place.rank) == "5");
+        REQUIRE(std::string(names.place.local_rank) == "1");
+        REQUIRE(std::string(names.place.world_size) == "8");
+        REQUIRE(std::string(names.place.job) == "slurm 991.2");
+        REQUIRE(std::string(names.run) == "slurm-991.2");
+        // torchrun in a step of SLURM's: its processes are the ranks.
+        const Environment elastic{{"RANK", "17"},
+                                  {"LOCAL_RANK", "3"},
+                                  {"WORLD_SIZE", "32"},
+                                  {"TORCHELASTIC_RUN_ID", "a/b c"},
+                                  {"TORCHELASTIC_RESTART_COUNT", "1"}};
+        const ProcessNames inner = names_here();
+        REQUIRE(std::string(inner.place.rank) == "17");
+        REQUIRE(std::string(inner.place.attempt) == "1");
+        REQUIRE(std::string(inner.place.job) == "torchrun a/b c");
+        REQUIRE(std::string(inner.run) == "torchrun-a-b-c");
+        const Environment one_machine{{"LOCAL_WORLD_SIZE", "32"}};
+        REQUIRE(std::string(names_here().run) == "00112233");
+    }
+    const Environment nameless{{"RANK", "1"}, {"TORCHELASTIC_RUN_ID", "none"}};
+    REQUIRE(std::string(names_here().place.job).empty());
+    REQUIRE(std::string(names_here().run) == "00112233");
+}
+
 TEST_CASE("placeholders are replaced and other percent signs stay", "[preload]") {
     const std::string process = std::to_string(getpid());
     REQUIRE(expanded("%e/%h/%r-%p.peak", "0") == "train/node7/0-" + process + ".peak");
+    REQUIRE(expanded("%i-%l-%a.peak", "0") == process + "-0-0.peak");
     REQUIRE(expanded("100%%.peak", "0") == "100%.peak");
     REQUIRE(expanded("50%x.peak", "0") == "50%x.peak");
     REQUIRE(expanded("end%", "0") == "end%");

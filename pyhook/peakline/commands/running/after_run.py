@@ -19,6 +19,7 @@ from peakline.commands.shared.common import (
     terminal_width,
 )
 from peakline.commands.shared.growth import growth_line
+from peakline.commands.shared.trace_files import folders_of
 from peakline.commands.terminal.report import show_table
 from peakline.device_names import highest_peak
 from peakline.sizes import size_of
@@ -42,9 +43,9 @@ class _Recorded:
 
 def find_traces(run_id: str, output: str, started: float) -> list[Path]:
     """Return the trace files of one run, by the run id inside them, sorted by name."""
-    folder = Path(output).parent if output else Path()
     since = started - _CLOCK_SLACK_SECONDS
-    return [path for path in sorted(folder.glob("*")) if _is_of_run(path, run_id, since)]
+    paths = {path for folder in folders_of(output) for path in folder.glob("*")}
+    return [path for path in sorted(paths) if _is_of_run(path, run_id, since)]
 
 
 def _is_of_run(path: Path, run_id: str, since: float) -> bool:

@@ -31,8 +31,9 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         "--output",
         default="",
         metavar="NAME",
-        help="Write this trace file; %%h host, %%p process id, %%r rank, %%e script "
-        "(default: peakline-<script>.<host>.<rank or pid>.peak)",
+        help="Write this trace file; %%h host, %%p process id, %%r rank, %%l local rank, %%a "
+        "attempt, %%i run, %%e script (default: peakline-%%e.%%h.%%p.peak; of ranks "
+        "peakline-%%e.%%i/rank%%r.%%h.peak)",
     )
     parser.add_argument(
         "-f", "--force", action="store_true", help="Replace an existing trace file (with -o)"

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import argparse
 import os
+import re
 import shutil
 import sys
 import uuid
@@ -13,6 +14,7 @@ from pathlib import Path
 
 from peakline.commands.running.ranks import Ranks, device_count, parse_ranks
 from peakline.commands.running.run_arguments import rank_list
+from peakline.commands.shared.common import recorder
 from peakline.native_build import (
     NATIVE_FOLDER,
     PACKAGE_FOLDER,
@@ -57,7 +59,7 @@ def make_plan(args: argparse.Namespace) -> Plan:
         program=list(args.program),
         is_python=command[0] == python,
         environment=dict(os.environ),
-        run_id=uuid.uuid4().hex,
+        run_id=_run_id(),
         output=args.output,
         recorded=not args.no_record,
     )
@@ -106,6 +108,15 @@ def program_command(program: Sequence[str], python: str) -> list[str]:
     if shutil.which(first) is None and Path(first).is_file():
         return [python, *words]
     return words
+
+
+def _run_id() -> str:
+    """Return the run's id, of 32 hex digits: one that was given, or the same in a job's ranks."""
+    given = os.environ.get("PEAKLINE_RUN_ID", "")
+    if re.fullmatch("[0-9a-f]{32}", given):
+        return given
+    job = recorder().job_of_rank()
+    return uuid.uuid5(uuid.NAMESPACE_OID, job).hex if job else uuid.uuid4().hex
 
 
 def _find_torch_or_note(plan: Plan, python: str) -> TorchInstallation | None:

@@ -2,39 +2,52 @@
 
 from __future__ import annotations
 
+import glob
 import os
 import re
 import socket
 import sys
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator, Sequence
 from contextlib import contextmanager, suppress
 from pathlib import Path
 
 from peakline.commands.shared.common import CommandError
 
+# What preload/options/trace_name.cpp does without a template: a process alone, ranks of a run.
 _DEFAULT_NAME = "peakline-%e.%h.%r.peak"
-_RANK_VARIABLES = ("RANK", "SLURM_PROCID", "OMPI_COMM_WORLD_RANK", "PMI_RANK")
+_DEFAULT_NAME_OF_RANKS = "peakline-%e.%i/rank%r.%h.peak"
+_PLACEHOLDERS = "ehprlai"
 
 
 def shown_name(
-    template: str, words: Sequence[str], environment: Mapping[str, str], process: int | None
+    template: str, words: Sequence[str], process: int | None, run_id: str, *, of_ranks: bool
 ) -> str:
     """Return the name that the recorder will make of a template; `*` for what only it knows.
 
     `words` are the program with its arguments, `process` its process id unless it has several. The
     recorder's own naming is in preload/options/trace_name.cpp.
     """
-    rank = next((environment[name] for name in _RANK_VARIABLES if environment.get(name)), "")
-    number = str(process) if process is not None else "*"
-    values = {
-        "e": _script_name(words) if process is not None else "*",
-        "h": socket.gethostname(),
-        "p": number,
-        "r": rank or number,
-        "%": "%",
-    }
-    name = template or _DEFAULT_NAME
-    return re.sub(r"%(.)", lambda found: values.get(found[1], found[0]), name)
+    values = dict.fromkeys(_PLACEHOLDERS, "*") | {"h": socket.gethostname(), "i": run_id[:8]}
+    if process is not None:
+        # Without a rank in the environment, which only the recorder reads, it is the process.
+        values |= {"e": _script_name(words), "p": str(process), "r": str(process)}
+    name = template or (_DEFAULT_NAME_OF_RANKS if of_ranks else _DEFAULT_NAME)
+    return re.sub(r"%(.)", lambda found: {"%": "%", **values}.get(found[1], found[0]), name)
+
+
+def folders_of(template: str) -> Iterator[Path]:
+    """Yield the folders where traces of this name may lie."""
+    templates = [template] if template else [_DEFAULT_NAME, _DEFAULT_NAME_OF_RANKS]
+    for one in templates:
+        folder, _, _ = one.rpartition("/")
+        root = Path("/") if folder.startswith("/") else Path()
+        pattern = re.sub(r"%(.)", _any_of_placeholder, glob.escape(folder.strip("/")))
+        yield from root.glob(pattern) if pattern else (root,)
+
+
+def _any_of_placeholder(found: re.Match[str]) -> str:
+    letter = found[1]
+    return "*" if letter in _PLACEHOLDERS else "%" if letter == "%" else found[0]
 
 
 def _script_name(words: Sequence[str]) -> str:

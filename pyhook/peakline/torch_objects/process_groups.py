@@ -1,0 +1,65 @@
+"""Which rank of which process groups this process is, as torch.distributed knows it.
+
+Launchers say the rank in the environment, `mp.spawn` and MPI programs tell only torch. A group's
+description names its dimension where a device mesh or Megatron made it: "mesh_tp", "TENSOR_...".
+"""
+
+from __future__ import annotations
+
+import json
+import os
+import sys
+from collections.abc import Sequence
+from types import ModuleType
+from typing import Any
+
+_MOST_GROUPS = 64
+
+
+class ProcessGroups:
+    """Says it again whenever there are other groups."""
+
+    def __init__(self, recorder: ModuleType) -> None:
+        """Look at nothing yet."""
+        self._recorder = recorder
+        self._known: list[int] = []
+
+    def tell(self) -> None:
+        """Write the rank, and the groups it is in, as facts about the run."""
+        module = sys.modules.get("torch.distributed.distributed_c10d")
+        world = module.__dict__.get("_world") if module is not None else None
+        ranks_of = getattr(world, "pg_group_ranks", None)
+        if not isinstance(ranks_of, dict) or list(map(id, ranks_of)) == self._known:
+            return
+        self._known = [id(group) for group in ranks_of]
+        base = sys.modules["torch._C._distributed_c10d"].ProcessGroup
+        # Groups that this process is not in stand there, too, as a number.
+        groups = [(group, ranks) for group, ranks in ranks_of.items() if base in type(group).mro()]
+        for group, ranks in groups:
+            if group is world.default_pg:
+                self._tell_rank(base.rank(group), len(ranks))
+        for number, (group, ranks) in enumerate(groups[:_MOST_GROUPS]):
+            place = {"name": _name_of(base, group), "ranks": written_ranks(sorted(ranks))}
+            self._recorder.put_meta(f"process_group.{number}", json.dumps(place))
+
+    def _tell_rank(self, rank: int, world_size: int) -> None:
+        self._recorder.put_meta("rank", str(rank))
+        self._recorder.put_meta("world_size", str(world_size))
+        if os.environ.get("LOCAL_RANK"):
+            self._recorder.put_meta("local_rank", os.environ["LOCAL_RANK"])
+
+
+def _name_of(base: Any, group: Any) -> str:
+    """Read what the group is for past what a class of the program may define; "" where unsaid."""
+    described = base.__dict__.get("group_desc")  # since torch 2.3
+    name = described.__get__(group) if described is not None else ""
+    return "" if name == "undefined" else str(name)
+
+
+def written_ranks(ranks: Sequence[int]) -> str:
+    """Return sorted ranks as text: "3", "0-7", "0-24/8" where they are a step apart, "0,1,5"."""
+    steps = {after - before for before, after in zip(ranks, ranks[1:], strict=False)}
+    if len(ranks) < 3 or len(steps) > 1:
+        return ",".join(map(str, ranks))
+    [step] = steps
+    return f"{ranks[0]}-{ranks[-1]}" + (f"/{step}" if step > 1 else "")
