@@ -47,6 +47,8 @@ def pack(
     progress: Callable[[float], object] | None = None,
 ) -> tuple[int, int]: ...
 
+def store_outline(path: str, outline: str, /) -> bool: ...
+
 class TraceWriter:
     """Writes a trace that was recorded elsewhere; ids are 0 for none, times in ticks."""
 
@@ -97,6 +99,8 @@ class Trace:
     # What runs are compared by, as JSON: peaks by device and phase, rows of the peak by four keys,
     # how the run ended.
     def outline(self, **options: Unpack[Options]) -> str: ...
+    # What store_outline() put into the trace.
+    def stored_outline(self) -> str | None: ...
     # The bytes of each column, and what is new of the names, as JSON: see
     # report/views/events/events.h.
     def events(self, **options: Unpack[Options]) -> Iterator[tuple[dict[str, bytes], str]]: ...

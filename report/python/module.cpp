@@ -5,6 +5,7 @@
 
 #include "engine_call.h"
 #include "report/trace/pack.h"
+#include "report/trace/writer/stored_outline.h"
 #include "report/views/selection/selection.h"
 #include "trace_type.h"
 #include "writer_type.h"
@@ -42,6 +43,22 @@ PyObject* pack(PyObject*, PyObject* args, PyObject* kwargs) {
                          static_cast<unsigned long long>(sizes.packed_bytes));
 }
 
+PyObject* keep_outline(PyObject*, PyObject* args) {
+    const char* path = nullptr;
+    const char* json = nullptr;
+    if (PyArg_ParseTuple(args, "ss:store_outline", &path, &json) == 0) {
+        return nullptr;
+    }
+    bool is_stored = false;
+    try {
+        const GilReleased gil;
+        is_stored = store_outline(path, json);
+    } catch (...) {
+        return translate_exception();
+    }
+    return PyBool_FromLong(static_cast<long>(is_stored));
+}
+
 // {option: {word: what it means}}, the default first: what --help lists and the docs are checked
 // by.
 PyObject* make_choices() {
@@ -65,6 +82,10 @@ PyObject* make_choices() {
 }
 
 PyMethodDef g_functions[] = {
+    {"store_outline",
+     keep_outline,
+     METH_VARARGS,
+     "Put Trace.outline() into a closed trace (path, outline); False: it takes none."},
     {"pack",
      reinterpret_cast<PyCFunction>(reinterpret_cast<void (*)()>(pack)),
      METH_VARARGS | METH_KEYWORDS,

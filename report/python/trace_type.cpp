@@ -11,6 +11,7 @@
 #include "page_method.h"
 #include "report/render/calls/outline_report.h"
 #include "report/render/report.h"
+#include "report/trace/writer/stored_outline.h"
 
 namespace peakline::report::python {
 namespace {
@@ -112,6 +113,27 @@ PyObject* trace_outline(PyObject* object, PyObject* args, PyObject* kwargs) {
     const bool parsed = named != nullptr && is_open(self) && parse_call(named, kwargs, &call);
     Py_XDECREF(named);
     return parsed ? run_report(self, call, make_outline) : nullptr;
+}
+
+PyObject* none() {
+    Py_INCREF(Py_None);
+    return Py_None;
+}
+
+// stored_outline()
+PyObject* trace_stored_outline(PyObject* object, PyObject*) {
+    TraceObject* self = as_trace(object);
+    if (!is_open(self)) {
+        return nullptr;
+    }
+    try {
+        const std::optional<std::string> json = stored_outline(*self->reader);
+        return json ? PyUnicode_DecodeUTF8(
+                          json->data(), static_cast<Py_ssize_t>(json->size()), "replace")
+                    : none();
+    } catch (...) {
+        return translate_exception();
+    }
 }
 
 // parts(name, **options): what a terminal shows of the table or the summary.
@@ -224,6 +246,10 @@ PyMethodDef g_trace_methods[] = {
      "What a terminal shows of the table or the summary, as a dictionary of texts."},
     {"report", as_method(trace_report), kKeywords, "Any report by its name, as text or as JSON."},
     {"outline", as_method(trace_outline), kKeywords, "What runs are compared by: JSON."},
+    {"stored_outline",
+     trace_stored_outline,
+     METH_NOARGS,
+     "The outline that store_outline() put into the trace, or None."},
     {"page", as_method(trace_page), kKeywords, "What the HTML page is made of: JSON and columns."},
     {"events", as_method(trace_events), kKeywords, "Every event, as columns, in batches."},
     {nullptr, nullptr, 0, nullptr},

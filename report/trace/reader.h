@@ -26,6 +26,7 @@ public:
 
     const std::string& name() const { return source_.name(); }
     uint64_t size_bytes() const { return source_.size_bytes(); }
+    bool is_packed() const { return source_.is_packed(); }
     bool is_being_written() const { return source_.is_being_written(); }
     const format::Superblock& superblock() const { return superblock_; }
     const std::vector<ChunkPlace>& chunks() const { return chunks_; }

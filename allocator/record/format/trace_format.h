@@ -171,6 +171,8 @@ enum class SummaryType : uint32_t {
     // A segment of which no DriverAlloc was seen when it came.
     kUnseenSegment = 21,  // uv device | uv address | uv bytes
     kStandingEnd = 22,    // uv records of these three types
+    // The run in outline, put there by whoever read the events after the end; the last one counts.
+    kOutline = 23,  // uv version of its JSON | the JSON as a zstd frame
 };
 inline constexpr size_t kSizeSlots = 52;
 inline constexpr size_t kMaxPhaseNames = 1000;  // as many as reports list

@@ -34,7 +34,7 @@ class ProcessGroups:
         self._known = [id(group) for group in ranks_of]
         base = sys.modules["torch._C._distributed_c10d"].ProcessGroup
         # Groups that this process is not in stand there, too, as a number.
-        groups = [(group, ranks) for group, ranks in ranks_of.items() if base in type(group).mro()]
+        groups = [(group, ranks) for group, ranks in ranks_of.items() if base in type(group).__mro__]
         for group, ranks in groups:
             if group is world.default_pg:
                 self._tell_rank(base.rank(group), len(ranks))

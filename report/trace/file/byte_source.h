@@ -35,6 +35,7 @@ public:
     uint64_t size_bytes() const { return packed_ ? packed_->size_bytes() : size_bytes_; }
 
     // A recorder had the file open when we opened it.
+    bool is_packed() const { return packed_ != nullptr; }
     bool is_being_written() const { return is_being_written_; }
 
     // The bytes at `offset`: `count` of them, fewer at the end. They lie in `scratch` or in the

@@ -35,6 +35,9 @@ public:
             case SummaryType::kViewsEnd:
                 out_.views_end = ViewsEnd{cursor.uv(), cursor.uv()};
                 return cursor.good;
+            case SummaryType::kOutline:
+                out_.outline.assign(record.body.begin(), record.body.end());
+                return true;
             default:  // of totals, of checkpoints, or of a newer minor version
                 return totals_.decode(static_cast<SummaryType>(record.type), cursor);
         }

@@ -50,6 +50,7 @@ struct Summary {
     uint64_t bytes_dropped = 0;
     // As written; TraceReader::whole_totals() says whether they hold.
     std::optional<RecordedTotals> totals;
+    std::vector<unsigned char> outline;  // the body of its record, see writer/stored_outline.h
 };
 
 // False when a record is shorter than its fields or out of bounds.
