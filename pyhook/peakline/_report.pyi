@@ -46,7 +46,6 @@ def pack(
     level: int = 9,
     progress: Callable[[float], object] | None = None,
 ) -> tuple[int, int]: ...
-
 def store_outline(path: str, outline: str, /) -> bool: ...
 
 class TraceWriter:

@@ -18,6 +18,7 @@ from types import ModuleType
 from typing import cast
 
 from peakline.commands.shared.common import CommandError
+from peakline.commands.shared.folders import open_folders
 from peakline.commands.shared.parser import CommandParser, did_you_mean
 
 
@@ -50,6 +51,7 @@ def all_commands() -> list[Command]:
         pack,
         plot,
         preload,
+        ranks,
         run,
         tree,
     )
@@ -67,6 +69,7 @@ def all_commands() -> list[Command]:
         *map(
             of_module,
             (
+                ranks,
                 diff,
                 check,
                 fleet,
@@ -151,6 +154,7 @@ def main(argv: Sequence[str] | None = None) -> int:
         args = parser.parse_args(words)
         args.program_arguments = program_arguments
         args.words = words
+        open_folders(args)
         status = cast(int, args.run_command(args))
         sys.stdout.flush()
     except CommandError as error:

@@ -10,6 +10,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from peakline.commands.shared import common, report_options
+from peakline.commands.shared.folders import ALL, chosen_run, heaviest_in, is_folder, run_in
 from peakline.commands.shared.sides import load_side
 
 if TYPE_CHECKING:
@@ -28,6 +29,7 @@ EXAMPLES = (
 def add_arguments(parser: argparse.ArgumentParser) -> None:
     """Declare the arguments of the command."""
     report_options.add_files(parser)
+    parser.set_defaults(folder_gives=ALL)
     parser.add_argument(
         "--max-peak", type=report_options.size, metavar="SIZE", help="Limit of the peak: 70GB"
     )
@@ -68,7 +70,12 @@ def run(args: argparse.Namespace) -> int:
 
     if args.max_peak is None and not args.max_phase and not args.baseline:
         raise common.CommandError("give a limit: --max-peak, --max-phase or --baseline")
-    verdicts = [verdict for path in args.files for verdict in _judge(path, args)]
+    baselines = _baselines_of(args)
+    verdicts = [
+        verdict
+        for path in args.files
+        for verdict in _judge(path, args, baselines.get(path, args.baseline))
+    ]
     if args.junit:
         try:
             Path(args.junit).write_bytes(gate.junit_of(verdicts))
@@ -85,7 +92,17 @@ def run(args: argparse.Namespace) -> int:
     return 0 if all(verdict.holds for verdict in verdicts) else 1
 
 
-def _judge(path: str, args: argparse.Namespace) -> list[Verdict]:
+def _baselines_of(args: argparse.Namespace) -> dict[str, str]:
+    """Return the baseline of every file where it is a folder: the same rank, else the heaviest."""
+    if not args.baseline or not is_folder(args.baseline):
+        return {}
+    heaviest = heaviest_in(args.baseline)
+    ranks = {rank: str(one.path) for rank, one in run_in(args.baseline).ranks.items()}
+    own = {str(one.path): rank for rank, one in chosen_run(args.files).ranks.items()}
+    return {path: ranks.get(own.get(path, -1), heaviest) for path in args.files}
+
+
+def _judge(path: str, args: argparse.Namespace, baseline: str | None) -> list[Verdict]:
     from peakline.differences import gate
 
     verdicts = []
@@ -97,10 +114,10 @@ def _judge(path: str, args: argparse.Namespace) -> list[Verdict]:
     if args.max_phase:
         phases = _phases_of(path, args)
         verdicts += [_judge_phase(phases, name, limit, args) for name, limit in args.max_phase]
-    if args.baseline:
-        base, now = (_lines_of(one, args, to_match=True) for one in (args.baseline, path))
+    if baseline:
+        base, now = (_lines_of(one, args, to_match=True) for one in (baseline, path))
         verdicts.append(gate.check_baseline("peak", base, now, args.tolerance))
-        base, now = (_phases_of(one, args) for one in (args.baseline, path))
+        base, now = (_phases_of(one, args) for one in (baseline, path))
         verdicts += gate.check_phases(base, now, args.tolerance)
     return verdicts
 

@@ -8,6 +8,14 @@ import sys
 from typing import TYPE_CHECKING
 
 from peakline.commands.shared import common, report_options
+from peakline.commands.shared.pairs import (
+    Pair,
+    chosen_pair,
+    have_ranks,
+    paired,
+    pairs_text,
+    trace_or_heaviest,
+)
 from peakline.commands.shared.sides import load_side
 
 if TYPE_CHECKING:
@@ -29,8 +37,14 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         parser.add_argument(
             name,
             metavar=name.upper(),
-            help="Trace file, or a summary that `peakline pack --summary` wrote",
+            help="Trace file, summary that `peakline pack --summary` wrote, or folder of a run",
         )
+    parser.add_argument(
+        "--rank",
+        type=int,
+        metavar="R",
+        help="Of two folders: compare this rank (default: the one whose peak changed most)",
+    )
     report_options.add_grouping(parser)
     report_options.add_where(parser)
     report_options.add_moment(parser)
@@ -52,11 +66,21 @@ def run(args: argparse.Namespace) -> int:
     from peakline.differences.compare import compare, document_of
     from peakline.differences.text import comparison_text
 
+    pairs = paired(args.before, args.after) if have_ranks([args.before, args.after]) else []
+    if pairs:
+        pair = chosen_pair(pairs, args.rank)
+        args.before, args.after = pair.before, pair.after
+    elif args.rank is not None:
+        raise common.CommandError("--rank: give two folders of runs that have ranks")
+    args.before, args.after = (trace_or_heaviest(word) for word in (args.before, args.after))
     before, after = (_side_of(path, args) for path in (args.before, args.after))
     comparison = compare(before, after)
     what = "phases" if args.phases else "total" if args.total else args.at
     if args.json:
-        print(json.dumps(document_of(comparison, by=args.by, compared=what), indent=2))
+        document = document_of(comparison, by=args.by, compared=what)
+        if pairs:
+            document |= {"rank": pair.rank, "ranks": [_rank_of(one) for one in pairs]}
+        print(json.dumps(document, indent=2))
         return 0
     titles = {"phases": "Highest peak of a phase", "total": "Allocated over the run"}
     title = titles.get(what, "Peak" if what == "peak" else f"At {what}")
@@ -66,12 +90,21 @@ def run(args: argparse.Namespace) -> int:
     def shorten(text: str, used: int) -> str:
         return common.shortened(text, max(width - used, 20) if width else 0)
 
+    if pairs:
+        print(pairs_text(pairs, top))
+        title = f"Rank {pair.rank}, {title[0].lower()}{title[1:]}"
     print(comparison_text(comparison, title, top, shorten), end="")
     if not any(path.endswith(".json") for path in (args.before, args.after)):
         words = common.shell_words([args.before, args.after])
         sys.stdout.flush()
         print(common.next_commands([(f"html {words} -o both.html", "")]), file=sys.stderr)
     return 0
+
+
+def _rank_of(pair: Pair) -> dict[str, object]:
+    whole = {"bytes_before": pair.bytes_before, "bytes_after": pair.bytes_after}
+    is_whole = pair.before is not None and pair.after is not None
+    return {"rank": pair.rank, **whole, "delta_bytes": pair.delta_bytes if is_whole else None}
 
 
 def _side_of(path: str, args: argparse.Namespace) -> Side:

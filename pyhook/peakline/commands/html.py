@@ -8,6 +8,7 @@ from collections.abc import Sequence
 from pathlib import Path
 
 from peakline.commands.shared import common, page_data, report_options
+from peakline.commands.shared.folders import ALL
 
 NAME = "html"
 HELP = "Write a page for the browser: summary, lines, flame graph, timeline; one file."
@@ -27,9 +28,11 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         "files",
         nargs="+",
         metavar="FILE",
-        help="Trace file (.peak, or packed .peak.zst); of several the page shows the one with the"
-        " highest peak, and compares all: ranks of a job, runs before and after a change",
+        help="Trace file (.peak, or packed .peak.zst), or the folder of a run; of several the page"
+        " shows the one with the highest peak, and compares all: ranks of a job, runs before and"
+        " after a change",
     )
+    parser.set_defaults(folder_gives=ALL, folder=None)
     parser.add_argument(
         "-o", "--output", metavar="FILE", help="Write this file (default: FILE with .html)"
     )
@@ -118,7 +121,7 @@ def make_file(args: argparse.Namespace, tab: str = _TAB) -> tuple[Path, str]:
 
     files: list[str] = args.files
     _check(args)
-    output = Path(args.output) if args.output else page_beside(Path(files[0]))
+    output = Path(args.output) if args.output else _beside(files, args.folder)
     with common.replacing(output, force=args.force) as unfinished:
         outlines = page_data.read_outlines(files, args) if len(files) > 1 else []
         shown = heaviest(outlines) if outlines else 0
@@ -141,11 +144,18 @@ def _check(args: argparse.Namespace) -> None:
         return
     if page_data.is_part(args):
         raise common.CommandError("--from and --to show a part of one run: give one FILE")
-    if not args.output:
+    if not args.output and args.folder is None:
         raise common.CommandError("several files make one page: name it with -o")
     twice = [path for path, count in Counter(args.files).items() if count > 1]
     if twice:
         raise common.CommandError(f"{twice[0]} is given twice")
+
+
+def _beside(files: Sequence[str], folder: Path | None) -> Path:
+    """Return where the page goes without a name: of a run into its folder."""
+    if folder is None or len(files) == 1:
+        return page_beside(Path(files[0]))
+    return folder / "ranks.html"
 
 
 def page_beside(source: Path) -> Path:

@@ -8,6 +8,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from peakline.commands.shared import common, report_options
+from peakline.commands.shared.folders import ALL, HEAVIEST
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -33,6 +34,7 @@ _DOTS_PER_INCH = 200
 def add_arguments(parser: argparse.ArgumentParser) -> None:
     """Declare the arguments of the command."""
     report_options.add_files(parser)
+    parser.set_defaults(folder_gives=lambda args: ALL if args.kind == "ranks" else HEAVIEST)
     parser.add_argument(
         "--kind", choices=KINDS, default="timeline", help="Draw this (default: timeline)"
     )

@@ -97,8 +97,10 @@ def run_and_report(args: argparse.Namespace, plan: Plan) -> int:
         )
     if plan.recorded:
         from peakline.commands.running import after_run
+        from peakline.runs.outlines import store_outlines
 
         paths = after_run.find_traces(plan.run_id, plan.output, started)
+        store_outlines(paths)
         if args.assume:
             after_run.report_unmatched(paths, args.assume)
         page = after_run.write_page(paths, force=args.force) if args.html and paths else ""

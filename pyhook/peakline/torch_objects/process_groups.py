@@ -29,12 +29,16 @@ class ProcessGroups:
         module = sys.modules.get("torch.distributed.distributed_c10d")
         world = module.__dict__.get("_world") if module is not None else None
         ranks_of = getattr(world, "pg_group_ranks", None)
-        if not isinstance(ranks_of, dict) or list(map(id, ranks_of)) == self._known:
+        if (
+            world is None
+            or not isinstance(ranks_of, dict)
+            or list(map(id, ranks_of)) == self._known
+        ):
             return
         self._known = [id(group) for group in ranks_of]
         base = sys.modules["torch._C._distributed_c10d"].ProcessGroup
         # Groups that this process is not in stand there, too, as a number.
-        groups = [(group, ranks) for group, ranks in ranks_of.items() if base in type(group).__mro__]
+        groups = [item for item in ranks_of.items() if base in type(item[0]).__mro__]
         for group, ranks in groups:
             if group is world.default_pg:
                 self._tell_rank(base.rank(group), len(ranks))

@@ -105,7 +105,7 @@ def report(paths: list[Path], end: RunEnd, top: int, page: str = "") -> None:
     if ran_out:
         _say(_next_after_oom(ran_out[0], has_page=bool(page)))
     else:
-        _say(_next(heaviest, top, has_page=bool(page)))
+        _say(_next(recorded, heaviest, top, has_page=bool(page)))
 
 
 def _ran_out(one: _Recorded) -> bool:
@@ -194,12 +194,16 @@ def _cost(one: _Recorded) -> str:
     return text
 
 
-def _next(heaviest: _Recorded, top: int, *, has_page: bool) -> str:
+def _next(recorded: Sequence[_Recorded], heaviest: _Recorded, top: int, *, has_page: bool) -> str:
     name = shell_words([str(heaviest.path)])
     all_lines = [(f"table --top 0 {name}", "every line")] if 0 < top < heaviest.row_count else []
     page_command = (f"html {name}", "a page for the browser: flame graph, timeline")
+    folders = {str(one.path.parent) for one in recorded}
+    run = shell_words(sorted(folders)) if len(folders) == 1 else ""
+    ranks = [(f"ranks {run}", "all of them beside each other")] if len(recorded) > 1 and run else []
     return next_commands(
         [
+            *ranks,
             *all_lines,
             (f"table --by category {name}", "parameters, activations, optimizer state"),
             *([] if has_page else [page_command]),

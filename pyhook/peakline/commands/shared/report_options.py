@@ -45,7 +45,10 @@ def row_count(text: str) -> int:
 def add_files(parser: argparse.ArgumentParser) -> None:
     """Add FILE."""
     parser.add_argument(
-        "files", nargs="+", metavar="FILE", help="Trace file (.peak, or packed .peak.zst)"
+        "files",
+        nargs="+",
+        metavar="FILE",
+        help="Trace file (.peak, or packed .peak.zst), or the folder of a run: its heaviest rank",
     )
 
 

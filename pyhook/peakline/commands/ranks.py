@@ -1,0 +1,109 @@
+"""``peakline ranks``: the processes of a run beside each other."""
+
+from __future__ import annotations
+
+import argparse
+import json
+import sys
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager
+from typing import TYPE_CHECKING
+
+from peakline.commands.shared import common
+from peakline.commands.shared.folders import WHOLE, chosen_run
+
+if TYPE_CHECKING:
+    from peakline.runs.find import Run
+
+NAME = "ranks"
+HELP = "Compare the ranks of a run: who is heaviest, what is uneven, who is missing."
+EXAMPLES = (
+    "peakline ranks peakline-train.4fd0c1ab/\n"
+    "peakline ranks RUN/ --by module\n"
+    "peakline ranks RUN/ --mesh pp=2,dp=4,tp=2"
+)
+_KEYS = ("line", "module", "op", "category")
+_TOP = 10
+_PROGRESS_FROM = 64  # traces
+
+
+def add_arguments(parser: argparse.ArgumentParser) -> None:
+    """Declare the arguments of the command."""
+    parser.add_argument(
+        "files", nargs="+", metavar="RUN", help="Folder of a run, or the traces of its ranks"
+    )
+    parser.set_defaults(folder_gives=WHOLE)
+    parser.add_argument(
+        "--by",
+        choices=_KEYS,
+        default="line",
+        help="Compare lines, modules, operators or categories (default: line)",
+    )
+    parser.add_argument(
+        "--mesh",
+        default="",
+        metavar="DIMENSIONS",
+        help="The dimensions of the job, the last one varying fastest, as pp=2,dp=4,tp=2 (default:"
+        " as the process groups of the program are called)",
+    )
+    parser.add_argument(
+        "--top",
+        type=int,
+        default=_TOP,
+        metavar="N",
+        help=f"Show N ranks and rows, 0 for all (default: {_TOP})",
+    )
+    parser.add_argument("--json", action="store_true", help="Print JSON, with all ranks and rows")
+
+
+def run(args: argparse.Namespace) -> int:
+    """Print the comparison."""
+    from peakline.runs.coordinates import MeshError
+    from peakline.runs.outlines import read_outlines
+    from peakline.runs.report import compare_run, document_of
+    from peakline.runs.text import comparison_text
+
+    common.report_engine()
+    found = chosen_run(args.files)
+    paths = [one.path for one in found.compared]
+    with _progress(len(paths)) as progress:
+        outlines = read_outlines(paths, progress)
+    try:
+        comparison = compare_run(found, outlines, args.by, args.mesh)
+    except MeshError as error:
+        raise common.CommandError(f"--mesh: {error}") from error
+    except ValueError as error:
+        raise common.CommandError(str(error)) from error
+    if args.json:
+        print(json.dumps(document_of(comparison)))
+        return 0
+    width = common.terminal_width(sys.stdout)
+
+    def shorten(text: str, used: int) -> str:
+        return common.shortened(text, max(width - used, 20) if width else 0)
+
+    print(comparison_text(comparison, args.top, shorten), end="")
+    _suggest(found, args.files)
+    return 0
+
+
+def _suggest(found: Run, files: Sequence[str]) -> None:
+    words = common.shell_words(files)
+    heaviest = [(f"table {words}", "the lines of the heaviest")] if len(files) == 1 else []
+    page = (f"html {words} -o {found.name}.html", "all ranks in one page")
+    sys.stdout.flush()
+    print(common.next_commands([*heaviest, page]), file=sys.stderr)
+
+
+@contextmanager
+def _progress(count: int) -> Iterator[Callable[[int], object]]:
+    """Show how many traces were read, where there are many."""
+    if count < _PROGRESS_FROM or not sys.stderr.isatty():
+        yield lambda _: None
+        return
+    from rich.console import Console
+    from rich.progress import Progress
+
+    with Progress(console=Console(stderr=True), transient=True) as bar:
+        task = bar.add_task("Reading traces", total=count)
+        yield lambda done: bar.update(task, completed=done)

@@ -1,0 +1,158 @@
+"""A folder in place of a trace: the run in it, or its heaviest process."""
+
+from __future__ import annotations
+
+import argparse
+import sys
+import time
+from collections.abc import Sequence
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from peakline.commands.shared import common
+from peakline.sizes import size_of
+
+if TYPE_CHECKING:
+    from peakline.runs.find import Run
+
+# What a command makes of a folder, in `folder_gives` of its arguments: one of these, or a function
+# of the arguments that returns one.
+HEAVIEST = "heaviest"  # one trace
+ALL = "all"  # every rank
+WHOLE = "whole"  # the folder itself: the command looks for the run
+_RUNS_LISTED = 5
+
+
+def open_folders(args: argparse.Namespace) -> None:
+    """Put traces where a command was given a folder, which becomes `folder` of the arguments.
+
+    Raises:
+        CommandError: a folder has no traces.
+    """
+    asked = getattr(args, "folder_gives", HEAVIEST)
+    gives = asked(args) if callable(asked) else asked
+    if gives == WHOLE:
+        return
+    for name in ("file", "files"):
+        given = getattr(args, name, None)
+        if given is None or not _has_folder(given if name == "files" else [given]):
+            continue
+        words: list[str] = given if name == "files" else [given]
+        args.folder = next(split[0] for word in words if (split := _split(word)) is not None)
+        found = [path for word in words for path in _traces_of(word, gives)]
+        setattr(args, name, found if name == "files" else found[0])
+
+
+def _has_folder(words: Sequence[str]) -> bool:
+    return any(isinstance(word, str) and is_folder(word) for word in words)
+
+
+def is_folder(word: str) -> bool:
+    """Whether this names a folder, or a run in one: FOLDER@ID."""
+    return _split(word) is not None
+
+
+def _split(word: str) -> tuple[Path, str] | None:
+    """Return the folder, and the id of the run behind an @; None where the word is no folder."""
+    path = Path(word)
+    if path.is_dir():
+        return path, ""
+    folder, at, run = word.rpartition("@")
+    if at and not path.exists() and Path(folder or ".").is_dir():
+        return Path(folder or "."), run
+    return None
+
+
+def _traces_of(word: str, gives: str) -> list[str]:
+    if _split(word) is None:
+        return [word]
+    found = run_in(word)
+    if gives == ALL:
+        return [str(one.path) for one in found.compared]
+    return [_heaviest(found, word)]
+
+
+def heaviest_in(word: str) -> str:
+    """Return the trace of the heaviest process of the run in a folder."""
+    return _heaviest(run_in(word), word)
+
+
+def run_in(word: str) -> Run:
+    """Return the run in a folder, the newest of several; FOLDER@ID chooses.
+
+    Raises:
+        CommandError: there is no trace in it, or no such run.
+    """
+    from peakline.runs.find import runs_of, traces_in
+
+    common.report_engine()
+    folder, wanted = _split(word) or (Path(word), "")
+    runs = runs_of(traces_in(folder))
+    if not runs:
+        raise common.CommandError(f"{folder}: there is no trace in this folder, or in one in it")
+    if wanted:
+        runs = [run for run in runs if run.id.startswith(wanted)]
+        if not runs:
+            raise common.CommandError(f"{folder}: no run there has an id that begins {wanted}")
+    elif len(runs) > 1:
+        _say_others(folder, runs)
+    return runs[0]
+
+
+def chosen_run(words: Sequence[str]) -> Run:
+    """Return the run that a folder, or the traces of its ranks, are of.
+
+    Raises:
+        CommandError: they are of several runs, or of none.
+    """
+    from peakline.runs.find import runs_of
+
+    if len(words) == 1 and _split(words[0]) is not None:
+        return run_in(words[0])
+    runs = runs_of(Path(word) for word in words)
+    if len(runs) != 1:
+        texts = ", ".join(f"{run.id} ({run.name})" for run in runs[:_RUNS_LISTED])
+        why = f"these are traces of {len(runs)} runs: {texts}" if runs else "no trace can be read"
+        raise common.CommandError(f"{why}; give those of one run, or its folder")
+    return runs[0]
+
+
+def _say_others(folder: Path, runs: Sequence[Run]) -> None:
+    newest, *others = runs
+    print(
+        f"peakline: {folder} holds {len(runs)} runs; this is the newest, {_described(newest)}."
+        f" Others:",
+        file=sys.stderr,
+    )
+    for run in others[:_RUNS_LISTED]:
+        print(f"    {folder}@{run.id}  {_described(run)}", file=sys.stderr)
+    if len(others) > _RUNS_LISTED:
+        print(f"    and {len(others) - _RUNS_LISTED} more", file=sys.stderr)
+
+
+def _described(run: Run) -> str:
+    count = len(run.members)
+    started = time.strftime("%Y-%m-%d %H:%M:%S", time.localtime(run.started))
+    return f"{run.name}, {count} process{'es' * (count != 1)}, {started}"
+
+
+def _heaviest(found: Run, word: str) -> str:
+    from peakline.runs.outlines import read_outlines
+
+    if len(found.compared) == 1:
+        return str(found.compared[0].path)
+    outlines = read_outlines([one.path for one in found.compared])
+    peaks = [
+        (outline["chosen"]["peak_bytes"], one)
+        for one, outline in zip(found.compared, outlines, strict=True)
+        if not isinstance(outline, Exception)
+    ]
+    if not peaks:
+        raise common.CommandError("; ".join(map(str, outlines)))
+    size, heaviest = max(peaks, key=lambda pair: int(pair[0]))
+    print(
+        f"peakline: {heaviest.label} is the heaviest of {len(peaks)} ({size_of(size)}):"
+        f" {heaviest.path}; peakline ranks {common.shell_words([word])} compares them",
+        file=sys.stderr,
+    )
+    return str(heaviest.path)

@@ -1,0 +1,167 @@
+"""Compares the ranks of a run: which is heaviest, what is uneven, who stands out and why."""
+
+from __future__ import annotations
+
+from collections import defaultdict
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+from statistics import median
+from typing import Any
+
+from peakline.runs.members import Member
+
+# A rank stands out when it is this far from the median of its peers, in parts of that median and in
+# multiples of their median deviation: a spread that all have is none.
+_OUTLIER_SHARE = 0.05
+_OUTLIER_DEVIATIONS = 4
+_LINES_OF_OUTLIER = 3
+
+
+@dataclass(frozen=True)
+class Process:
+    """A process with what it came to. Bytes; seconds since the epoch."""
+
+    member: Member
+    device: int | str
+    peak_bytes: int
+    peak_at: float
+    phase: str  # in which its peak is, "" where none is known
+    step: int | None
+    is_whole: bool
+    rows: Mapping[str, Mapping[str, int]]  # by key of grouping: name to bytes at the peak
+    coordinates: Mapping[str, int] = field(default_factory=dict)
+
+
+@dataclass(frozen=True)
+class Row:
+    """What one line, module or category holds in each process. Bytes."""
+
+    key: str
+    min_bytes: int
+    median_bytes: int
+    max_bytes: int
+    heaviest: Member
+    count: int  # of processes that hold it
+
+    @property
+    def spread_bytes(self) -> int:
+        """How far the processes are apart."""
+        return self.max_bytes - self.min_bytes
+
+
+@dataclass(frozen=True)
+class Place:
+    """All processes at one place along a dimension. Bytes."""
+
+    dimension: str
+    index: int
+    count: int
+    median_bytes: int
+    max_bytes: int
+
+
+@dataclass(frozen=True)
+class Outlier:
+    """A process that holds more, or less, than its peers, and the rows that make it so."""
+
+    process: Process
+    peers_bytes: int  # their median peak
+    rows: tuple[tuple[str, int], ...]  # name, bytes above the median of the peers
+
+    @property
+    def bytes_above(self) -> int:
+        """How much its peak is above that of its peers; negative: below."""
+        return self.process.peak_bytes - self.peers_bytes
+
+
+def process_of(
+    member: Member, outline: Mapping[str, Any], coordinates: Mapping[str, int]
+) -> Process:
+    """Return a process from its trace's outline."""
+    chosen = outline["chosen"]
+    best = max(chosen["phases"], key=lambda one: int(one["peak_bytes"]), default=None)
+    is_known = best is not None and best["peak_bytes"] == chosen["peak_bytes"]
+    rows = {
+        by: {str(row["key"]): int(row["bytes"]) for row in found}
+        for by, found in outline["rows"].items()
+    }
+    return Process(
+        member=member,
+        device=chosen["device"],
+        peak_bytes=int(chosen["peak_bytes"]),
+        peak_at=member.started + float(chosen["peak_seconds"]),
+        phase=str(best["name"]) if best is not None and is_known else "",
+        step=best["peak_step"] if best is not None and is_known else None,
+        is_whole=bool(outline["complete"]),
+        rows=rows,
+        coordinates=coordinates,
+    )
+
+
+def compare_rows(processes: Sequence[Process], by: str) -> list[Row]:
+    """Return what each key holds over all processes, the most uneven first."""
+    held: dict[str, list[tuple[int, Member]]] = defaultdict(list)
+    for one in processes:
+        for key, size in one.rows.get(by, {}).items():
+            held[key].append((size, one.member))
+    rows = []
+    for key, found in held.items():
+        sizes = [size for size, _ in found] + [0] * (len(processes) - len(found))
+        most = max(found, key=lambda pair: pair[0])
+        middle = int(median(sizes))
+        rows.append(Row(key, min(sizes), middle, most[0], most[1], len(found)))
+    return sorted(rows, key=lambda row: (-row.spread_bytes, -row.max_bytes, row.key))
+
+
+def compare_places(processes: Sequence[Process]) -> list[Place]:
+    """Return the peaks by place along every dimension that has several places."""
+    peaks: dict[tuple[str, int], list[int]] = defaultdict(list)
+    for one in processes:
+        for dimension, index in one.coordinates.items():
+            peaks[dimension, index].append(one.peak_bytes)
+    count_of: dict[str, int] = defaultdict(int)
+    for dimension, _ in peaks:
+        count_of[dimension] += 1
+    return [
+        Place(dimension, index, len(found), int(median(found)), max(found))
+        for (dimension, index), found in sorted(peaks.items())
+        if count_of[dimension] > 1
+    ]
+
+
+def find_outliers(processes: Sequence[Process], by: str) -> list[Outlier]:
+    """Return the processes that stand out among their peers, the farthest first.
+
+    Peers are of the same stage of a pipeline: stages hold different layers.
+    """
+    peers: dict[int | None, list[Process]] = defaultdict(list)
+    for one in processes:
+        peers[one.coordinates.get("pp")].append(one)
+    outliers = [found for group in peers.values() for found in _among(group, by)]
+    return sorted(outliers, key=lambda one: -abs(one.bytes_above))
+
+
+def _among(group: Sequence[Process], by: str) -> list[Outlier]:
+    if len(group) < 3:  # of two nobody knows which one is odd
+        return []
+    middle = median(one.peak_bytes for one in group)
+    deviation = median(abs(one.peak_bytes - middle) for one in group)
+    least = max(_OUTLIER_SHARE * middle, _OUTLIER_DEVIATIONS * deviation)
+    odd = [one for one in group if abs(one.peak_bytes - middle) > least]
+    if not odd:
+        return []
+    typical = _medians(group, by)
+    return [Outlier(one, int(middle), _reasons(one, typical, by)) for one in odd]
+
+
+def _medians(group: Sequence[Process], by: str) -> Mapping[str, int]:
+    return {row.key: row.median_bytes for row in compare_rows(group, by)}
+
+
+def _reasons(one: Process, typical: Mapping[str, int], by: str) -> tuple[tuple[str, int], ...]:
+    own = one.rows.get(by, {})
+    above = {key: own.get(key, 0) - typical.get(key, 0) for key in {*own, *typical}}
+    middle = sum(typical.values())
+    sign = 1 if sum(own.values()) >= middle else -1
+    named = sorted(above.items(), key=lambda pair: (-sign * pair[1], pair[0]))
+    return tuple(pair for pair in named[:_LINES_OF_OUTLIER] if sign * pair[1] > 0)

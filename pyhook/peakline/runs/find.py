@@ -1,0 +1,131 @@
+"""Finds the runs in folders: every trace belongs to one."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import dataclass
+from functools import cached_property
+from pathlib import Path
+
+from peakline._report import Trace, TraceError
+from peakline.runs.members import Member, member_of
+
+_SUFFIXES = (".peak", ".peak.zst")
+_SHORT_ID = 8
+
+
+@dataclass(frozen=True)
+class Run:
+    """The processes of one run, ranks first."""
+
+    members: tuple[Member, ...]
+    unreadable: tuple[str, ...] = ()  # what is wrong with files beside them
+
+    @property
+    def id(self) -> str:
+        """What to call it: as names of folders do."""
+        first = self.members[0]
+        return (first.run_uuid or first.file_uuid)[:_SHORT_ID]
+
+    @property
+    def name(self) -> str:
+        """The script that most processes ran."""
+        scripts = [one.script for one in self.members]
+        return max(scripts, key=scripts.count)
+
+    @property
+    def started(self) -> float:
+        """Seconds since the epoch."""
+        return min(one.started for one in self.members)
+
+    @cached_property
+    def ranks(self) -> dict[int, Member]:
+        """By rank: the process of the last attempt; its children are others."""
+        ranks: dict[int, Member] = {}
+        for one in sorted(self.members, key=lambda one: (-one.attempt, one.started)):
+            if one.rank is not None:
+                ranks.setdefault(one.rank, one)
+        return dict(sorted(ranks.items()))
+
+    @property
+    def compared(self) -> tuple[Member, ...]:
+        """The ranks; of a run without ranks all its processes."""
+        return tuple(self.ranks.values()) or self.members
+
+    @property
+    def others(self) -> tuple[Member, ...]:
+        """Children of ranks, earlier attempts, processes without a rank."""
+        compared = {one.file_uuid for one in self.compared}
+        return tuple(one for one in self.members if one.file_uuid not in compared)
+
+    @property
+    def world_size(self) -> int:
+        """How many ranks there should be."""
+        said = [one.world_size or 0 for one in self.ranks.values()]
+        return max([*said, len(self.ranks)])
+
+    @property
+    def missing(self) -> list[int]:
+        """The ranks without a trace."""
+        return [rank for rank in range(self.world_size) if rank not in self.ranks]
+
+
+def traces_in(folder: Path) -> list[Path]:
+    """Return the traces of a folder and of the folders in it."""
+    found = (path for pattern in ("*", "*/*") for path in folder.glob(pattern))
+    return sorted(path for path in found if path.name.endswith(_SUFFIXES) and path.is_file())
+
+
+def runs_of(paths: Iterable[Path]) -> list[Run]:
+    """Return the runs of these traces, the newest first; what cannot be read is told by each."""
+    found = [_read(path) for path in paths]
+    members = [one for one in found if isinstance(one, Member)]
+    unreadable = [one for one in found if isinstance(one, str)]
+    runs = [Run(_sorted(one), tuple(unreadable)) for one in _grouped(members)]
+    return sorted(runs, key=lambda run: -run.started)
+
+
+def _read(path: Path) -> Member | str:
+    try:
+        return member_of(path, Trace(str(path)).info())
+    except (TraceError, OSError) as error:
+        return str(error)
+
+
+def _sorted(members: Sequence[Member]) -> tuple[Member, ...]:
+    def place(one: Member) -> tuple[bool, int, int, float]:
+        return (one.rank is None, one.rank or 0, -one.attempt, one.started)
+
+    return tuple(sorted(members, key=place))
+
+
+def _grouped(members: Sequence[Member]) -> Iterator[list[Member]]:
+    """Split processes into runs.
+
+    One `peakline run` is one run. Machines of a job have a `peakline run` each, and the launcher's
+    name of the job in common; a job may run several programs after each other, so a rank that is
+    there already begins the next run. Without either, processes of one parent belong together.
+    """
+    units: dict[str, list[Member]] = {}
+    for one in sorted(members, key=lambda one: one.started):
+        # A process that starts others, and those, are of one host.
+        family = f"{one.host} {one.parent_pid}" if one.rank is not None else one.file_uuid
+        units.setdefault(one.run_uuid or one.job or family, []).append(one)
+    open_runs: dict[str, list[Member]] = {}
+    for unit in units.values():
+        job = unit[0].job
+        current = open_runs.get(job) if job else None
+        if current is not None and not _places(current) & _places(unit):
+            current += unit
+            continue
+        if current is not None:
+            yield current
+        if job:
+            open_runs[job] = unit
+        else:
+            yield unit
+    yield from open_runs.values()
+
+
+def _places(members: Sequence[Member]) -> set[tuple[int | None, int]]:
+    return {(one.rank, one.attempt) for one in members if one.rank is not None}
