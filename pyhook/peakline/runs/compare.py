@@ -15,6 +15,7 @@ from peakline.runs.members import Member
 _OUTLIER_SHARE = 0.05
 _OUTLIER_DEVIATIONS = 4
 _LINES_OF_OUTLIER = 3
+_REASON_SHARE = 0.1  # of what it holds more: less explains nothing
 
 
 @dataclass(frozen=True)
@@ -164,4 +165,5 @@ def _reasons(one: Process, typical: Mapping[str, int], by: str) -> tuple[tuple[s
     middle = sum(typical.values())
     sign = 1 if sum(own.values()) >= middle else -1
     named = sorted(above.items(), key=lambda pair: (-sign * pair[1], pair[0]))
-    return tuple(pair for pair in named[:_LINES_OF_OUTLIER] if sign * pair[1] > 0)
+    least = _REASON_SHARE * abs(sum(above.values()))
+    return tuple(pair for pair in named[:_LINES_OF_OUTLIER] if sign * pair[1] > least)

@@ -81,7 +81,7 @@ def runs_of(paths: Iterable[Path]) -> list[Run]:
     found = [_read(path) for path in paths]
     members = [one for one in found if isinstance(one, Member)]
     unreadable = [one for one in found if isinstance(one, str)]
-    runs = [Run(_sorted(one), tuple(unreadable)) for one in _grouped(members)]
+    runs = [Run(_sorted(one), tuple(unreadable)) for one in grouped(members)]
     return sorted(runs, key=lambda run: -run.started)
 
 
@@ -99,33 +99,32 @@ def _sorted(members: Sequence[Member]) -> tuple[Member, ...]:
     return tuple(sorted(members, key=place))
 
 
-def _grouped(members: Sequence[Member]) -> Iterator[list[Member]]:
+def grouped(members: Sequence[Member]) -> Iterator[list[Member]]:
     """Split processes into runs.
 
-    One `peakline run` is one run. Machines of a job have a `peakline run` each, and the launcher's
-    name of the job in common; a job may run several programs after each other, so a rank that is
-    there already begins the next run. Without either, processes of one parent belong together.
+    One `peakline run` is one run. Machines of a job have a `peakline run` each, or none, and the
+    launcher's name of the job in common; a job may run several programs after each other, so a rank
+    that is there already begins the next run. Without either, ranks of one parent belong together.
     """
-    units: dict[str, list[Member]] = {}
+    runs: list[list[Member]] = []
+    newest: dict[str, list[Member]] = {}  # by what its processes have in common
     for one in sorted(members, key=lambda one: one.started):
-        # A process that starts others, and those, are of one host.
         family = f"{one.host} {one.parent_pid}" if one.rank is not None else one.file_uuid
-        units.setdefault(one.run_uuid or one.job or family, []).append(one)
-    open_runs: dict[str, list[Member]] = {}
-    for unit in units.values():
-        job = unit[0].job
-        current = open_runs.get(job) if job else None
-        if current is not None and not _places(current) & _places(unit):
-            current += unit
-            continue
-        if current is not None:
-            yield current
-        if job:
-            open_runs[job] = unit
-        else:
-            yield unit
-    yield from open_runs.values()
+        keys = [key for key in (one.run_uuid, one.job) if key] or [family]
+        run = next((newest[key] for key in keys if _takes(newest.get(key), key, one)), None)
+        if run is None:
+            run = []
+            runs.append(run)
+        run.append(one)
+        newest |= dict.fromkeys(keys, run)
+    yield from runs
 
 
-def _places(members: Sequence[Member]) -> set[tuple[int | None, int]]:
-    return {(one.rank, one.attempt) for one in members if one.rank is not None}
+def _takes(run: Sequence[Member] | None, key: str, one: Member) -> bool:
+    """Whether a process is of a run with which it has this in common."""
+    if run is None or key == one.run_uuid:
+        return run is not None
+    others = [other for other in run if (other.rank, other.attempt) == (one.rank, one.attempt)]
+    family = {other.pid for other in run if other.host == one.host} - {0}  # 0: not recorded here
+    is_child = one.parent_pid in family
+    return one.rank is None or is_child or not others

@@ -49,10 +49,8 @@ def _headline(comparison: Comparison) -> list[str]:
         )
     if run.missing:
         lines.append(f"Missing: {listed_ranks(run.missing)} left no trace")
-    lines += [
-        f"Cut: {one.member.label} was killed or interrupted: its peak is up to then"
-        for one in comparison.cut
-    ]
+    if comparison.cut:
+        lines.append(f"Cut: {_listed(comparison.cut)} killed or interrupted: peaks are up to then")
     attempts = sorted({one.attempt for one in run.members})
     if len(attempts) > 1:
         lines.append(f"Attempts: {len(attempts)}; the last of every rank is shown")
@@ -81,6 +79,13 @@ def listed_ranks(ranks: Sequence[int]) -> str:
             spans.append([rank, rank])
     words = [str(a) if a == b else f"{a}-{b}" for a, b in spans]
     return f"rank{'s' * (len(ranks) != 1)} {', '.join(words)}"
+
+
+def _listed(processes: Sequence[Process]) -> str:
+    ranks = [one.member.rank for one in processes if one.member.rank is not None]
+    if len(ranks) == len(processes):
+        return listed_ranks(ranks)
+    return ", ".join(one.member.label for one in processes)
 
 
 def _processes(comparison: Comparison, top: int, shorten: Shorten) -> list[str]:
