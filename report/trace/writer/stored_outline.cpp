@@ -13,7 +13,7 @@
 #define XXH_INLINE_ALL
 #include <xxhash.h>
 
-#include "allocator/record/format/varint.h"
+#include "allocator/record/format/trace_format.h"
 #include "report/trace/file/field_cursor.h"
 #include "report/trace/file/trace_error.h"
 

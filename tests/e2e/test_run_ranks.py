@@ -161,7 +161,9 @@ def test_without_peakline_run_the_launchers_name_of_the_job_is_the_run(
     assert peaks_of(document) == said_by(run)
 
 
-def test_a_folder_is_an_argument_wherever_a_trace_is(lab: Lab, jobs: dict[str, Run]) -> None:
+def test_a_folder_is_an_argument_wherever_a_trace_is(
+    lab: Lab, jobs: dict[str, Run], tmp_path: Path
+) -> None:
     folder = folder_of(jobs["four"], 4)
     heaviest = max(said_by(jobs["four"]).values())
     file = folder / f"rank3.{socket.gethostname()}.peak"
@@ -173,7 +175,7 @@ def test_a_folder_is_an_argument_wherever_a_trace_is(lab: Lab, jobs: dict[str, R
     assert json.loads(lab.peakline("table", str(folder), "--json").stdout)["peak_bytes"] == heaviest
     page = lab.peakline("html", str(folder))
     assert (page.returncode, (folder / "ranks.html").exists()) == (0, True), page.stderr
-    empty = lab.peakline("table", str(jobs["four"].folder.parent))
+    empty = lab.peakline("table", str(tmp_path))
     assert (empty.returncode, "no trace" in empty.stderr) == (2, True)
 
 
