@@ -6,6 +6,8 @@
 #include <algorithm>
 #include <utility>
 
+#include "report/trace/file/stable_copy.h"
+
 namespace peakline::report {
 namespace {
 
@@ -37,7 +39,15 @@ TraceReader::TraceReader(ByteSource source)
 }
 
 TraceReader TraceReader::open_file(const std::string& path) {
-    return TraceReader(ByteSource::open_file(path));
+    // See Note [Reading what is used again]. A checkpoint comes after a megabyte of events or more.
+    constexpr int kMostTries = 20;
+    for (int tries = 1;; ++tries) {
+        TraceReader reader(stable_copy(ByteSource::open_file(path)));
+        const bool can_be_better = reader.is_bounded() && reader.is_being_written();
+        if (!can_be_better || reader.checkpoint() != nullptr || tries == kMostTries) {
+            return reader;
+        }
+    }
 }
 
 TraceReader TraceReader::from_memory(std::string name, std::span<const unsigned char> bytes) {

@@ -84,6 +84,17 @@ ByteSource::~ByteSource() {
     }
 }
 
+void ByteSource::find_size() {
+    struct stat status = {};
+    if (fstat(file_descriptor_, &status) == 0) {
+        size_bytes_ = static_cast<uint64_t>(status.st_size);
+    }
+}
+
+void ByteSource::read_instead(int copy) {
+    close(std::exchange(file_descriptor_, copy));
+}
+
 void ByteSource::find_packed() {
     std::vector<unsigned char> scratch;
     if (looks_packed(read_stored(0, 4, scratch))) {

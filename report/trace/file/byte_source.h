@@ -34,6 +34,12 @@ public:
     // Of the trace: unpacked.
     uint64_t size_bytes() const { return packed_ ? packed_->size_bytes() : size_bytes_; }
 
+    // Of a file that grows: as large as it is now.
+    void find_size();
+    // From now on the bytes are those of this copy, which is closed with us; its size and whatever
+    // else is known stay those of the file.
+    void read_instead(int copy);
+
     // A recorder had the file open when we opened it.
     bool is_packed() const { return packed_ != nullptr; }
     bool is_being_written() const { return is_being_written_; }

@@ -1,0 +1,170 @@
+#include "stable_copy.h"
+
+#include <algorithm>
+#include <cerrno>
+#include <cstdlib>
+#include <cstring>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include <fcntl.h>
+#include <sys/mman.h>
+#include <unistd.h>
+
+#include "superblock.h"
+#include "trace_error.h"
+
+namespace peakline::report {
+namespace {
+
+using format::ChunkHeader;
+using format::ChunkType;
+using format::kChunkBytes;
+using format::kSuperblockBytes;
+
+// Of a checkpoint its first record, which has its number.
+constexpr size_t kFirstBytes = 32;
+
+struct ChunkStart {
+    ChunkHeader header;
+    unsigned char first[kFirstBytes];
+
+    bool is(ChunkType type) const {
+        return header.magic == format::kChunkMagic && header.type == static_cast<uint16_t>(type);
+    }
+};
+
+uint64_t offset_of(size_t number) {
+    return kSuperblockBytes + number * kChunkBytes;
+}
+
+ChunkStart read_start(const ByteSource& source,
+                      size_t number,
+                      std::vector<unsigned char>& scratch) {
+    ChunkStart start = {};
+    const auto bytes = source.read(offset_of(number), sizeof start, scratch);
+    std::memcpy(&start, bytes.data(), bytes.size());
+    return start;
+}
+
+// Of two chunks that are not complete the writer has left the earlier one while we read: what it
+// added there is read again.
+void finish_older(const ByteSource& source, std::vector<ChunkStart>& starts) {
+    uint64_t newest = 0;
+    for (const ChunkStart& start : starts) {
+        newest = start.is(ChunkType::kEvents) ? std::max(newest, start.header.first_event) : newest;
+    }
+    std::vector<unsigned char> scratch;
+    for (size_t number = 0; number < starts.size(); ++number) {
+        const ChunkStart& start = starts[number];
+        if (start.is(ChunkType::kEvents) && start.header.first_event < newest &&
+            (start.header.flags & format::kChunkSealed) == 0) {
+            starts[number] = read_start(source, number, scratch);
+        }
+    }
+}
+
+std::vector<ChunkStart> read_starts(const ByteSource& source) {
+    std::vector<ChunkStart> starts;
+    std::vector<unsigned char> scratch;
+    while (offset_of(starts.size()) + sizeof(ChunkStart) <= source.size_bytes()) {
+        starts.push_back(read_start(source, starts.size(), scratch));
+    }
+    return starts;
+}
+
+// Whether the chunk holds more of the same now, or just that.
+bool is_continued(const ChunkStart& before, const ChunkStart& after) {
+    const ChunkHeader& old = before.header;
+    const ChunkHeader& now = after.header;
+    const size_t count = std::min<size_t>(old.committed, kFirstBytes);
+    return old.magic == now.magic && old.type == now.type && old.index == now.index &&
+           old.first_event == now.first_event && old.first_ordinal == now.first_ordinal &&
+           old.first_tick == now.first_tick && old.committed <= now.committed &&
+           std::memcmp(before.first, after.first, count) == 0;
+}
+
+int make_file() {
+    const char* const folder = std::getenv("TMPDIR");
+    const int file = open(folder != nullptr && folder[0] != '\0' ? folder : "/tmp",
+                          O_TMPFILE | O_RDWR | O_CLOEXEC,
+                          0600);
+    return file >= 0 ? file : memfd_create("peakline", MFD_CLOEXEC);
+}
+
+class Copy {
+public:
+    explicit Copy(const ByteSource& source) : name_(source.name()), file_(make_file()) {
+        if (file_ < 0) {
+            fail();
+        }
+        std::vector<unsigned char> scratch;
+        for (uint64_t offset = 0; offset < source.size_bytes(); offset += kChunkBytes) {
+            const auto bytes = source.read(offset, kChunkBytes, scratch);
+            write(offset, bytes.data(), bytes.size());
+        }
+    }
+    ~Copy() {
+        if (file_ >= 0) {
+            close(file_);
+        }
+    }
+    Copy(const Copy&) = delete;
+    Copy& operator=(const Copy&) = delete;
+
+    void write(uint64_t offset, const void* bytes, size_t count) const {
+        const auto* from = static_cast<const unsigned char*>(bytes);
+        for (size_t done = 0; done < count;) {
+            const ssize_t written =
+                pwrite(file_, from + done, count - done, static_cast<off_t>(offset + done));
+            if (written < 0 && errno == EINTR) {
+                continue;
+            }
+            if (written <= 0) {
+                fail();
+            }
+            done += static_cast<size_t>(written);
+        }
+    }
+    int take() { return std::exchange(file_, -1); }
+
+private:
+    [[noreturn]] void fail() const {
+        throw TraceError(name_ + ": is being written, and cannot be copied to read it: " +
+                         std::strerror(errno) + "; name a folder with room in TMPDIR");
+    }
+
+    std::string name_;
+    int file_;
+};
+
+}  // namespace
+
+ByteSource stable_copy(ByteSource source) {
+    Problems unused;
+    if (!source.is_being_written() || !is_bounded(read_superblock(source, unused))) {
+        return source;
+    }
+    std::vector<ChunkStart> before = read_starts(source);
+    finish_older(source, before);
+    source.find_size();  // definitions of the last events may be in a chunk that is new
+    Copy copy(source);
+    const std::vector<ChunkStart> after = read_starts(source);
+    before.resize(after.size());
+    for (size_t number = 0; number < after.size(); ++number) {
+        const ChunkStart& start = before[number];
+        // Definitions are never released. Those that came later harm nobody, and an event that was
+        // there has its own.
+        if (after[number].is(ChunkType::kDefs)) {
+            continue;
+        }
+        const bool is_lost = !is_continued(start, after[number]);
+        const ChunkHeader header = is_lost ? ChunkHeader{} : start.header;
+        copy.write(offset_of(number), &header, sizeof header);
+    }
+    source.read_instead(copy.take());
+    return source;
+}
+
+}  // namespace peakline::report
