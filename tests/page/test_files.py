@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import json
+import os
+import re
 import shutil
 from collections.abc import Callable
 from itertools import pairwise
@@ -11,9 +13,11 @@ from typing import Any
 
 import peakline._report as engine
 import pytest
-from lab import Lab, Run
+from lab import PROGRAMS, Lab, Run
 from peakline.pages.files import files_data, heaviest
 from peakline.pages.page import DeviceData, PageOptions, make_page
+from peakline.runs.compare import compare_rows, process_of
+from peakline.runs.members import member_of
 from peakline.sizes import size_of
 from shown import Shown
 from test_page import SAID, TABS, bytes_of
@@ -22,7 +26,7 @@ Show = Callable[..., Shown]
 
 HOSTILE_FILE = "<b onclick=x>\"'\u202e&amp;{{summary}}\u2066.peak"
 KEYS = {"line": "line", "module": "module", "operator": "op", "category": "category"}
-PEAKS = """() => [...document.querySelectorAll("#ranks tbody tr")].map((row) =>
+PEAKS = """() => [...document.querySelectorAll("#ranks .scrolls tbody tr")].map((row) =>
     [...row.cells].map((cell) => cell.title || cell.textContent))"""
 CHANGES = """() => [...document.querySelectorAll("#differences tbody tr")].map((row) =>
     [row.querySelector(".place").firstChild.textContent, row.cells[0].title, row.cells[2].title,
@@ -60,7 +64,7 @@ def test_ranks_have_the_peaks_of_the_engine(
 ) -> None:
     shown = opened(show, ranks_file, "ranks")
     heads = shown.page.evaluate(
-        "[...document.querySelectorAll('#ranks th')].map((one) => one.textContent)"
+        "[...document.querySelectorAll('#ranks .scrolls th')].map((one) => one.textContent)"
     )
     rows = shown.page.evaluate(PEAKS)
     by_rank = [rank_runs[2], rank_runs[0], rank_runs[1]]
@@ -176,9 +180,9 @@ def test_a_thousand_ranks_are_shown_at_once(show: Show, lab: Lab, rank_runs: lis
     assert 1000 < box["height"] < 3000
     shown.page.mouse.move(box["x"] + box["width"] * 0.95, box["y"] + 22 + 511.5)
     assert "rank 511" in shown.page.inner_text("#tip")
-    assert shown.page.locator("#ranks tbody tr").count() == 100
-    shown.page.click("#ranks tfoot button")
-    assert shown.page.locator("#ranks tbody tr").count() == 1024
+    assert shown.page.locator("#ranks .scrolls tbody tr").count() == 100
+    shown.page.click("#ranks .scrolls tfoot button")
+    assert shown.page.locator("#ranks .scrolls tbody tr").count() == 1024
 
 
 def test_one_file_says_which_command_compares(show: Show) -> None:
@@ -213,3 +217,82 @@ def test_every_tab_of_a_page_of_several_files_shows_something(show: Show, ranks_
         shown.tab(tab)
         assert shown.page.evaluate(f"document.getElementById('{tab}').innerText").strip()
     assert shown.console == []
+
+
+UNEVEN = """() => [...document.querySelectorAll("#ranks .uneven tbody tr")].map((row) =>
+    [...row.cells].map((cell, i) => i < 3 ? parseInt(cell.title.replaceAll(",", "")) :
+        i === 3 ? cell.textContent : cell.querySelector("bdi").textContent))"""
+
+
+def write_page(lab: Lab, name: str, outlines: list[dict[str, Any]], trace: engine.Trace) -> Path:
+    texts = [json.dumps(one) for one in outlines]
+    data = files_data(texts, heaviest(texts))
+    file = lab.folder / name
+    file.write_text(make_page([DeviceData(*trace.page())], PageOptions(files=data)))
+    return file
+
+
+def test_ranks_of_a_job_are_compared_as_the_command_does(
+    show: Show, lab: Lab, rank_runs: list[Run]
+) -> None:
+    trace = engine.Trace(str(rank_runs[0].trace))
+    outlines = []
+    for rank in (0, 1, 2, 3, 5):
+        outline = json.loads(trace.outline())
+        extra = {"key": "leak.py:7 (keep)", "bytes": 90 << 30, "count": 1}
+        extra["bytes"] = (rank + 1) << 20 if rank != 3 else 90 << 30
+        outline["rows"]["line"].append(extra)
+        outline["chosen"]["peak_bytes"] += extra["bytes"]
+        outline["file"] = f"/job/{rank}.peak"
+        group = {"name": "mesh_tp", "ranks": f"{rank // 2 * 2},{rank // 2 * 2 + 1}"}
+        outline["meta"] |= {
+            "rank": str(rank),
+            "world_size": "6",
+            "process_group.0": json.dumps(group),
+        }
+        outlines.append(outline)
+    shown = opened(show, write_page(lab, "job.html", outlines, trace), "ranks")
+    text = shown.page.inner_text("#ranks")
+    assert "Missing: rank 4 left no trace." in text
+    assert "rank 3 stands out: 90.00 GB more than the median of its peers; +90.00 GB at" in text
+    places = shown.page.evaluate(PEAKS)
+    assert [row[2] for row in places] == ["0", "1", "0", "1", "1"]  # by rank, behind the peak
+    members = [member_of(Path(one["file"]), {"is_being_written": False, **one}) for one in outlines]
+    for by, key in KEYS.items():
+        shown.page.click(f'#ranks .choice button:text-is("{by}")')
+        rows = compare_rows(
+            [process_of(*pair, {}) for pair in zip(members, outlines, strict=True)], key
+        )
+        assert shown.page.evaluate(UNEVEN) == [
+            [row.min_bytes, row.median_bytes, row.max_bytes, row.heaviest.label, place_of(row.key)]
+            for row in rows
+        ]
+    assert shown.console == []
+
+
+def place_of(key: str) -> str:
+    """A line as its cell begins: the function stands behind it."""
+    found = re.fullmatch(r"(.*) \([^()]*\)", key)
+    return found[1] if found else key
+
+
+def test_a_line_that_moved_is_the_same_line(show: Show, lab: Lab, tmp_path: Path) -> None:
+    source = (PROGRAMS / "differs_by_rank.py").read_text()
+    traces = []
+    for name, text in (("before", source), ("after", source.replace('"""\n', '"""\n\n\n', 1))):
+        folder = tmp_path / name
+        folder.mkdir()
+        (folder / "model.py").write_text(text)
+        counters = f"{PROGRAMS}:{os.environ.get('PYTHONPATH', '')}"
+        run = lab.recorded(folder, "model.py", environment={"PYTHONPATH": counters})
+        assert run.status == 0, run.stderr
+        traces.append(str(run.trace))
+    file = tmp_path / "both.html"
+    assert lab.peakline("html", *traces, "-o", str(file)).returncode == 0
+    shown = show(file=file, address="#tab=differences")
+    shown.until("document.querySelector('#differences .big')")
+    shown.drawn()
+    assert shown.page.inner_text("#differences .big") == "The same peak"
+    assert shown.page.locator("#differences tbody tr").count() == 0
+    note = shown.page.inner_text("#differences .note")
+    assert note.startswith("At the peak of each. 0 rows differ, ")

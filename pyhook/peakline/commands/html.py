@@ -130,7 +130,9 @@ def make_file(args: argparse.Namespace, tab: str = _TAB) -> tuple[Path, str]:
             with_source=not args.no_source,
             tab=tab,
             is_part=page_data.is_part(args),
-            files=files_data(outlines, shown) if outlines else None,
+            files=files_data(outlines, shown, page_data.moved_lines(files, args))
+            if outlines
+            else None,
         )
         text = make_page(devices, options)
         unfinished.write_bytes(text.encode("utf-8", errors="replace"))

@@ -5,10 +5,15 @@ from __future__ import annotations
 import json
 from collections import Counter
 from collections.abc import Sequence
-from pathlib import PurePath
+from dataclasses import dataclass
+from pathlib import Path, PurePath
 from typing import Any
 
 from peakline.device_names import is_worth_showing, name_of_device
+from peakline.runs.find import Run, grouped
+from peakline.runs.members import member_of
+from peakline.runs.report import compare_run
+from peakline.runs.text import listed_ranks
 
 
 class _Texts:
@@ -27,13 +32,17 @@ def heaviest(outlines: Sequence[str]) -> int:
     return peaks.index(max(peaks))
 
 
-def files_data(outlines: Sequence[str], shown: int) -> dict[str, Any]:
+def files_data(
+    outlines: Sequence[str], shown: int, moved: Sequence[tuple[str, str]] = ()
+) -> dict[str, Any]:
     """Return what the page's script compares: `outlines` are those of `_report.Trace.outline()`.
 
-    Rows are flat lists: text, bytes, blocks, text, bytes, ...
+    Rows are flat lists: text, bytes, blocks, text, bytes, ... `moved`: lines of the first file, and
+    where they stand in the last one.
     """
     runs = [json.loads(one) for one in outlines]
     texts = _Texts()
+    job = _job_of(runs)
     labels = _labels(runs)
     files = []
     for i, run in enumerate(runs):
@@ -43,11 +52,44 @@ def files_data(outlines: Sequence[str], shown: int) -> dict[str, Any]:
             if len(_used_devices(run)) > 1:
                 entry["label"] += f", {name_of_device(device['device'])}"
             entry["given"] = i
+            entry["coordinates"] = job.coordinates.get(run["file"], {}) if job else {}
             entry["is_shown"] = i == shown and device["device"] == run["chosen"]["device"]
             files.append(entry)
     # By rank; what has none stays as it was given, behind those.
     files.sort(key=lambda one: (one["rank"] is None, one["rank"] or 0))
-    return {"files": files, "texts": list(texts.number_of)}
+    pairs = [[texts.number(before), texts.number(after)] for before, after in moved]
+    facts = job.facts if job else None
+    return {"files": files, "job": facts, "moved": pairs, "texts": list(texts.number_of)}
+
+
+@dataclass(frozen=True)
+class _Job:
+    """What the files have in common where they are the ranks of one run."""
+
+    coordinates: dict[str, dict[str, int]]  # by file
+    facts: dict[str, Any]
+
+
+def _job_of(runs: Sequence[dict[str, Any]]) -> _Job | None:
+    members = [member_of(Path(run["file"]), {"is_being_written": False, **run}) for run in runs]
+    if len(list(grouped(members))) != 1:
+        return None
+    outline_of = {Path(run["file"]): run for run in runs}
+    job = Run(tuple(members))
+    if not job.ranks:
+        return None
+    compared = compare_run(job, [outline_of[one.path] for one in job.compared], "line")
+    outliers = [
+        {
+            "label": one.process.member.label,
+            "bytes_above": one.bytes_above,
+            "rows": [[key, size] for key, size in one.rows],
+        }
+        for one in compared.outliers
+    ]
+    missing = listed_ranks(job.missing) if job.missing else ""
+    coordinates = {str(one.member.path): dict(one.coordinates) for one in compared.processes}
+    return _Job(coordinates, {"missing": missing, "outliers": outliers})
 
 
 def _used_devices(run: dict[str, Any]) -> list[dict[str, Any]]:

@@ -6,7 +6,7 @@ import { readFiles, rowsOfFile } from "./files.js";
 import { formatBytes, formatCount } from "../elements/format.js";
 import { makeGrower, makeHead, makePlace, ROWS_AT_FIRST } from "../elements/table.js";
 
-/** @typedef {{key: string, before: number, after: number, delta: number}} DeltaRow */
+/** @typedef {{key: string, before: number, after: number, delta: number, from: string}} DeltaRow */
 
 const DELTA_KEYS = ["line", "function", "module", "layers", "operator", "category"];
 /** @type {Record<string, string>} */
@@ -76,14 +76,31 @@ export class DifferencesView {
     const nameOf = this.by === "function" ? functionOf : this.by === "layers" ? layersOf : (/** @type {string} */ text) => text;
     const key = KEY_OF_ENGINE[this.by] || this.by;
     const data = /** @type {import("./files.js").Files} */ (this.data);
-    const [before, after] = [this.before, this.after].map((select) => rowsOfFile(data, this.fileOf(select), key, nameOf));
+    const moved = this.by === "line" ? this.movedLines() : new Map();
+    const [before, after] = [this.before, this.after].map((select, i) =>
+      rowsOfFile(data, this.fileOf(select), key, (text) => nameOf(i === 0 ? moved.get(text) ?? text : text)));
+    const cameFrom = new Map([...moved].map(([from, to]) => [to, from]));
     /** @type {DeltaRow[]} */
     const rows = [...new Set([...before.keys(), ...after.keys()])].map((name) => {
       const was = before.get(name)?.bytes || 0;
       const is = after.get(name)?.bytes || 0;
-      return { key: name, before: was, after: is, delta: is - was };
+      return { key: name, before: was, after: is, delta: is - was, from: was ? cameFrom.get(name) || "" : "" };
     });
     return rows.sort((a, b) => Math.abs(b.delta) - Math.abs(a.delta) || b.after - a.after || (a.key < b.key ? -1 : 1));
+  }
+
+  /** Where the lines of what is compared stand in the other file, if elsewhere: of the two that were given. */
+  movedLines() {
+    const { moved, texts } = /** @type {import("./files.js").Files} */ (this.data);
+    const [before, after] = [this.fileOf(this.before), this.fileOf(this.after)];
+    /** @type {Map<string, string>} */
+    const found = new Map();
+    if (before.given === after.given) return found;
+    for (const [first, last] of moved) {
+      if (before.given < after.given) found.set(texts[first], texts[last]);
+      else found.set(texts[last], texts[first]);
+    }
+    return found;
   }
 
   fill() {
@@ -161,6 +178,8 @@ function makeDeltaRow(row, most) {
   before.title = formatCount(row.before) + " bytes";
   const after = make("td", "right", formatBytes(row.after));
   after.title = formatCount(row.after) + " bytes";
-  line.append(change, share, before, after, makePlace(row.key));
+  const place = makePlace(row.key);
+  if (row.from) place.append(" ", make("span", "", "was "), make("bdi", "", shortName(row.from)));
+  line.append(change, share, before, after, place);
   return line;
 }

@@ -76,6 +76,31 @@ def read_outlines(paths: Sequence[str], args: argparse.Namespace) -> list[str]:
         raise common.CommandError(str(error)) from error
 
 
+def moved_lines(paths: Sequence[str], args: argparse.Namespace) -> list[tuple[str, str]]:
+    """Return lines of the first of two traces that stand elsewhere in the second, and where.
+
+    Of more traces, which are ranks of one program, nothing has moved.
+
+    Raises:
+        CommandError: one of them cannot be read.
+    """
+    from peakline.differences.compare import compare
+    from peakline.differences.side import side_of_trace
+    from peakline.recording import Recording
+
+    if len(paths) != 2:
+        return []
+    engine = common.report_engine()
+    options = report_options.named_options(args)
+    options.pop("native", None)
+    try:
+        before, after = (side_of_trace(Recording(path), **options) for path in paths)
+    except engine.TraceError as error:
+        raise common.CommandError(str(error)) from error
+    rows = [row for row in compare(before, after).rows if row.has_moved]
+    return [(row.before.at.key, row.after.at.key) for row in rows if row.before and row.after]
+
+
 def _read(
     trace: Trace, args: argparse.Namespace, share: int, device: int | str | None = None
 ) -> DeviceData:
