@@ -198,3 +198,22 @@ def test_what_cannot_be_exported_is_told(
     done = lab.peakline("export", *(word.format(trace=trace) for word in words))
     assert done.returncode == 2
     assert said in done.stderr
+
+
+@pytest.mark.parametrize(
+    ("module", "words", "said"),
+    [
+        ("duckdb", (), "pip install 'peakline[fleet]'"),
+        ("pyarrow", (), "pip install 'peakline[fleet]'"),
+        ("pyspark", ("--engine", "spark"), "pip install 'peakline[spark]'"),
+    ],
+)
+def test_what_is_not_installed_is_named_with_how_to_install_it(
+    lab: Lab, fleet: str, tmp_path: Path, module: str, words: tuple[str, ...], said: str
+) -> None:
+    program = f"import sys; sys.modules[{module!r}] = None; from peakline.commands import main"
+    program += f"; sys.exit(main({['fleet', fleet, 'waste', *words]!r}))"
+    done = lab.plain(tmp_path, lab.python, "-c", program)
+    assert done.status == 2
+    assert module in done.stderr and said in done.stderr
+    assert "Traceback" not in done.stderr

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import importlib.util
 from collections.abc import Iterator
 from dataclasses import dataclass
 from datetime import timedelta
@@ -12,7 +13,7 @@ import pytest
 from brute_force import Fleet, Row
 from here import spark_is_lacking
 from peakline.fleet.asking import answer, answer_sql, open_engine
-from peakline.fleet.engines import Engine
+from peakline.fleet.engines import Engine, FleetError
 from peakline.fleet.questions import QUESTIONS, Asked
 from peakline.fleet.rows import TraceRows
 from synthetic import FIRST_DAY, VERSIONS, make_fleet, write_fleet
@@ -141,7 +142,10 @@ def test_spark_answers_as_plain_python_does(tmp_path: Path) -> None:
     write_fleet(ranks, tmp_path)
     engine = open_engine("spark", str(tmp_path))
     try:
-        for question, asked, expected in asked_and_expected(ranks):
+        # The last form of each: a query of Spark takes a second or two.
+        forms = {name: (asked, rows) for name, asked, rows in asked_and_expected(ranks)}
+        assert set(forms) == set(QUESTIONS)
+        for question, (asked, expected) in forms.items():
             check_equal(answer(engine, QUESTIONS[question], asked).rows, expected)
         found = answer(engine, QUESTIONS["waste"], Asked(versions=(name,)))
         check_equal(found.rows, Fleet(ranks, versions=(name,)).waste())
@@ -151,3 +155,14 @@ def test_spark_answers_as_plain_python_does(tmp_path: Path) -> None:
         assert row == {"found": len(ranks), "team": "a"}
     finally:
         engine.close()
+
+
+@pytest.mark.skipif(importlib.util.find_spec("pyspark") is None, reason="needs pyspark: make setup")
+def test_without_java_spark_says_how_to_install_it(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    write_fleet(make_fleet(4)[:2], tmp_path)
+    monkeypatch.setenv("PATH", str(tmp_path))
+    monkeypatch.delenv("JAVA_HOME", raising=False)
+    with pytest.raises(FleetError, match="apt install default-jre-headless"):
+        open_engine("spark", str(tmp_path))
