@@ -94,6 +94,8 @@ class SparkEngine:
 
     def close(self) -> None:
         """End the session, and with it Java."""
+        # Tasks that nobody waits for any more say that their files go away.
+        self._session.sparkContext.setLogLevel("OFF")
         self._session.stop()
         self._folder.cleanup()
 
