@@ -150,6 +150,20 @@ def test_a_trace_that_cannot_be_read_is_named_and_the_others_are_written(
     assert len(rows(lab, str(tmp_path / "fleet"), "waste")) == 1
 
 
+def test_one_run_of_a_folder_is_chosen_by_its_id(
+    lab: Lab, runs: tuple[Run, Run], fleet: str, tmp_path: Path
+) -> None:
+    folder = runs[1].folder.parent
+    [row] = rows(lab, fleet, "--sql", "select min(run_id) as id from ranks where version = '1.0'")
+    chosen = f"{folder}@{row['id'][:8]}"
+    done = lab.peakline("export", "parquet", chosen, "-o", str(tmp_path / "one"))
+    assert (done.returncode, done.stderr) == (0, "")
+    done = lab.peakline("export", "parquet", str(folder), "-o", str(tmp_path / "both"))
+    assert (done.returncode, done.stderr) == (0, "")
+    for name, count in (("one", 1), ("both", 4)):
+        assert len(rows(lab, str(tmp_path / name), "--sql", "select * from ranks")) == count
+
+
 def test_running_out_of_memory_is_a_limit_that_was_reached(lab: Lab, tmp_path: Path) -> None:
     run = lab.once("runs_out_of_memory.py")
     folder = str(tmp_path / "fleet")

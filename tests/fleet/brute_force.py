@@ -147,7 +147,8 @@ class Fleet:
 
     def ranks_differ(self, by: str = "line") -> list[Row]:
         rows = []
-        for run, ranks in self.runs.items():
+        for run, processes in self.runs.items():
+            ranks = compared(processes)
             high = min(ranks, key=lambda one: (-one["peak_bytes"], one["rank_name"]))
             low = min(ranks, key=lambda one: (one["peak_bytes"], one["rank_name"]))
             spread = high["peak_bytes"] - low["peak_bytes"]
@@ -177,6 +178,15 @@ class Fleet:
             }
             rows.append((-spread, run, row))
         return in_order(rows)
+
+
+def compared(processes: list[Row]) -> list[Row]:
+    """The last attempt of every rank; of a run without ranks all processes."""
+    last: dict[Any, Row] = {}
+    for one in sorted(processes, key=lambda one: one["attempt"] or 0):
+        last[one["rank"], one["device"]] = one
+    known = [one for (rank, _), one in last.items() if rank is not None]
+    return known or processes
 
 
 def used(rank: Row) -> int:

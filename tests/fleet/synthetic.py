@@ -61,7 +61,14 @@ def _make_run(draw: random.Random, number: int, size: Size) -> list[TraceRows]:
     uneven = draw.randrange(ranks) if draw.random() < 0.5 else None
     # The same lines in all ranks, else no line would be known to differ.
     base = [draw.randrange(0, run["device_total_bytes"] // size.lines) for _ in range(size.lines)]
-    return [_make_rank(draw, run, rank, ranks, base, rank == uneven) for rank in range(ranks)]
+    made = [_make_rank(draw, run, rank, ranks, base, rank == uneven) for rank in range(ranks)]
+    if draw.random() < 0.3:  # the first rank was started anew
+        made.append(_make_rank(draw, run, 0, ranks, base, uneven=True))
+        made[0].tables["ranks"][0]["attempt"] = 1
+    if draw.random() < 0.3:  # a child of a rank
+        made.append(_make_rank(draw, run, 0, ranks, base, uneven=True))
+        made[-1].tables["ranks"][0] |= {"rank": None, "rank_name": "process 77 on host1"}
+    return made
 
 
 def _make_rank(
@@ -74,7 +81,7 @@ def _make_rank(
     if uneven:
         sizes[draw.randrange(len(base))] = draw.randrange(run["device_total_bytes"] // 4)
     if run["version"] == VERSIONS[-1]:
-        sizes[3] = sizes.get(3, 0) + 5 * GB
+        sizes[3] = sizes.get(3, 0) + 30 * GB
     sites = [_site(number, run["script"], i, size) for i, size in sorted(sizes.items())]
     peak = sum(site["bytes"] for site in sites)
     identity = Identity(run["run_id"], trace, None, None, rank, rank, ranks, "host1", 1000 + rank)

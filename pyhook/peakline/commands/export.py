@@ -5,11 +5,12 @@ from __future__ import annotations
 import argparse
 import importlib.util
 import sys
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from pathlib import Path
 
 from peakline.commands.shared import common, report_options
+from peakline.commands.shared.folders import HEAVIEST, WHOLE, is_folder, run_in
 from peakline.commands.shared.parser import did_you_mean
 from peakline.exports import FORMATS, Format
 from peakline.exports.asked import Asked
@@ -35,8 +36,9 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         "files",
         nargs="+",
         metavar="FILE",
-        help="Trace file (.peak, or packed .peak.zst); of parquet also several, and folders of"
-        " them: each becomes a summary in a folder of tables, for `peakline fleet`",
+        help="Trace file (.peak, or packed .peak.zst); of a folder with one run its"
+        " heaviest process. Of parquet also several, and folders: each trace in them becomes a"
+        " summary in a folder of tables, for `peakline fleet`",
     )
     parser.add_argument(
         "-o",
@@ -64,6 +66,8 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     report_options.add_device(parser)
     report_options.add_least_size(parser)
     report_options.refuse_where(parser)
+    # Tables are of every process of every run.
+    parser.set_defaults(folder_gives=lambda args: WHOLE if args.format == _TABLES else HEAVIEST)
 
 
 def run(args: argparse.Namespace) -> int:
@@ -125,7 +129,7 @@ def _label(text: str) -> tuple[str, str]:
 
 
 def _wants_tables(args: argparse.Namespace, form: Format) -> bool:
-    several = len(args.files) > 1 or Path(args.files[0]).is_dir()
+    several = len(args.files) > 1 or is_folder(args.files[0])
     if form.name != _TABLES:
         if several or args.tables or args.label:
             raise common.CommandError(
@@ -154,7 +158,7 @@ def _write_tables(args: argparse.Namespace) -> int:
         raise common.CommandError(_lacks("pyarrow", "fleet"))
     from peakline.fleet import collecting
 
-    paths = collecting.find_traces(args.files)
+    paths = collecting.find_traces(_files_of_runs(args.files))
     if not paths:
         raise common.CommandError(f"{args.files[0]}: no trace there (.peak, .peak.zst)")
     with _bar(len(paths)) as progress:
@@ -166,6 +170,15 @@ def _write_tables(args: argparse.Namespace) -> int:
         print(f"Wrote {args.output}: {traces}, {size_of(done.bytes_written)}")
         print(f"Next: peakline fleet {args.output}")
     return 2 if done.failed else 0
+
+
+def _files_of_runs(words: Sequence[str]) -> list[str]:
+    """Return the words with the traces of a run in place of FOLDER@ID."""
+    found: list[str] = []
+    for word in words:
+        is_run = is_folder(word) and not Path(word).is_dir()
+        found += [str(one.path) for one in run_in(word).members] if is_run else [word]
+    return found
 
 
 @contextmanager

@@ -9,6 +9,7 @@ from contextlib import suppress
 from dataclasses import dataclass, field
 from pathlib import Path
 
+from peakline.fleet.identity import run_ids
 from peakline.fleet.rows import rows_of_trace
 from peakline.fleet.tables import write_rows
 
@@ -52,8 +53,10 @@ def collect(
 
     done = Collected()
 
+    runs = run_ids(traces)
+
     def write(path: Path) -> int:
-        return write_rows(fleet, rows_of_trace(str(path), labels))
+        return write_rows(fleet, rows_of_trace(str(path), labels, runs.get(path)))
 
     # While a trace is open, torch's symbols stay in memory for all.
     keeper = _opened(traces)

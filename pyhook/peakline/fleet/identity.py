@@ -1,12 +1,15 @@
-"""Which run and rank a trace is of: the only file of the fleet that knows how traces say it."""
+"""Which run and rank a trace is of: the only file of the fleet that knows how that is found."""
 
 from __future__ import annotations
 
 import re
+from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import Any
+from pathlib import Path
+from typing import TYPE_CHECKING
 
-_NO_RUN = "0" * 32
+if TYPE_CHECKING:
+    from peakline.runs.members import Member
 
 
 @dataclass(frozen=True)
@@ -40,27 +43,35 @@ class Identity:
         return "run=" + _file_name(self.run_id)
 
 
-def identity_of(facts: dict[str, Any]) -> Identity:
-    """Return who wrote a trace; `facts` are `Trace.info()`, or the same fields of a report."""
-    meta = facts["meta"]
-    run = facts["run_uuid"]
+def identity_of(member: Member, run_id: str | None = None) -> Identity:
+    """Return who wrote a trace; without a run it is one of its own, or that of `peakline run`."""
     return Identity(
-        # A program that was not started by `peakline run` is a run of its own.
-        run_id=run if run != _NO_RUN else facts["file_uuid"],
-        trace_id=facts["file_uuid"],
-        job=meta.get("job") or None,
-        attempt=_number(meta.get("attempt")),
-        rank=_number(meta.get("rank")),
-        local_rank=_number(meta.get("local_rank")),
-        world_size=_number(meta.get("world_size")),
-        host=meta.get("host", ""),
-        pid=facts["pid"],
+        run_id=run_id or member.run_uuid or member.file_uuid,
+        trace_id=member.file_uuid,
+        job=member.job or None,
+        attempt=member.attempt,
+        rank=member.rank,
+        local_rank=member.local_rank,
+        world_size=member.world_size,
+        host=member.host,
+        pid=member.pid,
     )
+
+
+def run_ids(traces: Sequence[Path]) -> dict[Path, str]:
+    """Return the run of each trace that can be read, as found among all of them.
+
+    It has the name of the run, or the file, of the process that began first.
+    """
+    from peakline.runs.find import runs_of
+
+    found = {}
+    for run in runs_of(traces):
+        first = min(run.members, key=lambda one: (one.started, one.file_uuid))
+        for member in run.members:
+            found[member.path] = first.run_uuid or first.file_uuid
+    return found
 
 
 def _file_name(text: str) -> str:
     return re.sub(r"[^A-Za-z0-9_.-]", "_", text)
-
-
-def _number(text: str | None) -> int | None:
-    return int(text) if text is not None and text.isdecimal() else None

@@ -192,11 +192,17 @@ RANKS_DIFFER = Question(
     name="ranks",
     asks="In which jobs do ranks need different memory, and at which line do they differ most?",
     sql=f"""{_CHOSEN},
+attempts as (
+  select *, count(rank) over (partition by run_id) as known,
+    row_number() over (partition by run_id, rank, case when rank is null then rank_id end, device
+      order by coalesce(attempt, 0) desc, started, rank_id) as from_last
+  from chosen),
+compared as (select * from attempts where from_last = 1 and (known = 0 or rank is not null)),
 ordered as (
   select *, count(*) over (partition by run_id) as ranks,
     row_number() over (partition by run_id order by peak_bytes desc, rank_name, rank_id) as highest,
     row_number() over (partition by run_id order by peak_bytes, rank_name, rank_id) as lowest
-  from chosen),
+  from compared),
 pairs as (
   select h.run_id, h.script, h.version, h.ranks, h.rank_id as high_id, l.rank_id as low_id,
     h.rank_name as highest_rank, h.peak_bytes as highest_bytes, l.rank_name as lowest_rank,

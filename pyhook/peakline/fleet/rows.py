@@ -4,9 +4,10 @@ from __future__ import annotations
 
 import json
 import time
-from collections.abc import Callable, Mapping
+from collections.abc import Mapping
 from dataclasses import dataclass
 from datetime import datetime, timezone
+from pathlib import Path
 from typing import Any
 
 from peakline.device_names import is_gpu, is_worth_showing, name_of_device
@@ -27,27 +28,30 @@ class TraceRows:
     tables: Rows
 
 
-def rows_of_trace(
-    path: str, labels: Mapping[str, str], progress: Callable[[float], object] | None = None
-) -> TraceRows:
+def rows_of_trace(path: str, labels: Mapping[str, str], run_id: str | None = None) -> TraceRows:
     """Read a trace: a pass over its events for each device, and one for its segments.
+
+    The device with the highest peak needs none where the trace keeps its outline.
 
     Raises:
         peakline._report.TraceError: the trace allows no answer.
     """
     from peakline import _report
+    from peakline.runs.members import member_of
 
-    trace = _report.Trace(path, progress)
-    info, outline = trace.info(), _outline(trace)
-    identity = identity_of(info)
-    facts = _facts_of_trace(trace, info, outline, labels)
-    allocated = _allocated_by_line(trace)
+    trace = _report.Trace(path)
+    info = trace.info()
+    directory = info["meta"].get("working_directory")
+    outline = _kept_outline(trace) or _outline(trace, directory)
+    identity = identity_of(member_of(Path(path), info), run_id)
+    facts = _facts_of_trace(trace, info, outline, identity, labels)
+    allocated = _allocated_by_line(trace, directory)
     tables: Rows = {name: [] for name in schema.TABLES}
     chosen = outline["chosen"]["device"]
     others = [one["device"] for one in outline["devices"] if is_worth_showing(one)]
     exported_ns = time.time_ns()
     for device in dict.fromkeys((chosen, *others)):
-        found = outline if device == chosen else _outline(trace, device)
+        found = outline if device == chosen else _outline(trace, directory, device)
         number = stable_hash(identity.trace_id, device, exported_ns)
         rank = _rank_row(trace, info, found, identity, several=len(others) > 1)
         exported = datetime.fromtimestamp(exported_ns // 1000 / 1e6, timezone.utc)
@@ -57,16 +61,28 @@ def rows_of_trace(
     return TraceRows(identity, tables)
 
 
-def _outline(trace: Any, device: int | str | None = None) -> dict[str, Any]:
-    document: dict[str, Any] = json.loads(trace.outline(full_paths=True, device=device))
+def _outline(trace: Any, directory: str | None, device: int | str | None = None) -> dict[str, Any]:
+    """Return an outline with names as those have that traces keep."""
+    document: dict[str, Any] = json.loads(trace.outline(cwd=directory, device=device))
     return document
 
 
+def _kept_outline(trace: Any) -> dict[str, Any] | None:
+    """Return the outline that the trace keeps; None where it has none, or not all of it."""
+    text = trace.stored_outline()
+    document: dict[str, Any] = json.loads(text) if text else {}
+    return document if "duration_seconds" in document else None
+
+
 def _facts_of_trace(
-    trace: Any, info: dict[str, Any], outline: dict[str, Any], labels: Mapping[str, str]
+    trace: Any,
+    info: dict[str, Any],
+    outline: dict[str, Any],
+    identity: Identity,
+    labels: Mapping[str, str],
 ) -> Row:
     """Return the columns that all devices of a trace have in common."""
-    meta, identity = info["meta"], identity_of(info)
+    meta = info["meta"]
     began = info["start_realtime_ns"]
     command, directory = meta.get("argv", ""), meta.get("working_directory", "")
     commit = commit_at(script_folder(command, directory) or directory, began / 1e9)
@@ -111,12 +127,12 @@ def _ended_refused(trace: Any) -> bool:
     return bool(refused) and not refused[-1]["is_caught"]
 
 
-def _allocated_by_line(trace: Any) -> dict[str, int]:
+def _allocated_by_line(trace: Any, directory: str | None) -> dict[str, int]:
     """Return what each line allocated over the run; nothing where the trace does not count it."""
     from peakline import _report
 
     try:
-        stats = json.loads(trace.report("stats", json=True, top=0, full_paths=True))
+        stats = json.loads(trace.report("stats", json=True, top=0, cwd=directory))
     except _report.TraceError:
         return {}
     return {row["key"]: row["bytes"] for row in stats["by_bytes"]}

@@ -26,11 +26,11 @@ _RANK_ID = Column("rank_id", "int64", "row of `ranks`")
 TABLES: dict[str, tuple[Column, ...]] = {
     RANKS: (
         Column("rank_id", "int64", "this row; the other tables name it"),
-        Column("run_id", "text", "run: all processes of one start of a job have the same"),
+        Column("run_id", "text", "run: all processes of one job have the same"),
         Column("trace_id", "text", "trace file that the row is made of"),
         Column("exported", "time", "when it was made; of a trace exported twice the later counts"),
         Column("job", "text", "what started the run calls it (SLURM, torchrun ...), or null"),
-        Column("attempt", "int32", "how often the job had been restarted, or null"),
+        Column("attempt", "int32", "how often the rank had been started anew"),
         Column("rank", "int32", "rank of the process, or null"),
         Column("local_rank", "int32", "its rank on its host, or null"),
         Column("world_size", "int32", "ranks of the job, or null"),
