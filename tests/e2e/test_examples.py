@@ -107,7 +107,8 @@ def test_every_rank_of_torchrun_writes_a_file_named_by_rank(
     ranks = {}
     for trace in run.traces:
         meta = json.loads(lab.report("summary", trace, "--json"))["meta"]
-        assert trace.name == f"peakline-torchrun_ddp.{meta['host']}.{meta['rank']}.peak"
+        assert trace.name == f"rank{meta['rank']}.{meta['host']}.peak"
+        assert trace.parent.name.startswith("peakline-torchrun_ddp.")
         ranks[meta["rank"]] = trace
     assert set(ranks) == {"0", "1"}
 
@@ -117,7 +118,7 @@ def test_every_rank_has_the_peak_of_its_own_device(
     lab: Any, started: dict[str, Run], rank: int
 ) -> None:
     run = started["ddp"]
-    [trace] = [path for path in run.traces if Path(path.stem).suffix == f".{rank}"]
+    [trace] = [path for path in run.traces if path.name.startswith(f"rank{rank}.")]
     table = check_whole_trace(lab, trace, torch_peak(run.stdout, f"rank {rank} "))
     assert table["device"] == rank
 
