@@ -135,7 +135,11 @@ def test_names_with_quotes_are_values_and_not_sql(tmp_path: Path) -> None:
 
 
 @pytest.mark.skipif(bool(spark_is_lacking()), reason=spark_is_lacking())
-def test_spark_answers_as_plain_python_does(tmp_path: Path) -> None:
+def test_spark_answers_as_plain_python_does(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    # Java spends more on compiling for queries to come than on these few.
+    monkeypatch.setenv("SPARK_SUBMIT_OPTS", "-XX:TieredStopAtLevel=1 -XX:+UseSerialGC")
     name = "1.0' or '1'='1\\"
     ranks = make_fleet(SEEDS[0])
     rename_version(ranks, name)
