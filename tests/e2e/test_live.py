@@ -19,10 +19,10 @@ from rich.console import Console
 
 
 @contextmanager
-def waiting_program(lab: Lab, trace: Path) -> Iterator[subprocess.Popen[str]]:
+def waiting_program(lab: Lab, trace: Path, *options: str) -> Iterator[subprocess.Popen[str]]:
     command = [sys.executable, "-m", "peakline", "run", "-q", "--simulate", "h200"]
     process = subprocess.Popen(
-        [*command, "-o", str(trace), str(PROGRAMS / "waits_for_reader.py")],
+        [*command, *options, "-o", str(trace), str(PROGRAMS / "waits_for_reader.py")],
         env=lab.environment(None),
         stdin=subprocess.PIPE,
         stdout=subprocess.PIPE,

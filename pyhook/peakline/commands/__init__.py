@@ -20,6 +20,7 @@ from typing import cast
 from peakline.commands.shared.common import CommandError
 from peakline.commands.shared.folders import open_folders
 from peakline.commands.shared.parser import CommandParser, did_you_mean
+from peakline.commands.shared.running import name_traces
 
 
 @dataclass(frozen=True)
@@ -52,6 +53,7 @@ def all_commands() -> list[Command]:
         plot,
         preload,
         ranks,
+        report,
         run,
         tree,
     )
@@ -81,6 +83,7 @@ def all_commands() -> list[Command]:
                 flamegraph,
                 plot,
                 live,
+                report,
                 pack,
                 doctor,
                 preload,
@@ -154,6 +157,7 @@ def main(argv: Sequence[str] | None = None) -> int:
         args = parser.parse_args(words)
         args.program_arguments = program_arguments
         args.words = words
+        name_traces(args)
         open_folders(args)
         status = cast(int, args.run_command(args))
         sys.stdout.flush()

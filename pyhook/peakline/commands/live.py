@@ -8,10 +8,9 @@ import json
 import sys
 import time
 from collections.abc import Iterator
-from pathlib import Path
 from typing import TYPE_CHECKING
 
-from peakline.commands.shared import common
+from peakline.commands.shared import common, running
 from peakline.commands.shared.report_options import row_count
 
 if TYPE_CHECKING:
@@ -78,23 +77,14 @@ def run(args: argparse.Namespace) -> int:
 
 def _trace_of(source: str) -> str:
     """Return the file; waits for the first block of a process that has not made one yet."""
-    if not source.isdigit() or Path(source).exists():
+    if not running.is_process_id(source):
         return source
     from peakline.screens.live_state import traces_of_process
-
-    engine = common.report_engine()
-
-    def is_trace(path: str) -> bool:
-        try:
-            engine.Trace(path)
-        except engine.TraceError:
-            return False
-        return True
 
     said = False
     while True:
         try:
-            traces = traces_of_process(int(source), is_trace)
+            traces = traces_of_process(int(source), running.is_readable())
         except (ProcessLookupError, PermissionError) as error:
             raise common.CommandError(
                 f"{error}; name a process that peakline records, or its trace file"

@@ -10,6 +10,7 @@ from rich.table import Table
 from rich.text import Text
 
 from peakline.pages.text import printable, share_of
+from peakline.screens.live_state import duration_of
 from peakline.sizes import size_of
 
 if TYPE_CHECKING:
@@ -41,9 +42,9 @@ def _head(state: LiveState) -> Text:
     text = Text(no_wrap=True, overflow="ellipsis")
     text.append(printable(Path(state.path).name), style="bold")
     if state.is_being_written:
-        text.append(f"  process {state.pid}, running for {_duration(state.seconds)}")
+        text.append(f"  process {state.pid}, running for {duration_of(state.seconds)}")
     else:
-        text.append(f"  ended after {_duration(state.seconds)}", style="bold")
+        text.append(f"  ended after {duration_of(state.seconds)}", style="bold")
     return text.append(f"  {printable(state.device_name)}{simulated}", style="dim")
 
 
@@ -59,7 +60,9 @@ def _numbers(state: LiveState) -> Text:
     text.append(f"{_of_device(state.level_bytes, state)}  {where}\n")
     text.append(f"Peak {size_of(state.peak_bytes):>9}", style="bold")
     place = f", {printable(state.peak_place)}" if state.peak_place else ""
-    text.append(f"{_of_device(state.peak_bytes, state)}  at {_duration(state.peak_seconds)}{place}")
+    text.append(
+        f"{_of_device(state.peak_bytes, state)}  at {duration_of(state.peak_seconds)}{place}"
+    )
     return text
 
 
@@ -113,12 +116,3 @@ def _line_text(line: LiveLine) -> Text:
     if line.via:
         text.append(f"  via {printable(line.via)}", style="dim")
     return text
-
-
-def _duration(seconds: float) -> str:
-    """As 12.3 s, 4:05 min, 2:31:07 h."""
-    if seconds < 100:
-        return f"{seconds:.1f} s"
-    minutes, rest = divmod(int(seconds), 60)
-    hours, minutes = divmod(minutes, 60)
-    return f"{hours}:{minutes:02}:{rest:02} h" if hours else f"{minutes}:{rest:02} min"

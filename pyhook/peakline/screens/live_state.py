@@ -91,6 +91,15 @@ def read_state(trace: Trace, line_count: int, level_count: int) -> LiveState:
     )
 
 
+def duration_of(seconds: float) -> str:
+    """Return a time as people read it: 12.3 s, 4:05 min, 2:31:07 h."""
+    if seconds < 100:
+        return f"{seconds:.1f} s"
+    minutes, rest = divmod(int(seconds), 60)
+    hours, minutes = divmod(minutes, 60)
+    return f"{hours}:{minutes:02}:{rest:02} h" if hours else f"{minutes}:{rest:02} min"
+
+
 def _phase_at(phases: dict[str, Any], seconds: float) -> dict[str, Any] | None:
     """Return the outermost phase of this moment; those of one that is open end with the trace."""
     found: list[dict[str, Any]] = [

@@ -1,0 +1,104 @@
+"""``peakline report``: the report of a program that runs, without stopping it."""
+
+from __future__ import annotations
+
+import argparse
+import json
+from itertools import count
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from peakline.commands.shared import common, report_options
+
+if TYPE_CHECKING:
+    from peakline._report import Options
+
+NAME = "report"
+HELP = "Report on a running program: where it is, the peak so far, what it holds now."
+EXAMPLES = (
+    "peakline report 4242\n"
+    "peakline report --html 4242\n"
+    "peakline table --by category 4242  # every command takes a process for its trace"
+)
+_TOP = 20
+
+
+def add_arguments(parser: argparse.ArgumentParser) -> None:
+    """Declare the arguments of the command."""
+    parser.add_argument(
+        "files",
+        nargs="+",
+        metavar="PID|FILE",
+        help="A process that is recorded, or one above it (peakline run, torchrun: all their"
+        " ranks); or trace files",
+    )
+    parser.add_argument(
+        "--beside",
+        action="store_true",
+        help="Write the report beside each trace, NAME.1.txt, NAME.2.txt ..., instead of printing",
+    )
+    parser.add_argument(
+        "--html",
+        action="store_true",
+        help="Also write the page of peakline html beside each trace, NAME.1.html ...",
+    )
+    report_options.add_frames(parser)
+    report_options.add_device(parser)
+    report_options.add_measure(parser)
+    report_options.add_top(parser, "rows", _TOP)
+    parser.add_argument("--json", action="store_true", help="Print JSON, by default with all rows")
+
+
+def run(args: argparse.Namespace) -> int:
+    """Make the report of each trace."""
+    options = report_options.report_options(args, _TOP)
+    documents = []
+    for place, path in enumerate(args.files):
+        # One number for the text and the page of one moment.
+        name = _free_name(Path(path))
+        if args.json:
+            documents.append(_made(path, options, as_json=True))
+        elif args.beside:
+            _write(name.with_suffix(".txt"), _made(path, options))
+        else:
+            print(("\n" if place else "") + _made(path, options), end="")
+        if args.html:
+            _write_page(path, name.with_suffix(".html"), says=not args.json)
+    if args.json:
+        print(json.dumps(documents[0] if len(documents) == 1 else documents, indent=2))
+    elif not args.beside:
+        common.suggest_for(args.files[0], "table --by category")
+    return 0
+
+
+def _made(path: str, options: Options, *, as_json: bool = False) -> Any:
+    from peakline.screens.live_report import report_document, report_text
+
+    engine = common.report_engine()
+    make = report_document if as_json else report_text
+    try:
+        with common.progress_bar(path) as progress:
+            return make(engine.Trace(path, progress), options)
+    except engine.TraceError as error:
+        raise common.CommandError(str(error)) from error
+
+
+def _free_name(trace: Path) -> Path:
+    """Return NAME.<n>.txt beside a trace, of which there is no text and no page."""
+    stem = common.trace_stem(trace)
+    names = (trace.with_name(f"{stem}.{number}.txt") for number in count(1))
+    return next(one for one in names if not (one.exists() or one.with_suffix(".html").exists()))
+
+
+def _write(output: Path, text: str) -> None:
+    with common.replacing(output, force=False) as unfinished:
+        unfinished.write_text(text, encoding="utf-8", errors="replace")
+    print(f"Wrote {output}")
+
+
+def _write_page(path: str, output: Path, *, says: bool) -> None:
+    from peakline.commands import html
+
+    html.make_file(html.page_arguments([path], output, force=False))
+    if says:
+        print(f"Wrote {output}; open it in a browser")

@@ -1,0 +1,72 @@
+"""A process id where a trace is asked for: the trace that this process writes."""
+
+from __future__ import annotations
+
+import argparse
+from collections.abc import Callable
+from pathlib import Path
+
+from peakline.commands.shared.common import CommandError, report_engine
+from peakline.screens.live_state import traces_of_process
+
+
+def is_process_id(word: str) -> bool:
+    """Whether an argument is no file but the number of a process."""
+    return word.isascii() and word.isdigit() and not Path(word).exists()
+
+
+def name_traces(args: argparse.Namespace) -> None:
+    """Put the traces of processes in the place of their ids.
+
+    Raises:
+        CommandError: a process writes no trace, or several where one is asked for.
+    """
+    files: list[str] | None = getattr(args, "files", None)
+    if files:
+        args.files = [trace for word in files for trace in _traces_of_word(word)]
+    file: str | None = getattr(args, "file", None)
+    if file and is_process_id(file):
+        traces = open_traces(int(file))
+        if len(traces) > 1:
+            raise CommandError(
+                f"process {file} has several traces, name one of them: {', '.join(traces)}"
+            )
+        args.file = traces[0]
+
+
+def _traces_of_word(word: str) -> list[str]:
+    return open_traces(int(word)) if is_process_id(word) else [word]
+
+
+def open_traces(process: int) -> list[str]:
+    """Return the traces that a process and those below it write, its own first.
+
+    Raises:
+        CommandError: there are none.
+    """
+    try:
+        traces = traces_of_process(process, is_readable())
+    except (ProcessLookupError, PermissionError) as error:
+        raise CommandError(
+            f"{error}; name a process that peakline records, or its trace file"
+        ) from error
+    if not traces:
+        raise CommandError(
+            f"process {process} writes no trace: it is not recorded by peakline, or has not used"
+            f" the GPU yet (peakline live {process} waits for that)"
+        )
+    return traces
+
+
+def is_readable() -> Callable[[str], bool]:
+    """Return what tells whether a file is a trace."""
+    engine = report_engine()
+
+    def is_trace(path: str) -> bool:
+        try:
+            engine.Trace(path)
+        except engine.TraceError:
+            return False
+        return True
+
+    return is_trace
