@@ -48,23 +48,6 @@ ChunkStart read_start(const ByteSource& source,
     return start;
 }
 
-// Of two chunks that are not complete the writer has left the earlier one while we read: what it
-// added there is read again.
-void finish_older(const ByteSource& source, std::vector<ChunkStart>& starts) {
-    uint64_t newest = 0;
-    for (const ChunkStart& start : starts) {
-        newest = start.is(ChunkType::kEvents) ? std::max(newest, start.header.first_event) : newest;
-    }
-    std::vector<unsigned char> scratch;
-    for (size_t number = 0; number < starts.size(); ++number) {
-        const ChunkStart& start = starts[number];
-        if (start.is(ChunkType::kEvents) && start.header.first_event < newest &&
-            (start.header.flags & format::kChunkSealed) == 0) {
-            starts[number] = read_start(source, number, scratch);
-        }
-    }
-}
-
 std::vector<ChunkStart> read_starts(const ByteSource& source) {
     std::vector<ChunkStart> starts;
     std::vector<unsigned char> scratch;
@@ -83,6 +66,48 @@ bool is_continued(const ChunkStart& before, const ChunkStart& after) {
            old.first_event == now.first_event && old.first_ordinal == now.first_ordinal &&
            old.first_tick == now.first_tick && old.committed <= now.committed &&
            std::memcmp(before.first, after.first, count) == 0;
+}
+
+bool is_definitions(const ChunkStart& start) {
+    return start.is(ChunkType::kDefs);
+}
+
+// Until two passes over the headers see the same chunks: then there was a moment, between them, at
+// which these were all. Of events only the newest chunk grows after it, and what it has more by
+// then has no gap before it.
+std::vector<ChunkStart> starts_of_one_moment(ByteSource& source) {
+    constexpr int kMostPasses = 200;
+    std::vector<ChunkStart> before;
+    for (int passes = 1;; ++passes) {
+        source.find_size();
+        std::vector<ChunkStart> now = read_starts(source);
+        const bool is_same = std::equal(before.begin(),
+                                        before.end(),
+                                        now.begin(),
+                                        now.end(),
+                                        [](const ChunkStart& old, const ChunkStart& same) {
+                                            return is_definitions(same) || is_continued(old, same);
+                                        });
+        if (is_same || passes == kMostPasses) {
+            return now;
+        }
+        before = std::move(now);
+    }
+}
+
+// Where a chunk of definitions is seen, the ones before it are complete: so the last one is read
+// first. Those of all events that were read before are there.
+void read_definitions_again(ByteSource& source, std::vector<ChunkStart>& starts) {
+    source.find_size();
+    const size_t count = (source.size_bytes() - kSuperblockBytes) / kChunkBytes;
+    starts.resize(std::max(starts.size(), count));
+    std::vector<unsigned char> scratch;
+    for (size_t number = starts.size(); number-- > 0;) {
+        const ChunkStart now = read_start(source, number, scratch);
+        if (is_definitions(now)) {
+            starts[number] = now;
+        }
+    }
 }
 
 int make_file() {
@@ -146,21 +171,13 @@ ByteSource stable_copy(ByteSource source) {
     if (!source.is_being_written() || !is_bounded(read_superblock(source, unused))) {
         return source;
     }
-    std::vector<ChunkStart> before = read_starts(source);
-    finish_older(source, before);
-    source.find_size();  // definitions of the last events may be in a chunk that is new
+    std::vector<ChunkStart> before = starts_of_one_moment(source);
+    read_definitions_again(source, before);
     Copy copy(source);
     const std::vector<ChunkStart> after = read_starts(source);
-    before.resize(after.size());
-    for (size_t number = 0; number < after.size(); ++number) {
-        const ChunkStart& start = before[number];
-        // Definitions are never released. Those that came later harm nobody, and an event that was
-        // there has its own.
-        if (after[number].is(ChunkType::kDefs)) {
-            continue;
-        }
-        const bool is_lost = !is_continued(start, after[number]);
-        const ChunkHeader header = is_lost ? ChunkHeader{} : start.header;
+    for (size_t number = 0; number < std::min(before.size(), after.size()); ++number) {
+        const bool is_lost = !is_continued(before[number], after[number]);
+        const ChunkHeader header = is_lost ? ChunkHeader{} : before[number].header;
         copy.write(offset_of(number), &header, sizeof header);
     }
     source.read_instead(copy.take());
