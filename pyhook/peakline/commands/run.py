@@ -19,6 +19,7 @@ from peakline.commands.running.run_arguments import add_arguments as add_argumen
 from peakline.commands.running.run_arguments import check_arguments
 from peakline.commands.running.run_end import RunEnd, kernel_kills, read_notes
 from peakline.commands.running.run_plan import Plan, make_plan
+from peakline.commands.running.signal_reports import SignalReports
 from peakline.commands.running.simulation import notes_of_program
 from peakline.commands.running.steps_option import waited_steps
 from peakline.commands.shared.trace_files import room_for, shown_name
@@ -84,7 +85,10 @@ def run_and_report(args: argparse.Namespace, plan: Plan) -> int:
             shows_reads=not args.quiet,
         ):
             kills = kernel_kills()
-            status = execute(plan, says_where=plan.recorded and not args.quiet)
+            reports = SignalReports(notes) if args.report_on_signal else None
+            with reports or nullcontext():
+                says_where = plan.recorded and not args.quiet
+                status = execute(plan, says_where=says_where, reports=reports)
         kills = kernel_kills() - kills
         end = RunEnd(
             status,
@@ -121,14 +125,17 @@ def end_by_signal(number: int) -> None:
     os.kill(os.getpid(), number)
 
 
-def execute(plan: Plan, *, says_where: bool = False) -> int:
+def execute(plan: Plan, *, says_where: bool = False, reports: SignalReports | None = None) -> int:
     """Run the command and return its status; negative: minus the signal that ended it."""
     if plan.ranks is not None:
         _say_where(plan, None, says_where)
         job = Job(plan.command, plan.environment, plan.ranks)
-        with _signals_to(job):
+        with _signals_to(job, reports):
             return job.run()
-    with subprocess.Popen(plan.command, env=plan.environment) as process, _signals_to(process):
+    with (
+        subprocess.Popen(plan.command, env=plan.environment) as process,
+        _signals_to(process, reports),
+    ):
         _say_where(plan, process.pid, says_where)
         return process.wait()
 
@@ -145,11 +152,16 @@ def _say_where(plan: Plan, process: int | None, is_wanted: bool) -> None:
 
 
 @contextmanager
-def _signals_to(process: subprocess.Popen[bytes] | Job) -> Iterator[None]:
+def _signals_to(
+    process: subprocess.Popen[bytes] | Job, reports: SignalReports | None
+) -> Iterator[None]:
     # Ctrl-C reaches the program from the terminal itself: we only must not die before it.
     previous = {signal.SIGINT: signal.signal(signal.SIGINT, signal.SIG_IGN)}
     for number in _FORWARDED_SIGNALS:
         previous[number] = signal.signal(number, lambda n, _frame: process.send_signal(n))
+    if reports is not None:
+        child = process.pid if isinstance(process, subprocess.Popen) else None
+        signal.signal(signal.SIGUSR2, lambda *_: reports.on_signal(child))
     try:
         yield
     finally:

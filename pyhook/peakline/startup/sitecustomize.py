@@ -1,9 +1,10 @@
 """Loaded by the Python of a simulated program, or one with --steps, before anything else.
 
 `peakline run` puts this folder first in PYTHONPATH. It prepares what a simulated run needs in
-Python (_peakline_simulated/), what --steps asks for (_peakline_steps.py) and what `advise --try`
-changes (_peakline_changes.py), and then loads the sitecustomize that it hides, if there is one. It
-imports nothing heavy and must never fail: the program comes first.
+Python (_peakline_simulated/), what --steps asks for (_peakline_steps.py), --report-on-signal
+(_peakline_signal.py) and what `advise --try` changes (_peakline_changes.py), and then loads the
+sitecustomize that it hides, if there is one. It imports nothing heavy and must never fail: the
+program comes first.
 """
 
 import importlib.util
@@ -45,6 +46,10 @@ try:
         import _peakline_steps
 
         _peakline_steps.prepare()
+    if os.environ.get("PEAKLINE_REPORT_ON_SIGNAL"):
+        import _peakline_signal
+
+        _peakline_signal.prepare()
     if os.environ.get("PEAKLINE_TRY"):
         import _peakline_changes
 

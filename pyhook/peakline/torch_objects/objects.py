@@ -17,6 +17,8 @@ from .optimizers import Optimizers
 from .parameters import Parameters
 from .process_groups import ProcessGroups
 from .reading import Storages, children, classes_below
+from .reporting import Reporting
+from .signals import Signal
 
 # Looking through all objects of the interpreter may take this part of the run time.
 _SCAN_SHARE = 0.01
@@ -44,6 +46,12 @@ class Objects:
         self._generated = GeneratedCode(recorder)
         self._process_groups = ProcessGroups(recorder)
         self._holding = Holding(recorder, self._tell_everything)
+        self._reporting = Reporting(recorder, self._tell_everything)
+        self._signal = Signal(
+            recorder,
+            self._reporting.tell_ready,
+            is_wanted=self._holding.is_on or self._reporting.is_on,
+        )
         self.operators = Operators(recorder, torch)
         self.codes: list[CodeType] = []  # of modules' watched methods
         self._next_scan = 0.0
@@ -80,8 +88,11 @@ class Objects:
             self._optimizers.tell_all()
             self._generated.tell_kernels()
         self._process_groups.tell()
+        self._signal.watch()
+        self._reporting.look(reasons)  # before a search, which takes its time
         self._holding.look(reasons)
         if reasons & why.LAST_LOOK:
+            self._signal.look_at_end()
             self._name_last_error()
 
     def _name_last_error(self) -> None:

@@ -87,6 +87,12 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         "last:2GiB), peak (peaks of devices and phases, a few MB however long the run)",
     )
     parser.add_argument(
+        "--report-on-signal",
+        action="store_true",
+        help="Write a report beside the trace, NAME.1.txt, when SIGUSR2 comes to the program, or to"
+        " peakline run: then of all ranks. The program runs on",
+    )
+    parser.add_argument(
         "--html", action="store_true", help="Also write the page of peakline html, beside the trace"
     )
     parser.add_argument(
@@ -131,6 +137,8 @@ def check_arguments(args: argparse.Namespace) -> str:
         return "--cpu records CPU tensors: leave --no-record out"
     if problem := problem_of_hold(args.hold):
         return problem
+    if args.report_on_signal and args.no_record:
+        return "--report-on-signal reports what is recorded: leave --no-record out"
     if args.hold and args.no_record:
         return "--hold records what it finds: leave --no-record out"
     if problem := problem_of_steps(args.steps, is_recorded=not args.no_record):

@@ -74,7 +74,7 @@ def make_plan(args: argparse.Namespace) -> Plan:
         preload += _set_simulation(plan, args, torch)
     if args.steps is not None:
         plan.environment["PEAKLINE_STEPS"] = str(args.steps)
-    if args.simulate or args.steps is not None:
+    if args.simulate or args.steps is not None or args.report_on_signal:
         add_startup(plan)
     if args.world is not None:
         chosen = parse_ranks(rank_list(args), args.world)
@@ -137,6 +137,7 @@ def _set_recording(plan: Plan, args: argparse.Namespace, torch: TorchInstallatio
         PEAKLINE_CPU="1" if args.cpu else os.environ.get("PEAKLINE_CPU", ""),
         PEAKLINE_KEEP=args.keep,
         PEAKLINE_HOLD=args.hold,
+        PEAKLINE_REPORT_ON_SIGNAL="1" if args.report_on_signal else "",
     )
     if torch is None or args.backend == "observe":
         return
