@@ -74,7 +74,7 @@ ReplayResult replay_lives(const TraceReader& reader,
 // Of the device that refused, unless another one is asked for.
 void aim_at_request(const TraceReader& reader, ReplayRequest* request, const Progress& progress) {
     const RefusedRequests refused = find_refused_requests(reader, progress);
-    const RefusedRequest& one = refused.numbered(request->moment.request_number, reader.name());
+    const RefusedRequest& one = refused.numbered(request->moment.request_number, reader);
     request->moment.event = one.event;
     if (request->device.kind == DeviceChoiceKind::kHighestPeak) {
         request->device = {DeviceChoiceKind::kNumber, one.request.device};

@@ -1,8 +1,10 @@
 """Many allocations in named phases; prints torch's own peak of each phase and of the whole run.
 
-Argument: "killed" ends it by SIGKILL after the last allocation, anything else lets it end.
+Argument: "killed" ends it by SIGKILL after the last allocation, "refused" asks for too much at
+first, anything else lets it end.
 """
 
+import contextlib
 import json
 import os
 import random
@@ -28,6 +30,9 @@ def churn(generator: random.Random, most: int) -> None:
 def main() -> None:
     generator = random.Random(1)
     peaks: dict[str, int] = {}
+    if sys.argv[1] == "refused":
+        with contextlib.suppress(torch.OutOfMemoryError):
+            torch.empty(1 << 42, dtype=torch.uint8, device="cuda")
     for name, most in (("small", 20), ("large", 200), ("last", 50)):
         torch.cuda.reset_peak_memory_stats()
         with peakline.phase(name):

@@ -81,8 +81,14 @@ private:
 
 }  // namespace
 
-const RefusedRequest& RefusedRequests::numbered(uint64_t number,
-                                                const std::string& trace_name) const {
+const RefusedRequest& RefusedRequests::numbered(uint64_t number, const TraceReader& reader) const {
+    const std::string& trace_name = reader.name();
+    const Checkpoint* const checkpoint = reader.checkpoint();
+    if (list.empty() && checkpoint != nullptr && checkpoint->first_event != 0) {
+        throw TraceError(trace_name + ": no request was refused in the events that are kept, of " +
+                         "the older ones nothing is known: record with --keep last:SIZE, which " +
+                         "keeps more of them, or --keep all");
+    }
     if (list.empty()) {
         throw TraceError(trace_name +
                          ": no request was refused: the device never ran out of memory");

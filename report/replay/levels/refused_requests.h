@@ -32,7 +32,7 @@ struct RefusedRequests {
 
     // Counted from 1; 0: the last one. Throws TraceError that says how many there are.
     // A reference into `list`.
-    const RefusedRequest& numbered(uint64_t number, const std::string& trace_name) const;
+    const RefusedRequest& numbered(uint64_t number, const TraceReader& reader) const;
 };
 
 RefusedRequests find_refused_requests(const TraceReader& reader, const Progress& progress = {});

@@ -92,7 +92,7 @@ MomentEvent find_moment_event(const TraceReader& reader,
     ReplayRequest asked = request;
     if (asked.moment.kind == MomentKind::kOutOfMemory) {
         const RefusedRequests refused = find_refused_requests(reader, progress);
-        const RefusedRequest& one = refused.numbered(asked.moment.request_number, reader.name());
+        const RefusedRequest& one = refused.numbered(asked.moment.request_number, reader);
         return {one.event, one.request.tick, one.request.device};
     }
     if (asked.moment.kind == MomentKind::kPhase) {

@@ -135,8 +135,7 @@ Autopsy make_autopsy(const TraceReader& reader,
     Autopsy autopsy;
     const Moment& moment = selection.request.moment;
     const bool is_named = moment.kind == MomentKind::kOutOfMemory;
-    const RefusedRequest& asked =
-        refused.numbered(is_named ? moment.request_number : 0, reader.name());
+    const RefusedRequest& asked = refused.numbered(is_named ? moment.request_number : 0, reader);
     autopsy.refused = asked;
     autopsy.number = static_cast<uint64_t>(&asked - refused.list.data()) + 1;
     autopsy.is_caught = autopsy.number != refused.count || !ended_the_program(reader, refused);
