@@ -87,7 +87,9 @@ def pytest_cmdline_main(config: pytest.Config) -> int | None:
     with tempfile.TemporaryDirectory(prefix="peakline-pytest-") as scratch:
         folder = Path(kept or scratch).absolute()
         folder.mkdir(parents=True, exist_ok=True)
-        command = [sys.executable, "-m", "peakline", "run", "-q", *_device(config)]
+        # What is removed need not be named.
+        quiet = "-q" if kept else "-qq"
+        command = [sys.executable, "-m", "peakline", "run", quiet, *_device(config)]
         command += ["-o", str(folder / "pytest.%p.peak"), "-m", "pytest"]
         environment = {**os.environ, _STARTED: str(folder)}
         words = [str(word) for word in config.invocation_params.args]

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import subprocess
 import sys
-from importlib.metadata import entry_points
+from importlib.metadata import distributions
 from pathlib import Path
 from typing import Any
 
@@ -50,8 +50,9 @@ def run_pytest(lab: Any, tmp_path: Path) -> Any:
 
     def run(*words: str) -> subprocess.CompletedProcess[str]:
         command = [sys.executable, "-m", "pytest", "-p", "no:cacheprovider"]
-        # An installed peakline brings it by its entry point.
-        if not entry_points(group="pytest11", name="peakline"):
+        # An installed peakline brings it by its entry point; looked for as pytest does.
+        found = [one for dist in distributions() for one in dist.entry_points]
+        if not any((one.group, one.name) == ("pytest11", "peakline") for one in found):
             command += ["-p", "peakline.pytest_plugin"]
         return subprocess.run(
             [*command, *words],
@@ -70,6 +71,7 @@ def test_a_test_above_its_limit_fails_with_the_lines_that_hold_it(run_pytest: An
     assert done.returncode == 1, done.stderr
     out = done.stdout
     assert "2 failed, 3 passed" in out
+    assert "wrote" not in done.stderr  # the recording is gone
     assert "130.0 MB of GPU memory were in use, 100.0 MB are allowed:" in out
     assert "70.00 MB  test_memory.py:9 (take)" in out or "130.0 MB  test_memory.py:9 (take)" in out
     assert "KeyError: 'its own'" in out
@@ -86,6 +88,7 @@ def test_traces_are_kept_on_request(run_pytest: Any, tmp_path: Path) -> None:
     done = run_pytest(*words)
     assert done.returncode == 0, done.stdout + done.stderr
     assert len(list((tmp_path / "kept").glob("*.peak"))) == 1
+    assert "peakline: wrote " in done.stderr
     assert not [file for file in tmp_path.iterdir() if "peakline-pytest" in file.name]
 
 

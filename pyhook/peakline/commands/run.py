@@ -108,9 +108,9 @@ def run_and_report(args: argparse.Namespace, plan: Plan) -> int:
         if args.assume:
             after_run.report_unmatched(paths, args.assume)
         page = after_run.write_page(paths, force=args.force) if args.html and paths else ""
-        if args.quiet:
+        if args.quiet == 1:
             after_run.name_files(paths, page)
-        else:
+        elif not args.quiet:
             after_run.report(paths, end, args.top, page)
     return status
 

@@ -98,8 +98,9 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument(
         "-q",
         "--quiet",
-        action="store_true",
-        help="Print nothing at the end except the name of the trace",
+        action="count",
+        default=0,
+        help="Print nothing at the end except the name of the trace; -qq: not that either",
     )
     parser.add_argument(
         "--top",
