@@ -178,7 +178,7 @@ NodeMemory memory_of(const torch::autograd::Node& node) {
     constexpr size_t kCountsBytes = 2 * sizeof(void*);  // of libstdc++
     const auto begin = reinterpret_cast<uint64_t>(dynamic_cast<const void*>(&node));
     uint64_t head[3] = {};
-    memcpy(head, &node, sizeof head);
+    memcpy(head, reinterpret_cast<const void*>(&node), sizeof head);
     const bool is_behind =
         head[1] == reinterpret_cast<uint64_t>(&node) && head[2] == begin - kCountsBytes;
     const uint64_t piece = is_behind ? head[2] : begin;

@@ -179,7 +179,7 @@ def test_running_out_of_memory_is_a_limit_that_was_reached(lab: Lab, tmp_path: P
     ("words", "said"),
     [
         (("waste", "--sql", "select 1"), "not both"),
-        (("wast",), "did you mean waste"),
+        (("wastes",), "did you mean waste"),
         (("waste", "--by", "line"), "--by is about lines"),
         (("regressions", "--version", "1.0"), "name both"),
         (("--sql", "select nothing"), "DuckDB"),
