@@ -40,7 +40,7 @@ def rank(lab: Lab, tmp_path_factory: pytest.TempPathFactory) -> tuple[Path, dict
         environment={"SAID": str(folder / "rank%r.json")},
     )
     assert run.status == 0, run.stderr[-4000:]
-    (trace,) = [trace for trace in run.traces if trace.stem.endswith(".1")]
+    (trace,) = [trace for trace in run.traces if trace.name.startswith("rank1.")]
     return trace, json.loads((folder / "rank1.json").read_text())
 
 

@@ -23,7 +23,6 @@ if TYPE_CHECKING:
 NAME = "fleet"
 HELP = "Ask about many runs: which waste memory, what grew with a version, which are near limits."
 EXAMPLES = (
-    "peakline export parquet --tables runs/ -o fleet/\n"
     "peakline fleet fleet/ waste\n"
     "peakline fleet fleet/ regressions --version 1.4.1 --version 1.4.2\n"
     'peakline fleet fleet/ --sql "select version, max(peak_bytes) from ranks group by version"\n'

@@ -18,7 +18,7 @@ HELP = "Report on a running program: where it is, the peak so far, what it holds
 EXAMPLES = (
     "peakline report 4242\n"
     "peakline report --html 4242\n"
-    "peakline table --by category 4242  # every command takes a process for its trace"
+    "peakline report --beside 4242  # writes it, as numbered files"
 )
 _TOP = 20
 

@@ -128,7 +128,7 @@ def test_a_chart_is_drawn_with_ascii_where_the_terminal_has_no_more():
     ("arguments", "message"),
     [
         (["table", "missing.peak"], "missing.peak: cannot open the trace"),
-        (["table", "."], "is a directory"),
+        (["table", "/proc/self/task"], "there is no trace in this folder"),
         (["table", "README.md"], "is not a peakline trace"),
         (["table", "--by", "moon", TRACE], "--by takes one of: line, function, file, stack"),
         (["table", "--by", "ctaegory", TRACE], "did you mean category?"),
