@@ -172,8 +172,8 @@ struct NodeMemory {
     size_t bytes;
 };
 
-// Before torch 2.12 a node belongs to a std::shared_ptr, which it names behind its virtual table:
-// made by std::make_shared, it lies behind its counts, in one piece of malloc's.
+// In torch 2.11 and before, a node belongs to a std::shared_ptr, which it names behind its virtual
+// table: made by std::make_shared, it lies behind its counts, in one piece of malloc's.
 NodeMemory memory_of(const torch::autograd::Node& node) {
     constexpr size_t kCountsBytes = 2 * sizeof(void*);  // of libstdc++
     const auto begin = reinterpret_cast<uint64_t>(dynamic_cast<const void*>(&node));
