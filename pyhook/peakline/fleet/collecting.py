@@ -2,10 +2,8 @@
 
 from __future__ import annotations
 
-import os
 from collections.abc import Callable, Iterable, Mapping, Sequence
-from concurrent.futures import ThreadPoolExecutor, as_completed
-from contextlib import suppress
+from concurrent.futures import as_completed
 from dataclasses import dataclass, field
 from pathlib import Path
 
@@ -13,7 +11,6 @@ from peakline.fleet.identity import run_ids
 from peakline.fleet.rows import rows_of_trace
 from peakline.fleet.tables import write_rows
 
-_MOST_AT_ONCE = 8  # a trace of 10^8 events takes a GB of memory while it is read
 _PACKED = ".zst"
 
 
@@ -50,6 +47,7 @@ def collect(
 ) -> Collected:
     """Write the tables of these traces; what a fleet has of others is left alone."""
     from peakline import _report
+    from peakline.runs.pool import reading_pool
 
     done = Collected()
 
@@ -58,9 +56,7 @@ def collect(
     def write(path: Path) -> int:
         return write_rows(fleet, rows_of_trace(str(path), labels, runs.get(path)))
 
-    # While a trace is open, torch's symbols stay in memory for all.
-    keeper = _opened(traces)
-    with ThreadPoolExecutor(min(_MOST_AT_ONCE, os.cpu_count() or 1)) as pool:
+    with reading_pool(traces) as pool:
         running = {pool.submit(write, path): path for path in traces}
         for one in as_completed(running):
             try:
@@ -71,13 +67,4 @@ def collect(
             except OSError as error:
                 done.failed.append(f"{running[one]}: cannot be summarised: {error}")
             one_is_done()
-    del keeper
     return done
-
-
-def _opened(traces: Sequence[Path]) -> object:
-    from peakline import _report
-
-    with suppress(_report.TraceError):
-        return _report.Trace(str(traces[0]))
-    return None

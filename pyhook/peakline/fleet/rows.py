@@ -38,11 +38,12 @@ def rows_of_trace(path: str, labels: Mapping[str, str], run_id: str | None = Non
     """
     from peakline import _report
     from peakline.runs.members import member_of
+    from peakline.runs.outlines import outline_of
 
     trace = _report.Trace(path)
     info = trace.info()
     directory = info["meta"].get("working_directory")
-    outline = _kept_outline(trace) or _outline(trace, directory)
+    outline = outline_of(trace)
     identity = identity_of(member_of(Path(path), info), run_id)
     facts = _facts_of_trace(trace, info, outline, identity, labels)
     allocated = _allocated_by_line(trace, directory)
@@ -51,7 +52,7 @@ def rows_of_trace(path: str, labels: Mapping[str, str], run_id: str | None = Non
     others = [one["device"] for one in outline["devices"] if is_worth_showing(one)]
     exported_ns = time.time_ns()
     for device in dict.fromkeys((chosen, *others)):
-        found = outline if device == chosen else _outline(trace, directory, device)
+        found = outline if device == chosen else outline_of(trace, device)
         number = stable_hash(identity.trace_id, device, exported_ns)
         rank = _rank_row(trace, info, found, identity, several=len(others) > 1)
         exported = datetime.fromtimestamp(exported_ns // 1000 / 1e6, timezone.utc)
@@ -59,19 +60,6 @@ def rows_of_trace(path: str, labels: Mapping[str, str], run_id: str | None = Non
         tables[schema.RANKS].append({**ids, **facts, **rank})
         _add_rows(tables, number, found, info, allocated)
     return TraceRows(identity, tables)
-
-
-def _outline(trace: Any, directory: str | None, device: int | str | None = None) -> dict[str, Any]:
-    """Return an outline with names as those have that traces keep."""
-    document: dict[str, Any] = json.loads(trace.outline(cwd=directory, device=device))
-    return document
-
-
-def _kept_outline(trace: Any) -> dict[str, Any] | None:
-    """Return the outline that the trace keeps; None where it has none, or not all of it."""
-    text = trace.stored_outline()
-    document: dict[str, Any] = json.loads(text) if text else {}
-    return document if "duration_seconds" in document else None
 
 
 def _facts_of_trace(

@@ -3,15 +3,14 @@
 from __future__ import annotations
 
 import json
-import os
 from collections.abc import Callable, Sequence
-from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 from typing import Any
 
 from peakline._report import Trace, TraceError, store_outline
+from peakline.runs.members import Member
+from peakline.runs.pool import reading_pool
 
-_MOST_AT_ONCE = 8
 _MOST_BYTES = 256 << 20  # reading their events takes a few seconds
 
 
@@ -24,15 +23,24 @@ def read_outline(path: Path) -> dict[str, Any]:
     Raises:
         TraceError: the trace cannot be read.
     """
-    trace = Trace(str(path))
-    text = trace.stored_outline()
-    document: dict[str, Any] = json.loads(_outline(trace) if text is None else text)
+    document = outline_of(Trace(str(path)))
     document["file"] = str(path)
     return document
 
 
-def _outline(trace: Trace) -> str:
-    return trace.outline(cwd=trace.info()["meta"].get("working_directory"))
+def outline_of(trace: Trace, device: int | str | None = None) -> dict[str, Any]:
+    """Return the outline of an open trace, of the device with the highest peak or of this one.
+
+    Raises:
+        TraceError: the trace cannot be read.
+    """
+    text = trace.stored_outline() if device is None else None
+    document: dict[str, Any] = json.loads(_made_outline(trace, device) if text is None else text)
+    return document
+
+
+def _made_outline(trace: Trace, device: int | str | None = None) -> str:
+    return trace.outline(cwd=trace.info()["meta"].get("working_directory"), device=device)
 
 
 def read_outlines(
@@ -42,7 +50,7 @@ def read_outlines(
 
     Args:
         paths: the traces.
-        progress: is told how many were read.
+        progress: is called with how many were read.
     """
 
     def read(path: Path) -> dict[str, Any] | TraceError:
@@ -51,7 +59,22 @@ def read_outlines(
         except TraceError as error:
             return error
 
-    return _for_each(paths, read, progress)
+    found = []
+    with reading_pool(paths) as pool:
+        for outline in pool.map(read, paths):
+            found.append(outline)
+            progress(len(found))
+    return found
+
+
+def read_peaks(members: Sequence[Member]) -> list[tuple[Member, int]]:
+    """Return the highest peak of each process whose trace can be read, in bytes."""
+    outlines = read_outlines([one.path for one in members])
+    return [
+        (one, int(outline["chosen"]["peak_bytes"]))
+        for one, outline in zip(members, outlines, strict=True)
+        if not isinstance(outline, TraceError)
+    ]
 
 
 def store_outlines(paths: Sequence[Path]) -> None:
@@ -66,33 +89,9 @@ def store_outlines(paths: Sequence[Path]) -> None:
                 return
             trace = Trace(str(path))
             if trace.stored_outline() is None and not trace.info()["is_being_written"]:
-                store_outline(str(path), _outline(trace))
+                store_outline(str(path), _made_outline(trace))
         except (TraceError, OSError):
             pass
 
-    _for_each(paths, store, lambda _: None)
-
-
-def _for_each(
-    paths: Sequence[Path], work: Callable[[Path], Any], progress: Callable[[int], object]
-) -> list[Any]:
-    """Do the work for every path, on every core: the engine leaves Python alone meanwhile."""
-    if not paths:
-        return []
-    done = []
-    # While a trace is open, torch's symbols stay in memory for all.
-    keeper = Trace(str(paths[0])) if len(paths) > 1 and _is_readable(paths[0]) else None
-    with ThreadPoolExecutor(min(_MOST_AT_ONCE, os.cpu_count() or 1)) as pool:
-        for result in pool.map(work, paths):
-            done.append(result)
-            progress(len(done))
-    del keeper
-    return done
-
-
-def _is_readable(path: Path) -> bool:
-    try:
-        Trace(str(path))
-    except TraceError:
-        return False
-    return True
+    with reading_pool(paths) as pool:
+        list(pool.map(store, paths))

@@ -5,9 +5,7 @@ from __future__ import annotations
 import argparse
 import gzip
 import json
-import os
 from collections.abc import Sequence
-from concurrent.futures import ThreadPoolExecutor
 from contextlib import nullcontext, suppress
 from typing import TYPE_CHECKING
 
@@ -17,8 +15,6 @@ from peakline.device_names import is_gpu, is_worth_showing
 if TYPE_CHECKING:
     from peakline._report import Trace
     from peakline.pages.page import DeviceData
-
-_MOST_AT_ONCE = 8  # a trace of 10^8 events takes a GB of memory while it is read
 
 
 def is_part(args: argparse.Namespace) -> bool:
@@ -60,6 +56,8 @@ def read_outlines(paths: Sequence[str], args: argparse.Namespace) -> list[str]:
         CommandError: one of them cannot be read; the text names it.
     """
     engine = common.report_engine()
+    from peakline.runs.pool import reading_pool
+
     options = report_options.named_options(args)
     options.pop("native", None)  # of whole stacks, which outlines have not
 
@@ -68,10 +66,8 @@ def read_outlines(paths: Sequence[str], args: argparse.Namespace) -> list[str]:
         return outline
 
     try:
-        # While a trace is open, torch's symbols stay in memory for all.
-        keeper = engine.Trace(paths[0])
-        with ThreadPoolExecutor(min(_MOST_AT_ONCE, os.cpu_count() or 1)) as pool:
-            return [keeper.outline(**options), *pool.map(read, paths[1:])]
+        with reading_pool(paths) as pool:
+            return list(pool.map(read, paths))
     except engine.TraceError as error:
         raise common.CommandError(str(error)) from error
 
