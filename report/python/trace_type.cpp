@@ -115,11 +115,6 @@ PyObject* trace_outline(PyObject* object, PyObject* args, PyObject* kwargs) {
     return parsed ? run_report(self, call, make_outline) : nullptr;
 }
 
-PyObject* none() {
-    Py_INCREF(Py_None);
-    return Py_None;
-}
-
 // stored_outline()
 PyObject* trace_stored_outline(PyObject* object, PyObject*) {
     TraceObject* self = as_trace(object);
@@ -128,9 +123,10 @@ PyObject* trace_stored_outline(PyObject* object, PyObject*) {
     }
     try {
         const std::optional<std::string> json = stored_outline(*self->reader);
-        return json ? PyUnicode_DecodeUTF8(
-                          json->data(), static_cast<Py_ssize_t>(json->size()), "replace")
-                    : none();
+        if (!json) {
+            Py_RETURN_NONE;
+        }
+        return PyUnicode_DecodeUTF8(json->data(), static_cast<Py_ssize_t>(json->size()), "replace");
     } catch (...) {
         return translate_exception();
     }

@@ -10,7 +10,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from peakline.commands.shared import common, report_options
-from peakline.commands.shared.folders import ALL, chosen_run, heaviest_in, is_folder, run_in
+from peakline.commands.shared.folders import ALL, chosen_run, heaviest_of, is_folder, run_in
 from peakline.commands.shared.sides import load_side
 
 if TYPE_CHECKING:
@@ -96,8 +96,9 @@ def _baselines_of(args: argparse.Namespace) -> dict[str, str]:
     """Return the baseline of every file where it is a folder: the same rank, else the heaviest."""
     if not args.baseline or not is_folder(args.baseline):
         return {}
-    heaviest = heaviest_in(args.baseline)
-    ranks = {rank: str(one.path) for rank, one in run_in(args.baseline).ranks.items()}
+    base = run_in(args.baseline)
+    heaviest = heaviest_of(base, args.baseline)
+    ranks = {rank: str(one.path) for rank, one in base.ranks.items()}
     own = {str(one.path): rank for rank, one in chosen_run(args.files).ranks.items()}
     return {path: ranks.get(own.get(path, -1), heaviest) for path in args.files}
 

@@ -8,14 +8,7 @@ import sys
 from typing import TYPE_CHECKING
 
 from peakline.commands.shared import common, report_options
-from peakline.commands.shared.pairs import (
-    Pair,
-    chosen_pair,
-    have_ranks,
-    paired,
-    pairs_text,
-    trace_or_heaviest,
-)
+from peakline.commands.shared.pairs import Pair, chosen_pair, paired, pairs_text
 from peakline.commands.shared.sides import load_side
 
 if TYPE_CHECKING:
@@ -66,13 +59,15 @@ def run(args: argparse.Namespace) -> int:
     from peakline.differences.compare import compare, document_of
     from peakline.differences.text import comparison_text
 
-    pairs = paired(args.before, args.after) if have_ranks([args.before, args.after]) else []
-    if pairs:
+    found = paired(args.before, args.after)
+    pairs = found if isinstance(found, list) else []
+    if isinstance(found, list):
         pair = chosen_pair(pairs, args.rank)
         args.before, args.after = pair.before, pair.after
-    elif args.rank is not None:
-        raise common.CommandError("--rank: give two folders of runs that have ranks")
-    args.before, args.after = (trace_or_heaviest(word) for word in (args.before, args.after))
+    else:
+        if args.rank is not None:
+            raise common.CommandError("--rank: give two folders of runs that have ranks")
+        args.before, args.after = found
     before, after = (_side_of(path, args) for path in (args.before, args.after))
     comparison = compare(before, after)
     what = "phases" if args.phases else "total" if args.total else args.at

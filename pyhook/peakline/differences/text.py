@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from pathlib import Path
 
 from peakline.differences.compare import Comparison, Difference
@@ -35,6 +35,15 @@ def signed(size: int) -> str:
     return ("+" if size > 0 else "") + size_of(size)
 
 
+def columns(rows: Sequence[Sequence[str]]) -> list[str]:
+    """Return lines of cells, set to the right in columns as wide as they need."""
+    widths = [max(map(len, column)) for column in zip(*rows, strict=True)]
+    return [
+        "  ".join(cell.rjust(width) for cell, width in zip(row, widths, strict=True))
+        for row in rows
+    ]
+
+
 def _total(comparison: Comparison) -> str:
     delta = comparison.delta_bytes
     if delta == 0:
@@ -55,10 +64,9 @@ def _rows(rows: list[Difference], shorten: Callable[[str, int], str]) -> list[st
         for row in rows
     ]
     heads = ("Change", "Before", "After", "Location")
-    widths = [max(len(cell[at]) for cell in (heads, *cells)) for at in range(3)]
+    rows_of_text = (heads, *cells)
     lines = []
-    for cell in (heads, *cells):
-        numbers = "  ".join(text.rjust(size) for text, size in zip(cell, widths, strict=False))
+    for cell, numbers in zip(rows_of_text, columns([one[:3] for one in rows_of_text]), strict=True):
         place = cell[3].split("\n")
         lines.append(f"{numbers}  {shorten(place[0], len(numbers) + 2)}")
         lines += [" " * (len(numbers) + 4) + one for one in place[1:]]

@@ -77,7 +77,7 @@ def traces_in(folder: Path) -> list[Path]:
 
 
 def runs_of(paths: Iterable[Path]) -> list[Run]:
-    """Return the runs of these traces, the newest first; what cannot be read is told by each."""
+    """Return the runs of these traces, the newest first; each lists what could not be read."""
     found = [_read(path) for path in paths]
     members = [one for one in found if isinstance(one, Member)]
     unreadable = [one for one in found if isinstance(one, str)]

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Sequence
 
-from peakline.differences.text import signed
+from peakline.differences.text import columns, signed
 from peakline.runs.compare import Outlier, Process
 from peakline.runs.report import Comparison
 from peakline.sizes import size_of
@@ -163,10 +163,8 @@ def table_lines(
     shorten: Shorten,
 ) -> list[str]:
     """Return lines with columns set to the right, and the last one, of any length, to the left."""
-    rows = [tuple(heads[:-1]), *map(tuple, cells)]
-    widths = [max(len(row[at]) for row in rows) for at in range(len(heads) - 1)]
-    lines = []
-    for row, text in zip(rows, (heads[-1], *last), strict=True):
-        numbers = "  ".join(cell.rjust(width) for cell, width in zip(row, widths, strict=True))
-        lines.append(f"{numbers}  {shorten(text, len(numbers) + 2)}")
-    return lines
+    numbers = columns([heads[:-1], *cells])
+    return [
+        f"{one}  {shorten(text, len(one) + 2)}"
+        for one, text in zip(numbers, (heads[-1], *last), strict=True)
+    ]

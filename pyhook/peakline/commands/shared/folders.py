@@ -69,12 +69,7 @@ def _traces_of(word: str, gives: str) -> list[str]:
     found = run_in(word)
     if gives == ALL:
         return [str(one.path) for one in found.compared]
-    return [_heaviest(found, word)]
-
-
-def heaviest_in(word: str) -> str:
-    """Return the trace of the heaviest process of the run in a folder."""
-    return _heaviest(run_in(word), word)
+    return [heaviest_of(found, word)]
 
 
 def run_in(word: str) -> Run:
@@ -136,20 +131,20 @@ def _described(run: Run) -> str:
     return f"{run.name}, {count} process{'es' * (count != 1)}, {started}"
 
 
-def _heaviest(found: Run, word: str) -> str:
-    from peakline.runs.outlines import read_outlines
+def heaviest_of(found: Run, word: str) -> str:
+    """Return the trace of the heaviest process of the run that `word` names, and say so.
+
+    Raises:
+        CommandError: none of its traces can be read.
+    """
+    from peakline.runs.outlines import read_peaks
 
     if len(found.compared) == 1:
         return str(found.compared[0].path)
-    outlines = read_outlines([one.path for one in found.compared])
-    peaks = [
-        (outline["chosen"]["peak_bytes"], one)
-        for one, outline in zip(found.compared, outlines, strict=True)
-        if not isinstance(outline, Exception)
-    ]
+    peaks = read_peaks(found.compared)
     if not peaks:
-        raise common.CommandError("; ".join(map(str, outlines)))
-    size, heaviest = max(peaks, key=lambda pair: int(pair[0]))
+        raise common.CommandError(f"{word}: no trace of this run can be read")
+    heaviest, size = max(peaks, key=lambda pair: pair[1])
     print(
         f"peakline: {heaviest.label} is the heaviest of {len(peaks)} ({size_of(size)}):"
         f" {heaviest.path}; peakline ranks {common.shell_words([word])} compares them",

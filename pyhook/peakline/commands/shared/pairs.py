@@ -7,8 +7,8 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from peakline.commands.shared import common
-from peakline.commands.shared.folders import heaviest_in, is_folder, run_in
-from peakline.differences.text import signed
+from peakline.commands.shared.folders import heaviest_of, is_folder, run_in
+from peakline.differences.text import columns, signed
 from peakline.sizes import size_of
 
 if TYPE_CHECKING:
@@ -31,34 +31,42 @@ class Pair:
         return self.bytes_after - self.bytes_before
 
 
-def have_ranks(words: Sequence[str]) -> bool:
-    """Whether all of these are folders of runs that have ranks."""
-    return all(is_folder(word) for word in words) and all(run_in(word).ranks for word in words)
+def paired(before: str, after: str) -> tuple[str, str] | list[Pair]:
+    """Return the ranks of two folders beside each other, or one trace of each side.
 
-
-def paired(before: str, after: str) -> list[Pair]:
-    """Return the ranks of two folders beside each other.
+    A side is a file, or a folder, of which the heaviest process is compared where not both sides
+    are runs with ranks.
 
     Raises:
         CommandError: a folder has no traces.
     """
-    sides = [_peaks(run_in(word)) for word in (before, after)]
+    runs = [run_in(word) if is_folder(word) else None for word in (before, after)]
+    if all(run is not None and run.ranks for run in runs):
+        return _pairs(*(_peaks(run) for run in runs if run is not None))
+    was, now = (
+        word if run is None else heaviest_of(run, word)
+        for word, run in zip((before, after), runs, strict=True)
+    )
+    return was, now
+
+
+Peaks = dict[int, tuple[str, int]]
+
+
+def _pairs(before: Peaks, after: Peaks) -> list[Pair]:
     pairs = []
-    for rank in sorted({*sides[0], *sides[1]}):
-        (was, bytes_before), (now, bytes_after) = (side.get(rank, (None, 0)) for side in sides)
+    for rank in sorted({*before, *after}):
+        was, bytes_before = before.get(rank, (None, 0))
+        now, bytes_after = after.get(rank, (None, 0))
         pairs.append(Pair(rank, was, now, bytes_before, bytes_after))
     return pairs
 
 
-def _peaks(run: Run) -> dict[int, tuple[str | None, int]]:
-    from peakline.runs.outlines import read_outlines
+def _peaks(run: Run) -> Peaks:
+    from peakline.runs.outlines import read_peaks
 
-    paths = [one.path for one in run.ranks.values()]
-    return {
-        rank: (str(path), int(outline["chosen"]["peak_bytes"]))
-        for rank, path, outline in zip(run.ranks, paths, read_outlines(paths), strict=True)
-        if not isinstance(outline, Exception)
-    }
+    rank_of = {one.path: rank for rank, one in run.ranks.items()}
+    return {rank_of[one.path]: (str(one.path), size) for one, size in read_peaks(run.compared)}
 
 
 def chosen_pair(pairs: Sequence[Pair], rank: int | None) -> Pair:
@@ -90,16 +98,6 @@ def pairs_text(pairs: Sequence[Pair], top: int) -> str:
         )
         for pair in shown
     ]
-    rows = [("Rank", "Change", "Before", "After"), *cells]
-    widths = [max(len(row[at]) for row in rows) for at in range(4)]
-    lines = [
-        "  ".join(cell.rjust(width) for cell, width in zip(row, widths, strict=True))
-        for row in rows
-    ]
+    lines = columns([("Rank", "Change", "Before", "After"), *cells])
     hidden = len(ordered) - len(shown)
     return "\n".join([*lines, *([f"{hidden} more: --top 0 shows all"] if hidden else [])]) + "\n"
-
-
-def trace_or_heaviest(word: str) -> str:
-    """Return a file as it was given, and the heaviest process of a folder."""
-    return heaviest_in(word) if is_folder(word) else word
