@@ -11,8 +11,6 @@ from peakline.fleet.identity import run_ids
 from peakline.fleet.rows import rows_of_trace
 from peakline.fleet.tables import write_rows
 
-_PACKED = ".zst"
-
 
 @dataclass
 class Collected:
@@ -27,16 +25,14 @@ def find_traces(files: Iterable[str]) -> list[Path]:
     """Return the traces among these files and in these folders, each once; packed ones only where
     the trace itself is not beside them.
     """
+    from peakline.runs.find import without_packed_twins
+
     found: dict[Path, None] = {}
     for name in files:
         path = Path(name)
-        inside = sorted((*path.rglob("*.peak"), *path.rglob("*.peak" + _PACKED)))
+        inside = sorted((*path.rglob("*.peak"), *path.rglob("*.peak.zst")))
         found |= dict.fromkeys(inside if path.is_dir() else [path])
-    return [
-        one
-        for one in found
-        if one.suffix != _PACKED or one.with_name(one.name.removesuffix(_PACKED)) not in found
-    ]
+    return without_packed_twins(found)
 
 
 def collect(

@@ -10,7 +10,8 @@ from pathlib import Path
 from peakline._report import Trace, TraceError
 from peakline.runs.members import Member, member_of
 
-_SUFFIXES = (".peak", ".peak.zst")
+_PACKED = ".zst"
+_SUFFIXES = (".peak", ".peak" + _PACKED)
 _SHORT_ID = 8
 
 
@@ -73,7 +74,19 @@ class Run:
 def traces_in(folder: Path) -> list[Path]:
     """Return the traces of a folder and of the folders in it."""
     found = (path for pattern in ("*", "*/*") for path in folder.glob(pattern))
-    return sorted(path for path in found if path.name.endswith(_SUFFIXES) and path.is_file())
+    traces = sorted(path for path in found if path.name.endswith(_SUFFIXES) and path.is_file())
+    return without_packed_twins(traces)
+
+
+def without_packed_twins(paths: Iterable[Path]) -> list[Path]:
+    """Return these traces, packed ones only where the trace itself is not among them."""
+    found = list(paths)
+    unpacked = set(found)
+    return [
+        one
+        for one in found
+        if one.suffix != _PACKED or one.with_name(one.name.removesuffix(_PACKED)) not in unpacked
+    ]
 
 
 def runs_of(paths: Iterable[Path]) -> list[Run]:

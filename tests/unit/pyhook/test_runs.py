@@ -277,6 +277,8 @@ def test_a_packed_trace_takes_no_outline_and_keeps_the_one_it_has(tmp_path: Path
     engine.pack(str(path), full)
     assert engine.Trace(bare).stored_outline() is None
     assert engine.Trace(full).stored_outline() == engine.Trace(str(path)).stored_outline()
+    engine.pack(str(path), f"{path}.zst")
+    assert traces_in(tmp_path) == [Path(bare), Path(full), path]  # a packed twin is no second one
 
 
 def test_the_text_lists_missing_and_cut_ranks_together(tmp_path: Path) -> None:
