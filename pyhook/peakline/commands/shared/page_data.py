@@ -75,7 +75,7 @@ def read_outlines(paths: Sequence[str], args: argparse.Namespace) -> list[str]:
 def moved_lines(paths: Sequence[str], args: argparse.Namespace) -> list[tuple[str, str]]:
     """Return lines of the first of two traces that stand elsewhere in the second, and where.
 
-    Of more traces, which are ranks of one program, nothing has moved.
+    Within one run, and of more traces, which are ranks of one, nothing has moved.
 
     Raises:
         CommandError: one of them cannot be read.
@@ -84,9 +84,10 @@ def moved_lines(paths: Sequence[str], args: argparse.Namespace) -> list[tuple[st
     from peakline.differences.side import side_of_trace
     from peakline.recording import Recording
 
-    if len(paths) != 2:
-        return []
     engine = common.report_engine()
+    runs = [engine.Trace(path).info()["run_uuid"] for path in paths] if len(paths) == 2 else []
+    if not runs or (runs[0] == runs[1] and int(runs[0], 16)):
+        return []
     options = report_options.named_options(args)
     options.pop("native", None)
     try:
