@@ -29,7 +29,7 @@ def open_engine(
 ) -> Engine:
     """Open a fleet with "duckdb" or "spark".
 
-    `progress` is told how far a query of DuckDB is; Spark draws a bar itself where it is given.
+    `progress` is called with how far a query of DuckDB is; Spark draws its own bar where one is given.
 
     Raises:
         FleetError: there are no tables, or they cannot be read.

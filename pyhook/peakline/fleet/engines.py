@@ -12,7 +12,7 @@ from pathlib import Path
 from typing import Any, Protocol
 
 Values = Mapping[str, "str | float"]
-Progress = Callable[[float], object]  # told the part that is done
+Progress = Callable[[float], object]  # called with the part that is done
 
 
 class FleetError(Exception):

@@ -25,7 +25,7 @@ _TYPES = {
     "float64": pa.float64(),
     "bool": pa.bool_(),
     "text": pa.string(),
-    "time": pa.timestamp("us"),  # UTC: engines that are told so convert it
+    "time": pa.timestamp("us"),  # UTC: an engine converts what is marked so
     "labels": pa.map_(pa.string(), pa.string()),
 }
 SCHEMAS = {
