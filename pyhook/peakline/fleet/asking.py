@@ -29,7 +29,8 @@ def open_engine(
 ) -> Engine:
     """Open a fleet with "duckdb" or "spark".
 
-    `progress` is called with how far a query of DuckDB is; Spark draws its own bar where one is given.
+    `progress` is called with how far a query of DuckDB is; where one is given, Spark draws its own
+    bar.
 
     Raises:
         FleetError: there are no tables, or they cannot be read.
