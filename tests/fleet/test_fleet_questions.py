@@ -5,22 +5,20 @@ from __future__ import annotations
 import importlib.util
 from collections.abc import Iterator
 from dataclasses import dataclass
-from datetime import timedelta
 from pathlib import Path
 from typing import Any
 
 import pytest
-from brute_force import Fleet, Row
+from brute_force import Fleet
+from expected import PAIR, asked_and_expected, check_equal
 from here import spark_is_lacking
 from peakline.fleet.asking import answer, answer_sql, open_engine
 from peakline.fleet.engines import Engine, FleetError
 from peakline.fleet.questions import QUESTIONS, Asked
 from peakline.fleet.rows import TraceRows
-from synthetic import FIRST_DAY, VERSIONS, make_fleet, write_fleet
+from synthetic import VERSIONS, make_fleet, write_fleet
 
 SEEDS = (1, 2, 3)
-HALF = FIRST_DAY + timedelta(hours=20)
-PAIR = (VERSIONS[0], VERSIONS[2])
 
 
 @dataclass
@@ -42,36 +40,6 @@ def duckdb(written: Written) -> Iterator[Engine]:
     engine = open_engine("duckdb", written.folder)
     yield engine
     engine.close()
-
-
-def asked_and_expected(ranks: list[TraceRows]) -> Iterator[tuple[str, Asked, list[Row]]]:
-    """Every question in its forms, with the answer of plain Python."""
-    everything, late = Fleet(ranks), Fleet(ranks, since=HALF)
-    since = str(HALF)
-    yield "waste", Asked(), everything.waste()
-    yield "waste", Asked(since=since), late.waste()
-    yield "waste", Asked(versions=PAIR), Fleet(ranks, versions=PAIR).waste()
-    yield "waste", Asked(top=3), everything.waste()[:3]
-    pair = Fleet(ranks, versions=PAIR)
-    yield "regressions", Asked(versions=PAIR), pair.regressions(*PAIR)
-    back = Asked(versions=PAIR[::-1], by="line")
-    yield "regressions", back, pair.regressions(*PAIR[::-1], by="line")
-    yield "gb-hours", Asked(), everything.gb_hours()
-    yield "gb-hours", Asked(by="function", since=since), late.gb_hours("function")
-    yield "limits", Asked(), everything.limits(0.9)
-    yield "limits", Asked(near=0.5, since=since), late.limits(0.5)
-    yield "ranks", Asked(), everything.ranks_differ()
-    yield "ranks", Asked(by="function"), everything.ranks_differ("function")
-
-
-def check_equal(found: list[Row], expected: list[Row]) -> None:
-    """Compare names, order and values; what was divided may differ in its last digit."""
-    assert len(found) == len(expected)
-    for row, wanted in zip(found, expected, strict=True):
-        assert row.keys() == wanted.keys()
-        for name, value in wanted.items():
-            is_quotient = isinstance(value, float)
-            assert row[name] == (pytest.approx(value, rel=1e-12) if is_quotient else value), name
 
 
 def test_duckdb_answers_as_plain_python_does(written: Written, duckdb: Engine) -> None:

@@ -8,11 +8,14 @@ import tempfile
 from pathlib import Path
 from typing import Any
 
+import pyspark
+from py4j.protocol import Py4JError, Py4JJavaError
 from pyspark.errors import PySparkException
 from pyspark.sql import SparkSession
 
 from peakline.fleet import schema, views
-from peakline.fleet.engines import Answer, FleetError, Values, table_path
+from peakline.fleet.engines import Answer, FleetError, Values, is_url, table_path
+from peakline.fleet.masters import need_master
 from peakline.fleet.quiet_start import quiet_start
 
 # What a session here says of itself is about clusters, and nobody asked.
@@ -25,6 +28,8 @@ appender.stderr.layout.type = PatternLayout
 appender.stderr.layout.pattern = spark: %p %c: %m%n
 """
 _LOCAL = "local"
+# What pyspark has no class of its own for, it passes on as py4j found it.
+_ERRORS = (PySparkException, Py4JError)
 
 
 class SparkEngine:
@@ -39,9 +44,10 @@ class SparkEngine:
         """Start a session and make the views.
 
         Raises:
-            FleetError: there is no Java, or a table cannot be read.
+            FleetError: there is no Java, no cluster answers, or a table cannot be read.
         """
         need_java()
+        need_master(master)
         self._folder = tempfile.TemporaryDirectory(prefix="peakline-spark-")
         self._session = self._start(master, shows_progress)
         try:
@@ -51,7 +57,7 @@ class SparkEngine:
                 files.createOrReplaceTempView(f"{table}_files")
             for statement in views.statements():
                 self._session.sql(statement)
-        except PySparkException as error:
+        except _ERRORS as error:
             self.close()
             raise FleetError(f"Spark: {_first_line(error)}") from error
 
@@ -61,6 +67,8 @@ class SparkEngine:
         settings = {
             "spark.sql.session.timeZone": "UTC",
             "spark.ui.showConsoleProgress": str(shows_progress).lower(),
+            # Else it warns that it shortens what it says of the plan of each query.
+            "spark.sql.debug.maxToStringFields": "1000",
         }
         if not master or master.startswith(_LOCAL):
             quiet = Path(self._folder.name) / "log4j2.properties"
@@ -76,8 +84,12 @@ class SparkEngine:
             }
         for name, value in settings.items():
             builder = builder.config(name, value)
-        with quiet_start():
-            session: SparkSession = builder.getOrCreate()
+        try:
+            with quiet_start() as saying:
+                session: SparkSession = builder.getOrCreate()
+        except _ERRORS as error:
+            self._folder.cleanup()
+            raise FleetError(_why_not(master, saying.reason() or _first_line(error))) from error
         return session
 
     def ask(self, sql: str, values: Values) -> Answer:
@@ -89,7 +101,7 @@ class SparkEngine:
         try:
             frame = self._session.sql(sql, args=dict(values) or None)
             return Answer(frame.columns, [tuple(row) for row in frame.collect()])
-        except PySparkException as error:
+        except _ERRORS as error:
             raise FleetError(f"Spark: {_first_line(error)}") from error
 
     def close(self) -> None:
@@ -114,10 +126,30 @@ def need_java() -> None:
 
 
 def _full(fleet: str, table: str) -> str:
-    """Return a path that Spark does not look for in the cluster's own file system."""
+    """Return a path that Spark does not look for in the cluster's own file system.
+
+    Spark takes it as it is: blanks are not to be written as in URLs.
+    """
     path = table_path(fleet, table)
-    return path if "://" in path else Path(path).resolve().as_uri()
+    return path if is_url(path) else f"file://{Path(path).resolve()}"
 
 
-def _first_line(error: PySparkException) -> str:
-    return str(error).strip().splitlines()[0]
+def _why_not(master: str, reason: str) -> str:
+    """Return why there is no session."""
+    if "masters are unresponsive" in reason:
+        return (
+            f"Spark: what answers at {master} does not take part; is it a Spark master, of the"
+            f" version of pyspark here ({pyspark.__version__})?"
+        )
+    return f"Spark: {reason}"
+
+
+def _first_line(error: PySparkException | Py4JError) -> str:
+    """Return what an error says before its stack trace, and what the one says that caused it."""
+    if not isinstance(error, Py4JJavaError):
+        return str(error).strip().splitlines()[0]
+    first = last = error.java_exception
+    while (cause := last.getCause()) is not None:
+        last = cause
+    lines = [(one.getMessage() or one.toString()).strip().splitlines()[0] for one in (first, last)]
+    return ": ".join(dict.fromkeys(lines))
