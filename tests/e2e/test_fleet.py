@@ -4,12 +4,16 @@ from __future__ import annotations
 
 import importlib.util
 import json
-from collections.abc import Sequence
+import sys
+from collections.abc import Iterator, Sequence
 from pathlib import Path
 from typing import Any
 
 import pytest
-from lab import PROGRAMS, Lab, Run
+from lab import PROGRAMS, ROOT, Lab, Run
+
+sys.path.insert(0, str(ROOT / "tests" / "fleet"))
+from s3_store import BUCKET, LACKING, s3_server  # noqa: E402
 
 pytestmark = pytest.mark.skipif(
     not all(map(importlib.util.find_spec, ("duckdb", "pyarrow"))),
@@ -164,6 +168,34 @@ def test_one_run_of_a_folder_is_chosen_by_its_id(
         assert len(rows(lab, str(tmp_path / name), "--sql", "select * from ranks")) == count
 
 
+@pytest.fixture
+def bucket(monkeypatch: pytest.MonkeyPatch) -> Iterator[str]:
+    """A store that is found by what users of AWS set."""
+    with s3_server() as environment:
+        for name, value in environment.items():
+            monkeypatch.setenv(name, value)
+        yield f"s3://{BUCKET}"
+
+
+@pytest.mark.skipif(bool(LACKING), reason=f"needs {', '.join(LACKING)}: make setup")
+def test_a_store_has_the_tables_of_a_folder(
+    lab: Lab, runs: tuple[Run, Run], fleet: str, bucket: str
+) -> None:
+    url = f"{bucket}/fleet"
+    for run, version in zip(runs, ("1.0", "1.1"), strict=True):
+        labels = ["--label", f"version={version}", "--label", "team=a b"]
+        done = lab.peakline("export", "parquet", str(run.folder), "-o", url, *labels)
+        assert (done.returncode, done.stderr) == (0, "")
+        assert f"Next: peakline fleet {url}" in done.stdout
+    for question in ("waste", "regressions", "gb-hours", "limits", "ranks"):
+        assert rows(lab, url, question) == rows(lab, fleet, question)
+    done = lab.peakline("export", "parquet", str(runs[0].folder), "-o", "s3://nobody/fleet")
+    assert (done.returncode, done.stderr.count("\n")) == (2, 1)
+    assert "there is no bucket nobody" in done.stderr
+    done = lab.peakline("fleet", url, "--compact")
+    assert (done.returncode, done.stderr.count("\n")) == (2, 1)
+
+
 def test_running_out_of_memory_is_a_limit_that_was_reached(lab: Lab, tmp_path: Path) -> None:
     run = lab.once("runs_out_of_memory.py")
     folder = str(tmp_path / "fleet")
@@ -220,13 +252,15 @@ def test_what_cannot_be_exported_is_told(
         ("duckdb", (), "pip install 'peakline[fleet]'"),
         ("pyarrow", (), "pip install 'peakline[fleet]'"),
         ("pyspark", ("--engine", "spark"), "pip install 'peakline[spark]'"),
+        ("fsspec", (), "pip install 'peakline[fleet]'"),
     ],
 )
 def test_what_is_not_installed_is_named_with_how_to_install_it(
     lab: Lab, fleet: str, tmp_path: Path, module: str, words: tuple[str, ...], said: str
 ) -> None:
     program = f"import sys; sys.modules[{module!r}] = None; from peakline.commands import main"
-    program += f"; sys.exit(main({['fleet', fleet, 'waste', *words]!r}))"
+    place = "s3://bucket/fleet" if module == "fsspec" else fleet
+    program += f"; sys.exit(main({['fleet', place, 'waste', *words]!r}))"
     done = lab.plain(tmp_path, lab.python, "-c", program)
     assert done.status == 2
     assert module in done.stderr and said in done.stderr

@@ -7,9 +7,8 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from here import LACKING
+from here import LACKING, ROOT
 
-ROOT = Path(__file__).resolve().parents[2]
 sys.path.insert(0, str(ROOT / "pyhook"))
 
 

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-import socket
 import subprocess
 import sys
 import time
@@ -13,9 +12,8 @@ from pathlib import Path
 
 import pytest
 from cluster import environment, spark_cluster
-from conftest import ROOT
 from expected import asked_and_expected, check_equal
-from here import spark_is_lacking
+from here import ROOT, free_port, spark_is_lacking
 from peakline.fleet.asking import answer, answer_sql, open_engine
 from peakline.fleet.engines import FleetError
 from peakline.fleet.questions import QUESTIONS
@@ -55,11 +53,6 @@ def test_a_cluster_answers_as_duckdb_and_plain_python_do(tmp_path: Path) -> None
     # The workers did it: each had an executor.
     for number in range(2):
         assert "Asked to launch executor" in (tmp_path / f"worker{number}.log").read_text()
-
-
-def free_port() -> int:
-    with socket.create_server(("127.0.0.1", 0)) as server:
-        return int(server.getsockname()[1])
 
 
 def test_a_cluster_that_does_not_answer_is_told_at_once(tmp_path: Path) -> None:

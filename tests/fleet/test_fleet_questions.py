@@ -112,7 +112,7 @@ def test_spark_answers_as_plain_python_does(
     ranks = make_fleet(SEEDS[0])
     rename_version(ranks, name)
     write_fleet(ranks, tmp_path)
-    engine = open_engine("spark", str(tmp_path))
+    engine = open_engine("spark", tmp_path.as_uri())
     try:
         # The last form of each: a query of Spark takes a second or two.
         forms = {name: (asked, rows) for name, asked, rows in asked_and_expected(ranks)}

@@ -38,7 +38,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         metavar="FILE",
         help="Trace file (.peak, or packed .peak.zst); of a folder with one run its"
         " heaviest process. Of parquet also several, and folders: each trace in them becomes a"
-        " summary in a folder of tables, for `peakline fleet`",
+        " summary in a folder of tables (or s3://, gs://), for `peakline fleet`",
     )
     parser.add_argument(
         "-o",
@@ -147,8 +147,6 @@ def _wants_tables(args: argparse.Namespace, form: Format) -> bool:
         raise common.CommandError("tables are a folder; name it with -o FOLDER")
     if Path(args.output).is_file():
         raise common.CommandError(f"{args.output} is a file; name a folder with -o")
-    if "://" in args.output:
-        raise common.CommandError(f"{args.output}: write a folder here, and copy it there")
     return True
 
 
@@ -157,12 +155,16 @@ def _write_tables(args: argparse.Namespace) -> int:
     if importlib.util.find_spec("pyarrow") is None:
         raise common.CommandError(_lacks("pyarrow", "fleet"))
     from peakline.fleet import collecting
+    from peakline.fleet.engines import FleetError
 
     paths = collecting.find_traces(_files_of_runs(args.files))
     if not paths:
         raise common.CommandError(f"{args.files[0]}: no trace there (.peak, .peak.zst)")
-    with _bar(len(paths)) as progress:
-        done = collecting.collect(paths, Path(args.output), dict(args.label), progress)
+    try:
+        with _bar(len(paths)) as progress:
+            done = collecting.collect(paths, args.output, dict(args.label), progress)
+    except FleetError as error:
+        raise common.CommandError(str(error)) from error
     for sentence in done.failed:
         print(f"peakline: error: {sentence}", file=sys.stderr)
     if done.traces:

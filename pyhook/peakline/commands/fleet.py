@@ -26,7 +26,7 @@ EXAMPLES = (
     "peakline fleet fleet/ waste\n"
     "peakline fleet fleet/ regressions --version 1.4.1 --version 1.4.2\n"
     'peakline fleet fleet/ --sql "select version, max(peak_bytes) from ranks group by version"\n'
-    "peakline fleet s3://bucket/fleet gb-hours --engine spark --master spark://host:7077"
+    "peakline fleet s3a://bucket/fleet gb-hours --engine spark --master spark://host:7077"
 )
 _SCHEMA_VERSION = 1
 _TOP = 20
@@ -39,8 +39,8 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument(
         "fleet",
         metavar="FLEET",
-        help="Folder of tables that `peakline export parquet --tables` wrote, or what the engine"
-        " reads: s3://, gs:// ...",
+        help="Folder of tables that `peakline export parquet --tables` wrote, or one in an object"
+        " store: s3://, gs:// ...",
     )
     listed = "; ".join(f"{one.name}: {one.asks}" for one in QUESTIONS.values())
     parser.add_argument("question", metavar="QUESTION", nargs="?", help=listed)
@@ -141,7 +141,8 @@ def run(args: argparse.Namespace) -> int:
 
 
 def _ask(args: argparse.Namespace, question: Question | None) -> Answered:
-    _need_packages(_MODULES[args.engine])
+    of_store = ("fsspec",) if args.engine == "duckdb" and is_url(args.fleet) else ()
+    _need_packages(_MODULES[args.engine], *of_store)
     from peakline.fleet.asking import Answered, answer, answer_sql
 
     asked = Asked(args.since, tuple(args.version), args.by, args.near, _rows_shown(args))

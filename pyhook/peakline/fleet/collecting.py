@@ -6,10 +6,15 @@ from collections.abc import Callable, Iterable, Mapping, Sequence
 from concurrent.futures import as_completed
 from dataclasses import dataclass, field
 from pathlib import Path
+from typing import TYPE_CHECKING
 
+from peakline.fleet.engines import is_url
 from peakline.fleet.identity import run_ids
 from peakline.fleet.rows import rows_of_trace
 from peakline.fleet.tables import write_rows
+
+if TYPE_CHECKING:
+    from peakline.fleet.stores import Store
 
 
 @dataclass
@@ -37,20 +42,24 @@ def find_traces(files: Iterable[str]) -> list[Path]:
 
 def collect(
     traces: Sequence[Path],
-    fleet: Path,
+    fleet: str,
     labels: Mapping[str, str],
     one_is_done: Callable[[], object] = lambda: None,
 ) -> Collected:
-    """Write the tables of these traces; what a fleet has of others is left alone."""
+    """Write the tables of these traces; what a fleet has of others is left alone.
+
+    Raises:
+        FleetError: it is in a store that cannot be written.
+    """
     from peakline import _report
     from peakline.runs.pool import reading_pool
 
     done = Collected()
-
+    target = _target(fleet)
     runs = run_ids(traces)
 
     def write(path: Path) -> int:
-        return write_rows(fleet, rows_of_trace(str(path), labels, runs.get(path)))
+        return write_rows(target, rows_of_trace(str(path), labels, runs.get(path)))
 
     with reading_pool(traces) as pool:
         running = {pool.submit(write, path): path for path in traces}
@@ -64,3 +73,11 @@ def collect(
                 done.failed.append(f"{running[one]}: cannot be summarised: {error}")
             one_is_done()
     return done
+
+
+def _target(fleet: str) -> Path | Store:
+    if not is_url(fleet):
+        return Path(fleet)
+    from peakline.fleet.stores import open_store_to_write
+
+    return open_store_to_write(fleet)

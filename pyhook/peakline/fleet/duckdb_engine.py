@@ -9,9 +9,22 @@ from typing import Any
 import duckdb
 
 from peakline.fleet import schema, views
-from peakline.fleet.engines import Answer, FleetError, Progress, Values, table_path, words_as
+from peakline.fleet.engines import (
+    Answer,
+    FleetError,
+    Progress,
+    Values,
+    is_url,
+    no_table,
+    table_path,
+    words_as,
+)
 
 _LOOK_SECONDS = 0.2  # between two looks at how far a query is
+
+
+def _of_folder(fleet: str) -> dict[str, list[str]]:
+    return {table: [f"{table_path(fleet, table)}/**/*.parquet"] for table in schema.TABLES}
 
 
 class DuckDBEngine:
@@ -24,6 +37,7 @@ class DuckDBEngine:
 
         Raises:
             FleetError: a table cannot be read.
+            ImportError: it is in a store, and fsspec is not installed.
         """
         self._progress = progress
         self._connection = duckdb.connect(":memory:")
@@ -31,13 +45,32 @@ class DuckDBEngine:
         # Progress is counted when it is to be printed; we print it.
         self._connection.execute("set enable_progress_bar = true")
         self._connection.execute("set enable_progress_bar_print = false")
-        for table in schema.TABLES:
-            path = table_path(fleet, table).replace("'", "''") + "/**/*.parquet"
+        found = self._of_store(fleet) if is_url(fleet) else _of_folder(fleet)
+        for table, paths in found.items():
+            listed = ", ".join("'" + path.replace("'", "''") + "'" for path in paths)
             # The folder's `run` is a column of `ranks`, too, as files of many runs need it there.
-            files = f"read_parquet('{path}', hive_partitioning = false)"
+            files = f"read_parquet([{listed}], hive_partitioning = false)"
             self._run(f"create or replace temp view {table}_files as select * from {files}", {})
         for statement in views.statements():
             self._run(statement, {})
+
+    def _of_store(self, fleet: str) -> dict[str, list[str]]:
+        """Return the files of each table of a store, which are read by their names from now on."""
+        from peakline.fleet.duckdb_store import StoreFiles
+        from peakline.fleet.stores import open_store
+
+        store = open_store(fleet)
+        files = {table: store.files(table) for table in schema.TABLES}
+        lacking = [table for table, found in files.items() if not found]
+        if lacking:
+            store.need_bucket()
+            raise FleetError(no_table(fleet, lacking[0]))
+        every = {path: one for found in files.values() for path, one in found.items()}
+        self._connection.register_filesystem(StoreFiles(store, every))
+        return {
+            table: [f"{store.scheme}://{path}" for path in sorted(found)]
+            for table, found in files.items()
+        }
 
     def ask(self, sql: str, values: Values) -> Answer:
         """Return the rows of a query.

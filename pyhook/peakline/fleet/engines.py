@@ -54,7 +54,7 @@ def words_as(mark: str, sql: str, values: Values) -> str:
 
 
 def is_url(fleet: str) -> bool:
-    """Whether a fleet is in an object store: the engine reads it, we look for nothing there."""
+    """Whether a fleet is in an object store."""
     return "://" in fleet
 
 
@@ -90,7 +90,12 @@ def look_for_tables(fleet: str, tables: Sequence[str]) -> None:
             f"{fleet} has traces and no tables; make tables of them with:"
             f" peakline export parquet {fleet} -o {fleet.rstrip('/')}-tables"
         )
-    raise FleetError(
-        f"{fleet} has no table {lacking[0]}; fill it with: peakline export parquet --tables TRACES"
+    raise FleetError(no_table(fleet, lacking[0]))
+
+
+def no_table(fleet: str, table: str) -> str:
+    """Return what to do where a table lacks."""
+    return (
+        f"{fleet} has no table {table}; fill it with: peakline export parquet --tables TRACES"
         f" -o {fleet}"
     )

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import re
 import shutil
 import tempfile
 from pathlib import Path
@@ -28,6 +29,7 @@ appender.stderr.layout.type = PatternLayout
 appender.stderr.layout.pattern = spark: %p %c: %m%n
 """
 _LOCAL = "local"
+_NO_CONNECTOR = re.compile(r"No FileSystem for scheme|Class \S+FileSystem not found")
 # What pyspark has no class of its own for, it passes on as py4j found it.
 _ERRORS = (PySparkException, Py4JError)
 
@@ -58,8 +60,9 @@ class SparkEngine:
             for statement in views.statements():
                 self._session.sql(statement)
         except _ERRORS as error:
+            why = self._with_connector(_first_line(error))
             self.close()
-            raise FleetError(f"Spark: {_first_line(error)}") from error
+            raise FleetError(f"Spark: {why}") from error
 
     def _start(self, master: str, shows_progress: bool) -> SparkSession:
         builder: Any = SparkSession.builder
@@ -91,6 +94,17 @@ class SparkEngine:
             self._folder.cleanup()
             raise FleetError(_why_not(master, saying.reason() or _first_line(error))) from error
         return session
+
+    def _with_connector(self, why: str) -> str:
+        """Return why a table cannot be read, with how Spark gets what reads object stores."""
+        if not _NO_CONNECTOR.search(why):
+            return why
+        jvm: Any = self._session.sparkContext._jvm
+        version = jvm.org.apache.hadoop.util.VersionInfo.getVersion()
+        return (
+            f"{why}; object stores need a connector: for s3a://BUCKET set PYSPARK_SUBMIT_ARGS="
+            f"'--packages org.apache.hadoop:hadoop-aws:{version} pyspark-shell'"
+        )
 
     def ask(self, sql: str, values: Values) -> Answer:
         """Return the rows of a query.

@@ -18,6 +18,7 @@ from peakline.fleet import schema
 
 if TYPE_CHECKING:
     from peakline.fleet.rows import TraceRows
+    from peakline.fleet.stores import Store
 
 _TYPES = {
     "int64": pa.int64(),
@@ -44,7 +45,7 @@ def arrow_table(name: str, rows: Iterable[Mapping[str, Any]]) -> pa.Table:
     return pa.Table.from_pylist(list(rows), SCHEMAS[name])
 
 
-def write_rows(fleet: Path, found: TraceRows) -> int:
+def write_rows(fleet: Path | Store, found: TraceRows) -> int:
     """Write the files of a trace in place of those it had, the ranks last; returns their bytes.
 
     Rows that no row of `ranks` names do not count, so a trace is there as a whole or not.
@@ -52,10 +53,19 @@ def write_rows(fleet: Path, found: TraceRows) -> int:
     names = [name for name in schema.TABLES if name != schema.RANKS]
     size = 0
     for name in (*names, schema.RANKS):
-        folder = fleet / name / found.identity.folder
-        path = folder / f"{found.identity.file_stem}.parquet"
-        size += write_table(arrow_table(name, found.tables[name]), path)
+        path = f"{name}/{found.identity.folder}/{found.identity.file_stem}.parquet"
+        table = arrow_table(name, found.tables[name])
+        if isinstance(fleet, Path):
+            size += write_table(table, fleet / path)
+        else:
+            size += fleet.write(path, _as_bytes(table))
     return size
+
+
+def _as_bytes(table: pa.Table) -> pa.Buffer:
+    out = pa.BufferOutputStream()
+    pq.write_table(table, out, compression="zstd", row_group_size=ROWS_OF_A_GROUP)
+    return out.getvalue()
 
 
 def write_table(table: pa.Table, path: Path) -> int:
