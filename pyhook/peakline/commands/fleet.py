@@ -31,6 +31,7 @@ EXAMPLES = (
 _SCHEMA_VERSION = 1
 _TOP = 20
 _MANY_FILES = 2000
+_LEAST_ROOM = 20  # of the last column, however narrow the terminal is
 _MODULES = {"duckdb": "duckdb", "spark": "pyspark"}
 
 
@@ -226,7 +227,7 @@ def _show(args: argparse.Namespace, question: Question, found: Answered) -> None
         facts = {"question": question.name, "since": asked.since, "versions": list(asked.versions)}
         _print_json(args, {**facts, "by": (asked.by or question.default_by) or None}, found.rows)
         return
-    from peakline.fleet.text import print_answer
+    from peakline.fleet.text import answer_text
 
     print(question.asks)
     if question.compares:
@@ -236,7 +237,12 @@ def _show(args: argparse.Namespace, question: Question, found: Answered) -> None
         print(f"None: {question.nothing}")
         return
     print()
-    print_answer(question, found.rows)
+    width = common.terminal_width(sys.stdout) or 0
+
+    def shorten(text: str, used: int) -> str:
+        return common.shortened(text, max(width - used, _LEAST_ROOM) if width else 0)
+
+    print(answer_text(question, found.rows, width, shorten), end="")
     if asked.top and len(found.rows) == asked.top:
         print("... (--top 0 shows all)")
 
@@ -245,10 +251,10 @@ def _show_rows(args: argparse.Namespace, rows: list[dict[str, Any]]) -> None:
     if args.json:
         _print_json(args, {}, rows)
         return
-    from peakline.fleet.text import print_rows
+    from peakline.fleet.text import rows_text
 
     top = _rows_shown(args)
-    print_rows(rows[:top] if top else rows)
+    print(rows_text(rows[:top] if top else rows), end="")
     if top and len(rows) > top:
         print(f"... ({len(rows) - top:,} more rows; --top 0 shows all)")
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Collection, Sequence
 from pathlib import Path
 
 from peakline.differences.compare import Comparison, Difference
@@ -35,11 +35,14 @@ def signed(size: int) -> str:
     return ("+" if size > 0 else "") + size_of(size)
 
 
-def columns(rows: Sequence[Sequence[str]]) -> list[str]:
-    """Return lines of cells, set to the right in columns as wide as they need."""
+def columns(rows: Sequence[Sequence[str]], left: Collection[int] = ()) -> list[str]:
+    """Return lines of cells in columns as wide as they need, set to the right; some to the left."""
     widths = [max(map(len, column)) for column in zip(*rows, strict=True)]
     return [
-        "  ".join(cell.rjust(width) for cell, width in zip(row, widths, strict=True))
+        "  ".join(
+            cell.ljust(width) if number in left else cell.rjust(width)
+            for number, (cell, width) in enumerate(zip(row, widths, strict=True))
+        )
         for row in rows
     ]
 

@@ -17,7 +17,7 @@ class StoreFiles(ArrowFSWrapper):  # type: ignore[misc]
     """The files of a store that were listed: nothing is asked of the store about them again."""
 
     protocol = ("s3", "gs", "gcs", "abfs", "abfss", "hdfs")
-    cachable = False
+    cachable = False  # codespell:ignore cachable
 
     def __init__(self, store: Store, files: Mapping[str, Any]) -> None:
         """Take what `Store.files` returned, of all tables."""

@@ -28,12 +28,14 @@ class Shown:
     """A column of an answer, and what its values are.
 
     ``kind``: "text", "run", "count", "bytes", "more" (bytes with their sign), "share", "gb_hours",
-    "line" (a line, with the columns file and function).
+    "line" (a line, with the columns file and function). ``may_go``: of a narrow terminal it is left
+    out.
     """
 
     name: str
     head: str
     kind: str
+    may_go: bool = False
 
 
 @dataclass(frozen=True)
@@ -55,7 +57,7 @@ class Question:
 _RUN = Shown("run_id", "Run", "run")
 _SCRIPT = Shown("script", "Program", "text")
 _VERSION = Shown("version", "Version", "text")
-_RANKS = Shown("ranks", "Ranks", "count")
+_RANKS = Shown("ranks", "Ranks", "count", may_go=True)
 _LINE = Shown("line", "Line", "line")
 
 WASTE = Question(
@@ -79,8 +81,8 @@ from runs order by byte_ms desc, run_id {{limit}}""",
         Shown("waste_gb_hours", "Waste", "gb_hours"),
         Shown("unused_bytes", "Unused", "bytes"),
         Shown("cached_bytes", "Cached", "bytes"),
-        Shown("device_bytes", "Devices", "bytes"),
-        Shown("peak_bytes", "Highest peak", "bytes"),
+        Shown("device_bytes", "Devices", "bytes", may_go=True),
+        Shown("peak_bytes", "Highest peak", "bytes", may_go=True),
         _RANKS,
         _RUN,
         _VERSION,
@@ -120,8 +122,8 @@ order by more_bytes desc, script, place {{limit}}""",
         Shown("more_bytes", "More", "more"),
         Shown("mean_before_bytes", "Before", "bytes"),
         Shown("mean_after_bytes", "After", "bytes"),
-        Shown("ranks_before", "Ranks before", "count"),
-        Shown("ranks_after", "Ranks after", "count"),
+        Shown("ranks_before", "Ranks before", "count", may_go=True),
+        Shown("ranks_after", "Ranks after", "count", may_go=True),
         _SCRIPT,
         _LINE,
     ),
@@ -176,11 +178,11 @@ order by case when end_reason = 'out of memory' then 0 when refused > 0 then 1 e
     columns=(
         Shown("share", "Used %", "share"),
         Shown("left_bytes", "Left", "bytes"),
-        Shown("device_total_bytes", "Device", "bytes"),
+        Shown("device_total_bytes", "Device", "bytes", may_go=True),
         Shown("refused", "Refused", "count"),
         Shown("end_reason", "Ended by", "text"),
         _RANKS,
-        Shown("rank_name", "Fullest rank", "text"),
+        Shown("rank_name", "Fullest rank", "text", may_go=True),
         _RUN,
         _VERSION,
         _SCRIPT,
@@ -225,13 +227,13 @@ from pairs p left join largest d on p.run_id = d.run_id and d.nth = 1
 order by spread_bytes desc, p.run_id {{limit}}""",
     columns=(
         Shown("spread_bytes", "Spread", "bytes"),
-        Shown("highest_bytes", "Highest", "bytes"),
-        Shown("highest_rank", "of", "text"),
-        Shown("lowest_bytes", "Lowest", "bytes"),
-        Shown("lowest_rank", "of", "text"),
+        Shown("highest_rank", "Highest", "text"),
+        Shown("highest_bytes", "", "bytes", may_go=True),
+        Shown("lowest_rank", "Lowest", "text"),
+        Shown("lowest_bytes", "", "bytes", may_go=True),
         _RANKS,
         _RUN,
-        _SCRIPT,
+        Shown("script", "Program", "text", may_go=True),
         Shown("line_bytes", "At the line", "more"),
         _LINE,
     ),

@@ -1,32 +1,79 @@
-"""Answers as tables of text, with units; rich is loaded only here."""
+"""Answers as tables of text, with units."""
 
 from __future__ import annotations
 
-import sys
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from typing import Any
 
-from rich.console import Console
-from rich.table import Table
-from rich.text import Text
-
+from peakline.differences.text import columns as lines_of
 from peakline.fleet.questions import Question, Shown
+from peakline.runs.text import table_lines
 from peakline.sizes import size_of
 
 _OF_TEXT = ("text", "run", "line")
-_SHOWN_OF_RUN = 12  # digits; --json has all
-_COLUMNS_OF_A_PIPE = 10_000  # nothing is cut there
+_SHOWN_OF_RUN = 8  # digits, as folders of runs have them; --json has all
+_LEAST_ROOM = 30  # of the last column: with less, others are left out
 
 
-def print_answer(question: Question, rows: Sequence[dict[str, Any]]) -> None:
-    """Print the answer to a named question."""
-    _print_table(question.columns, rows)
+def answer_text(
+    question: Question,
+    rows: Sequence[dict[str, Any]],
+    width: int,
+    shorten: Callable[[str, int], str],
+) -> str:
+    """Return the answer to a named question.
+
+    Args:
+        question: what was asked.
+        rows: the answer, at least one row.
+        width: columns of the terminal; 0: of no terminal, nothing is left out.
+        shorten: fits the last column behind columns that take so many.
+    """
+    shown = _fitting(question.columns, rows, width)
+    cells = [[_cell(column, row) for column in shown] for row in rows]
+    lines = table_lines(
+        [column.head for column in shown],
+        [one[:-1] for one in cells],
+        (one[-1] for one in cells),
+        shorten,
+        _left(shown),
+    )
+    return _joined(lines)
 
 
-def print_rows(rows: Sequence[dict[str, Any]]) -> None:
-    """Print the answer to SQL: columns whose name ends with bytes have units."""
-    names = list(rows[0]) if rows else []
-    _print_table([Shown(name, name, _kind_of(name, rows)) for name in names], rows)
+def rows_text(rows: Sequence[dict[str, Any]]) -> str:
+    """Return the answer to SQL: columns whose name ends with bytes have units."""
+    shown = [Shown(name, name, _kind_of(name, rows)) for name in (rows[0] if rows else ())]
+    if not shown:
+        return ""
+    cells = [[_cell(column, row) for column in shown] for row in rows]
+    return _joined(lines_of([[column.head for column in shown], *cells], _left(shown)))
+
+
+def _joined(lines: Sequence[str]) -> str:
+    return "".join(f"{line.rstrip()}\n" for line in lines)
+
+
+def _left(columns: Sequence[Shown]) -> list[int]:
+    return [number for number, column in enumerate(columns) if column.kind in _OF_TEXT]
+
+
+def _fitting(
+    columns: Sequence[Shown], rows: Sequence[dict[str, Any]], width: int
+) -> Sequence[Shown]:
+    """Return the columns that leave room for the last one; those that may go, go from the right."""
+    widths = {
+        column: max(len(column.head), *(len(_cell(column, row)) for row in rows))
+        for column in columns
+    }
+    kept = list(columns)
+    least = min(_LEAST_ROOM, widths[kept[-1]])
+    while width and sum(widths[one] + 2 for one in kept[:-1]) + least > width:
+        may_go = [one for one in kept if one.may_go]
+        if not may_go:
+            break
+        kept.remove(may_go[-1])
+    return kept
 
 
 def _kind_of(name: str, rows: Sequence[dict[str, Any]]) -> str:
@@ -37,26 +84,11 @@ def _kind_of(name: str, rows: Sequence[dict[str, Any]]) -> str:
     return "bytes" if name == "bytes" or name.endswith("_bytes") else "number"
 
 
-def _print_table(columns: Sequence[Shown], rows: Sequence[dict[str, Any]]) -> None:
-    is_terminal = sys.stdout.isatty()
-    console = Console(width=None if is_terminal else _COLUMNS_OF_A_PIPE, highlight=False)
-    table = Table(box=None, pad_edge=False, padding=(0, 2, 0, 0), header_style="bold")
-    for column in columns:
-        is_text = column.kind in _OF_TEXT
-        table.add_column(
-            column.head,
-            justify="left" if is_text else "right",
-            no_wrap=not is_text or column.kind == "run",
-            overflow="fold",
-        )
-    for row in rows:
-        table.add_row(*(Text(_printable(_cell(column, row))) for column in columns))
-    with console.capture() as captured:
-        console.print(table)
-    print("\n".join(line.rstrip() for line in captured.get().splitlines()))
-
-
 def _cell(column: Shown, row: dict[str, Any]) -> str:
+    return _printable(_text(column, row))
+
+
+def _text(column: Shown, row: dict[str, Any]) -> str:
     if column.kind == "line":
         return _line(row)
     value = row[column.name]

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Collection, Iterable, Sequence
 
 from peakline.differences.text import columns, signed
 from peakline.runs.compare import Outlier, Process
@@ -161,9 +161,13 @@ def table_lines(
     cells: Sequence[Sequence[str]],
     last: Iterable[str],
     shorten: Shorten,
+    left: Collection[int] = (),
 ) -> list[str]:
-    """Return lines with columns set to the right, and the last one, of any length, to the left."""
-    numbers = columns([heads[:-1], *cells])
+    """Return lines with columns set to the right, and the last one, of any length, to the left.
+
+    The columns of these numbers are set to the left, too.
+    """
+    numbers = columns([heads[:-1], *cells], left)
     return [
         f"{one}  {shorten(text, len(one) + 2)}"
         for one, text in zip(numbers, (heads[-1], *last), strict=True)
