@@ -16,6 +16,7 @@ from peakline.fleet.asking import answer, answer_sql, open_engine
 from peakline.fleet.engines import Engine, FleetError
 from peakline.fleet.questions import QUESTIONS, Asked
 from peakline.fleet.rows import TraceRows
+from plans import check_plans
 from synthetic import VERSIONS, make_fleet, write_fleet
 
 SEEDS = (1, 2, 3)
@@ -83,6 +84,10 @@ def test_the_views_have_every_row_of_the_files(written: Written, duckdb: Engine)
         assert row["rest"] == 0
 
 
+def test_duckdb_reads_only_what_a_question_is_about(duckdb: Engine) -> None:
+    check_plans(duckdb)
+
+
 def rename_version(ranks: list[TraceRows], name: str) -> None:
     """Give the first version another name."""
     for trace in ranks:
@@ -125,6 +130,7 @@ def test_spark_answers_as_plain_python_does(
             engine, "select count(*) as found, min(labels['team']) as team from ranks"
         )
         assert row == {"found": len(ranks), "team": "a"}
+        check_plans(engine)
     finally:
         engine.close()
 
