@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import sys
 from dataclasses import dataclass
 
 from peakline.native_build import TorchInstallation, ensure_torch_part
@@ -14,7 +15,6 @@ def prepare() -> None:
     Raises:
         BuildError: the part cannot be built; recording then only observes.
     """
-    import sys
     from pathlib import Path
 
     import torch
@@ -36,6 +36,19 @@ def initialise_cuda() -> None:
 
     if torch.cuda.is_available():
         torch.cuda.init()  # type: ignore[no-untyped-call,unused-ignore]
+
+
+def cuda_is_initialised() -> bool:
+    """Whether this process uses a GPU by torch; imports nothing."""
+    torch = sys.modules.get("torch")
+    return torch is not None and bool(torch.cuda.is_initialized())
+
+
+def device_count() -> int:
+    """Return how many devices torch sees."""
+    import torch
+
+    return int(torch.cuda.device_count())
 
 
 @dataclass(frozen=True)

@@ -12,6 +12,7 @@ from pathlib import Path
 
 import pytest
 from lab import Lab
+from pytest_runs import PytestRuns
 
 PYTHONS = [
     sys.executable,
@@ -36,3 +37,9 @@ def _labs(lab: Lab, tmp_path_factory: pytest.TempPathFactory) -> dict[str, Lab]:
 @pytest.fixture(scope="session", params=PYTHONS, ids=lambda python: Path(python).parts[-3])
 def each_lab(request: pytest.FixtureRequest, _labs: dict[str, Lab]) -> Lab:
     return _labs[request.param]
+
+
+@pytest.fixture
+def run_pytest(lab: Lab, tmp_path: Path) -> PytestRuns:
+    """Runs pytest, with our plugin, in a folder of its own."""
+    return PytestRuns(lab, tmp_path)

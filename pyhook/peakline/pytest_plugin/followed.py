@@ -1,0 +1,177 @@
+"""A test that is running: its phases in the recording, and whether it keeps to its limits.
+
+Its call is a phase, without setup and teardown: `limit_gpu_memory` is about what is in use while
+the test itself runs. For `limit_gpu_leaks` two more mark where it begins and has ended.
+"""
+
+from __future__ import annotations
+
+import gc
+from contextlib import AbstractContextManager
+from pathlib import Path
+
+import pytest
+
+import peakline
+from peakline import torch_support
+from peakline.pytest_plugin import checking, measuring
+from peakline.pytest_plugin.limits import Limits
+from peakline.pytest_plugin.notes import (
+    FAILED,
+    LEAKS,
+    MEMORY,
+    NOT_CHECKED,
+    PEAK,
+    SECTION,
+    note,
+    phase_of,
+)
+from peakline.pytest_plugin.options import Settings
+
+
+class FollowedTest:
+    """One run of a test."""
+
+    def __init__(self, item: pytest.Item, limits: Limits, settings: Settings, run: int) -> None:
+        """Name its phases."""
+        self._item = item
+        self._limits = limits
+        self._settings = settings
+        self._phase = phase_of(item.nodeid, run)
+        self._allocs_before = measuring.alloc_count()
+        self._levels_before: dict[int, int] | None = None  # by device; None: has not begun
+        self._uses: list[measuring.Use] | None = None  # of each device, once read
+        self._failure: BaseException | None = None  # because of limit_gpu_memory
+        self._has_passed = False
+        self._begin = f"{self._phase} begins"
+        self._end = f"{self._phase} has ended"
+
+    def check_at_teardown(self) -> None:
+        """Check what the test leaves, at the end of its teardown.
+
+        Note [When a test has ended]: what the fixtures of a test hold is the test's, and gone with
+        them; gradients of a model that a fixture made are no leak. The moments are before the first
+        fixture of scope "function" and after the teardown of the test as a whole, when those of
+        wider scope still stand, as at its begin.
+        """
+        own_teardown = self._item.teardown
+
+        def teardown() -> None:
+            own_teardown()
+            if self._has_passed:
+                self._check_leaks()
+
+        self._item.teardown = teardown  # type: ignore[method-assign]
+
+    def forget(self) -> None:
+        """Leave the test as it was."""
+        vars(self._item).pop("teardown", None)
+
+    def begin(self) -> None:
+        """Take the level at the begin of the test, once."""
+        if self._limits.leaks and self._levels_before is None:
+            with peakline.phase(self._begin):
+                self._levels_before = _levels()
+
+    def call(self) -> AbstractContextManager[None]:
+        """Return what is entered while the test runs."""
+        return peakline.phase(self._phase)
+
+    def check_memory(self) -> None:
+        """Fail the test where more was in use than it may need."""
+        if not self._limits.memory:
+            return
+        trace = measuring.trace_of_process()
+        if trace is None:
+            self._note_if_unseen()
+            return
+        uses = self._read_uses(trace)
+        if not uses and measuring.alloc_count() > self._allocs_before:
+            note(self._item, NOT_CHECKED, "the recording has no phase of this name")
+        problem = checking.memory_problem(
+            trace, self._phase, uses, self._limits.memory, self._settings
+        )
+        if not problem and self._settings.fail_on_increase:
+            problem = checking.increase_problem(uses, self._item)
+        if problem:
+            self._failure = pytest.fail.Exception(problem, pytrace=False)
+            raise self._failure
+
+    def complete(self, report: pytest.TestReport, call: pytest.CallInfo[None]) -> None:
+        """Add to the report of its call what it used, where somebody wants to know."""
+        self._has_passed = report.passed
+        # A unittest keeps its own failure until now, and that one counts.
+        failure = call.excinfo.value if call.excinfo else None
+        if report.failed and failure is not None and failure is self._failure:
+            note(self._item, FAILED, MEMORY)
+        # It costs reading the recording.
+        is_wanted = bool(self._limits or self._item.config.getoption("xmlpath", None))
+        if report.failed or (is_wanted and measuring.alloc_count() > self._allocs_before):
+            self._add_use(report)
+        report.user_properties = list(self._item.user_properties)
+
+    def _add_use(self, report: pytest.TestReport) -> None:
+        trace = measuring.trace_of_process()
+        uses = self._read_uses(trace) if trace else []
+        if trace is None or not any(use.peak_bytes for use in uses):
+            return
+        highest = max(uses, key=lambda use: use.peak_bytes)
+        note(self._item, PEAK, highest.peak_bytes)
+        if report.failed and FAILED not in dict(self._item.user_properties):
+            shown = checking.shown_of(self._settings)
+            lines = measuring.lines_at_peak(trace, self._phase, highest.device, shown)
+            report.sections.append((SECTION, checking.text_of_use(highest, lines)))
+
+    def _check_leaks(self) -> None:
+        growth = self._growth()
+        trace = measuring.trace_of_process()
+        if trace is None:
+            self._note_if_unseen()
+            return
+        if not growth:
+            return
+        with peakline.phase(self._end):
+            pass
+        part = checking.Part(trace, self._begin, self._end, growth)
+        for limit in self._limits.leaks:
+            problem = checking.leak_problem(part, limit, self._settings)
+            if problem:
+                note(self._item, FAILED, LEAKS)
+                pytest.fail(problem, pytrace=False)
+
+    def _growth(self) -> dict[int, int]:
+        """Return how much more is in use on each device; empty where that is surely allowed.
+
+        What only a reference cycle holds is not left: when it goes is the collector's choice.
+        """
+        least = min(limit.bytes for limit in self._limits.leaks)
+        if sum(self._more_than_before().values()) <= least:
+            return {}
+        # pytest lets go of these values right after this.
+        getattr(self._item, "funcargs", {}).clear()
+        gc.collect()
+        return self._more_than_before()
+
+    def _more_than_before(self) -> dict[int, int]:
+        before = self._levels_before or {}
+        more = {device: level - before.get(device, 0) for device, level in _levels().items()}
+        return {device: count for device, count in more.items() if count > 0}
+
+    def _read_uses(self, trace: Path) -> list[measuring.Use]:
+        """Return what each device saw of its call, which has ended."""
+        if self._uses is None:
+            self._uses = measuring.uses_of_phases(trace).get(self._phase, [])
+        return self._uses
+
+    def _note_if_unseen(self) -> None:
+        """Say that nothing was checked where torch uses a GPU that nobody records."""
+        if measuring.recorder_that_is_on() is None and torch_support.cuda_is_initialised():
+            note(self._item, NOT_CHECKED, peakline.status().note or "the recorder is off")
+
+
+def _levels() -> dict[int, int]:
+    """Return how much is in use on each device; nothing before CUDA is initialised."""
+    if measuring.recorder_that_is_on() is None:
+        return {}
+    count = torch_support.device_count()
+    return {device: measuring.level_bytes(device) for device in range(count)}

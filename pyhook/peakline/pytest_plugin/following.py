@@ -1,0 +1,108 @@
+"""The hooks around each test. A test that is followed is a `FollowedTest`.
+
+Tests without a marker are followed only with ``--peakline``; the others cost a look at their
+markers, and nothing of what following needs is imported for them.
+"""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Generator
+from typing import TYPE_CHECKING, Any
+
+import pytest
+
+from peakline.pytest_plugin.notes import LEAKS, MEMORY, NOT_CHECKED, forget_notes, note
+from peakline.pytest_plugin.options import Settings
+from peakline.pytest_plugin.starting import WHY_NOT, OwnRecording, was_started
+
+if TYPE_CHECKING:
+    from peakline.pytest_plugin.followed import FollowedTest
+    from peakline.pytest_plugin.limits import Limits
+
+_FOLLOWED: pytest.StashKey[FollowedTest] = pytest.StashKey()
+
+
+class Following:
+    """The hooks around each test."""
+
+    def __init__(self, settings: Settings) -> None:
+        """Follow nothing yet."""
+        self._settings = settings
+        self._own = OwnRecording(settings)
+        self._runs: Counter[str] = Counter()
+
+    def pytest_runtest_setup(self, item: pytest.Item) -> None:
+        """Read the markers of a test, and see that it is recorded."""
+        has_marker = any(marker.name in (MEMORY, LEAKS) for marker in item.iter_markers())
+        if not has_marker and not was_started():
+            return
+        from peakline.pytest_plugin.followed import FollowedTest
+
+        forget_notes(item)
+        limits = _limits_of(item)
+        if not was_started():
+            self._own.begin()
+            why_not = item.config.stash.get(WHY_NOT, "") or self._own.why_not
+            if why_not:
+                note(item, NOT_CHECKED, why_not)
+                return
+        self._runs[item.nodeid] += 1
+        followed = FollowedTest(item, limits, self._settings, self._runs[item.nodeid])
+        item.stash[_FOLLOWED] = followed
+        if limits.leaks:
+            followed.check_at_teardown()
+
+    def pytest_fixture_setup(self, request: pytest.FixtureRequest) -> None:
+        """Take the level before the first fixture of the test itself."""
+        if request.scope == "function" and _FOLLOWED in request.node.stash:
+            request.node.stash[_FOLLOWED].begin()
+
+    @pytest.hookimpl(wrapper=True)
+    def pytest_runtest_call(self, item: pytest.Item) -> Generator[None, Any, Any]:
+        """Run a test as a phase, and hold it against its limits."""
+        followed = item.stash.get(_FOLLOWED, None)
+        if followed is None:
+            return (yield)
+        followed.begin()
+        with followed.call():
+            result = yield
+        followed.check_memory()
+        return result
+
+    @pytest.hookimpl(wrapper=True)
+    def pytest_runtest_makereport(
+        self, item: pytest.Item, call: pytest.CallInfo[None]
+    ) -> Generator[None, pytest.TestReport, pytest.TestReport]:
+        """Add to the report of a test what it used, where somebody wants to know."""
+        report = yield
+        followed = item.stash.get(_FOLLOWED, None)
+        if followed is not None and call.when == "call":
+            followed.complete(report, call)
+        return report
+
+    @pytest.hookimpl(wrapper=True)
+    def pytest_runtest_teardown(self, item: pytest.Item) -> Generator[None, object, object]:
+        """Forget a test; another run of it begins anew."""
+        try:
+            return (yield)
+        finally:
+            followed = item.stash.get(_FOLLOWED, None)
+            if followed is not None:
+                followed.forget()
+                del item.stash[_FOLLOWED]
+
+    def pytest_sessionfinish(self) -> None:
+        """Close the recording of this process."""
+        self._own.end()
+
+
+def _limits_of(item: pytest.Item) -> Limits:
+    """Return the limits of a test; it fails where a marker is wrong."""
+    from peakline.pytest_plugin.limits import MarkerError, limits_of
+
+    try:
+        return limits_of(item)
+    except MarkerError as error:
+        problem = str(error)
+    pytest.fail(problem, pytrace=False)
