@@ -17,6 +17,8 @@ from peakline.fleet.engines import FleetError
 
 _OTHER_NAMES = {"s3a": "s3", "s3n": "s3"}  # by which Spark knows a store
 _OF_URL = "/%:@?=&+"  # what is typed as part of a URL, not of a name
+_OF_GOOGLE = ("gs", "gcs")
+_PATIENCE = "retry_limit_seconds=15"  # Google's client tries for 15 minutes where nobody answers
 # Of these a file is not seen before it is closed, and by no name that pyarrow gives it meanwhile.
 _WRITTEN_WHOLE = ("s3", "gcs")
 
@@ -79,8 +81,11 @@ def open_store(url: str) -> Store:
     """
     scheme, _, rest = url.partition("://")
     scheme = _OTHER_NAMES.get(scheme, scheme)
+    uri = f"{scheme}://{quote(rest.rstrip('/'), _OF_URL)}"
+    if scheme in _OF_GOOGLE and _PATIENCE.partition("=")[0] not in uri:
+        uri += ("&" if "?" in uri else "?") + _PATIENCE
     try:
-        filesystem, root = fs.FileSystem.from_uri(f"{scheme}://{quote(rest.rstrip('/'), _OF_URL)}")
+        filesystem, root = fs.FileSystem.from_uri(uri)
     except (OSError, pa.ArrowException) as error:
         raise FleetError(f"{url}: {_first_line(error)}") from error
     return Store(url, scheme, filesystem, root)
@@ -104,4 +109,4 @@ def _is_table(name: str) -> bool:
 
 
 def _first_line(error: Exception) -> str:
-    return str(error).strip().splitlines()[0]
+    return str(error).strip().splitlines()[0].partition(" error_info=")[0]
