@@ -48,6 +48,13 @@ def write_fleet(ranks: list[TraceRows], folder: Path) -> None:
         write_rows(folder, rank)
 
 
+def rename_version(ranks: list[TraceRows], name: str) -> None:
+    """Give the first version another name."""
+    for trace in ranks:
+        [row] = trace.tables["ranks"]
+        row["version"] = name if row["version"] == VERSIONS[1] else row["version"]
+
+
 def _make_run(draw: random.Random, number: int, size: Size) -> list[TraceRows]:
     ranks = draw.randint(1, size.most_ranks)
     run = {

@@ -1,8 +1,7 @@
-"""Every named question on fleets made by a seed: DuckDB, Spark and plain Python give one answer."""
+"""Every named question on fleets made by a seed: DuckDB and plain Python give one answer."""
 
 from __future__ import annotations
 
-import importlib.util
 from collections.abc import Iterator
 from dataclasses import dataclass
 from pathlib import Path
@@ -11,13 +10,12 @@ from typing import Any
 import pytest
 from brute_force import Fleet
 from expected import PAIR, asked_and_expected, check_equal
-from here import spark_is_lacking
 from peakline.fleet.asking import answer, answer_sql, open_engine
-from peakline.fleet.engines import Engine, FleetError
+from peakline.fleet.engines import Engine
 from peakline.fleet.questions import QUESTIONS, Asked
 from peakline.fleet.rows import TraceRows
 from plans import check_plans
-from synthetic import VERSIONS, make_fleet, write_fleet
+from synthetic import make_fleet, rename_version, write_fleet
 
 SEEDS = (1, 2, 3)
 
@@ -88,13 +86,6 @@ def test_duckdb_reads_only_what_a_question_is_about(duckdb: Engine) -> None:
     check_plans(duckdb)
 
 
-def rename_version(ranks: list[TraceRows], name: str) -> None:
-    """Give the first version another name."""
-    for trace in ranks:
-        [row] = trace.tables["ranks"]
-        row["version"] = name if row["version"] == VERSIONS[1] else row["version"]
-
-
 def test_names_with_quotes_are_values_and_not_sql(tmp_path: Path) -> None:
     name = "1.0' or '1'='1"
     ranks = make_fleet(4)
@@ -105,42 +96,3 @@ def test_names_with_quotes_are_values_and_not_sql(tmp_path: Path) -> None:
     found = answer(engine, QUESTIONS["waste"], Asked(versions=(name,)))
     check_equal(found.rows, Fleet(ranks, versions=(name,)).waste())
     engine.close()
-
-
-@pytest.mark.skipif(bool(spark_is_lacking()), reason=spark_is_lacking())
-def test_spark_answers_as_plain_python_does(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    # Java spends more on compiling for queries to come than on these few.
-    monkeypatch.setenv("SPARK_SUBMIT_OPTS", "-XX:TieredStopAtLevel=1 -XX:+UseSerialGC")
-    name = "1.0' or '1'='1\\"
-    ranks = make_fleet(SEEDS[0])
-    rename_version(ranks, name)
-    write_fleet(ranks, tmp_path)
-    engine = open_engine("spark", tmp_path.as_uri())
-    try:
-        # The last form of each: a query of Spark takes a second or two.
-        forms = {name: (asked, rows) for name, asked, rows in asked_and_expected(ranks)}
-        assert set(forms) == set(QUESTIONS)
-        for question, (asked, expected) in forms.items():
-            check_equal(answer(engine, QUESTIONS[question], asked).rows, expected)
-        found = answer(engine, QUESTIONS["waste"], Asked(versions=(name,)))
-        check_equal(found.rows, Fleet(ranks, versions=(name,)).waste())
-        [row] = answer_sql(
-            engine, "select count(*) as found, min(labels['team']) as team from ranks"
-        )
-        assert row == {"found": len(ranks), "team": "a"}
-        check_plans(engine)
-    finally:
-        engine.close()
-
-
-@pytest.mark.skipif(importlib.util.find_spec("pyspark") is None, reason="needs pyspark: make setup")
-def test_without_java_spark_says_how_to_install_it(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    write_fleet(make_fleet(4)[:2], tmp_path)
-    monkeypatch.setenv("PATH", str(tmp_path))
-    monkeypatch.delenv("JAVA_HOME", raising=False)
-    with pytest.raises(FleetError, match="apt install default-jre-headless"):
-        open_engine("spark", str(tmp_path))

@@ -10,7 +10,6 @@ from typing import Any
 import pyarrow.parquet as pq
 import pytest
 from expected import asked_and_expected, check_equal
-from here import spark_is_lacking
 from peakline.fleet.asking import answer, answer_sql, open_engine
 from peakline.fleet.compaction import compact
 from peakline.fleet.engines import FleetError
@@ -128,11 +127,3 @@ def test_what_a_store_lacks_is_told(s3: Any, tmp_path: Path) -> None:
     s3.put_object(Bucket=BUCKET, Key="it's a fleet/ranks/broken.parquet", Body=b"no table")
     with pytest.raises(FleetError, match=r"DuckDB: .*broken\.parquet"):
         open_engine("duckdb", URL)
-
-
-@pytest.mark.skipif(bool(spark_is_lacking()), reason=spark_is_lacking())
-@pytest.mark.parametrize("scheme", ["s3", "s3a"])
-def test_spark_without_a_connector_says_how_to_get_one(scheme: str) -> None:
-    with pytest.raises(FleetError, match="--packages org.apache.hadoop:hadoop-aws:3") as told:
-        open_engine("spark", f"{scheme}://{BUCKET}/fleet")
-    assert len(str(told.value).splitlines()) == 1
