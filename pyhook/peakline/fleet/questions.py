@@ -17,6 +17,10 @@ _CHOSEN = "with chosen as (select * from ranks where device_kind = 'gpu'{conditi
 # What is in use of a device at most: as the driver says, else as far as torch knows.
 _USED = "greatest(coalesce(used_peak_bytes, 0), coalesce(reserved_peak_bytes, 0), peak_bytes)"
 
+# The hash has file and function in it. Spark sorts all rows to find any value of a text, and does
+# not to group by it.
+_PLACE = "s.{by}_hash, file, function"
+
 
 def _byte_ms(size: str) -> str:
     # A product of decimals that fit 64 bits must fit them, too, for DuckDB: so one is wider.
@@ -101,13 +105,13 @@ programs as (
     sum(case when version = :after then 1 else 0 end) as ranks_after
   from chosen group by coalesce(script, '')),
 places as (
-  select coalesce(c.script, '') as script, s.{{by}}_hash as place, any_value(s.file) as file,
+  select coalesce(c.script, '') as script, s.{{by}}_hash as place, file,
     min(case when version = :after then s.line end) as line_after,
-    min(s.line) as line_before, any_value(s.function) as function,
+    min(s.line) as line_before, function,
     sum(case when version = :before then bytes else 0 end) as bytes_before,
     sum(case when version = :after then bytes else 0 end) as bytes_after
   from site_rows s join chosen c on s.rank_id = c.rank_id
-  group by coalesce(c.script, ''), s.{{by}}_hash),
+  group by coalesce(c.script, ''), {_PLACE}),
 means as (
   select p.script, place, file, coalesce(line_after, line_before) as line, function,
     cast(bytes_before as double) / ranks_before as mean_before_bytes,
@@ -137,10 +141,9 @@ GB_HOURS = Question(
     asks="Which lines is the memory of the fleet for? What they hold at peaks, times hours of runs",
     sql=f"""{_CHOSEN},
 places as (
-  select s.{{by}}_hash as place, any_value(s.file) as file, min(s.line) as line,
-    any_value(s.function) as function, {_byte_ms("bytes")} as byte_ms,
-    {{ranks}} as ranks, max(bytes) as largest_bytes
-  from site_rows s join chosen c on s.rank_id = c.rank_id group by s.{{by}}_hash),
+  select s.{{by}}_hash as place, file, min(s.line) as line, function,
+    {_byte_ms("bytes")} as byte_ms, {{ranks}} as ranks, max(bytes) as largest_bytes
+  from site_rows s join chosen c on s.rank_id = c.rank_id group by {_PLACE}),
 whole as (select {_byte_ms("peak_bytes")} as byte_ms from chosen)
 select file, line, function, cast(p.byte_ms as double) / {_GB_HOUR} as gb_hours,
   case when w.byte_ms = 0 then 0e0 else cast(p.byte_ms as double) / cast(w.byte_ms as double) end
@@ -215,9 +218,9 @@ sides as (
   select run_id, high_id as rank_id, 1 as sign from pairs
   union all select run_id, low_id, -1 from pairs),
 differences as (
-  select d.run_id, s.{{by}}_hash as place, any_value(s.file) as file, min(s.line) as line,
-    any_value(s.function) as function, sum(d.sign * s.bytes) as line_bytes
-  from site_rows s join sides d on s.rank_id = d.rank_id group by d.run_id, s.{{by}}_hash),
+  select d.run_id, s.{{by}}_hash as place, file, min(s.line) as line, function,
+    sum(d.sign * s.bytes) as line_bytes
+  from site_rows s join sides d on s.rank_id = d.rank_id group by d.run_id, {_PLACE}),
 largest as (
   select *, row_number() over (partition by run_id order by abs(line_bytes) desc, place) as nth
   from differences)
