@@ -2,6 +2,7 @@
 
     python tests/bench/bench_fleet.py                     # 10,000 runs of 2,000 lines: 1 GB
     python tests/bench/bench_fleet.py --runs 500 --spark  # with Spark beside DuckDB
+    python tests/bench/bench_fleet.py --runs 100000 --sites 500 --joined --times 1
 
 Runs never ran: lines, versions and sizes are drawn by a seed. Needs duckdb, pyarrow, numpy.
 """
@@ -14,6 +15,7 @@ import sys
 import tempfile
 import time
 from collections.abc import Callable
+from dataclasses import replace
 from pathlib import Path
 
 import numpy as np
@@ -28,11 +30,17 @@ from peakline.fleet.asking import answer, open_engine  # noqa: E402
 from peakline.fleet.compaction import compact  # noqa: E402
 from peakline.fleet.places import stable_hash  # noqa: E402
 from peakline.fleet.questions import QUESTIONS, Asked  # noqa: E402
-from peakline.fleet.tables import SCHEMAS, write_rows, write_table  # noqa: E402
+from peakline.fleet.tables import (  # noqa: E402
+    SCHEMAS,
+    arrow_table,
+    write_rows,
+    write_table,
+)
 from synthetic import Size, make_fleet  # noqa: E402
 
 PROGRAMS = 20
 TOP = 20
+RUNS_OF_A_FILE = 2000
 
 
 class Lines:
@@ -85,13 +93,34 @@ def write_fleet(folder: Path, runs: int, sites: int) -> None:
             print(f"\r{number:,} runs written", end="", file=sys.stderr)
 
 
+def write_joined(folder: Path, runs: int, sites: int) -> None:
+    """Write a rank for each run to few large files, as compaction leaves them."""
+    draw = np.random.default_rng(1)
+    programs = [Lines(program, sites + sites // 4) for program in range(PROGRAMS)]
+    small: dict[str, list[pa.Table]] = {name: [] for name in SCHEMAS if name != "sites"}
+    for first in range(0, runs, RUNS_OF_A_FILE):
+        size = Size(runs=min(RUNS_OF_A_FILE, runs - first), most_ranks=1, lines=5)
+        ranks = make_fleet(first, replace(size, programs=PROGRAMS))
+        tables = []
+        for rank in ranks:
+            [row] = rank.tables["ranks"]
+            lines = programs[int(row["script"].removeprefix("train"))]
+            tables.append(lines.sites(draw, row["rank_id"], sites))
+            row["peak_bytes"] = pc.sum(tables[-1]["bytes"]).as_py()
+        write_table(pa.concat_tables(tables), folder / f"sites/run=many/{first}.parquet")
+        for name, parts in small.items():
+            parts.append(arrow_table(name, (row for rank in ranks for row in rank.tables[name])))
+    for name, parts in small.items():
+        write_table(pa.concat_tables(parts), folder / f"{name}/run=many/all.parquet")
+
+
 def seconds_of(work: Callable[[], object]) -> float:
     begin = time.monotonic()
     work()
     return time.monotonic() - begin
 
 
-def ask_all(folder: Path, engine_name: str) -> None:
+def ask_all(folder: Path, engine_name: str, count: int) -> None:
     """Print the time of every question, with the engine's start and the rows read from disk."""
     for name, question in QUESTIONS.items():
         versions = ("1.4.2", "1.5.0") if question.compares else ()
@@ -104,8 +133,8 @@ def ask_all(folder: Path, engine_name: str) -> None:
             finally:
                 engine.close()
 
-        times = sorted(seconds_of(ask) for _ in range(3))
-        print(f"  {engine_name} {name:<12} {times[1]:8.2f} s")
+        times = sorted(seconds_of(ask) for _ in range(count))
+        print(f"  {engine_name} {name:<12} {times[count // 2]:8.2f} s")
 
 
 def size_of(folder: Path) -> str:
@@ -119,19 +148,23 @@ def main() -> None:
     parser.add_argument("--runs", type=int, default=10_000)
     parser.add_argument("--sites", type=int, default=2_000, help="lines of each run")
     parser.add_argument("--spark", action="store_true", help="ask Spark, too, when compacted")
+    parser.add_argument("--joined", action="store_true", help="write few large files at once")
+    parser.add_argument("--times", type=int, default=3, help="ask so often; the middle is printed")
     parser.add_argument("--folder", type=Path, help="write here, and leave it")
     arguments = parser.parse_args()
     with tempfile.TemporaryDirectory() as temporary:
         folder = arguments.folder or Path(temporary)
-        taken = seconds_of(lambda: write_fleet(folder, arguments.runs, arguments.sites))
+        write = write_joined if arguments.joined else write_fleet
+        taken = seconds_of(lambda: write(folder, arguments.runs, arguments.sites))
         print(f"{arguments.runs:,} runs x {arguments.sites:,} lines, written in {taken:.0f} s")
-        print(f"as exported: {size_of(folder)}")
-        ask_all(folder, "duckdb")
-        taken = seconds_of(lambda: compact(folder))
-        print(f"compacted in {taken:.0f} s: {size_of(folder)}")
-        ask_all(folder, "duckdb")
-        if arguments.spark:
-            ask_all(folder, "spark")
+        if not arguments.joined:
+            print(f"as exported: {size_of(folder)}")
+            ask_all(folder, "duckdb", arguments.times)
+            taken = seconds_of(lambda: compact(folder))
+            print(f"compacted in {taken:.0f} s")
+        print(f"compacted: {size_of(folder)}")
+        for engine in ("duckdb", "spark") if arguments.spark else ("duckdb",):
+            ask_all(folder, engine, arguments.times)
         most = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / 1024
         print(f"at most {most:,.0f} MB of memory")
 
