@@ -11,13 +11,14 @@ or in the program::
     peakline.stop_tracing()
     peakline.report_stats()
 
-Importing this package starts nothing and imports neither torch nor the native libraries.
+Importing this package starts nothing and imports neither torch nor the native libraries. What
+reads recordings is imported when it is asked for: pytest imports the package, for its plugin,
+wherever it is installed.
 """
 
-from peakline.holding import HeldBlock, Holder, Holders, holders
-from peakline.recording import Recording
-from peakline.recording import open_recording as open  # noqa: A004
-from peakline.reports import advise, leaks, ledger, oom_report, whatif
+import importlib
+from typing import TYPE_CHECKING
+
 from peakline.tracing import (
     Assumption,
     RecorderError,
@@ -36,6 +37,12 @@ from peakline.tracing import (
     switch_allocator,
     trace,
 )
+
+if TYPE_CHECKING:
+    from peakline.holding import HeldBlock, Holder, Holders, holders
+    from peakline.recording import Recording
+    from peakline.recording import open_recording as open  # noqa: A004
+    from peakline.reports import advise, leaks, ledger, oom_report, whatif
 
 __version__ = "0.1.0"
 
@@ -68,6 +75,27 @@ __all__ = [
     "trace",
     "whatif",
 ]
+
+_LATER = {
+    **dict.fromkeys(("HeldBlock", "Holder", "Holders", "holders"), "peakline.holding"),
+    **dict.fromkeys(("advise", "leaks", "ledger", "oom_report", "whatif"), "peakline.reports"),
+    **dict.fromkeys(("Recording", "open"), "peakline.recording"),
+}
+_OTHER_NAMES = {"open": "open_recording"}  # in their modules
+
+if not TYPE_CHECKING:  # it would take any name
+
+    def __getattr__(name: str) -> object:
+        """Return what is imported later."""
+        if name not in _LATER:
+            raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
+        value = getattr(importlib.import_module(_LATER[name]), _OTHER_NAMES.get(name, name))
+        globals()[name] = value
+        return value
+
+
+def __dir__() -> list[str]:
+    return sorted({*globals(), *__all__})
 
 
 def load_ipython_extension(shell: object) -> None:
