@@ -31,10 +31,15 @@ def simulated_devices() -> list[str]:
 def ensure_simulated_gpu(torch: TorchInstallation) -> Path:
     """Build the simulated GPU for this torch's CUDA unless it is there; return its folder."""
     folder = simulated_gpu_folder(torch)
-    if not (folder / "preload.txt").exists():
+    if not has_simulated_gpu(torch):
         say(f"compiling the simulated GPU for torch {torch.version} (once, about 2 minutes)")
     _run_simulated_gpu_build(torch, "--no-audit")
     return folder
+
+
+def has_simulated_gpu(torch: TorchInstallation) -> bool:
+    """Whether the simulated GPU for this torch is built."""
+    return (simulated_gpu_folder(torch) / "preload.txt").exists()
 
 
 def simulated_gpu_folder(torch: TorchInstallation) -> Path:

@@ -109,7 +109,7 @@ class Settings:
             simulate=values["peakline-simulate"],
             traces=values["peakline-traces"],
             traces_prefix=prefix,
-            verbosity=config.get_verbosity(_VERBOSITY),
+            verbosity=_verbosity(config),
         )
 
 
@@ -133,6 +133,12 @@ def add_options(parser: pytest.Parser) -> None:
         " from 2 all of them (default: as -v and -q say)",
         default="auto",
     )
+
+
+def _verbosity(config: pytest.Config) -> int:
+    if not hasattr(config, "get_verbosity"):  # before pytest 8
+        return int(config.getoption("verbose"))
+    return config.get_verbosity(_VERBOSITY)
 
 
 def _value(config: pytest.Config, option: _Option) -> Any:

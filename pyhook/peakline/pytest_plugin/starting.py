@@ -84,10 +84,12 @@ def _why_not(*, simulated: bool) -> str:
     if not simulated:
         return ""
     from peakline.native_build import BuildError, find_torch
-    from peakline.simulated_build import ensure_simulated_gpu
+    from peakline.simulated_build import ensure_simulated_gpu, has_simulated_gpu
 
     try:
-        ensure_simulated_gpu(find_torch())
+        torch = find_torch()
+        if not has_simulated_gpu(torch):  # peakline run sees that it is up to date
+            ensure_simulated_gpu(torch)
     except BuildError as error:
         # Between them is what else the compiler said.
         lines = str(error).strip().split("\n")
