@@ -6,7 +6,9 @@ the test itself runs. For `limit_gpu_leaks` two more mark where it begins and ha
 
 from __future__ import annotations
 
+import contextlib
 import gc
+from collections.abc import Iterator
 from contextlib import AbstractContextManager
 from pathlib import Path
 
@@ -43,6 +45,7 @@ class FollowedTest:
         self._uses: list[measuring.Use] | None = None  # of each device, once read
         self._failure: BaseException | None = None  # because of limit_gpu_memory
         self._has_passed = False
+        self._leaves_out = False  # now
         self._begin = f"{self._phase} begins"
         self._end = f"{self._phase} has ended"
 
@@ -72,6 +75,22 @@ class FollowedTest:
         if self._limits.leaks and self._levels_before is None:
             with peakline.phase(self._begin):
                 self._levels_before = _levels()
+
+    @contextlib.contextmanager
+    def leaving_out(self) -> Iterator[None]:
+        """Count nothing of a fixture of wider scope that the test asks for while it runs."""
+        if self._levels_before is None or self._leaves_out:
+            yield
+            return
+        self._leaves_out = True
+        before = _levels()
+        try:
+            yield
+        finally:
+            self._leaves_out = False
+            for device, level in _levels().items():
+                more = level - before.get(device, 0)
+                self._levels_before[device] = self._levels_before.get(device, 0) + more
 
     def call(self) -> AbstractContextManager[None]:
         """Return what is entered while the test runs."""

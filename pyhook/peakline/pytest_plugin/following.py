@@ -31,6 +31,7 @@ class Following:
         self._settings = settings
         self._own = OwnRecording(settings)
         self._runs: Counter[str] = Counter()
+        self._current: FollowedTest | None = None
 
     def pytest_runtest_setup(self, item: pytest.Item) -> None:
         """Read the markers of a test, and see that it is recorded."""
@@ -49,14 +50,23 @@ class Following:
                 return
         self._runs[item.nodeid] += 1
         followed = FollowedTest(item, limits, self._settings, self._runs[item.nodeid])
-        item.stash[_FOLLOWED] = followed
+        item.stash[_FOLLOWED] = self._current = followed
         if limits.leaks:
             followed.check_at_teardown()
 
-    def pytest_fixture_setup(self, request: pytest.FixtureRequest) -> None:
-        """Take the level before the first fixture of the test itself."""
-        if request.scope == "function" and _FOLLOWED in request.node.stash:
-            request.node.stash[_FOLLOWED].begin()
+    @pytest.hookimpl(wrapper=True)
+    def pytest_fixture_setup(
+        self, request: pytest.FixtureRequest
+    ) -> Generator[None, object, object]:
+        """Take the level before the first fixture of the test itself; others are not its own."""
+        followed = self._current
+        if followed is None:
+            return (yield)
+        if request.scope == "function":
+            followed.begin()
+            return (yield)
+        with followed.leaving_out():
+            return (yield)
 
     @pytest.hookimpl(wrapper=True)
     def pytest_runtest_call(self, item: pytest.Item) -> Generator[None, Any, Any]:
@@ -87,6 +97,7 @@ class Following:
         try:
             return (yield)
         finally:
+            self._current = None
             followed = item.stash.get(_FOLLOWED, None)
             if followed is not None:
                 followed.forget()
