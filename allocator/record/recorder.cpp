@@ -71,6 +71,10 @@ void Recorder::record_out_of_memory(const format::OutOfMemory& request,
     const LockGuard guard(lock_);
     if (usable_) {
         const uint64_t tick = clock_.now_tick();
+        if (writer_.is_bounded()) {
+            const uint64_t reserved = writer_.reserved_bytes(request.device);
+            refusals_.add({tick, request, refusal, pool, 0, reserved, 0}, live_set_);
+        }
         writer_.put(request, tick);
         writer_.put(refusal, tick);
         put_pool(pool, tick);
@@ -127,6 +131,9 @@ void Recorder::record_mark(MarkKind kind, uint32_t thread, uint32_t string) {
     } else if (kind == MarkKind::kPhaseEnd) {
         phases_.end_phase(string);
         update_phases();
+    } else if (kind == MarkKind::kStep && writer_.is_bounded() && is_tracing() &&
+               steps_.ends_marked_step()) {
+        end_step();
     }
     put_mark(kind, thread, string);
 }
@@ -145,6 +152,19 @@ void Recorder::record_scope(format::ScopeAction action, uint32_t thread, uint32_
         writer_.put(format::Scope{action, thread, string}, clock_.now_tick());
         check_writer();
     }
+}
+
+void Recorder::record_step(StepAction action) {
+    const LockGuard guard(lock_);
+    if (usable_ && writer_.is_bounded() && is_tracing() &&
+        steps_.ends_optimizer_step(action, next_ordinal_)) {
+        end_step();
+    }
+}
+
+void Recorder::end_step() {
+    steps_.end_step({clock_.now_tick(), next_ordinal_, live_bytes_, writer_.take_peak_bytes()},
+                    live_set_);
 }
 
 void Recorder::record_scope_caller(uint32_t context) {

@@ -12,6 +12,8 @@
 #include "allocator/record/levels/peak_groups.h"
 #include "allocator/record/levels/peak_tracker.h"
 #include "allocator/record/levels/phase_peaks.h"
+#include "allocator/record/levels/refusal_history.h"
+#include "allocator/record/levels/step_history.h"
 #include "allocator/record/tables/leaf_lock.h"
 #include "allocator/record/tables/prefetch.h"
 #include "allocator/record/tables/stack_table.h"
@@ -122,6 +124,8 @@ public:
     // trace, and the peaks of phases know it already.
     void restate_mark(format::MarkKind kind, uint32_t thread, uint32_t string);
     void record_scope(format::ScopeAction action, uint32_t thread, uint32_t string);
+    // Beside the scopes: of the methods of optimizers.
+    void record_step(StepAction action);
     // Where the scope that began last on this thread was called. `context`: of StackTable.
     void record_scope_caller(uint32_t context);
 
@@ -319,8 +323,11 @@ private:
     void put_end_views();
     bool put_end_view(uint32_t device, format::Measure measure);
     void write_checkpoint_slow();
+    void end_step();
     void put_phases();
     void put_baseline();
+    void put_step_history();
+    void put_refusals();
     // After a phase mark, a device's first block, and when tracing is switched.
     void update_phases();
     format::Superblock superblock(const unsigned char* run_uuid, Keep keep) const;
@@ -363,6 +370,9 @@ private:
     EventPredictor predictor_;
     DeviceState devices_[format::kDeviceCount];
     PhasePeaks phases_;
+    // Of a bounded trace.
+    StepHistory steps_;
+    RefusalHistory refusals_;
     StackTable table_;
     FileTarget file_;
     RecorderCounters counters_{};

@@ -1,5 +1,6 @@
 // What the recorder writes in SUMMARY records: the peaks in memory for reports without a file, and
 // the checkpoints of files that keep less than every event.
+#include <algorithm>
 #include <cstring>
 
 #include "recorder.h"
@@ -9,6 +10,12 @@ namespace {
 
 using format::Measure;
 using format::SummaryType;
+
+template <class Record>
+uint64_t* put_fields(const Record& record, uint64_t* out) {
+    const auto fields = format::fields_of(record);
+    return std::copy(fields.begin(), fields.end(), out);
+}
 
 void put_groups(TraceWriter& writer, SummaryType type, const MappedArray<BlockGroup>& groups) {
     for (const BlockGroup& group : groups) {
@@ -142,6 +149,9 @@ bool Recorder::write_summary(MemoryTarget* target, const char* simulated) {
 // ---- checkpoints ------------------------------------------------------------------------------
 
 void Recorder::write_checkpoint_slow() {
+    if (steps_.ends_part() && is_tracing()) {
+        end_step();
+    }
     writer_.begin_checkpoint({next_ordinal_, clock_.now_tick(), is_tracing()});
     for (uint32_t device = 0; device < format::kDeviceCount; ++device) {
         DeviceState& state = devices_[device];
@@ -159,6 +169,8 @@ void Recorder::write_checkpoint_slow() {
     }
     put_phases();
     put_baseline();
+    put_step_history();
+    put_refusals();
     put_trouble(writer_);
     const uint64_t dropped_phases = phases_.dropped_count();
     writer_.put_summary(SummaryType::kLimits, &dropped_phases, 1);
@@ -195,6 +207,50 @@ void Recorder::put_baseline() {
                                    next_ordinal_ - block.ordinal,
                                    is_deferred ? uint32_t{format::kBlockDeferred} : 0);
     });
+}
+
+void Recorder::put_step_history() {
+    if (!steps_.is_whole()) {
+        return;
+    }
+    const uint64_t head[] = {
+        static_cast<uint64_t>(steps_.source()), steps_.step_count(), steps_.steps_per_sample()};
+    writer_.put_summary(SummaryType::kStepHistory, head, 3);
+    size_t at = 0;
+    for (const StepHistory::Sample& sample : steps_.samples()) {
+        const StepHistory::Moment& moment = sample.at;
+        const uint64_t values[] = {
+            moment.tick, moment.next_ordinal, moment.level_bytes, moment.peak_bytes};
+        writer_.put_summary(SummaryType::kStepSample, values, 4);
+        for (; at < sample.change_end; ++at) {
+            const StepHistory::Change& change = steps_.changes()[at];
+            const auto [context, device] = steps_.place_of(change.slot);
+            const uint64_t fields[] = {context,
+                                       device,
+                                       format::zigzag(change.block_bytes),
+                                       format::zigzag(change.requested_bytes),
+                                       format::zigzag(change.count)};
+            writer_.put_summary(SummaryType::kLevelChange, fields, 5);
+        }
+    }
+    const uint64_t sample_count = steps_.samples().size();
+    writer_.put_summary(SummaryType::kStepHistoryEnd, &sample_count, 1);
+}
+
+void Recorder::put_refusals() {
+    for (size_t i = 0; i < refusals_.kept_count(); ++i) {
+        const RefusalHistory::Refused& one = refusals_.kept(i);
+        uint64_t values[TraceWriter::kMaxSummaryValues] = {one.tick};
+        uint64_t* out = put_fields(one.refusal, put_fields(one.request, values + 1));
+        for (const uint64_t value :
+             {one.pool, one.live_bytes, one.reserved_bytes, one.waiting_bytes}) {
+            *out++ = value;
+        }
+        writer_.put_summary(SummaryType::kRefused, values, static_cast<size_t>(out - values));
+        put_groups(writer_, SummaryType::kRefusedGroup, refusals_.groups(i));
+    }
+    const uint64_t count = refusals_.count();
+    writer_.put_summary(SummaryType::kRefusalsEnd, &count, 1);
 }
 
 void Recorder::update_phases() {

@@ -73,7 +73,14 @@ int Recorder::open_trace(const TraceOptions& options) {
     holder_searches_ = holder_count_ = 0;
     predictor_.forget();
     reset_views();
-    phases_.reset(options.keep.kind == Keep::Kind::kPeak);
+    phases_.reset(options.keep.kind != Keep::Kind::kAll);
+    refusals_.begin_trace();
+    if (options.keep.kind != Keep::Kind::kAll && !steps_.begin_trace()) {
+        writer_.abandon();
+        file_.abandon();
+        unlink(options.path);
+        return ENOMEM;
+    }
     if (options.keep.kind == Keep::Kind::kAll) {
         begin_end_views();
         write_live_set_slow();

@@ -198,14 +198,26 @@ void end_engine_run(uint32_t outer_caller) {
     record_scope(format::ScopeAction::kEnd, kEngineScope);
 }
 
+bool has_prefix(const char* name, const char* prefix) {
+    return strncmp(name, prefix, strlen(prefix)) == 0;
+}
+
+constexpr char kOptimizer[] = "Optimizer.";
+constexpr char kStep[] = "Optimizer.step#";
+constexpr char kZeroGrad[] = "Optimizer.zero_grad#";
+
 // The methods of an optimizer allocate where torch's code does; where the program calls them says
 // the line to change.
 void begin_scope(const char* name) {
-    static constexpr char kOptimizer[] = "Optimizer.";
     on_this_thread([name](ThreadState& state) {
         Recorder& recorder = Recorder::instance();
         begin_region(state.thread_id, intern_operator(recorder.table(), name));
-        if (strncmp(name, kOptimizer, sizeof kOptimizer - 1) == 0 && recorder.is_tracing()) {
+        if (has_prefix(name, kStep)) {
+            recorder.record_step(record::StepAction::kOptimizerBegun);
+        } else if (has_prefix(name, kZeroGrad)) {
+            recorder.record_step(record::StepAction::kZeroGradBegun);
+        }
+        if (has_prefix(name, kOptimizer) && recorder.is_tracing()) {
             recorder.record_scope_caller(capture::capture_context(recorder.table(), state));
         }
     });
@@ -218,11 +230,16 @@ void call_after_steps(void (*call)()) {
 }
 
 void end_scope(const char* name) {
-    constexpr char kStep[] = "Optimizer.step#";
     on_this_thread([name](const ThreadState& state) {
-        end_region(state.thread_id, intern_operator(Recorder::instance().table(), name));
+        Recorder& recorder = Recorder::instance();
+        end_region(state.thread_id, intern_operator(recorder.table(), name));
+        if (has_prefix(name, kStep)) {
+            recorder.record_step(record::StepAction::kOptimizerEnded);
+        } else if (has_prefix(name, kZeroGrad)) {
+            recorder.record_step(record::StepAction::kZeroGradEnded);
+        }
     });
-    if (strncmp(name, kStep, sizeof kStep - 1) == 0) {
+    if (has_prefix(name, kStep)) {
         on_this_thread([](const ThreadState& state) {
             if (state.is_main_thread && g_after_step != nullptr) {
                 g_after_step();

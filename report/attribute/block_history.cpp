@@ -9,7 +9,7 @@ BlockHistories::BlockHistories(const PhaseTable& table, const PhaseRules& rules)
         if (interval.phase == Phase::kBackward) {
             any_backward_ = true;
             if (interval.step.has_value()) {
-                has_backward_[*interval.step] = true;
+                has_backward_[*interval.step - table.first_step] = true;
             }
         }
     }
@@ -37,7 +37,13 @@ uint32_t BlockHistories::interval_of_free(const BlockFacts& facts) const {
 
 std::optional<uint32_t> BlockHistories::step_at(uint64_t event) const {
     const uint32_t step = steps_.find(table_.main_thread, event);
-    return step != kNoInterval ? std::optional(step) : std::nullopt;
+    return step != kNoInterval ? table_.steps[step].step : std::nullopt;
+}
+
+bool BlockHistories::has_backward(std::optional<uint32_t> step) const {
+    const bool is_kept = step.has_value() && *step >= table_.first_step &&
+                         *step - table_.first_step < has_backward_.size();
+    return is_kept ? has_backward_[*step - table_.first_step] : any_backward_;
 }
 
 const PhaseInterval& BlockHistories::outermost(uint32_t interval) const {
@@ -50,22 +56,23 @@ const PhaseInterval& BlockHistories::outermost(uint32_t interval) const {
 BlockHistory BlockHistories::of(const TrackedBlock& block) const {
     const BlockFacts& facts = block.facts;
     BlockHistory history;
-    const uint32_t made = interval_at(facts.track_thread, facts.alloc_event);
+    const uint32_t made =
+        facts.is_restored ? kNoInterval : interval_at(facts.track_thread, facts.alloc_event);
     history.made_in = rules_.contexts[block.block.context].phase;
     if (history.made_in == Phase::kOther && made != kNoInterval) {
         history.made_in = table_.phases[made].phase;
     }
-    history.made_step = step_at(facts.alloc_event);
-    history.is_trained =
-        history.made_step.has_value() ? has_backward_[*history.made_step] : any_backward_;
+    history.made_step = !facts.is_restored   ? step_at(facts.alloc_event)
+                        : table_.counts_on() ? facts.earlier_step
+                                             : std::nullopt;
+    history.is_trained = has_backward(history.made_step);
     const bool knows_graph = table_.knows_graphs && made != kNoInterval;
     history.has_graph = knows_graph ? outermost(made).has_graph : history.is_trained;
     history.is_trained = history.is_trained && (!knows_graph || history.has_graph);
     history.is_freed = facts.free_event != kNeverFreed;
     if (!history.is_freed) {
         const bool in_step = history.made_step.has_value() && !table_.steps.empty();
-        history.steps_outlived =
-            in_step ? static_cast<uint32_t>(table_.steps.size() - 1) - *history.made_step : 0;
+        history.steps_outlived = in_step ? *table_.steps.back().step - *history.made_step : 0;
         return history;
     }
     const uint32_t freed = interval_of_free(facts);

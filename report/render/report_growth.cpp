@@ -53,8 +53,11 @@ Growth find_growth(const TraceReader& reader,
     if (!std::all_of(names.begin(), names.end(), is_made_of_stacks)) {
         places = number_places(reader, keys, progress);
     }
-    GrowthMoments moments = growth_moments(end.phases, end.health.event_count);
+    // The recorder knows contexts only.
+    const Checkpoint* const checkpoint = places ? nullptr : reader.checkpoint();
+    GrowthMoments moments = growth_moments(end.phases, end.health.event_count, checkpoint);
     SampleQuestion question;
+    question.with_earlier = moments.earlier_count != 0;
     question.bounds = moments.bounds;
     question.measure = selection.request.measure;
     if (!end.is_sum) {

@@ -6,7 +6,12 @@ namespace peakline::report {
 
 void FactFollower::restore(const Checkpoint& checkpoint) {
     for (uint64_t ordinal = 0; ordinal < checkpoint.blocks.size(); ++ordinal) {
-        add(ordinal, {});
+        BlockFacts facts;
+        facts.is_restored = true;
+        if (const auto step = checkpoint.step_of(checkpoint.blocks[ordinal])) {
+            facts.earlier_step = static_cast<uint32_t>(*step);
+        }
+        add(ordinal, facts);
     }
 }
 

@@ -9,6 +9,7 @@
 #include "report/replay/levels/choose_device.h"
 #include "report/replay/levels/level_replay.h"
 #include "report/replay/levels/refused_requests.h"
+#include "report/replay/levels/summary_blocks.h"
 #include "report/replay/levels/summary_replay.h"
 #include "report/replay/phases/find_ranges.h"
 #include "report/replay/phases/phase_replay.h"
@@ -71,14 +72,47 @@ ReplayResult replay_lives(const TraceReader& reader,
     return result;
 }
 
-// Of the device that refused, unless another one is asked for.
-void aim_at_request(const TraceReader& reader, ReplayRequest* request, const Progress& progress) {
+// Of the device that refused, unless another one is asked for. Returns what is known of a request
+// before the kept events; nullptr: the events tell.
+const EarlierRefusal* aim_at_request(const TraceReader& reader,
+                                     ReplayRequest* request,
+                                     const Progress& progress) {
     const RefusedRequests refused = find_refused_requests(reader, progress);
     const RefusedRequest& one = refused.numbered(request->moment.request_number, reader);
     request->moment.event = one.event;
     if (request->device.kind == DeviceChoiceKind::kHighestPeak) {
         request->device = {DeviceChoiceKind::kNumber, one.request.device};
     }
+    return one.earlier;
+}
+
+// Totals of the run, and the blocks as the recorder kept them.
+ReplayResult replay_earlier(const TraceReader& reader,
+                            const EarlierRefusal& refused,
+                            ReplayRequest request,
+                            const Progress& progress) {
+    const bool is_its_device = request.device.kind == DeviceChoiceKind::kNumber &&
+                               request.device.number == refused.request.device;
+    if (!is_its_device) {
+        throw TraceError(reader.name() + ": this request lies before the events that are kept: " +
+                         "what was live then is known of device " +
+                         std::to_string(refused.request.device) + " only");
+    }
+    request.moment = {};
+    request.moment.kind = MomentKind::kEnd;
+    ReplayResult result = replay(reader, request, progress);
+    SummaryView view;
+    view.device = static_cast<uint32_t>(refused.request.device);
+    view.measure = request.measure;
+    uint64_t level_bytes = refused.live_bytes;
+    if (request.measure == format::Measure::kRequested) {
+        level_bytes = 0;
+        for (const SummaryGroup& group : refused.live) {
+            level_bytes += group.count * group.requested_bytes;
+        }
+    }
+    result.blocks = blocks_of(view, refused.live, level_bytes);
+    return result;
 }
 
 }  // namespace
@@ -104,7 +138,9 @@ ReplayResult replay(const TraceReader& reader,
         }
     }
     if (request.moment.kind == MomentKind::kOutOfMemory && !request.moment.event) {
-        aim_at_request(reader, &asked, progress);
+        if (const EarlierRefusal* const earlier = aim_at_request(reader, &asked, progress)) {
+            return replay_earlier(reader, *earlier, asked, progress);
+        }
     }
     if (request.detail == Detail::kLives) {
         return replay_lives(reader, asked, progress);

@@ -173,7 +173,23 @@ enum class SummaryType : uint32_t {
     kStandingEnd = 22,    // uv records of these three types
     // The run in outline, put there by whoever read the events after the end; the last one counts.
     kOutline = 23,  // uv version of its JSON | the JSON as a zstd frame
+    // Of a checkpoint: Note [Step history] in allocator/record/levels/step_history.h. It holds when
+    // kStepHistoryEnd is there. A sample comes before what changed since the one before it.
+    kStepHistory = 24,     // uv SampleSource | uv steps that ended | uv steps per sample
+    kStepSample = 25,      // uv tick | uv next ordinal | of all GPUs: uv level | uv peak since the
+                           // sample before
+    kLevelChange = 26,     // uv context | uv device | zz block bytes | zz requested | zz blocks
+    kStepHistoryEnd = 27,  // uv samples
+    // Of a checkpoint: the last requests before it that a device refused, oldest first. They hold
+    // when kRefusalsEnd is there.
+    kRefused = 28,       // uv tick | the fields of OutOfMemory, then of Refusal | uv pool
+                         // | of the device: uv live bytes | uv bytes of segments | uv bytes that
+                         // other streams still use
+    kRefusedGroup = 29,  // as kPeakGroup: live on that device then
+    kRefusalsEnd = 30,   // uv refused requests before the checkpoint, kept here or not
 };
+// What the samples of a step history are the ends of.
+enum class SampleSource : uint32_t { kParts = 0, kOptimizer = 1, kMarks = 2 };
 inline constexpr size_t kSizeSlots = 52;
 inline constexpr size_t kMaxPhaseNames = 1000;  // as many as reports list
 

@@ -16,6 +16,7 @@ using format::SegmentAction;
 constexpr size_t kMaxPieces = 1U << 20;
 constexpr size_t kMaxPools = 1U << 16;
 constexpr size_t kMaxUnseen = 1U << 16;
+constexpr size_t kMaxScopes = 1U << 12;  // beyond that they are forgotten: they tell phases only
 
 constexpr DriverKind kKindsOfSegments[] = {
     DriverKind::kDevice, DriverKind::kPitch, DriverKind::kMapping, DriverKind::kAsync};
@@ -35,7 +36,7 @@ bool StandingRecords::begin_trace() {
     devices_.clear();
     return clear(pieces_, kMaxPieces) && clear(owners_, kMaxPools) && clear(pools_, kMaxPools) &&
            clear(unseen_, kMaxUnseen) && clear(devices_, format::kDeviceCount) &&
-           devices_.resize(format::kDeviceCount) && requests_.init();
+           clear(scopes_, kMaxScopes) && devices_.resize(format::kDeviceCount) && requests_.init();
 }
 
 void StandingRecords::see(ExtendedType type, const uint64_t* fields) {
@@ -81,8 +82,26 @@ void StandingRecords::see(ExtendedType type, const uint64_t* fields) {
             }
             break;
         }
+        case ExtendedType::kScope:
+            see(format::record_of<format::Scope>(fields));
+            break;
         default:
             break;
+    }
+}
+
+void StandingRecords::see(const format::Scope& scope) {
+    if (scope.action == format::ScopeAction::kBegin) {
+        scopes_.push(scope);
+        return;
+    }
+    for (size_t i = scopes_.size(); i-- > 0;) {
+        if (scopes_[i].thread == scope.thread && scopes_[i].name == scope.name) {
+            format::Scope* const slot = &scopes_[i];
+            std::memmove(slot, slot + 1, (scopes_.size() - 1 - i) * sizeof *slot);
+            scopes_.resize_untouched(scopes_.size() - 1);
+            return;
+        }
     }
 }
 
@@ -120,6 +139,14 @@ void StandingRecords::see(const format::InPool& pool) {
     if (has_last_piece_ && at < pieces_.size() && pieces_[at].address == last_address_) {
         pieces_[at].pool = pool.pool;
     }
+}
+
+uint64_t StandingRecords::reserved_bytes(uint64_t device) const {
+    uint64_t bytes = 0;
+    for (const Piece& piece : pieces_) {
+        bytes += piece.device == device ? piece.bytes : 0;
+    }
+    return bytes;
 }
 
 size_t StandingRecords::first_piece_from(uint64_t device, uint64_t address) const {

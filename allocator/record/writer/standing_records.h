@@ -1,7 +1,7 @@
 // What the rare records of a bounded trace have come to: torch's segments, requests of the driver,
-// its pools and samples, the allocator's settings. A checkpoint writes it, since the records
-// themselves may be gone. The trace writer shows it every such record, under the recorder's lock.
-// Never calls malloc.
+// its pools and samples, the allocator's settings, the scopes that are open. A checkpoint writes
+// it, since the records themselves may be gone. The trace writer shows it every such record, under
+// the recorder's lock. Never calls malloc.
 //
 // The rules are those of report/views/segments/segment_pieces.h and
 // report/views/ledger/driver_memory.h: a reader that begins here comes to what it would have come
@@ -26,6 +26,8 @@ public:
     bool begin_trace();
     // An extended record with the fields of its type.
     void see(format::ExtendedType type, const uint64_t* fields);
+    // Of the segments of a device.
+    uint64_t reserved_bytes(uint64_t device) const;
     // See Note [Standing records] in trace_format.h. Nothing where some had no room.
     void write_to(TraceWriter& writer) const;
 
@@ -68,6 +70,7 @@ private:
     void see(const format::MadeFor& made);
     void see(const format::DriverFree& end);
     void see(const format::PoolSample& sample);
+    void see(const format::Scope& scope);
 
     size_t first_piece_from(uint64_t device, uint64_t address) const;
     void cut(uint64_t device, uint64_t begin, uint64_t end);
@@ -83,6 +86,7 @@ private:
 
     uint64_t write_segments(TraceWriter& writer) const;
     uint64_t write_calls(TraceWriter& writer) const;
+    uint64_t write_scopes(TraceWriter& writer) const;
     uint64_t write_requests(TraceWriter& writer) const;
     uint64_t write_devices(TraceWriter& writer) const;
 
@@ -100,6 +104,7 @@ private:
     MappedArray<Unseen> unseen_;  // segments without a request
     MappedArray<format::PoolSample> pools_;
     MappedArray<Device> devices_;
+    MappedArray<format::Scope> scopes_;  // that are open, in the order of their begin
     DriverRequests requests_;
 };
 

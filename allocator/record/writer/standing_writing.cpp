@@ -31,7 +31,7 @@ void StandingRecords::write_to(TraceWriter& writer) const {
         return;
     }
     const uint64_t count = write_segments(writer) + write_calls(writer) + write_requests(writer) +
-                           write_devices(writer);
+                           write_devices(writer) + write_scopes(writer);
     writer.put_summary(SummaryType::kStandingEnd, &count, 1);
 }
 
@@ -81,6 +81,14 @@ uint64_t StandingRecords::write_calls(TraceWriter& writer) const {
                          format::AllocatorCall{
                              AllocatorAction::kFractionSet, number, 0, devices_[number].fraction});
         }
+    }
+    return count;
+}
+
+uint64_t StandingRecords::write_scopes(TraceWriter& writer) const {
+    uint64_t count = 0;
+    for (const format::Scope& scope : scopes_) {
+        count += put(writer, scope);
     }
     return count;
 }

@@ -66,7 +66,7 @@ void TraceWriter::open(ChunkTarget* target, StackTable* table, Keep keep) {
     error_ = 0;
     events_ = definitions_ = summary_ = OpenChunk{};
     next_chunk_ = event_count_ = sealed_bytes_ = ordinal_count_ = 0;
-    last_tick_ = last_address_ = live_bytes_ = 0;
+    last_tick_ = last_address_ = live_bytes_ = max_live_bytes_ = peak_before_chunk_ = 0;
     puts_totals_ = false;
     std::memset(emitted_, 0, sizeof emitted_);
     classes_.begin_trace();
@@ -303,7 +303,9 @@ void TraceWriter::end_alloc(unsigned char* end, uint64_t address, uint64_t live_
     last_address_ = address;
     live_bytes_ = live_bytes;
     if (live_bytes > max_live_bytes_) [[unlikely]] {
-        events_.header()->max_live_bytes = max_live_bytes_ = live_bytes;
+        max_live_bytes_ = live_bytes;
+        uint64_t& of_chunk = events_.header()->max_live_bytes;
+        of_chunk = std::max(of_chunk, live_bytes);
     }
     ++ordinal_count_;
     end_event(end);

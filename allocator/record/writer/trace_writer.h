@@ -123,6 +123,7 @@ public:
 
     // See Note [Checkpoints] in trace_format.h. The caller writes one when it is due, between two
     // events: begin, put_summary and put_baseline_block, end.
+    bool is_bounded() const { return target_ != nullptr && recycles(); }
     bool checkpoint_is_due() const { return events_.at >= checkpoint_at_; }
     void begin_checkpoint(const CheckpointState& state);
     // `back`: next ordinal minus the block's.
@@ -132,6 +133,11 @@ public:
 
     // Writes what the table learnt since the last call: before an event names it.
     [[gnu::noinline]] void define_new_slow();
+
+    // Of torch's segments on the device, in a bounded file.
+    uint64_t reserved_bytes(uint64_t device) const { return standing_.reserved_bytes(device); }
+    // The highest level of all GPUs since the last call.
+    uint64_t take_peak_bytes();
 
     // Seals the open chunks and gives unused space back. Later records open new chunks.
     void seal();
@@ -216,7 +222,8 @@ private:
     uint64_t event_count_ = 0;
     uint64_t ordinal_count_ = 0;
     uint64_t live_bytes_ = 0;
-    uint64_t max_live_bytes_ = 0;  // of the open EVENTS chunk, as its header says
+    uint64_t max_live_bytes_ = 0;     // of the open EVENTS chunk, or since take_peak_bytes()
+    uint64_t peak_before_chunk_ = 0;  // since take_peak_bytes(), in earlier chunks
     TraceTotals totals_;
     StackTable* table_ = nullptr;
     int error_ = 0;

@@ -2,6 +2,7 @@
 #include "trace_writer.h"
 
 #define XXH_INLINE_ALL
+#include <algorithm>
 #include <atomic>
 #include <cerrno>
 #include <cstring>
@@ -53,6 +54,7 @@ bool TraceWriter::make_room_slow(OpenChunk& chunk, ChunkType type, size_t bytes)
         header->first_tick = last_tick_;
         header->base_address = last_address_;
         header->live_bytes = live_bytes_;
+        peak_before_chunk_ = std::max(peak_before_chunk_, max_live_bytes_);
         header->max_live_bytes = max_live_bytes_ = live_bytes_;
         // Room for what one call of the recorder may still write before it looks.
         const bool is_last = recycles() && ++events_chunks_ >= segment_chunks_;

@@ -31,6 +31,13 @@ bool TraceWriter::put_totals() {
         *this, {event_count_, ordinal_count_, emitted_[static_cast<size_t>(DefType::kClass)]});
 }
 
+uint64_t TraceWriter::take_peak_bytes() {
+    const uint64_t peak_bytes = std::max(peak_before_chunk_, max_live_bytes_);
+    peak_before_chunk_ = 0;
+    max_live_bytes_ = live_bytes_;
+    return peak_bytes;
+}
+
 void TraceWriter::put_views_end() {
     const uint64_t main_end = totals_.main_end_tick();
     const uint64_t values[] = {event_count_, main_end != 0 ? main_end : last_tick_};

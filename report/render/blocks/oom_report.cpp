@@ -81,6 +81,10 @@ std::string segments_sentence(const OomReport& report) {
         case RefusalReason::kFraction:
             return "Torch may use " + format_bytes(autopsy.refused.limit_bytes) +
                    " only (torch.cuda.set_per_process_memory_fraction).\n";
+        case RefusalReason::kPieces:
+            return "Torch has " + format_bytes(segments.free_bytes + segments.waiting_bytes) +
+                   " free in its segments, or waiting for other streams; where they lie is known "
+                   "of requests in the kept events only.\n";
         case RefusalReason::kFull:
             break;
     }
@@ -144,8 +148,10 @@ std::string device_text(const OomReport& report) {
             add(segments.waiting_bytes, "freed, in use by another stream");
         }
         add(segments.free_bytes,
-            "free in torch's segments; largest piece for this request " +
-                format_bytes(segments.largest_usable_bytes));
+            "free in torch's segments" + (segments.knows_pieces
+                                              ? "; largest piece for this request " +
+                                                    format_bytes(segments.largest_usable_bytes)
+                                              : std::string()));
     }
     if (const std::optional<uint64_t> outside = autopsy.outside_bytes()) {
         add(*outside, "outside torch: contexts, libraries, other processes");
@@ -246,12 +252,15 @@ void put_segments(JsonWriter& json, const OomReport& report) {
     json.field("reserved_bytes", known(&RefusedSegments::reserved_bytes));
     json.field("waiting_bytes", known(&RefusedSegments::waiting_bytes));
     json.field("free_in_segments_bytes", known(&RefusedSegments::free_bytes));
-    json.field("usable_bytes", known(&RefusedSegments::usable_bytes));
-    json.field("largest_free_block_bytes", known(&RefusedSegments::largest_usable_bytes));
+    const auto in_pieces = [&](uint64_t RefusedSegments::*field) {
+        return segments && segments->knows_pieces ? known(field) : std::nullopt;
+    };
+    json.field("usable_bytes", in_pieces(&RefusedSegments::usable_bytes));
+    json.field("largest_free_block_bytes", in_pieces(&RefusedSegments::largest_usable_bytes));
     json.field("largest_of_other_streams_bytes",
-               known(&RefusedSegments::largest_of_other_streams_bytes));
+               in_pieces(&RefusedSegments::largest_of_other_streams_bytes));
     json.field("largest_of_other_pools_bytes",
-               known(&RefusedSegments::largest_of_other_pools_bytes));
+               in_pieces(&RefusedSegments::largest_of_other_pools_bytes));
     json.field("outside_bytes", report.autopsy.outside_bytes());
     json.key("pins").begin_array();
     for (const PinningRow& row : segments ? segments->pins : std::vector<PinningRow>()) {

@@ -1,4 +1,5 @@
 // `phases` as JSON; JSON.md describes every field.
+#include "earlier_steps.h"
 #include "phases_report.h"
 #include "report/render/format/device_json.h"
 #include "report/render/format/json_writer.h"
@@ -89,6 +90,7 @@ std::string phases_json(const PhasesReport& report) {
     json.field("step_source", source_name(table.step_source));
     json.field("last_step_ended", table.last_step_ended);
     put_totals(json, report);
+    put_earlier(json, report);
     put_list(json, report, "steps", table.steps);
     put_list(json, report, "phases", table.phases);
     put_list(json, report, "named", table.named);

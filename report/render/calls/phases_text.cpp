@@ -1,4 +1,5 @@
 // `phases` for people.
+#include "earlier_steps.h"
 #include "phases_report.h"
 #include "report/render/format/format_bytes.h"
 #include "report/render/format/path_display.h"
@@ -17,6 +18,11 @@ std::string step_text(const std::optional<uint32_t>& step) {
 
 std::string steps_line(const PhaseTable& table) {
     const std::string count = std::to_string(table.steps.size());
+    if (table.first_step != 0) {
+        return "Steps " + std::to_string(table.first_step) + " to " +
+               std::to_string(*table.steps.back().step) + " are kept" +
+               (table.last_step_ended ? "" : "; the last one did not end") + "\n";
+    }
     switch (table.step_source) {
         case StepSource::kMarks:
             return "Steps: " + count + ", as the program marked them\n";
@@ -107,14 +113,16 @@ std::string phases_text(const PhasesReport& report) {
     const PhaseTable& table = report.result.table;
     const uint64_t step_count = table.steps.size();
     const uint64_t shown = shown_count(report.top, step_count);
-    const uint64_t step_end = shown == step_count ? UINT64_MAX : shown;
+    const uint64_t step_end = shown == step_count ? UINT64_MAX : table.first_step + shown;
     const std::vector<PhaseInterval> phases =
         with_gaps(table.phases,
                   report.chosen.device,
                   {report.chosen.level_bytes, report.result.health.last_tick});
     std::string text = head_text(report.reader);
     text += "Max mem: " + format_bytes(report.chosen.peak_bytes) + "\n" + steps_line(table);
-    text += "Over all steps:\n" + totals_text(report, phases);
+    text += earlier_text(report);
+    text += std::string(table.earlier_steps == 0 ? "Over all steps" : "Over the kept steps") +
+            ":\n" + totals_text(report, phases);
     text += "Phase by phase:\n" + intervals_text(report, phases, step_end);
     if (shown < step_count) {
         text += "  ... " + std::to_string(step_count - shown) + " more steps (--top 0)\n";

@@ -164,6 +164,12 @@ std::string verdict_text(const LeaksReport& report, size_t fast_count) {
            "\n";
 }
 
+bool is_of_kept_events_only(const LeaksReport& report) {
+    const Checkpoint* const checkpoint = report.reader.checkpoint();
+    return checkpoint != nullptr && checkpoint->first_event != 0 &&
+           report.growth.moments.earlier_count == 0;
+}
+
 }  // namespace
 
 std::string leaks_text(const LeaksReport& report) {
@@ -191,6 +197,11 @@ std::string leaks_text(const LeaksReport& report) {
     }
     if (!fast.empty() && report.reader.definitions().holder_searches.empty()) {
         text += "What keeps these blocks alive is found by a run with --hold end, or --hold STEP\n";
+    }
+    if (is_of_kept_events_only(report)) {
+        text +=
+            "Only the kept events were looked at: what steps before them held is known by line, "
+            "function, file and stack\n";
     }
     return text + coverage_text(report.reader) + health_text(report.result.health);
 }

@@ -2,6 +2,7 @@
 #include <algorithm>
 
 #include "level_replay.h"
+#include "report/replay/blocks/out_of_memory.h"
 #include "summary_blocks.h"
 
 namespace peakline::report {
@@ -33,6 +34,11 @@ void LevelReplay::restore(const Checkpoint& checkpoint) {
         restore_trackers(i, checkpoint);
     }
     tracing_ = checkpoint.tracing;
+    if (checkpoint.refusals && !checkpoint.refusals->last.empty()) {
+        const EarlierRefusal& last = checkpoint.refusals->last.back();
+        out_of_memory_ = out_of_memory_at(last.tick, last.request, reader_.definitions());
+        out_of_memory_.count = checkpoint.refusals->count;
+    }
     for (const PhaseSummary& phase : checkpoint.phases) {
         if (phase_index_.has_value() &&
             reader_.definitions().text(phase.name) == request_.moment.phase) {

@@ -15,7 +15,16 @@ public:
     // Must outlive this.
     explicit RefusedFollower(const BlockStream& stream) : stream_(stream) {}
 
-    void restore(const Checkpoint&) {
+    void restore(const Checkpoint& checkpoint) {
+        if (checkpoint.refusals) {
+            found_.count = checkpoint.refusals->count;
+            found_.forgotten_count = found_.count - checkpoint.refusals->last.size();
+            for (const EarlierRefusal& one : checkpoint.refusals->last) {
+                add(one);
+            }
+            // The events after it may be gone.
+            found_.later_alloc_count += found_.count != 0 && checkpoint.first_event != 0 ? 1 : 0;
+        }
         const AllocationTable& table = stream_.table();
         table.for_each_live(stream_.next_ordinal(), [&](uint64_t ordinal) {
             const AllocationShape* const shape = table.shape(ordinal);
@@ -49,6 +58,17 @@ public:
     RefusedRequests take() { return std::move(found_); }
 
 private:
+    void add(const EarlierRefusal& earlier) {
+        RefusedRequest one;
+        one.request = out_of_memory_at(earlier.tick, earlier.request, stream_.definitions());
+        one.live_bytes = earlier.live_bytes;
+        one.asked_bytes = earlier.refusal.asked_bytes;
+        one.stream = static_cast<uint32_t>(earlier.refusal.stream);
+        one.limit_bytes = earlier.refusal.limit_bytes;
+        one.earlier = &earlier;
+        found_.list.push_back(one);
+    }
+
     void add(const format::OutOfMemory& failed, EventTime at) {
         ++found_.count;
         found_.later_alloc_count = 0;
@@ -65,7 +85,8 @@ private:
 
     // Of the record before this one.
     void add(const format::Refusal& refusal, uint64_t event) {
-        if (found_.list.empty() || found_.list.back().event + 1 != event) {
+        if (found_.list.empty() || found_.list.back().earlier != nullptr ||
+            found_.list.back().event + 1 != event) {
             return;
         }
         RefusedRequest& one = found_.list.back();
@@ -84,7 +105,8 @@ private:
 const RefusedRequest& RefusedRequests::numbered(uint64_t number, const TraceReader& reader) const {
     const std::string& trace_name = reader.name();
     const Checkpoint* const checkpoint = reader.checkpoint();
-    if (list.empty() && checkpoint != nullptr && checkpoint->first_event != 0) {
+    if (list.empty() && checkpoint != nullptr && checkpoint->first_event != 0 &&
+        !checkpoint->refusals) {
         throw TraceError(trace_name + ": no request was refused in the events that are kept, of " +
                          "the older ones nothing is known: record with --keep last:SIZE, which " +
                          "keeps more of them, or --keep all");
@@ -93,13 +115,20 @@ const RefusedRequest& RefusedRequests::numbered(uint64_t number, const TraceRead
         throw TraceError(trace_name +
                          ": no request was refused: the device never ran out of memory");
     }
-    if (number > list.size()) {
-        const bool is_one = list.size() == 1;
+    const uint64_t last = forgotten_count + list.size();
+    if (number > last) {
+        const bool is_one = last == 1;
         throw TraceError(trace_name + ": there is no request " + std::to_string(number) + ": " +
-                         std::to_string(list.size()) +
+                         std::to_string(last) +
                          (is_one ? " was refused; it is 1" : " were refused, the first is 1"));
     }
-    return number == 0 ? list.back() : list[number - 1];
+    if (number != 0 && number <= forgotten_count) {
+        throw TraceError(trace_name + ": request " + std::to_string(number) +
+                         " is no longer kept: the first one that is known is " +
+                         std::to_string(forgotten_count + 1) +
+                         "; record with --keep last:SIZE, which keeps more, or --keep all");
+    }
+    return number == 0 ? list.back() : list[number - forgotten_count - 1];
 }
 
 RefusedRequests find_refused_requests(const TraceReader& reader, const Progress& progress) {

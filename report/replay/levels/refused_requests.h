@@ -18,13 +18,18 @@ struct RefusedRequest {
     uint64_t asked_bytes = 0;
     uint32_t stream = 0;
     uint64_t limit_bytes = 0;
+    // Of a request before the events of a trace that keeps less than all: what is known of it, with
+    // no event. nullptr: it is among the events.
+    const EarlierRefusal* earlier = nullptr;
 };
 
 struct RefusedRequests {
     // A damaged trace may have any number of them.
     static constexpr size_t kMaxKept = 1'000'000;
 
-    std::vector<RefusedRequest> list;  // the first kMaxKept, in order
+    // In order: of those before the kept events the last ones, of the others the first kMaxKept.
+    std::vector<RefusedRequest> list;
+    uint64_t forgotten_count = 0;  // before the first of the list
     uint64_t count = 0;
     // Blocks that were made after the last one, on any device, before main ended.
     uint64_t later_alloc_count = 0;
@@ -33,6 +38,10 @@ struct RefusedRequests {
     // Counted from 1; 0: the last one. Throws TraceError that says how many there are.
     // A reference into `list`.
     const RefusedRequest& numbered(uint64_t number, const TraceReader& reader) const;
+    // Of one that the list holds, counted from 1.
+    uint64_t number_of(const RefusedRequest& one) const {
+        return forgotten_count + static_cast<uint64_t>(&one - list.data()) + 1;
+    }
 };
 
 RefusedRequests find_refused_requests(const TraceReader& reader, const Progress& progress = {});

@@ -16,6 +16,7 @@
 #include "report/replay/values/phase_table.h"
 #include "report/trace/definitions/definitions.h"
 #include "report/trace/events/event_decoder.h"
+#include "report/trace/summary/checkpoint.h"
 #include "step_follower.h"
 
 namespace peakline::report {
@@ -68,6 +69,13 @@ public:
     void on_rare(const RareEvent& event, EventTime at);
     // The trace begins while tracing is on.
     void restore_tracing() { is_tracing_ = true; }
+    // Those that ended before the trace begins.
+    void restore_steps(const Checkpoint& checkpoint) {
+        table_.earlier_steps = static_cast<uint32_t>(checkpoint.earlier_step_count());
+        table_.earlier_source = !checkpoint.steps               ? StepSource::kNone
+                                : checkpoint.steps->has_marks() ? StepSource::kMarks
+                                                                : StepSource::kOptimizer;
+    }
     // A region that was open where the trace begins; of which thread is not known.
     void restore_named(uint32_t name, EventTime at) { named_.begin(track_at(0).named, name, at); }
 

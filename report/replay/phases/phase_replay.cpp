@@ -23,6 +23,14 @@ void PhaseReplay::restore(const Checkpoint& checkpoint) {
         meter_.start_tracing(checkpoint.tick);
         totals_.start(checkpoint.tick);
     }
+    follower_.restore_steps(checkpoint);
+    if (checkpoint.standing) {
+        for (const RareEvent& event : checkpoint.standing->records) {
+            if (event.type == format::ExtendedType::kScope) {
+                follower_.on_rare(event, {0, checkpoint.tick});
+            }
+        }
+    }
     for (const PhaseSummary& phase : checkpoint.phases) {
         for (uint64_t depth = 0; depth < phase.depth && depth < kMaxRestoredDepth; ++depth) {
             follower_.restore_named(phase.name, {0, checkpoint.tick});

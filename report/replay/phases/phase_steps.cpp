@@ -34,7 +34,9 @@ void add_forward_steps(PhaseTable* table) {
     }
 }
 
-void number(const std::vector<PhaseInterval>& steps, std::vector<PhaseInterval>* intervals) {
+void number(const std::vector<PhaseInterval>& steps,
+            uint32_t first_step,
+            std::vector<PhaseInterval>* intervals) {
     for (PhaseInterval& interval : *intervals) {
         const auto after = std::upper_bound(
             steps.begin(),
@@ -42,7 +44,7 @@ void number(const std::vector<PhaseInterval>& steps, std::vector<PhaseInterval>*
             interval.begin_event,
             [](uint64_t event, const PhaseInterval& step) { return event < step.begin_event; });
         if (after != steps.begin() && interval.begin_event < (after - 1)->end_event) {
-            interval.step = static_cast<uint32_t>(after - steps.begin() - 1);
+            interval.step = first_step + static_cast<uint32_t>(after - steps.begin() - 1);
         }
     }
 }
@@ -70,12 +72,17 @@ void number_steps(PhaseTable* table) {
     if (table->step_source == StepSource::kNone) {
         add_forward_steps(table);
     }
+    if (table->step_source == table->earlier_source) {
+        // The first mark that is kept ends a step that began before.
+        table->first_step =
+            table->earlier_steps + (table->step_source == StepSource::kMarks ? 1 : 0);
+    }
     for (uint32_t i = 0; i < table->steps.size(); ++i) {
-        table->steps[i].step = i;
+        table->steps[i].step = table->first_step + i;
         table->steps[i].thread = table->main_thread;
     }
-    number(table->steps, &table->phases);
-    number(table->steps, &table->named);
+    number(table->steps, table->first_step, &table->phases);
+    number(table->steps, table->first_step, &table->named);
 }
 
 }  // namespace peakline::report

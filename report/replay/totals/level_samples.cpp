@@ -2,13 +2,46 @@
 
 namespace peakline::report {
 
+// What the checkpoint holds is a difference to the last of its samples.
 void LevelSampler::restore(const Checkpoint& checkpoint) {
+    if (question_.with_earlier && checkpoint.steps) {
+        restore_samples(*checkpoint.steps);
+    }
     for (uint64_t ordinal = 0; ordinal < checkpoint.blocks.size(); ++ordinal) {
         const BaselineBlock& block = checkpoint.blocks[ordinal];
         if (!block.is_deferred || question_.measure != format::Measure::kAllocated) {
             add(ordinal, block.shape, 1);
         }
     }
+}
+
+void LevelSampler::restore_samples(const StepHistory& steps) {
+    const bool is_allocated = question_.measure == format::Measure::kAllocated;
+    size_t at = 0;
+    for (const StepSample& sample : steps.samples) {
+        for (; at < sample.change_end; ++at) {
+            const StepChange& change = steps.changes[at];
+            if (!is_counted(question_.device, change.device)) {
+                continue;
+            }
+            const int64_t bytes = is_allocated ? change.block_bytes : change.requested_bytes;
+            samples_.changes.push_back(
+                {change.context, bytes, change.requested_bytes, change.count});
+            SlotChange& since = touch(change.context);
+            since.bytes = wrapped_sum(since.bytes, -static_cast<uint64_t>(bytes));
+            since.requested_bytes =
+                wrapped_sum(since.requested_bytes, -static_cast<uint64_t>(change.requested_bytes));
+            since.count -= change.count;
+        }
+        end_sample(sample.tick);
+    }
+    earlier_count_ = samples_.ends.size();
+    set_next_bound();
+}
+
+void LevelSampler::end_sample(uint64_t tick) {
+    samples_.ends.push_back(samples_.changes.size());
+    samples_.ticks.push_back(tick);
 }
 
 void LevelSampler::take_sample(uint64_t tick) {
@@ -21,13 +54,12 @@ void LevelSampler::take_sample(uint64_t tick) {
         }
     }
     touched_.clear();
-    samples_.ends.push_back(samples_.changes.size());
-    samples_.ticks.push_back(tick);
+    end_sample(tick);
     set_next_bound();
 }
 
 void LevelSampler::set_next_bound() {
-    const size_t next = samples_.ends.size();
+    const size_t next = samples_.ends.size() - earlier_count_;
     const std::vector<uint64_t>& bounds = question_.bounds;
     next_bound_ = next < bounds.size() ? bounds[next] : UINT64_MAX;
 }

@@ -21,6 +21,9 @@ struct SampleQuestion {
     format::Measure measure = format::Measure::kAllocated;
     std::optional<uint32_t> device;                        // nullopt: the sum of the GPUs
     const std::vector<uint32_t>* slot_of_block = nullptr;  // by ordinal; without: the context
+    // The first samples are those that the checkpoint has of the events before it. Where slots are
+    // contexts only.
+    bool with_earlier = false;
 };
 
 struct SlotChange {
@@ -74,6 +77,13 @@ private:
         const uint32_t slot = question_.slot_of_block != nullptr
                                   ? (*question_.slot_of_block)[ordinal]
                                   : shape.context;
+        const auto factor = static_cast<uint64_t>(sign);
+        SlotChange& since = touch(slot);
+        since.bytes = wrapped_sum(since.bytes, factor * bytes_of(shape, question_.measure));
+        since.requested_bytes = wrapped_sum(since.requested_bytes, factor * shape.requested_bytes);
+        since.count += sign;
+    }
+    SlotChange& touch(uint32_t slot) {
         if (slot >= since_.size()) {
             since_.resize(slot + 1);
             is_touched_.resize(slot + 1);
@@ -82,13 +92,11 @@ private:
             is_touched_[slot] = true;
             touched_.push_back(slot);
         }
-        const auto factor = static_cast<uint64_t>(sign);
-        SlotChange& since = since_[slot];
-        since.bytes = wrapped_sum(since.bytes, factor * bytes_of(shape, question_.measure));
-        since.requested_bytes = wrapped_sum(since.requested_bytes, factor * shape.requested_bytes);
-        since.count += sign;
+        return since_[slot];
     }
     void take_sample(uint64_t tick);
+    void end_sample(uint64_t tick);
+    void restore_samples(const StepHistory& steps);
     void set_next_bound();
 
     SampleQuestion question_;
@@ -98,6 +106,7 @@ private:
     std::vector<bool> is_touched_;
     std::vector<uint32_t> touched_;
     LevelSamples samples_;
+    size_t earlier_count_ = 0;  // of the samples
 };
 
 }  // namespace peakline::report

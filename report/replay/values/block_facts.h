@@ -2,6 +2,7 @@
 #pragma once
 
 #include <cstdint>
+#include <optional>
 #include <vector>
 
 namespace peakline::report {
@@ -19,6 +20,9 @@ struct BlockFacts {
     // Freed while the operator that made it still ran, for certain: it allocated again after the
     // free, or a block that it had made before was still live, as its result is.
     bool within_operator = false;
+    // Made before the events of a trace that keeps less than all: alloc_event is that of none.
+    bool is_restored = false;
+    std::optional<uint32_t> earlier_step;  // of a restored one; see Checkpoint::step_of()
 };
 
 }  // namespace peakline::report

@@ -38,7 +38,13 @@ enum class StepSource { kNone, kMarks, kOptimizer, kForward };
 struct PhaseTable {
     std::vector<PhaseInterval> phases;  // found from stacks and torch's scopes, in order
     std::vector<PhaseInterval> named;   // of the program's own making
-    std::vector<PhaseInterval> steps;   // in order; step N is steps[N]
+    std::vector<PhaseInterval> steps;   // in order; step first_step + N is steps[N]
+    // Steps that ended before the events of a trace which keeps less than all, and what they were.
+    uint32_t earlier_steps = 0;
+    StepSource earlier_source = StepSource::kNone;
+    uint32_t first_step = 0;
+    // Whether steps before the events and among them are numbered as one row.
+    bool counts_on() const { return steps.empty() || step_source == earlier_source; }
     StepSource step_source = StepSource::kNone;
     bool last_step_ended = true;
     bool knows_graphs = false;  // the trace says where graphs begin

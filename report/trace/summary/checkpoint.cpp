@@ -49,6 +49,7 @@ public:
         for (const BaselineBlock& block : blocks) {
             checkpoint_.backs.push_back(block.back);
         }
+        checkpoint_.steps = steps_.take();
         return std::move(checkpoint_);
     }
 
@@ -100,6 +101,22 @@ private:
                     checkpoint_.standing = std::move(standing_);
                 }
                 return cursor.good;
+            case SummaryType::kStepHistory:
+            case SummaryType::kStepSample:
+            case SummaryType::kLevelChange:
+            case SummaryType::kStepHistoryEnd:
+                return steps_.decode(static_cast<SummaryType>(record.type), cursor, definitions_);
+            case SummaryType::kRefused:
+                return decode_refused(cursor);
+            case SummaryType::kRefusedGroup:
+                return !refusals_.last.empty() &&
+                       decode_group(cursor, definitions_, refusals_.last.back().live);
+            case SummaryType::kRefusalsEnd:
+                refusals_.count = cursor.uv();
+                if (refusals_.count >= refusals_.last.size()) {
+                    checkpoint_.refusals = std::move(refusals_);
+                }
+                return cursor.good;
             case SummaryType::kLiveGroup:
             case SummaryType::kCheckpoint:
                 return false;
@@ -129,6 +146,27 @@ private:
         }
         checkpoint_.blocks.push_back(block);
         return true;
+    }
+
+    template <class Record>
+    static Record decode_record(FieldCursor& cursor) {
+        uint64_t fields[format::NumberRecords::kMaxFields] = {};
+        for (size_t i = 0; i < format::NumberRecords::field_count(Record::kType); ++i) {
+            fields[i] = cursor.uv();
+        }
+        return format::record_of<Record>(fields);
+    }
+
+    bool decode_refused(FieldCursor cursor) {
+        EarlierRefusal& one = refusals_.last.emplace_back();
+        one.tick = cursor.uv();
+        one.request = decode_record<format::OutOfMemory>(cursor);
+        one.refusal = decode_record<format::Refusal>(cursor);
+        one.pool = cursor.uv();
+        one.live_bytes = cursor.uv();
+        one.reserved_bytes = cursor.uv();
+        one.waiting_bytes = cursor.uv();
+        return cursor.good && one.request.device < format::kDeviceCount;
     }
 
     bool decode_standing(uint32_t type, FieldCursor cursor) {
@@ -169,6 +207,8 @@ private:
     const Definitions& definitions_;
     Checkpoint checkpoint_;
     StandingState standing_;
+    StepHistoryDecoder steps_;
+    EarlierRefusals refusals_;
     uint64_t standing_count_ = 0;
     uint64_t address_ = 0;  // of the block before
     bool in_phase_ = false;

@@ -14,6 +14,7 @@
 #include "report/trace/file/chunk_index.h"
 #include "report/trace/file/problems.h"
 #include "report/trace/file/rare_event.h"
+#include "step_history.h"
 #include "summary.h"
 
 namespace peakline::report {
@@ -38,6 +39,23 @@ struct StandingState {
     std::vector<Unseen> unseen;
 };
 
+// A request that a device refused before the events.
+struct EarlierRefusal {
+    uint64_t tick = 0;
+    format::OutOfMemory request = {};
+    format::Refusal refusal = {};
+    uint64_t pool = 0;
+    uint64_t live_bytes = 0;  // of the device, as the next two
+    uint64_t reserved_bytes = 0;
+    uint64_t waiting_bytes = 0;
+    std::vector<SummaryGroup> live;  // empty: there were too many
+};
+
+struct EarlierRefusals {
+    uint64_t count = 0;                // of all
+    std::vector<EarlierRefusal> last;  // oldest first
+};
+
 struct PhaseSummary {
     uint32_t name = 0;  // string id
     uint64_t depth = 0;
@@ -59,7 +77,17 @@ struct Checkpoint {
     uint64_t dropped_phase_count = 0;
     // nullopt: the trace does not say.
     std::optional<StandingState> standing;
+    std::optional<StepHistory> steps;
+    std::optional<EarlierRefusals> refusals;
 
+    // In which step before the events a block of `blocks` was made; nullopt: in none, or unknown.
+    std::optional<uint64_t> step_of(const BaselineBlock& block) const {
+        return steps ? steps->step_of(next_ordinal - block.back) : std::nullopt;
+    }
+    // That ended before the events.
+    uint64_t earlier_step_count() const {
+        return steps && steps->has_steps() ? steps->step_count : 0;
+    }
     const SummaryView* view(uint32_t device, format::Measure measure) const;
 };
 

@@ -16,7 +16,7 @@ public:
 
     std::optional<uint32_t> step(uint64_t event) const {
         const uint32_t step = steps_.find(table_.main_thread, event);
-        return step != kNoInterval ? std::optional(step) : std::nullopt;
+        return step != kNoInterval ? table_.steps[step].step : std::nullopt;
     }
     // What the stack says; where that is nothing, what the program was doing.
     Phase phase(Phase said, uint64_t event) const {

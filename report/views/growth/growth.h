@@ -46,7 +46,8 @@ struct Growth {
     bool is_too_short() const { return sample_count < kLeastSamples; }
     // Steps, calls or parts of the run that were compared.
     uint64_t unit_count() const {
-        return sample_count == 0 ? 0 : (sample_count - 1) * moments.units_per_sample;
+        const size_t ends = sample_count - (moments.earlier_count == 0 ? 1 : 0);
+        return sample_count == 0 ? 0 : ends * moments.units_per_sample;
     }
 };
 

@@ -2,6 +2,8 @@
 
 #include <algorithm>
 
+#include "growth_fit.h"
+
 namespace peakline::report {
 namespace {
 
@@ -70,9 +72,65 @@ GrowthMoments parts_of_run(uint64_t event_count) {
     return moments;
 }
 
+// As long as those before: the recorder made each after about as many events.
+void add_parts(const Checkpoint& checkpoint, uint64_t event_count, GrowthMoments* moments) {
+    const uint64_t width = std::max<uint64_t>(checkpoint.first_event / moments->earlier_count, 1);
+    for (uint64_t bound = width; bound < event_count; bound += width) {
+        moments->bounds.push_back(bound);
+    }
+}
+
+// Every step that is the last one of a sample, counted on from those before.
+void add_steps(const PhaseTable& table, GrowthMoments* moments) {
+    std::vector<uint64_t> ends = ends_of_steps(table);
+    if (table.step_source == StepSource::kMarks) {
+        ends.insert(ends.begin(), table.steps.front().begin_event);
+    }
+    for (size_t i = 0; i < ends.size(); ++i) {
+        if ((table.earlier_steps + i + 1) % moments->units_per_sample == 0) {
+            moments->bounds.push_back(ends[i]);
+        }
+    }
+}
+
+GrowthMoments after_earlier(const PhaseTable& table,
+                            uint64_t event_count,
+                            const Checkpoint& checkpoint) {
+    const StepHistory& steps = *checkpoint.steps;
+    GrowthMoments moments;
+    moments.unit = steps.has_steps() ? GrowthUnit::kStep : GrowthUnit::kTime;
+    moments.earlier_count = steps.samples.size();
+    moments.units_per_sample = steps.steps_per_sample;
+    if (!steps.has_steps()) {
+        add_parts(checkpoint, event_count, &moments);
+    } else if (table.step_source == table.earlier_source) {
+        add_steps(table, &moments);
+    }
+    const size_t count = moments.earlier_count + moments.bounds.size();
+    for (size_t sample = 0; sample < count; ++sample) {
+        moments.first_units.push_back(static_cast<uint32_t>(steps.first_step_of(sample)));
+    }
+    return moments;
+}
+
+// Where the program's first step is among the events, the parts before it say nothing.
+bool tells_more(const Checkpoint& checkpoint, const PhaseTable& table) {
+    const bool has_earlier =
+        checkpoint.first_event != 0 && checkpoint.steps && !checkpoint.steps->samples.empty();
+    const bool has_own_steps =
+        table.step_source == StepSource::kMarks || table.step_source == StepSource::kOptimizer;
+    return has_earlier && (checkpoint.steps->has_steps() ||
+                           (!has_own_steps && checkpoint.steps->samples.size() >= kLeastSamples));
+}
+
 }  // namespace
 
-GrowthMoments growth_moments(const PhaseTable& table, uint64_t event_count) {
+GrowthMoments growth_moments(const PhaseTable& table,
+                             uint64_t event_count,
+                             const Checkpoint* checkpoint) {
+    if (checkpoint != nullptr && tells_more(*checkpoint, table)) {
+        return after_earlier(table, event_count, *checkpoint);
+    }
     if (table.step_source == StepSource::kNone) {
         return parts_of_run(event_count);
     }

@@ -85,7 +85,11 @@ std::vector<LeftRow> build_left_at_end(const std::vector<TrackedBlock>& blocks,
     const EventPlaces places(phases);
     LeftRows rows(measure, keys);
     for (const TrackedBlock& block : blocks) {
-        if (const std::optional<uint32_t> step = places.step(block.facts.alloc_event)) {
+        const std::optional<uint32_t> step = !block.facts.is_restored
+                                                 ? places.step(block.facts.alloc_event)
+                                             : phases.counts_on() ? block.facts.earlier_step
+                                                                  : std::nullopt;
+        if (step.has_value()) {
             rows.add(block.block, *step);
         }
     }

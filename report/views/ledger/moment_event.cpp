@@ -55,13 +55,14 @@ private:
     bool main_has_ended_ = false;
 };
 
-[[noreturn]] void throw_before_kept(const TraceReader& reader, uint64_t peak_tick) {
+[[noreturn]] void throw_before_kept(const TraceReader& reader, const char* what, uint64_t tick) {
     char text[160];
     std::snprintf(text,
                   sizeof text,
-                  ": the peak, at t=%.3f s, lies before the events that this trace keeps, which "
+                  ": %s, at t=%.3f s, lies before the events that this trace keeps, which "
                   "begin at t=%.3f s; name a moment from there on, --at end for example",
-                  reader.seconds(peak_tick),
+                  what,
+                  reader.seconds(tick),
                   reader.seconds(reader.checkpoint() != nullptr ? reader.checkpoint()->tick : 0));
     throw TraceError(reader.name() + text);
 }
@@ -93,6 +94,9 @@ MomentEvent find_moment_event(const TraceReader& reader,
     if (asked.moment.kind == MomentKind::kOutOfMemory) {
         const RefusedRequests refused = find_refused_requests(reader, progress);
         const RefusedRequest& one = refused.numbered(asked.moment.request_number, reader);
+        if (one.earlier != nullptr) {
+            throw_before_kept(reader, "the request", one.request.tick);
+        }
         return {one.event, one.request.tick, one.request.device};
     }
     if (asked.moment.kind == MomentKind::kPhase) {
@@ -105,7 +109,7 @@ MomentEvent find_moment_event(const TraceReader& reader,
     const DeviceTotals device = levels.finish().chosen;
     const std::optional<EventTime> at = follower.found(device.device);
     if (!at && reader.is_bounded()) {
-        throw_before_kept(reader, device.peak_tick);
+        throw_before_kept(reader, "the peak", device.peak_tick);
     }
     return {at ? at->event : 0, at ? at->tick : 0, device.device};
 }

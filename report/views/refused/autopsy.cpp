@@ -37,7 +37,10 @@ void add_live_blocks(const TraceReader& reader,
                      Autopsy* autopsy) {
     ReplayRequest request = selection.request;
     request.moment.kind = MomentKind::kOutOfMemory;
-    request.moment.event = autopsy->refused.event;
+    request.moment.request_number = autopsy->number;
+    if (autopsy->refused.earlier == nullptr) {
+        request.moment.event = autopsy->refused.event;
+    }
     request.measure = format::Measure::kAllocated;
     request.device = {DeviceChoiceKind::kNumber, autopsy->refused.request.device};
     request.detail = Detail::kBlocks;
@@ -46,6 +49,9 @@ void add_live_blocks(const TraceReader& reader,
     const ReplayResult result = replay(reader, request, progress);
     autopsy->lines = table_of("line", result, stacks);
     autopsy->categories = table_of("category", result, stacks);
+    if (autopsy->refused.earlier != nullptr) {
+        return;
+    }
     const EventPlaces places(result.phases);
     const uint64_t event = autopsy->refused.event;
     const uint32_t context = autopsy->refused.request.context;
@@ -86,6 +92,9 @@ RefusalReason reason_of(const Autopsy& autopsy) {
         const RefusedSegments& segments = *autopsy.segments;
         const uint64_t asked = autopsy.refused.asked_bytes;
         const uint64_t needed = (asked + kRoundingBytes - 1) / kRoundingBytes * kRoundingBytes;
+        if (!segments.knows_pieces && segments.free_bytes + segments.waiting_bytes >= needed) {
+            return RefusalReason::kPieces;
+        }
         if (segments.largest_of_other_streams_bytes >= needed) {
             return RefusalReason::kOtherStream;
         }
@@ -137,7 +146,7 @@ Autopsy make_autopsy(const TraceReader& reader,
     const bool is_named = moment.kind == MomentKind::kOutOfMemory;
     const RefusedRequest& asked = refused.numbered(is_named ? moment.request_number : 0, reader);
     autopsy.refused = asked;
-    autopsy.number = static_cast<uint64_t>(&asked - refused.list.data()) + 1;
+    autopsy.number = refused.number_of(asked);
     autopsy.is_caught = autopsy.number != refused.count || !ended_the_program(reader, refused);
     autopsy.device_bytes = device_bytes_of(reader, autopsy.refused.request.device);
     add_request(stacks, &autopsy);
@@ -152,7 +161,7 @@ Autopsy make_autopsy(const TraceReader& reader,
 
 const char* reason_name(RefusalReason reason) {
     static constexpr const char* kNames[] = {
-        "full", "fragmented", "other_stream", "waiting", "fraction", "other_pool"};
+        "full", "fragmented", "other_stream", "waiting", "fraction", "other_pool", "pieces"};
     return kNames[static_cast<size_t>(reason)];
 }
 

@@ -21,6 +21,7 @@ enum class RefusalReason : uint8_t {
     kWaiting,      // enough was freed, but other streams still use it
     kFraction,     // the device has enough, but torch may use only a part of it
     kOtherPool,    // a piece that is large enough lies in segments of another pool
+    kPieces,       // enough is free in torch's segments, or waits; in which pieces is not kept
 };
 
 struct Autopsy {

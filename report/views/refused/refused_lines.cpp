@@ -14,7 +14,8 @@ std::vector<RefusedLine> refused_lines_without(const RefusedRequests& refused,
                                                StackLookup& stacks) {
     std::map<std::string, RefusedLine> lines;
     for (size_t i = 0; i < refused.list.size(); ++i) {
-        if (i + 1 == shown) {
+        const uint64_t number = refused.number_of(refused.list[i]);
+        if (number == shown) {
             continue;
         }
         BlockGroup group;
@@ -23,7 +24,7 @@ std::vector<RefusedLine> refused_lines_without(const RefusedRequests& refused,
         RefusedLine& line = lines[label.key];
         line.line = std::move(label);
         ++line.count;
-        line.last_number = i + 1;
+        line.last_number = number;
     }
     std::vector<RefusedLine> list;
     list.reserve(lines.size());

@@ -210,6 +210,19 @@ RefusedSegments measure(const MapOfRequest& at_request,
     return found;
 }
 
+std::optional<RefusedSegments> sums_of(const EarlierRefusal& earlier) {
+    const uint64_t taken = earlier.live_bytes + earlier.waiting_bytes;
+    if (earlier.reserved_bytes < taken) {
+        return std::nullopt;
+    }
+    RefusedSegments sums;
+    sums.reserved_bytes = earlier.reserved_bytes;
+    sums.waiting_bytes = earlier.waiting_bytes;
+    sums.free_bytes = earlier.reserved_bytes - taken;
+    sums.knows_pieces = false;
+    return sums;
+}
+
 }  // namespace
 
 std::optional<RefusedSegments> find_refused_segments(const TraceReader& reader,
@@ -218,6 +231,9 @@ std::optional<RefusedSegments> find_refused_segments(const TraceReader& reader,
                                                      const Progress& progress) {
     if (!reader.knows_standing()) {
         return std::nullopt;
+    }
+    if (refused.earlier != nullptr) {
+        return sums_of(*refused.earlier);
     }
     BlockStream stream(reader);
     MapOfRequest follower(stream, refused);

@@ -40,6 +40,8 @@ struct RefusedSegments {
     uint64_t largest_of_other_pools_bytes = 0;    // of the same stream
     std::vector<PinningRow> pins;                 // most free bytes first
     size_t pin_count = 0;                         // of all
+    // Of a request before the kept events: only reserved, waiting and free bytes are known.
+    bool knows_pieces = true;
 };
 
 // nullopt: the trace does not know its segments.

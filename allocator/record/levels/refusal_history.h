@@ -1,0 +1,53 @@
+// The last requests that a device refused, and what it held then. For traces that keep less than
+// every event: a checkpoint writes it, so that they say why memory ran out before the kept events.
+// Used by the recorder under its lock. Never calls malloc.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+
+#include "allocator/record/format/trace_format.h"
+#include "peak_groups.h"
+
+namespace peakline::record {
+
+class RefusalHistory {
+public:
+    static constexpr size_t kMostKept = 8;
+    // Of one device that is fuller than this nothing is kept but its levels.
+    static constexpr size_t kMostGroups = 10'000;
+
+    struct Refused {
+        uint64_t tick = 0;
+        format::OutOfMemory request = {};
+        format::Refusal refusal = {};
+        uint64_t pool = 0;
+        // Of the device: blocks that torch counts, its segments, blocks that other streams use yet.
+        uint64_t live_bytes = 0;
+        uint64_t reserved_bytes = 0;
+        uint64_t waiting_bytes = 0;
+    };
+
+    void begin_trace() { count_ = 0; }
+    // Fills in what blocks come to.
+    void add(Refused refused, const LiveSet& live_set);
+
+    uint64_t count() const { return count_; }
+    size_t kept_count() const {
+        return static_cast<size_t>(count_ < kMostKept ? count_ : kMostKept);
+    }
+    // Oldest first.
+    const Refused& kept(size_t index) const { return kept_[slot_of(index)]; }
+    const MappedArray<BlockGroup>& groups(size_t index) const { return groups_[slot_of(index)]; }
+
+private:
+    size_t slot_of(size_t index) const {
+        return static_cast<size_t>((count_ - kept_count() + index) % kMostKept);
+    }
+
+    uint64_t count_ = 0;
+    Refused kept_[kMostKept];
+    MappedArray<BlockGroup> groups_[kMostKept];
+};
+
+}  // namespace peakline::record
