@@ -4,6 +4,7 @@
 #include <utility>
 
 #include "report/replay/blocks/block_groups.h"
+#include "report/trace/file/trace_error.h"
 
 namespace peakline::report {
 
@@ -25,8 +26,29 @@ bool BlockKeys::read_tensors() const {
     });
 }
 
+// Of a moment before the kept events of a trace there are groups only.
+void BlockKeys::group_kept(FacetsOfBlocks& facets, LiveBlocks* blocks) const {
+    for (const Grouping* const key : keys_) {
+        if (key->needs_lives && !blocks->groups.empty()) {
+            throw TraceError(std::string("--by ") + key->name +
+                             ": the moment lies before the events that this trace keeps, and what "
+                             "became of single blocks is known from there on only: use --by line, "
+                             "module or category, or record with --keep all");
+        }
+    }
+    for (BlockGroup& group : blocks->groups) {
+        TrackedBlock any_of_it = {0, group};
+        any_of_it.facts.is_restored = true;
+        group.facets = facets.of(any_of_it);
+    }
+}
+
 void BlockKeys::group(const PhaseTable& phases, LiveBlocks* blocks) {
     FacetsOfBlocks facets(*this, phases);
+    if (blocks->blocks.empty()) {
+        group_kept(facets, blocks);
+        return;
+    }
     BlockGroups groups;
     for (TrackedBlock& block : blocks->blocks) {
         block.block.facets = facets.of(block);

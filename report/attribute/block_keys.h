@@ -28,6 +28,8 @@ struct RowPlacement {
     std::string via = {};          // of the first that has one
 };
 
+class FacetsOfBlocks;
+
 class BlockKeys {
 public:
     // The first `row_key_count` keys make rows. `stacks` must outlive this.
@@ -46,6 +48,8 @@ public:
 
 private:
     friend class FacetsOfBlocks;
+
+    void group_kept(FacetsOfBlocks& facets, LiveBlocks* blocks) const;
 
     std::vector<const Grouping*> keys_;
     size_t row_key_count_;

@@ -28,6 +28,7 @@ struct Grouping {
     PlaceBlock* place = nullptr;
     // For keys that look at the life of a block: then place() sees its facet.
     FacetOfBlock* facet = nullptr;
+    bool needs_lives = false;    // of single blocks: groups of a summary have none
     bool needs_events = false;   // without them the key has no meaning
     bool needs_streams = false;  // which a summary does not know
     bool needs_tensors = false;  // the same
