@@ -14,6 +14,7 @@ from collections.abc import Iterator
 from contextlib import contextmanager, nullcontext
 from pathlib import Path
 
+from peakline.commands.running.disk_saving import DiskSaving
 from peakline.commands.running.ranks import Job
 from peakline.commands.running.run_arguments import add_arguments as add_arguments
 from peakline.commands.running.run_arguments import check_arguments
@@ -86,7 +87,7 @@ def run_and_report(args: argparse.Namespace, plan: Plan) -> int:
         ):
             kills = kernel_kills()
             reports = SignalReports(notes) if args.report_on_signal else None
-            with reports or nullcontext():
+            with reports or nullcontext(), DiskSaving() if plan.recorded else nullcontext():
                 says_where = plan.recorded and not args.quiet
                 status = execute(plan, says_where=says_where, reports=reports)
         kills = kernel_kills() - kills
