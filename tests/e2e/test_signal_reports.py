@@ -58,22 +58,33 @@ def test_the_program_and_its_launcher_take_the_signal(lab: Lab, tmp_path: Path) 
     options = ("--report-on-signal", "-o", "run.peak")
     with running(lab, tmp_path, *options) as process:
         said = json.loads(process.stdout.readline())
-        os.kill(said["pid"], signal.SIGUSR2)
-        wait_for((tmp_path / "run.1.txt").exists)
-        process.send_signal(signal.SIGUSR2)
-        wait_for((tmp_path / "run.2.txt").exists)
+        for number in range(1, 6):  # to the program, to its launcher, and so on
+            os.kill(said["pid"] if number % 2 else process.pid, signal.SIGUSR2)
+            wait_for((tmp_path / f"run.{number}.txt").exists)
         (tmp_path / "stop").touch()
         out, errors = process.communicate()
         assert process.returncode == 0, errors
     assert json.loads(out) == {"signals": [], "grew": 0}
-    # One signal, one report.
-    assert sorted(path.name for path in tmp_path.glob("*.txt")) == ["run.1.txt", "run.2.txt"]
-    for name in ("run.1.txt", "run.2.txt"):
+    names = [f"run.{number}.txt" for number in range(1, 6)]
+    assert sorted(path.name for path in tmp_path.glob("*.txt")) == names  # one signal, one report
+    for name in names:
         text = (tmp_path / name).read_text()
         assert f"run.peak: process {said['pid']}, recorded for" in text
         assert "waits_to_be_asked.py:" in text
         assert f"peakline: wrote {tmp_path / name}" in errors
     assert lab.table(tmp_path / "run.peak")["complete"]
+
+
+def test_thousands_of_signals_to_any_thread_change_nothing(lab: Lab, tmp_path: Path) -> None:
+    quiet = lab.run("signal_storm.py", "0", recorded=False).said
+    options = ("-q", "-o", "run.peak", "--report-on-signal")
+    run = lab.recorded(tmp_path, str(PROGRAMS / "signal_storm.py"), "2000", options=options)
+    stormy = run.said
+    assert stormy.pop("to_others") > 200 and quiet.pop("to_others") == 0
+    assert stormy == quiet
+    assert 1 <= len(list(tmp_path.glob("*.txt"))) < 200
+    table = lab.table(tmp_path / "run.peak")
+    assert (table["peak_bytes"], table["complete"]) == (quiet["peak"], True)
 
 
 def test_one_signal_is_a_search_and_a_report(lab: Lab, tmp_path: Path) -> None:

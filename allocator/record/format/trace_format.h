@@ -188,6 +188,7 @@ enum class SummaryType : uint32_t {
     kRefusedGroup = 29,  // as kPeakGroup: live on that device then
     kRefusalsEnd = 30,   // uv refused requests before the checkpoint, kept here or not
 };
+inline constexpr size_t kMostStepSamples = 256;
 // What the samples of a step history are the ends of.
 enum class SampleSource : uint32_t { kParts = 0, kOptimizer = 1, kMarks = 2 };
 inline constexpr size_t kSizeSlots = 52;

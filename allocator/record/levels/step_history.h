@@ -26,7 +26,7 @@ enum class StepAction { kOptimizerBegun, kOptimizerEnded, kZeroGradBegun, kZeroG
 
 class StepHistory {
 public:
-    static constexpr size_t kMostSamples = 256;
+    static constexpr size_t kMostSamples = format::kMostStepSamples;
     static constexpr size_t kMostChanges = size_t{1} << 14;
     // A context on a device.
     static constexpr size_t kMostSlots = size_t{1} << 16;

@@ -81,7 +81,7 @@ std::string earlier_text(const PhasesReport& report) {
         return {};
     }
     std::string text;
-    const size_t most = report.top == 0 ? StepHistory::kMostSamples : kRowsOfSteps;
+    const size_t most = report.top == 0 ? format::kMostStepSamples : kRowsOfSteps;
     const std::vector<StepRow> steps = step_rows(*checkpoint, most);
     TextColumns step_columns({kRight, kRight, kRight, kRight},
                              {"Steps", "Peak", "At the end", "Ended at"});
@@ -116,7 +116,7 @@ void put_earlier(JsonWriter& json, const PhasesReport& report) {
     }
     json.begin_object().field("step_count", checkpoint->earlier_step_count());
     json.key("steps").begin_array();
-    for (const StepRow& row : step_rows(*checkpoint, StepHistory::kMostSamples)) {
+    for (const StepRow& row : step_rows(*checkpoint, format::kMostStepSamples)) {
         json.begin_object().field("first_step", row.first_step).field("last_step", row.last_step);
         json.field("end_seconds", report.reader.seconds(row.tick));
         json.field("peak_bytes", row.peak_bytes).field("end_bytes", row.level_bytes).end_object();

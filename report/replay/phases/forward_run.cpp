@@ -18,6 +18,9 @@ void join_forward(PhaseInterval& forward, PhaseInterval& part) {
 }  // namespace
 
 void ForwardRun::make_forward(std::vector<PhaseInterval>& phases, bool has_graph) {
+    while (!intervals_.empty() && intervals_.back() == kNoInterval) {
+        intervals_.pop_back();
+    }
     const auto first_of = [&](auto predicate) {
         return std::find_if(intervals_.begin(), intervals_.end(), [&](uint32_t interval) {
             return interval != kNoInterval && predicate(phases[interval]);
@@ -26,9 +29,6 @@ void ForwardRun::make_forward(std::vector<PhaseInterval>& phases, bool has_graph
     auto next = first_of([](const PhaseInterval& part) { return part.has_graph; });
     if (next == intervals_.end()) {
         next = first_of([](const PhaseInterval& part) { return part.phase == Phase::kForward; });
-    }
-    while (!intervals_.empty() && intervals_.back() == kNoInterval) {
-        intervals_.pop_back();
     }
     if (next == intervals_.end() && !intervals_.empty()) {
         next = intervals_.end() - 1;

@@ -66,7 +66,7 @@ bool StepHistoryDecoder::is_sane() const {
         }) == samples.end();
     return is_whole_ && is_known && are_ordered && history_.step_count <= UINT32_MAX / 2 &&
            history_.steps_per_sample != 0 && history_.steps_per_sample <= history_.step_count + 1 &&
-           samples.size() <= StepHistory::kMostSamples &&
+           samples.size() <= format::kMostStepSamples &&
            samples.size() <= history_.step_count / history_.steps_per_sample;
 }
 

@@ -8,7 +8,6 @@
 #include <vector>
 
 #include "allocator/record/format/trace_format.h"
-#include "allocator/record/levels/step_history.h"
 #include "report/trace/definitions/definitions.h"
 #include "report/trace/file/field_cursor.h"
 
@@ -32,8 +31,6 @@ struct StepSample {
 };
 
 struct StepHistory {
-    static constexpr size_t kMostSamples = record::StepHistory::kMostSamples;
-
     format::SampleSource source = format::SampleSource::kParts;
     uint64_t step_count = 0;  // steps that ended, or parts
     uint64_t steps_per_sample = 1;

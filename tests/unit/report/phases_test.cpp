@@ -75,6 +75,19 @@ TEST_CASE("scopes of torch bound phases and steps", "[report][phases]") {
           Lines{"0  0>75 peak 185 +235 -160", "1  75>75 peak 185 +235 -235"});
 }
 
+TEST_CASE("a model on the CPU has steps without a block", "[report][phases]") {
+    const std::string zero = " 1 Optimizer.zero_grad#SGD.zero_grad\n";
+    const std::string step = "scope" + zero + "endscope" + zero + "scope" + kEngine + "endscope" +
+                             kEngine + "scope" + kStep + "endscope" + kStep;
+    const auto result = phases_of("start\n" + step + step + "stop\n end\n");
+    CHECK(lines(result.table.phases) == Lines{"0 zero_grad 0>0 peak 0 +0 -0",
+                                              "0 backward 0>0 peak 0 +0 -0",
+                                              "0 optimizer 0>0 peak 0 +0 -0",
+                                              "0 zero_grad 0>0 peak 0 +0 -0",
+                                              "1 backward 0>0 peak 0 +0 -0",
+                                              "1 optimizer 0>0 peak 0 +0 -0"});
+}
+
 TEST_CASE("what is freed between phases, and after the last, has its own rows",
           "[report][phases]") {
     const std::string text = "start\n" + forward("h 1 100") + "scope" + kEngine +
