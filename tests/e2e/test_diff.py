@@ -77,6 +77,19 @@ def runs(lab: Any, tmp_path_factory: pytest.TempPathFactory) -> dict[str, Run]:
     return found
 
 
+def test_one_program_on_two_devices(lab: Any, runs: dict[str, Run], tmp_path: Path) -> None:
+    (tmp_path / "model.py").write_text(MODEL)
+    (tmp_path / "train.py").write_text(TRAIN.format(name="model"))
+    elsewhere = lab.recorded(tmp_path, "train.py", device="l4")
+    both = {"before": runs["before"], "elsewhere": elsewhere}
+    peaks = differences(lab, both, "before", "elsewhere")  # workspaces differ with the device
+    assert peaks["delta_bytes"] == elsewhere.said["peak"] - runs["before"].said["peak"]
+    assert sum(row["delta_bytes"] for row in peaks["rows"]) == peaks["delta_bytes"]
+    ends = differences(lab, both, "before", "elsewhere", "--at", "end")
+    assert {row["key"]: row["delta_bytes"] for row in ends["rows"] if row["delta_bytes"]} == {}
+    assert ends["after"]["total_bytes"] > 0
+
+
 def differences(lab: Any, runs: dict[str, Run], before: str, after: str, *words: str) -> Any:
     paths = [str(runs[name].trace) for name in (before, after)]
     done = lab.peakline("diff", "--json", *words, *paths)

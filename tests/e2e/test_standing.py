@@ -21,11 +21,10 @@ SETTINGS = {
     "streams": ("streams", ""),
 }
 # As many hundreds of blocks as fill what is kept more than once.
-KEPT = {"all": 10, "peak": 3000, "last:16MiB": 35_000}
+KEPT = {"all": 10, "peak": 3000}
 CASES = [
     *((name, keep, "whole") for name in SETTINGS for keep in ("all", "peak")),
     ("train", "peak", "killed"),
-    ("expandable", "last:16MiB", "killed"),
 ]
 BOUNDED = [case for case in CASES if case[1] != "all"]
 

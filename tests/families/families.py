@@ -144,7 +144,7 @@ def share_of_program(trace: Path) -> float:
     own = [
         row["bytes"]
         for row, file in zip(table["rows"], files, strict=True)
-        if file.startswith(str(PROGRAMS))
+        if file.startswith((str(PROGRAMS), str(ROOT / "examples")))  # some run an example
     ]
     return sum(own) / table["peak_bytes"]
 

@@ -19,7 +19,8 @@ HELP = "What a run holds more or less than another: before and after a change, r
 EXAMPLES = (
     "peakline diff before.peak after.peak\n"
     "peakline diff --by module before.peak after.peak\n"
-    "peakline diff --phases base.summary.json after.peak"
+    "peakline diff --phases base.summary.json after.peak\n"
+    "peakline diff simulated.peak real.peak"
 )
 _TOP = 20
 
