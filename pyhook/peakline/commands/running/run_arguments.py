@@ -84,7 +84,8 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         default="all",
         metavar="WHAT",
         help="Keep this much in the file: all (every event), last:SIZE (the newest events, such as "
-        "last:2GiB), peak (peaks of devices and phases, a few MB however long the run)",
+        "last:2GiB), peak (peaks of devices and phases, a few MB however long the run); what grows "
+        "from step to step and requests that were refused are known of the whole run",
     )
     parser.add_argument(
         "--report-on-signal",
