@@ -331,7 +331,7 @@ def test_waits():
     )
     command = run.command("--peakline", "-k", "within or waits", "test_stops.py")
     process = subprocess.Popen(
-        command,
+        ["env", "--default-signal=INT", *command],  # it may be ignored where tests run unattended
         cwd=run.folder,
         env=run.lab.environment(None),
         stdout=subprocess.PIPE,
