@@ -46,6 +46,13 @@ bool BlockHistories::has_backward(std::optional<uint32_t> step) const {
     return is_kept ? has_backward_[*step - table_.first_step] : any_backward_;
 }
 
+std::optional<uint32_t> BlockHistories::made_step(const BlockFacts& facts) const {
+    if (facts.is_restored) {
+        return table_.counts_on() ? facts.earlier_step : std::nullopt;
+    }
+    return step_at(facts.alloc_event);
+}
+
 const PhaseInterval& BlockHistories::outermost(uint32_t interval) const {
     while (table_.phases[interval].parent != kNoInterval) {
         interval = table_.phases[interval].parent;
@@ -62,9 +69,7 @@ BlockHistory BlockHistories::of(const TrackedBlock& block) const {
     if (history.made_in == Phase::kOther && made != kNoInterval) {
         history.made_in = table_.phases[made].phase;
     }
-    history.made_step = !facts.is_restored   ? step_at(facts.alloc_event)
-                        : table_.counts_on() ? facts.earlier_step
-                                             : std::nullopt;
+    history.made_step = made_step(facts);
     history.is_trained = has_backward(history.made_step);
     const bool knows_graph = table_.knows_graphs && made != kNoInterval;
     history.has_graph = knows_graph ? outermost(made).has_graph : history.is_trained;

@@ -37,6 +37,7 @@ private:
     uint32_t interval_at(uint32_t thread, uint64_t event) const;
     uint32_t interval_of_free(const BlockFacts& facts) const;
     std::optional<uint32_t> step_at(uint64_t event) const;
+    std::optional<uint32_t> made_step(const BlockFacts& facts) const;
     bool has_backward(std::optional<uint32_t> step) const;
     const PhaseInterval& outermost(uint32_t interval) const;
 

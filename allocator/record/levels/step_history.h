@@ -80,7 +80,7 @@ private:
         int64_t count = 0;
     };
     struct Slot {
-        Place place;
+        Place place = {};
         uint32_t next = 0;  // of the same context, plus one; 0: none
         Level now;
         Level last;  // at the last sample
