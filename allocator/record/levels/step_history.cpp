@@ -13,12 +13,6 @@ constexpr size_t kMostContexts = size_t{1} << 24;
 // With fewer samples than these nobody could tell growth from chance.
 constexpr size_t kLeastSamples = 16;
 
-template <class T>
-bool clear(MappedArray<T>& array, size_t capacity) {
-    array.clear();
-    return array.capacity() >= capacity || array.reserve(capacity);
-}
-
 }  // namespace
 
 bool StepHistory::begin_trace() {
@@ -26,9 +20,9 @@ bool StepHistory::begin_trace() {
         first_slots_[slot.place.context] = 0;
     }
     is_whole_ = true;
-    has_mark_ = false;
-    const bool has_room = clear(samples_, kMostSamples) && clear(changes_, kMostChanges) &&
-                          clear(slots_, kMostSlots) && clear(first_slots_, kMostContexts);
+    const bool has_room =
+        samples_.clear_with_room(kMostSamples) && changes_.clear_with_room(kMostChanges) &&
+        slots_.clear_with_room(kMostSlots) && first_slots_.clear_with_room(kMostContexts);
     if (has_room) {
         begin_source(SampleSource::kParts);
     }

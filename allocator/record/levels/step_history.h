@@ -96,7 +96,6 @@ private:
 
     format::SampleSource source_ = format::SampleSource::kParts;
     bool is_whole_ = true;
-    bool has_mark_ = false;
     bool resumes_ = false;  // what is open goes on with the last step
     bool ends_last_again_ = false;
     uint64_t step_count_ = 0;

@@ -36,6 +36,13 @@ public:
         return true;
     }
 
+    // Empties it; there is room for `capacity` elements then, of which those that were used are not
+    // zero. False when the kernel refuses.
+    bool clear_with_room(size_t capacity) {
+        clear();
+        return capacity_ >= capacity || reserve(capacity);
+    }
+
     // False when full: the caller counts what it could not keep.
     bool push(const T& value) {
         if (size_ == capacity_) {

@@ -21,12 +21,6 @@ constexpr size_t kMaxScopes = 1U << 12;  // beyond that they are forgotten: they
 constexpr DriverKind kKindsOfSegments[] = {
     DriverKind::kDevice, DriverKind::kPitch, DriverKind::kMapping, DriverKind::kAsync};
 
-template <class T>
-bool clear(MappedArray<T>& array, size_t capacity) {
-    array.clear();
-    return array.capacity() >= capacity || array.reserve(capacity);
-}
-
 }  // namespace
 
 bool StandingRecords::begin_trace() {
@@ -34,9 +28,10 @@ bool StandingRecords::begin_trace() {
     settings_ = 0;
     has_last_piece_ = has_last_request_ = false;
     devices_.clear();
-    return clear(pieces_, kMaxPieces) && clear(owners_, kMaxPools) && clear(pools_, kMaxPools) &&
-           clear(unseen_, kMaxUnseen) && clear(devices_, format::kDeviceCount) &&
-           clear(scopes_, kMaxScopes) && devices_.resize(format::kDeviceCount) && requests_.init();
+    return pieces_.clear_with_room(kMaxPieces) && owners_.clear_with_room(kMaxPools) &&
+           pools_.clear_with_room(kMaxPools) && unseen_.clear_with_room(kMaxUnseen) &&
+           devices_.clear_with_room(format::kDeviceCount) && scopes_.clear_with_room(kMaxScopes) &&
+           devices_.resize(format::kDeviceCount) && requests_.init();
 }
 
 void StandingRecords::see(ExtendedType type, const uint64_t* fields) {
