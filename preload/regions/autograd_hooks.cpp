@@ -19,15 +19,32 @@ namespace {
 
 using capture::ThreadState;
 using record::Recorder;
+using record::StepAction;
 
 // The name of the scope around a run of the engine, known to report/attribute.
 constexpr char kEngineScope[] = "torch::autograd::Engine::execute";
+// How those around the methods of optimizers begin.
+constexpr char kOptimizer[] = "Optimizer.";
+constexpr char kStep[] = "Optimizer.step#";
+constexpr char kZeroGrad[] = "Optimizer.zero_grad#";
 
 // Set once before anything is hooked. Ids of strings by the hash of their text, and by the type
 // of a node, whose address cannot be taken for such a hash: the other half is a constant.
 record::RawStackCache* g_operator_names = nullptr;
 void (*g_after_step)() = nullptr;
 constexpr uint64_t kNodeType = 0x6E6F6465;
+
+bool has_prefix(const char* name, const char* prefix) {
+    return strncmp(name, prefix, strlen(prefix)) == 0;
+}
+
+void record_step(const char* name, StepAction of_step, StepAction of_zero_grad) {
+    if (has_prefix(name, kStep)) {
+        Recorder::instance().record_step(of_step);
+    } else if (has_prefix(name, kZeroGrad)) {
+        Recorder::instance().record_step(of_zero_grad);
+    }
+}
 
 // The name is torch's for the duration of the call only.
 uint32_t intern_operator(record::StackTable& table, const char* name) {
@@ -198,25 +215,13 @@ void end_engine_run(uint32_t outer_caller) {
     record_scope(format::ScopeAction::kEnd, kEngineScope);
 }
 
-bool has_prefix(const char* name, const char* prefix) {
-    return strncmp(name, prefix, strlen(prefix)) == 0;
-}
-
-constexpr char kOptimizer[] = "Optimizer.";
-constexpr char kStep[] = "Optimizer.step#";
-constexpr char kZeroGrad[] = "Optimizer.zero_grad#";
-
 // The methods of an optimizer allocate where torch's code does; where the program calls them says
 // the line to change.
 void begin_scope(const char* name) {
     on_this_thread([name](ThreadState& state) {
         Recorder& recorder = Recorder::instance();
         begin_region(state.thread_id, intern_operator(recorder.table(), name));
-        if (has_prefix(name, kStep)) {
-            recorder.record_step(record::StepAction::kOptimizerBegun);
-        } else if (has_prefix(name, kZeroGrad)) {
-            recorder.record_step(record::StepAction::kZeroGradBegun);
-        }
+        record_step(name, StepAction::kOptimizerBegun, StepAction::kZeroGradBegun);
         if (has_prefix(name, kOptimizer) && recorder.is_tracing()) {
             recorder.record_scope_caller(capture::capture_context(recorder.table(), state));
         }
@@ -231,13 +236,8 @@ void call_after_steps(void (*call)()) {
 
 void end_scope(const char* name) {
     on_this_thread([name](const ThreadState& state) {
-        Recorder& recorder = Recorder::instance();
-        end_region(state.thread_id, intern_operator(recorder.table(), name));
-        if (has_prefix(name, kStep)) {
-            recorder.record_step(record::StepAction::kOptimizerEnded);
-        } else if (has_prefix(name, kZeroGrad)) {
-            recorder.record_step(record::StepAction::kZeroGradEnded);
-        }
+        end_region(state.thread_id, intern_operator(Recorder::instance().table(), name));
+        record_step(name, StepAction::kOptimizerEnded, StepAction::kZeroGradEnded);
     });
     if (has_prefix(name, kStep)) {
         on_this_thread([](const ThreadState& state) {
