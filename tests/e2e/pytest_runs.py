@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import subprocess
 import sys
+from collections.abc import Iterable
 from dataclasses import dataclass
 from importlib.metadata import distributions
 from pathlib import Path
@@ -114,6 +115,11 @@ def plugin_words() -> list[str]:
     if any((one.group, one.name) == ("pytest11", "peakline") for one in found):
         return []
     return ["-p", "peakline.pytest_plugin"]
+
+
+def outcomes(cases: dict[str, Case], names: Iterable[str]) -> dict[str, str]:
+    """Return how the tests of these names went."""
+    return {name: cases[name].outcome for name in names}
 
 
 def summary_of(done: subprocess.CompletedProcess[str]) -> list[str]:
