@@ -18,7 +18,7 @@ EXECUTOR_MB = 512
 
 
 def environment() -> dict[str, str]:
-    """Return the environment of everything that takes part, and of who asks."""
+    """Return the environment of the master, the workers and the program that asks them."""
     conf = f"--conf spark.executor.memory={EXECUTOR_MB}m"
     conf += f" --conf 'spark.executor.extraJavaOptions={QUICK_JAVA}'"
     return os.environ | {

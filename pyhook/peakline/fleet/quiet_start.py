@@ -19,7 +19,7 @@ _USUAL = re.compile(
     rb"|Using Spark's default log4j|WARNING: package sun\.security\.action"
     rb"|.* WARN Utils: (Your hostname|Set SPARK_LOCAL_IP)|.* WARN NativeCodeLoader:"
 )
-# Java ends with the one; a cluster that takes no part in it is told with the other.
+# How Java says why it ends, and why a cluster gave the program up.
 _REASONS = (
     re.compile(r"^Exception in thread \"main\" [\w.$]+: (.+)", re.MULTILINE),
     re.compile(r" Reason: (.+)"),
