@@ -37,8 +37,8 @@ PYTHON_INCLUDE = $(shell $(PYTHON) -c 'import sysconfig; print(sysconfig.get_pat
 
 # The answered functions of the driver stand in both libraries.
 DRIVER_SOURCES := $(filter-out preload/driver/exported_dlsym.cpp,$(wildcard preload/driver/*.cpp))
-BOOTSTRAP_SOURCES := preload/bootstrap.cpp preload/regions/early_regions.cpp \
-                     preload/driver/exported_dlsym.cpp
+BOOTSTRAP_SOURCES := preload/bootstrap.cpp preload/bus_errors.cpp preload/standard_error.cpp \
+                     preload/regions/early_regions.cpp preload/driver/exported_dlsym.cpp
 # A room's own sources and those of its folders.
 sources = $(foreach room,$(1),$(wildcard $(room)/*.cpp $(room)/*/*.cpp $(room)/*/*/*.cpp))
 # Rooms of preload/ that become libraries of their own.
@@ -55,7 +55,7 @@ RECORDER_OBJECTS := $(call object,$(RECORDER_SOURCES))
 GUARD_OBJECTS := $(call object,$(wildcard preload/guard/*.cpp))
 REPORT_OBJECTS := $(call object,$(REPORT_SOURCES))
 
-TORTURE := $(addprefix $(BUILD)/,kill_test soak_test steady_test storm_test replay_corpus)
+TORTURE := $(addprefix $(BUILD)/,kill_test file_test soak_test steady_test storm_test replay_corpus)
 
 comma := ,
 
@@ -91,6 +91,7 @@ test: setup ## build and run everything that passes or fails
 	@$(MAKE) --no-print-directory -j$(JOBS) $(BUILD)/unit_tests $(TORTURE) $(BUILD)/instruction_driver
 	@$(BUILD)/unit_tests
 	@$(BUILD)/kill_test 150
+	@$(BUILD)/file_test 150
 	@$(BUILD)/soak_test 10000000
 	@$(BUILD)/storm_test 5
 	@$(BUILD)/steady_test
@@ -106,6 +107,7 @@ test-simulated: native ## the simulated GPU with the torch of another PYTHON (on
 
 soak: $(TORTURE) ## thousands of kills, and a thousand million events (minutes)
 	@$(BUILD)/kill_test 5000 1000
+	@$(BUILD)/file_test 5000 1000
 	@$(BUILD)/soak_test 1000000000
 	@$(BUILD)/storm_test 120
 

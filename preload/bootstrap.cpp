@@ -10,7 +10,9 @@
 #include <sys/syscall.h>
 #include <unistd.h>
 
+#include "bus_errors.h"
 #include "driver/driver_seam.h"
+#include "standard_error.h"
 
 #define EXPORT __attribute__((visibility("default")))
 
@@ -31,15 +33,6 @@ int g_entered = 0;
 // Asked of the kernel: a child of vfork has another number, in the memory of its parent.
 long process_id() {
     return syscall(SYS_getpid);
-}
-
-void complain(const char* what, const char* why) {
-    const char* parts[] = {"peakline: ", what, why, "\n"};
-    for (const char* part : parts) {
-        if (write(STDERR_FILENO, part, strlen(part)) < 0) {
-            return;
-        }
-    }
 }
 
 bool wants_cpu() {
@@ -64,7 +57,7 @@ void enter_slow(int32_t way_in) {
     memcpy(path + folder, "libpeakline.so", sizeof "libpeakline.so");
     void* library = dlopen(path, RTLD_NOW | RTLD_LOCAL);
     if (library == nullptr) {
-        complain("not recording, cannot load the recorder: ", dlerror());
+        peakline_complain("not recording, cannot load the recorder: ", dlerror());
         return;
     }
     const auto enter =
@@ -74,9 +67,11 @@ void enter_slow(int32_t way_in) {
     g_recorded_pid = process_id();
     g_end_of_process =
         reinterpret_cast<void (*)(const void*)>(dlsym(library, "peakline_end_of_process"));
+    peakline_lead_bus_errors(reinterpret_cast<peakline_program_action_function>(
+        dlsym(library, "peakline_program_bus_action")));
     char message[512] = "";
     if (enter != nullptr && enter(way_in, message, sizeof message) > 1) {
-        complain("not recording: ", message);
+        peakline_complain("not recording: ", message);
     }
 }
 

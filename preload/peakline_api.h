@@ -2,6 +2,7 @@
 // call. Plain C types; every function is safe to call when recording is off.
 #pragma once
 
+#include <csignal>
 #include <cstddef>
 #include <cstdint>
 
@@ -72,6 +73,10 @@ void peakline_close_trace();
 int32_t peakline_has_trace();
 // Path of the open trace, "" without one.
 const char* peakline_trace_path();
+
+// What sigaction(SIGBUS, wanted, before) of the program does while a trace is written; false: the
+// signal is the program's alone. See allocator/record/files/page_guard.h.
+bool peakline_program_bus_action(const struct sigaction* wanted, struct sigaction* before);
 
 // A summary trace in memory. Free it with peakline_free_summary.
 struct PeaklineSummary {

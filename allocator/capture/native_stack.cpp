@@ -12,6 +12,7 @@
 #include "allocator/capture/libraries/loader_counts.h"
 #include "allocator/capture/libraries/module_map.h"
 #include "allocator/capture/native_check.h"
+#include "allocator/capture/unwind/libunwind_calls.h"
 #include "allocator/record/hot_data.h"
 
 namespace peakline::capture {
@@ -279,6 +280,7 @@ bool init_native_stacks() {
     if (!cache->init(kCacheCapacity)) {
         return false;
     }
+    lead_libunwind_calls();
     unw_set_caching_policy(unw_local_addr_space, UNW_CACHE_PER_THREAD);
     find_loader_words_slow();
     refresh_code_epoch_slow();

@@ -23,6 +23,18 @@ namespace {
     new (g_recorder_storage) Recorder;
 }
 
+const char* what_stopped(FileTarget::Loss loss) {
+    switch (loss) {
+        case FileTarget::Loss::kMoved:
+            return "the trace was removed, renamed or replaced; recording to it stopped";
+        case FileTarget::Loss::kTruncated:
+            return "the trace was truncated by another program; recording to it stopped";
+        case FileTarget::Loss::kNone:
+            break;
+    }
+    return "the trace file cannot grow; recording to it stopped";
+}
+
 }  // namespace
 
 bool Recorder::init(TroubleHandler on_trouble) {
@@ -339,7 +351,7 @@ uint64_t Recorder::level_bytes(uint32_t device, Measure measure) {
 void Recorder::check_writer_slow() {
     if (had_trace_ && !writer_.is_open()) {
         if (pending_trouble_ == nullptr && writer_.error() != 0 && file_.is_open()) {
-            pending_trouble_ = "the trace file cannot grow; recording to it stopped";
+            pending_trouble_ = what_stopped(file_.loss());
             pending_error_ = writer_.error();
             has_trouble_.store(true, std::memory_order_relaxed);
             file_.abandon();
@@ -387,7 +399,7 @@ void Recorder::child_after_fork() {
     usable_ = false;
     tracing_.store(false, std::memory_order_relaxed);
     writer_.abandon();
-    file_.abandon();
+    file_.leave_to_parent();
     had_trace_ = false;
 }
 

@@ -8,6 +8,8 @@
 #include <atomic>
 #include <cstdint>
 
+#include "allocator/record/files/file_target.h"
+#include "allocator/record/files/memory_target.h"
 #include "allocator/record/levels/live_set.h"
 #include "allocator/record/levels/peak_groups.h"
 #include "allocator/record/levels/peak_tracker.h"
@@ -186,8 +188,10 @@ public:
     // its begin as untraced blocks, and peaks start anew. Returns 0 or an errno.
     int open_trace(const TraceOptions& options);
     void put_meta(const char* key, const char* value, size_t value_length);
-    // The open file has no name any more: another process removed or replaced it.
-    bool trace_is_lost();
+    // What other processes did to the open file.
+    FileTarget::Loss trace_loss();
+    // The whole path of the file opened last, or that could not be opened.
+    const char* trace_path() const { return file_.path(); }
     // Marks a clean end, seals, and closes. Frees and allocations after it are counted only: late
     // ones of a dying process are no part of the run.
     void close_trace();

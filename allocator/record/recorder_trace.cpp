@@ -138,9 +138,9 @@ void Recorder::put_meta(const char* key, const char* value, size_t value_length)
     writer_.put_meta(key, value, value_length);
 }
 
-bool Recorder::trace_is_lost() {
+FileTarget::Loss Recorder::trace_loss() {
     const LockGuard guard(lock_);
-    return writer_.is_open() && file_.is_lost();
+    return writer_.is_open() ? file_.loss() : FileTarget::Loss::kNone;
 }
 
 void Recorder::close_trace() {

@@ -23,11 +23,13 @@ struct Process {
 
 struct Nvml {
     int (*init)() = nullptr;
+    int (*shutdown)() = nullptr;
     int (*handle_by_bus)(const char*, void**) = nullptr;
     int (*compute_processes)(void*, unsigned*, Process*) = nullptr;
 
     bool is_whole() const {
-        return init != nullptr && handle_by_bus != nullptr && compute_processes != nullptr;
+        return init != nullptr && shutdown != nullptr && handle_by_bus != nullptr &&
+               compute_processes != nullptr;
     }
 };
 
@@ -42,7 +44,6 @@ void find(void* library, const char* symbol, Function* function) {
     *function = reinterpret_cast<Function>(dlsym(library, symbol));
 }
 
-// NVML counts who has initialised it: nobody else's use of it ends with ours, which never does.
 bool find_nvml(NvmlUse use) {
     const Found known = g_found.load(std::memory_order_acquire);
     if (known != Found::kUnknown) {
@@ -55,13 +56,33 @@ bool find_nvml(NvmlUse use) {
     }
     Nvml nvml;
     find(library, "nvmlInit_v2", &nvml.init);
+    find(library, "nvmlShutdown", &nvml.shutdown);
     find(library, "nvmlDeviceGetHandleByPciBusId_v2", &nvml.handle_by_bus);
     find(library, "nvmlDeviceGetComputeRunningProcesses_v3", &nvml.compute_processes);
-    const bool is_usable = nvml.is_whole() && nvml.init() == 0;
+    const bool is_usable = nvml.is_whole();
     g_nvml = nvml;
     g_found.store(is_usable ? Found::kYes : Found::kNo, std::memory_order_release);
     return is_usable;
 }
+
+// NVML opens files of the driver when it is initialised, with descriptors of the program. Where the
+// program uses it, they are open; at the end of the process they are given back. It counts who has
+// initialised it: the program's use does not end with ours.
+class NvmlScope {
+public:
+    explicit NvmlScope(NvmlUse use)
+        : is_ours_(use == NvmlUse::kLoad && find_nvml(use) && g_nvml.init() == 0) {}
+    ~NvmlScope() {
+        if (is_ours_) {
+            g_nvml.shutdown();
+        }
+    }
+    NvmlScope(const NvmlScope&) = delete;
+    NvmlScope& operator=(const NvmlScope&) = delete;
+
+private:
+    bool is_ours_;
+};
 
 }  // namespace
 
@@ -70,6 +91,7 @@ std::optional<ProcessBytes> process_bytes_slow(uint32_t device, NvmlUse use) {
     void* handle = nullptr;
     Process processes[kMostProcesses];
     unsigned count = kMostProcesses;
+    const NvmlScope scope(use);
     if (!find_nvml(use) || !pci_bus_of(device, bus, sizeof bus) ||
         g_nvml.handle_by_bus(bus, &handle) != 0 ||
         g_nvml.compute_processes(handle, &count, processes) != 0) {

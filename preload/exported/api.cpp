@@ -8,6 +8,7 @@
 
 #include "allocator/capture/stack_capture.h"
 #include "allocator/capture/threads/thread_state.h"
+#include "allocator/record/files/page_guard.h"
 #include "allocator/record/recorder.h"
 #include "preload/hooks/segment_hooks.h"
 #include "preload/hooks/torch_hooks.h"
@@ -90,6 +91,11 @@ PEAKLINE_EXPORT void peakline_close_trace() {
 
 PEAKLINE_EXPORT int32_t peakline_has_trace() {
     return Recorder::instance().has_trace() ? 1 : 0;
+}
+
+PEAKLINE_EXPORT bool peakline_program_bus_action(const struct sigaction* wanted,
+                                                 struct sigaction* before) {
+    return peakline::record::page_guard::program_action(wanted, before);
 }
 
 PEAKLINE_EXPORT const char* peakline_trace_path() {

@@ -19,6 +19,7 @@
 #include "preload/device/driver_recording.h"
 #include "preload/hooks/allocator_calls.h"
 #include "preload/hooks/torch_hooks.h"
+#include "preload/options/messages.h"
 #include "preload/options/option_words.h"
 #include "preload/options/trace_name.h"
 #include "preload/peakline_api.h"
@@ -214,6 +215,7 @@ int open_trace_at(Installed& state, const char* path, bool replace) {
     options.keep = state.keep;
     parse_run_id(state.options.run_id, options.run_uuid);
     error = Recorder::instance().open_trace(options);
+    memcpy(state.trace_path, Recorder::instance().trace_path(), sizeof state.trace_path);
     if (error == 0) {
         put_all_meta(state, names);
         restate_marks();
@@ -224,13 +226,22 @@ int open_trace_at(Installed& state, const char* path, bool replace) {
 }
 
 void say_if_trace_is_lost() {
-    if (Recorder::instance().trace_is_lost()) {
-        say("%s was removed or replaced by another program while it was recorded: this recording "
-            "is "
-            "lost. Record again to a name of its own (-o NAME.%%p.peak)",
-            installed().trace_path);
-        note_for_run(installed().options, "lost", installed().trace_path);
+    switch (Recorder::instance().trace_loss()) {
+        case FileTarget::Loss::kNone:
+            return;
+        case FileTarget::Loss::kTruncated:
+            say("%s was truncated by another program while it was recorded: it ends there. Record "
+                "again to a name of its own (-o NAME.%%p.peak)",
+                installed().trace_path);
+            break;
+        case FileTarget::Loss::kMoved:
+            say("%s was removed, renamed or replaced by another program while it was recorded: "
+                "this recording is lost, or ends where it was renamed. Record again to a name of "
+                "its own (-o NAME.%%p.peak)",
+                installed().trace_path);
+            break;
     }
+    note_for_run("lost", installed().trace_path);
 }
 
 int open_configured_trace(Installed& state) {
@@ -263,7 +274,7 @@ void open_trace_or_say_why() {
             "program runs on without a trace.",
             state.trace_path,
             strerror_r(error, text, sizeof text));
-        note_for_run(state.options, "unwritten", state.trace_path);
+        note_for_run("unwritten", state.trace_path);
         state.trace_path[0] = '\0';
     }
 }
@@ -397,7 +408,7 @@ int32_t enter(int32_t way_in, char* message, size_t room) {
     watch_life_cycle();
     state.is_on = true;
     if (way_in == kPeaklinePreload || way_in == kPeaklineDriver || way_in == kPeaklineCpu) {
-        note_for_run(state.options, "on", "");
+        note_for_run("on", "");
         if (!waits_for_steps(state.options)) {
             // Not before something is recorded: many a process initialises CUDA and allocates
             // nothing.

@@ -7,6 +7,7 @@
 #include "allocator/capture/stack_capture.h"
 #include "allocator/record/recorder.h"
 #include "install.h"
+#include "preload/options/messages.h"
 
 namespace peakline::preload {
 namespace {

@@ -15,6 +15,7 @@
 #include "allocator/record/recorder.h"
 #include "install.h"
 #include "preload/device/driver_recording.h"
+#include "preload/options/messages.h"
 #include "preload/regions/autograd_hooks.h"
 #include "preload/regions/open_list.h"
 #include "preload/regions/open_regions.h"
@@ -103,11 +104,9 @@ void keep(const OpenMark& mark) {
     // relaxed: said once, by whoever comes first.
     static std::atomic<bool> is_said{false};
     if (!add(mark) && !mark.is_told && !is_said.exchange(true, std::memory_order_relaxed)) {
-        fprintf(stderr,
-                "peakline: more than %zu marks were made before the recording began: '%s' is "
-                "not recorded\n",
-                kMaxOpen,
-                mark.name);
+        say("more than %zu marks were made before the recording began: '%s' is not recorded",
+            kMaxOpen,
+            mark.name);
     }
 }
 

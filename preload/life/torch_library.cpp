@@ -13,6 +13,7 @@
 #include "allocator/capture/libraries/build_id.h"
 #include "allocator/capture/libraries/got_patch.h"
 #include "allocator/capture/libraries/loader_walk.h"
+#include "allocator/record/files/small_files.h"
 #include "allocator/record/recorder.h"
 #include "preload/hooks/cpu_hooks.h"
 #include "preload/hooks/torch_hooks.h"
@@ -27,25 +28,19 @@ using torch_part::InstallResult;
 constexpr char kAllocatorSymbol[] = "_ZN3c104cuda20CUDACachingAllocator9allocatorE";
 
 bool read_version_line(const char* path, char* version, size_t room) {
-    FILE* file = fopen(path, "re");
-    if (file == nullptr) {
+    constexpr char kKey[] = "__version__ = '";
+    char text[2048];
+    text[record::read_file_slow(path, text, sizeof text - 1)] = '\0';
+    char* value = strstr(text, kKey);
+    if (value == nullptr) {
         return false;
     }
-    char line[256];
-    bool found = false;
-    while (!found && fgets(line, sizeof line, file) != nullptr) {
-        constexpr char kKey[] = "__version__ = '";
-        if (strncmp(line, kKey, sizeof kKey - 1) == 0) {
-            char* value = line + sizeof kKey - 1;
-            value[strcspn(value, "'")] = '\0';
-            const size_t length = strnlen(value, room - 1);
-            memcpy(version, value, length);
-            version[length] = '\0';
-            found = true;
-        }
-    }
-    fclose(file);
-    return found;
+    value += sizeof kKey - 1;
+    value[strcspn(value, "'\n")] = '\0';
+    const size_t length = strnlen(value, room - 1);
+    memcpy(version, value, length);
+    version[length] = '\0';
+    return true;
 }
 
 // From version.py, above the folder that the library with this address lies in.

@@ -21,6 +21,7 @@
 #include "assumptions.h"
 #include "install.h"
 #include "life_cycle.h"
+#include "preload/options/messages.h"
 #include "preload/peakline_api.h"
 
 namespace peakline::preload {

@@ -1,14 +1,10 @@
 #include "options.h"
 
-#include <cstdarg>
-#include <cstdio>
 #include <cstdlib>
 #include <cstring>
 #include <string_view>
 
-#include <fcntl.h>
-#include <unistd.h>
-
+#include "messages.h"
 #include "option_words.h"
 
 namespace peakline::preload {
@@ -17,27 +13,28 @@ namespace {
 static_assert(Options().backend == std::string_view(kBackends[0].name));
 static_assert(Options().stacks == std::string_view(kStacks[0].name));
 
-void read_one(const char* name, char* value, size_t room) {
+// False: it is too long.
+bool read_one(const char* name, char* value, size_t room) {
     const char* given = getenv(name);
     if (given == nullptr || given[0] == '\0') {
-        return;
+        return true;
     }
     const size_t length = strlen(given);
-    if (length >= room) {
-        say("%s is longer than %zu characters and was ignored", name, room - 1);
-        return;
+    if (length < room) {
+        memcpy(value, given, length + 1);
     }
-    memcpy(value, given, length + 1);
+    return length < room;
 }
 
 }  // namespace
 
 void read_options(Options* options) {
-    const struct {
+    struct Row {
         const char* name;
         char* value;
         size_t room;
-    } table[] = {
+    };
+    const Row table[] = {
         {"PEAKLINE_OUTPUT", options->output, sizeof options->output},
         {"PEAKLINE_RUN_NOTES", options->run_notes, sizeof options->run_notes},
         {"PEAKLINE_RUN_ID", options->run_id, sizeof options->run_id},
@@ -53,40 +50,15 @@ void read_options(Options* options) {
         {"PEAKLINE_ASSUME", options->assume, sizeof options->assume},
         {"PEAKLINE_MAX_VALUE_READS", options->max_value_reads, sizeof options->max_value_reads},
     };
-    for (const auto& row : table) {
-        read_one(row.name, row.value, row.room);
+    const Row* too_long = nullptr;
+    for (const Row& row : table) {
+        if (!read_one(row.name, row.value, row.room)) {
+            too_long = &row;
+        }
     }
-}
-
-void note_for_run(const Options& options, const char* what, const char* path) {
-    char line[kPathBytes + 32];
-    const int length = snprintf(line, sizeof line, "%s\t%s\n", what, path);
-    if (options.run_notes[0] == '\0' || length <= 0 || static_cast<size_t>(length) >= sizeof line) {
-        return;
-    }
-    // One write to the end: lines of several processes do not mix.
-    const int file = open(options.run_notes, O_WRONLY | O_APPEND | O_CLOEXEC);
-    if (file >= 0) {
-        static_cast<void>(!write(file, line, static_cast<size_t>(length)));
-        close(file);
-    }
-}
-
-void say(const char* format, ...) {
-    char line[1024] = "peakline: ";
-    constexpr size_t kPrefix = 10;
-    va_list arguments;
-    va_start(arguments, format);
-    // NOLINTNEXTLINE(clang-analyzer-valist.Uninitialized): va_start stands above.
-    const int wanted = vsnprintf(line + kPrefix, sizeof line - kPrefix - 1, format, arguments);
-    va_end(arguments);
-    size_t length = kPrefix + (wanted > 0 ? static_cast<size_t>(wanted) : 0);
-    if (length > sizeof line - 2) {
-        length = sizeof line - 2;
-    }
-    line[length++] = '\n';
-    if (write(STDERR_FILENO, line, length) < 0) {
-        return;  // nowhere left to say it
+    begin_messages(*options);
+    if (too_long != nullptr) {
+        say("%s is longer than %zu characters and was ignored", too_long->name, too_long->room - 1);
     }
 }
 

@@ -28,12 +28,4 @@ struct Options {
 // Reads the environment. A value that is too long is ignored, with a line on stderr.
 void read_options(Options* options);
 
-// Adds the line "what<tab>path" to the file in which `peakline run` learns what became of its
-// processes: "on" (the recorder came up), "unwritten" (no trace file could be made) or "lost" (the
-// file was removed or replaced). Without such a file, or when it cannot be written: nothing.
-void note_for_run(const Options& options, const char* what, const char* path);
-
-// One line on stderr, "peakline: ...", written with write(2): no stdio, no malloc.
-__attribute__((format(printf, 1, 2))) void say(const char* format, ...);
-
 }  // namespace peakline::preload

@@ -5,25 +5,21 @@
 #include <cstdio>
 #include <cstring>
 
-#include <fcntl.h>
 #include <sys/stat.h>
 #include <unistd.h>
+
+#include "allocator/record/files/small_files.h"
 
 namespace peakline::preload {
 namespace {
 
 // The words of /proc/self/cmdline, at most `capacity` of them. Returns how many.
 size_t read_command_words(char* buffer, size_t room, const char** words, size_t capacity) {
-    const int file = open("/proc/self/cmdline", O_RDONLY | O_CLOEXEC);
-    if (file < 0) {
-        return 0;
-    }
-    const ssize_t length = read(file, buffer, room - 1);
-    close(file);
+    const size_t length = record::read_file_slow("/proc/self/cmdline", buffer, room - 1);
     size_t count = 0;
-    for (ssize_t at = 0; at < length && count < capacity;) {
+    for (size_t at = 0; at < length && count < capacity;) {
         words[count++] = buffer + at;
-        at += static_cast<ssize_t>(strlen(buffer + at)) + 1;
+        at += strlen(buffer + at) + 1;
     }
     return count;
 }

@@ -4,7 +4,7 @@
 
 #include <pthread.h>
 
-#include "allocator/capture/threads/signals_blocked.h"
+#include "allocator/record/tables/signals_blocked.h"
 
 namespace peakline::pyhook {
 namespace {
@@ -51,7 +51,7 @@ ptrdiff_t offset_of_first_key() {
 
 // Whether `getter` returns the value of this key, which is `value` before and after.
 bool is_key_of(pthread_key_t key, ThreadStateGetter getter, const void* value) {
-    const capture::SignalsBlocked blocked;  // a handler may ask for the thread state
+    const record::SignalsBlocked blocked;  // a handler may ask for the thread state
     const char mark = 0;
     if (pthread_setspecific(key, &mark) != 0) {
         return false;

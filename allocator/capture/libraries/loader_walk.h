@@ -5,12 +5,12 @@
 
 #include <link.h>
 
-#include "allocator/capture/threads/signals_blocked.h"
+#include "allocator/record/tables/signals_blocked.h"
 
 namespace peakline::capture {
 
 inline void walk_loaded_objects_slow(int (*visit)(dl_phdr_info*, size_t, void*), void* data) {
-    const SignalsBlocked blocked;
+    const record::SignalsBlocked blocked;
     dl_iterate_phdr(visit, data);
 }
 

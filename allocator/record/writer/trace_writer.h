@@ -8,10 +8,10 @@
 #include <cstdint>
 
 #include "alloc_event.h"
+#include "allocator/record/files/chunk_target.h"
 #include "allocator/record/format/trace_format.h"
 #include "allocator/record/tables/stack_table.h"
 #include "chunk_ring.h"
-#include "chunk_target.h"
 #include "class_table.h"
 #include "standing_records.h"
 #include "trace_totals.h"

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import json
 import os
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -137,7 +137,8 @@ def _line(row: dict[str, Any]) -> LiveLine:
 def traces_of_process(pid: int, is_trace: Callable[[str], bool]) -> list[str]:
     """Return the traces that this process or one below it writes, its own first.
 
-    `is_trace` is asked about regular files that they have open.
+    A recorder keeps the first page of its file mapped. `is_trace` is asked about regular files
+    that the processes share by a mapping.
 
     Raises:
         ProcessLookupError: there is no such process.
@@ -148,20 +149,21 @@ def traces_of_process(pid: int, is_trace: Callable[[str], bool]) -> list[str]:
     found: dict[str, None] = {}
     for one in [pid, *_descendants(pid)]:
         try:
-            links = [entry.path for entry in os.scandir(f"/proc/{one}/fd")]
-        except FileNotFoundError:  # it ended meanwhile
+            maps = Path(f"/proc/{one}/maps").read_bytes()
+        except (FileNotFoundError, ProcessLookupError):  # it ended meanwhile
             continue
-        files = [path for path in map(_target, links) if path.startswith("/")]
+        files = dict.fromkeys(_shared_files(maps))
         # Opening a pipe or a device could wait, or do something.
         found.update(dict.fromkeys(one for one in files if Path(one).is_file() and is_trace(one)))
     return list(found)
 
 
-def _target(link: str) -> str:
-    try:
-        return str(Path(link).readlink())
-    except OSError:
-        return ""
+def _shared_files(maps: bytes) -> Iterator[str]:
+    """Yield the path of every shared mapping in the text of /proc/PID/maps (see proc(5))."""
+    for line in maps.split(b"\n"):
+        words = line.split(None, 5)
+        if len(words) == 6 and words[1].endswith(b"s") and words[5].startswith(b"/"):
+            yield os.fsdecode(words[5].replace(b"\\012", b"\n"))
 
 
 def _descendants(pid: int) -> list[int]:

@@ -88,15 +88,15 @@ TEST_CASE("a recording that replaces a file leaves the one that still writes it 
     first.set_tracing(true);
     first.open(file.path());
     first.run(200);
-    REQUIRE_FALSE(first.recorder().trace_is_lost());
+    REQUIRE(first.recorder().trace_loss() == record::FileTarget::Loss::kNone);
     RandomProgram second(9);
     second.set_tracing(true);
     second.open(file.path());
     // Far more than the chunk that is mapped: a file cut under it would be fatal here.
     first.run(20000);
     second.run(500);
-    CHECK(first.recorder().trace_is_lost());
-    CHECK_FALSE(second.recorder().trace_is_lost());
+    CHECK(first.recorder().trace_loss() == record::FileTarget::Loss::kMoved);
+    CHECK(second.recorder().trace_loss() == record::FileTarget::Loss::kNone);
     second.recorder().close_trace();
     first.recorder().close_trace();
     check_everything(file.path(), second, true);

@@ -1,0 +1,77 @@
+// libunwind writes a byte of every address that it is not sure of into a pipe, to learn whether the
+// address may be read, and opens the files of libraries for frames that it knows nothing of. The
+// descriptors would be the program's: it could close them, or give their numbers to its own files.
+// So the calls of our copy lead here. The kernel is asked by a call that needs no descriptor.
+#include "libunwind_calls.h"
+
+#include <cerrno>
+#include <csignal>
+#include <cstdint>
+
+#include <sys/syscall.h>
+#include <unistd.h>
+
+#include "allocator/capture/libraries/got_patch.h"
+
+namespace peakline::capture {
+namespace {
+
+constexpr int kNoSuchHow = -1;
+
+// rt_sigprocmask reads the set before it refuses how it is to be used.
+bool is_readable(long address) {
+    constexpr long kSetBytes = sizeof(uint64_t);
+    const long aligned = address & ~(kSetBytes - 1);
+    return syscall(SYS_rt_sigprocmask, kNoSuchHow, aligned, nullptr, kSetBytes) == 0 ||
+           errno != EFAULT;
+}
+
+// Instead of write(pipe, address, 1).
+long call_kernel(long number, long a, long b, long c, long d, long e, long f) {
+    if (number == SYS_write) {
+        const bool may_read = is_readable(b);
+        errno = may_read ? 0 : EFAULT;
+        return may_read ? 1 : -1;
+    }
+    return syscall(number, a, b, c, d, e, f);
+}
+
+int make_no_pipe(int*, int) {
+    errno = ENOSYS;
+    return -1;
+}
+
+// The pipe is empty.
+ssize_t read_nothing(int, void*, size_t) {
+    errno = EAGAIN;
+    return -1;
+}
+
+int close_nothing(int) {
+    return 0;
+}
+
+int open_nothing(const char*, int, ...) {
+    errno = ENOENT;
+    return -1;
+}
+
+}  // namespace
+
+void lead_libunwind_calls() {
+    const struct {
+        const char* symbol;
+        void* function;
+    } calls[] = {
+        {"pipe2", reinterpret_cast<void*>(make_no_pipe)},
+        {"syscall", reinterpret_cast<void*>(call_kernel)},
+        {"read", reinterpret_cast<void*>(read_nothing)},
+        {"close", reinterpret_cast<void*>(close_nothing)},
+        {"open", reinterpret_cast<void*>(open_nothing)},
+    };
+    for (const auto& call : calls) {
+        redirect_imports(call.symbol, "libpkunwind.so", call.function);
+    }
+}
+
+}  // namespace peakline::capture

@@ -1,0 +1,29 @@
+// Small files that we read or add to inside the program, and its standard error. Each call opens
+// and closes with descriptors of its own: Note [Own descriptors]. None allocates.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+
+namespace peakline::record {
+
+// The first bytes of the file, at most `room`. Returns how many; 0 where it cannot be read.
+size_t read_file_slow(const char* path, void* bytes, size_t room);
+
+// Adds a line in one write, so that lines of several processes do not mix. The file exists.
+bool append_to_file_slow(const char* path, const void* bytes, size_t length);
+
+// Which file a descriptor leads to.
+struct FileIdentity {
+    uint64_t device = 0;
+    uint64_t inode = 0;  // 0: none
+
+    bool operator==(const FileIdentity&) const = default;
+};
+FileIdentity identity_of(int descriptor);
+
+// Writes to standard error where it still leads to this file: a program may have given descriptor 2
+// to a file of its own. False: nothing was written.
+bool write_standard_error_slow(const FileIdentity& expected, const void* bytes, size_t length);
+
+}  // namespace peakline::record

@@ -1,0 +1,30 @@
+// Holds all signals of this thread back for its lifetime: while something is going on that a
+// handler of the program, or of another profiler, must not run into. glibc's own two as well, by
+// which it cancels threads and changes their user: pthread_sigmask leaves those out.
+#pragma once
+
+#include <csignal>
+#include <cstdint>
+
+#include <sys/syscall.h>
+#include <unistd.h>
+
+namespace peakline::record {
+
+class SignalsBlocked {
+public:
+    SignalsBlocked() {
+        const uint64_t all = ~uint64_t{0};
+        syscall(SYS_rt_sigprocmask, SIG_SETMASK, &all, &before_, sizeof before_);
+    }
+    ~SignalsBlocked() {
+        syscall(SYS_rt_sigprocmask, SIG_SETMASK, &before_, nullptr, sizeof before_);
+    }
+    SignalsBlocked(const SignalsBlocked&) = delete;
+    SignalsBlocked& operator=(const SignalsBlocked&) = delete;
+
+private:
+    uint64_t before_ = 0;
+};
+
+}  // namespace peakline::record
