@@ -52,7 +52,8 @@ UNIT_TEST_SOURCES := $(wildcard tests/unit/*.cpp) \
 
 object = $(patsubst %.cpp,$(BUILD)/%.o,$(1))
 RECORDER_OBJECTS := $(call object,$(RECORDER_SOURCES))
-GUARD_OBJECTS := $(call object,$(wildcard preload/guard/*.cpp))
+GUARD_OBJECTS := $(call object,$(wildcard preload/guard/*.cpp) \
+                   $(addprefix allocator/record/files/,own_descriptors.cpp small_files.cpp))
 REPORT_OBJECTS := $(call object,$(REPORT_SOURCES))
 
 TORTURE := $(addprefix $(BUILD)/,kill_test file_test soak_test steady_test storm_test replay_corpus)

@@ -220,6 +220,12 @@ uint32_t peakline_record_holders(const PeaklineHolderSearch* search,
 // A fact about the run, for the open trace; the last one of a key counts.
 void peakline_put_meta(const char* key, const char* value);
 
+// Without a descriptor of the program's. A line for the user, see preload/options/messages.h; a
+// line for `peakline run` (0: nobody reads it); the first bytes of a file (how many were read).
+void peakline_say(const char* text);
+int32_t peakline_note(const char* what, const char* text);
+size_t peakline_read_file(const char* path, void* bytes, size_t room);
+
 // Peak or present level of a device in bytes; measure: 0 allocated, 1 requested.
 uint64_t peakline_device_bytes(uint32_t device, uint32_t measure, int32_t peak);
 

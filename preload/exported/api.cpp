@@ -9,6 +9,7 @@
 #include "allocator/capture/stack_capture.h"
 #include "allocator/capture/threads/thread_state.h"
 #include "allocator/record/files/page_guard.h"
+#include "allocator/record/files/small_files.h"
 #include "allocator/record/recorder.h"
 #include "preload/hooks/segment_hooks.h"
 #include "preload/hooks/torch_hooks.h"
@@ -19,6 +20,7 @@
 #include "preload/life/recorded_steps.h"
 #include "preload/life/torch_library.h"
 #include "preload/options/job_place.h"
+#include "preload/options/messages.h"
 #include "preload/options/option_words.h"
 #include "preload/peakline_api.h"
 #include "preload/regions/open_regions.h"
@@ -96,6 +98,18 @@ PEAKLINE_EXPORT int32_t peakline_has_trace() {
 PEAKLINE_EXPORT bool peakline_program_bus_action(const struct sigaction* wanted,
                                                  struct sigaction* before) {
     return peakline::record::page_guard::program_action(wanted, before);
+}
+
+PEAKLINE_EXPORT void peakline_say(const char* text) {
+    peakline::preload::say("%s", text);
+}
+
+PEAKLINE_EXPORT int32_t peakline_note(const char* what, const char* text) {
+    return peakline::preload::note_for_run(what, text) ? 1 : 0;
+}
+
+PEAKLINE_EXPORT size_t peakline_read_file(const char* path, void* bytes, size_t room) {
+    return peakline::record::read_file_slow(path, bytes, room);
 }
 
 PEAKLINE_EXPORT const char* peakline_trace_path() {

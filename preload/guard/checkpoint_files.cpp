@@ -5,6 +5,7 @@
 #include <cstdio>
 #include <cstring>
 
+#include "allocator/record/files/small_files.h"
 #include "kernel.h"
 
 namespace peakline::guard {
@@ -88,15 +89,9 @@ bool may_be_checkpoint_name(const char* path) {
 
 bool holds_checkpoint(const char* path) {
     unsigned char start[512];
-    const int file = kernel::open(path, O_RDONLY | O_NONBLOCK | O_NOCTTY);
-    if (file < 0) {
-        return false;
-    }
     struct stat status {};
-    const bool is_file = fstat(file, &status) == 0 && S_ISREG(status.st_mode);
-    const ssize_t bytes = is_file ? pread(file, start, sizeof start, 0) : 0;
-    close(file);
-    const size_t known = bytes > 0 ? static_cast<size_t>(bytes) : 0;
+    const bool is_file = kernel::stat(path, &status) && S_ISREG(status.st_mode);
+    const size_t known = is_file ? record::read_file_slow(path, start, sizeof start) : 0;
     return is_torch_zip(start, known) || is_torch_pickle(start, known) ||
            is_safetensors(start, known);
 }

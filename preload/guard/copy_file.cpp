@@ -4,6 +4,7 @@
 #include <cstdint>
 #include <cstring>
 
+#include "allocator/record/files/own_descriptors.h"
 #include "kernel.h"
 
 namespace peakline::guard {
@@ -49,9 +50,8 @@ bool copy_content(int from, int to) {
     }
 }
 
-}  // namespace
-
-bool copy_file(const char* from, const char* to, CopyContent content) {
+// With descriptors of its own.
+bool copy_file_slow(const char* from, const char* to, CopyContent content) {
     const int source = kernel::open(from, O_RDONLY);
     struct stat status {};
     if (source < 0 || fstat(source, &status) != 0) {
@@ -74,6 +74,14 @@ bool copy_file(const char* from, const char* to, CopyContent content) {
             kernel::unlink(to);
         }
     }
+    return is_done;
+}
+
+}  // namespace
+
+bool copy_file(const char* from, const char* to, CopyContent content) {
+    bool is_done = false;
+    record::with_own_descriptors([&] { is_done = copy_file_slow(from, to, content); });
     return is_done;
 }
 

@@ -11,6 +11,8 @@
 #include <pthread.h>
 #include <sched.h>
 
+#include "allocator/record/files/own_descriptors.h"
+#include "allocator/record/files/small_files.h"
 #include "kernel.h"
 
 namespace peakline::guard {
@@ -184,32 +186,35 @@ void read_news() {
     }
     const auto bytes = static_cast<size_t>(status.st_size - g_read_bytes);
     auto* const text = static_cast<char*>(malloc(bytes + 1));
-    const int file = kernel::open(notes, O_RDONLY);
-    if (text != nullptr && file >= 0 &&
-        pread(file, text, bytes, g_read_bytes) == static_cast<ssize_t>(bytes)) {
+    bool is_read = false;
+    record::with_own_descriptors([&] {
+        const int file = kernel::open(notes, O_RDONLY);
+        is_read = text != nullptr && file >= 0 &&
+                  pread(file, text, bytes, g_read_bytes) == static_cast<ssize_t>(bytes);
+        close(file);
+    });
+    if (is_read) {
         text[bytes] = '\0';
         g_read_bytes = status.st_size;
         take_records(text, bytes);
-    }
-    if (file >= 0) {
-        close(file);
     }
     free(text);
 }
 
 void append(const char* record, size_t bytes) {
-    const int file = kernel::open(notes_path(), O_WRONLY | O_APPEND | O_CREAT, 0600);
-    if (file < 0 || write(file, record, bytes) != static_cast<ssize_t>(bytes)) {
+    bool is_written = false;
+    record::with_own_descriptors([&] {
+        const int file = kernel::open(notes_path(), O_WRONLY | O_APPEND | O_CREAT, 0600);
+        is_written = file >= 0 && write(file, record, bytes) == static_cast<ssize_t>(bytes);
+        close(file);
+    });
+    if (!is_written) {
         constexpr char kText[] =
             "peakline: cannot note which files are written (is the folder for temporary files "
             "full?): check the checkpoints of this simulated run by hand\n";
         static bool is_said = false;
-        if (!is_said && write(STDERR_FILENO, kText, sizeof kText - 1) > 0) {
-            is_said = true;
-        }
-    }
-    if (file >= 0) {
-        close(file);
+        is_said = is_said || record::write_standard_error_slow(
+                                 record::first_standard_error(), kText, sizeof kText - 1);
     }
     read_news();
 }

@@ -3,6 +3,7 @@
 #include <cstdio>
 #include <cstring>
 
+#include "allocator/record/files/own_descriptors.h"
 #include "changes.h"
 #include "checkpoint_files.h"
 #include "copy_file.h"
@@ -27,8 +28,8 @@ bool is_kept(const Resolved& file) {
              is_beside_checkpoint(file.path)));
 }
 
-// All that is left in a folder is what the program has removed.
-bool is_empty_for_program(const char* folder) {
+// With descriptors of its own.
+bool is_empty_for_program_slow(const char* folder) {
     char path[PATH_MAX];
     FolderEntries entries(folder);
     while (const char* const name = entries.next()) {
@@ -42,6 +43,13 @@ bool is_empty_for_program(const char* folder) {
         }
     }
     return entries.is_read();
+}
+
+// All that is left in a folder is what the program has removed.
+bool is_empty_for_program(const char* folder) {
+    bool is_empty = false;
+    record::with_own_descriptors([&] { is_empty = is_empty_for_program_slow(folder); });
+    return is_empty;
 }
 
 int no_such_file() {

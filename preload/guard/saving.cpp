@@ -7,6 +7,7 @@
 
 #include <dlfcn.h>
 
+#include "allocator/record/files/small_files.h"
 #include "changes.h"
 #include "checkpoint_files.h"
 #include "file_states.h"
@@ -44,8 +45,9 @@ bool this_process_uses_device() {
 void say(const char* format, const char* path) {
     char line[PATH_MAX + 256];
     const int length = snprintf(line, sizeof line, format, path);
-    if (length > 0 && write(STDERR_FILENO, line, static_cast<size_t>(length)) < 0) {
-        return;
+    if (length > 0) {
+        record::write_standard_error_slow(
+            record::first_standard_error(), line, static_cast<size_t>(length));
     }
 }
 

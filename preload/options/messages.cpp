@@ -2,11 +2,7 @@
 
 #include <cstdarg>
 #include <cstdio>
-#include <cstdlib>
 #include <cstring>
-
-#include <dlfcn.h>
-#include <unistd.h>
 
 #include "allocator/record/files/small_files.h"
 
@@ -16,27 +12,18 @@ namespace {
 record::FileIdentity g_standard_error;
 char g_run_notes[kPathBytes];
 
-// What the preloaded library saw before the program's first line; else what there is now.
-record::FileIdentity first_standard_error() {
-    const auto* first =
-        static_cast<const uint64_t*>(dlsym(RTLD_DEFAULT, "peakline_first_standard_error"));
-    return first != nullptr ? record::FileIdentity{first[0], first[1]}
-                            : record::identity_of(STDERR_FILENO);
-}
-
 }  // namespace
 
 void begin_messages(const Options& options) {
     memcpy(g_run_notes, options.run_notes, sizeof g_run_notes);
-    g_standard_error = first_standard_error();
+    g_standard_error = record::first_standard_error();
 }
 
-void note_for_run(const char* what, const char* path) {
+bool note_for_run(const char* what, const char* path) {
     char line[kPathBytes + 32];
     const int length = snprintf(line, sizeof line, "%s\t%s\n", what, path);
-    if (g_run_notes[0] != '\0' && length > 0 && static_cast<size_t>(length) < sizeof line) {
-        record::append_to_file_slow(g_run_notes, line, static_cast<size_t>(length));
-    }
+    return g_run_notes[0] != '\0' && length > 0 && static_cast<size_t>(length) < sizeof line &&
+           record::append_to_file_slow(g_run_notes, line, static_cast<size_t>(length));
 }
 
 void say(const char* format, ...) {

@@ -16,8 +16,8 @@ __attribute__((format(printf, 1, 2))) void say(const char* format, ...);
 
 // Adds the line "what<tab>path" to the file in which `peakline run` learns what became of its
 // processes: "on" (the recorder came up), "unwritten" (no trace file could be made), "lost" (the
-// file was removed or replaced) or "said" (a line for the user). Without such a file, or when it
-// cannot be written: nothing.
-void note_for_run(const char* what, const char* path);
+// file was removed or replaced) or "said" (a line for the user). False without such a file, or when
+// it cannot be written.
+bool note_for_run(const char* what, const char* path);
 
 }  // namespace peakline::preload

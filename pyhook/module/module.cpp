@@ -6,6 +6,7 @@
 
 #include "module_adoption.h"
 #include "module_constants.h"
+#include "module_files.h"
 #include "module_gradients.h"
 #include "module_python.h"
 #include "preload/peakline_api.h"
@@ -17,7 +18,10 @@ using peakline::pyhook::add_constants;
 using peakline::pyhook::adopt;
 using peakline::pyhook::follow_gradients;
 using peakline::pyhook::hold;
+using peakline::pyhook::note;
+using peakline::pyhook::read_file;
 using peakline::pyhook::remember_lines;
+using peakline::pyhook::say;
 using peakline::pyhook::tell_gradients;
 
 PyObject* g_recorder_error = nullptr;
@@ -387,6 +391,9 @@ PyMethodDef g_methods[] = {
      "Report those of (followed, param_groups). False: ask the parameters themselves; None: others "
      "are in the groups now."},
     {"put_meta", put_meta, METH_VARARGS, "A fact about the run (key, value)."},
+    {"say", say, METH_O, "A line on standard error, where that is still the one of the start."},
+    {"note", note, METH_VARARGS, "A line for `peakline run` (what, text). False: nobody reads it."},
+    {"read_file", read_file, METH_VARARGS, "The first bytes of a file (path, most_bytes)."},
     {"hold", hold, METH_VARARGS, "Search what keeps blocks alive (seconds, blocks, reason, step)."},
     {"remember_lines", remember_lines, METH_NOARGS, "What lines hold now, for the next search."},
     {"safe_point", safe_point, METH_O, "Read the program's objects now."},

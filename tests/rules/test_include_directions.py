@@ -21,7 +21,10 @@ ALLOWED = {
     "preload/simgpu/runtime": SIMGPU_SUPPORT,
     "preload/simgpu/libraries": SIMGPU_SUPPORT,
     "preload/simulated": {"preload/peakline_api.h"},
-    "preload/guard": set(),
+    "preload/guard": {
+        "allocator/record/files/own_descriptors.h",
+        "allocator/record/files/small_files.h",
+    },
     "report": {
         "allocator/record/format/trace_format.h",
         "allocator/record/levels/device_use.h",

@@ -22,6 +22,11 @@ struct FileIdentity {
 };
 FileIdentity identity_of(int descriptor);
 
+// Standard error as the program got it: what the preloaded library saw before the program's first
+// line (preload/standard_error.cpp), that of `peakline run` (PEAKLINE_STDERR), or what there is
+// now.
+FileIdentity first_standard_error();
+
 // Writes to standard error where it still leads to this file: a program may have given descriptor 2
 // to a file of its own. False: nothing was written.
 bool write_standard_error_slow(const FileIdentity& expected, const void* bytes, size_t length);

@@ -18,7 +18,7 @@ from peakline.commands.running.disk_saving import DiskSaving
 from peakline.commands.running.ranks import Job
 from peakline.commands.running.run_arguments import add_arguments as add_arguments
 from peakline.commands.running.run_arguments import check_arguments
-from peakline.commands.running.run_end import RunEnd, kernel_kills, read_notes
+from peakline.commands.running.run_end import RunEnd, file_identity, kernel_kills, read_notes
 from peakline.commands.running.run_plan import Plan, make_plan
 from peakline.commands.running.signal_reports import SignalReports
 from peakline.commands.running.simulation import notes_of_program
@@ -76,6 +76,7 @@ def run_and_report(args: argparse.Namespace, plan: Plan) -> int:
     started = time.time()
     with tempfile.TemporaryDirectory(prefix="peakline-run-") as folder:
         notes = Path(folder) / "notes"
+        plan.environment["PEAKLINE_STDERR"] = file_identity(2)
         if plan.recorded:
             notes.touch()
             plan.environment["PEAKLINE_RUN_NOTES"] = str(notes)
@@ -100,6 +101,8 @@ def run_and_report(args: argparse.Namespace, plan: Plan) -> int:
             args.cpu,
             waited_steps(args.steps),
         )
+    for text in end.said():
+        print(f"peakline: {text}", file=sys.stderr)
     if plan.recorded:
         from peakline.commands.running import after_run
         from peakline.runs.outlines import store_outlines

@@ -9,9 +9,11 @@ from __future__ import annotations
 import os
 import signal
 
+import _peakline_words
+
 
 def _on_signal(_number: int, _frame: object) -> None:
-    os.write(2, f"peakline: process {os.getpid()} records nothing so far: no report\n".encode())
+    _peakline_words.say(f"process {os.getpid()} records nothing so far: no report")
 
 
 _on_signal.peakline_waits = True  # type: ignore[attr-defined]

@@ -18,6 +18,8 @@ import contextlib
 import functools
 import os
 import sys
+
+import _peakline_words
 import weakref
 from pathlib import Path
 from typing import Any
@@ -88,8 +90,7 @@ def _leave(steps: int) -> None:
     _call_recorder("peakline_put_meta", b"ended_after_steps", str(steps).encode())
     if os.environ.get("RANK", "0") == "0":
         times = f"{steps} optimizer step{'s' * (steps > 1)}"
-        text = f"peakline: the program was ended after {times}, as --steps asks\n"
-        os.write(2, text.encode())
+        _peakline_words.say(f"the program was ended after {times}, as --steps asks")
     _end_workers()
     _flush()
     os._exit(0)

@@ -55,5 +55,7 @@ try:
 
         _peakline_changes.prepare()
 except Exception as error:
-    print(f"peakline: this run lacks its Python part: {error!r}", file=sys.stderr)
+    import _peakline_words
+
+    _peakline_words.say(f"this run lacks its Python part: {error!r}")
 _load_hidden()

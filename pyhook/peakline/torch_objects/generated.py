@@ -65,11 +65,8 @@ class GeneratedCode:
                 self._tell_file(file)
 
     def _tell_file(self, file: str) -> None:
-        try:
-            with open(file, encoding="utf-8") as source:  # noqa: PTH123  # pathlib may be unimported
-                lines = source.read(_MAX_FILE_BYTES).splitlines()
-        except OSError:
-            return  # a cache may be emptied at any time
+        # Empty where the file is gone: a cache may be emptied at any time.
+        lines = self._recorder.read_file(file, _MAX_FILE_BYTES).decode(errors="replace").splitlines()
         for number, kernel in kernels_of(lines):
             self._recorder.put_meta(f"inductor:{file}:{number}", kernel)
             self._line_count += 1

@@ -61,5 +61,5 @@ class Holding:
         late = sorted(step for step in self._steps if step > self._step)
         if late and os.environ.get("RANK", "0") == "0":
             text = f"its optimizers made {self._step} step{'s' * (self._step != 1)}"
-            os.write(2, f"peakline: --hold {late[0]}: the program ended before, {text}\n".encode())
+            self._recorder.say(f"--hold {late[0]}: the program ended before, {text}")
         self._steps.clear()

@@ -4,10 +4,12 @@
 
 #include <atomic>
 #include <cstdarg>
+#include <cstdint>
 #include <cstdio>
 #include <cstdlib>
 #include <cstring>
 
+#include <sys/stat.h>
 #include <unistd.h>
 
 namespace simgpu {
@@ -43,6 +45,19 @@ bool is_first_report(const char* function_name) {
     return true;
 }
 
+// A program may have given the descriptor to a file of its own. PEAKLINE_STDERR of `peakline run`
+// is DEVICE:INODE, hexadecimal.
+bool standard_error_is_first() {
+    struct stat status {};
+    char now[48];
+    const char* const first = std::getenv("PEAKLINE_STDERR");
+    if (first == nullptr || fstat(STDERR_FILENO, &status) != 0) {
+        return first == nullptr;
+    }
+    std::snprintf(now, sizeof now, "%jx:%jx", uintmax_t{status.st_dev}, uintmax_t{status.st_ino});
+    return std::strcmp(now, first) == 0;
+}
+
 }  // namespace
 
 int log_level() {
@@ -68,7 +83,10 @@ void log_message(int level, const char* format, ...) {
     }
     line[used++] = '\n';
     // Nothing can be done about a closed stderr.
-    [[maybe_unused]] const ssize_t written = write(STDERR_FILENO, line, static_cast<size_t>(used));
+    if (standard_error_is_first()) {
+        [[maybe_unused]] const ssize_t written =
+            write(STDERR_FILENO, line, static_cast<size_t>(used));
+    }
 }
 
 void report_not_modelled(const char* function_name, const char* error_name) {

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import signal
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -16,7 +17,7 @@ class RunEnd:
     """What `peakline run` knows when the program has ended.
 
     `status` is negative for a signal. `notes` are the lines of the recorders, see
-    preload/options/options.h. `kernel_kills` counts the processes of this machine that the kernel
+    preload/options/messages.h. `kernel_kills` counts the processes of this machine that the kernel
     ended meanwhile because host memory ran out. `waited_steps` is how many steps of optimizers
     --steps lets pass before it records.
     """
@@ -51,6 +52,11 @@ class RunEnd:
         return (
             f"the program ended with status {self.status}" if self.status else "the program ended"
         )
+
+    def said(self) -> list[str]:
+        """Return what recorders had to say in processes whose standard error is a file of theirs."""
+        lines = dict.fromkeys(note.partition("\t") for note in self.notes)
+        return [text for kind, _, text in lines if kind == "said"]
 
     def why_nothing(self) -> str:
         """Return why there is no trace; '' when a recorder has said so already."""
@@ -110,6 +116,15 @@ def _signal_name(number: int) -> str:
         return signal.Signals(number).name
     except ValueError:
         return f"signal {number}"
+
+
+def file_identity(descriptor: int) -> str:
+    """Return DEVICE:INODE of an open file, as PEAKLINE_STDERR takes it; "0:0": it is closed."""
+    try:
+        status = os.fstat(descriptor)
+    except OSError:
+        return "0:0"
+    return f"{status.st_dev:x}:{status.st_ino:x}"
 
 
 def read_notes(path: Path) -> list[str]:

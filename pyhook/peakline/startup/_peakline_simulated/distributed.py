@@ -15,6 +15,8 @@ import sys
 from collections.abc import Callable, Sequence
 from types import ModuleType
 
+import _peakline_words
+
 _TARGET = "torch.distributed.distributed_c10d"
 
 
@@ -33,7 +35,7 @@ class _Loader(importlib.abc.Loader):
         try:
             self._change(module)
         except Exception as error:  # noqa: BLE001 - the program comes first
-            print(f"peakline: torch.distributed is not as expected: {error!r}", file=sys.stderr)
+            _peakline_words.say(f"torch.distributed is not as expected: {error!r}")
 
 
 class _Finder(importlib.abc.MetaPathFinder):

@@ -8,10 +8,13 @@ too. One that waits for a value is ended as in a recorded run: SystemExit(3) in 
 
 from __future__ import annotations
 
+import contextlib
 import os
 import sys
 from collections import Counter
 from typing import Any
+
+import _peakline_words
 
 _DEFAULT_MOST_READS = 10_000
 _MOST_NOTED = 1000
@@ -34,7 +37,8 @@ class _WaitedForValueError(SystemExit):
 
 class _Notes:
     def __init__(self, path: str, most_reads: int) -> None:
-        self._file = os.open(path, os.O_WRONLY | os.O_APPEND | os.O_CREAT, 0o600)
+        self._path = path
+        os.close(os.open(path, os.O_WRONLY | os.O_CREAT, 0o600))
         self._most_reads = most_reads
         self._counts: Counter[tuple[str, str]] = Counter()
         self._is_told = False
@@ -56,22 +60,29 @@ class _Notes:
         self._counts[key] += 1
         if self._counts[key] <= _MOST_NOTED:
             effect = _effect(operator, kind, is_printed)
-            os.write(self._file, f"{place}\t{operator}\t{effect}\n".encode())
+            self._add(f"{place}\t{operator}\t{effect}\n".encode())
         self._read_count += 1
         if self._most_reads and self._counts[key] >= self._most_reads and not self._is_told:
             self._is_told = True
             self._end_waiting_program(place, self._counts[key])
 
+    def _add(self, line: bytes) -> None:
+        # A descriptor that stays open is the program's to close, and its number to use again.
+        with contextlib.suppress(OSError):
+            file = os.open(self._path, os.O_WRONLY | os.O_APPEND | os.O_CLOEXEC | os.O_NOFOLLOW)
+            try:
+                os.write(file, line)
+            finally:
+                os.close(file)
+
     def _end_waiting_program(self, place: str, count: int) -> None:
         import threading
 
-        print(
-            f"peakline: {place} has read a value {count} times that the simulated "
+        _peakline_words.say(
+            f"{place} has read a value {count} times that the simulated "
             "GPU does not have, and seems to wait for it. The program ends here with status "
             f"{_WAITED_STATUS}. Run it without --no-record to say what the value is with "
-            "--assume, or let it read on with --max-value-reads 0.",
-            file=sys.stderr,
-            flush=True,
+            "--assume, or let it read on with --max-value-reads 0."
         )
         threading.Thread(target=self._insist, daemon=True).start()
 

@@ -1,0 +1,19 @@
+"""What is said in the program before the recorder is there, and by parts that do not need it."""
+
+from __future__ import annotations
+
+import os
+
+
+def say(text: str) -> None:
+    """Write a line to descriptor 2, unless it leads to another file than that of `peakline run`.
+
+    A program may have given the number to a file of its own. PEAKLINE_STDERR is DEVICE:INODE.
+    """
+    try:
+        status = os.fstat(2)
+        first = os.environ.get("PEAKLINE_STDERR", "")
+        if first in ("", f"{status.st_dev:x}:{status.st_ino:x}"):
+            os.write(2, f"peakline: {text}\n".encode(errors="backslashreplace"))
+    except OSError:
+        pass  # closed, or full: nowhere left to say it
