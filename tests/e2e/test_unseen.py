@@ -52,7 +52,6 @@ def processes(lab: Lab) -> tuple[dict[str, Any], dict[str, Any]]:
 # By the words of preload/VISIBLE.md: what recording may add, as patterns of whole names.
 MAY_ADD = {
     "modules": r"peakline\._recorder",
-    "descriptors": r"run\.peak|an anonymous one",
     "files": r"run\.peak",
     "mapped files": r"_recorder\.abi3\.so|libpeakline.*\.so|libpkunwind\.so|run\.peak",
     "environment": r"LD_PRELOAD|PEAKLINE_\w+",
