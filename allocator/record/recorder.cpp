@@ -3,6 +3,10 @@
 #include <algorithm>
 #include <new>
 
+#include <sys/mman.h>
+
+#include "allocator/record/files/page_guard.h"
+
 namespace peakline::record {
 namespace {
 
@@ -14,7 +18,7 @@ constexpr size_t kTensorsAtOnce = 256;
 
 }  // namespace
 
-alignas(Recorder) unsigned char g_recorder_storage[sizeof(Recorder)];
+alignas(kStoragePage) unsigned char g_recorder_storage[kStorageBytes];
 
 namespace {
 
@@ -49,6 +53,9 @@ bool Recorder::init(TroubleHandler on_trouble) {
     fetch_ahead();
     clock_.calibrate();
     usable_ = true;
+    if (this == &instance()) {
+        madvise(g_recorder_storage, kStorageBytes, MADV_WIPEONFORK);
+    }
     return true;
 }
 
@@ -380,6 +387,11 @@ void Recorder::report_trouble_slow() {
     }
 }
 
+// Note [Forks that nobody hears of]
+// A child of _Fork(), or of the system call, runs no handlers, and does not have the mapped chunk:
+// its first event would end it. So the kernel gives every child zeros for the recorder, which is
+// how it stands before init(): not usable, not tracing, its locks free. Older kernels than Linux
+// 4.14 do not; there child_after_fork() does what it can.
 void Recorder::prepare_fork() {
     opener_lock_.lock();
     lock_.lock();
@@ -391,6 +403,10 @@ void Recorder::parent_after_fork() {
     opener_lock_.unlock();
 }
 void Recorder::child_after_fork() {
+    if (!usable_) {
+        page_guard::end_in_child();
+        return;
+    }
     table_.child_after_fork();
     lock_.reset_after_fork();
     opener_lock_.reset_after_fork();

@@ -389,8 +389,11 @@ private:
     int pending_error_ = 0;
 };
 
-// Storage without a destructor.
-alignas(Recorder) extern unsigned char g_recorder_storage[sizeof(Recorder)];
+// Storage without a destructor, in pages of its own: Note [Forks that nobody hears of].
+inline constexpr size_t kStoragePage = 4096;
+inline constexpr size_t kStorageBytes =
+    (sizeof(Recorder) + kStoragePage - 1) / kStoragePage * kStoragePage;
+alignas(kStoragePage) extern unsigned char g_recorder_storage[kStorageBytes];
 
 inline Recorder& Recorder::instance() {
     return *reinterpret_cast<Recorder*>(g_recorder_storage);

@@ -7,6 +7,8 @@
 #include <string>
 #include <vector>
 
+#include <pthread.h>
+
 #include "delegate.h"
 
 namespace peakline::torch_part {
@@ -31,6 +33,10 @@ struct RoutingState {
 // Never destroyed: segments come and go until the very end of the process.
 RoutingState& state() {
     static auto* const only = new RoutingState;
+    // A child made while another thread holds the mutex would wait for ever.
+    [[maybe_unused]] static const int watched = pthread_atfork([] { state().mutex.lock(); },
+                                                               [] { state().mutex.unlock(); },
+                                                               [] { state().mutex.unlock(); });
     return *only;
 }
 

@@ -24,6 +24,8 @@
 #include <torch/library.h>
 #include <unistd.h>
 
+#include "preload/simgpu/model/base/fork_safe_mutex.h"
+
 namespace peakline::simulated {
 namespace {
 
@@ -51,7 +53,7 @@ public:
     }
 
 private:
-    std::mutex lock_;
+    simgpu::ForkSafeMutex lock_;
     std::unordered_map<const c10::StorageImpl*, WeakStorage> blank_;
     size_t next_cleaning_ = 1000;
 };

@@ -4,11 +4,12 @@
 #include <array>
 #include <memory>
 #include <mutex>
-#include <shared_mutex>
 #include <string_view>
 #include <unordered_map>
 
 #include <ATen/core/enum_tag.h>
+
+#include "preload/simgpu/model/base/fork_safe_mutex.h"
 
 namespace peakline::simulated {
 namespace {
@@ -118,18 +119,18 @@ std::unique_ptr<OperatorInfo> make_info(const at::RecordFunction& function) {
 namespace {
 
 const OperatorInfo& look_up(const at::RecordFunction& function) {
-    static auto* const mutex = new std::shared_mutex;
+    static auto* const mutex = new simgpu::ForkSafeMutex;
     static auto* const known = new std::unordered_map<const void*, std::unique_ptr<OperatorInfo>>;
     const void* const key = function.name();
     {
-        const std::shared_lock lock(*mutex);
+        const std::lock_guard lock(*mutex);
         const auto found = known->find(key);
         if (found != known->end()) {
             return *found->second;
         }
     }
     auto info = make_info(function);
-    const std::unique_lock lock(*mutex);
+    const std::lock_guard lock(*mutex);
     return *known->try_emplace(key, std::move(info)).first->second;
 }
 

@@ -68,6 +68,7 @@ def ensure_values_companion(torch: TorchInstallation) -> Path:
     folder = source_root() / "preload" / "simulated"
     sources = sorted(folder.iterdir())
     sources.append(source_root() / "preload" / "peakline_api.h")
+    sources.append(source_root() / "preload" / "simgpu" / "model" / "base" / "fork_safe_mutex.h")
     what = f"the values of the simulated GPU for torch {torch.version} (once, about 30 s)"
     return ensure_built(target, sources, torch, what, _compile_companion)
 

@@ -20,7 +20,10 @@ ALLOWED = {
     "preload/simgpu": set(),
     "preload/simgpu/runtime": SIMGPU_SUPPORT,
     "preload/simgpu/libraries": SIMGPU_SUPPORT,
-    "preload/simulated": {"preload/peakline_api.h"},
+    "preload/simulated": {
+        "preload/peakline_api.h",
+        "preload/simgpu/model/base/fork_safe_mutex.h",
+    },
     "preload/guard": {
         "allocator/record/files/own_descriptors.h",
         "allocator/record/files/small_files.h",

@@ -1,7 +1,7 @@
 // Threads that start, allocate with native stacks, and end, all the time; a timer's signals that
 // interrupt them, with a handler that unwinds the stack it interrupted as profilers do; forks in
-// the middle. storm_test [SECONDS]; exit code 1 when the counts do not add up. Also run under the
-// sanitizers.
+// the middle, of every kind. storm_test [SECONDS [FORKS A GENERATION]]; exit code 1 when the counts
+// do not add up. Also run under the sanitizers.
 #include <atomic>
 #include <cerrno>
 #include <chrono>
@@ -13,6 +13,8 @@
 #include <thread>
 #include <vector>
 
+#include <spawn.h>
+#include <sys/syscall.h>
 #include <sys/time.h>
 #include <sys/wait.h>
 #include <unistd.h>
@@ -83,20 +85,71 @@ void live(Recorder& recorder, uint64_t row, uint64_t generation) {
     }
 }
 
-void fork_once(Recorder& recorder) {
-    const pid_t child = fork();
-    if (child == 0) {
-        // The child's recorder is off; every call must come back.
-        recorder.record_alloc(AllocEvent{1 << 20, 1, 1, 1, 0, 0}, record::kUnknownTotal);
+// As libraries do that know the kernel better than the C library: no handler of pthread_atfork
+// runs.
+pid_t fork_unheard() {
+    return static_cast<pid_t>(syscall(SYS_clone, SIGCHLD, nullptr, nullptr, nullptr, nullptr));
+}
+
+// The child's recorder is off; every call must come back.
+[[noreturn]] void be_child(Recorder& recorder, bool is_heard_of) {
+    recorder.record_alloc(AllocEvent{1 << 20, 1, 1, 1, 0, 0}, record::kUnknownTotal);
+    recorder.record_free(1 << 20, 0, Recorder::FreeKind::kCompleted, record::kUnknownTotal);
+    if (is_heard_of) {
         capture::ThreadState* state = capture::thread_state(recorder.table());
         capture::capture_context(recorder.table(), *state);
-        _exit(recorder.has_trace() ? 1 : 0);
     }
+    _exit(recorder.has_trace() || recorder.is_tracing() ? 1 : 0);
+}
+
+pid_t start_child(Recorder& recorder, uint64_t number) {
+    char name[] = "true";
+    char* const words[] = {name, nullptr};
+    pid_t child = -1;
+    switch (number % 5) {
+        case 0:
+            child = fork();
+            if (child == 0) {
+                be_child(recorder, true);
+            }
+            break;
+        case 1:
+            child = fork_unheard();
+            if (child == 0) {
+                be_child(recorder, false);
+            }
+            break;
+        case 2:
+            child = fork();
+            if (child == 0) {
+                execv("/bin/true", words);
+                _exit(1);
+            }
+            break;
+        case 3:
+            child = vfork();
+            if (child == 0) {
+                execv("/bin/true", words);
+                _exit(1);
+            }
+            break;
+        default:
+            if (posix_spawn(&child, "/bin/true", nullptr, nullptr, words, environ) != 0) {
+                child = -1;
+            }
+    }
+    return child;
+}
+
+void fork_once(Recorder& recorder, uint64_t number) {
+    const pid_t child = start_child(recorder, number);
     int status = 0;
     while (waitpid(child, &status, 0) < 0 && errno == EINTR) {
     }
-    if (status != 0) {
-        std::printf("storm_test: a forked child ended with %d\n", status);
+    if (child < 0 || status != 0) {
+        std::printf("storm_test: child %llu ended with %d\n",
+                    static_cast<unsigned long long>(number),
+                    status);
         std::exit(1);
     }
 }
@@ -118,7 +171,7 @@ void on_standstill(int) {
     abort();
 }
 
-uint64_t run_storm(Recorder& recorder, double seconds) {
+uint64_t run_storm(Recorder& recorder, double seconds, uint64_t forks_a_generation) {
     using Clock = std::chrono::steady_clock;  // the wall clock of a virtual machine may jump back
     const auto end = Clock::now() + std::chrono::duration<double>(seconds);
     signal(SIGALRM, on_standstill);
@@ -129,8 +182,8 @@ uint64_t run_storm(Recorder& recorder, double seconds) {
         for (uint64_t row = 0; row < kThreads; ++row) {
             threads.emplace_back(live, std::ref(recorder), row, generation);
         }
-        if (generation % 16 == 0) {
-            fork_once(recorder);
+        for (uint64_t i = 0; i < forks_a_generation; ++i) {
+            fork_once(recorder, generation * forks_a_generation + i);
         }
         for (std::thread& thread : threads) {
             thread.join();
@@ -144,6 +197,7 @@ uint64_t run_storm(Recorder& recorder, double seconds) {
 
 int main(int argc, char** argv) {
     const double seconds = argc > 1 ? std::strtod(argv[1], nullptr) : 5;
+    const uint64_t forks = argc > 2 ? std::strtoull(argv[2], nullptr, 10) : 1;
     const char* folder = std::getenv("TMPDIR");
     const std::string path = std::string(folder != nullptr ? folder : "/tmp") + "/peakline-storm-" +
                              std::to_string(getpid()) + ".peak";
@@ -160,7 +214,7 @@ int main(int argc, char** argv) {
     preload::watch_life_cycle();
     recorder.start_tracing();
     start_signals();
-    const uint64_t generations = run_storm(recorder, seconds);
+    const uint64_t generations = run_storm(recorder, seconds, forks);
     const itimerval never{};
     setitimer(ITIMER_PROF, &never, nullptr);
     const record::RecorderCounters counters = recorder.counters();
@@ -176,8 +230,9 @@ int main(int argc, char** argv) {
                          level == uint64_t{kThreads} * kBlocksAThread / 2 * 512 &&
                          result.chosen.level_bytes == level && result.chosen.peak_bytes == peak &&
                          result.health.problems.empty() && g_signals.load() > 0;
-    std::printf("storm_test: %llu threads, %llu allocations, %llu signals: %s\n",
+    std::printf("storm_test: %llu threads, %llu forks, %llu allocations, %llu signals: %s\n",
                 static_cast<unsigned long long>(generations * kThreads),
+                static_cast<unsigned long long>(generations * forks),
                 static_cast<unsigned long long>(counters.allocs),
                 static_cast<unsigned long long>(g_signals.load()),
                 is_good ? "all counts add up" : "COUNTS DO NOT ADD UP");
