@@ -50,6 +50,7 @@ CLASS_DUMP = """Vtable for peakline::torch_part::Delegate
 def cache(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Path]:
     build_cache._say_once.cache_clear()
     monkeypatch.setenv("PEAKLINE_CACHE_DIR", str(tmp_path / "cache"))
+    monkeypatch.setenv("HOME", str(tmp_path / "home"))  # where a refused one would lead
     return tmp_path / "cache"
 
 
