@@ -114,8 +114,15 @@ const char* peakline_keep_problem(const char* text);
 
 // What a launcher calls the job of which this process is a rank: "torchrun NAME"; "" without one.
 const char* peakline_job_of_rank(void);
-// Where the part for this build of torch is looked for when PEAKLINE_TORCH_PART does not name one.
-void peakline_torch_part_path(const char* version, const char* build, char* path, size_t room);
+// See preload/life/build_cache.h: the folder for what is compiled ("": none is usable), why not
+// another, and what is wrong with a path in it ("": nothing). The link to the part for torch in it.
+struct PeaklineCacheFolder {
+    char folder[3840];
+    char refusal[4352];
+};
+void peakline_cache_folder(PeaklineCacheFolder* found);
+void peakline_load_problem(const char* path, char* why, size_t room);
+void peakline_torch_part_name(const char* version, const char* build, char* name, size_t room);
 
 // What the objects of the program are: see pyhook/code/instances.h and
 // pyhook/interpreter/safe_point.h. Call all of these with the GIL held. Instead of those watched

@@ -8,6 +8,7 @@
 #include "held_graphs.h"
 
 #include <algorithm>
+#include <cstdlib>
 #include <cstring>
 #include <iterator>
 #include <typeinfo>
@@ -28,6 +29,7 @@ constexpr size_t kMaxNodeBytes = 4096;
 constexpr size_t kMaxVectorBytes = size_t{64} * 1024;
 constexpr uint64_t kLeastAddress = 1U << 20;
 constexpr uint64_t kMostAddress = uint64_t{1} << 47;
+constexpr uint64_t kSizeFlags = 7;  // of glibc, in the word before a piece
 
 // Where torch keeps what is looked for: offsets, learnt from the first tensor on a device. 0: not
 // yet.
@@ -148,11 +150,37 @@ void visit_words(const uint64_t* words, size_t count, VisitAddress visit, void* 
     }
 }
 
+// Whether this malloc keeps the size of a piece in the word before it, as glibc's does.
+bool malloc_writes_sizes() {
+    static const bool writes = [] {
+        constexpr size_t kProbeBytes = 200;
+        auto* const piece = static_cast<uint64_t*>(malloc(kProbeBytes));  // kept: asked once
+        uint64_t size = 0;
+        return piece != nullptr && read_words(reinterpret_cast<uint64_t>(piece - 1), &size, 1) &&
+               (size & ~kSizeFlags) == malloc_usable_size(piece) + sizeof size;
+    }();
+    return writes;
+}
+
+// Whether a vector with room for so many bytes may begin here: alone in a piece of malloc's. Three
+// neighbouring words are often increasing addresses of other things, with other tensors between.
+bool may_begin_vector(uint64_t begin, size_t room_bytes) {
+    constexpr size_t kPieceStep = 16;
+    uint64_t size = 0;
+    if (!malloc_writes_sizes()) {
+        return true;
+    }
+    const size_t least = std::max<size_t>(room_bytes + sizeof size, 2 * kPieceStep);
+    return begin % kPieceStep == 0 && read_words(begin - sizeof size, &size, 1) &&
+           (size & ~kSizeFlags) >= least && (size & ~kSizeFlags) < least + 2 * kPieceStep;
+}
+
 // `words`: of a std::vector, if anything: begin, end, end of its room.
 void visit_vector(const uint64_t* words, VisitAddress visit, void* data) {
     const size_t bytes = words[1] - words[0];
     if (!may_be_pointer(words[0]) || words[1] <= words[0] || words[2] < words[1] ||
-        bytes > kMaxVectorBytes || bytes % sizeof(uint64_t) != 0) {
+        bytes > kMaxVectorBytes || bytes % sizeof(uint64_t) != 0 ||
+        !may_begin_vector(words[0], words[2] - words[0])) {
         return;
     }
     uint64_t items[64];

@@ -13,6 +13,7 @@
 #include "allocator/record/recorder.h"
 #include "preload/hooks/segment_hooks.h"
 #include "preload/hooks/torch_hooks.h"
+#include "preload/life/build_cache.h"
 #include "preload/life/install.h"
 #include "preload/life/late_python.h"
 #include "preload/life/life_cycle.h"
@@ -188,12 +189,25 @@ PEAKLINE_EXPORT const char* peakline_keep_problem(const char* text) {
     return peakline::preload::parse_keep(text, &keep) ? "" : peakline::preload::kNoKeep;
 }
 
-PEAKLINE_EXPORT void peakline_torch_part_path(const char* version,
+PEAKLINE_EXPORT void peakline_torch_part_name(const char* version,
                                               const char* build,
-                                              char* path,
+                                              char* name,
                                               size_t room) {
-    const char* named = getenv("PEAKLINE_CACHE_DIR");
-    peakline::preload::part_in_cache(named != nullptr ? named : "", version, build, path, room);
+    peakline::preload::name_of_part(version, build, name, room);
+}
+
+PEAKLINE_EXPORT void peakline_cache_folder(PeaklineCacheFolder* found) {
+    peakline::preload::choose_cache_folder(getenv("PEAKLINE_CACHE_DIR"),
+                                           found->folder,
+                                           sizeof found->folder,
+                                           found->refusal,
+                                           sizeof found->refusal);
+}
+
+PEAKLINE_EXPORT void peakline_load_problem(const char* path, char* why, size_t room) {
+    if (peakline::preload::may_load(path, why, room)) {
+        why[0] = '\0';
+    }
 }
 
 PEAKLINE_EXPORT void peakline_end_of_process(const void* caller) {

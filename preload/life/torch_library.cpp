@@ -17,6 +17,7 @@
 #include "allocator/record/recorder.h"
 #include "preload/hooks/cpu_hooks.h"
 #include "preload/hooks/torch_hooks.h"
+#include "preload/life/build_cache.h"
 #include "preload/options/option_words.h"
 
 namespace peakline::preload {
@@ -77,7 +78,7 @@ struct BuildSearch {
 };
 
 // Names the loaded libc10_cuda.so, whose classes the part was compiled against: by its build id,
-// or by size and time of the file. As library_build() in native_build.py does.
+// or by size and time of the file. As library_build() in build_id.py does.
 void name_torch_build(const void* within, const char* path, char* name, size_t room) {
     BuildSearch search{within, name, room};
     snprintf(name, room, "b");
@@ -101,31 +102,43 @@ void name_torch_build(const void* within, const char* path, char* name, size_t r
     }
 }
 
-// Built by `peakline run`, `peakline preload` or switch_allocator(): named outright, beside
-// libpeakline.so, or in the user's cache.
-bool find_part(const Installed& state, char* path, size_t room) {
+// Built by `peakline run`, `peakline preload` or switch_allocator(): named outright, or in the
+// cache. False: the reason is in state.note.
+bool find_part(Installed& state, char* path, size_t room) {
     if (state.options.torch_part[0] != '\0') {
         snprintf(path, room, "%s", state.options.torch_part);
-        return exists(path);
+        if (!exists(path)) {
+            snprintf(
+                state.note, sizeof state.note, "PEAKLINE_TORCH_PART=%.160s cannot be read", path);
+            return false;
+        }
+        return true;
     }
-    part_in_cache(state.options.cache_dir, state.torch_version, state.torch_build, path, room);
-    return exists(path);
+    char why[160] = "";
+    char folder[kPathBytes - 192];
+    char name[160];
+    choose_cache_folder(state.options.cache_dir, folder, sizeof folder, why, sizeof why);
+    name_of_part(state.torch_version, state.torch_build, name, sizeof name);
+    snprintf(path, room, "%s/%s", folder, name);
+    if (folder[0] == '\0' || !exists(path)) {
+        snprintf(state.note,
+                 sizeof state.note,
+                 "nothing is built for torch %s; `peakline doctor --build` builds it%s%s",
+                 state.torch_version,
+                 why[0] != '\0' ? "; " : "",
+                 why);
+        return false;
+    }
+    if (!may_load(path, why, sizeof why)) {
+        snprintf(state.note, sizeof state.note, "the part for torch is not loaded: %s", why);
+        return false;
+    }
+    return true;
 }
 
 torch_part::InstallFunction load_part(Installed& state) {
     char path[kPathBytes];
     if (!find_part(state, path, sizeof path)) {
-        if (state.options.torch_part[0] != '\0') {
-            snprintf(state.note,
-                     sizeof state.note,
-                     "PEAKLINE_TORCH_PART=%.160s cannot be read",
-                     state.options.torch_part);
-        } else {
-            snprintf(state.note,
-                     sizeof state.note,
-                     "nothing is built for torch %s; `peakline doctor --build` builds it",
-                     state.torch_version);
-        }
         return nullptr;
     }
     void* part = dlopen(path, RTLD_NOW | RTLD_LOCAL);
@@ -165,24 +178,8 @@ Backend backend_of(Installed& state) {
 
 }  // namespace
 
-void part_in_cache(
-    const char* cache_dir, const char* version, const char* build, char* path, size_t room) {
-    char name[192];
-    snprintf(name,
-             sizeof name,
-             "torch-%s-i%u-%s/libpeakline_torch.so",
-             version,
-             torch_part::kInterfaceVersion,
-             build);
-    const char* cache = getenv("XDG_CACHE_HOME");
-    const char* home = getenv("HOME");
-    if (cache_dir[0] != '\0') {
-        snprintf(path, room, "%s/%s", cache_dir, name);
-    } else if (cache != nullptr && cache[0] != '\0') {
-        snprintf(path, room, "%s/peakline/%s", cache, name);
-    } else {
-        snprintf(path, room, "%s/.cache/peakline/%s", home != nullptr ? home : "", name);
-    }
+void name_of_part(const char* version, const char* build, char* name, size_t room) {
+    snprintf(name, room, "torch-%s-i%u-%s.so", version, torch_part::kInterfaceVersion, build);
 }
 
 bool torch_is_loaded() {

@@ -15,10 +15,9 @@ bool torch_is_loaded();
 // the build of that library. False when torch's CUDA libraries are not loaded.
 bool find_torch(Installed& state);
 
-// Where the part built for this build of a version of torch lies: in `cache_dir`, or if that is ""
-// in the user's cache. Python builds it there: native_build.py, torch_part_path().
-void part_in_cache(
-    const char* cache_dir, const char* version, const char* build, char* path, size_t room);
+// The name, in the folder of build_cache.h, of the link to the part that was built last for this
+// build of a version of torch. native_build.py makes it.
+void name_of_part(const char* version, const char* build, char* name, size_t room);
 
 // Finds, loads and installs the torch part for the backend the options name. When the part is
 // missing or refuses, falls back to observing and leaves the reason in state.note. Where CUDA is

@@ -333,15 +333,33 @@ PyObject* job_of_rank(PyObject*, PyObject*) {
     return PyUnicode_DecodeFSDefault(peakline_job_of_rank());
 }
 
-PyObject* torch_part_path(PyObject*, PyObject* arguments) {
+PyObject* torch_part_name(PyObject*, PyObject* arguments) {
     const char* version = nullptr;
     const char* build = nullptr;
-    char path[4096];
+    char name[256];
     if (!PyArg_ParseTuple(arguments, "ss", &version, &build)) {
         return nullptr;
     }
-    peakline_torch_part_path(version, build, path, sizeof path);
-    return PyUnicode_DecodeFSDefault(path);
+    peakline_torch_part_name(version, build, name, sizeof name);
+    return PyUnicode_DecodeFSDefault(name);
+}
+
+PyObject* cache_folder(PyObject*, PyObject*) {
+    PeaklineCacheFolder found{};
+    peakline_cache_folder(&found);
+    return Py_BuildValue(
+        "(NN)", PyUnicode_DecodeFSDefault(found.folder), PyUnicode_DecodeFSDefault(found.refusal));
+}
+
+PyObject* load_problem(PyObject*, PyObject* path) {
+    PyObject* bytes = nullptr;
+    char why[sizeof PeaklineCacheFolder().refusal];
+    if (PyUnicode_FSConverter(path, &bytes) == 0) {
+        return nullptr;
+    }
+    peakline_load_problem(PyBytes_AsString(bytes), why, sizeof why);
+    Py_DECREF(bytes);
+    return PyUnicode_DecodeFSDefault(why);
 }
 
 PyMethodDef g_methods[] = {
@@ -353,10 +371,12 @@ PyMethodDef g_methods[] = {
      "Put the recorder in place. True: `adopt` must follow."},
     {"job_of_rank", job_of_rank, METH_NOARGS, "What a launcher calls the job of this rank, or ''."},
     {"keep_problem", keep_problem, METH_VARARGS, "What is wrong with a value of --keep, or ''."},
-    {"torch_part_path",
-     torch_part_path,
+    {"torch_part_name",
+     torch_part_name,
      METH_VARARGS,
-     "Where the part for torch (version, build) is looked for."},
+     "The name in the cache of the part for torch (version, build)."},
+    {"cache_folder", cache_folder, METH_NOARGS, "The folder for what is compiled; why no other."},
+    {"load_problem", load_problem, METH_O, "Why a path of the cache may not be loaded, or ''."},
     {"adopt", adopt, METH_VARARGS, "What the allocator holds already (blocks, segments)."},
     {"attach_python", attach_python, METH_NOARGS, "Find and verify the interpreter."},
     {"use_plain_allocator", use_plain_allocator, METH_NOARGS, "Record peakline_malloc's blocks."},

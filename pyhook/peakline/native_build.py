@@ -1,28 +1,33 @@
 """Finds torch without importing it, and builds what must be compiled against it.
 
 Two things depend on the installed torch: the delegating allocator (a few seconds) and the
-simulated GPU (about a minute, simulated_build.py). Both are kept in the cache folder, one folder
-per torch version, and built anew when torch or our sources change. Errors are :class:`BuildError`
-with what to do now.
+simulated GPU (about two minutes, simulated_build.py). Both are kept in the cache (build_cache.py),
+and built anew when torch, the compiler or our sources change. Errors are :class:`BuildError` with
+the next step.
 """
 
 from __future__ import annotations
 
-import fcntl
-import functools
-import hashlib
 import json
 import os
-import re
 import shutil
 import subprocess
 import sys
 import tempfile
-from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
 from pathlib import Path
 
+from peakline.build_cache import BuildError as BuildError
+from peakline.build_cache import (
+    Wanted,
+    digest_of,
+    digest_of_compiler,
+    ensure_built,
+    find_built,
+    point,
+    recorder,
+)
 from peakline.build_id import library_build
 
 PACKAGE_FOLDER = Path(__file__).resolve().parent
@@ -55,10 +60,6 @@ print(json.dumps({"torch": where}))
 """
 
 
-class BuildError(Exception):
-    """Something could not be built; the text says what, where, and what to do now."""
-
-
 @dataclass(frozen=True)
 class TorchInstallation:
     """An installed torch: the interpreter that has it, its folder and its full version."""
@@ -88,14 +89,6 @@ def source_root() -> Path:
     return shipped if shipped.is_dir() else PACKAGE_FOLDER.parent.parent
 
 
-def cache_folder() -> Path:
-    """Where built parts are kept: PEAKLINE_CACHE_DIR, XDG_CACHE_HOME/peakline or ~/.cache/..."""
-    if named := os.environ.get("PEAKLINE_CACHE_DIR"):
-        return Path(named)
-    base = os.environ.get("XDG_CACHE_HOME")
-    return (Path(base) if base else Path.home() / ".cache") / "peakline"
-
-
 def find_torch(python: str | None = None) -> TorchInstallation:
     """Return the torch of an interpreter (default: this one) without importing it."""
     python = python or sys.executable
@@ -123,22 +116,6 @@ def find_torch(python: str | None = None) -> TorchInstallation:
     raise BuildError(f"{version_file} names no version: is this torch complete?")
 
 
-@functools.cache
-def interface_version() -> int:
-    """Return the version of the border to the part: libpeakline.so looks for one of the same."""
-    header = source_root() / "allocator" / "torch" / "torch_part.h"
-    found = re.search(r"kInterfaceVersion = (\d+);", header.read_text())
-    if found is None:
-        raise BuildError(f"{header} names no version: is this peakline complete?")
-    return int(found[1])
-
-
-def torch_part_path(torch: TorchInstallation) -> Path:
-    """Where the part built for this torch stands, or will stand: libpeakline.so looks there."""
-    folder = f"torch-{torch.version}-i{interface_version()}-{torch_build(torch)}"
-    return cache_folder() / folder / "libpeakline_torch.so"
-
-
 def torch_build(torch: TorchInstallation) -> str:
     """Return a name for the build of this torch: a version may be built more than once."""
     return library_build(torch.folder / "lib" / "libc10_cuda.so")
@@ -146,58 +123,42 @@ def torch_build(torch: TorchInstallation) -> str:
 
 def ensure_torch_part(torch: TorchInstallation) -> Path:
     """Build the delegating allocator for this torch unless it is there; return its path."""
+    folder = ensure_built(_torch_part(torch), lambda into: _compile_torch_part(torch, into))
+    part = folder / "libpeakline_torch.so"
+    point(recorder().torch_part_name(torch.version, torch_build(torch)), part)
+    return part
+
+
+def has_torch_part(torch: TorchInstallation) -> bool:
+    """Whether the delegating allocator for this torch is built."""
+    return find_built(_torch_part(torch)) is not None
+
+
+def _torch_part(torch: TorchInstallation) -> Wanted:
     sources = sorted((source_root() / "allocator" / "torch").iterdir())
     record = source_root() / "allocator" / "record"
     sources += [record / "trace_format.h", *sorted((record / "format").iterdir())]
     what = f"the allocator part for torch {torch.version} (once, about 10 s)"
-    return ensure_built(torch_part_path(torch), sources, torch, what, _compile_torch_part)
+    return wanted_library("torch", torch, sources, torch_part_flags(torch), what)
 
 
-def ensure_built(
-    target: Path,
-    sources: list[Path],
-    torch: TorchInstallation,
-    what: str,
-    compile_into: Callable[[TorchInstallation, Path], Path],
-) -> Path:
-    """Compile ``what`` into ``target`` unless it stands there, made of these very sources."""
-    stamp = digest_of(sources, torch.version)
-    stamp_file = target.with_suffix(".stamp")
-
-    def is_built() -> bool:
-        return target.exists() and stamp_file.exists() and stamp_file.read_text() == stamp
-
-    if is_built():
-        return target
-    target.parent.mkdir(parents=True, exist_ok=True)
-    with target.with_suffix(".lock").open("w") as lock:
-        # Ranks and test runs start together: one compiles, the others wait for it.
-        fcntl.flock(lock, fcntl.LOCK_EX)
-        if is_built():
-            return target
-        say(f"compiling {what}")
-        with tempfile.TemporaryDirectory(dir=target.parent) as scratch:
-            compile_into(torch, Path(scratch)).replace(target)
-            stamp_file.write_text(stamp)
-    return target
+def wanted_library(
+    name: str, torch: TorchInstallation, sources: list[Path], flags: list[str], what: str
+) -> Wanted:
+    """Describe for the cache a library that is compiled against torch."""
+    headers = [folder / "cuda_runtime_api.h" for folder in _header_folders(torch)]
+    headers += _allocator_headers(torch)
+    # Paths differ between environments with the same content.
+    texts = [torch.version, torch_build(torch), *(flag for flag in flags if "/" not in flag)]
+    return Wanted(
+        name=f"{name}-{torch.version}",
+        content=digest_of(*texts, files=[Path(__file__), *sources, *headers]),
+        compiler=digest_of_compiler(_compiler_name()),
+        what=what,
+    )
 
 
-def say(text: str) -> None:
-    """Tell the user what takes a while."""
-    print(f"peakline: {text}", file=sys.stderr, flush=True)
-
-
-def digest_of(files: list[Path], salt: str) -> str:
-    """Return a name for the contents of files, and for `salt`."""
-    digest = hashlib.sha256(salt.encode())
-    for file in files:
-        if file.is_file():
-            digest.update(file.name.encode())
-            digest.update(file.read_bytes())
-    return digest.hexdigest()
-
-
-def _include_folders(torch: TorchInstallation) -> list[str]:
+def _header_folders(torch: TorchInstallation) -> list[Path]:
     include = torch.folder / "include"
     folders = [include, include / "torch" / "csrc" / "api" / "include"]
     nvidia = torch.site_packages / "nvidia"
@@ -215,19 +176,17 @@ def _include_folders(torch: TorchInstallation) -> list[str]:
             f"no cuda_runtime_api.h beside torch {torch.version} ({nvidia}): "
             "install nvidia-cuda-runtime for its CUDA version, or set CUDA_HOME"
         )
-    return [part for folder in folders for part in ("-isystem", str(folder))]
+    return folders
+
+
+def _allocator_headers(torch: TorchInstallation) -> list[Path]:
+    include = torch.folder / "include" / "c10"
+    names = ("cuda/CUDACachingAllocator.h", "core/CachingDeviceAllocator.h")
+    return [include / name for name in names if (include / name).exists()]
 
 
 def _feature_macros(torch: TorchInstallation) -> list[str]:
-    include = torch.folder / "include" / "c10"
-    text = "".join(
-        file.read_text()
-        for file in (
-            include / "cuda" / "CUDACachingAllocator.h",
-            include / "core" / "CachingDeviceAllocator.h",
-        )
-        if file.exists()
-    )
+    text = "".join(file.read_text() for file in _allocator_headers(torch))
     return [f"-DPEAKLINE_HAS_{name}" for name in _OPTIONAL_NAMES if name in text]
 
 
@@ -237,7 +196,7 @@ def torch_part_flags(torch: TorchInstallation) -> list[str]:
     return [*source_flags(torch), "-g", build, *_feature_macros(torch)]
 
 
-def _compile_torch_part(torch: TorchInstallation, scratch: Path) -> Path:
+def _compile_torch_part(torch: TorchInstallation, into: Path) -> None:
     flags = torch_part_flags(torch)
     folder = source_root() / "allocator" / "torch"
     sources = [
@@ -255,17 +214,20 @@ def _compile_torch_part(torch: TorchInstallation, scratch: Path) -> Path:
         )
     ]
     libraries = ["-lc10", "-lc10_cuda", "-ltorch_cpu", "-ltorch_cuda"]
-    built = scratch / "libpeakline_torch.so"
-    compile_library(torch, sources, flags, built, libraries)
-    classes = scratch / "delegate.class"
-    dump = ["-fsyntax-only", f"-fdump-lang-class={classes}", str(sources[0])]
-    _run([_compiler(), *flags, *dump], torch)
-    _check_every_slot_is_ours(classes, torch)
-    return built
+    with tempfile.TemporaryDirectory() as scratch:
+        classes = Path(scratch, "delegate.class")
+        dump = ["-fsyntax-only", f"-fdump-lang-class={classes}", str(sources[0])]
+        _run([_compiler(), *flags, *dump], torch)
+        _check_every_slot_is_ours(classes, torch)
+    compile_library(torch, sources, flags, into / "libpeakline_torch.so", libraries)
+
+
+def _compiler_name() -> str:
+    return os.environ.get("CXX", "g++")
 
 
 def _compiler() -> str:
-    compiler = os.environ.get("CXX", "g++")
+    compiler = _compiler_name()
     if shutil.which(compiler) is None:
         raise BuildError(f"no C++ compiler ({compiler}): apt-get install g++, or set CXX")
     return compiler
@@ -274,7 +236,10 @@ def _compiler() -> str:
 def source_flags(torch: TorchInstallation) -> list[str]:
     """Return the flags of every source that includes headers of torch."""
     flags = ["-std=c++20", "-O2", "-fPIC", "-fvisibility=hidden", f"-I{source_root()}"]
-    return [*flags, *_include_folders(torch)]
+    return [
+        *flags,
+        *(part for folder in _header_folders(torch) for part in ("-isystem", str(folder))),
+    ]
 
 
 def compile_library(
@@ -284,17 +249,18 @@ def compile_library(
     built: Path,
     libraries: list[str],
 ) -> None:
-    """Make the shared library ``built`` of ``sources``, with objects beside it."""
-    objects = [built.parent / f"{source.stem}.o" for source in sources]
+    """Make the shared library ``built`` of ``sources``."""
     compiler = _compiler()
-    commands = [
-        [compiler, *flags, "-c", str(source), "-o", str(made)]
-        for source, made in zip(sources, objects, strict=True)
-    ]
-    with ThreadPoolExecutor(max_workers=2) as pool:
-        list(pool.map(lambda command: _run(command, torch), commands))
-    folder = f"-L{torch.folder / 'lib'}"
-    _run([compiler, "-shared", "-o", str(built), *map(str, objects), folder, *libraries], torch)
+    with tempfile.TemporaryDirectory(dir=built.parent) as scratch:
+        objects = [Path(scratch, f"{source.stem}.o") for source in sources]
+        commands = [
+            [compiler, *flags, "-c", str(source), "-o", str(made)]
+            for source, made in zip(sources, objects, strict=True)
+        ]
+        with ThreadPoolExecutor(max_workers=2) as pool:
+            list(pool.map(lambda command: _run(command, torch), commands))
+        folder = f"-L{torch.folder / 'lib'}"
+        _run([compiler, "-shared", "-o", str(built), *map(str, objects), folder, *libraries], torch)
 
 
 def _run(command: list[str], torch: TorchInstallation) -> None:

@@ -2,23 +2,28 @@
 
 from __future__ import annotations
 
+import contextlib
 import json
 import os
+import re
 import subprocess
 import sys
 from pathlib import Path
 
-from peakline.native_build import (
+from peakline.build_cache import (
     BuildError,
-    TorchInstallation,
-    cache_folder,
-    compile_library,
+    Wanted,
     digest_of,
+    digest_of_compiler,
     ensure_built,
-    say,
+    find_built,
+)
+from peakline.native_build import (
+    TorchInstallation,
+    compile_library,
     source_flags,
     source_root,
-    torch_part_path,
+    wanted_library,
 )
 
 
@@ -30,27 +35,14 @@ def simulated_devices() -> list[str]:
 
 def ensure_simulated_gpu(torch: TorchInstallation) -> Path:
     """Build the simulated GPU for this torch's CUDA unless it is there; return its folder."""
-    folder = simulated_gpu_folder(torch)
-    if not has_simulated_gpu(torch):
-        say(f"compiling the simulated GPU for torch {torch.version} (once, about 2 minutes)")
-    _run_simulated_gpu_build(torch, "--no-audit")
-    return folder
+    return ensure_built(
+        _simulated_gpu(torch), lambda into: _run_simulated_gpu_build(torch, into, "--no-audit")
+    )
 
 
 def has_simulated_gpu(torch: TorchInstallation) -> bool:
     """Whether the simulated GPU for this torch is built."""
-    return (simulated_gpu_folder(torch) / "preload.txt").exists()
-
-
-def simulated_gpu_folder(torch: TorchInstallation) -> Path:
-    """Where the simulated GPU for this torch stands, or will stand.
-
-    One folder for each version of its sources: two checkouts never rebuild each other's.
-    """
-    folder = source_root() / "preload" / "simgpu"
-    patterns = ("**/*.cpp", "**/*.h", "generate/*.py", "build.py", "*.json")
-    digest = digest_of(sorted(file for pattern in patterns for file in folder.glob(pattern)), "")
-    return cache_folder() / f"simgpu-torch-{torch.version}-{digest[:12]}"
+    return find_built(_simulated_gpu(torch)) is not None
 
 
 def audit_simulated_gpu(torch: TorchInstallation) -> str:
@@ -59,18 +51,18 @@ def audit_simulated_gpu(torch: TorchInstallation) -> str:
     Raises:
         BuildError: a symbol is served by nothing; the text names it.
     """
-    return _run_simulated_gpu_build(torch)
+    return _run_simulated_gpu_build(torch, ensure_simulated_gpu(torch))
 
 
 def ensure_values_companion(torch: TorchInstallation) -> Path:
     """Build what keeps small values true on the simulated GPU, unless it is there."""
-    target = torch_part_path(torch).with_name("libpeakline_values.so")
     folder = source_root() / "preload" / "simulated"
-    sources = sorted(folder.iterdir())
-    sources.append(source_root() / "preload" / "peakline_api.h")
-    sources.append(source_root() / "preload" / "simgpu" / "model" / "base" / "fork_safe_mutex.h")
+    headers = ("preload/peakline_api.h", "preload/simgpu/model/base/fork_safe_mutex.h")
+    sources = [*sorted(folder.iterdir()), *(source_root() / header for header in headers)]
     what = f"the values of the simulated GPU for torch {torch.version} (once, about 30 s)"
-    return ensure_built(target, sources, torch, what, _compile_companion)
+    wanted = _wanted_beside_torch("values-torch", torch, sources, what)
+    built = ensure_built(wanted, lambda into: _compile_companion(torch, into))
+    return built / "libpeakline_values.so"
 
 
 def ensure_blank_weights(torch: TorchInstallation) -> Path:
@@ -79,22 +71,46 @@ def ensure_blank_weights(torch: TorchInstallation) -> Path:
     Raises:
         BuildError: it does not compile.
     """
-    target = torch_part_path(torch).with_name("libpeakline_blank.so")
-    source = source_root() / "preload" / "simulated" / "blank_tensors.cpp"
+    sources = [source_root() / "preload" / "simulated" / "blank_tensors.cpp"]
     what = f"blank weights for torch {torch.version} (once, about 20 s)"
-    return ensure_built(target, [source], torch, what, _compile_blank_weights)
+    wanted = _wanted_beside_torch("blank-torch", torch, sources, what)
+    built = ensure_built(wanted, lambda into: _compile_blank_weights(torch, into))
+    return built / "libpeakline_blank.so"
 
 
-def _run_simulated_gpu_build(torch: TorchInstallation, *options: str) -> str:
-    command = [
-        sys.executable,
-        str(source_root() / "preload" / "simgpu" / "build.py"),
-        "--python",
-        torch.python,
-        "--out",
-        str(simulated_gpu_folder(torch)),
-        *options,
-    ]
+def _simulated_gpu(torch: TorchInstallation) -> Wanted:
+    folder = source_root() / "preload" / "simgpu"
+    patterns = ("**/*.cpp", "**/*.h", "generate/*.py", "build.py", "*.json")
+    sources = sorted(file for pattern in patterns for file in folder.glob(pattern))
+    return Wanted(
+        name=f"simgpu-torch-{torch.version}",
+        content=digest_of(torch.version, *_contents_of_wheels(torch.site_packages), files=sources),
+        compiler=digest_of_compiler("g++"),
+        what=f"the simulated GPU for torch {torch.version} (once, about 2 minutes)",
+    )
+
+
+def _contents_of_wheels(site: Path) -> list[str]:
+    """Return the headers and libraries that the wheels beside torch have, with their hashes."""
+    lines = []
+    for wheel in sorted(site.glob("nvidia_*.dist-info")):
+        lines.append(wheel.name)
+        with contextlib.suppress(OSError):
+            # Of the other lines some name paths of this environment, and who installed it.
+            record = (wheel / "RECORD").read_text().splitlines()
+            lines += sorted(line for line in record if re.match(r"nvidia/.*/(include|lib)/", line))
+    return lines
+
+
+def _wanted_beside_torch(
+    name: str, torch: TorchInstallation, sources: list[Path], what: str
+) -> Wanted:
+    return wanted_library(name, torch, [Path(__file__), *sources], source_flags(torch), what)
+
+
+def _run_simulated_gpu_build(torch: TorchInstallation, folder: Path, *options: str) -> str:
+    script = str(source_root() / "preload" / "simgpu" / "build.py")
+    command = [sys.executable, script, "--python", torch.python, "--out", str(folder), *options]
     environment = {k: v for k, v in os.environ.items() if k != "LD_PRELOAD"}
     result = subprocess.run(command, capture_output=True, text=True, env=environment, check=False)
     if result.returncode != 0:
@@ -105,7 +121,7 @@ def _run_simulated_gpu_build(torch: TorchInstallation, *options: str) -> str:
     return result.stdout
 
 
-def _compile_companion(torch: TorchInstallation, scratch: Path) -> Path:
+def _compile_companion(torch: TorchInstallation, into: Path) -> None:
     folder = source_root() / "preload" / "simulated"
     names = (
         "blocks",
@@ -116,16 +132,14 @@ def _compile_companion(torch: TorchInstallation, scratch: Path) -> Path:
         "small_operators",
     )
     sources = [folder / f"{name}.cpp" for name in names]
-    built = scratch / "libpeakline_values.so"
+    built = into / "libpeakline_values.so"
     # NDEBUG as torch's own build: its headers check otherwise what only a debug build has set.
     flags = [*source_flags(torch), "-DNDEBUG", f"-I{folder}"]
     compile_library(torch, sources, flags, built, ["-lc10", "-lc10_cuda", "-ltorch_cpu", "-ldl"])
-    return built
 
 
-def _compile_blank_weights(torch: TorchInstallation, scratch: Path) -> Path:
+def _compile_blank_weights(torch: TorchInstallation, into: Path) -> None:
     source = source_root() / "preload" / "simulated" / "blank_tensors.cpp"
-    built = scratch / "libpeakline_blank.so"
+    built = into / "libpeakline_blank.so"
     flags = [*source_flags(torch), "-DNDEBUG"]
     compile_library(torch, [source], flags, built, ["-lc10", "-ltorch_cpu"])
-    return built

@@ -29,7 +29,7 @@ ON_GPU = os.environ.get("PEAKLINE_TEST_DEVICE") == "gpu"
 LIMIT_SECONDS = 300
 
 # What `peakline run` says of its own: the device, what is compiled once, where the trace is.
-_USUAL = re.compile("simulated GPU|^peakline: (compiling|building|recording to|wrote)")
+_USUAL = re.compile("simulated GPU|^peakline: (compiling|waiting for process|recording to|wrote)")
 
 
 @dataclass(frozen=True)

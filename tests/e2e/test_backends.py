@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
+import functools
 import subprocess
 import sys
 from pathlib import Path
 
 import pytest
 from checks import check_peak, check_whole, without_device
-from lab import ROOT, Lab
+from lab import ROOT, Lab, together
 
 OWN_ALLOCATOR = r"""
 #include <sys/types.h>
@@ -107,6 +108,51 @@ def test_a_part_built_for_another_build_of_torch_is_not_used(lab: Lab, tmp_path:
     assert "of another build of torch" in note
     assert "peakline doctor --build" in note
     check_peak(lab.table(run.trace), run.said["peaks"]["0"]["allocated"])
+
+
+def cache_with_part(lab: Lab, base: Path) -> Path:
+    """A cache with a part for this torch that leaves a file beside the cache when it is loaded."""
+    from peakline import _recorder
+    from peakline.native_build import find_torch, torch_build
+
+    folder = base / "cache" / "folder"
+    folder.mkdir(parents=True)
+    source = f"""
+        #include <fcntl.h>
+        __attribute__((constructor)) void loaded(void) {{
+            open("{base}/loaded", O_CREAT | O_WRONLY, 0600);
+        }}"""
+    command = ["cc", "-shared", "-fPIC", "-x", "c", "-", "-o", str(folder / "part.so")]
+    subprocess.run(command, input=source, text=True, check=True)
+    torch = find_torch(lab.python)
+    link = base / "cache" / _recorder.torch_part_name(torch.version, torch_build(torch))
+    link.symlink_to("folder/part.so")
+    for path in (folder.parent, folder, folder / "part.so"):
+        path.chmod(0o755)
+    return folder.parent
+
+
+def test_a_part_that_others_could_have_written_is_not_loaded(lab: Lab, tmp_path: Path) -> None:
+    """Under LD_PRELOAD alone, where only the recorder looks at the cache."""
+    program = (lab.python, "-c", "import torch; torch.empty(1, device='cuda')")
+    opened = {"good": None, "part": "folder/part.so", "folder": "folder", "cache": "."}
+    jobs = {}
+    for name, path in opened.items():
+        cache = cache_with_part(lab, tmp_path / name)
+        if path is not None:
+            (cache / path).chmod(0o777)
+        # The simulated GPU of this run is in the usual cache.
+        own = (f"PEAKLINE_CACHE_DIR={cache}", f"HOME={tmp_path}", "PEAKLINE_OUTPUT=run.peak")
+        words = ("env", "-u", "XDG_CACHE_HOME", *own, *program)
+        jobs[name] = functools.partial(lab.preloaded, tmp_path / name, *words)
+    runs = together(jobs)
+    assert [run.status for run in runs.values()] == [0] * len(runs)
+    assert [name for name in runs if (tmp_path / name / "loaded").exists()] == ["good"]
+    notes = {name: run.notes[0] for name, run in runs.items()}
+    assert "of another build of torch" in notes["good"]
+    for name in ("part", "folder", "cache"):
+        refused = (tmp_path / name / "cache" / str(opened[name])).resolve()
+        assert f"other users can write to {refused} " in notes[name]
 
 
 def test_a_build_of_a_library_has_its_own_name(tmp_path: Path) -> None:

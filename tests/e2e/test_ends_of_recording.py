@@ -11,6 +11,7 @@ from typing import Any
 import pytest
 from checks import check_whole_trace
 from lab import PROGRAMS, Run, together
+from peakline._report import Trace
 
 MISSING = str(PROGRAMS / "life_missing_command.py")
 CHILDREN = 24
@@ -68,6 +69,7 @@ def test_leaving_from_a_signal_handler_hangs_nobody(lab: Any, started: dict[str,
     assert (run.status, run.notes) == (0, []), run.stderr
     assert run.said["statuses"] == [7] * CHILDREN
     assert len(run.traces) == CHILDREN
-    ends = [json.loads(lab.report("summary", trace, "--json")) for trace in run.traces[:8]]
-    said = [end["problems"] for end in ends if not end["complete"]]
-    assert all("clean end" in problems[0] for problems in said), said
+    ends = [json.loads(Trace(trace).report("summary", json=True)) for trace in run.traces]
+    # The signal may have interrupted the recorder itself: then nothing marks the end.
+    for problems in (end["problems"] for end in ends if not end["complete"]):
+        assert ["killed or interrupted" in problem for problem in problems] == [True], problems

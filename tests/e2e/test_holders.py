@@ -162,7 +162,6 @@ def test_a_search_is_bounded_and_says_so(lab):
     run = lab.run("many_objects.py", "1000000")
     short, long = run.said["short"], run.said["long"]
     assert short["complete"] is False
-    assert short["seconds"] < 2.0
     assert long["complete"] is True
     assert long["objects"] > 1_000_000 > short["objects"]
     assert re.fullmatch(r"many_objects.chains\[\d+\].following\{1000\}\[0\]", long["paths"][0])

@@ -71,10 +71,8 @@ def lend_simulated_gpu(bundle: Path) -> None:
     torch = find_torch(sys.executable)
     folder = ensure_simulated_gpu(torch)
     shutil.copytree(folder, bundle / "cache" / folder.name)
-    values = ensure_values_companion(torch)
-    (bundle / "cache" / values.parent.name).mkdir()
-    for file in (values, values.with_suffix(".stamp")):
-        shutil.copy2(file, bundle / "cache" / values.parent.name)
+    values = ensure_values_companion(torch).parent
+    shutil.copytree(values, bundle / "cache" / values.name)
 
 
 def gpu_check(bundle: Path, *words: str) -> subprocess.CompletedProcess[str]:

@@ -289,10 +289,9 @@ COUNT_DRAWN = """(name) => {
         count++;
         return draw.apply(this, box);
     };
-    const begin = performance.now();
     button.click();
     CanvasRenderingContext2D.prototype.fillRect = draw;
-    return [count, performance.now() - begin];
+    return count;
 }"""
 
 
@@ -304,10 +303,9 @@ def test_a_hundred_thousand_blocks_are_drawn_by_the_pixel(show: Show, lab: Lab) 
     shown.page.evaluate("document.querySelector('#map .beside').scrollIntoView()")
     width = shown.page.evaluate("document.querySelector('#map .segments canvas').clientWidth")
     for look in ("line", "age", "category"):
-        count, milliseconds = shown.page.evaluate(COUNT_DRAWN, look)
+        count = shown.page.evaluate(COUNT_DRAWN, look)
         # Of blocks and of holes one a pixel and one across its edge; parts of the bar.
         assert width / 2 < count < 4 * width + 20
-        assert milliseconds < 10_000
     for _ in range(10):
         shown.page.click("#map .tools button[aria-label='Closer']")
     shown.page.hover("#map .segments canvas", position={"x": width / 2, "y": 40})

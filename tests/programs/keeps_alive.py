@@ -144,7 +144,7 @@ def main():
     thread = threading.Thread(target=in_thread, args=(ready, done))
     thread.start()
     ready.wait()
-    found = peakline.holders(blocks=60)
+    found = peakline.holders(blocks=60, seconds=600)
     done.set()
     thread.join()
     said = {

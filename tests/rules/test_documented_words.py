@@ -118,24 +118,6 @@ def test_the_python_versions_are_those_whose_frames_are_read() -> None:
     assert re.findall(r'"(3\.\d+)"', tested) == versions
 
 
-@pytest.mark.parametrize(
-    "environment", [{"PEAKLINE_CACHE_DIR": "/a"}, {"XDG_CACHE_HOME": "/b"}, {"HOME": "/c"}]
-)
-def test_the_part_for_torch_is_built_where_the_recorder_looks(
-    environment: dict[str, str], monkeypatch: pytest.MonkeyPatch
-) -> None:
-    from peakline import _recorder, native_build
-
-    for name in ("PEAKLINE_CACHE_DIR", "XDG_CACHE_HOME"):
-        monkeypatch.delenv(name, raising=False)
-    for name, value in environment.items():
-        monkeypatch.setenv(name, value)
-    monkeypatch.setattr(native_build, "torch_build", lambda _torch: "b01")
-    torch = native_build.TorchInstallation("python", Path("/torch"), "2.11.0+cu130")
-    built = native_build.torch_part_path(torch)
-    assert str(built) == _recorder.torch_part_path("2.11.0+cu130", "b01")
-
-
 def test_every_report_of_the_engine_is_a_command_of_its_name() -> None:
     from peakline import _report
     from peakline.commands import advise

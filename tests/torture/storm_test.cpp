@@ -97,7 +97,9 @@ pid_t fork_unheard() {
     recorder.record_free(1 << 20, 0, Recorder::FreeKind::kCompleted, record::kUnknownTotal);
     if (is_heard_of) {
         capture::ThreadState* state = capture::thread_state(recorder.table());
-        capture::capture_context(recorder.table(), *state);
+        if (state != nullptr) {
+            capture::capture_context(recorder.table(), *state);
+        }
     }
     _exit(recorder.has_trace() || recorder.is_tracing() ? 1 : 0);
 }

@@ -29,6 +29,9 @@ static_assert(std::is_aggregate_v<ThreadState> && std::is_trivially_copyable_v<T
 }  // namespace
 
 ThreadState* thread_state_slow(record::StackTable& table) {
+    if (!table.is_ready()) {
+        return nullptr;  // in a child of fork
+    }
     ThreadState* const state = ThreadStates::take_slow();
     if (state == nullptr) {
         return nullptr;

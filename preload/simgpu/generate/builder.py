@@ -80,7 +80,6 @@ def write_for_linters(sources: Path, out: Path, wheels: Wheels) -> None:
 
 def build_all(sources: Path, work: Path, out: Path, wheels: Wheels) -> None:
     """Fill `out` with the libraries, the preload list and the manifest of symbols."""
-    work.mkdir(parents=True)
     shop = Workshop(sources, work, out, wheels, Compiler((*wheels.include_dirs, sources, work)))
     apis = write_tables(sources, work, wheels)
     present = [lib for lib in LIBRARIES if wheels.real_library(lib.file_pattern) is not None]

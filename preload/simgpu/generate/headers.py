@@ -219,4 +219,4 @@ def find_header(name: str, wheels: Wheels) -> Path:
     for directory in wheels.include_dirs:
         if (directory / name).is_file():
             return directory / name
-    raise BuildError(f"the NVIDIA wheels under {wheels.site} have no {name}")
+    raise BuildError(f"the NVIDIA wheels under {wheels.torch.parent} have no {name}")

@@ -24,11 +24,9 @@ class BuildError(Exception):
 class Wheels:
     """Where the headers and libraries of one installation lie."""
 
-    site: Path
     torch: Path
     include_dirs: tuple[Path, ...]
     library_dirs: tuple[Path, ...]
-    versions: tuple[str, ...]
 
     def real_library(self, pattern: str) -> Path | None:
         """The one library file that matches, or None when the wheels have none."""
@@ -63,7 +61,4 @@ def find_wheels(python: str) -> Wheels:
         )
     if not any((directory / "crt" / "host_defines.h").is_file() for directory in include_dirs):
         include_dirs = (*include_dirs, OWN_HEADERS)
-    versions = tuple(
-        sorted(p.name for p in site.glob("*.dist-info") if p.name.startswith(("torch-", "nvidia_")))
-    )
-    return Wheels(site, torch, include_dirs, library_dirs, versions)
+    return Wheels(torch, include_dirs, library_dirs)

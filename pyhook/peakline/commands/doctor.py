@@ -18,9 +18,9 @@ from peakline.native_build import (
     TorchInstallation,
     ensure_torch_part,
     find_torch,
-    torch_part_path,
+    has_torch_part,
 )
-from peakline.simulated_build import audit_simulated_gpu, ensure_simulated_gpu, simulated_gpu_folder
+from peakline.simulated_build import audit_simulated_gpu, ensure_simulated_gpu, has_simulated_gpu
 
 NAME = "doctor"
 HELP = "Show what works on this machine, what does not, and why."
@@ -120,9 +120,7 @@ def _part(
     ensure: Callable[[TorchInstallation], object],
 ) -> Finding:
     if not build:
-        there = torch_part_path(torch).exists() if ensure is ensure_torch_part else None
-        if there is None:
-            there = (simulated_gpu_folder(torch) / "preload.txt").exists()
+        there = has_torch_part(torch) if ensure is ensure_torch_part else has_simulated_gpu(torch)
         return Finding(
             subject,
             there,

@@ -92,7 +92,8 @@ JsonWriter& JsonWriter::value(double number) {
         return null();
     }
     char text[40];
-    std::snprintf(text, sizeof(text), "%.9g", number);
+    // As many digits as a double surely has: the time of an event of a long run names its tick.
+    std::snprintf(text, sizeof(text), "%.15g", number);
     return raw(text);
 }
 

@@ -19,7 +19,7 @@ def measure():
     sys.path.insert(0, str(HERE / "programs"))
     import capture as c
 
-    c.attach()
+    attach_ms = c.attach()
     bench = c.library.peakline_test_bench
     bench.restype = c.ctypes.c_double
     bench.argtypes = [c.ctypes.c_int, c.ctypes.c_long]
@@ -27,7 +27,9 @@ def measure():
     def at_depth(depth, step):
         return bench(step, 200_000) if depth <= 1 else at_depth(depth - 1, step)
 
-    print("Python", sys.version.split()[0], "  ns at depth", *DEPTHS)
+    print(
+        "Python", sys.version.split()[0], f"  attached in {attach_ms:.1f} ms; ns at depth", *DEPTHS
+    )
     for number, step in enumerate(STEPS):
         row = [at_depth(depth - 2, number) for depth in DEPTHS]
         print(f"  {step:24}", *(f"{value:8.1f}" for value in row))

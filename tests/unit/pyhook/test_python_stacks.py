@@ -4,7 +4,6 @@ import pytest
 from interpreters import find_interpreter, run_with
 
 MIN_COMPARED_STACKS = 6000
-MAX_ATTACH_MS = 50  # 1 to 3 in practice; the machine may be busy
 
 
 def test_every_frame_agrees_with_traceback_extract_stack(run_json):
@@ -12,7 +11,6 @@ def test_every_frame_agrees_with_traceback_extract_stack(run_json):
     assert result["mismatch_count"] == 0, result["mismatches"]
     assert sum(result["compared"].values()) >= MIN_COMPARED_STACKS
     assert all(count > 0 for count in result["compared"].values())
-    assert result["attach_ms"] < MAX_ATTACH_MS
 
 
 def test_qualified_names_agree_with_the_code_objects(run_json):

@@ -25,8 +25,8 @@ def run(name, function, *arguments):
 
 
 def main():
-    attach_ms = c.attach()
-    assert c.attach() < attach_ms + 1  # a second call does nothing
+    c.attach()
+    c.attach()  # a second call does nothing
     sys.setrecursionlimit(20000)
     for _ in range(3):  # colder and warmer instructions
         run("plain calls", comparison.check)
@@ -53,7 +53,6 @@ def main():
     json.dump(
         {
             "version": sys.version.split()[0],
-            "attach_ms": attach_ms,
             "compared": comparison.compared,
             "mismatch_count": len(comparison.mismatches),
             "mismatches": comparison.mismatches[:3],
