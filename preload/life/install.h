@@ -40,7 +40,8 @@ struct Installed {
 // the GIL held; read afterwards.
 Installed& installed();
 
-// Opens the trace the options ask for and writes the meta data. Returns 0 or an errno.
+// Opens the trace the options ask for and writes the meta data. Returns 0, an errno, or less where
+// the name is that of a device.
 int open_configured_trace(Installed& state);
 // The same. A file or folder that cannot be written switches the file off, not the recording in
 // memory.
