@@ -24,7 +24,7 @@ def option_words(option: str) -> dict[str, str]:
 
     The engine states it, so that --help of a command on traces needs the engine.
     """
-    return cast("dict[str, str]", report_engine().CHOICES[option])
+    return dict(cast("dict[str, str]", report_engine().CHOICES[option]))  # not the module's own
 
 
 def _listed(words: Sequence[str]) -> str:
@@ -46,9 +46,10 @@ def add_files(parser: argparse.ArgumentParser) -> None:
     """Add FILE."""
     parser.add_argument(
         "files",
-        nargs="+",
+        nargs="*",
         metavar="FILE",
-        help="Trace file (.peak, or packed .peak.zst), or the folder of a run: its heaviest rank",
+        help="Trace file (.peak, or packed .peak.zst), or the folder of a run: its heaviest rank"
+        " (default: the newest run in this folder)",
     )
 
 
