@@ -187,6 +187,14 @@ def next_commands(commands: Sequence[tuple[str, str]]) -> str:
     return _NEXT + ("\n" + " " * len(_NEXT)).join(lines)
 
 
+def here() -> str:
+    """Return the working directory, "" where the program has removed it."""
+    try:
+        return str(Path.cwd())
+    except FileNotFoundError:
+        return ""
+
+
 def shell_words(words: Iterable[str]) -> str:
     """Return words as a shell takes them, quoted where it needs quotes."""
     return shlex.join(words)

@@ -6,10 +6,9 @@ import argparse
 import re
 import sys
 from collections.abc import Sequence
-from pathlib import Path
 from typing import TYPE_CHECKING, cast
 
-from peakline.commands.shared.common import CommandError, report_engine, terminal_width
+from peakline.commands.shared.common import CommandError, here, report_engine, terminal_width
 from peakline.commands.shared.parser import refuse_option
 
 if TYPE_CHECKING:
@@ -383,7 +382,7 @@ def _module_keys(args: argparse.Namespace) -> set[str]:
 
 def named_options(args: argparse.Namespace) -> Options:
     """Return the engine's options that the command has under the same names."""
-    options: Options = {"cwd": str(Path.cwd())}
+    options: Options = {"cwd": here()}
     for name in (
         "by",
         "frame",
