@@ -182,6 +182,14 @@ void set_keep(Installed& state) {
     }
 }
 
+void set_file_mode(Installed& state) {
+    const char* const given = state.options.file_mode;
+    if (given[0] != '\0' && !parse_file_mode(given, &state.file_mode)) {
+        say("PEAKLINE_FILE_MODE=%s is no mode such as 0640: traces are readable by you alone",
+            given);
+    }
+}
+
 void announce_note(const Installed& state) {
     if (state.note[0] != '\0') {
         say("recording with the '%s' backend: %s", state.backend, state.note);
@@ -217,6 +225,7 @@ int open_trace_at(Installed& state, const char* path, bool replace) {
     options.path = path;
     options.exists = replace ? FileTarget::Exists::kReplace : FileTarget::Exists::kFail;
     options.keep = state.keep;
+    options.mode = state.file_mode;
     parse_run_id(state.options.run_id, options.run_uuid);
     error = Recorder::instance().open_trace(options);
     memcpy(state.trace_path, Recorder::instance().trace_path(), sizeof state.trace_path);
@@ -296,6 +305,7 @@ namespace {
 bool set_up(Installed& state, char* message, size_t room) {
     read_options(&state.options);
     set_keep(state);
+    set_file_mode(state);
     if (!set_up_recorder(state.options)) {
         snprintf(message, room, "no memory for the recorder's tables");
         return false;

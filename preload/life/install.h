@@ -4,6 +4,7 @@
 #include <cstddef>
 #include <cstdint>
 
+#include "allocator/record/files/file_target.h"
 #include "preload/options/keep_option.h"
 #include "preload/options/options.h"
 
@@ -33,6 +34,7 @@ struct Installed {
     NamedDevice devices[kMaxNamedDevices];
     size_t device_count = 0;
     record::Keep keep;
+    mode_t file_mode = record::FileTarget::kPrivate;
     Options options;
 };
 

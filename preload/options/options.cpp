@@ -58,6 +58,7 @@ void read_options(Options* options) {
         {"PEAKLINE_CPU", options->cpu, sizeof options->cpu},
         {"PEAKLINE_TORCH_PART", options->torch_part, sizeof options->torch_part},
         {"PEAKLINE_CACHE_DIR", options->cache_dir, sizeof options->cache_dir},
+        {"PEAKLINE_FILE_MODE", options->file_mode, sizeof options->file_mode},
         {"PEAKLINE_NO_COMMAND", options->no_command, sizeof options->no_command},
         {"PEAKLINE_SIMULATED", options->simulated, sizeof options->simulated},
         {"PEAKLINE_ASSUME", options->assume, sizeof options->assume},

@@ -24,6 +24,7 @@ struct Options {
     char cpu[16] = "";                 // PEAKLINE_CPU: 1: also blocks of torch's CPU allocator
     char torch_part[kPathBytes] = "";  // PEAKLINE_TORCH_PART: the library built for this torch
     char cache_dir[3072] = "";         // PEAKLINE_CACHE_DIR
+    char file_mode[8] = "";            // PEAKLINE_FILE_MODE: permissions of traces, octal
     char no_command[16] = "";          // PEAKLINE_NO_COMMAND: 1: the trace has no command line
     char simulated[256] = "";          // PEAKLINE_SIMULATED: name of the simulated device
     char assume[kPathBytes] = "";      // PEAKLINE_ASSUME: WHERE=VALUE, one per line or ';' between

@@ -3,6 +3,7 @@
 #include <cctype>
 #include <cerrno>
 #include <cstdio>
+#include <cstdlib>
 #include <cstring>
 
 #include <sys/stat.h>
@@ -183,6 +184,21 @@ bool numbered_name(const char* path, unsigned number, char* numbered, size_t roo
 bool is_device_file(const char* path) {
     struct stat status {};
     return stat(path, &status) == 0 && !S_ISREG(status.st_mode) && !S_ISDIR(status.st_mode);
+}
+
+bool parse_file_mode(const char* text, mode_t* mode) {
+    constexpr mode_t kOwner = 0600;
+    constexpr mode_t kMost = 0666;
+    const size_t length = strlen(text);
+    if (length < 3 || length > 4 || strspn(text, "01234567") != length) {
+        return false;
+    }
+    const auto given = static_cast<mode_t>(strtoul(text, nullptr, 8));
+    if ((given & ~kMost) != 0) {
+        return false;
+    }
+    *mode = given | kOwner;
+    return true;
 }
 
 int make_parent_folders(const char* path) {

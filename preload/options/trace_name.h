@@ -6,6 +6,8 @@
 
 #include <cstddef>
 
+#include <sys/types.h>
+
 #include "job_place.h"
 
 namespace peakline::preload {
@@ -38,6 +40,10 @@ bool numbered_name(const char* path, unsigned number, char* numbered, size_t roo
 
 // Whether there is something at `path` that is neither a regular file nor a folder: /dev/null.
 bool is_device_file(const char* path);
+
+// Understands "640" and "0644": permissions of a trace, which its owner may always read and write.
+// False: not understood; `mode` stays as it is.
+bool parse_file_mode(const char* text, mode_t* mode);
 
 // Makes the folders above `path` that do not exist. Returns 0 or an errno.
 int make_parent_folders(const char* path);

@@ -20,6 +20,7 @@ using peakline::preload::is_device_file;
 using peakline::preload::make_parent_folders;
 using peakline::preload::make_template_absolute;
 using peakline::preload::numbered_name;
+using peakline::preload::parse_file_mode;
 using peakline::preload::ProcessNames;
 using peakline::preload::read_process_names;
 using peakline::preload::write_program_name;
@@ -150,6 +151,19 @@ TEST_CASE("a number goes before the extension", "[preload]") {
     REQUIRE(std::string(path) == "runs.d/run.3");
     char small[8];
     REQUIRE_FALSE(numbered_name("runs.d/run.peak", 2, small, sizeof small));
+}
+
+TEST_CASE("the mode of a trace is octal, and its owner's in any case", "[preload]") {
+    mode_t mode = 0;
+    for (const auto& [text, wanted] : std::initializer_list<std::pair<const char*, mode_t>>{
+             {"0644", 0644}, {"640", 0640}, {"0044", 0644}, {"600", 0600}}) {
+        REQUIRE(parse_file_mode(text, &mode));
+        REQUIRE(mode == wanted);
+    }
+    for (const char* text : {"", "64", "0755", "4644", "u=rw", "0648", "00644"}) {
+        REQUIRE_FALSE(parse_file_mode(text, &mode));
+    }
+    REQUIRE(mode == 0600);
 }
 
 TEST_CASE("folders above a trace are made", "[preload]") {

@@ -6,14 +6,30 @@ noticed only then. Placeholders are those of preload/options/trace_name.h.
 
 from __future__ import annotations
 
+import argparse
 import os
+import re
 import tempfile
 from pathlib import Path
 
 
+def file_mode(text: str) -> str:
+    """Return the permissions that --mode gives to traces.
+
+    Raises:
+        argparse.ArgumentTypeError: they are none.
+    """
+    if text and not re.fullmatch("0?[0246]{3}", text):
+        raise argparse.ArgumentTypeError(f"'{text}' is no mode of a file that is read: 0640, 0644")
+    return text
+
+
 def with_slash(output: str) -> str:
     """Return the name; that of a folder with the slash that asks for the default name in it."""
-    is_folder = output and not output.endswith("/") and Path(output).is_dir()
+    try:
+        is_folder = bool(output) and not output.endswith("/") and Path(output).is_dir()
+    except OSError:
+        return output  # problem_of_output says why
     return f"{output}/" if is_folder else output
 
 

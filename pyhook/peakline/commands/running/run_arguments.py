@@ -9,7 +9,7 @@ from typing import Any
 
 from peakline.commands.running.hold_option import add_hold_argument, problem_of_hold
 from peakline.commands.running.misplaced_options import problem_of_device_behind
-from peakline.commands.running.output_name import problem_of_output, with_slash
+from peakline.commands.running.output_name import file_mode, problem_of_output, with_slash
 from peakline.commands.running.ranks import parse_ranks
 from peakline.commands.running.simulation import (
     add_simulation_arguments,
@@ -90,6 +90,13 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         help="Keep this much in the file: all (every event), last:SIZE (the newest events, such as "
         "last:2GiB), peak (peaks of devices and phases, a few MB however long the run); what grows "
         "from step to step and requests that were refused are known of the whole run",
+    )
+    parser.add_argument(
+        "--mode",
+        type=file_mode,
+        default="",
+        metavar="MODE",
+        help="Let others read the trace: 0640 for your group, 0644 for all (default: 0600)",
     )
     parser.add_argument(
         "--no-command",

@@ -142,6 +142,7 @@ def _set_recording(plan: Plan, args: argparse.Namespace, torch: TorchInstallatio
         PEAKLINE_FREES="1" if args.frees else os.environ.get("PEAKLINE_FREES", ""),
         PEAKLINE_CPU="1" if args.cpu else os.environ.get("PEAKLINE_CPU", ""),
         PEAKLINE_KEEP=args.keep,
+        PEAKLINE_FILE_MODE=args.mode or os.environ.get("PEAKLINE_FILE_MODE", ""),
         PEAKLINE_NO_COMMAND="1" if args.no_command else os.environ.get("PEAKLINE_NO_COMMAND", ""),
         PEAKLINE_HOLD=args.hold,
         PEAKLINE_REPORT_ON_SIGNAL="1" if args.report_on_signal else "",
