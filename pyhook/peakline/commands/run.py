@@ -79,7 +79,7 @@ def run_and_report(args: argparse.Namespace, plan: Plan) -> int:
         notes = Path(folder) / "notes"
         plan.environment["PEAKLINE_STDERR"] = file_identity(2)
         if plan.recorded:
-            notes.touch()
+            notes.touch(0o600)
             plan.environment["PEAKLINE_RUN_NOTES"] = str(notes)
         with notes_of_program(
             plan.environment,

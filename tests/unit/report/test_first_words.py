@@ -84,7 +84,7 @@ def test_words_in_the_wrong_place_are_named_with_what_to_type(
 def test_help_of_a_command_is_asked_for_in_two_ways(typed: Any) -> None:
     for words in (["table"], ["run"], []):
         assert typed("help", *words) == typed(*words, "--help")
-    status, _, err = typed("help", "tabel")
+    status, _, err = typed("help", "tabl")
     assert status == 2
     assert "did you mean table?" in err
 
@@ -163,7 +163,7 @@ def test_one_process_is_not_compared(typed: Any, tmp_path: Path) -> None:
 
 def test_a_misspelt_phase_is_corrected(typed: Any, tmp_path: Path) -> None:
     trace_in(tmp_path)
-    for word, meant in (("foward", "forward"), ("backwrd@1", "backward"), ("paek", "peak")):
+    for word, meant in (("fforward", "forward"), ("backwrd@1", "backward"), ("paek", "peak")):
         status, _, err = typed("table", "run.peak", "--at", word)
         assert status == 2
         assert f"phase '{word}' is not in this trace; did you mean {meant}?" in err
