@@ -116,7 +116,7 @@ def test_a_command_line_is_left_out_on_request(lab: Any, runs: dict[str, Run]) -
     info = lab.noted(trace)
     assert "argv" not in info
     assert info["script"] == "changes_folder"
-    assert b"spawn_main" not in trace.read_bytes()
+    assert b"--multiprocessing-fork" not in trace.read_bytes()
 
 
 def test_a_trace_is_its_owners_unless_asked(runs: dict[str, Run]) -> None:
