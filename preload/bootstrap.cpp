@@ -1,7 +1,9 @@
-// The preloaded library: libc only. It does nothing (no output, no file, no constructor) until
-// torch initialises CUDA or the driver is used without it, but for what early_regions.cpp keeps and
-// driver/ answers; then it loads libpeakline.so from its own folder, once. Everything it interposes
-// forwards to the real function, before, after and whenever loading failed.
+// The preloaded library: libc only. It does nothing (no output, no file) until torch initialises
+// CUDA or the driver is used without it, but for the one call that notes the working directory, for
+// what early_regions.cpp keeps and driver/ answers; then it loads libpeakline.so from its own
+// folder, once. Everything it interposes forwards to the real function, before, after and whenever
+// loading failed.
+#include <cerrno>
 #include <cstdint>
 #include <cstdlib>
 #include <cstring>
@@ -29,6 +31,18 @@ void (*g_end_of_process)(const void* caller) = nullptr;
 void (*g_real_exit)(int) = nullptr;
 long g_recorded_pid = 0;  // of the process that is recorded
 int g_entered = 0;
+char g_start_folder[4096] = "";
+
+// A program may change its folder before it uses CUDA, and a relative name of the trace means the
+// one where it was started. The C library has its errno ready by now, and `main` may not see ours.
+__attribute__((constructor)) void note_start_folder() {
+    const int error = errno;
+    if (syscall(SYS_getcwd, g_start_folder, sizeof g_start_folder) < 0 ||
+        g_start_folder[0] != '/') {
+        g_start_folder[0] = '\0';  // removed, or outside of the root
+    }
+    errno = error;
+}
 
 // Asked of the kernel: a child of vfork has another number, in the memory of its parent.
 long process_id() {
@@ -78,6 +92,11 @@ void enter_slow(int32_t way_in) {
 }  // namespace
 
 extern "C" {
+
+// Working directory at the start of the process; "": unknown.
+EXPORT const char* peakline_start_folder() {
+    return g_start_folder;
+}
 
 // DeviceIndex c10::cuda::device_count_ensure_non_zero(): an int8_t, in older torch an int, of which
 // the lowest byte is the count in both. Throws when there is no GPU; that passes through

@@ -173,6 +173,7 @@ public:
     struct TraceOptions {
         const char* path = nullptr;
         FileTarget::Exists exists{};
+        mode_t mode = FileTarget::kPrivate;
         unsigned char run_uuid[16] = {};
         Keep keep;
     };

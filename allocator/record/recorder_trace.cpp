@@ -60,7 +60,10 @@ int Recorder::open_trace(const TraceOptions& options) {
         return EBUSY;
     }
     file_.abandon();
-    if (!file_.create(options.path, superblock(options.run_uuid, options.keep), options.exists)) {
+    if (!file_.create(options.path,
+                      superblock(options.run_uuid, options.keep),
+                      options.exists,
+                      options.mode)) {
         return file_.error();
     }
     writer_.open(&file_, &table_, options.keep);

@@ -39,6 +39,7 @@ using record::FileTarget;
 using record::Recorder;
 
 constexpr unsigned kMaxNumberedNames = 1000;
+constexpr int kNoRegularFile = -1;  // no errno: /dev/null asks for no trace
 
 void on_trouble(const char* what, int error) {
     char text[128];
@@ -131,7 +132,7 @@ void put_all_meta(const Installed& state, const ProcessNames& names) {
     put_meta("world_size", names.place.world_size);
     put_meta("attempt", names.place.attempt);
     put_meta("job", names.place.job);
-    put_meta("argv", names.command);
+    put_meta("argv", is_set(state.options.no_command) ? "" : names.command);
     put_meta("executable", names.executable);
     put_meta("python_version", capture::python_side().version());
     put_meta("torch_version", state.torch_version);
@@ -146,7 +147,10 @@ void put_all_meta(const Installed& state, const ProcessNames& names) {
     put_meta("note", state.note);
     put_meta(format::kLinesMissing,
              capture::waits_for_python() ? format::kLinesMissingYet : state.lines_missing);
-    if (getcwd(folder, sizeof folder) != nullptr) {
+    // Names of files in the stacks are relative to where the program was started.
+    if (state.options.start_folder[0] != '\0') {
+        put_meta("working_directory", state.options.start_folder);
+    } else if (getcwd(folder, sizeof folder) != nullptr) {
         put_meta("working_directory", folder);
     }
     put_device_meta(state);
@@ -175,6 +179,14 @@ void set_keep(Installed& state) {
     if (!parse_keep(state.options.keep, &state.keep)) {
         say("PEAKLINE_KEEP=%s %s: keeping all", state.options.keep, kNoKeep);
         snprintf(state.options.keep, sizeof state.options.keep, "all");
+    }
+}
+
+void set_file_mode(Installed& state) {
+    const char* const given = state.options.file_mode;
+    if (given[0] != '\0' && !parse_file_mode(given, &state.file_mode)) {
+        say("PEAKLINE_FILE_MODE=%s is no mode such as 0640: traces are readable by you alone",
+            given);
     }
 }
 
@@ -213,6 +225,7 @@ int open_trace_at(Installed& state, const char* path, bool replace) {
     options.path = path;
     options.exists = replace ? FileTarget::Exists::kReplace : FileTarget::Exists::kFail;
     options.keep = state.keep;
+    options.mode = state.file_mode;
     parse_run_id(state.options.run_id, options.run_uuid);
     error = Recorder::instance().open_trace(options);
     memcpy(state.trace_path, Recorder::instance().trace_path(), sizeof state.trace_path);
@@ -252,6 +265,10 @@ int open_configured_trace(Installed& state) {
     if (!expand_trace_name(state.options.output, names, first, sizeof first)) {
         return ENAMETOOLONG;
     }
+    if (is_device_file(first)) {
+        snprintf(state.trace_path, sizeof state.trace_path, "%s", first);
+        return kNoRegularFile;
+    }
     snprintf(path, sizeof path, "%s", first);
     for (unsigned number = 2; number < kMaxNumberedNames; ++number) {
         const int error = open_trace_at(state, path, false);
@@ -268,12 +285,16 @@ int open_configured_trace(Installed& state) {
 void open_trace_or_say_why() {
     Installed& state = installed();
     const int error = open_configured_trace(state);
-    if (error != 0) {
+    if (error == kNoRegularFile) {
+        say("%s is no regular file: no trace is written", state.trace_path);
+    } else if (error != 0) {
         char text[128];
         say("cannot write the trace %s: %s. Name another file with -o or PEAKLINE_OUTPUT. The "
             "program runs on without a trace.",
             state.trace_path,
             strerror_r(error, text, sizeof text));
+    }
+    if (error != 0) {
         note_for_run("unwritten", state.trace_path);
         state.trace_path[0] = '\0';
     }
@@ -284,6 +305,7 @@ namespace {
 bool set_up(Installed& state, char* message, size_t room) {
     read_options(&state.options);
     set_keep(state);
+    set_file_mode(state);
     if (!set_up_recorder(state.options)) {
         snprintf(message, room, "no memory for the recorder's tables");
         return false;

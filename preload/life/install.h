@@ -4,6 +4,7 @@
 #include <cstddef>
 #include <cstdint>
 
+#include "allocator/record/files/file_target.h"
 #include "preload/options/keep_option.h"
 #include "preload/options/options.h"
 
@@ -33,6 +34,7 @@ struct Installed {
     NamedDevice devices[kMaxNamedDevices];
     size_t device_count = 0;
     record::Keep keep;
+    mode_t file_mode = record::FileTarget::kPrivate;
     Options options;
 };
 
@@ -40,7 +42,8 @@ struct Installed {
 // the GIL held; read afterwards.
 Installed& installed();
 
-// Opens the trace the options ask for and writes the meta data. Returns 0 or an errno.
+// Opens the trace the options ask for and writes the meta data. Returns 0, an errno, or less where
+// the name is that of a device.
 int open_configured_trace(Installed& state);
 // The same. A file or folder that cannot be written switches the file off, not the recording in
 // memory.

@@ -4,8 +4,11 @@
 #include <cstring>
 #include <string_view>
 
+#include <dlfcn.h>
+
 #include "messages.h"
 #include "option_words.h"
+#include "trace_name.h"
 
 namespace peakline::preload {
 namespace {
@@ -24,6 +27,15 @@ bool read_one(const char* name, char* value, size_t room) {
         memcpy(value, given, length + 1);
     }
     return length < room;
+}
+
+void read_start_folder(Options* options) {
+    // Of the preloaded library. A program that loaded the recorder itself names its traces.
+    const auto start_folder =
+        reinterpret_cast<const char* (*)()>(dlsym(RTLD_DEFAULT, "peakline_start_folder"));
+    if (start_folder != nullptr) {
+        snprintf(options->start_folder, sizeof options->start_folder, "%s", start_folder());
+    }
 }
 
 }  // namespace
@@ -46,6 +58,8 @@ void read_options(Options* options) {
         {"PEAKLINE_CPU", options->cpu, sizeof options->cpu},
         {"PEAKLINE_TORCH_PART", options->torch_part, sizeof options->torch_part},
         {"PEAKLINE_CACHE_DIR", options->cache_dir, sizeof options->cache_dir},
+        {"PEAKLINE_FILE_MODE", options->file_mode, sizeof options->file_mode},
+        {"PEAKLINE_NO_COMMAND", options->no_command, sizeof options->no_command},
         {"PEAKLINE_SIMULATED", options->simulated, sizeof options->simulated},
         {"PEAKLINE_ASSUME", options->assume, sizeof options->assume},
         {"PEAKLINE_MAX_VALUE_READS", options->max_value_reads, sizeof options->max_value_reads},
@@ -56,6 +70,8 @@ void read_options(Options* options) {
             too_long = &row;
         }
     }
+    read_start_folder(options);
+    make_template_absolute(options->start_folder, options->output, sizeof options->output);
     begin_messages(*options);
     if (too_long != nullptr) {
         say("%s is longer than %zu characters and was ignored", too_long->name, too_long->room - 1);

@@ -3,63 +3,17 @@
 #include <cctype>
 #include <cerrno>
 #include <cstdio>
+#include <cstdlib>
 #include <cstring>
 
 #include <sys/stat.h>
 #include <unistd.h>
 
-#include "allocator/record/files/small_files.h"
+#include "command_line.h"
+#include "masked_words.h"
 
 namespace peakline::preload {
 namespace {
-
-// The words of /proc/self/cmdline, at most `capacity` of them. Returns how many.
-size_t read_command_words(char* buffer, size_t room, const char** words, size_t capacity) {
-    const size_t length = record::read_file_slow("/proc/self/cmdline", buffer, room - 1);
-    size_t count = 0;
-    for (size_t at = 0; at < length && count < capacity;) {
-        words[count++] = buffer + at;
-        at += strlen(buffer + at) + 1;
-    }
-    return count;
-}
-
-bool takes_argument(const char* option) {
-    return strcmp(option, "-W") == 0 || strcmp(option, "-X") == 0 ||
-           strcmp(option, "--check-hash-based-pycs") == 0;
-}
-
-// What python was asked to run: a script, -m module, -c code or stdin.
-const char* program_word(const char* const* words, size_t count) {
-    for (size_t i = 1; i < count; ++i) {
-        if (strcmp(words[i], "-m") == 0) {
-            return i + 1 < count ? words[i + 1] : "python";
-        }
-        if (strcmp(words[i], "-c") == 0 || strcmp(words[i], "-") == 0) {
-            return "python";
-        }
-        if (words[i][0] != '-') {
-            return words[i];
-        }
-        i += takes_argument(words[i]) ? 1 : 0;
-    }
-    return count > 0 ? words[0] : "program";
-}
-
-void copy_base_name(const char* path, char* name, size_t room) {
-    const char* slash = strrchr(path, '/');
-    const char* base = slash != nullptr ? slash + 1 : path;
-    snprintf(name, room, "%s", base);
-    const size_t length = strlen(name);
-    if (length > 3 && strcmp(name + length - 3, ".py") == 0) {
-        name[length - 3] = '\0';
-    }
-}
-
-void append(char* text, size_t room, const char* more) {
-    const size_t length = strlen(text);
-    snprintf(text + length, room - length, "%s", more);
-}
 
 // The machines of a job have run ids of their own: what its launcher calls it is the same there.
 void name_run(ProcessNames* names, const char* run_id) {
@@ -112,54 +66,105 @@ const char* value_of(char letter, const ProcessNames& names, const char* process
     }
 }
 
+// A value of the environment may hold anything: it stays within its part of the path.
+bool append_value(const char* value, char* path, size_t* length, size_t room) {
+    const char* const first = value;
+    for (; *value != '\0'; ++value) {
+        if (*length + 1 >= room) {
+            return false;
+        }
+        const bool is_harmless = *value != '/' && static_cast<unsigned char>(*value) >= ' ' &&
+                                 *value != '\x7f' && !(*value == '.' && value == first);
+        path[(*length)++] = is_harmless ? *value : '-';
+    }
+    path[*length] = '\0';
+    return true;
+}
+
+bool append_expanded(
+    const char* from, const ProcessNames& names, char* path, size_t* length, size_t room) {
+    char process[32];
+    snprintf(process, sizeof process, "%d", static_cast<int>(getpid()));
+    for (; *from != '\0'; ++from) {
+        const char* const value = *from == '%' ? value_of(from[1], names, process) : nullptr;
+        if (value != nullptr) {
+            ++from;
+            if (!append_value(value, path, length, room)) {
+                return false;
+            }
+            continue;
+        }
+        if (*length + 1 >= room) {
+            return false;
+        }
+        path[(*length)++] = *from;  // also a percent sign that is not ours
+    }
+    path[*length] = '\0';
+    return true;
+}
+
+bool is_folder(const char* path) {
+    struct stat status {};
+    return stat(path, &status) == 0 && S_ISDIR(status.st_mode);
+}
+
 }  // namespace
 
 void read_process_names(ProcessNames* names, const char* run_id) {
-    char buffer[4096] = {};
-    const char* words[256];
-    const size_t count = read_command_words(buffer, sizeof buffer, words, 256);
-    copy_base_name(program_word(words, count), names->script, sizeof names->script);
-    names->command[0] = '\0';
-    for (size_t i = 0; i < count; ++i) {
-        append(names->command, sizeof names->command, i > 0 ? " " : "");
-        append(names->command, sizeof names->command, words[i]);
-    }
+    CommandLine line;
+    read_command_line(getpid(), &line);
+    write_masked(line.words, line.count, names->command, sizeof names->command);
     if (gethostname(names->host, sizeof names->host) != 0) {
         snprintf(names->host, sizeof names->host, "host");
     }
     names->host[sizeof names->host - 1] = '\0';
-    const ssize_t length =
-        readlink("/proc/self/exe", names->executable, sizeof names->executable - 1);
-    names->executable[length > 0 ? length : 0] = '\0';
+    read_executable(getpid(), names->executable, sizeof names->executable);
+    write_program_name(line, names->executable, names->script, sizeof names->script);
     read_job_place(&names->place);
     name_run(names, run_id);
+}
+
+void make_template_absolute(const char* folder, char* name_template, size_t room) {
+    char absolute[4096];
+    size_t length = 0;
+    if (folder[0] == '\0' || name_template[0] == '/') {
+        return;
+    }
+    for (const char* from = folder; *from != '\0'; ++from) {
+        if (length + 3 > sizeof absolute) {
+            return;
+        }
+        absolute[length++] = *from;
+        if (*from == '%') {
+            absolute[length++] = '%';  // as a template says it
+        }
+    }
+    if (length > 1) {
+        absolute[length++] = '/';
+    }
+    const size_t rest = strlen(name_template) + 1;
+    if (length + rest <= sizeof absolute && length + rest <= room) {
+        memcpy(absolute + length, name_template, rest);
+        memcpy(name_template, absolute, length + rest);
+    }
 }
 
 bool expand_trace_name(const char* name_template,
                        const ProcessNames& names,
                        char* path,
                        size_t room) {
-    const char* from = name_template[0] != '\0' ? name_template : default_template(names);
-    char process[32];
-    snprintf(process, sizeof process, "%d", static_cast<int>(getpid()));
     size_t length = 0;
-    for (; *from != '\0'; ++from) {
-        const char one[2] = {*from, '\0'};
-        const char* piece = one;
-        if (*from == '%') {
-            const char* const value = value_of(from[1], names, process);
-            piece = value != nullptr ? value : one;  // not ours: the percent sign stays as it is
-            from += value != nullptr ? 1 : 0;
-        }
-        const size_t piece_length = strlen(piece);
-        if (length + piece_length >= room) {
-            return false;
-        }
-        memcpy(path + length, piece, piece_length);
-        length += piece_length;
+    if (!append_expanded(name_template, names, path, &length, room)) {
+        return false;
     }
-    path[length] = '\0';
-    return true;
+    const bool is_slashed = length > 0 && path[length - 1] == '/';
+    if (length > 0 && !is_slashed && !is_folder(path)) {
+        return true;
+    }
+    if (length > 0 && !is_slashed && !append_expanded("/", names, path, &length, room)) {
+        return false;
+    }
+    return append_expanded(default_template(names), names, path, &length, room);
 }
 
 bool numbered_name(const char* path, unsigned number, char* numbered, size_t room) {
@@ -174,6 +179,26 @@ bool numbered_name(const char* path, unsigned number, char* numbered, size_t roo
                                 number,
                                 dot != nullptr ? dot : "");
     return wanted > 0 && static_cast<size_t>(wanted) < room;
+}
+
+bool is_device_file(const char* path) {
+    struct stat status {};
+    return stat(path, &status) == 0 && !S_ISREG(status.st_mode) && !S_ISDIR(status.st_mode);
+}
+
+bool parse_file_mode(const char* text, mode_t* mode) {
+    constexpr mode_t kOwner = 0600;
+    constexpr mode_t kMost = 0666;
+    const size_t length = strlen(text);
+    if (length < 3 || length > 4 || strspn(text, "01234567") != length) {
+        return false;
+    }
+    const auto given = static_cast<mode_t>(strtoul(text, nullptr, 8));
+    if ((given & ~kMost) != 0) {
+        return false;
+    }
+    *mode = given | kOwner;
+    return true;
 }
 
 int make_parent_folders(const char* path) {

@@ -194,7 +194,7 @@ def trace(path: str | os.PathLike[str], *, overwrite: bool = False) -> Iterator[
     was_tracing = bool(recorder.status()["is_tracing"])
     recorder.start_tracing()
     try:
-        yield TraceFile(target)
+        yield TraceFile(target.absolute())  # the block may leave this folder
     finally:
         recorder.safe_point(recorder.LAST_LOOK)
         if not was_tracing:

@@ -5,9 +5,9 @@
 #include <utility>
 #include <vector>
 
-#include "report/attribute/names/near_name.h"
 #include "report/attribute/operators/native_frames.h"
 #include "report/attribute/operators/operator_search.h"
+#include "report/replay/values/near_name.h"
 #include "report/trace/file/trace_error.h"
 #include "via.h"
 

@@ -134,7 +134,7 @@ ReplayResult replay(const TraceReader& reader,
         asked.moment.phase_ranges =
             find_ranges(reader, phases.table, request.moment.phase, progress);
         if (asked.moment.phase_ranges.empty() && !is_in_checkpoint(reader, request.moment.phase)) {
-            throw TraceError(no_ranges_text(reader, request.moment.phase));
+            throw TraceError(no_ranges_text(reader, phases.table, request.moment.phase));
         }
     }
     if (request.moment.kind == MomentKind::kOutOfMemory && !request.moment.event) {

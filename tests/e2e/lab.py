@@ -182,6 +182,12 @@ class Lab:
         assert result.returncode == 0, result.stderr
         return result.stdout
 
+    def noted(self, trace: Path) -> dict[str, str]:
+        """Return what the recorder noted of the process."""
+        from peakline._report import Trace
+
+        return Trace(str(trace)).info()["meta"]
+
     def peakline(self, *words: str) -> subprocess.CompletedProcess[str]:
         """Run any peakline command."""
         return self._finish(self.folder, [sys.executable, "-m", "peakline", *words], None)

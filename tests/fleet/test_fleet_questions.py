@@ -11,10 +11,11 @@ import pytest
 from brute_force import Fleet
 from expected import PAIR, asked_and_expected, check_equal
 from peakline.fleet.asking import answer, answer_sql, open_engine
-from peakline.fleet.engines import Engine
+from peakline.fleet.engines import Engine, FleetError
 from peakline.fleet.questions import QUESTIONS, Asked
 from peakline.fleet.rows import TraceRows
 from plans import check_plans
+from reading_only import check_only_queries
 from synthetic import make_fleet, rename_version, write_fleet
 
 SEEDS = (1, 2, 3)
@@ -84,6 +85,12 @@ def test_the_views_have_every_row_of_the_files(written: Written, duckdb: Engine)
 
 def test_duckdb_reads_only_what_a_question_is_about(duckdb: Engine) -> None:
     check_plans(duckdb)
+
+
+def test_duckdb_answers_only_queries_that_read(written: Written, duckdb: Engine) -> None:
+    check_only_queries(duckdb, Path(written.folder))
+    with pytest.raises(FleetError, match="Cannot access file"):
+        answer_sql(duckdb, "select * from read_text('/etc/hostname')")
 
 
 def test_names_with_quotes_are_values_and_not_sql(tmp_path: Path) -> None:

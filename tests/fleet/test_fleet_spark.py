@@ -14,6 +14,7 @@ from peakline.fleet.asking import answer, answer_sql, open_engine
 from peakline.fleet.engines import FleetError
 from peakline.fleet.questions import QUESTIONS, Asked
 from plans import check_plans
+from reading_only import check_only_queries
 from synthetic import make_fleet, rename_version, write_fleet
 
 
@@ -40,6 +41,7 @@ def test_spark_answers_as_plain_python_does(
         )
         assert row == {"found": len(ranks), "team": "a"}
         check_plans(engine)
+        check_only_queries(engine, tmp_path)
     finally:
         engine.close()
 

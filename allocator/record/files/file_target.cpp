@@ -20,7 +20,6 @@ namespace peakline::record {
 namespace {
 
 constexpr uint64_t kGrowBytes = uint64_t{4} << 20;
-constexpr mode_t kMode = 0600;
 constexpr size_t kPageBytes = 4096;
 constexpr size_t kChunkPages = format::kChunkBytes / kPageBytes;
 // Of <linux/mman.h> since Linux 5.14; older C libraries do not name it.
@@ -94,7 +93,10 @@ bool is_no_room(int error) {
 // Another process may still write the old file, which it has mapped: cutting that file would end
 // its recording. So the new file is made beside it and renamed over it; the old one lives on until
 // its writer ends.
-bool FileTarget::create(const char* path, const format::Superblock& superblock, Exists exists) {
+bool FileTarget::create(const char* path,
+                        const format::Superblock& superblock,
+                        Exists exists,
+                        mode_t mode) {
     char beside[PATH_MAX];
     if (!set_path(path) ||
         snprintf(beside, sizeof beside, "%s.%d.part", path_, getpid()) >= int{sizeof beside}) {
@@ -105,11 +107,11 @@ bool FileTarget::create(const char* path, const format::Superblock& superblock, 
     int error = 0;
     const int begun = with_own_descriptors([&] {
         if (exists == Exists::kFail) {
-            error = create_slow(path_, superblock);
+            error = create_slow(path_, superblock, mode);
             return;
         }
         unlink(beside);  // ours alone by its name: left by a process that is gone
-        error = create_slow(beside, superblock);
+        error = create_slow(beside, superblock, mode);
         if (error == 0 && rename(beside, path_) != 0) {
             error = errno;
             unlink(beside);
@@ -139,12 +141,13 @@ bool FileTarget::set_path(const char* path) {
     return true;
 }
 
-int FileTarget::create_slow(const char* path, const format::Superblock& superblock) {
-    const int file = open(path, O_RDWR | O_CREAT | O_CLOEXEC | O_EXCL, kMode);
+int FileTarget::create_slow(const char* path, const format::Superblock& superblock, mode_t mode) {
+    const int file = open(path, O_RDWR | O_CREAT | O_CLOEXEC | O_EXCL, kPrivate);
     if (file < 0) {
         return errno;
     }
-    const int error = fill_new_slow(file, superblock);
+    const bool is_wanted_so = mode == kPrivate || fchmod(file, mode) == 0;
+    const int error = is_wanted_so ? fill_new_slow(file, superblock) : errno;
     if (error != 0) {
         unlink(path);
     }

@@ -25,10 +25,16 @@ public:
         kTruncated,  // it is shorter than we made it
     };
 
-    // Creates the file with this superblock, and locks it (flock) until it is closed. Its mode is
-    // 0600. A relative path is resolved now. False with error() set; nothing is left behind, and an
-    // old file is then as it was.
-    bool create(const char* path, const format::Superblock& superblock, Exists exists);
+    // A trace names files, lines and arguments of a program: it is its owner's.
+    static constexpr mode_t kPrivate = 0600;
+
+    // Creates the file with this superblock, and locks it (flock) until it is closed. `mode` holds
+    // whatever the umask, and lets the owner read and write. A relative path is resolved now. False
+    // with error() set; nothing is left behind, and an old file is then as it was.
+    bool create(const char* path,
+                const format::Superblock& superblock,
+                Exists exists,
+                mode_t mode = kPrivate);
     // Whole; kPathBytes are there.
     const char* path() const { return path_; }
     bool is_open() const { return first_page_ != nullptr; }
@@ -47,7 +53,7 @@ public:
 private:
     bool set_path(const char* path);
     // Each returns 0 or an errno, and runs with descriptors of its own.
-    int create_slow(const char* path, const format::Superblock& superblock);
+    int create_slow(const char* path, const format::Superblock& superblock, mode_t mode);
     int fill_new_slow(int file, const format::Superblock& superblock);
     int map_chunk_slow(int file, uint64_t index, void** chunk);
     int allocate_slow(int file, uint64_t end_bytes);

@@ -19,8 +19,9 @@ from typing import cast
 
 from peakline.commands.shared.common import CommandError
 from peakline.commands.shared.folders import open_folders
-from peakline.commands.shared.parser import CommandParser, did_you_mean
+from peakline.commands.shared.parser import CommandParser
 from peakline.commands.shared.running import name_traces
+from peakline.commands.shared.wrong_words import asks_for_help, problem_of_words
 
 
 @dataclass(frozen=True)
@@ -120,14 +121,6 @@ def _make_parser(known: Sequence[Command]) -> CommandParser:
     return parser
 
 
-def _refuse_unknown_command(
-    parser: CommandParser, words: Sequence[str], known: Sequence[str]
-) -> None:
-    if words and not words[0].startswith("-") and words[0] not in known:
-        near = did_you_mean(words[0], known)
-        parser.error(f"there is no command '{words[0]}'{near or '; peakline --help lists them'}")
-
-
 def _let_output_take_any_character() -> None:
     """Charts, and names from the program, may have characters that the terminal does not."""
     for stream in (sys.stdout, sys.stderr):
@@ -142,7 +135,7 @@ def _discard_output() -> None:
 
 def main(argv: Sequence[str] | None = None) -> int:
     """Run one command; the result is the exit code of the process."""
-    words = list(sys.argv[1:] if argv is None else argv)
+    words = asks_for_help(sys.argv[1:] if argv is None else argv)
     program_arguments: list[str] = []
     takes_program = words[:1] == ["fit"] or (words[:1] == ["advise"] and "--try" in words)
     if takes_program and "--" in words:
@@ -152,7 +145,8 @@ def main(argv: Sequence[str] | None = None) -> int:
     _let_output_take_any_character()
     known = all_commands()
     parser = _make_parser(known)
-    _refuse_unknown_command(parser, words, [command.name for command in known])
+    if problem := problem_of_words(words, [command.name for command in known]):
+        parser.error(problem)
     try:
         args = parser.parse_args(words)
         args.program_arguments = program_arguments

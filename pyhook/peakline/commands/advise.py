@@ -12,7 +12,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from peakline import assumptions
-from peakline.commands.running.simulation import add_simulation_arguments
+from peakline.commands.running.simulation import add_simulation_arguments, simulated_device
 from peakline.commands.running.steps_option import add_steps_argument
 from peakline.commands.shared import report_options as options
 from peakline.commands.shared.common import (
@@ -66,7 +66,11 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         help=f"With --try: only these ({names}); default: those that its recording suggests",
     )
     parser.add_argument(
-        "--simulate", default="", metavar="DEVICE", help="With --try: on a simulated GPU (h200)"
+        "--simulate",
+        type=simulated_device,
+        default="",
+        metavar="DEVICE",
+        help="With --try: on a simulated GPU (h200)",
     )
     add_simulation_arguments(parser)
     add_steps_argument(parser)

@@ -14,7 +14,7 @@ from dataclasses import asdict, dataclass, field
 from pathlib import Path
 
 from peakline import assumptions
-from peakline.commands.running.simulation import add_simulation_arguments, is_device_name
+from peakline.commands.running.simulation import add_simulation_arguments, simulated_device
 from peakline.commands.running.steps_option import add_steps_argument
 from peakline.commands.shared.common import (
     CommandError,
@@ -27,7 +27,6 @@ from peakline.commands.shared.common import (
 from peakline.commands.shared.report_options import add_frame_argument
 from peakline.fitting import Attempt, Outcome, try_program
 from peakline.native_build import BuildError
-from peakline.simulated_build import simulated_devices
 from peakline.sizes import size_of, size_or_unknown
 
 NAME = "fit"
@@ -53,6 +52,10 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         default=_DEFAULT_DEVICES,
         metavar="NAME,...",
         help=f"Try these devices, as --simulate takes them (default: {_DEFAULT_DEVICES})",
+    )
+    # As `peakline run` calls it.
+    parser.add_argument(
+        "--simulate", dest="device", default=argparse.SUPPRESS, help=argparse.SUPPRESS
     )
     parser.add_argument(
         "--sweep",
@@ -96,13 +99,11 @@ def run(args: argparse.Namespace) -> int:
 def plan_attempts(args: argparse.Namespace) -> list[Attempt]:
     """Every device with every value, in the order to try them."""
     program = _program(args)
-    known = simulated_devices()
     devices = [name for name in args.device.split(",") if name]
-    for name in devices:
-        if not is_device_name(name, known):
-            raise CommandError(
-                f"no device profile is called '{name}'; known are: {', '.join(known)}"
-            )
+    try:
+        devices = [simulated_device(name) for name in devices]
+    except argparse.ArgumentTypeError as error:
+        raise CommandError(str(error)) from None
     if not devices:
         raise CommandError("--device names no device: --device h100,h200")
     for rule_problem in map(assumptions.problem_of, args.assume):

@@ -38,7 +38,9 @@ def run(args: argparse.Namespace) -> int:
     source = Path(args.file)
     output = Path(args.output) if args.output else Path(f"{source.stem}.peak")
     try:
-        found = load_plain(source.read_bytes())
+        content = source.read_bytes()
+        _refuse_trace(source, content)
+        found = load_plain(content)
         is_tracker = isinstance(found, dict) and tracker_stats.KEY in found
         write = _write_tracker if is_tracker else _write_snapshot
         with common.replacing(output, force=args.force) as unfinished:
@@ -52,6 +54,13 @@ def run(args: argparse.Namespace) -> int:
     print(f"Wrote {output}: {said}")
     common.suggest_for(str(output), "table")
     return 0
+
+
+def _refuse_trace(source: Path, content: bytes) -> None:
+    """A trace begins with no pickle, and the reasons of pickle help nobody."""
+    if content.startswith(common.TRACE_BEGINS) or source.name.endswith(".peak.zst"):
+        words = common.shell_words([str(source)])
+        raise common.CommandError(f"{source} is a trace already: peakline table {words}")
 
 
 def _write_snapshot(snapshot: Any, path: Path) -> str:

@@ -66,6 +66,10 @@ def run(args: argparse.Namespace) -> int:
     common.report_engine()
     found = chosen_run(args.files)
     paths = [one.path for one in found.compared]
+    if len(found.members) == 1 and found.world_size < 2 and not args.json:
+        print(f"{paths[0]} is the only process of its run: there is nothing to compare")
+        common.suggest_for(str(paths[0]), "table")
+        return 0
     with _progress(len(paths)) as progress:
         outlines = read_outlines(paths, progress)
     try:

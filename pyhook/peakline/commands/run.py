@@ -15,6 +15,7 @@ from contextlib import contextmanager, nullcontext
 from pathlib import Path
 
 from peakline.commands.running.disk_saving import DiskSaving
+from peakline.commands.running.misplaced_options import misplaced
 from peakline.commands.running.ranks import Job
 from peakline.commands.running.run_arguments import add_arguments as add_arguments
 from peakline.commands.running.run_arguments import check_arguments
@@ -78,7 +79,7 @@ def run_and_report(args: argparse.Namespace, plan: Plan) -> int:
         notes = Path(folder) / "notes"
         plan.environment["PEAKLINE_STDERR"] = file_identity(2)
         if plan.recorded:
-            notes.touch()
+            notes.touch(0o600)
             plan.environment["PEAKLINE_RUN_NOTES"] = str(notes)
         with notes_of_program(
             plan.environment,
@@ -100,6 +101,8 @@ def run_and_report(args: argparse.Namespace, plan: Plan) -> int:
             kills,
             args.cpu,
             waited_steps(args.steps),
+            misplaced(args.program, args.own_options),
+            plan.has_torch,
         )
     for text in end.said():
         print(f"peakline: {text}", file=sys.stderr)
@@ -149,10 +152,20 @@ def _say_where(plan: Plan, process: int | None, is_wanted: bool) -> None:
         return
     # Other programs, and launchers, start several that use the GPU, or none.
     starts_others = plan.program[0] == "-m" and plan.program[1].startswith(_LAUNCHERS)
-    own_process = process if plan.is_python and not starts_others else None
+    is_program = plan.is_python and not starts_others
+    own_process = process if is_program and not _may_spawn(plan.program[0]) else None
     of_ranks = starts_others or plan.ranks is not None
-    name = shown_name(plan.output, plan.program, own_process, plan.run_id, of_ranks=of_ranks)
+    words = plan.program if is_program else []
+    name = shown_name(plan.output, words, own_process, plan.run_id, of_ranks=of_ranks)
     print(f"peakline: recording to {name}", file=sys.stderr, flush=True)
+
+
+def _may_spawn(script: str) -> bool:
+    """Whether a script may leave the GPU to processes of its own, which have other numbers."""
+    try:
+        return b"multiprocessing" in Path(script).read_bytes()
+    except OSError:
+        return False
 
 
 @contextmanager

@@ -66,8 +66,9 @@ def answer_sql(engine: Engine, sql: str) -> list[dict[str, Any]]:
     """Return the rows of a query on ranks, sites, phases and groups.
 
     Raises:
-        FleetError: the engine refuses it.
+        FleetError: it does not only read, or the engine refuses it.
     """
+    engine.need_query(sql)
     return [_plain_row(row) for row in engine.ask(sql, {}).dictionaries()]
 
 

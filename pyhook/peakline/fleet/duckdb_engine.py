@@ -15,6 +15,7 @@ from peakline.fleet.engines import (
     Progress,
     Values,
     is_url,
+    no_query,
     no_table,
     table_path,
     words_as,
@@ -53,6 +54,16 @@ class DuckDBEngine:
             self._run(f"create or replace temp view {table}_files as select * from {files}", {})
         for statement in views.statements():
             self._run(statement, {})
+        self._lock(fleet)
+
+    def _lock(self, fleet: str) -> None:
+        """Let nothing touch files outside of the fleet, or change that, from now on."""
+        # Names of stores mean nothing to it; a store gives out the files of the tables alone.
+        if not is_url(fleet):
+            folder = table_path(fleet, "").replace("'", "''")
+            self._connection.execute(f"set allowed_directories = ['{folder}']")
+            self._connection.execute("set enable_external_access = false")
+        self._connection.execute("set lock_configuration = true")
 
     def _of_store(self, fleet: str) -> dict[str, list[str]]:
         """Return the files of each table of a store, which are read by their names from now on."""
@@ -71,6 +82,23 @@ class DuckDBEngine:
             table: [f"{store.scheme}://{path}" for path in sorted(found)]
             for table, found in files.items()
         }
+
+    def need_query(self, sql: str) -> None:
+        """Refuse what is not one query that only reads.
+
+        Raises:
+            FleetError: it writes, changes something, is several statements, or no SQL.
+        """
+        try:
+            kinds = [one.type for one in self._connection.extract_statements(sql)]
+        except duckdb.Error as error:
+            raise FleetError(f"DuckDB: {error}") from error
+        except ValueError:  # a kind of statement that its own Python module has no name for
+            raise no_query("none") from None
+        if len(kinds) != 1:
+            raise no_query(f"{len(kinds)} statements")
+        if kinds[0] != duckdb.StatementType.SELECT:
+            raise no_query(kinds[0].name)
 
     def ask(self, sql: str, values: Values) -> Answer:
         """Return the rows of a query.

@@ -40,9 +40,22 @@ class Engine(Protocol):
         """Return the rows of a query; words after colons in it are in `values`."""
         ...
 
+    def need_query(self, sql: str) -> None:
+        """Refuse what is not one query that only reads.
+
+        Raises:
+            FleetError: it writes a file, changes something, or is several statements.
+        """
+        ...
+
     def close(self) -> None:
         """Let go of what it holds."""
         ...
+
+
+def no_query(found: str) -> FleetError:
+    """Return the error for SQL that is not one query that only reads."""
+    return FleetError(f"--sql takes one query that only reads (select, with), and this is {found}")
 
 
 _WORD = re.compile(r"(?<![:\w]):([a-z]\w*)")

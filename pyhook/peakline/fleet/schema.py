@@ -41,7 +41,7 @@ TABLES: dict[str, tuple[Column, ...]] = {
         Column("device", "int32", "number of the GPU, null for memory of the host"),
         Column("device_name", "text", "product, or null"),
         Column("script", "text", "name of the program"),
-        Column("command", "text", "its command line"),
+        Column("command", "text", "its command line, without secrets"),
         Column("version", "text", "`--label version=`, else the commit of the program, or null"),
         Column("commit", "text", "git commit that was checked out at the start, or null"),
         Column("labels", "labels", "all `--label NAME=VALUE`"),

@@ -6,16 +6,18 @@ import os
 import re
 import shutil
 import tempfile
+from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
 import pyspark
+from py4j.java_gateway import is_instance_of
 from py4j.protocol import Py4JError, Py4JJavaError
 from pyspark.errors import PySparkException
 from pyspark.sql import SparkSession
 
 from peakline.fleet import schema, views
-from peakline.fleet.engines import Answer, FleetError, Values, is_url, table_path
+from peakline.fleet.engines import Answer, FleetError, Values, is_url, no_query, table_path
 from peakline.fleet.masters import need_master
 from peakline.fleet.quiet_start import quiet_start
 
@@ -30,6 +32,13 @@ appender.stderr.layout.pattern = spark: %p %c: %m%n
 """
 _LOCAL = "local"
 _NO_CONNECTOR = re.compile(r"No FileSystem for scheme|Class \S+FileSystem not found")
+_STATEMENTS = tuple(
+    f"org.apache.spark.sql.catalyst.plans.logical.{name}" for name in ("Command", "ParsedStatement")
+)
+# These are no statements to Spark, and do more than read: they write a folder, run a program, or
+# take their SQL from a text. Not every version has all of them.
+_MORE_THAN_READ = {"InsertIntoDir", "ScriptTransformation", "UnresolvedExecuteImmediate"}
+_JAVA_CALL = re.compile(r"\b(reflect|java_method|try_reflect)`?\s*\(", re.IGNORECASE)
 # What pyspark has no class of its own for, it passes on as py4j found it.
 _ERRORS = (PySparkException, Py4JError)
 
@@ -106,6 +115,26 @@ class SparkEngine:
             f"'--packages org.apache.hadoop:hadoop-aws:{version} pyspark-shell'"
         )
 
+    def need_query(self, sql: str) -> None:
+        """Refuse what is not one query that only reads.
+
+        Raises:
+            FleetError: it writes, changes something, runs a program, or is no SQL.
+        """
+        if found := _JAVA_CALL.search(sql):
+            raise no_query(f"a call of Java, {found[1]}")
+        session: Any = self._session
+        try:
+            plan = session._jsparkSession.sessionState().sqlParser().parsePlan(sql)
+        except _ERRORS as error:
+            raise FleetError(f"Spark: {_first_line(error)}") from error
+        gateway: Any = self._session.sparkContext._gateway
+        for node in _nodes_of(plan):
+            name = node.getClass().getSimpleName()
+            is_statement = any(is_instance_of(gateway, node, one) for one in _STATEMENTS)
+            if is_statement or name in _MORE_THAN_READ:
+                raise no_query(name)
+
     def ask(self, sql: str, values: Values) -> Answer:
         """Return the rows of a query.
 
@@ -124,6 +153,14 @@ class SparkEngine:
         self._session.sparkContext.setLogLevel("OFF")
         self._session.stop()
         self._folder.cleanup()
+
+
+def _nodes_of(plan: Any) -> Iterator[Any]:
+    """Yield the nodes of a plan as Spark has parsed it, those of subqueries among them."""
+    yield plan
+    for nodes in (plan.children(), plan.innerChildren()):
+        for at in range(nodes.size()):
+            yield from _nodes_of(nodes.apply(at))
 
 
 def need_java() -> None:

@@ -3,9 +3,11 @@
 #include <algorithm>
 #include <charconv>
 #include <limits>
+#include <set>
 #include <string_view>
 
 #include "report/replay/blocks/block_stream.h"
+#include "report/replay/values/near_name.h"
 #include "report/trace/file/trace_error.h"
 
 namespace peakline::report {
@@ -45,6 +47,17 @@ private:
     EventRange range_;
 };
 
+std::vector<std::string> names_of(const PhaseTable& table) {
+    // Also the moments that are no phases, which the word may have meant.
+    std::set<std::string> names = {"peak", "end", "oom", "step"};
+    for (const auto* const intervals : {&table.phases, &table.named}) {
+        for (const PhaseInterval& one : *intervals) {
+            names.insert(one.name);
+        }
+    }
+    return {names.begin(), names.end()};
+}
+
 }  // namespace
 
 std::optional<std::pair<double, double>> parse_time_range(const std::string& text) {
@@ -74,12 +87,16 @@ std::vector<EventRange> find_ranges(const TraceReader& reader,
     return range.end != 0 ? std::vector<EventRange>{range} : std::vector<EventRange>();
 }
 
-std::string no_ranges_text(const TraceReader& reader, const std::string& text) {
-    return parse_time_range(text).has_value()
-               ? reader.name() + ": nothing happened within " + text +
-                     " (seconds since the trace began)"
-               : reader.name() + ": phase '" + text +
-                     "' is not in this trace; peakline phases lists its phases";
+std::string no_ranges_text(const TraceReader& reader,
+                           const PhaseTable& phases,
+                           const std::string& text) {
+    if (parse_time_range(text).has_value()) {
+        return reader.name() + ": nothing happened within " + text +
+               " (seconds since the trace began)";
+    }
+    const std::string near = did_you_mean(text.substr(0, text.find('@')), names_of(phases));
+    return reader.name() + ": phase '" + text + "' is not in this trace" +
+           (near.empty() ? "; peakline phases lists its phases" : near);
 }
 
 std::vector<EventRange> need_ranges(const TraceReader& reader,
@@ -91,7 +108,7 @@ std::vector<EventRange> need_ranges(const TraceReader& reader,
     }
     std::vector<EventRange> ranges = find_ranges(reader, phases, text, progress);
     if (ranges.empty()) {
-        throw TraceError(no_ranges_text(reader, text));
+        throw TraceError(no_ranges_text(reader, phases, text));
     }
     return ranges;
 }

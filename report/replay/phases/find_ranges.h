@@ -25,7 +25,9 @@ std::vector<EventRange> find_ranges(const TraceReader& reader,
                                     const Progress& progress = {});
 
 // What to say when there are none.
-std::string no_ranges_text(const TraceReader& reader, const std::string& text);
+std::string no_ranges_text(const TraceReader& reader,
+                           const PhaseTable& phases,
+                           const std::string& text);
 
 // The same, and none for an empty text: all of the run. Throws TraceError when there are none.
 std::vector<EventRange> need_ranges(const TraceReader& reader,

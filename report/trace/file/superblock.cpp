@@ -1,6 +1,7 @@
 // Checks every field of the superblock that decoding depends on.
 #include "superblock.h"
 
+#include <algorithm>
 #include <cstring>
 #include <span>
 #include <string>
@@ -26,27 +27,30 @@ std::string hexadecimal(uint64_t value) {
     return "0x" + text;
 }
 
-void check_length(const ByteSource& source, std::span<const unsigned char> bytes) {
-    if (source.size_bytes() == 0) {
-        throw TraceError(source.name() + ": the file is empty; record again: peakline run SCRIPT");
-    }
-    if (bytes.size() < sizeof(Superblock)) {
-        throw TraceError(source.name() + ": ends after " + std::to_string(bytes.size()) +
-                         " bytes, a trace begins with " + std::to_string(sizeof(Superblock)) +
-                         "; was the copy cut short?");
-    }
-}
-
-void check_magic(const std::string& name, const Superblock& block) {
-    if (std::memcmp(block.magic, format::kMagic, sizeof(format::kMagic)) == 0) {
+// Also of a file that is shorter than the magic.
+void check_magic(const std::string& name, std::span<const unsigned char> bytes) {
+    if (std::memcmp(bytes.data(), format::kMagic, std::min(bytes.size(), sizeof format::kMagic)) ==
+        0) {
         return;
     }
-    if (std::memcmp(block.magic + 1, "PKL", 3) == 0) {
+    if (bytes.size() > 3 && std::memcmp(bytes.data() + 1, "PKL", 3) == 0) {
         throw TraceError(name +
                          ": its first bytes were changed, as a text-mode copy does;"
                          " copy the trace again in binary mode");
     }
     throw TraceError(name + ": is not a peakline trace (wrong first bytes); give a .peak file");
+}
+
+void check_beginning(const ByteSource& source, std::span<const unsigned char> bytes) {
+    if (source.size_bytes() == 0) {
+        throw TraceError(source.name() + ": the file is empty; record again: peakline run SCRIPT");
+    }
+    check_magic(source.name(), bytes);
+    if (bytes.size() < sizeof(Superblock)) {
+        throw TraceError(source.name() + ": ends after " + std::to_string(bytes.size()) +
+                         " bytes, a trace begins with " + std::to_string(sizeof(Superblock)) +
+                         "; was the copy cut short?");
+    }
 }
 
 void check_readable(const std::string& name, const Superblock& block) {
@@ -78,10 +82,9 @@ void check_readable(const std::string& name, const Superblock& block) {
 Superblock read_superblock(const ByteSource& source, Problems& problems) {
     std::vector<unsigned char> scratch;
     const auto bytes = source.read(0, sizeof(Superblock), scratch);
-    check_length(source, bytes);
+    check_beginning(source, bytes);
     Superblock block = {};
     std::memcpy(&block, bytes.data(), sizeof(block));
-    check_magic(source.name(), block);
     check_readable(source.name(), block);
     if (XXH3_64bits(bytes.data(), offsetof(Superblock, header_xxh3)) != block.header_xxh3) {
         problems.add(source.name() +

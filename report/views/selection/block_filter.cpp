@@ -6,7 +6,7 @@
 #include <fnmatch.h>
 
 #include "check_sum.h"
-#include "report/attribute/names/near_name.h"
+#include "report/replay/values/near_name.h"
 
 namespace peakline::report {
 namespace {

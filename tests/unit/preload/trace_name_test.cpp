@@ -11,13 +11,19 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include "preload/options/command_line.h"
 #include "tests/unit/catching.h"
 
+using peakline::preload::CommandLine;
 using peakline::preload::expand_trace_name;
+using peakline::preload::is_device_file;
 using peakline::preload::make_parent_folders;
+using peakline::preload::make_template_absolute;
 using peakline::preload::numbered_name;
+using peakline::preload::parse_file_mode;
 using peakline::preload::ProcessNames;
 using peakline::preload::read_process_names;
+using peakline::preload::write_program_name;
 
 namespace {
 
@@ -147,6 +153,19 @@ TEST_CASE("a number goes before the extension", "[preload]") {
     REQUIRE_FALSE(numbered_name("runs.d/run.peak", 2, small, sizeof small));
 }
 
+TEST_CASE("the mode of a trace is octal, and its owner's in any case", "[preload]") {
+    mode_t mode = 0;
+    for (const auto& [text, wanted] : std::initializer_list<std::pair<const char*, mode_t>>{
+             {"0644", 0644}, {"640", 0640}, {"0044", 0644}, {"600", 0600}}) {
+        REQUIRE(parse_file_mode(text, &mode));
+        REQUIRE(mode == wanted);
+    }
+    for (const char* text : {"", "64", "0755", "4644", "u=rw", "0648", "00644"}) {
+        REQUIRE_FALSE(parse_file_mode(text, &mode));
+    }
+    REQUIRE(mode == 0600);
+}
+
 TEST_CASE("folders above a trace are made", "[preload]") {
     char folder[] = "/tmp/peakline-unit-XXXXXX";
     REQUIRE(mkdtemp(folder) != nullptr);
@@ -158,4 +177,57 @@ TEST_CASE("folders above a trace are made", "[preload]") {
     rmdir((std::string(folder) + "/a/b").c_str());
     rmdir((std::string(folder) + "/a").c_str());
     rmdir(folder);
+}
+
+TEST_CASE("a folder gets the default name", "[preload]") {
+    REQUIRE(expanded("no/such/folder/", "3") == "no/such/folder/peakline-train.node7.3.peak");
+    REQUIRE(expanded("/tmp", "3") == "/tmp/peakline-train.node7.3.peak");
+    REQUIRE(expanded("/dev/null", "3") == "/dev/null");
+    REQUIRE(is_device_file("/dev/null"));
+    REQUIRE_FALSE(is_device_file("/tmp"));
+    REQUIRE_FALSE(is_device_file("/no/such"));
+}
+
+TEST_CASE("values of the environment stay within their part of the path", "[preload]") {
+    REQUIRE(expanded("", "../../x") == "peakline-train.node7.-.-..-x.peak");
+    REQUIRE(expanded("a/%r/b", "..") == "a/-./b");
+    REQUIRE(expanded("%r.peak", "1\n\x1b[2") == "1--[2.peak");
+}
+
+TEST_CASE("relative templates are made absolute", "[preload]") {
+    const auto absolute = [](const char* folder, const char* name_template) {
+        char text[64];
+        std::strcpy(text, name_template);
+        make_template_absolute(folder, text, sizeof text);
+        return std::string(text);
+    };
+    REQUIRE(absolute("/home/me", "") == "/home/me/");
+    REQUIRE(absolute("/home/me", "runs/%e.peak") == "/home/me/runs/%e.peak");
+    REQUIRE(absolute("/home/me", "/other/x.peak") == "/other/x.peak");
+    REQUIRE(absolute("/home/50%e", "x.peak") == "/home/50%%e/x.peak");
+    REQUIRE(absolute("/", "x.peak") == "/x.peak");
+    REQUIRE(absolute("", "x.peak") == "x.peak");
+    const std::string wide(60, 'a');
+    REQUIRE(absolute("/home/me", wide.c_str()) == wide);
+}
+
+TEST_CASE("the program is the script of python, and any other program itself", "[preload]") {
+    const auto name_of = [](const char* executable, const std::vector<const char*>& words) {
+        CommandLine line{};
+        char name[64];
+        for (const char* word : words) {
+            line.words[line.count++] = word;
+        }
+        write_program_name(line, executable, name, sizeof name);
+        return std::string(name);
+    };
+    const char* const python = "/usr/bin/python3.12";
+    REQUIRE(name_of(python, {"python", "-X", "dev", "a/train.py", "--lr"}) == "train");
+    REQUIRE(name_of(python, {"python", "-m", "pkg.train", "x"}) == "pkg.train");
+    REQUIRE(name_of(python, {"python", "-c", "code"}) == "python");
+    REQUIRE(name_of("/home/me/a.out", {"./a.out", "--config", "big.cfg"}) == "a.out");
+    REQUIRE(name_of("/home/me/a.out", {"./a.out", "big.cfg"}) == "a.out");
+    // No python spawned it.
+    REQUIRE(name_of(python, {"python", "-c", "from multiprocessing.spawn import x"}) == "python");
+    REQUIRE(std::string(names_here().script) == "unit_tests");
 }

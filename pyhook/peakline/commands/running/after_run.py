@@ -12,6 +12,7 @@ from typing import Any
 from peakline.commands.running.run_end import RunEnd
 from peakline.commands.shared.common import (
     CommandError,
+    here,
     next_commands,
     progress_bar,
     report_engine,
@@ -88,7 +89,8 @@ def report(paths: list[Path], end: RunEnd, top: int, page: str = "") -> None:
         else:
             if len(recorded) > 1:
                 _say(f"{len(recorded)} processes recorded; the heaviest:")
-            show_table(trace, sys.stderr, {"top": top, "cwd": str(Path.cwd())})
+            says_end = not end.status
+            show_table(trace, sys.stderr, {"top": top, "cwd": here()}, says_end=says_end)
     grows = growth_line(trace, heaviest.event_count)
     _say("")
     if grows:
@@ -123,7 +125,7 @@ def _say_why(ran_out: Sequence[_Recorded], count: int) -> None:
     first, *others = ran_out
     if count > 1:
         _say(f"{count} processes recorded; the one of {first.path.name} ran out of memory:")
-    options = {"top": _AUTOPSY_ROWS, "cwd": str(Path.cwd()), "width": terminal_width(sys.stderr)}
+    options = {"top": _AUTOPSY_ROWS, "cwd": here(), "width": terminal_width(sys.stderr)}
     with progress_bar(str(first.path)) as progress:
         trace = report_engine().Trace(str(first.path), progress)
         print(trace.report("oom", **options), end="", file=sys.stderr)

@@ -13,13 +13,13 @@ from contextlib import suppress
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+from peakline.commands.shared.common import TRACE_BEGINS
 from peakline.screens.live_state import traces_of_process
 
 if TYPE_CHECKING:
     from typing import Self
 
 PAUSE_SECONDS = 10.0
-_TRACE_BEGINS = b"\x89PKL\r\n\x1a\n"
 
 
 class DiskSaving:
@@ -59,7 +59,7 @@ def save_traces(process: int) -> list[str]:
 def _is_trace(path: str) -> bool:
     try:
         with Path(path).open("rb") as file:
-            return file.read(len(_TRACE_BEGINS)) == _TRACE_BEGINS
+            return file.read(len(TRACE_BEGINS)) == TRACE_BEGINS
     except OSError:
         return False
 

@@ -8,16 +8,17 @@ from pathlib import Path
 from typing import Any
 
 from peakline.commands.running.hold_option import add_hold_argument, problem_of_hold
+from peakline.commands.running.misplaced_options import problem_of_device_behind
+from peakline.commands.running.output_name import file_mode, problem_of_output, with_slash
 from peakline.commands.running.ranks import parse_ranks
 from peakline.commands.running.simulation import (
     add_simulation_arguments,
     check_simulation,
-    is_device_name,
+    simulated_device,
 )
 from peakline.commands.running.steps_option import add_recorded_steps_argument, problem_of_steps
 from peakline.commands.shared.common import add_python_argument, recorder
 from peakline.commands.shared.report_options import row_count
-from peakline.simulated_build import simulated_devices
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
@@ -31,19 +32,22 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         "--output",
         default="",
         metavar="NAME",
-        help="Write this trace file; %%h host, %%p process id, %%r rank, %%l local rank, %%a "
-        "attempt, %%i run, %%e script (default: peakline-%%e.%%h.%%p.peak; of ranks "
-        "peakline-%%e.%%i/rank%%r.%%h.peak)",
+        help="Write this trace file, or into this folder/; %%h host, %%p process id, %%r rank,"
+        " %%l local rank, %%a attempt, %%i run, %%e script (default:"
+        " peakline-%%e.%%h.%%p.peak; of ranks peakline-%%e.%%i/rank%%r.%%h.peak)",
     )
     parser.add_argument(
         "-f", "--force", action="store_true", help="Replace an existing trace file (with -o)"
     )
     parser.add_argument(
         "--simulate",
+        type=simulated_device,
         metavar="DEVICE",
         default="",
         help="Run on a simulated GPU: h200, a100-80, h200x8, h100:40GiB (another size)",
     )
+    # As `peakline fit` calls it.
+    parser.add_argument("--device", dest="simulate", type=simulated_device, help=argparse.SUPPRESS)
     parser.add_argument(
         "--world",
         type=int,
@@ -88,6 +92,19 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         "from step to step and requests that were refused are known of the whole run",
     )
     parser.add_argument(
+        "--mode",
+        type=file_mode,
+        default="",
+        metavar="MODE",
+        help="Let others read the trace: 0640 for your group, 0644 for all (default: 0600)",
+    )
+    parser.add_argument(
+        "--no-command",
+        action="store_true",
+        help="Leave the command line out of the trace (what looks like a key or a password in it is"
+        " left out anyway)",
+    )
+    parser.add_argument(
         "--report-on-signal",
         action="store_true",
         help="Write a report beside the trace, NAME.1.txt, when SIGUSR2 comes to the program, or to"
@@ -111,6 +128,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         help="Show N rows at the end, 0 for all (default: 10)",
     )
     add_python_argument(parser)
+    parser.set_defaults(own_options=[*parser._option_string_actions])
     remainder: dict[str, Any] = {"nargs": argparse.REMAINDER, "help": argparse.SUPPRESS}
     parser.add_argument("-m", dest="module", **remainder)
     parser.add_argument("-c", dest="code", **remainder)
@@ -124,11 +142,15 @@ def check_arguments(args: argparse.Namespace) -> str:
     script = args.program[0]
     if script.endswith(".py") and not Path(script).exists():
         return f"{script} does not exist: give the path of the script"
+    if Path(script).is_dir() and not Path(script, "__main__.py").exists():
+        return f"{script} is a folder without __main__.py: give the path of a script"
+    if problem := problem_of_device_behind(args.program):
+        return problem
     if args.python and shutil.which(args.python) is None:
         return f"{args.python} cannot be run: name the Python that has torch with --python"
-    fixed_name = args.output and "%" not in args.output
-    if fixed_name and Path(args.output).exists() and not args.force and not args.no_record:
-        return f"{args.output} exists: name another file with -o, or add --force to replace it"
+    args.output = with_slash(args.output)
+    if not args.no_record and (problem := problem_of_output(args.output, force=args.force)):
+        return problem
     if problem := recorder().keep_problem(args.keep):
         return f"--keep {args.keep} {problem}"
     if args.no_record and not args.simulate:
@@ -145,16 +167,7 @@ def check_arguments(args: argparse.Namespace) -> str:
         return "--hold records what it finds: leave --no-record out"
     if problem := problem_of_steps(args.steps, is_recorded=not args.no_record):
         return problem
-    simulation_problem = check_simulation(args)
-    if simulation_problem:
-        return simulation_problem
-    if args.simulate and not is_device_name(args.simulate, simulated_devices()):
-        known = ", ".join(simulated_devices())
-        return (
-            f"no device profile is called '{args.simulate}'; known are: {known}; "
-            "also several of one (h200x8) and another size (h200:80GiB)"
-        )
-    return _check_ranks(args)
+    return check_simulation(args) or _check_ranks(args)
 
 
 def _check_ranks(args: argparse.Namespace) -> str:

@@ -8,7 +8,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
-from peakline.commands.shared.common import shell_words
+from peakline.commands.shared.common import next_commands, shell_words
 from peakline.devices import missing_device
 
 
@@ -19,7 +19,8 @@ class RunEnd:
     `status` is negative for a signal. `notes` are the lines of the recorders, see
     preload/options/messages.h. `kernel_kills` counts the processes of this machine that the kernel
     ended meanwhile because host memory ran out. `waited_steps` is how many steps of optimizers
-    --steps lets pass before it records.
+    --steps lets pass before it records. `misplaced` are the program's arguments that are called as
+    options of `peakline run`.
     """
 
     status: int
@@ -29,6 +30,8 @@ class RunEnd:
     kernel_kills: int = 0
     records_cpu: bool = False
     waited_steps: int = 0
+    misplaced: Sequence[str] = ()
+    has_torch: bool = True
 
     def how(self) -> str:
         """Return how the program ended, as in "the program ended with status 1"."""
@@ -59,7 +62,16 @@ class RunEnd:
         return [text for kind, _, text in lines if kind == "said"]
 
     def why_nothing(self) -> str:
-        """Return why there is no trace; '' when a recorder has said so already."""
+        """Return why there is no trace, and what to do; '' when a recorder has said so already."""
+        reason = self._reason()
+        if not reason or not self.misplaced:
+            return reason
+        first, *others = reason.splitlines()
+        options = ", ".join(self.misplaced)
+        hint = f"The program got {options}: options of peakline run stand before the program"
+        return "\n".join([first, hint, *others])
+
+    def _reason(self) -> str:
         kinds = {note.split("\t")[0] for note in self.notes}
         if kinds & {"unwritten", "lost"}:
             return ""
@@ -82,14 +94,14 @@ class RunEnd:
             reason = "the program did not use CUDA"
         else:
             reason = f"{self.how()} before it used CUDA"
-        if not missing:
+        if not missing or not self.has_torch:
             return f"nothing was recorded: {reason}"
         words = shell_words(self.words)
-        return (
-            f"nothing was recorded: {reason}; {missing}\n"
-            f"Next: peakline run --simulate h200 {words}  on a simulated GPU\n"
-            f"      peakline run --cpu {words}            CPU tensors instead"
-        )
+        commands = [
+            (f"run --simulate h200 {words}", "on a simulated GPU"),
+            (f"run --cpu {words}", "CPU tensors instead"),
+        ]
+        return f"nothing was recorded: {reason}; {missing}\n{next_commands(commands)}"
 
 
 def kernel_kills() -> int:

@@ -12,6 +12,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 
+from peakline.commands.running.output_name import absolute_template, is_no_file
 from peakline.commands.running.ranks import Ranks, device_count, parse_ranks
 from peakline.commands.running.run_arguments import rank_list
 from peakline.commands.shared.common import recorder
@@ -40,6 +41,7 @@ class Plan:
     output: str
     program: list[str] = field(default_factory=list)  # as given: script or -m module, arguments
     is_python: bool = True
+    has_torch: bool = True
     recorded: bool = True
     ranks: Ranks | None = None
     guards_checkpoints: bool = False
@@ -63,7 +65,11 @@ def make_plan(args: argparse.Namespace) -> Plan:
         output=args.output,
         recorded=not args.no_record,
     )
+    if plan.recorded and is_no_file(args.output):
+        plan.recorded = False
+        plan.notes.append(f"-o {args.output}: no trace is written")
     torch = _find_torch_or_note(plan, python)
+    plan.has_torch = torch is not None
     preload: list[str] = []
     if plan.recorded:
         preload.append(str(NATIVE_FOLDER / "libpeakline_preload.so"))
@@ -129,13 +135,15 @@ def _find_torch_or_note(plan: Plan, python: str) -> TorchInstallation | None:
 
 def _set_recording(plan: Plan, args: argparse.Namespace, torch: TorchInstallation | None) -> None:
     plan.environment.update(
-        PEAKLINE_OUTPUT=args.output,
+        PEAKLINE_OUTPUT=absolute_template(args.output),
         PEAKLINE_RUN_ID=plan.run_id,
         PEAKLINE_BACKEND=args.backend,
         PEAKLINE_STACKS=args.stacks,
         PEAKLINE_FREES="1" if args.frees else os.environ.get("PEAKLINE_FREES", ""),
         PEAKLINE_CPU="1" if args.cpu else os.environ.get("PEAKLINE_CPU", ""),
         PEAKLINE_KEEP=args.keep,
+        PEAKLINE_FILE_MODE=args.mode or os.environ.get("PEAKLINE_FILE_MODE", ""),
+        PEAKLINE_NO_COMMAND="1" if args.no_command else os.environ.get("PEAKLINE_NO_COMMAND", ""),
         PEAKLINE_HOLD=args.hold,
         PEAKLINE_REPORT_ON_SIGNAL="1" if args.report_on_signal else "",
     )

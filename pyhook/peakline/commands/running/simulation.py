@@ -11,12 +11,14 @@ import re
 import sys
 import tempfile
 from collections import Counter
-from collections.abc import Iterator, MutableMapping, Sequence
+from collections.abc import Iterator, MutableMapping
 from contextlib import contextmanager
 from pathlib import Path
 
 from peakline import assumptions
 from peakline.commands.running.written_files import clean_up
+from peakline.commands.shared.parser import did_you_mean
+from peakline.simulated_build import simulated_devices
 
 _READS_SHOWN = 8
 _MOST_NOTED = 1000  # of unrecorded_reads.py
@@ -74,10 +76,27 @@ def check_simulation(args: argparse.Namespace) -> str:
     return ""
 
 
-def is_device_name(text: str, names: Sequence[str]) -> bool:
-    """Whether ``text`` is NAME, NAMExCOUNT, NAME:SIZE or NAMExCOUNT:SIZE of a known profile."""
+def simulated_device(text: str) -> str:
+    """Return the device that --simulate names: NAME, NAMExCOUNT, NAME:SIZE or NAMExCOUNT:SIZE.
+
+    Raises:
+        argparse.ArgumentTypeError: there is none of this name.
+    """
+    if not text:
+        return text  # the default: none
+    names = simulated_devices()
     suffix = r"(x[1-9][0-9]*)?(:[0-9.]+ *[KMGT]?i?B?)?"
-    return any(re.fullmatch(re.escape(name) + suffix, text, re.IGNORECASE) for name in names)
+    if any(re.fullmatch(re.escape(name) + suffix, text, re.IGNORECASE) for name in names):
+        return text
+    if text.endswith(".py") or Path(text).exists():
+        raise argparse.ArgumentTypeError(
+            f"'{text}' is a program, and a device comes first: {names[0]} {text}"
+        )
+    near = did_you_mean(re.split("[:x]", text.lower())[0], names)
+    raise argparse.ArgumentTypeError(
+        f"no device profile is called '{text}'; known are: {', '.join(names)};"
+        f" also several of one (h200x8) and another size (h200:80GiB){near}"
+    )
 
 
 @contextmanager

@@ -8,7 +8,7 @@ import shlex
 import shutil
 import sys
 from collections.abc import Callable, Iterable, Iterator, Sequence
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from pathlib import Path
 from types import ModuleType
 from typing import TYPE_CHECKING, TextIO
@@ -17,6 +17,8 @@ if TYPE_CHECKING:
     from peakline._report import Options, Trace
 
 _ASCII_BLOCKS = str.maketrans("▁▂▃▄▅▆▇█", "..::==##")
+_NEXT = "Next: "
+TRACE_BEGINS = b"\x89PKL\r\n\x1a\n"  # see trace_format.h
 _PROGRESS_FROM_BYTES = 64 << 20  # smaller traces are read before a bar could be seen
 
 
@@ -72,8 +74,7 @@ def replacing(output: Path, *, force: bool) -> Iterator[Path]:
     Raises:
         CommandError: `output` exists, and is not to be replaced; or it cannot be written.
     """
-    if output.exists() and not force:
-        raise CommandError(f"{output} exists; name another file with -o, or add --force")
+    _refuse_what_is_there(output, force=force)
     unfinished = output.with_name(f"{output.name}.{os.getpid()}.part")
     try:
         yield unfinished
@@ -84,7 +85,21 @@ def replacing(output: Path, *, force: bool) -> Iterator[Path]:
             raise
         raise CommandError(f"cannot write {output}: {error.strerror}") from error
     finally:
-        unfinished.unlink(missing_ok=True)
+        # Where it could not be made, it cannot be removed either.
+        with suppress(OSError):
+            unfinished.unlink()
+
+
+def _refuse_what_is_there(output: Path, *, force: bool) -> None:
+    try:
+        exists = output.exists()
+    except OSError as error:
+        raise CommandError(f"cannot write {output}: {error.strerror}") from None
+    if exists and not output.is_file():
+        what = "a folder" if output.is_dir() else "no regular file"
+        raise CommandError(f"{output} is {what}; name another file with -o")
+    if exists and not force:
+        raise CommandError(f"{output} exists; name another file with -o, or add --force")
 
 
 def trace_stem(path: str | Path) -> str:
@@ -159,10 +174,25 @@ def suggest_for(path: str, command: str) -> None:
 
 
 def next_commands(commands: Sequence[tuple[str, str]]) -> str:
-    """Return the commands to type next, each with what it shows, in two columns."""
-    width = max(len(command) for command, _ in commands)
-    lines = [f"peakline {command:{width}}  {shows}".rstrip() for command, shows in commands]
-    return "Next: " + "\n      ".join(lines)
+    """Return the commands to type next, each with what it shows.
+
+    In two columns where the terminal has room for both, else what it shows stands below.
+    """
+    column = max(len(command) for command, _ in commands)
+    lines = [f"peakline {command:{column}}  {shows}".rstrip() for command, shows in commands]
+    terminal = terminal_width(sys.stderr)
+    if terminal and max(map(len, lines)) + len(_NEXT) > terminal:
+        pairs = [(f"peakline {command}", f"    {shows}".rstrip()) for command, shows in commands]
+        lines = [line for pair in pairs for line in pair if line]
+    return _NEXT + ("\n" + " " * len(_NEXT)).join(lines)
+
+
+def here() -> str:
+    """Return the working directory, "" where the program has removed it."""
+    try:
+        return str(Path.cwd())
+    except FileNotFoundError:
+        return ""
 
 
 def shell_words(words: Iterable[str]) -> str:

@@ -21,6 +21,7 @@ HEAVIEST = "heaviest"  # one trace
 ALL = "all"  # every rank
 WHOLE = "whole"  # the folder itself: the command looks for the run
 _RUNS_LISTED = 5
+_HERE = "."
 
 
 def open_folders(args: argparse.Namespace) -> None:
@@ -33,6 +34,9 @@ def open_folders(args: argparse.Namespace) -> None:
     gives = asked(args) if callable(asked) else asked
     if gives == WHOLE:
         return
+    is_left_out = getattr(args, "files", None) == []
+    if is_left_out:
+        args.files = [_HERE]
     for name in ("file", "files"):
         given = getattr(args, name, None)
         if given is None or not _has_folder(given if name == "files" else [given]):
@@ -41,6 +45,8 @@ def open_folders(args: argparse.Namespace) -> None:
         args.folder = next(split[0] for word in words if (split := _split(word)) is not None)
         found = [path for word in words for path in _traces_of(word, gives)]
         setattr(args, name, found if name == "files" else found[0])
+    if is_left_out:
+        print(f"peakline: {common.shell_words(args.files)}:", file=sys.stderr)
 
 
 def _has_folder(words: Sequence[str]) -> bool:
@@ -84,7 +90,10 @@ def run_in(word: str) -> Run:
     folder, wanted = _split(word) or (Path(word), "")
     runs = runs_of(traces_in(folder))
     if not runs:
-        raise common.CommandError(f"{folder}: there is no trace in this folder, or in one in it")
+        raise common.CommandError(
+            f"{folder}: there is no trace in this folder, or in one in it; peakline run SCRIPT.py"
+            " makes one"
+        )
     if wanted:
         runs = [run for run in runs if run.id.startswith(wanted)]
         if not runs:

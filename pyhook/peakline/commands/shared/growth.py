@@ -4,10 +4,9 @@ from __future__ import annotations
 
 import argparse
 import json
-from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from peakline.commands.shared.common import report_engine
+from peakline.commands.shared.common import here, report_engine
 from peakline.pages.source_lines import read_unchanged
 from peakline.sizes import size_of
 
@@ -42,7 +41,7 @@ def growth_line(trace: Trace, event_count: int) -> str:
     """
     if event_count > _MOST_EVENTS:
         return ""
-    document = _leaks(trace, {"cwd": str(Path.cwd())})
+    document = _leaks(trace, {"cwd": here()})
     rows = [row for row in document["growth"] if row["is_certain"]]
     if not rows:
         return ""

@@ -54,9 +54,11 @@ class CommandParser(argparse.ArgumentParser):
         argparse finds that one is left out when it sees the first option, and looks no further.
         """
         for action in self._get_positional_actions():
-            is_left_out = action.nargs == "?" and getattr(found, action.dest) is action.default
-            if is_left_out and unknown and not unknown[0].startswith("-"):
+            given = getattr(found, action.dest, None)
+            if action.nargs == "?" and given is action.default and _begins_with_word(unknown):
                 setattr(found, action.dest, unknown.pop(0))
+            while action.nargs == "*" and not given and _begins_with_word(unknown):
+                setattr(found, action.dest, [*getattr(found, action.dest), unknown.pop(0)])
 
     def _unknown_text(self, word: str) -> str:
         name = word.split("=")[0]
@@ -69,6 +71,10 @@ class CommandParser(argparse.ArgumentParser):
         """Print the usage and the message, and exit with 2."""
         self.print_usage(sys.stderr)
         self.exit(2, f"peakline: error: {message}\n")
+
+
+def _begins_with_word(words: Sequence[str]) -> bool:
+    return bool(words) and not words[0].startswith("-")
 
 
 def refuse_option(parser: argparse.ArgumentParser, option: str, reason: str) -> None:

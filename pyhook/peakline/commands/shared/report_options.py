@@ -6,10 +6,9 @@ import argparse
 import re
 import sys
 from collections.abc import Sequence
-from pathlib import Path
 from typing import TYPE_CHECKING, cast
 
-from peakline.commands.shared.common import CommandError, report_engine, terminal_width
+from peakline.commands.shared.common import CommandError, here, report_engine, terminal_width
 from peakline.commands.shared.parser import refuse_option
 
 if TYPE_CHECKING:
@@ -24,7 +23,7 @@ def option_words(option: str) -> dict[str, str]:
 
     The engine states it, so that --help of a command on traces needs the engine.
     """
-    return cast("dict[str, str]", report_engine().CHOICES[option])
+    return dict(cast("dict[str, str]", report_engine().CHOICES[option]))  # not the module's own
 
 
 def _listed(words: Sequence[str]) -> str:
@@ -46,9 +45,10 @@ def add_files(parser: argparse.ArgumentParser) -> None:
     """Add FILE."""
     parser.add_argument(
         "files",
-        nargs="+",
+        nargs="*",
         metavar="FILE",
-        help="Trace file (.peak, or packed .peak.zst), or the folder of a run: its heaviest rank",
+        help="Trace file (.peak, or packed .peak.zst), or the folder of a run: its heaviest rank"
+        " (default: the newest run in this folder)",
     )
 
 
@@ -382,7 +382,7 @@ def _module_keys(args: argparse.Namespace) -> set[str]:
 
 def named_options(args: argparse.Namespace) -> Options:
     """Return the engine's options that the command has under the same names."""
-    options: Options = {"cwd": str(Path.cwd())}
+    options: Options = {"cwd": here()}
     for name in (
         "by",
         "frame",

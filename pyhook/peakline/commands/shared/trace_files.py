@@ -24,25 +24,34 @@ def shown_name(
 ) -> str:
     """Return the name that the recorder will make of a template; `*` for what only it knows.
 
-    `words` are the program with its arguments, `process` its process id unless it has several. The
-    recorder's own naming is in preload/options/trace_name.cpp.
+    `words` are the program with its arguments, empty where the recorded programs may be others;
+    `process` is its process id unless it has several. The recorder's own naming is in
+    preload/options/trace_name.cpp.
     """
     values = dict.fromkeys(_PLACEHOLDERS, "*") | {"h": socket.gethostname(), "i": run_id[:8]}
+    if words:
+        values["e"] = _script_name(words)
     if process is not None:
         # Without a rank in the environment, which only the recorder reads, it is the process.
-        values |= {"e": _script_name(words), "p": str(process), "r": str(process)}
-    name = template or (_DEFAULT_NAME_OF_RANKS if of_ranks else _DEFAULT_NAME)
+        values |= {"p": str(process), "r": str(process)}
+    [name] = _templates(template, [_DEFAULT_NAME_OF_RANKS if of_ranks else _DEFAULT_NAME])
     return re.sub(r"%(.)", lambda found: {"%": "%", **values}.get(found[1], found[0]), name)
+
+
+def _templates(template: str, default_names: Sequence[str]) -> list[str]:
+    """Return what a name stands for: a folder, and no name at all, for the default in it."""
+    is_file = template and not template.endswith("/")
+    return [template] if is_file else [template + name for name in default_names]
 
 
 def folders_of(template: str) -> Iterator[Path]:
     """Yield the folders where traces of this name may lie."""
-    templates = [template] if template else [_DEFAULT_NAME, _DEFAULT_NAME_OF_RANKS]
-    for one in templates:
-        folder, _, _ = one.rpartition("/")
-        root = Path("/") if folder.startswith("/") else Path()
-        pattern = re.sub(r"%(.)", _any_of_placeholder, glob.escape(folder.strip("/")))
-        yield from root.glob(pattern) if pattern else (root,)
+    for one in _templates(template, [_DEFAULT_NAME, _DEFAULT_NAME_OF_RANKS]):
+        folder = Path(one).parent
+        root = Path(folder.anchor)
+        below = str(folder.relative_to(root))
+        pattern = re.sub(r"%(.)", _any_of_placeholder, glob.escape(below))
+        yield from (root,) if pattern == "." else root.glob(pattern)
 
 
 def _any_of_placeholder(found: re.Match[str]) -> str:
@@ -65,7 +74,7 @@ def room_for(path: Path) -> Iterator[None]:
     It is deleted when the run has written a new one, and put back when not. A file that another
     process is still writing keeps its content under another name, which is printed.
     """
-    if not path.exists():
+    if not path.is_file():
         yield
         return
     writer = _writer_of(path)

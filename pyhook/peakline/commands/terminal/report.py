@@ -4,14 +4,16 @@ from __future__ import annotations
 
 import argparse
 import sys
-from collections.abc import Sequence
-from typing import TYPE_CHECKING, TextIO
+from collections.abc import Mapping, Sequence
+from typing import TYPE_CHECKING, Any, TextIO
 
 from peakline.commands.shared.common import CommandError, progress_bar, report_engine, shell_words
 from peakline.commands.terminal.terminal import Terminal, terminal_of
 
 if TYPE_CHECKING:
     from peakline._report import Options, Trace
+
+_END = "the program was killed or interrupted:"  # as the engine begins its note
 
 
 def show_reports(args: argparse.Namespace, name: str, options: Options) -> bool:
@@ -28,13 +30,19 @@ def show_reports(args: argparse.Namespace, name: str, options: Options) -> bool:
     return True
 
 
-def show_table(trace: Trace, stream: TextIO, options: Options) -> None:
-    """Write the table of a trace: in columns on a terminal, else in its literal form."""
+def show_table(trace: Trace, stream: TextIO, options: Options, *, says_end: bool = True) -> None:
+    """Write the table of a trace: in columns on a terminal, else in its literal form.
+
+    Where the caller has said how the program ended, `says_end` is false.
+    """
     terminal = terminal_of(stream)
     if terminal is None:
-        print(trace.report("table", **options), end="", file=stream)
+        lines = trace.report("table", **options).splitlines(keepends=True)
+        print("".join(line for line in lines if says_end or _END not in line), end="", file=stream)
     else:
-        _show(trace, "table", options, terminal, "")
+        parts = dict(trace.parts("table", **options))
+        parts["notes"] = [one for one in parts["notes"] if says_end or _END not in one["text"]]
+        _show(parts, "table", terminal, "")
 
 
 def all_rows_command(words: Sequence[str]) -> str:
@@ -53,12 +61,12 @@ def _show_file(path: str, name: str, options: Options, terminal: Terminal, comma
     try:
         with progress_bar(path) as progress:
             trace = engine.Trace(path, progress)
-            _show(trace, name, options, terminal, command)
+            _show(trace.parts(name, **options), name, terminal, command)
     except engine.TraceError as error:
         raise CommandError(str(error)) from error
 
 
-def _show(trace: Trace, name: str, options: Options, terminal: Terminal, command: str) -> None:
+def _show(parts: Mapping[str, Any], name: str, terminal: Terminal, command: str) -> None:
     from peakline.commands.terminal.table import show_parts
 
-    show_parts(name, trace.parts(name, **options), terminal, command)
+    show_parts(name, parts, terminal, command)

@@ -1,0 +1,50 @@
+"""Options of peakline that stand behind the program, where they are arguments of the program."""
+
+from __future__ import annotations
+
+import argparse
+from collections.abc import Sequence
+
+from peakline.commands.running.simulation import simulated_device
+from peakline.commands.shared.common import shell_words
+
+_SIMULATE = "--simulate"
+
+
+def problem_of_device_behind(program: Sequence[str]) -> str:
+    """Return what to type where a device was named behind the program; '' where none was.
+
+    Other options may well be the program's own: see `misplaced`.
+    """
+    if program[0] == "--":
+        return ""
+    words = [part for word in program for part in _parts(word)]
+    for at, word in enumerate(words[:-1]):
+        if word == _SIMULATE and _is_device(words[at + 1]):
+            device = f"{_SIMULATE} {words[at + 1]}"
+            rest = shell_words([*words[:at], *words[at + 2 :]])
+            return (
+                f"{device} stands behind the program, which would get it; before it:"
+                f" peakline run {device} {rest} (a program that takes it itself: run -- COMMAND)"
+            )
+    return ""
+
+
+def _parts(word: str) -> list[str]:
+    name, equals, value = word.partition("=")
+    return [name, value] if equals and name == _SIMULATE else [word]
+
+
+def _is_device(text: str) -> bool:
+    try:
+        return bool(simulated_device(text))
+    except argparse.ArgumentTypeError:
+        return False
+
+
+def misplaced(program: Sequence[str], own_options: Sequence[str]) -> list[str]:
+    """Return the words behind a program that are long options of `peakline run`."""
+    if program[0] == "--":
+        return []
+    names = [word.split("=")[0] for word in program[1:]]
+    return [name for name in names if name.startswith("--") and name in own_options]

@@ -1,0 +1,84 @@
+"""Where the traces of a run go: made absolute and tried before the program starts.
+
+The program may change its folder before it uses CUDA, and a name that cannot be written would be
+noticed only then. Placeholders are those of preload/options/trace_name.h.
+"""
+
+from __future__ import annotations
+
+import argparse
+import os
+import re
+import tempfile
+from pathlib import Path
+
+
+def file_mode(text: str) -> str:
+    """Return the permissions that --mode gives to traces.
+
+    Raises:
+        argparse.ArgumentTypeError: they are none.
+    """
+    if text and not re.fullmatch("0?[0246]{3}", text):
+        raise argparse.ArgumentTypeError(f"'{text}' is no mode of a file that is read: 0640, 0644")
+    return text
+
+
+def with_slash(output: str) -> str:
+    """Return the name; that of a folder with the slash that asks for the default name in it."""
+    try:
+        is_folder = bool(output) and not output.endswith("/") and Path(output).is_dir()
+    except OSError:
+        return output  # problem_of_output says why
+    return f"{output}/" if is_folder else output
+
+
+def absolute_template(output: str) -> str:
+    """Return the name as the program gets it: it means the folder that we are in."""
+    if output.startswith("/"):
+        return output
+    return f"{str(Path.cwd()).replace('%', '%%').rstrip('/')}/{output}"
+
+
+def is_no_file(output: str) -> bool:
+    """Whether this is the null device, by which nothing is kept."""
+    return output == os.devnull
+
+
+def problem_of_output(output: str, *, force: bool) -> str:
+    """Return why no trace can be written under this name, or ''."""
+    if is_no_file(output):
+        return ""
+    try:
+        return _problem_of_file(output, force=force) or _problem_of_folder(output)
+    except OSError as error:
+        return _cannot_write(output, str(error.strerror))
+
+
+def _cannot_write(output: str, why: str) -> str:
+    name = output or f"a trace in {os.curdir}"
+    return f"cannot write {name}: {why}; name another file with -o"
+
+
+def _problem_of_file(output: str, *, force: bool) -> str:
+    path = Path(output)
+    if not output or "%" in output or output.endswith("/") or not path.exists():
+        return ""
+    if not path.is_file():
+        return f"{output} is no regular file: name another file with -o"
+    if not force:
+        return f"{output} exists: name another file with -o, or add --force to replace it"
+    return ""
+
+
+def _problem_of_folder(output: str) -> str:
+    """Try the nearest folder that exists: the recorder makes those below it."""
+    fixed = output.partition("%")[0]
+    folder = Path(fixed.rpartition("/")[0] or ("/" if fixed.startswith("/") else "."))
+    while not folder.exists() and folder != folder.parent:
+        folder = folder.parent
+    if not folder.is_dir():
+        return _cannot_write(output, f"{folder} is no folder")
+    # Tried, since permissions do not say it all: this has no name, and leaves nothing.
+    with tempfile.TemporaryFile(dir=folder):
+        return ""

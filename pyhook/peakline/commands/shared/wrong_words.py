@@ -1,0 +1,49 @@
+"""What was meant by a command line that begins with no command, and what to type instead."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from pathlib import Path
+
+from peakline.commands.shared.common import shell_words
+from peakline.commands.shared.parser import did_you_mean
+
+_TRACE_ENDINGS = (".peak", ".peak.zst")
+_ATTACH = (
+    "peakline cannot be attached to a program that runs: start it with peakline run; of one that"
+    " was, peakline live PID shows what it holds"
+)
+
+
+def asks_for_help(words: Sequence[str]) -> list[str]:
+    """Return the words with `help COMMAND` as `COMMAND --help`, which parsers know."""
+    return [*words[1:2], "--help"] if words[:1] == ["help"] else list(words)
+
+
+def problem_of_words(words: Sequence[str], known: Sequence[str]) -> str:
+    """Return why the words begin with no command, and what to type; '' when they do."""
+    if not words or words[0] in (*known, "-h", "--help", "--version"):
+        return ""
+    first, rest = words[0], shell_words(words[1:])
+    if first.startswith("-"):
+        return _problem_of_option(words, known)
+    if first == "attach":
+        return _ATTACH
+    typed = shell_words([first])
+    if first.endswith(_TRACE_ENDINGS):
+        return f"{first} is a trace: peakline table {typed}, or html, tree, summary ..."
+    if first.endswith(".py") or (Path(first).is_file() and not did_you_mean(first, known)):
+        return f"{first} is no command; to record it: peakline run {typed} {rest}".rstrip()
+    if Path(first).is_dir():
+        return f"{first} is a folder; of the newest run in it: peakline table {typed}"
+    near = did_you_mean(first, known)
+    return f"there is no command '{first}'{near or '; peakline --help lists them'}"
+
+
+def _problem_of_option(words: Sequence[str], known: Sequence[str]) -> str:
+    """Options of a command that stand before it."""
+    at = next((number for number, word in enumerate(words) if word in known), 0)
+    if not at:
+        return ""
+    moved = shell_words([words[at], *words[:at], *words[at + 1 :]])
+    return f"options stand behind the command: peakline {moved}"
