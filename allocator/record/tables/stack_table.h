@@ -31,7 +31,7 @@ public:
     // False when memory cannot be mapped.
     bool init();
     // Since init(); not in a child of fork, Note [Forks that nobody hears of].
-    bool is_ready() const { return strings_.records.capacity() != 0; }
+    bool is_ready() const { return strings_.records.data() != nullptr; }
 
     uint32_t intern_string(const char* bytes, size_t length);
     // With an end mark; 0 for null.
