@@ -31,14 +31,14 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 def run(args: argparse.Namespace) -> int:
     """Write the trace."""
     from peakline.imports import tracker_stats
-    from peakline.imports.plain_pickle import load_plain
+    from peakline.imports.plain_pickle import load_file
     from peakline.imports.writing import UnreadableError
 
     engine = common.report_engine()
     source = Path(args.file)
     output = Path(args.output) if args.output else Path(f"{source.stem}.peak")
     try:
-        found = load_plain(source.read_bytes())
+        found = load_file(source)
         is_tracker = isinstance(found, dict) and tracker_stats.KEY in found
         write = _write_tracker if is_tracker else _write_snapshot
         with common.replacing(output, force=args.force) as unfinished:
