@@ -17,7 +17,6 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from peakline.imports.layout import Layout, rounded
-from peakline.imports.ordered import Ranges
 from peakline.imports.snapshot import (
     Action,
     Annotation,
@@ -34,6 +33,7 @@ from peakline.imports.writing import (
     TRACING_STARTED,
     end_trace,
 )
+from peakline.ordered import Ranges
 
 if TYPE_CHECKING:
     from peakline._report import TraceWriter

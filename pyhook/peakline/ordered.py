@@ -1,4 +1,4 @@
-"""Addresses in order, and ranges of them: what importers follow a device's memory by.
+"""Addresses in order, and ranges of them: how importers and exporters follow a device's memory.
 
 A sorted list alone would be shifted at every address; of a million live blocks that takes minutes.
 """
