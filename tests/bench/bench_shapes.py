@@ -93,12 +93,11 @@ def measured(work: Callable[[Path], object], path: Path, limit: int) -> str:
     if child == 0:
         os.close(reader)
         resource.setrlimit(resource.RLIMIT_CPU, (limit, limit))
-        resource.setrlimit(resource.RLIMIT_AS, (12 << 30, 12 << 30))
         try:
             work(path)
             said = ""
-        except engine.TraceError:
-            said = " refused"
+        except engine.TraceError as error:
+            said = f" refused: {str(error).rpartition(': ')[2][:40]}"
         except MemoryError:
             said = " out of memory"
         os.write(writer, said.encode())

@@ -17,7 +17,6 @@ import os
 import pickle
 import pkgutil
 import random
-import resource
 import struct
 import sys
 import tempfile
@@ -65,7 +64,6 @@ with instrumented():
 HEADER, CHUNK, SUPERBLOCK = 128, 256 * 1024, 4096
 MOST_CHUNKS = 8
 SEALED_OFFSET = 6  # flags of a chunk's header
-MOST_MEMORY = 6 << 30
 
 Action = Callable[[Path, Path], None]
 
@@ -264,7 +262,6 @@ def replay(folder: Path) -> None:
 def fuzz(words: list[str]) -> None:
     import atheris
 
-    resource.setrlimit(resource.RLIMIT_AS, (MOST_MEMORY, MOST_MEMORY))
     atheris.Setup(words, one_input, custom_mutator=mutate)
     atheris.Fuzz()
 
