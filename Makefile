@@ -64,7 +64,7 @@ LIBRARIES := $(NATIVE)/libpeakline.so $(NATIVE)/libpeakline_preload.so $(NATIVE)
              $(NATIVE)/libpeakline_guard.so \
              $(PACKAGE)/_recorder.abi3.so $(PACKAGE)/_report.abi3.so $(PACKAGE)/page/page.js
 
-.PHONY: help setup build native demo test test-simulated unit soak fuzz sanitize check format bench bench-instructions bench-samples test-gpu bench-gpu gpu-bundle families fidelity whatif-proof calibrate pictures wheel clean
+.PHONY: help setup build native demo test test-simulated unit soak fuzz sanitize check format bench bench-shapes bench-instructions bench-samples test-gpu bench-gpu gpu-bundle families fidelity whatif-proof calibrate pictures wheel clean
 
 help: ## list the commands
 	@awk -F':.*## ' '/^[a-z-]+:.*## /{printf "  make %-18s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
@@ -97,6 +97,7 @@ test: setup ## build and run everything that passes or fails
 	@$(BUILD)/storm_test 5
 	@$(BUILD)/steady_test
 	@$(BUILD)/replay_corpus tests/fuzz/corpus
+	@$(PYTHON) tests/fuzz/fuzz_python.py --replay tests/fuzz/corpus_python
 	@$(PYTHON) -m pytest -q -n 3 --dist loadfile tests
 
 # PYTHON needs torch with CUDA wheels, pytest and pycparser; nothing is installed into it. What else
@@ -131,8 +132,12 @@ sanitize: ## the C++ tests under AddressSanitizer, UBSan and ThreadSanitizer
 	@$(TSAN) $(BUILD)/tsan/unit_tests '~[keep]'
 	@$(TSAN) $(BUILD)/tsan/storm_test 10
 
-fuzz: $(BUILD)/fuzz_reports ## attack the reader with damaged traces for FUZZ_SECONDS (600); new finds in build/
-	@mkdir -p $(BUILD)/fuzz_found
+fuzz: $(BUILD)/fuzz_reports ## attack readers, importers and commands for FUZZ_SECONDS (600) each; new finds in build/
+	@mkdir -p $(BUILD)/fuzz_found $(BUILD)/fuzz_python
+	@$(PYTHON) tests/fuzz/make_seeds.py $(BUILD)/fuzz_python
+	@$(PYTHON) tests/fuzz/fuzz_python.py -max_total_time=$(or $(FUZZ_SECONDS),600) -max_len=16384 \
+	    -timeout=60 -rss_limit_mb=6144 -artifact_prefix=$(BUILD)/fuzz_found/python- \
+	    -print_final_stats=1 $(BUILD)/fuzz_python tests/fuzz/corpus_python
 	@$(BUILD)/fuzz_reports -max_total_time=$(or $(FUZZ_SECONDS),600) -max_len=16384 -timeout=20 \
 	    -rss_limit_mb=4096 -artifact_prefix=$(BUILD)/fuzz_found/ -print_final_stats=1 \
 	    $(BUILD)/fuzz_found tests/fuzz/corpus
@@ -148,6 +153,9 @@ bench: build $(BUILD)/recorder_bench $(BUILD)/native_bench $(BUILD)/librecording
 	@$(PYTHON) tests/bench/bench_events.py
 	@$(BUILD)/native_bench
 	@$(PYTHON) tests/bench/bench_reader.py
+
+bench-shapes: build $(BUILD)/shape_trace ## how time and memory of each command grow with traces of extreme shapes (an hour)
+	@$(PYTHON) tests/bench/bench_shapes.py
 
 bench-instructions: build $(BUILD)/librecording_switch.so ## the cost of recording in instructions, counted under valgrind (minutes, no noise)
 	@$(PYTHON) tests/bench/bench_instructions.py
@@ -297,6 +305,10 @@ $(BUILD)/native_bench: $(BUILD)/tests/bench/native_bench.o \
                        $(BUILD)/tests/unit/capture/call_shapes.o $(RECORDER_OBJECTS)
 	@echo '  LINK  $@'
 	$(Q)$(CXX) $(LTO) $(EXTRA_LDFLAGS) -o $@ $^ -lunwind -ldl -lpthread
+
+$(BUILD)/shape_trace: $(BUILD)/tests/bench/shape_trace.o
+	@echo '  LINK  $@'
+	$(Q)$(CXX) -fno-lto -o $@ $^
 
 .SECONDARY:
 # Programs of tests/torture and tests/fuzz: the recorder and the reader, no torch.

@@ -15,7 +15,7 @@ from peakline.commands.running.after_run import find_traces
 from peakline.commands.running.run_arguments import add_arguments
 from peakline.commands.running.run_plan import Plan, add_startup, make_plan
 from peakline.commands.running.simulation import notes_of_program
-from peakline.device_names import highest_peak
+from peakline.device_names import highest_peak, memory_of_device
 
 _LINES = 3
 _LAST_WORDS = 8
@@ -124,12 +124,12 @@ def _measure(plan: Plan, status: int, log: Path, started: float, frame: str) -> 
     number = summary["table"]["device"]
     meta = [one[1]["meta"] for one in found]
     used = [int(one.get(f"device.{number}.most_used_bytes", 0)) for one in meta]
-    capacity = summary["meta"].get(f"device.{number}.total_bytes")
+    capacity = memory_of_device(summary["meta"], number)
     return Measured(
         status,
         out_of_memory,
         peak,
-        int(capacity) if capacity else None,
+        capacity or None,
         max(used) or None,
         sum(_may_change_memory(read) for read in summary["table"]["value_reads"]),
         [Line(row["key"], row["bytes"]) for row in summary["table"]["rows"]],

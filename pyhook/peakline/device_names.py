@@ -5,12 +5,13 @@ See Note [Memory of the host] in allocator/record/format/trace_format.h.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from typing import Any
 
 # Less memory of the host than this any program has: pages do not speak of it.
 LEAST_HOST_BYTES = 1 << 20
 
+_MOST_DIGITS = 20  # of a number of bytes
 _HOST = {"pinned": "pinned memory", "cpu": "CPU memory"}
 
 
@@ -22,6 +23,12 @@ def is_gpu(device: int | str) -> bool:
 def name_of_device(device: int | str) -> str:
     """Return "device 0", "pinned memory" or "CPU memory"."""
     return _HOST.get(str(device), f"device {device}")
+
+
+def memory_of_device(meta: Mapping[str, str], device: int | str) -> int:
+    """Return the bytes of a device, as a trace says it; 0 where it does not."""
+    text = meta.get(f"device.{device}.total_bytes", "")
+    return int(text) if text.isascii() and text.isdecimal() and len(text) < _MOST_DIGITS else 0
 
 
 def highest_peak(devices: Sequence[dict[str, Any]]) -> int:

@@ -5,7 +5,10 @@ namespace peakline::report {
 BlockHistories::BlockHistories(const PhaseTable& table, const PhaseRules& rules)
     : table_(table), rules_(rules), phases_(table.phases), steps_(table.steps) {
     has_backward_.resize(table.steps.size());
-    for (const PhaseInterval& interval : table.phases) {
+    for (uint32_t i = 0; i < table.phases.size(); ++i) {
+        const PhaseInterval& interval = table.phases[i];
+        // What is around an interval stands before it.
+        outermost_.push_back(interval.parent == kNoInterval ? i : outermost_[interval.parent]);
         if (interval.phase == Phase::kBackward) {
             any_backward_ = true;
             if (interval.step.has_value()) {
@@ -51,13 +54,6 @@ std::optional<uint32_t> BlockHistories::made_step(const BlockFacts& facts) const
         return table_.counts_on() ? facts.earlier_step : std::nullopt;
     }
     return step_at(facts.alloc_event);
-}
-
-const PhaseInterval& BlockHistories::outermost(uint32_t interval) const {
-    while (table_.phases[interval].parent != kNoInterval) {
-        interval = table_.phases[interval].parent;
-    }
-    return table_.phases[interval];
 }
 
 BlockHistory BlockHistories::of(const TrackedBlock& block) const {

@@ -39,13 +39,16 @@ private:
     std::optional<uint32_t> step_at(uint64_t event) const;
     std::optional<uint32_t> made_step(const BlockFacts& facts) const;
     bool has_backward(std::optional<uint32_t> step) const;
-    const PhaseInterval& outermost(uint32_t interval) const;
+    const PhaseInterval& outermost(uint32_t interval) const {
+        return table_.phases[outermost_[interval]];
+    }
 
     const PhaseTable& table_;
     const PhaseRules& rules_;
     IntervalIndex phases_;
     IntervalIndex steps_;
-    std::vector<bool> has_backward_;  // by step
+    std::vector<uint32_t> outermost_;  // by interval of table_.phases
+    std::vector<bool> has_backward_;   // by step
     bool any_backward_ = false;
 };
 

@@ -212,9 +212,9 @@ def test_ranges_of_segments_join_and_part() -> None:
     layout.add_segment(0, 100, joins=True)
     layout.add_segment(200, 100, joins=True)
     layout.add_segment(100, 100, joins=True)
-    assert (layout.starts, layout.ends) == ([0], {0: 300})
+    assert list(layout.segments) == [(0, 300, None)]
     layout.remove_segment(50, 100)
-    assert (layout.starts, layout.ends) == ([0, 150], {0: 50, 150: 300})
+    assert list(layout.segments) == [(0, 50, None), (150, 300, None)]
 
 
 def test_a_snapshot_without_a_key_is_named() -> None:

@@ -18,6 +18,7 @@ from types import ModuleType
 from typing import cast
 
 from peakline.commands.shared.common import CommandError
+from peakline.commands.shared.faults import sentence_of, shows_traceback
 from peakline.commands.shared.folders import open_folders
 from peakline.commands.shared.parser import CommandParser
 from peakline.commands.shared.running import name_traces
@@ -163,4 +164,9 @@ def main(argv: Sequence[str] | None = None) -> int:
         return 0
     except KeyboardInterrupt:
         return 130
+    except Exception as error:
+        if shows_traceback():
+            raise
+        print(f"peakline: error: {sentence_of(error)}", file=sys.stderr)
+        return 2
     return status

@@ -31,16 +31,15 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 def run(args: argparse.Namespace) -> int:
     """Write the trace."""
     from peakline.imports import tracker_stats
-    from peakline.imports.plain_pickle import load_plain
+    from peakline.imports.plain_pickle import load_file
     from peakline.imports.writing import UnreadableError
 
     engine = common.report_engine()
     source = Path(args.file)
     output = Path(args.output) if args.output else Path(f"{source.stem}.peak")
     try:
-        content = source.read_bytes()
-        _refuse_trace(source, content)
-        found = load_plain(content)
+        _refuse_trace(source)
+        found = load_file(source)
         is_tracker = isinstance(found, dict) and tracker_stats.KEY in found
         write = _write_tracker if is_tracker else _write_snapshot
         with common.replacing(output, force=args.force) as unfinished:
@@ -56,9 +55,13 @@ def run(args: argparse.Namespace) -> int:
     return 0
 
 
-def _refuse_trace(source: Path, content: bytes) -> None:
+def _refuse_trace(source: Path) -> None:
     """A trace begins with no pickle, and the reasons of pickle help nobody."""
-    if content.startswith(common.TRACE_BEGINS) or source.name.endswith(".peak.zst"):
+    begin = b""
+    if source.is_file():
+        with source.open("rb") as file:
+            begin = file.read(64)
+    if begin.startswith(common.TRACE_BEGINS) or source.name.endswith(".peak.zst"):
         words = common.shell_words([str(source)])
         raise common.CommandError(f"{source} is a trace already: peakline table {words}")
 

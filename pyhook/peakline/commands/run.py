@@ -24,6 +24,7 @@ from peakline.commands.running.run_plan import Plan, make_plan
 from peakline.commands.running.signal_reports import SignalReports
 from peakline.commands.running.simulation import notes_of_program
 from peakline.commands.running.steps_option import waited_steps
+from peakline.commands.shared.faults import failing_alone
 from peakline.commands.shared.trace_files import room_for, shown_name
 from peakline.native_build import BuildError
 
@@ -110,15 +111,19 @@ def run_and_report(args: argparse.Namespace, plan: Plan) -> int:
         from peakline.commands.running import after_run
         from peakline.runs.outlines import store_outlines
 
-        paths = after_run.find_traces(plan.run_id, plan.output, started)
-        store_outlines(paths)
-        if args.assume:
-            after_run.report_unmatched(paths, args.assume)
-        page = after_run.write_page(paths, force=args.force) if args.html and paths else ""
-        if args.quiet == 1:
-            after_run.name_files(paths, page)
-        elif not args.quiet:
-            after_run.report(paths, end, args.top, page)
+        # Whatever becomes of the report, the status is the program's.
+        with failing_alone("the report of this run ends here"):
+            paths = after_run.find_traces(plan.run_id, plan.output, started)
+            with failing_alone("ranks will be compared without their outlines"):
+                store_outlines(paths)
+            if args.assume:
+                with failing_alone("what --assume matched is not known"):
+                    after_run.report_unmatched(paths, args.assume)
+            page = after_run.write_page(paths, force=args.force) if args.html and paths else ""
+            if args.quiet == 1:
+                after_run.name_files(paths, page)
+            elif not args.quiet:
+                after_run.report(paths, end, args.top, page)
     return status
 
 

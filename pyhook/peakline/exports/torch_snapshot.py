@@ -9,7 +9,9 @@ from __future__ import annotations
 import bisect
 import pickle
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING, Any, BinaryIO
+from typing import TYPE_CHECKING, Any, BinaryIO, TypeAlias
+
+from peakline.ordered import Ranges
 
 if TYPE_CHECKING:
     from peakline.exports.asked import Asked
@@ -49,6 +51,9 @@ def write(recording: Recording, asked: Asked, out: BinaryIO) -> None:
     )
 
 
+_Kind: TypeAlias = "tuple[int, bool]"  # stream, whether it is expandable
+
+
 @dataclass
 class _Segment:
     device: int
@@ -63,7 +68,7 @@ class _Snapshot:
     events: Events
     traces: list[list[dict[str, Any]]] = field(default_factory=list)  # by device
     live: dict[tuple[int, int], tuple[Event, str]] = field(default_factory=dict)
-    known: dict[tuple[int, int], _Segment] = field(default_factory=dict)
+    known: dict[int, Ranges[_Kind]] = field(default_factory=dict)  # by device
     stacks: dict[int, list[dict[str, Any]]] = field(default_factory=dict)
 
     def add(self, event: Event) -> None:
@@ -78,21 +83,12 @@ class _Snapshot:
         if event.kind == "alloc":
             self.live[key] = (event, "active_allocated")
         elif event.kind == "free_requested":
-            self.live[key] = (self.live[key][0], "active_awaiting_free")
+            if key in self.live:
+                self.live[key] = (self.live[key][0], "active_awaiting_free")
         elif event.kind in ("free", "free_completed"):
             self.live.pop(key, None)
-        elif event.kind in ("segment_alloc", "segment_map"):
-            self.known[key] = _Segment(
-                event.device,
-                event.address or 0,
-                event.bytes or 0,
-                event.stream or 0,
-                event.kind == "segment_map",
-            )
-        elif event.kind == "segment_free":
-            self.known.pop(key, None)
-        elif event.kind == "segment_unmap":
-            self._unmap(event)
+        elif event.kind.startswith("segment_"):
+            self._follow_segment(event, self.known.setdefault(event.device, Ranges()))
 
     def _entry(self, event: Event, action: str) -> dict[str, Any]:
         stack = event.stack_id if action == "alloc" else event.free_stack_id
@@ -121,35 +117,29 @@ class _Snapshot:
             ]
         return self.stacks[stack]
 
-    def _unmap(self, event: Event) -> None:
-        """Take a range out of those that were mapped."""
+    def _follow_segment(self, event: Event, known: Ranges[_Kind]) -> None:
         begin = event.address or 0
         end = begin + (event.bytes or 0)
-        for key, one in list(self.known.items()):
-            one_end = one.address + one.size
-            if one.device != event.device or one.address >= end or one_end <= begin:
-                continue
-            del self.known[key]
-            for low, high in ((one.address, begin), (end, one_end)):
-                if low < high:
-                    self.known[one.device, low] = _Segment(
-                        one.device, low, high - low, one.stream, True
-                    )
+        if event.kind in ("segment_alloc", "segment_map"):
+            known.put(begin, end, (event.stream or 0, event.kind == "segment_map"))
+        elif event.kind == "segment_free":
+            known.pop(begin)
+        else:
+            known.take_out(begin, end)
 
     def segments(self) -> list[dict[str, Any]]:
         """Return the segments after the last event, with their blocks and holes."""
         merged: list[_Segment] = []
-        for one in sorted(self.known.values(), key=lambda one: (one.device, one.address)):
-            last = merged[-1] if merged else None
-            joins = last is not None and (last.device, last.stream, last.address + last.size) == (
-                one.device,
-                one.stream,
-                one.address,
-            )
-            if last is not None and joins and last.is_expandable and one.is_expandable:
-                last.size += one.size
-            else:
-                merged.append(_Segment(**vars(one)))
+        for device in sorted(self.known):
+            for begin, end, (stream, is_expandable) in self.known[device]:
+                last = merged[-1] if merged else None
+                joins = last is not None and (
+                    (last.device, last.stream, last.address + last.size) == (device, stream, begin)
+                )
+                if last is not None and joins and last.is_expandable and is_expandable:
+                    last.size += end - begin
+                else:
+                    merged.append(_Segment(device, begin, end - begin, stream, is_expandable))
         blocks = sorted(self.live)
         return [self._segment(one, blocks) for one in merged]
 

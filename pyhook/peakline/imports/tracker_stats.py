@@ -8,10 +8,11 @@ operator are those of the file, to the byte; an operator is a millisecond.
 
 from __future__ import annotations
 
+from collections import deque
 from collections.abc import Iterator
 from dataclasses import dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, TypeVar
 
 from peakline.imports.writing import (
     PHASE_BEGIN,
@@ -30,6 +31,8 @@ if TYPE_CHECKING:
 _TICKS = 1_000_000 // TICK_NS  # of a millisecond
 _MIB = 1 << 20
 _PHASES = {"fw_start": "forward", "fw_bw_boundary": "backward"}
+_MOST_BYTES = 1 << 48  # report/trace/definitions/definitions.h: kMaxBlockBytes
+Value = TypeVar("Value")
 KEY = "memories_allocated"  # by which such a file is known
 
 
@@ -52,17 +55,28 @@ def write_trace(stats: Any, path: Path) -> int:
     from peakline import _report
 
     try:
-        levels = [
-            (int(index), str(name), round(float(level) * _MIB))
-            for index, (name, level) in sorted(stats[KEY].items())
-        ]
-        markers = {str(name): int(index) for name, index in (stats.get("markers") or {}).items()}
+        levels = [_level(index, one) for index, one in sorted(stats[KEY].items())]
+        markers = {
+            _is(str, name): _is(int, at) for name, at in (stats.get("markers") or {}).items()
+        }
     except (KeyError, TypeError, ValueError, AttributeError, OverflowError) as error:
-        raise UnreadableError(f"not what MemoryTracker.save_stats() writes: {error!r}") from error
-    if any(level < 0 for _, _, level in levels):
-        raise UnreadableError("not what MemoryTracker.save_stats() writes: a level is negative")
+        raise UnreadableError(f"not what MemoryTracker.save_stats() writes: {error}") from error
     _write(_report.TraceWriter(str(path), 0), levels, markers)
     return len(levels)
+
+
+def _level(index: object, one: tuple[object, float]) -> tuple[int, str, int]:
+    name, mebibytes = one
+    size = round(mebibytes * _MIB)
+    if not 0 <= size < _MOST_BYTES:
+        raise ValueError(f"a level of {size} bytes")
+    return _is(int, index), _is(str, name), size
+
+
+def _is(kind: type[Value], value: object) -> Value:
+    if not isinstance(value, kind):
+        raise TypeError(f"a {type(value).__name__} where it writes a {kind.__name__}")
+    return value
 
 
 def pieces_of(levels: list[int]) -> Iterator[Piece]:
@@ -135,12 +149,12 @@ class _Phases:
 
     def __init__(self, writer: TraceWriter, markers: dict[str, int]) -> None:
         self._writer = writer
-        self._next = sorted((index, name) for name, index in markers.items())
+        self._next = deque(sorted((index, name) for name, index in markers.items()))
         self._open = 0  # string id
 
     def reach(self, index: int, tick: int) -> None:
         while self._next and self._next[0][0] <= index:
-            _, name = self._next.pop(0)
+            _, name = self._next.popleft()
             self.end(tick)
             self._open = self._writer.string(plain_text(_PHASES.get(name, name)))
             self._writer.mark(tick, PHASE_BEGIN, self._open)

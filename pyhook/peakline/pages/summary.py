@@ -11,7 +11,7 @@ from datetime import datetime, timezone
 from pathlib import Path
 from typing import Any
 
-from peakline.device_names import is_gpu, name_of_device
+from peakline.device_names import is_gpu, memory_of_device, name_of_device
 from peakline.pages.text import name_of, share_of, text_of
 from peakline.sizes import size_of
 
@@ -128,7 +128,7 @@ def _answer(page: dict[str, Any]) -> str:
     peak = page["peak"]
     facts = [text_of(_place(page))] if _place(page) else []
     facts.append(f"{peak['seconds']:.3f} s")
-    total = int(page["run"]["meta"].get(f"device.{page['device']}.total_bytes", 0))
+    total = memory_of_device(page["run"]["meta"], page["device"])
     if total:
         facts.append(
             f"{text_of(share_of(peak['bytes'], total))} of the device&rsquo;s {size_of(total)}"

@@ -240,6 +240,9 @@ def _reader(hint: Any) -> Any:
         return lambda values: tuple(map(read, values))
     if dataclasses.is_dataclass(hint):
         return functools.partial(row_of, typing.cast("type[Any]", hint))
+    if hint in (int, str):
+        # Null where a damaged trace does not say it.
+        return lambda value: hint() if value is None else value
     return _same
 
 

@@ -13,7 +13,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from peakline.device_names import is_gpu, name_of_device
+from peakline.device_names import is_gpu, memory_of_device, name_of_device
 
 if TYPE_CHECKING:
     from peakline._report import Trace
@@ -79,7 +79,7 @@ def read_state(trace: Trace, line_count: int, level_count: int) -> LiveState:
         peak_bytes=int(table["peak_bytes"]),
         peak_seconds=float(table["peak_seconds"]),
         device_name=_device_name(meta, devices),
-        device_bytes=sum(int(meta.get(f"device.{one}.total_bytes", 0)) for one in devices),
+        device_bytes=sum(memory_of_device(meta, one) for one in devices),
         is_simulated=bool(table["simulated"]),
         step=phases["steps"][-1]["step"] if phases["steps"] else None,
         phase=str(now["name"]) if now else "",

@@ -2,6 +2,7 @@
 
 #include "report/render/format/format_bytes.h"
 #include "report/render/format/json_writer.h"
+#include "report/render/format/path_display.h"
 #include "report/render/format/shown_count.h"
 #include "report/render/format/text_columns.h"
 #include "report/render/table/run_facts.h"
@@ -104,6 +105,9 @@ std::string head_of(const StateReport& report, const ReservedCauses& causes) {
         text += format_bytes(report.state.outside_bytes) +
                 " of blocks lie in segments from before the recording\n";
     }
+    if (!report.state.settings_fault.empty()) {
+        text += printable(report.state.settings_fault) + "\n";
+    }
     return text + "\n";
 }
 
@@ -112,6 +116,7 @@ void put_head(JsonWriter& json, const StateReport& report, const ReservedCauses&
     json.field("at", report.at).field("seconds", report.reader.seconds(report.state.tick));
     json.field("device", report.state.device).field("reserved_bytes", causes.reserved_bytes);
     json.field("outside_bytes", report.state.outside_bytes);
+    json.text_or_null("settings_fault", report.state.settings_fault);
 }
 
 // What most of a cell is: the block or the free piece that covers most of it.

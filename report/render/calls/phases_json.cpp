@@ -24,7 +24,7 @@ const char* source_name(StepSource source) {
 }
 
 void put_interval(JsonWriter& json, const PhasesReport& report, const PhaseInterval& interval) {
-    const LevelUse use = use_of(interval.uses, report.chosen.device);
+    const LevelUse use = interval.uses.of(report.chosen.device);
     json.begin_object().field("name", interval.name).key("step");
     interval.step.has_value() ? json.value(*interval.step) : json.null();
     json.field("depth", interval.depth).key("parent");
@@ -70,7 +70,7 @@ void put_notes(JsonWriter& json, const PhasesReport& report) {
     json.field("note_count", report.result.note_count).key("notes").begin_array();
     for (const TraceNote& note : report.result.notes) {
         json.begin_object().field("seconds", report.reader.seconds(note.tick));
-        json.field("level_bytes", use_of(note.levels, report.chosen.device).end_bytes);
+        json.field("level_bytes", note.levels.of(report.chosen.device).end_bytes);
         json.field("text", report.reader.definitions().text(note.text)).end_object();
     }
     json.end_array();

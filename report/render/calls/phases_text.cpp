@@ -77,10 +77,10 @@ std::string intervals_text(const PhasesReport& report,
         if (interval.step.value_or(0) >= step_end) {
             continue;
         }
-        const LevelUse use = use_of(interval.uses, report.chosen.device);
+        const LevelUse use = interval.uses.of(report.chosen.device);
         columns.add(
             {step_text(interval.step),
-             std::string(size_t{2} * interval.depth, ' ') + printable(interval.name),
+             indentation(interval.depth) + printable(interval.name),
              format_bytes(use.begin_bytes),
              format_bytes(use.end_bytes),
              format_bytes(static_cast<int64_t>(use.end_bytes - use.begin_bytes)),
@@ -99,7 +99,7 @@ std::string notes_text(const PhasesReport& report) {
     TextColumns columns({kRight, kRight, kLeft}, {"Time", "Level", "Note"});
     for (size_t i = 0; i < shown; ++i) {
         columns.add({format_seconds(report.reader.seconds(notes[i].tick)),
-                     format_bytes(use_of(notes[i].levels, report.chosen.device).end_bytes),
+                     format_bytes(notes[i].levels.of(report.chosen.device).end_bytes),
                      printable(report.reader.definitions().text(notes[i].text))});
     }
     const uint64_t left = report.result.note_count - shown;

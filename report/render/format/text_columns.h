@@ -1,12 +1,20 @@
 // Rows of texts in columns of equal width, two spaces apart.
 #pragma once
 
+#include <algorithm>
+#include <cstdint>
 #include <string>
 #include <vector>
 
 namespace peakline::report {
 
 enum class Align : unsigned char { kLeft, kRight, kLeftWhole };
+
+// Before a text that lies `depth` levels deep. A hostile trace nests deeper than a screen is wide.
+inline std::string indentation(uint64_t depth) {
+    constexpr uint64_t kMostLevels = 20;
+    return std::string(2 * std::min(depth, kMostLevels), ' ');
+}
 
 class TextColumns {
 public:

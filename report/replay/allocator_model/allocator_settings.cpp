@@ -257,4 +257,15 @@ AllocatorSettings parse_allocator_settings(const std::string& text) {
     return SettingsParser(text).parse();
 }
 
+AllocatorSettings recorded_allocator_settings(const std::string& text) {
+    try {
+        return parse_allocator_settings(text);
+    } catch (const TraceError& error) {
+        AllocatorSettings unread;
+        unread.text = text;
+        unread.fault = std::string(error.what()) + "; torch's defaults are assumed";
+        return unread;
+    }
+}
+
 }  // namespace peakline::report

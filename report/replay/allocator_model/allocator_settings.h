@@ -13,6 +13,8 @@ struct AllocatorSettings {
     static constexpr size_t kIntervals = 16;  // of request sizes: below 2 MiB, 4 MiB, ...
 
     std::string text;  // as it was given
+    // Of a recording: why the text could not be read. The rest is then as torch has it unasked.
+    std::string fault;
     bool is_expandable = false;
     uint64_t max_split_bytes = kNoLimit;
     uint64_t non_split_rounding_bytes = 0;  // 0: that of a large segment
@@ -35,6 +37,8 @@ struct AllocatorSettings {
 
 // Throws TraceError that says which part torch would not take.
 AllocatorSettings parse_allocator_settings(const std::string& text);
+// Of a trace, for views that need them for a detail: never throws, see `fault`.
+AllocatorSettings recorded_allocator_settings(const std::string& text);
 
 inline constexpr uint64_t kLeastBlockBytes = 512;
 inline constexpr uint64_t kMostSmallBytes = uint64_t{1} << 20;  // served from small segments

@@ -1,12 +1,21 @@
 // The parts of BlockStream that run rarely.
 #include "block_stream.h"
 
+#include "report/trace/definitions/event_ids.h"
+
 namespace peakline::report {
 
 void BlockStream::restore(const Checkpoint& checkpoint) {
     table_.restore(checkpoint);
     next_ordinal_ = checkpoint.blocks.size();
     health_.restore(checkpoint);
+}
+
+bool BlockStream::make_sense_of(RareEvent* event) {
+    const EventIds ids = check_ids(event, definitions());
+    health_.unknown_id_count += ids == EventIds::kUnknown ? 1 : 0;
+    health_.impossible_event_count += ids == EventIds::kImpossible ? 1 : 0;
+    return ids != EventIds::kImpossible;
 }
 
 bool BlockStream::look_at(const RareEvent& event, uint64_t tick) {

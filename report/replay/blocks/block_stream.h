@@ -96,6 +96,8 @@ private:
     class Pass;
 
     void restore(const Checkpoint& checkpoint);
+    // False for an event that means nothing; ids that are not defined are replaced.
+    bool make_sense_of(RareEvent* event);
     // True for the mark that ends main.
     bool look_at(const RareEvent& event, uint64_t tick);
 
@@ -111,6 +113,8 @@ private:
         known.context = definitions().known_context(shape.context);
         known.untraced = definitions().is_untraced(known.context);
         health_.unknown_context_count += definitions().is_lost(shape.context) ? 1 : 0;
+        known.stream = definitions().known_stream(shape.stream);
+        health_.unknown_id_count += definitions().streams.has(shape.stream) ? 0 : 1;
         table_.add_inline(ordinal, known);
         return known;
     }
@@ -171,8 +175,11 @@ public:
         ++stream_.health_.unmatched_free_count;
     }
 
-    void on_rare(uint64_t tick, const RareEvent& event) {
+    void on_rare(uint64_t tick, RareEvent event) {
         const EventTime at = begin_event(tick);
+        if (!stream_.make_sense_of(&event)) {
+            return;
+        }
         if (stream_.look_at(event, tick)) {
             (Listener<Followers>::follower.on_main_end(at), ...);
         }

@@ -47,6 +47,8 @@ void EventHealth::add_counts(const std::string& name, Problems& problems) const 
     add(lost_definition_alloc_count,
         " allocations have no readable definition: they are not counted");
     add(unknown_context_count, " allocations name a context that is not defined");
+    add(unknown_id_count, " events name a thread, stream, context or text that is not defined");
+    add(impossible_event_count, " events name a device that cannot be: they are left out");
 }
 
 // What happened to a recording without a clean end.

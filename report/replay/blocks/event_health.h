@@ -17,6 +17,8 @@ struct EventHealth {
     uint64_t unmatched_free_count = 0;
     uint64_t lost_definition_alloc_count = 0;
     uint64_t unknown_context_count = 0;
+    uint64_t unknown_id_count = 0;        // events with any other
+    uint64_t impossible_event_count = 0;  // of a device that cannot be
     bool writing_stopped = false;
     uint64_t stop_error = 0;  // errno
 

@@ -11,7 +11,7 @@ void join_forward(PhaseInterval& forward, PhaseInterval& part) {
     forward.end_tick = part.end_tick;
     forward.last_alloc_event = part.last_alloc_event;
     forward.has_graph |= part.has_graph;
-    forward.uses = joined(forward.uses, part.uses);
+    forward.uses.append(part.uses);
     part.phase = Phase::kNone;
 }
 

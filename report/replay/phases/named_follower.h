@@ -2,8 +2,11 @@
 // that stacks show. They lie beside the phases, and those of one thread may overlap.
 #pragma once
 
+#include <cstddef>
 #include <cstdint>
+#include <optional>
 #include <string>
+#include <unordered_map>
 #include <utility>
 #include <vector>
 
@@ -17,14 +20,17 @@ class NamedFollower {
 public:
     struct Open {
         uint32_t interval = 0;
-        bool is_marked = false;  // by the program; else shown by stacks
-        uint32_t name = 0;       // string id of the mark
-        LevelMeter::WindowId window = 0;
+        LevelMeter::Window window;
+        bool has_ended = false;  // before those that began after it
     };
-    // Of a thread.
+    // Of a thread. A region is found by its name, not among all that are open.
     struct Track {
         uint32_t thread = 0;
-        std::vector<Open> open;
+        std::vector<Open> open;  // the last one has not ended
+        uint32_t open_count = 0;
+        // Of those that the program marks, by string id: slots in `open`, the latest last.
+        std::unordered_map<uint32_t, std::vector<size_t>> marked;
+        std::optional<size_t> shown;    // by stacks: its slot
         Region region = Region::kNone;  // the one that stacks show
         bool region_is_first = false;   // nothing of the kind before it
     };
@@ -44,7 +50,8 @@ public:
     std::vector<PhaseInterval> take() { return std::move(named_); }
 
 private:
-    void open(Track& track, std::string name, Open opened, EventTime at);
+    // Returns its slot.
+    size_t open(Track& track, std::string name, EventTime at);
     void close(Track& track, size_t slot, EventTime at);
 
     const Definitions& definitions_;

@@ -1,6 +1,5 @@
 #include "phase_follower.h"
 
-#include <algorithm>
 #include <utility>
 
 #include "phase_steps.h"
@@ -35,11 +34,9 @@ PhaseFollower::Track& PhaseFollower::track_of(const ContextPhase& said) {
 
 // A thread of the engine works for the thread that called it.
 PhaseFollower::Track& PhaseFollower::engine_track(uint32_t thread) {
-    const auto own = std::find_if(engines_.begin(), engines_.end(), [thread](const Track* track) {
-        return track->thread == thread;
-    });
-    if (own != engines_.end()) {
-        return **own;
+    const auto own = tracks_.find(thread);
+    if (own != tracks_.end() && !own->second.engine_runs.empty()) {
+        return own->second;
     }
     if (!engines_.empty()) {
         return *engines_.back();
@@ -67,6 +64,9 @@ void PhaseFollower::open_phase(Track& track, Open open, EventTime at) {
     interval.begin_tick = at.tick;
     open.interval = static_cast<uint32_t>(phases_.size() - 1);
     open.window = meter_.open(at.tick);
+    if (open.source == Source::kScope) {
+        track.scopes[open.scope_name].push_back(track.open.size());
+    }
     track.open.push_back(open);
     track.top_phase = open.phase;
     track.training_phase_count += is_training(open.phase) ? 1 : 0;
@@ -75,6 +75,9 @@ void PhaseFollower::open_phase(Track& track, Open open, EventTime at) {
 void PhaseFollower::close_top(Track& track, EventTime at) {
     const Open closed = track.open.back();
     track.open.pop_back();
+    if (closed.source == Source::kScope) {
+        track.scopes[closed.scope_name].pop_back();
+    }
     PhaseInterval& interval = phases_[closed.interval];
     interval.end_event = at.event;
     interval.end_tick = at.tick;
@@ -150,6 +153,7 @@ void PhaseFollower::begin_scope(Track& track, Phase phase, uint32_t name, EventT
         // The gradient of the loss is made just before the engine runs.
         track.open.back().source = Source::kScope;
         track.open.back().scope_name = name;
+        track.scopes[name].push_back(track.open.size() - 1);
     } else {
         close_stack_derived(track, at);
         Open open;
@@ -159,20 +163,18 @@ void PhaseFollower::begin_scope(Track& track, Phase phase, uint32_t name, EventT
         open_phase(track, open, at);
     }
     if (phase == Phase::kBackward) {
+        track.engine_runs.push_back(engines_.size());
         engines_.push_back(&track);
     }
 }
 
 void PhaseFollower::end_scope(Track& track, uint32_t name, EventTime at) {
-    const auto is_it = [name](const Open& open) {
-        return open.source == Source::kScope && open.scope_name == name;
-    };
-    const auto found = std::find_if(track.open.rbegin(), track.open.rend(), is_it);
-    if (found == track.open.rend()) {
+    const auto found = track.scopes.find(name);
+    if (found == track.scopes.end() || found->second.empty()) {
         return;  // began before the traced range
     }
-    const auto keep = static_cast<size_t>(track.open.rend() - found) - 1;
-    const bool was_engine = found->phase == Phase::kBackward;
+    const size_t keep = found->second.back();
+    const bool was_engine = track.open[keep].phase == Phase::kBackward;
     while (track.open.size() > keep + 1) {
         close_top(track, at);
     }
@@ -181,9 +183,19 @@ void PhaseFollower::end_scope(Track& track, uint32_t name, EventTime at) {
     } else {
         close_top(track, at);
     }
-    const auto engine = std::find(engines_.rbegin(), engines_.rend(), &track);
-    if (was_engine && engine != engines_.rend()) {
-        engines_.erase(engine.base() - 1);
+    if (was_engine) {
+        end_engine(track);
+    }
+}
+
+void PhaseFollower::end_engine(Track& track) {
+    if (track.engine_runs.empty()) {
+        return;
+    }
+    engines_[track.engine_runs.back()] = nullptr;
+    track.engine_runs.pop_back();
+    while (!engines_.empty() && engines_.back() == nullptr) {
+        engines_.pop_back();
     }
 }
 
@@ -191,10 +203,7 @@ void PhaseFollower::end_scope(Track& track, uint32_t name, EventTime at) {
 // whatever else happens first.
 void PhaseFollower::settle(uint64_t freed_ordinal, EventTime at) {
     Track& track = *lingering_;
-    const auto found =
-        std::find(track.before_engine.begin(), track.before_engine.end(), freed_ordinal);
-    if (found != track.before_engine.end()) {
-        track.before_engine.erase(found);
+    if (track.before_engine.erase(freed_ordinal) != 0) {
         return;
     }
     lingering_ = nullptr;
@@ -282,6 +291,7 @@ void PhaseFollower::close_all(EventTime at) {
             close_top(track, at);
         }
         end_run(track);
+        track.engine_runs.clear();
     }
     engines_.clear();
 }

@@ -8,6 +8,8 @@
 
 #include <cstdint>
 #include <map>
+#include <unordered_map>
+#include <unordered_set>
 #include <vector>
 
 #include "forward_run.h"
@@ -53,7 +55,7 @@ public:
             const Open& top = track.open.back();
             if (top.phase == Phase::kBackward && top.source == Source::kStack &&
                 !said.in_autograd) {
-                track.before_engine.push_back(ordinal);
+                track.before_engine.insert(ordinal);
             }
             phases_[track.open.back().interval].last_alloc_event = at.event;
             phases_[track.open.front().interval].has_graph |= track.has_graph;
@@ -89,7 +91,7 @@ private:
         Phase phase = Phase::kNone;
         Source source = Source::kStack;
         uint32_t scope_name = 0;  // string id
-        LevelMeter::WindowId window = 0;
+        LevelMeter::Window window;
     };
     struct Track {
         uint32_t thread = 0;
@@ -100,7 +102,11 @@ private:
         ForwardRun run;
         bool has_graph = false;  // nodes were made since the last backward pass
         // Made by backward() before it called the engine: the gradient of the loss.
-        std::vector<uint64_t> before_engine;
+        std::unordered_set<uint64_t> before_engine;
+        // Open scopes by string id, and runs of the engine: slots in `open` and in engines_, the
+        // latest last.
+        std::unordered_map<uint32_t, std::vector<size_t>> scopes;
+        std::vector<size_t> engine_runs;
         uint64_t training_phase_count = 0;
     };
 
@@ -122,6 +128,7 @@ private:
     void end_run(Track& track);
     void on_graph(Track& track);
     void on_out_of_memory(uint64_t context, EventTime at);
+    void end_engine(Track& track);
     void end_named(Track& track, uint32_t name, EventTime at);
     void settle(uint64_t freed_ordinal, EventTime at);
     void settle_at(EventTime at) {
@@ -136,9 +143,10 @@ private:
     StepFollower steps_;
     NamedFollower named_;
     std::map<uint32_t, Track> tracks_;
-    Track* current_ = nullptr;     // of the last allocation outside of the engine
-    Track* lingering_ = nullptr;   // whose engine has returned, not yet backward()
-    std::vector<Track*> engines_;  // of the threads that run the engine, the latest last
+    Track* current_ = nullptr;    // of the last allocation outside of the engine
+    Track* lingering_ = nullptr;  // whose engine has returned, not yet backward()
+    // Of the threads that run the engine, the latest last; nullptr: it has ended before the last.
+    std::vector<Track*> engines_;
     std::vector<PhaseInterval> phases_;
     PhaseTable table_;
     bool is_tracing_ = false;

@@ -22,7 +22,7 @@ void add_forward_steps(PhaseTable* table) {
             step.begin_tick = part.begin_tick;
             step.uses = part.uses;
         } else if (!table->steps.empty()) {
-            table->steps.back().uses = joined(table->steps.back().uses, part.uses);
+            table->steps.back().uses.append(part.uses);
         }
         if (!table->steps.empty()) {
             table->steps.back().end_event = part.end_event;

@@ -47,7 +47,8 @@ void StepFollower::on_optimizer_end(EventTime at) {
     }
     PhaseInterval step = end(*running_, at);
     if (resumed_.has_value()) {
-        step.uses = joined(resumed_->uses, step.uses);
+        resumed_->uses.append(step.uses);
+        step.uses = std::move(resumed_->uses);
         step.begin_event = resumed_->begin_event;
         step.begin_tick = resumed_->begin_tick;
         resumed_.reset();

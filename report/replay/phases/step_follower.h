@@ -30,7 +30,7 @@ public:
 private:
     struct Running {
         PhaseInterval step;
-        LevelMeter::WindowId window = 0;
+        LevelMeter::Window window;
     };
 
     Running begin(EventTime at);

@@ -37,6 +37,7 @@ public:
         health_.unknown_context_count += reader_.definitions().is_lost(shape.context) ? 1 : 0;
         AllocationShape counted = shape;
         counted.context = reader_.definitions().known_context(shape.context);
+        counted.stream = reader_.definitions().known_stream(shape.stream);
         sums_.add(counted, 1);
     }
 

@@ -2,13 +2,17 @@
 // open and close in any order: the level at both ends, the peak, what was allocated and freed.
 //
 // Note [Windows]
-// An event touches the newest open window only. A window that closes takes its peak from itself
-// and all younger ones, and hands its own to the next older one, which was open all that time. So
-// the cost is that of the events and of the windows, not of their product.
+// A window is two moments, and costs the same whatever happens in it. Each slot keeps a record of
+// its own: where a window opens or closes and the slot changes afterwards, one entry says how it
+// stood and how high it rises until the next. A window is asked for a slot by the entries between
+// its moments, of which a tree finds the highest. So the cost is that of the events and of the
+// windows, not of their product, nor of windows times devices.
 #pragma once
 
 #include <cstddef>
 #include <cstdint>
+#include <memory>
+#include <optional>
 #include <vector>
 
 namespace peakline::report {
@@ -25,39 +29,38 @@ struct LevelUse {
     uint64_t free_count = 0;
 };
 
-using LevelUses = std::vector<LevelUse>;  // by slot; a missing one was never used
+class LevelRecord;
 
-// Of two windows, the second of which began where the first ended.
-LevelUses joined(const LevelUses& first, const LevelUses& second);
-
-class LevelMeter {
+// What happened in a window, or in several after each other. Stays right while the meter goes on.
+class LevelUses {
 public:
-    using WindowId = uint64_t;
+    LevelUses() = default;
+    // The same whatever slot is asked for.
+    explicit LevelUses(const LevelUse& use) : given_(use) {}
 
-    void on_alloc(uint32_t slot, uint64_t bytes, uint64_t tick) {
-        Slot& now = slot_at(slot);
-        now.level += bytes;
-        now.allocated += bytes;
-        ++now.alloc_count;
-        if (tracing_ && !open_.empty()) {
-            raise(open_.back(), slot, now.level, tick);
-        }
-    }
-    void on_free(uint32_t slot, uint64_t bytes) {
-        Slot& now = slot_at(slot);
-        now.level -= bytes;
-        now.freed += bytes;
-        ++now.free_count;
-    }
-    // Peaks count while tracing only; the level when it starts is the first candidate.
-    void start_tracing(uint64_t tick);
-    void stop_tracing() { tracing_ = false; }
-
-    WindowId open(uint64_t tick);
-    LevelUses close(WindowId id);
+    LevelUse of(uint32_t slot) const;
+    // Of a later window, which this goes on with.
+    void append(const LevelUses& later);
 
 private:
-    struct Slot {
+    friend class LevelMeter;
+    struct Part {
+        uint64_t begin = 0;  // moments of LevelRecord
+        uint64_t end = 0;
+        uint64_t begin_tick = 0;
+        bool is_traced = false;  // where it begins
+    };
+
+    std::shared_ptr<const LevelRecord> record_;
+    std::vector<Part> parts_;
+    std::optional<LevelUse> given_;
+};
+
+// How slots stood at moments, which count from 0: each opens or closes a window, or is where
+// tracing starts.
+class LevelRecord {
+public:
+    struct State {
         uint64_t level = 0;
         uint64_t allocated = 0;
         uint64_t freed = 0;
@@ -67,31 +70,113 @@ private:
     struct Peak {
         uint64_t bytes = 0;
         uint64_t tick = 0;
-    };
-    struct Window {
-        WindowId id = 0;
-        std::vector<Slot> begin;
-        std::vector<Peak> peaks;
+
+        // The earlier one of equals stays.
+        void raise(uint64_t other_bytes, uint64_t other_tick) {
+            if (other_bytes > bytes) {
+                *this = {other_bytes, other_tick};
+            }
+        }
     };
 
-    Slot& slot_at(uint32_t slot) {
+    // The slot is about to change.
+    State& change(uint32_t slot) {
         if (slot >= slots_.size()) {
             slots_.resize(slot + 1);
         }
-        return slots_[slot];
-    }
-    static void raise(Window& window, size_t slot, uint64_t level, uint64_t tick) {
-        if (slot >= window.peaks.size()) {
-            window.peaks.resize(slot + 1);
+        Slot& one = slots_[slot];
+        if (one.entries.empty() || one.entries.back().moment != moment_) {
+            one.entries.push_back({moment_, one.now, {}});
         }
-        if (level > window.peaks[slot].bytes) {
-            window.peaks[slot] = {level, tick};
-        }
+        return one.now;
     }
+    void raise(uint32_t slot, uint64_t tick) {
+        Slot& one = slots_[slot];
+        one.entries.back().peak.raise(one.now.level, tick);
+    }
+    uint64_t next_moment() { return ++moment_; }
+    void start_tracing(uint64_t tick);
+    void stop_tracing() { stopped_ = next_moment(); }
+
+    State state(uint32_t slot, uint64_t moment) const;
+    // The highest level that was raised from one moment to the other.
+    Peak highest(uint32_t slot, uint64_t begin, uint64_t end) const;
+    struct Start {
+        uint64_t moment = 0;
+        uint64_t tick = 0;
+    };
+    // Where tracing started first between two moments; nullptr: nowhere.
+    const Start* first_start(uint64_t begin, uint64_t end) const;
+    // Entries of all slots: what the record takes.
+    size_t entry_count() const;
+
+private:
+    struct Entry {
+        uint64_t moment = 0;
+        State before;
+        Peak peak;  // until the next entry
+    };
+    struct Slot {
+        State now;
+        std::vector<Entry> entries;
+        // The highest entry below each node, made when it is first asked for.
+        mutable std::vector<uint32_t> tree;
+    };
+
+    // The first entry at this moment or later.
+    static size_t entry_at(const Slot& slot, uint64_t moment);
+    static uint32_t higher(const Slot& slot, uint32_t left, uint32_t right);
+    static void make_tree(const Slot& slot);
 
     std::vector<Slot> slots_;
-    std::vector<Window> open_;  // oldest first
-    WindowId next_id_ = 1;
+    std::vector<Start> starts_;
+    uint64_t moment_ = 0;
+    uint64_t stopped_ = 0;  // where tracing stopped last
+};
+
+class LevelMeter {
+public:
+    struct Window {
+        uint64_t moment = 0;
+        uint64_t tick = 0;
+        bool is_traced = false;
+    };
+
+    void on_alloc(uint32_t slot, uint64_t bytes, uint64_t tick) {
+        LevelRecord::State& now = record_->change(slot);
+        now.level += bytes;
+        now.allocated += bytes;
+        ++now.alloc_count;
+        if (tracing_) {
+            record_->raise(slot, tick);
+        }
+    }
+    void on_free(uint32_t slot, uint64_t bytes) {
+        LevelRecord::State& now = record_->change(slot);
+        now.level -= bytes;
+        now.freed += bytes;
+        ++now.free_count;
+    }
+    // Peaks count while tracing only; the level when it starts is the first candidate.
+    void start_tracing(uint64_t tick) {
+        if (!tracing_) {
+            record_->start_tracing(tick);
+        }
+        tracing_ = true;
+    }
+    void stop_tracing() {
+        if (tracing_) {
+            record_->stop_tracing();
+        }
+        tracing_ = false;
+    }
+
+    Window open(uint64_t tick) { return {record_->next_moment(), tick, tracing_}; }
+    LevelUses close(const Window& window);
+    const LevelRecord& record() const { return *record_; }
+
+private:
+    std::shared_ptr<LevelRecord> record_ = std::make_shared<LevelRecord>();
     bool tracing_ = false;
 };
 

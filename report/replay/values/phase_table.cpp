@@ -62,9 +62,62 @@ std::vector<EventRange> united(std::vector<EventRange> ranges) {
 
 }  // namespace
 
-IntervalIndex::IntervalIndex(const std::vector<PhaseInterval>& intervals) : intervals_(intervals) {
+namespace {
+
+// Climbs from an interval to what is around it, past those that have ended. They stay ended, so
+// each is climbed once: the way from it leads to where it led last.
+class OpenAround {
+public:
+    explicit OpenAround(const std::vector<PhaseInterval>& intervals)
+        : intervals_(intervals), up_(intervals.size()) {
+        for (uint32_t i = 0; i < intervals.size(); ++i) {
+            up_[i] = intervals[i].parent;
+        }
+    }
+
+    // Events must not fall.
+    uint32_t find(uint32_t interval, uint64_t event) {
+        uint32_t open = interval;
+        while (has_ended(open, event)) {
+            open = up_[open];
+        }
+        while (has_ended(interval, event)) {
+            interval = std::exchange(up_[interval], open);
+        }
+        return open;
+    }
+
+private:
+    bool has_ended(uint32_t interval, uint64_t event) const {
+        return interval != kNoInterval && intervals_[interval].end_event <= event;
+    }
+
+    const std::vector<PhaseInterval>& intervals_;
+    std::vector<uint32_t> up_;
+};
+
+}  // namespace
+
+IntervalIndex::IntervalIndex(const std::vector<PhaseInterval>& intervals) {
+    // Where an interval begins or ends; which one it is after the begin of the last one.
     for (uint32_t i = 0; i < intervals.size(); ++i) {
-        of_thread_[intervals[i].thread].push_back(i);
+        std::vector<Change>& changes = of_thread_[intervals[i].thread];
+        changes.push_back({intervals[i].begin_event, i});
+        changes.push_back({intervals[i].end_event, kNoInterval});
+    }
+    OpenAround around(intervals);
+    for (auto& [thread, changes] : of_thread_) {
+        std::ranges::stable_sort(changes, {}, &Change::event);
+        uint32_t last = kNoInterval;
+        for (size_t i = 0; i < changes.size(); ++i) {
+            last = changes[i].interval != kNoInterval ? changes[i].interval : last;
+            changes[i].interval = last;
+        }
+    }
+    for (auto& [thread, changes] : of_thread_) {
+        for (Change& change : changes) {
+            change.interval = around.find(change.interval, change.event);
+        }
     }
 }
 
@@ -73,19 +126,8 @@ uint32_t IntervalIndex::find(uint32_t thread, uint64_t event) const {
     if (list == of_thread_.end()) {
         return kNoInterval;
     }
-    const auto after = std::upper_bound(
-        list->second.begin(), list->second.end(), event, [this](uint64_t at, uint32_t interval) {
-            return at < intervals_[interval].begin_event;
-        });
-    if (after == list->second.begin()) {
-        return kNoInterval;
-    }
-    // Whatever else holds the event is around this one.
-    uint32_t interval = *(after - 1);
-    while (interval != kNoInterval && intervals_[interval].end_event <= event) {
-        interval = intervals_[interval].parent;
-    }
-    return interval;
+    const auto after = std::ranges::upper_bound(list->second, event, {}, &Change::event);
+    return after == list->second.begin() ? kNoInterval : (after - 1)->interval;
 }
 
 std::vector<EventRange> find_phase(const PhaseTable& table, const std::string& text) {

@@ -54,14 +54,18 @@ struct PhaseTable {
 // Finds intervals by the event that lies in them.
 class IntervalIndex {
 public:
-    // `intervals` are in order of their begin and must outlive the index.
+    // `intervals` are in order of their begin.
     explicit IntervalIndex(const std::vector<PhaseInterval>& intervals);
     // The innermost one of this thread; kNoInterval when there is none.
     uint32_t find(uint32_t thread, uint64_t event) const;
 
 private:
-    const std::vector<PhaseInterval>& intervals_;
-    std::map<uint32_t, std::vector<uint32_t>> of_thread_;
+    // From this event on, until the next change of the thread.
+    struct Change {
+        uint64_t event = 0;
+        uint32_t interval = kNoInterval;
+    };
+    std::map<uint32_t, std::vector<Change>> of_thread_;
 };
 
 // Where a phase is: its name, "step", or either with "@N" for the one of step N. Empty when there

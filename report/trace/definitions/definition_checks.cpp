@@ -35,10 +35,14 @@ void DefinitionDecoder::check_objects() {
     }
     for (BlockHolder& holder : out_.holders) {
         holder.context = out_.known_context(holder.context);
+        holder.stream = out_.known_stream(holder.stream);
     }
     // Of a lost dtype the shape alone would say nothing of bytes: both are unknown.
     for (TensorType& type : out_.tensor_types) {
         type.dtype = out_.strings.has(type.dtype) ? type.dtype : 0;
+    }
+    for (BlockType& block : out_.block_types) {
+        block.type = block.type <= out_.tensor_types.size() ? block.type : 0;
     }
     put_in_order(out_.tensor_blocks);
     put_in_order(out_.block_types);
@@ -53,9 +57,10 @@ void DefinitionDecoder::add_lost_definitions() {
     lost_module_ = out_.modules.add(lost_module);
     lost_native_frame_ = out_.native_frames.add({0, lost_module_, 0});
     lost_native_node_ = out_.native_nodes.add({0, lost_native_frame_});
-    lost_thread_ = out_.threads.add({0, out_.lost_string});
+    out_.lost_thread = out_.threads.add({0, out_.lost_string});
+    out_.lost_stream = out_.streams.add(kLostStream);
     out_.lost_context =
-        out_.contexts.add({lost_thread_, out_.lost_node, lost_native_node_, 0, 0, 0});
+        out_.contexts.add({out_.lost_thread, out_.lost_node, lost_native_node_, 0, 0, 0});
 }
 
 void DefinitionDecoder::check_python() {
@@ -87,7 +92,7 @@ void DefinitionDecoder::check_contexts() {
         check(&thread, resolve(&thread.name, out_.strings, out_.lost_string));
     }
     for (Context& context : out_.contexts) {
-        bool valid = resolve(&context.thread, out_.threads, lost_thread_);
+        bool valid = resolve(&context.thread, out_.threads, out_.lost_thread);
         valid = resolve(&context.python_node, out_.python_nodes, out_.lost_node) && valid;
         valid = resolve(&context.native_node, out_.native_nodes, lost_native_node_) && valid;
         valid = resolve(&context.forward_node, out_.python_nodes, out_.lost_node) && valid;
@@ -101,6 +106,10 @@ void DefinitionDecoder::check_classes() {
         // The sizes are good: keep them, as bytes of an unknown place.
         if (!resolve(&shape.context, out_.contexts, out_.lost_context)) {
             shape.context = 0;
+            ++faulty_count_;
+        }
+        if (!out_.streams.has(shape.stream)) {
+            shape.stream = out_.lost_stream;
             ++faulty_count_;
         }
         shape.untraced = out_.is_untraced(shape.context);

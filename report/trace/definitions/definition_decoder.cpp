@@ -7,6 +7,7 @@ namespace {
 constexpr uint32_t kLost = UINT32_MAX;
 // A recorder's tables hold no more; what a hostile header claims must not fill the memory.
 constexpr uint32_t kMaxIds = 1U << 22;
+constexpr uint16_t kMaxStackDepth = 1024;
 
 }  // namespace
 
@@ -68,13 +69,13 @@ void DefinitionDecoder::decode(const TypedRecord& record) {
         case DefType::kPythonFrame:
             return decode_numbers(out_.python_frames, cursor);
         case DefType::kPythonNode:
-            return decode_node(out_.python_nodes, cursor);
+            return decode_node(out_.python_nodes, python_depths_, cursor);
         case DefType::kModule:
             return decode_module(cursor);
         case DefType::kNativeFrame:
             return decode_numbers(out_.native_frames, cursor);
         case DefType::kNativeNode:
-            return decode_node(out_.native_nodes, cursor);
+            return decode_node(out_.native_nodes, native_depths_, cursor);
         case DefType::kThread:
             return decode_numbers(out_.threads, cursor);
         case DefType::kStream: {
@@ -111,11 +112,21 @@ void DefinitionDecoder::decode_numbers(ById<T>& table, FieldCursor cursor) {
     keep(table, cursor, item);
 }
 
-void DefinitionDecoder::decode_node(ById<StackNode>& nodes, FieldCursor cursor) {
-    const auto node = cursor.definition<StackNode>();
+// Deeper than any recorder writes is hostile: a chain of nodes, each a stack of all before it.
+void DefinitionDecoder::decode_node(ById<StackNode>& nodes,
+                                    std::vector<uint16_t>& depths,
+                                    FieldCursor cursor) {
+    auto node = cursor.definition<StackNode>();
     if (node.parent > nodes.count()) {
         cursor.good = false;
     }
+    depths.resize(nodes.count() + size_t{2});
+    const uint16_t above = cursor.good ? depths[node.parent] : uint16_t{0};
+    if (above >= kMaxStackDepth) {
+        node.parent = 0;
+        ++faulty_count_;
+    }
+    depths[nodes.count() + size_t{1}] = static_cast<uint16_t>(node.parent == 0 ? 1 : above + 1);
     keep(nodes, cursor, node);
 }
 

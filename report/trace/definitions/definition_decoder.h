@@ -59,7 +59,7 @@ private:
     void check_native();
     template <class T>
     void decode_numbers(ById<T>& table, FieldCursor cursor);
-    void decode_node(ById<StackNode>& nodes, FieldCursor cursor);
+    void decode_node(ById<StackNode>& nodes, std::vector<uint16_t>& depths, FieldCursor cursor);
     void decode_module(FieldCursor cursor);
     void decode_class(FieldCursor cursor);
     void decode_meta(FieldCursor cursor);
@@ -78,6 +78,9 @@ private:
     void check_classes();
 
     Definitions& out_;
+    // Frames of each node's stack, by id.
+    std::vector<uint16_t> python_depths_;
+    std::vector<uint16_t> native_depths_;
     uint64_t faulty_count_ = 0;
     uint64_t lost_count_ = 0;
     bool after_loss_ = false;  // since the last chunk that was read
@@ -87,7 +90,6 @@ private:
     uint32_t lost_module_ = 0;
     uint32_t lost_native_frame_ = 0;
     uint32_t lost_native_node_ = 0;
-    uint32_t lost_thread_ = 0;
 };
 
 }  // namespace peakline::report

@@ -115,11 +115,16 @@ struct Definitions {
     // Stand for what a damaged chunk defined: 0 when nothing is lost.
     uint32_t lost_string = 0;
     uint32_t lost_node = 0;
+    uint32_t lost_thread = 0;
+    uint32_t lost_stream = 0;
     uint32_t lost_context = 0;
 
     // An id that events may name; the lost context for one that may have been lost.
     uint32_t known_context(uint32_t context_id) const {
         return contexts.has(context_id) ? context_id : lost_context;
+    }
+    uint32_t known_stream(uint32_t stream_id) const {
+        return streams.has(stream_id) ? stream_id : lost_stream;
     }
     std::string_view text(uint32_t string_id) const { return strings[string_id]; }
     // What it named was lost with a damaged chunk, or never defined.

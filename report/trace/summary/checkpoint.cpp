@@ -5,6 +5,7 @@
 #include <string>
 #include <utility>
 
+#include "report/trace/definitions/event_ids.h"
 #include "report/trace/file/field_cursor.h"
 
 namespace peakline::report {
@@ -134,7 +135,7 @@ private:
         block.back = cursor.uv();
         block.shape.context = definitions_.known_context(cursor.uv32());
         const uint64_t device = cursor.uv();
-        block.shape.stream = cursor.uv32();
+        block.shape.stream = definitions_.known_stream(cursor.uv32());
         const uint64_t requested = cursor.uv();
         const int64_t rounding = cursor.zz();
         block.address = address_ = format::apply_address(cursor.uv(), address_);
@@ -149,12 +150,13 @@ private:
     }
 
     template <class Record>
-    static Record decode_record(FieldCursor& cursor) {
-        uint64_t fields[format::NumberRecords::kMaxFields] = {};
+    Record decode_record(FieldCursor& cursor) {
+        RareEvent event = {Record::kType, {}};
         for (size_t i = 0; i < format::NumberRecords::field_count(Record::kType); ++i) {
-            fields[i] = cursor.uv();
+            event.fields[i] = cursor.uv();
         }
-        return format::record_of<Record>(fields);
+        check_ids(&event, definitions_);
+        return format::record_of<Record>(event.fields);
     }
 
     bool decode_refused(FieldCursor cursor) {
@@ -173,9 +175,9 @@ private:
         switch (static_cast<SummaryType>(type)) {
             case SummaryType::kStanding: {
                 const auto event_type = static_cast<format::ExtendedType>(cursor.uv32());
-                return cursor.good &&
-                       decode_rare(
-                           event_type, {cursor.at, cursor.end}, &standing_.records.emplace_back());
+                RareEvent& event = standing_.records.emplace_back();
+                return cursor.good && decode_rare(event_type, {cursor.at, cursor.end}, &event) &&
+                       check_ids(&event, definitions_) != EventIds::kImpossible;
             }
             case SummaryType::kDeviceUse:
                 return decode_use(cursor);

@@ -1,21 +1,64 @@
 #include "phases.h"
 
 #include <algorithm>
+#include <unordered_map>
 #include <utility>
+#include <vector>
 
 namespace peakline::report {
 namespace {
 
-bool lies_in_its_like(const std::vector<PhaseInterval>& intervals, const PhaseInterval& interval) {
-    uint32_t parent = interval.parent;
-    while (parent != kNoInterval && intervals[parent].name != interval.name) {
-        parent = intervals[parent].parent;
+// Which intervals lie in one of the same name. Goes down from those around, with the names on the
+// way: one that is looked for from below would be looked for in all of a deep nest.
+class InTheirLike {
+public:
+    explicit InTheirLike(const std::vector<PhaseInterval>& intervals)
+        : intervals_(intervals), within_(intervals.size()), is_in_its_like_(intervals.size()) {
+        for (uint32_t i = 0; i < intervals.size(); ++i) {
+            if (intervals[i].parent != kNoInterval) {
+                within_[intervals[i].parent].push_back(i);
+            }
+        }
+        for (uint32_t i = 0; i < intervals.size(); ++i) {
+            if (intervals[i].parent == kNoInterval) {
+                go_down(i);
+            }
+        }
     }
-    return parent != kNoInterval;
-}
+
+    bool operator[](size_t interval) const { return is_in_its_like_[interval]; }
+
+private:
+    void go_down(uint32_t root) {
+        std::vector<uint32_t> way = {root};
+        std::vector<size_t> next = {0};
+        enter(root);
+        while (!way.empty()) {
+            const uint32_t at = way.back();
+            if (next.back() < within_[at].size()) {
+                const uint32_t inner = within_[at][next.back()++];
+                way.push_back(inner);
+                next.push_back(0);
+                enter(inner);
+            } else {
+                --around_[intervals_[at].name];
+                way.pop_back();
+                next.pop_back();
+            }
+        }
+    }
+    void enter(uint32_t interval) {
+        is_in_its_like_[interval] = around_[intervals_[interval].name]++ != 0;
+    }
+
+    const std::vector<PhaseInterval>& intervals_;
+    std::vector<std::vector<uint32_t>> within_;
+    std::vector<bool> is_in_its_like_;
+    std::unordered_map<std::string, uint32_t> around_;  // how many of this name
+};
 
 // From `end` to what is next; empty where the level is the same.
-std::optional<PhaseInterval> gap(uint32_t slot, const TraceEnd& end, const TraceEnd& next) {
+std::optional<PhaseInterval> gap(const TraceEnd& end, const TraceEnd& next) {
     if (next.level_bytes == end.level_bytes || next.tick < end.tick) {
         return std::nullopt;
     }
@@ -23,28 +66,26 @@ std::optional<PhaseInterval> gap(uint32_t slot, const TraceEnd& end, const Trace
     between.name = kBetweenPhases;
     between.begin_tick = end.tick;
     between.end_tick = next.tick;
-    between.uses.resize(slot + 1);
-    LevelUse& use = between.uses[slot];
+    LevelUse use;
     use.begin_bytes = end.level_bytes;
     use.end_bytes = next.level_bytes;
     use.peak_bytes = std::max(end.level_bytes, next.level_bytes);
     use.peak_tick = end.tick;
     (next.level_bytes < end.level_bytes ? use.freed_bytes : use.allocated_bytes) =
         use.peak_bytes - std::min(end.level_bytes, next.level_bytes);
+    between.uses = LevelUses(use);
     return between;
 }
 
 }  // namespace
 
-LevelUse use_of(const LevelUses& uses, uint32_t slot) {
-    return slot < uses.size() ? uses[slot] : LevelUse();
-}
-
 std::vector<PhaseTotal> total_phases(const std::vector<PhaseInterval>& intervals, uint32_t slot) {
     std::vector<PhaseTotal> totals;
     std::map<std::string, size_t> place_of;
-    for (const PhaseInterval& interval : intervals) {
-        const LevelUse use = use_of(interval.uses, slot);
+    const InTheirLike in_their_like(intervals);
+    for (size_t i = 0; i < intervals.size(); ++i) {
+        const PhaseInterval& interval = intervals[i];
+        const LevelUse use = interval.uses.of(slot);
         const auto [at, is_new] = place_of.try_emplace(interval.name, totals.size());
         if (is_new) {
             totals.emplace_back().name = interval.name;
@@ -55,7 +96,7 @@ std::vector<PhaseTotal> total_phases(const std::vector<PhaseInterval>& intervals
             total.peak_tick = use.peak_tick;
             total.peak_step = interval.step;
         }
-        if (!lies_in_its_like(intervals, interval)) {
+        if (!in_their_like[i]) {
             ++total.count;
             total.allocated_bytes += use.allocated_bytes;
             total.freed_bytes += use.freed_bytes;
@@ -72,7 +113,7 @@ std::vector<PhaseInterval> with_gaps(const std::vector<PhaseInterval>& intervals
     std::optional<TraceEnd> last;  // of the phases so far
     std::optional<uint32_t> step;
     const auto add_gap = [&](const TraceEnd& next) {
-        auto between = last.has_value() ? gap(slot, *last, next) : std::nullopt;
+        auto between = last.has_value() ? gap(*last, next) : std::nullopt;
         if (between.has_value()) {
             between->step = step;
             all.push_back(std::move(*between));
@@ -81,7 +122,7 @@ std::vector<PhaseInterval> with_gaps(const std::vector<PhaseInterval>& intervals
     std::vector<uint32_t> place_of(intervals.size());
     for (size_t i = 0; i < intervals.size(); ++i) {
         const PhaseInterval& interval = intervals[i];
-        const LevelUse use = use_of(interval.uses, slot);
+        const LevelUse use = interval.uses.of(slot);
         if (interval.parent == kNoInterval) {
             add_gap({use.begin_bytes, interval.begin_tick});
             // Of phases that overlap, on several threads, the last end counts.

@@ -23,9 +23,6 @@ struct PhaseTotal {
     uint64_t ticks = 0;
 };
 
-// What happened on one device; zeros when nothing was there.
-LevelUse use_of(const LevelUses& uses, uint32_t slot);
-
 // In the order in which the kinds first came. Nested phases of the same name count once.
 std::vector<PhaseTotal> total_phases(const std::vector<PhaseInterval>& intervals, uint32_t slot);
 

@@ -31,7 +31,8 @@ int64_t sane(int64_t bytes) {
     return std::clamp(bytes, -kMost, kMost);
 }
 
-// The rows that change after the first sample, each with the levels of its slots.
+// Rows, and the levels of one after the other: of all at once they would take a number for every
+// row and sample.
 class SeriesBuilder {
 public:
     SeriesBuilder(const GrowthQuestion& question, const BlockKeys& keys)
@@ -43,52 +44,60 @@ public:
                 row_of_slot_[change.slot] = row_of(change.slot);
             }
         }
-        const size_t begin = samples_.ends.empty() ? 0 : samples_.ends.front();
-        is_changed_.resize(rows_.size());
-        for (size_t i = begin; i < samples_.changes.size(); ++i) {
-            is_changed_[row_of_slot_[samples_.changes[i].slot]] = true;
-        }
-        fill();
+        put_changes_by_row();
     }
 
-    struct Row {
-        std::vector<Label> labels;
+    size_t row_count() const { return labels_.size(); }
+    std::vector<Label> take_labels(size_t row) { return std::move(labels_[row]); }
+    // Whether its levels change after the first sample.
+    bool is_changed(size_t row) const {
+        return by_row_[ends_[row] - 1] >= (samples_.ends.empty() ? 0 : samples_.ends.front());
+    }
+
+    LevelSeries series(size_t row) const {
         LevelSeries series;
-    };
-    std::vector<Row> take() { return std::move(rows_); }
+        SlotChange level;
+        size_t next = row == 0 ? 0 : ends_[row - 1];
+        for (const size_t end : samples_.ends) {
+            for (; next < ends_[row] && by_row_[next] < end; ++next) {
+                const SlotChange& change = samples_.changes[by_row_[next]];
+                level.bytes = wrapped_sum(level.bytes, static_cast<uint64_t>(change.bytes));
+                level.requested_bytes = wrapped_sum(level.requested_bytes,
+                                                    static_cast<uint64_t>(change.requested_bytes));
+                level.count += change.count;
+            }
+            series.bytes.push_back(sane(level.bytes));
+            series.requested.push_back(sane(level.requested_bytes));
+            series.counts.push_back(level.count);
+        }
+        return series;
+    }
 
 private:
     static constexpr size_t kNoRow = SIZE_MAX;
 
     size_t row_of(uint32_t slot) {
         std::vector<Label> labels = keys_.place_row(group_of_slot(places_, slot)).labels;
-        const auto [at, is_new] = numbers_.try_emplace(keys_of_labels(labels), rows_.size());
+        const auto [at, is_new] = numbers_.try_emplace(keys_of_labels(labels), labels_.size());
         if (is_new) {
-            rows_.push_back({std::move(labels), {}});
+            labels_.push_back(std::move(labels));
         }
         return at->second;
     }
 
-    void fill() {
-        std::vector<SlotChange> levels(rows_.size());
-        size_t begin = 0;
-        for (const size_t end : samples_.ends) {
-            for (size_t i = begin; i < end; ++i) {
-                const SlotChange& change = samples_.changes[i];
-                SlotChange& level = levels[row_of_slot_[change.slot]];
-                level.bytes = wrapped_sum(level.bytes, static_cast<uint64_t>(change.bytes));
-                level.requested_bytes = wrapped_sum(level.requested_bytes,
-                                                    static_cast<uint64_t>(change.requested_bytes));
-                level.count += change.count;
-            }
-            begin = end;
-            for (size_t row = 0; row < rows_.size(); ++row) {
-                if (is_changed_[row]) {
-                    rows_[row].series.bytes.push_back(sane(levels[row].bytes));
-                    rows_[row].series.requested.push_back(sane(levels[row].requested_bytes));
-                    rows_[row].series.counts.push_back(levels[row].count);
-                }
-            }
+    // Their numbers, those of a row together in their order.
+    void put_changes_by_row() {
+        ends_.resize(labels_.size() + 1);
+        for (const SlotChange& change : samples_.changes) {
+            ++ends_[row_of_slot_[change.slot] + 1];
+        }
+        for (size_t row = 1; row < ends_.size(); ++row) {
+            ends_[row] += ends_[row - 1];
+        }
+        // Each is the begin of its row now, and its end when all are put.
+        by_row_.resize(samples_.changes.size());
+        for (size_t i = 0; i < samples_.changes.size(); ++i) {
+            by_row_[ends_[row_of_slot_[samples_.changes[i].slot]]++] = i;
         }
     }
 
@@ -97,8 +106,9 @@ private:
     const BlockKeys& keys_;
     std::map<std::vector<std::string>, size_t> numbers_;
     std::vector<size_t> row_of_slot_;
-    std::vector<bool> is_changed_;
-    std::vector<Row> rows_;
+    std::vector<std::vector<Label>> labels_;
+    std::vector<size_t> by_row_;
+    std::vector<size_t> ends_;  // in by_row_
 };
 
 // "losses[12]" is "losses[*]": which element a block is says nothing about the others.
@@ -172,10 +182,14 @@ Growth build_growth(const GrowthQuestion& question, GrowthMoments moments, const
     growth.sample_count = question.samples.ends.size();
     growth.ticks = question.samples.ticks;
     const auto per_sample = static_cast<double>(growth.moments.units_per_sample);
-    for (SeriesBuilder::Row& found : SeriesBuilder(question, keys).take()) {
+    SeriesBuilder builder(question, keys);
+    for (size_t number = 0; number < builder.row_count(); ++number) {
+        if (!builder.is_changed(number)) {
+            continue;
+        }
         GrowthRow row;
-        row.labels = std::move(found.labels);
-        row.fit = found.series.bytes.empty() ? GrowthFit() : fit_growth(found.series);
+        row.labels = builder.take_labels(number);
+        row.fit = fit_growth(builder.series(number));
         const double per_step = row.fit.bytes_per_sample / per_sample;
         row.is_slow = growth.moments.unit != GrowthUnit::kTime &&
                       per_step * kStepsOfALongRun < static_cast<double>(question.peak_bytes);

@@ -332,7 +332,12 @@ Page build_page(const TraceReader& reader,
                                       follower.wanted_of_map(peak.peak_tick, limits.map_changes),
                                       limits.map_changes,
                                       page.event_count};
-        page.map = build_map(reader, asked_map, facts, contexts, progress);
+        try {
+            page.map = build_map(reader, asked_map, facts, contexts, progress);
+        } catch (const TraceError& error) {
+            page.has_segments = false;
+            page.phases.health.problems.add("the page has no map: " + std::string(error.what()));
+        }
     }
     page.names = contexts.take();
     page.moments.finish();

@@ -95,6 +95,7 @@ private:
         is_done_ = true;
         state_.segments = pieces_.joined();
         state_.used_pools = pieces_.used_pools();
+        state_.settings_fault = pieces_.settings().fault;
     }
 
     void put_blocks() {

@@ -6,6 +6,7 @@
 #include <array>
 #include <cstdint>
 #include <set>
+#include <string>
 #include <vector>
 
 #include "report/replay/allocator_model/allocator_settings.h"
@@ -46,6 +47,7 @@ struct AllocatorState {
     std::vector<StateSegment> segments;  // by address
     std::set<uint64_t> used_pools;       // private ones that somebody owns
     uint64_t outside_bytes = 0;          // of blocks in no segment that the trace knows
+    std::string settings_fault;          // see AllocatorSettings
 };
 
 // What torch makes of a request under `settings`, in a block of `block_bytes`: one that a graph's

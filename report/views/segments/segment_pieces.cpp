@@ -10,7 +10,7 @@ SegmentPieces::SegmentPieces(const Definitions& definitions, uint32_t device, bo
       device_(device),
       keeps_changes_(keeps_changes),
       settings_(
-          parse_allocator_settings(std::string(definitions.meta_text("allocator_settings")))) {}
+          recorded_allocator_settings(std::string(definitions.meta_text("allocator_settings")))) {}
 
 void SegmentPieces::restore(const Checkpoint& checkpoint) {
     if (checkpoint.standing) {
@@ -35,7 +35,7 @@ void SegmentPieces::on_rare(const RareEvent& event) {
     } else if (const auto call = event.as<format::AllocatorCall>()) {
         count(*call);
     } else if (const auto given = event.as<format::AllocatorSettings>()) {
-        settings_ = parse_allocator_settings(
+        settings_ = recorded_allocator_settings(
             std::string(definitions_.text(static_cast<uint32_t>(given->text))));
     }
 }

@@ -121,5 +121,42 @@ TEST_CASE("definitions that name nothing keep their ids", "[report]") {
     CHECK(mentions(trace.replay().health, "2 definitions name things that are not defined"));
 }
 
+TEST_CASE("a chain of nodes deeper than any recorder writes does not make endless stacks",
+          "[report]") {
+    constexpr uint32_t kNodes = 5000;
+    TraceBuilder builder;
+    const uint32_t file = builder.define_string("f.py");
+    const uint32_t frame = builder.define(format::DefType::kPythonFrame, fields({file, 0, 0, 2}));
+    uint32_t node = 0;
+    for (uint32_t i = 0; i < kNodes; ++i) {
+        node = builder.define(format::DefType::kPythonNode, fields({node, frame}));
+    }
+    const uint32_t context =
+        builder.define(format::DefType::kContext, fields({0, node, 0, 0, 0, 0}));
+    builder.mark(format::MarkKind::kTracingStarted);
+    builder.alloc_inline(fields({context, 0, 0, 8, 0}), 1);
+    const OpenTrace trace(builder.finish());
+    const report::StackLookup stacks(trace.reader.definitions(), {});
+    CHECK(stacks.stack_of(context).frames.size() == kNodes % 1024);
+    CHECK(mentions(trace.replay().health, "4 definitions name things that are not defined"));
+}
+
+TEST_CASE("events that name what nothing defines are counted, and read without it", "[report]") {
+    TraceBuilder builder;
+    builder.mark(format::MarkKind::kTracingStarted);
+    builder.put(format::Segment{format::SegmentAction::kAlloc, 0, 99, 4096, 4096});
+    builder.put(format::Segment{format::SegmentAction::kAlloc, uint64_t{1} << 40, 0, 4096, 4096});
+    builder.put(format::Scope{format::ScopeAction::kBegin, 99, 99});
+    builder.put(format::OutOfMemory{99, 0, 4096, 0});
+    builder.alloc_inline(fields({0, 0, 99, 8, 0}), 1);
+    builder.mark(format::MarkKind::kProcessEnd);
+    const OpenTrace trace(builder.finish());
+    const auto result = trace.replay();
+    CHECK(result.chosen.peak_bytes == 8);
+    CHECK(mentions(result.health,
+                   "4 events name a thread, stream, context or text that is not defined"));
+    CHECK(mentions(result.health, "1 events name a device that cannot be"));
+}
+
 }  // namespace
 }  // namespace peakline::test

@@ -1,8 +1,6 @@
-// Phases and steps: from scopes, from stacks alone, and the windows that measure them against
-// brute force.
+// Phases and steps: from scopes, and from stacks alone.
 #include "report/views/calls/phases.h"
 
-#include <random>
 #include <sstream>
 
 #include "report/replay/phases/phase_replay.h"
@@ -25,8 +23,7 @@ report::PhaseResult phases_of(const std::string& text, report::PhaseRequest requ
 std::vector<std::string> lines(const std::vector<report::PhaseInterval>& intervals) {
     std::vector<std::string> found;
     for (const report::PhaseInterval& interval : intervals) {
-        const report::LevelUse use =
-            interval.uses.empty() ? report::LevelUse() : interval.uses.at(0);
+        const report::LevelUse use = interval.uses.of(0);
         std::ostringstream line;
         line << (interval.step.has_value() ? std::to_string(*interval.step) : "-") << " "
              << std::string(interval.depth, '>') << interval.name << " " << use.begin_bytes << ">"
@@ -106,7 +103,7 @@ TEST_CASE("what is freed between phases, and after the last, has its own rows",
     // Every byte of the level is in one row.
     int64_t level = 0;
     for (const report::PhaseInterval& row : rows) {
-        const report::LevelUse use = report::use_of(row.uses, device.device);
+        const report::LevelUse use = row.uses.of(device.device);
         CHECK(use.begin_bytes == static_cast<uint64_t>(level));
         level += static_cast<int64_t>(use.allocated_bytes) - static_cast<int64_t>(use.freed_bytes);
     }
@@ -118,7 +115,7 @@ TEST_CASE("notes have the level of their moment, and there may be too many", "[r
                                                other("y 2 20") + "free x\nnote late\n");
     std::vector<uint64_t> levels;
     for (const report::TraceNote& note : some.notes) {
-        levels.push_back(note.levels.empty() ? 0 : note.levels.at(0).end_bytes);
+        levels.push_back(note.levels.of(0).end_bytes);
     }
     CHECK(levels == std::vector<uint64_t>{0, 10, 20});
     std::string many;
@@ -224,71 +221,6 @@ TEST_CASE("the peak of a phase of one step is the one its row tells", "[report][
     CHECK(trace.replay("backward").blocks.level_bytes == 267);
     CHECK(trace.replay("step@0").blocks.level_bytes == 130);
     CHECK_THROWS_WITH(trace.replay("backward@2"), Catch::Contains("'backward@2' is not in"));
-}
-
-// ---- windows against brute force ---------------------------------------------------------------
-
-struct BruteWindow {
-    report::LevelMeter::WindowId id;
-    report::LevelUse use;
-};
-
-TEST_CASE("windows that open and close in any order measure what brute force does",
-          "[report][phases]") {
-    for (uint32_t seed = 0; seed < 300; ++seed) {
-        std::mt19937 random(seed);
-        report::LevelMeter meter;
-        meter.start_tracing(0);
-        std::vector<BruteWindow> windows;
-        std::vector<uint64_t> blocks;
-        uint64_t level = 0;
-        for (uint64_t tick = 1; tick < 200; ++tick) {
-            const uint32_t dice = random() % 10;
-            if (dice < 4) {
-                const uint64_t bytes = random() % 100;
-                blocks.push_back(bytes);
-                level += bytes;
-                meter.on_alloc(0, bytes, tick);
-                for (BruteWindow& window : windows) {
-                    window.use.allocated_bytes += bytes;
-                    ++window.use.alloc_count;
-                    if (level > window.use.peak_bytes) {
-                        window.use.peak_bytes = level;
-                        window.use.peak_tick = tick;
-                    }
-                }
-            } else if (dice < 7 && !blocks.empty()) {
-                const uint64_t bytes = blocks.back();
-                blocks.pop_back();
-                level -= bytes;
-                meter.on_free(0, bytes);
-                for (BruteWindow& window : windows) {
-                    window.use.freed_bytes += bytes;
-                    ++window.use.free_count;
-                }
-            } else if (dice < 9) {
-                BruteWindow window{meter.open(tick), {}};
-                window.use.begin_bytes = window.use.peak_bytes = level;
-                window.use.peak_tick = level != 0 ? tick : 0;
-                windows.push_back(window);
-            } else if (!windows.empty()) {
-                const size_t place = random() % windows.size();
-                BruteWindow closing = windows[place];
-                windows.erase(windows.begin() + static_cast<ptrdiff_t>(place));
-                closing.use.end_bytes = level;
-                const report::LevelUses uses = meter.close(closing.id);
-                const report::LevelUse found = uses.empty() ? report::LevelUse() : uses[0];
-                CHECK(found.begin_bytes == closing.use.begin_bytes);
-                CHECK(found.end_bytes == closing.use.end_bytes);
-                CHECK(found.peak_bytes == closing.use.peak_bytes);
-                CHECK(found.peak_tick == closing.use.peak_tick);
-                CHECK(found.allocated_bytes == closing.use.allocated_bytes);
-                CHECK(found.freed_bytes == closing.use.freed_bytes);
-                CHECK(found.alloc_count == closing.use.alloc_count);
-                CHECK(found.free_count == closing.use.free_count);
-            }
-        }
-    }
 }
 
 }  // namespace

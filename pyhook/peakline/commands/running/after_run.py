@@ -11,7 +11,6 @@ from typing import Any
 
 from peakline.commands.running.run_end import RunEnd
 from peakline.commands.shared.common import (
-    CommandError,
     here,
     next_commands,
     progress_bar,
@@ -19,6 +18,7 @@ from peakline.commands.shared.common import (
     shell_words,
     terminal_width,
 )
+from peakline.commands.shared.faults import failing_alone
 from peakline.commands.shared.growth import growth_line
 from peakline.commands.shared.trace_files import folders_of
 from peakline.commands.terminal.report import show_table
@@ -76,25 +76,25 @@ def report(paths: list[Path], end: RunEnd, top: int, page: str = "") -> None:
         if reason:
             _say(f"peakline: {reason}")
         return
-    recorded = [_load(path) for path in paths]
-    heaviest = max(recorded, key=lambda one: one.peak_bytes)
+    recorded = [one for one in map(_load, paths) if one is not None]
     _say("")
     if end.status:
         _say(f"peakline: {end.how()}; everything up to then was recorded")
+    if not recorded:
+        name_files(paths, page)
+        return
+    heaviest = max(recorded, key=lambda one: one.peak_bytes)
     ran_out = [one for one in recorded if end.status and _ran_out(one)]
-    with progress_bar(str(heaviest.path)) as progress:
-        trace = report_engine().Trace(str(heaviest.path), progress)
+    with failing_alone("the table is missing"):
         if ran_out:
             _say_why(ran_out, len(recorded))
         else:
-            if len(recorded) > 1:
-                _say(f"{len(recorded)} processes recorded; the heaviest:")
-            says_end = not end.status
-            show_table(trace, sys.stderr, {"top": top, "cwd": here()}, says_end=says_end)
-    grows = growth_line(trace, heaviest.event_count)
+            _show_heaviest(heaviest, len(recorded), top, says_end=not end.status)
     _say("")
-    if grows:
-        _say(f"peakline: {grows}")
+    with failing_alone("what grows is not known"):
+        trace = report_engine().Trace(str(heaviest.path))
+        if grows := growth_line(trace, heaviest.event_count):
+            _say(f"peakline: {grows}")
     for one in recorded:
         _say(f"peakline: wrote {one.path} ({_cost(one)})")
     shown = ran_out or [heaviest]
@@ -110,14 +110,26 @@ def report(paths: list[Path], end: RunEnd, top: int, page: str = "") -> None:
         _say(_next(recorded, heaviest, top, has_page=bool(page)))
 
 
+def _show_heaviest(heaviest: _Recorded, count: int, top: int, *, says_end: bool) -> None:
+    if count > 1:
+        _say(f"{count} processes recorded; the heaviest:")
+    with progress_bar(str(heaviest.path)) as progress:
+        trace = report_engine().Trace(str(heaviest.path), progress)
+        show_table(trace, sys.stderr, {"top": top, "cwd": here()}, says_end=says_end)
+
+
 def _ran_out(one: _Recorded) -> bool:
     """Whether a refused request ended the process."""
     if not one.refused:
         return False
-    with progress_bar(str(one.path)) as progress:
+    with (
+        failing_alone(f"{one.path.name}: why memory ran out is not known"),
+        progress_bar(str(one.path)) as progress,
+    ):
         trace = report_engine().Trace(str(one.path), progress)
         found = json.loads(trace.report("oom", json=True, top=1))
-    return not found["ooms"][0]["is_caught"]
+        return not found["ooms"][0]["is_caught"]
+    return False
 
 
 def _say_why(ran_out: Sequence[_Recorded], count: int) -> None:
@@ -138,17 +150,16 @@ def _say_why(ran_out: Sequence[_Recorded], count: int) -> None:
 def write_page(paths: Sequence[Path], *, force: bool) -> str:
     """Write one page of all traces, beside the first; returns the sentence that says so.
 
-    No page is no failure of the program.
+    No page is no failure of the program: then "".
     """
     from peakline.commands import html
 
     output = html.page_beside(paths[0])
-    try:
+    with failing_alone("no page was written"):
         html.make_file(html.page_arguments([str(path) for path in paths], output, force=force))
-    except CommandError as error:
-        return f"peakline: no page was written: {error}"
-    size = size_of(output.stat().st_size)
-    return f"peakline: wrote {output} ({size}); open it in a browser"
+        size = size_of(output.stat().st_size)
+        return f"peakline: wrote {output} ({size}); open it in a browser"
+    return ""
 
 
 def report_unmatched(paths: list[Path], rules: Sequence[str]) -> None:
@@ -179,13 +190,14 @@ def _line_of(read: dict[str, Any]) -> str:
     return f"{Path(line['file']).name}:{line['line']}" if line else str(read["key"])
 
 
-def _load(path: Path) -> _Recorded:
-    with progress_bar(str(path)) as progress:
+def _load(path: Path) -> _Recorded | None:
+    with failing_alone("a trace cannot be read"), progress_bar(str(path)) as progress:
         summary = report_engine().Trace(str(path), progress).summary_data()
-    peak = highest_peak(summary["devices"])
-    events, rows = int(summary["event_count"]), int(summary["table"]["row_count"])
-    refused = int((summary["table"]["out_of_memory"] or {}).get("count", 0))
-    return _Recorded(path, peak, events, rows, refused)
+        peak = highest_peak(summary["devices"])
+        events, rows = int(summary["event_count"]), int(summary["table"]["row_count"])
+        refused = int((summary["table"]["out_of_memory"] or {}).get("count", 0))
+        return _Recorded(path, peak, events, rows, refused)
+    return None
 
 
 def _cost(one: _Recorded) -> str:

@@ -6,11 +6,12 @@ import argparse
 import gzip
 import json
 from collections.abc import Sequence
-from contextlib import nullcontext, suppress
+from contextlib import suppress
 from typing import TYPE_CHECKING
 
 from peakline.commands.shared import common, report_options
-from peakline.device_names import is_gpu, is_worth_showing
+from peakline.commands.shared.faults import failing_alone
+from peakline.device_names import is_gpu, is_worth_showing, name_of_device
 
 if TYPE_CHECKING:
     from peakline._report import Trace
@@ -42,7 +43,8 @@ def read_devices(path: str, args: argparse.Namespace) -> list[DeviceData]:
             pages = [first]
             for device in others:
                 # In a part of the run a device may have done nothing.
-                with suppress(engine.TraceError) if is_part(args) else nullcontext():
+                what = f"{name_of_device(device)} is not on the page"
+                with suppress(engine.TraceError) if is_part(args) else failing_alone(what):
                     pages.append(_read(trace, args, share, device))
             return pages
     except engine.TraceError as error:

@@ -21,9 +21,10 @@ _LAST_REQUEST = "oom"  # as --at takes it
 def option_words(option: str) -> dict[str, str]:
     """Return what an option takes, each word with its meaning.
 
-    The engine states it, so that --help of a command on traces needs the engine.
+    The engine states it, so that --help of a command on traces needs the engine. A copy: a command
+    may leave words out of its own.
     """
-    return dict(cast("dict[str, str]", report_engine().CHOICES[option]))  # not the module's own
+    return dict(cast("dict[str, str]", report_engine().CHOICES[option]))
 
 
 def _listed(words: Sequence[str]) -> str:

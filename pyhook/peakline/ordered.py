@@ -1,0 +1,113 @@
+"""Addresses in order, and ranges of them: how importers and exporters follow a device's memory.
+
+A sorted list alone would be shifted at every address; of a million live blocks that takes minutes.
+"""
+
+from __future__ import annotations
+
+import bisect
+import itertools
+from collections.abc import Iterator
+from typing import Generic, TypeVar
+
+_BUCKET = 512  # addresses; twice as many are split
+
+Value = TypeVar("Value")
+
+
+class Ordered:
+    """A set of numbers in their order, in buckets."""
+
+    def __init__(self) -> None:
+        """Hold none yet."""
+        self._buckets: list[list[int]] = [[]]
+        self._lasts: list[int] = [-1]  # of each bucket
+
+    def __iter__(self) -> Iterator[int]:
+        """Yield the numbers in order."""
+        return itertools.chain.from_iterable(self._buckets)
+
+    def add(self, number: int) -> None:
+        """Add a number, at least 0."""
+        at = min(bisect.bisect_left(self._lasts, number), len(self._lasts) - 1)
+        bucket = self._buckets[at]
+        place = bisect.bisect_left(bucket, number)
+        if bucket[place : place + 1] == [number]:
+            return
+        bucket.insert(place, number)
+        if len(bucket) > 2 * _BUCKET:
+            self._buckets[at : at + 1] = [bucket[:_BUCKET], bucket[_BUCKET:]]
+            self._lasts.insert(at, bucket[_BUCKET - 1])
+            at += 1
+        self._lasts[at] = self._buckets[at][-1]
+
+    def discard(self, number: int) -> None:
+        """Remove a number where it is there."""
+        at = bisect.bisect_left(self._lasts, number)
+        bucket = self._buckets[at] if at < len(self._buckets) else []
+        place = bisect.bisect_left(bucket, number)
+        if bucket[place : place + 1] != [number]:
+            return
+        bucket.pop(place)
+        if not bucket and len(self._buckets) > 1:
+            del self._buckets[at], self._lasts[at]
+        else:
+            self._lasts[at] = bucket[-1] if bucket else -1
+
+    def at_or_before(self, number: int) -> int | None:
+        """Return the largest one up to this."""
+        at = min(bisect.bisect_left(self._lasts, number), len(self._lasts) - 1)
+        place = bisect.bisect_right(self._buckets[at], number)
+        if place:
+            return self._buckets[at][place - 1]
+        return self._lasts[at - 1] if at else None
+
+    def after(self, number: int) -> int | None:
+        """Return the smallest one behind this."""
+        at = bisect.bisect_right(self._lasts, number)
+        if at == len(self._lasts):
+            return None
+        return self._buckets[at][bisect.bisect_right(self._buckets[at], number)]
+
+
+class Ranges(Generic[Value]):
+    """Ranges of addresses, each with a value; none overlap."""
+
+    def __init__(self) -> None:
+        """Hold none yet."""
+        self.starts = Ordered()
+        self._of: dict[int, tuple[int, Value]] = {}  # end and value, by start
+
+    def __iter__(self) -> Iterator[tuple[int, int, Value]]:
+        """Yield begin, end and value in order."""
+        return ((start, *self._of[start]) for start in self.starts)
+
+    def put(self, begin: int, end: int, value: Value) -> None:
+        """Add a range; one that begins at the same address is replaced."""
+        self.starts.add(begin)
+        self._of[begin] = (end, value)
+
+    def pop(self, begin: int) -> tuple[int, Value] | None:
+        """Remove the range that begins here; return its end and value."""
+        self.starts.discard(begin)
+        return self._of.pop(begin, None)
+
+    def end_of(self, address: int) -> int | None:
+        """Return the end of the last range that begins up to here."""
+        start = self.starts.at_or_before(address)
+        return None if start is None else self._of[start][0]
+
+    def take_out(self, begin: int, end: int) -> None:
+        """Take these addresses out of the ranges that have them."""
+        start = self.starts.at_or_before(begin)
+        if start is None:
+            start = self.starts.after(begin)
+        while start is not None and start < end:
+            range_end, value = self._of[start]
+            if range_end > begin:
+                self.pop(start)
+                if start < begin:
+                    self.put(start, begin, value)
+                if end < range_end:
+                    self.put(end, range_end, value)
+            start = self.starts.after(start)
