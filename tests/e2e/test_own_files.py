@@ -35,7 +35,8 @@ static int fails(int file) {
     return 1;
 }
 #define REAL(name) ((__typeof__(&name))dlsym(RTLD_NEXT, #name))
-int fallocate(int f, int m, off_t o, off_t n) { return fails(f) ? -1 : REAL(fallocate)(f, m, o, n); }
+int fallocate(int f, int m, off_t o, off_t n) {
+    return fails(f) ? -1 : REAL(fallocate)(f, m, o, n); }
 int ftruncate(int f, off_t n) { return fails(f) ? -1 : REAL(ftruncate)(f, n); }
 ssize_t pwrite(int f, const void* p, size_t n, off_t o) {
     return fails(f) ? -1 : REAL(pwrite)(f, p, n, o); }
@@ -140,9 +141,7 @@ def shim(tmp_path_factory: pytest.TempPathFactory) -> str:
     folder = tmp_path_factory.mktemp("shim")
     source, library = folder / "shim.c", folder / "shim.so"
     source.write_text(SHIM)
-    subprocess.run(
-        ["gcc", "-shared", "-fPIC", "-o", str(library), str(source), "-ldl"], check=True
-    )
+    subprocess.run(["gcc", "-shared", "-fPIC", "-o", str(library), str(source), "-ldl"], check=True)
     return str(library)
 
 

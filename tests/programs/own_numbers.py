@@ -10,6 +10,7 @@ import json
 import os
 import random
 import sys
+from pathlib import Path
 
 import torch
 
@@ -43,7 +44,9 @@ for step in range(steps):
     for size in range(chance.randrange(40)):
         torch.empty(step * 40 + size + 1, dtype=torch.uint8, device="cuda")
 os.closerange(lowest, 256)
-names = sorted(name for name in os.listdir() if name.startswith("own."))
-files = {name: hashlib.sha256(open(name, "rb").read()).hexdigest() for name in names}
-with open("result.json", "w") as result:
+files = {
+    file.name: hashlib.sha256(file.read_bytes()).hexdigest()
+    for file in sorted(Path().glob("own.*"))
+}
+with Path("result.json").open("w") as result:
     json.dump({"got": got, "files": files, "next": os.dup(result.fileno())}, result)

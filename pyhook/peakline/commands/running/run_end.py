@@ -57,7 +57,7 @@ class RunEnd:
         )
 
     def said(self) -> list[str]:
-        """Return what recorders had to say in processes whose standard error is a file of theirs."""
+        """Return what was said in processes that gave standard error to a file of their own."""
         lines = dict.fromkeys(note.partition("\t") for note in self.notes)
         return [text for kind, _, text in lines if kind == "said"]
 
