@@ -23,7 +23,7 @@ sys.path.insert(0, str(ROOT / "pyhook"))
 import peakline  # noqa: E402
 from peakline.exports import FORMATS  # noqa: E402
 from peakline.exports.asked import Asked  # noqa: E402
-from peakline.exports.texts import one_line  # noqa: E402
+from peakline.output import printable  # noqa: E402
 
 PROGRAMS = {
     "training": ("dumps_snapshot.py",),
@@ -250,7 +250,7 @@ def test_prometheus_reads_the_metrics(exported: Exported) -> None:
     assert peak.value == exported.recording.peak_bytes()
     rows = exported.recording.table(top=20)
     lines = families["peakline_line_bytes"].samples
-    wanted = [(one_line(row.key), row.bytes) for row in rows]
+    wanted = [(printable(row.key), row.bytes) for row in rows]
     assert [(one.labels["line"], one.value) for one in lines] == wanted
 
 

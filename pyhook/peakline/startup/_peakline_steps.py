@@ -18,12 +18,11 @@ import contextlib
 import functools
 import os
 import sys
-
-import _peakline_words
 import weakref
 from pathlib import Path
 from typing import Any
 
+import _peakline_words
 from _peakline_imports import when_imported
 
 # An optimizer that steps this many times as often does not wait for the others.

@@ -66,7 +66,9 @@ class GeneratedCode:
 
     def _tell_file(self, file: str) -> None:
         # Empty where the file is gone: a cache may be emptied at any time.
-        lines = self._recorder.read_file(file, _MAX_FILE_BYTES).decode(errors="replace").splitlines()
+        lines = (
+            self._recorder.read_file(file, _MAX_FILE_BYTES).decode(errors="replace").splitlines()
+        )
         for number, kernel in kernels_of(lines):
             self._recorder.put_meta(f"inductor:{file}:{number}", kernel)
             self._line_count += 1
