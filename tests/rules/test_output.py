@@ -20,15 +20,9 @@ FILES = {"write_text", "write_bytes"}
 SINKS = ("output.py", "commands/terminal/console.py")
 # What is left, each with the reason why no name can do harm there.
 EXCEPTIONS = {
-    "startup/sitecustomize.py: print": "repr() of an error, and the package may be missing there",
-    "startup/_peakline_simulated/distributed.py: print": "the same",
-    "startup/_peakline_simulated/unrecorded_reads.py: print": "the line is escaped by repr()",
-    "startup/_peakline_simulated/unrecorded_reads.py: os.write": "the same, for our own reader",
-    "startup/_peakline_signal.py: os.write": "numbers only, in a signal handler",
-    "startup/_peakline_steps.py: os.write": "numbers only, before the process ends at once",
-    "torch_objects/reporting.py: os.write": "numbers only; or a path, for our own reader",
+    "startup/_peakline_words.py: os.write": "printable there, where the package may be missing",
+    "startup/_peakline_simulated/unrecorded_reads.py: os.write": "escaped, for our own reader",
     "torch_objects/signals.py: os.write": "a constant",
-    "torch_objects/holding.py: os.write": "numbers only",
     "torch_objects/process_groups.py: json.dumps": "into the trace, which keeps true names",
     "startup/_peakline_changes.py: open": "names of our own changes, for our own reader",
     "native_build.py: open": "a lock: nothing is written",

@@ -106,7 +106,7 @@ def run_and_report(args: argparse.Namespace, plan: Plan) -> int:
             plan.has_torch,
         )
     for text in end.said():
-        print(f"peakline: {text}", file=sys.stderr)
+        say(f"peakline: {text}")
     if plan.recorded:
         from peakline.commands.running import after_run
         from peakline.runs.outlines import store_outlines
