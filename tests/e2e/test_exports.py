@@ -230,7 +230,7 @@ def test_rows_of_events_are_the_events(exported: Exported) -> None:
     with exported.file("csv").open(newline="") as file:
         rows = list(csv.DictReader(file))
     assert [row["bytes"] for row in rows] == [str(one.bytes or "") for one in events]
-    assert [row["line"] for row in rows] == [one.line or "" for one in events]
+    assert [row["line"] for row in rows] == [printable(one.line or "") for one in events]
     parquet = pytest.importorskip("pyarrow.parquet").read_table(exported.file("parquet"))
     assert parquet.column("block").to_pylist() == [one.block for one in events]
     assert parquet.column("line").to_pylist() == [one.line for one in events]
