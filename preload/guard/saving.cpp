@@ -1,6 +1,7 @@
 // The functions that the Python part and the companion of the simulated GPU call.
 #include "saving.h"
 
+#include <algorithm>
 #include <cerrno>
 #include <cstdio>
 #include <cstring>
@@ -8,6 +9,7 @@
 #include <dlfcn.h>
 
 #include "allocator/record/files/small_files.h"
+#include "allocator/record/format/unsafe_text.h"
 #include "changes.h"
 #include "checkpoint_files.h"
 #include "file_states.h"
@@ -44,11 +46,14 @@ bool this_process_uses_device() {
 
 void say(const char* format, const char* path) {
     char line[PATH_MAX + 256];
-    const int length = snprintf(line, sizeof line, format, path);
-    if (length > 0) {
-        record::write_standard_error_slow(
-            record::first_standard_error(), line, static_cast<size_t>(length));
+    const int wanted = snprintf(line, sizeof line, format, path);
+    if (wanted <= 0) {
+        return;
     }
+    size_t length = std::min(static_cast<size_t>(wanted), sizeof line - 2);
+    length = format::make_printable(line, length);
+    line[length++] = '\n';
+    record::write_standard_error_slow(record::first_standard_error(), line, length);
 }
 
 }  // namespace
@@ -91,7 +96,7 @@ void mark_saved(int descriptor) {
 void say_kept(const char* path) {
     if (note_fact("said what is kept")) {
         say("peakline: %s exists and is kept as it is: the values of a simulated run are not real "
-            "(--allow-writes overwrites checkpoints)\n",
+            "(--allow-writes overwrites checkpoints)",
             path);
     }
 }
@@ -99,7 +104,7 @@ void say_kept(const char* path) {
 void say_new(const char* path) {
     if (note_fact("said what is removed")) {
         say("peakline: %s and other new checkpoints are removed when the program ends: their "
-            "values are not real (--allow-writes keeps them)\n",
+            "values are not real (--allow-writes keeps them)",
             path);
     }
 }

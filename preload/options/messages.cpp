@@ -5,6 +5,7 @@
 #include <cstring>
 
 #include "allocator/record/files/small_files.h"
+#include "allocator/record/format/unsafe_text.h"
 
 namespace peakline::preload {
 namespace {
@@ -38,6 +39,7 @@ void say(const char* format, ...) {
     if (length > sizeof line - 2) {
         length = sizeof line - 2;
     }
+    length = format::make_printable(line, length);
     line[length] = '\n';
     if (!record::write_standard_error_slow(g_standard_error, line, length + 1)) {
         line[length] = '\0';

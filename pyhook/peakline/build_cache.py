@@ -16,13 +16,14 @@ import re
 import shutil
 import socket
 import subprocess
-import sys
 import tempfile
 import time
 from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass
 from pathlib import Path
 from types import ModuleType
+
+from peakline.output import LinesError, say
 
 _POLL_SECONDS = 0.1
 _REMIND_SECONDS = 60
@@ -31,7 +32,7 @@ _KEPT_SECONDS = 60 * _DAY_SECONDS  # after the last use
 _OURS = re.compile(r"\.?(simgpu-|values-|blank-)?torch-")
 
 
-class BuildError(Exception):
+class BuildError(LinesError):
     """Something could not be built; the text says what, where, and what to do now."""
 
 
@@ -100,7 +101,7 @@ def ensure_built(wanted: Wanted, build: Callable[[Path], object]) -> Path:
         with _lock(cache / f".{wanted.folder}.lock", wanted) as lock:
             if found := find_built(wanted):
                 return found
-            say(f"compiling {wanted.what}")
+            _say(f"compiling {wanted.what}")
             try:
                 _build_aside(cache / wanted.folder, build)
             except BuildError as error:
@@ -149,12 +150,12 @@ def digest_of_compiler(compiler: str) -> str:
     return digest_of(said.stdout)
 
 
-def say(text: str) -> None:
+def _say(text: str) -> None:
     """Tell the user what takes a while."""
-    print(f"peakline: {text}", file=sys.stderr, flush=True)
+    say(f"peakline: {text}")
 
 
-_say_once = functools.cache(say)
+_say_once = functools.cache(_say)
 
 
 def recorder() -> ModuleType:
@@ -196,14 +197,14 @@ def _take(lock: int, wanted: Wanted) -> None:
             told = now
             builder = _read(lock).partition("\n")[0] or "another process"
             since = max(0, time.time() - os.fstat(lock).st_mtime)
-            say(
+            _say(
                 f"waiting for {builder}, which has been compiling {wanted.what} for {since:.0f} s; "
                 "if it hangs, kill it, and this one compiles"
             )
         time.sleep(_POLL_SECONDS)
     builder, _, error = _read(lock).partition("\n")
     if begin and error:
-        raise BuildError(error)
+        raise BuildError(*error.split("\n"))
 
 
 def _try_to_lock(lock: int) -> bool:

@@ -8,7 +8,8 @@ from __future__ import annotations
 
 import logging
 import os
-import sys
+
+from peakline.output import say
 
 _NAME = "peakline"
 _VARIABLE = "PEAKLINE_LOG"
@@ -21,7 +22,7 @@ class _Terminal(logging.Handler):
         if logging.getLogger().handlers:
             return
         try:
-            print(f"peakline: {record.getMessage()}", file=sys.stderr)
+            say(f"peakline: {record.getMessage()}")
         except OSError:
             self.handleError(record)
 

@@ -104,7 +104,7 @@ def find_torch(python: str | None = None) -> TorchInstallation:
     except OSError as error:
         raise BuildError(f"{python} cannot be run: {error.strerror}") from None
     if result.returncode != 0:
-        raise BuildError(f"{python} cannot be run: {result.stderr.strip()}")
+        raise BuildError(f"{python} cannot be run:", *result.stderr.strip().splitlines())
     folder = json.loads(result.stdout)["torch"]
     if not folder:
         raise BuildError(f"{python} has no torch: install it there, or name another with --python")
@@ -267,9 +267,9 @@ def _run(command: list[str], torch: TorchInstallation) -> None:
     result = subprocess.run(command, capture_output=True, text=True, check=False)
     if result.returncode != 0:
         raise BuildError(
-            f"the part for torch {torch.version} does not compile ({' '.join(command[:1])}):\n"
-            f"{result.stderr.strip()[:2000]}\n"
-            "Recording still works with --backend observe."
+            f"the part for torch {torch.version} does not compile ({' '.join(command[:1])}):",
+            *result.stderr.strip()[:2000].splitlines(),
+            "Recording still works with --backend observe.",
         )
 
 

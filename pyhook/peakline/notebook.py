@@ -6,7 +6,6 @@
 from __future__ import annotations
 
 import argparse
-import sys
 import uuid
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, cast
@@ -17,6 +16,7 @@ from IPython.display import IFrame, display
 import peakline
 from peakline.commands import html
 from peakline.commands.shared.common import CommandError
+from peakline.output import say, write_lines
 
 if TYPE_CHECKING:
     from IPython.core.interactiveshell import InteractiveShell
@@ -31,7 +31,7 @@ class _UsageError(Exception):
 
 class _LineParser(argparse.ArgumentParser):
     def error(self, message: str) -> Any:
-        raise _UsageError(f"{message}\n{self.format_usage().strip()}")
+        raise _UsageError(message, self.format_usage().strip())
 
 
 def _parser() -> argparse.ArgumentParser:
@@ -55,7 +55,7 @@ class PeaklineMagics(Magics):
         try:
             options = _parser().parse_args(line.split())
         except _UsageError as error:
-            print(f"peakline: {error}", file=sys.stderr)
+            say(f"peakline: {error.args[0]}", *error.args[1].splitlines())
             return
         trace = FOLDER / f"{uuid.uuid4().hex[:12]}.peak"
         shell = cast("InteractiveShell", self.shell)
@@ -71,10 +71,10 @@ def _run_recorded(shell: InteractiveShell, cell: str, trace: Path) -> bool:
             has_run = True
             shell.run_cell(cell)  # type: ignore[no-untyped-call]
         if file.path != trace:
-            print(f"peakline: this kernel records to {file.path} already", file=sys.stderr)
+            say(f"peakline: this kernel records to {file.path} already")
             return False
     except peakline.RecorderError as error:
-        print(f"peakline: the cell is not recorded: {error}", file=sys.stderr)
+        say(f"peakline: the cell is not recorded: {error}")
         if not has_run:
             shell.run_cell(cell)  # type: ignore[no-untyped-call]
         return False
@@ -86,9 +86,9 @@ def _show_page(trace: Path, options: argparse.Namespace) -> None:
     try:
         html.make_file(html.page_arguments([str(trace)], page, force=False))
     except CommandError as error:
-        print(f"peakline: the cell has no page: {error}", file=sys.stderr)
+        say(f"peakline: the cell has no page: {error}")
         return
     address = f"{page.as_posix()}#tab={options.tab}"
     frame = IFrame(address, width="100%", height=options.height)
     display(frame)  # type: ignore[no-untyped-call]
-    print(f"Trace: {trace}; type: !peakline table {trace}")
+    write_lines(f"Trace: {trace}; type: !peakline table {trace}")

@@ -115,8 +115,8 @@ def _run_simulated_gpu_build(torch: TorchInstallation, folder: Path, *options: s
     result = subprocess.run(command, capture_output=True, text=True, env=environment, check=False)
     if result.returncode != 0:
         raise BuildError(
-            f"the simulated GPU cannot be built for torch {torch.version}:\n"
-            f"{(result.stderr or result.stdout).strip()[-2000:]}"
+            f"the simulated GPU cannot be built for torch {torch.version}:",
+            *(result.stderr or result.stdout).strip()[-2000:].splitlines(),
         )
     return result.stdout
 

@@ -9,7 +9,6 @@ from __future__ import annotations
 
 import contextlib
 import os
-import sys
 from collections.abc import Iterator
 from dataclasses import dataclass
 from pathlib import Path
@@ -17,6 +16,7 @@ from typing import TYPE_CHECKING, TextIO, cast
 
 from peakline import assumptions
 from peakline.log import logger
+from peakline.output import write_report
 
 if TYPE_CHECKING:
     from types import ModuleType
@@ -126,7 +126,7 @@ def switch_allocator() -> None:
     try:
         torch_support.prepare()
     except BuildError as error:
-        _tell_once(f"{error}")
+        _tell_once(error.in_short())
     try:
         is_late = recorder.switch_allocator()
     except recorder.RecorderError as error:
@@ -303,7 +303,7 @@ def report_stats(
             top=top,
             cwd=str(Path.cwd()),
         )
-    print(text, end="" if text.endswith("\n") else "\n", file=file or sys.stdout)
+    write_report(text if text.endswith("\n") else f"{text}\n", file)
 
 
 def _no_memory_text() -> str:

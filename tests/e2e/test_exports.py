@@ -23,7 +23,7 @@ sys.path.insert(0, str(ROOT / "pyhook"))
 import peakline  # noqa: E402
 from peakline.exports import FORMATS  # noqa: E402
 from peakline.exports.asked import Asked  # noqa: E402
-from peakline.exports.texts import one_line  # noqa: E402
+from peakline.output import printable  # noqa: E402
 
 PROGRAMS = {
     "training": ("dumps_snapshot.py",),
@@ -230,7 +230,7 @@ def test_rows_of_events_are_the_events(exported: Exported) -> None:
     with exported.file("csv").open(newline="") as file:
         rows = list(csv.DictReader(file))
     assert [row["bytes"] for row in rows] == [str(one.bytes or "") for one in events]
-    assert [row["line"] for row in rows] == [one.line or "" for one in events]
+    assert [row["line"] for row in rows] == [printable(one.line or "") for one in events]
     parquet = pytest.importorskip("pyarrow.parquet").read_table(exported.file("parquet"))
     assert parquet.column("block").to_pylist() == [one.block for one in events]
     assert parquet.column("line").to_pylist() == [one.line for one in events]
@@ -250,7 +250,7 @@ def test_prometheus_reads_the_metrics(exported: Exported) -> None:
     assert peak.value == exported.recording.peak_bytes()
     rows = exported.recording.table(top=20)
     lines = families["peakline_line_bytes"].samples
-    wanted = [(one_line(row.key), row.bytes) for row in rows]
+    wanted = [(printable(row.key), row.bytes) for row in rows]
     assert [(one.labels["line"], one.value) for one in lines] == wanted
 
 

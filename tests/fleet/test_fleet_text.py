@@ -18,7 +18,7 @@ def text_of(name: str, width: int) -> list[str]:
     def shorten(text: str, used: int) -> str:
         return shortened(text, width - used if width else 0)
 
-    return answer_text(QUESTIONS[name], ROWS[name], width, shorten).splitlines()
+    return answer_text(QUESTIONS[name], ROWS[name], width, shorten)
 
 
 @pytest.mark.parametrize("name", QUESTIONS)
@@ -49,9 +49,9 @@ def test_rows_of_sql_have_units_and_nothing_that_a_terminal_obeys() -> None:
         {"name": "a\x1b[31mb", "peak_bytes": 3 << 30, "ranks": 12345, "share": 0.123456789},
         {"name": None, "peak_bytes": None, "ranks": 7, "share": 2.0},
     ]
-    assert rows_text(rows) == (
-        "name     peak_bytes   ranks     share\n"
-        "a?[31mb    3.000 GB  12,345  0.123457\n"
-        "-                 -       7         2\n"
-    )
-    assert rows_text([]) == ""
+    assert rows_text(rows) == [
+        "name     peak_bytes   ranks     share",
+        "a?[31mb    3.000 GB  12,345  0.123457",
+        "-                 -       7         2",
+    ]
+    assert rows_text([]) == []

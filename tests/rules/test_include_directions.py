@@ -27,9 +27,11 @@ ALLOWED = {
     "preload/guard": {
         "allocator/record/files/own_descriptors.h",
         "allocator/record/files/small_files.h",
+        "allocator/record/format/unsafe_text.h",
     },
     "report": {
         "allocator/record/format/trace_format.h",
+        "allocator/record/format/unsafe_text.h",
         "allocator/record/levels/device_use.h",
         "allocator/record/levels/peak_tracker.h",
         "allocator/record/tables/mapped_array.h",

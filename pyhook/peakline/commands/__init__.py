@@ -23,6 +23,7 @@ from peakline.commands.shared.folders import open_folders
 from peakline.commands.shared.parser import CommandParser
 from peakline.commands.shared.running import name_traces
 from peakline.commands.shared.wrong_words import asks_for_help, problem_of_words
+from peakline.output import say_error
 
 
 @dataclass(frozen=True)
@@ -157,7 +158,7 @@ def main(argv: Sequence[str] | None = None) -> int:
         status = cast(int, args.run_command(args))
         sys.stdout.flush()
     except CommandError as error:
-        print(f"peakline: error: {error}", file=sys.stderr)
+        say_error(error)
         return 2
     except BrokenPipeError:
         _discard_output()

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import argparse
 import contextlib
-import json
 import sys
 import tempfile
 from collections.abc import Callable, Iterator
@@ -23,6 +22,7 @@ from peakline.commands.shared.common import (
     suggest,
 )
 from peakline.native_build import BuildError
+from peakline.output import console_of, printable, write_json, write_lines
 from peakline.sizes import size_of, size_or_unknown
 from peakline.trying import CHANGES, Trial, Trials, problem_of, try_changes
 
@@ -103,14 +103,14 @@ def _run_trials(args: argparse.Namespace) -> int:
         with tempfile.TemporaryDirectory(prefix="peakline-advise-") as folder, _progress() as tell:
             *_, found = try_changes(command, args, Path(folder), tell)
     except BuildError as error:
-        raise CommandError(str(error)) from None
+        raise CommandError(*error.args) from None
     if found.base.status != 0 or found.base.peak_bytes is None:
-        raise CommandError(_failure_of(found.base))
+        raise CommandError(*_failure_of(found.base))
     if args.json:
         tried = [trial.document() for trial in found.trials]
-        print(json.dumps({**found.advice, "tried": tried}, indent=2))
+        write_json({**found.advice, "tried": tried}, indent=2)
     else:
-        print("\n".join(_report(args, command, found)))
+        write_lines(*_report(args, command, found))
     return 0 if any(trial.ok for trial in found.trials) else 1
 
 
@@ -126,11 +126,11 @@ def _check(args: argparse.Namespace) -> None:
             raise CommandError(problem)
 
 
-def _failure_of(base: Measured) -> str:
+def _failure_of(base: Measured) -> list[str]:
     if base.status == 0:
-        return "the program made no tensor on a GPU: there is nothing to lower"
-    words = "".join(f"\n  {line}" for line in base.last_words)
-    return f"the program as it is ended with {base.status}; no change was tried:{words}"
+        return ["the program made no tensor on a GPU: there is nothing to lower"]
+    head = f"the program as it is ended with {base.status}; no change was tried:"
+    return [head, *(f"  {line}" for line in base.last_words)]
 
 
 @contextlib.contextmanager
@@ -139,10 +139,10 @@ def _progress() -> Iterator[Callable[[str], None]]:
     if not sys.stderr.isatty():
         yield lambda _text: None
         return
-    from rich.console import Console
+    from rich.text import Text
 
-    with Console(stderr=True).status("starting") as status:
-        yield lambda text: status.update(f"running {text}")
+    with console_of(sys.stderr).status("starting") as status:
+        yield lambda text: status.update(Text(printable(f"running {text}")))
 
 
 def _saved(before: int | None, after: int | None) -> str:
@@ -204,11 +204,13 @@ def _report(args: argparse.Namespace, command: list[str], found: Trials) -> Iter
     yield from _table(args, found)
     for trial in found.trials:
         if not trial.ok:
-            yield f"\n{'; '.join(trial.changes)}: the program ended with {trial.after.status}:"
+            yield ""
+            yield f"{'; '.join(trial.changes)}: the program ended with {trial.after.status}:"
             yield from (f"  {line}" for line in trial.after.last_words[-3:])
     left = _advice_left(found)
     if left:
-        yield "\nThese need an edit, or were not tried:"
+        yield ""
+        yield "These need an edit, or were not tried:"
         for one in left:
             saves = one["saves_bytes"]
             figure = f"saves {size_of(saves)}" if saves else f"holds {size_of(one['held_bytes'])}"
@@ -216,4 +218,5 @@ def _report(args: argparse.Namespace, command: list[str], found: Trials) -> Iter
             yield f"    {one['key']}"
     simulate = f"--simulate {args.simulate} " if args.simulate else ""
     recorded = f"run {simulate}{shell_words(command)}"
-    yield "\n" + next_commands([(recorded, "a recording; peakline advise FILE says the lines")])
+    yield ""
+    yield from next_commands([(recorded, "a recording; peakline advise FILE says the lines")])

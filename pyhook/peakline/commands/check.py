@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import argparse
-import json
 import re
 from dataclasses import asdict
 from pathlib import Path
@@ -12,6 +11,7 @@ from typing import TYPE_CHECKING, Any
 from peakline.commands.shared import common, report_options
 from peakline.commands.shared.folders import ALL, chosen_run, heaviest_of, is_folder, run_in
 from peakline.commands.shared.sides import load_side
+from peakline.output import write_json, write_lines
 
 if TYPE_CHECKING:
     from peakline.differences.gate import Verdict
@@ -82,13 +82,11 @@ def run(args: argparse.Namespace) -> int:
         except OSError as error:
             raise common.CommandError(f"cannot write {args.junit}: {error.strerror}") from error
     if args.json:
-        print(
-            json.dumps({"schema_version": 1, "limits": [asdict(one) for one in verdicts]}, indent=2)
-        )
+        write_json({"schema_version": 1, "limits": [asdict(one) for one in verdicts]}, indent=2)
     else:
-        print(gate.text_of(verdicts), end="")
+        write_lines(*gate.text_of(verdicts))
     if args.github:
-        print(gate.annotations_of(verdicts), end="")
+        write_lines(*gate.annotations_of(verdicts))
     return 0 if all(verdict.holds for verdict in verdicts) else 1
 
 

@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 import argparse
-import json
 import sys
 from typing import TYPE_CHECKING
 
 from peakline.commands.shared import common, report_options
 from peakline.commands.shared.pairs import Pair, chosen_pair, paired, pairs_text
 from peakline.commands.shared.sides import load_side
+from peakline.output import say, write_json, write_lines
 
 if TYPE_CHECKING:
     from peakline.differences.side import Side
@@ -76,7 +76,7 @@ def run(args: argparse.Namespace) -> int:
         document = document_of(comparison, by=args.by, compared=what)
         if pairs:
             document |= {"rank": pair.rank, "ranks": [_rank_of(one) for one in pairs]}
-        print(json.dumps(document, indent=2))
+        write_json(document, indent=2)
         return 0
     titles = {"phases": "Highest peak of a phase", "total": "Allocated over the run"}
     title = titles.get(what, "Peak" if what == "peak" else f"At {what}")
@@ -87,13 +87,12 @@ def run(args: argparse.Namespace) -> int:
         return common.shortened(text, max(width - used, 20) if width else 0)
 
     if pairs:
-        print(pairs_text(pairs, top))
+        write_lines(*pairs_text(pairs, top), "")
         title = f"Rank {pair.rank}, {title[0].lower()}{title[1:]}"
-    print(comparison_text(comparison, title, top, shorten), end="")
+    write_lines(*comparison_text(comparison, title, top, shorten))
     if not any(path.endswith(".json") for path in (args.before, args.after)):
         words = common.shell_words([args.before, args.after])
-        sys.stdout.flush()
-        print(common.next_commands([(f"html {words} -o both.html", "")]), file=sys.stderr)
+        say(*common.next_commands([(f"html {words} -o both.html", "")]))
     return 0
 
 

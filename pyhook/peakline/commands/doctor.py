@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import argparse
 import ctypes
-import json
 import platform
 import shutil
 import sys
@@ -20,6 +19,7 @@ from peakline.native_build import (
     find_torch,
     has_torch_part,
 )
+from peakline.output import write_json, write_lines
 from peakline.simulated_build import audit_simulated_gpu, ensure_simulated_gpu, has_simulated_gpu
 
 NAME = "doctor"
@@ -48,11 +48,11 @@ def run(args: argparse.Namespace) -> int:
     """Print the findings; 0 when everything that is needed works, 1 when not."""
     findings = list(examine(args.python or None, build=args.build))
     if args.json:
-        print(json.dumps([asdict(finding) for finding in findings], indent=2))
+        write_json([asdict(finding) for finding in findings], indent=2)
     else:
         for finding in findings:
             mark = "ok  " if finding.ok else ("FAIL" if finding.needed else "no  ")
-            print(f"{mark}  {finding.subject:<16}  {finding.detail}")
+            write_lines(f"{mark}  {finding.subject:<16}  {finding.detail}")
         if args.build:
             print_audit(args.python or None)
     return 0 if all(finding.ok or not finding.needed for finding in findings) else 1
@@ -61,11 +61,11 @@ def run(args: argparse.Namespace) -> int:
 def print_audit(python: str | None) -> None:
     """Print how the CUDA symbols of this torch are served by the simulated GPU."""
     try:
-        text = audit_simulated_gpu(find_torch(python)).rstrip("\n")
+        lines = audit_simulated_gpu(find_torch(python)).rstrip("\n").splitlines()
     except BuildError:
         return  # reported as a finding
-    print("\nThe simulated GPU's audit: CUDA symbols torch imports, and how they are served")
-    print(text)
+    head = "The simulated GPU's audit: CUDA symbols torch imports, and how they are served"
+    write_lines("", head, *lines)
 
 
 def examine(python: str | None, *, build: bool) -> list[Finding]:

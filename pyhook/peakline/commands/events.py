@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import argparse
 import itertools
-import json
 import sys
 from collections.abc import Iterable, Iterator, Sequence
 from pathlib import Path
@@ -12,6 +11,7 @@ from typing import TYPE_CHECKING
 
 from peakline.commands.shared import common, report_options
 from peakline.commands.shared.parser import did_you_mean
+from peakline.output import json_text, write_lines, write_report
 from peakline.sizes import size_of
 
 if TYPE_CHECKING:
@@ -89,7 +89,7 @@ def run(args: argparse.Namespace) -> int:
             _print_text(shown)
             rest = next(events, None)
             if rest is not None:
-                print("... (--top 0 shows all; --during, --kind and --device choose)")
+                write_lines("... (--top 0 shows all; --during, --kind and --device choose)")
     except engine.TraceError as error:
         raise common.CommandError(str(error)) from error
     if not args.json:
@@ -110,24 +110,24 @@ def _of_kinds(events: Iterable[Event], kinds: Sequence[str]) -> Iterator[Event]:
 def _print_json(recording: Recording, events: Iterable[Event]) -> None:
     """Print one document, an event on each line; it is never whole in memory."""
     head = {"schema_version": 1, "file": str(recording.path)}
-    sys.stdout.write(json.dumps(head)[:-1] + ', "events": [')
+    write_report(json_text(head)[:-1] + ', "events": [')
     comma = "\n"
     for event in events:
-        sys.stdout.write(comma + json.dumps(event._asdict()))
+        write_report(comma + json_text(event._asdict()))
         comma = ",\n"
-    sys.stdout.write("\n]}\n")
+    write_report("\n]}\n")
 
 
 def _print_text(events: Iterable[Event]) -> None:
     width = common.terminal_width(sys.stdout)
-    print("    Seconds  Event               Size      Level  Dev  What")
+    write_lines("    Seconds  Event               Size      Level  Dev  What")
     for event in events:
         size = size_of(event.bytes) if event.bytes is not None else ""
         level = size_of(event.allocated_bytes) if event.allocated_bytes is not None else ""
         device = "" if event.device is None else str(event.device)
         line = f"{event.seconds:11.6f}  {event.kind:14} {size:>9}  {level:>9}  {device:>3}  "
         line += _what(event)
-        print(line[: width or None].rstrip())
+        write_lines(line[: width or None].rstrip())
 
 
 def _what(event: Event) -> str:

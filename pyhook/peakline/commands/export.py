@@ -14,6 +14,7 @@ from peakline.commands.shared.folders import HEAVIEST, WHOLE, is_folder, run_in
 from peakline.commands.shared.parser import did_you_mean
 from peakline.exports import FORMATS, Format
 from peakline.exports.asked import Asked
+from peakline.output import console_of, say, write_lines
 from peakline.sizes import size_of
 
 NAME = "export"
@@ -95,7 +96,7 @@ def run(args: argparse.Namespace) -> int:
         raise common.CommandError(str(error)) from error
     except ImportError as error:
         raise common.CommandError(_lacks(form.needs, form.extra)) from error
-    print(f"Wrote {name}")
+    write_lines(f"Wrote {name}")
     return 0
 
 
@@ -166,11 +167,11 @@ def _write_tables(args: argparse.Namespace) -> int:
     except FleetError as error:
         raise common.CommandError(str(error)) from error
     for sentence in done.failed:
-        print(f"peakline: error: {sentence}", file=sys.stderr)
+        say(f"peakline: error: {sentence}")
     if done.traces:
         traces = "1 trace" if done.traces == 1 else f"{done.traces:,} traces"
-        print(f"Wrote {args.output}: {traces}, {size_of(done.bytes_written)}")
-        print(f"Next: peakline fleet {args.output}")
+        write_lines(f"Wrote {args.output}: {traces}, {size_of(done.bytes_written)}")
+        write_lines(f"Next: peakline fleet {args.output}")
     return 2 if done.failed else 0
 
 
@@ -189,10 +190,9 @@ def _bar(count: int) -> Iterator[Callable[[], object]]:
     if not sys.stderr.isatty():
         yield lambda: None
         return
-    from rich.console import Console
     from rich.progress import BarColumn, MofNCompleteColumn, Progress, TimeRemainingColumn
 
     columns = (BarColumn(), MofNCompleteColumn(), TimeRemainingColumn())
-    with Progress(*columns, console=Console(stderr=True), transient=True) as bar:
+    with Progress(*columns, console=console_of(sys.stderr), transient=True) as bar:
         task = bar.add_task("", total=count)
         yield lambda: bar.advance(task)

@@ -5,7 +5,6 @@ from __future__ import annotations
 import argparse
 import contextlib
 import itertools
-import json
 import re
 import sys
 import tempfile
@@ -27,6 +26,7 @@ from peakline.commands.shared.common import (
 from peakline.commands.shared.report_options import add_frame_argument
 from peakline.fitting import Attempt, Outcome, try_program
 from peakline.native_build import BuildError
+from peakline.output import console_of, printable, write_json, write_lines
 from peakline.sizes import size_of, size_or_unknown
 
 NAME = "fit"
@@ -86,11 +86,11 @@ def run(args: argparse.Namespace) -> int:
         ):
             outcomes = list(_try_all(attempts, args, Path(folder), tell))
     except BuildError as error:
-        raise CommandError(str(error)) from None
+        raise CommandError(*error.args) from None
     if args.json:
-        print(json.dumps(_document(args, outcomes), indent=2))
+        write_json(_document(args, outcomes), indent=2)
     else:
-        print("\n".join(_report(args, attempts, outcomes)))
+        write_lines(*_report(args, attempts, outcomes))
     if any(outcome.verdict == "failed" for outcome in outcomes):
         return 2
     return 0 if any(outcome.verdict == "fits" for outcome in outcomes) else 1
@@ -203,15 +203,14 @@ def _progress(count: int) -> Iterator[Callable[[str], None]]:
     if not sys.stderr.isatty():
         yield lambda _text: None
         return
-    from rich.console import Console
     from rich.progress import MofNCompleteColumn, Progress, SpinnerColumn, TimeElapsedColumn
 
     columns = (SpinnerColumn(), "{task.description}", MofNCompleteColumn(), TimeElapsedColumn())
-    with Progress(*columns, console=Console(stderr=True), transient=True) as bar:
+    with Progress(*columns, console=console_of(sys.stderr), transient=True) as bar:
         task = bar.add_task("trying", total=count, completed=-1)
 
         def tell(text: str) -> None:
-            bar.update(task, description=f"trying {text}", advance=1)
+            bar.update(task, description=printable(f"trying {text}"), advance=1)
 
         yield tell
 
@@ -250,16 +249,19 @@ def _report(
             )
     for one in outcomes:
         if one.verdict == "failed":
-            yield f"\n{one.device} {one.value}".rstrip() + f": the program ended with {one.status}:"
+            yield ""
+            yield f"{one.device} {one.value}".rstrip() + f": the program ended with {one.status}:"
             yield from (f"  {line}" for line in one.last_words)
     guesses = max((one.guessed_places for one in outcomes), default=0)
     if guesses:
         lines = "line reads" if guesses == 1 else "lines read"
-        yield f"\n{guesses} {lines} values that no simulated GPU knows: figures may be too low."
+        yield ""
+        yield f"{guesses} {lines} values that no simulated GPU knows: figures may be too low."
     tried = list(zip(attempts, outcomes, strict=True))
     best = next((one for one, outcome in tried if outcome.verdict == "fits"), attempts[-1])
     command = f"run --simulate {best.device} {shell_words(best.command)}"
-    yield "\n" + next_commands([(command, "every line, and values that were guessed")])
+    yield ""
+    yield from next_commands([(command, "every line, and values that were guessed")])
 
 
 def _largest(name: str, outcomes: Sequence[Outcome]) -> Iterator[str]:

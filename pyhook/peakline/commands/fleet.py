@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import argparse
 import importlib.util
-import json
 import sys
 from collections.abc import Iterator
 from contextlib import contextmanager
@@ -15,6 +14,7 @@ from peakline.commands.shared import common
 from peakline.commands.shared.parser import did_you_mean
 from peakline.fleet.engines import Engine, FleetError, Progress, count_files, is_url
 from peakline.fleet.questions import QUESTIONS, Asked, Question
+from peakline.output import console_of, write_json, write_lines
 from peakline.sizes import size_of
 
 if TYPE_CHECKING:
@@ -137,7 +137,9 @@ def run(args: argparse.Namespace) -> int:
     else:
         _show(args, question, found)
     if not args.json and (files := count_files(args.fleet)) >= _MANY_FILES:
-        print(f"These are {files:,} files; quicker next: peakline fleet {args.fleet} --compact")
+        write_lines(
+            f"These are {files:,} files; quicker next: peakline fleet {args.fleet} --compact"
+        )
     return 0
 
 
@@ -186,8 +188,8 @@ def _need_packages(*modules: str) -> None:
 def _list_questions(fleet: str) -> None:
     width = max(map(len, QUESTIONS))
     for one in QUESTIONS.values():
-        print(f"{one.name:<{width}}  {one.asks}")
-    print(f"\nType: peakline fleet {fleet} {next(iter(QUESTIONS))}, or --sql QUERY")
+        write_lines(f"{one.name:<{width}}  {one.asks}")
+    write_lines("", f"Type: peakline fleet {fleet} {next(iter(QUESTIONS))}, or --sql QUERY")
 
 
 def _compact(fleet: str) -> None:
@@ -202,12 +204,12 @@ def _compact(fleet: str) -> None:
     with _progress("Compacting") as progress:
         done = compact(Path(fleet), progress or (lambda _: None))
     if done.bytes_after:
-        print(
+        write_lines(
             f"Joined {done.files_before:,} files to {done.files_after:,}"
             f" ({size_of(done.bytes_after)})"
         )
     else:
-        print("There are no small files to join")
+        write_lines("There are no small files to join")
 
 
 @contextmanager
@@ -229,22 +231,22 @@ def _show(args: argparse.Namespace, question: Question, found: Answered) -> None
         return
     from peakline.fleet.text import answer_text
 
-    print(question.asks)
+    write_lines(question.asks)
     if question.compares:
         before, after = asked.versions
-        print(f"From version {before} to {after}")
+        write_lines(f"From version {before} to {after}")
     if not found.rows:
-        print(f"None: {question.nothing}")
+        write_lines(f"None: {question.nothing}")
         return
-    print()
+    write_lines("")
     width = common.terminal_width(sys.stdout) or 0
 
     def shorten(text: str, used: int) -> str:
         return common.shortened(text, max(width - used, _LEAST_ROOM) if width else 0)
 
-    print(answer_text(question, found.rows, width, shorten), end="")
+    write_lines(*answer_text(question, found.rows, width, shorten))
     if asked.top and len(found.rows) == asked.top:
-        print("... (--top 0 shows all)")
+        write_lines("... (--top 0 shows all)")
 
 
 def _show_rows(args: argparse.Namespace, rows: list[dict[str, Any]]) -> None:
@@ -254,16 +256,16 @@ def _show_rows(args: argparse.Namespace, rows: list[dict[str, Any]]) -> None:
     from peakline.fleet.text import rows_text
 
     top = _rows_shown(args)
-    print(rows_text(rows[:top] if top else rows), end="")
+    write_lines(*rows_text(rows[:top] if top else rows))
     if top and len(rows) > top:
-        print(f"... ({len(rows) - top:,} more rows; --top 0 shows all)")
+        write_lines(f"... ({len(rows) - top:,} more rows; --top 0 shows all)")
 
 
 def _print_json(
     args: argparse.Namespace, facts: dict[str, Any], rows: list[dict[str, Any]]
 ) -> None:
     head = {"schema_version": _SCHEMA_VERSION, "fleet": args.fleet, "engine": args.engine}
-    print(json.dumps({**head, **facts, "rows": rows}, indent=1))
+    write_json({**head, **facts, "rows": rows}, indent=1)
 
 
 @contextmanager
@@ -282,10 +284,9 @@ def _progress(verb: str) -> Iterator[Progress | None]:
     if not sys.stderr.isatty():
         yield None
         return
-    from rich.console import Console
     from rich.progress import BarColumn, Progress, TextColumn, TimeElapsedColumn
 
     columns = (TextColumn("{task.description}"), BarColumn(), TimeElapsedColumn())
-    with Progress(*columns, console=Console(stderr=True), transient=True) as bar:
+    with Progress(*columns, console=console_of(sys.stderr), transient=True) as bar:
         task = bar.add_task(verb, total=1.0)
         yield lambda fraction: bar.update(task, completed=fraction)

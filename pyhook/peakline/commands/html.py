@@ -9,6 +9,7 @@ from pathlib import Path
 
 from peakline.commands.shared import common, page_data, report_options
 from peakline.commands.shared.folders import ALL
+from peakline.output import write_lines
 
 NAME = "html"
 HELP = "Write a page for the browser: summary, lines, flame graph, timeline; one file."
@@ -94,7 +95,7 @@ def run(args: argparse.Namespace) -> int:
 def write_page(args: argparse.Namespace, tab: str) -> int:
     """Write the page, opened at this tab, and say so."""
     output, shown = make_file(args, tab)
-    print(f"Wrote {output} ({output.stat().st_size / 1e6:.1f} MB); open it in a browser")
+    write_lines(f"Wrote {output} ({output.stat().st_size / 1e6:.1f} MB); open it in a browser")
     common.suggest_for(shown, "table --by category")
     return 0
 

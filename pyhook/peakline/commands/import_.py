@@ -8,6 +8,7 @@ from pathlib import Path
 from typing import Any
 
 from peakline.commands.shared import common
+from peakline.output import write_lines
 
 NAME = "import"
 HELP = "Make a trace of what torch recorded itself, for every command of peakline."
@@ -50,7 +51,7 @@ def run(args: argparse.Namespace) -> int:
         raise common.CommandError(f"{source}: {error}") from error
     except engine.TraceError as error:
         raise common.CommandError(str(error)) from error
-    print(f"Wrote {output}: {said}")
+    write_lines(f"Wrote {output}: {said[0]}", *said[1:])
     common.suggest_for(str(output), "table")
     return 0
 
@@ -66,7 +67,7 @@ def _refuse_trace(source: Path) -> None:
         raise common.CommandError(f"{source} is a trace already: peakline table {words}")
 
 
-def _write_snapshot(snapshot: Any, path: Path) -> str:
+def _write_snapshot(snapshot: Any, path: Path) -> list[str]:
     from peakline.imports import torch_snapshot
 
     imported = torch_snapshot.write_trace(snapshot, path)
@@ -79,14 +80,14 @@ def _write_snapshot(snapshot: Any, path: Path) -> str:
         )
     if not imported.has_stacks:
         lines.append("The snapshot has no stacks: record with stacks='all', or peakline run")
-    return "\n".join(lines)
+    return lines
 
 
-def _write_tracker(stats: Any, path: Path) -> str:
+def _write_tracker(stats: Any, path: Path) -> list[str]:
     from peakline.imports import tracker_stats
 
     count = tracker_stats.write_trace(stats, path)
-    return (
-        f"levels after {count:,} operators, each a millisecond\n"
-        "Which block an operator frees is not in the file: the last made is taken to go first"
-    )
+    return [
+        f"levels after {count:,} operators, each a millisecond",
+        "Which block an operator frees is not in the file: the last made is taken to go first",
+    ]

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import argparse
 import dataclasses
-import json
 import sys
 import time
 from collections.abc import Iterator
@@ -12,6 +11,7 @@ from typing import TYPE_CHECKING
 
 from peakline.commands.shared import common, running
 from peakline.commands.shared.report_options import row_count
+from peakline.output import console_of, say, write_json
 
 if TYPE_CHECKING:
     from peakline.screens.live_state import LiveState
@@ -63,7 +63,7 @@ def run(args: argparse.Namespace) -> int:
         states = _follow(path, args)
         if args.json:
             for state in states:
-                print(json.dumps(dataclasses.asdict(state)), flush=True)
+                write_json(dataclasses.asdict(state))
         elif args.once or not sys.stdout.isatty():
             _print_each(states)
         else:
@@ -94,10 +94,9 @@ def _trace_of(source: str) -> str:
             return traces[0]
         if not said:
             said = True
-            print(
+            say(
                 f"peakline: process {source} has no trace open: waiting for its first block"
-                " (it must run under peakline)",
-                file=sys.stderr,
+                " (it must run under peakline)"
             )
         time.sleep(_WAIT_FOR_TRACE_SECONDS)
 
@@ -105,7 +104,7 @@ def _trace_of(source: str) -> str:
 def _name_others(traces: list[str]) -> None:
     if len(traces) > 1:
         others = ", ".join(traces[1:])
-        print(f"peakline: following {traces[0]}; there are also {others}", file=sys.stderr)
+        say(f"peakline: following {traces[0]}; there are also {others}")
 
 
 def _follow(path: str, args: argparse.Namespace) -> Iterator[LiveState]:
@@ -140,23 +139,20 @@ def _is_being_written(path: str) -> bool:
 
 
 def _print_each(states: Iterator[LiveState]) -> None:
-    from rich.console import Console
-
     from peakline.screens.live import screen_of
 
-    console = Console()
+    console = console_of(sys.stdout)
     for state in states:
         console.print(screen_of(state, console.width, is_ascii=_is_ascii(console.encoding)))
 
 
 def _show(states: Iterator[LiveState]) -> None:
     """On a terminal each reading takes the place of the one before."""
-    from rich.console import Console
     from rich.live import Live
 
     from peakline.screens.live import screen_of
 
-    console = Console()
+    console = console_of(sys.stdout)
     with Live(console=console, auto_refresh=False) as live:
         for state in states:
             screen = screen_of(state, console.width, is_ascii=_is_ascii(console.encoding))

@@ -6,6 +6,7 @@ import argparse
 from pathlib import Path
 
 from peakline.commands.shared import common
+from peakline.output import write_lines
 
 NAME = "pack"
 HELP = "Compress a trace to keep or send it; every command reads it packed."
@@ -57,7 +58,7 @@ def run(args: argparse.Namespace) -> int:
         except engine.TraceError as error:
             raise common.CommandError(str(error)) from error
     times = f"{raw / packed:.0f} times smaller" if raw > packed else "no smaller"
-    print(f"Wrote {output} ({packed / 1e6:.1f} MB, {times}; zstd -d unpacks it, too)")
+    write_lines(f"Wrote {output} ({packed / 1e6:.1f} MB, {times}; zstd -d unpacks it, too)")
     common.suggest_for(str(output), "table")
     return 0
 
@@ -74,5 +75,5 @@ def _write_summary(args: argparse.Namespace) -> int:
         raise common.CommandError(str(error)) from error
     with common.replacing(output, force=args.force) as unfinished:
         unfinished.write_text(text)
-    print(f"Wrote {output} ({len(text) / 1e3:.1f} kB)")
+    write_lines(f"Wrote {output} ({len(text) / 1e3:.1f} kB)")
     return 0

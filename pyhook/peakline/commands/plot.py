@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any
 
 from peakline.commands.shared import common, report_options
 from peakline.commands.shared.folders import ALL, HEAVIEST
+from peakline.output import write_lines
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -79,7 +80,7 @@ def run(args: argparse.Namespace) -> int:
         _write(args, output)
     except engine.TraceError as error:
         raise common.CommandError(str(error)) from error
-    print(f"Wrote {output}")
+    write_lines(f"Wrote {output}")
     common.suggest_for(args.files[0], "html")
     return 0
 

@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 import argparse
-import sys
 
 from peakline.commands.shared.common import add_python_argument
 from peakline.native_build import NATIVE_FOLDER, BuildError, ensure_torch_part, find_torch
+from peakline.output import say, say_error, write_lines
 
 NAME = "preload"
 HELP = "Print the path of the library for LD_PRELOAD, to record without peakline run."
@@ -22,11 +22,11 @@ def run(args: argparse.Namespace) -> int:
     """Print the path; builds the part for the installed torch, and says when it cannot."""
     library = NATIVE_FOLDER / "libpeakline_preload.so"
     if not library.exists():
-        print(f"peakline: error: {library} is missing: build it with `make build`", file=sys.stderr)
+        say(f"peakline: error: {library} is missing: build it with `make build`")
         return 2
     try:
         ensure_torch_part(find_torch(args.python or None))
     except BuildError as error:
-        print(f"peakline: {error}", file=sys.stderr)
-    print(library)
+        say_error(error, "peakline")
+    write_lines(str(library))
     return 0

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import argparse
-import json
 import sys
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
@@ -11,6 +10,7 @@ from typing import TYPE_CHECKING
 
 from peakline.commands.shared import common
 from peakline.commands.shared.folders import WHOLE, chosen_run
+from peakline.output import console_of, say, write_json, write_lines
 
 if TYPE_CHECKING:
     from peakline.runs.find import Run
@@ -67,7 +67,7 @@ def run(args: argparse.Namespace) -> int:
     found = chosen_run(args.files)
     paths = [one.path for one in found.compared]
     if len(found.members) == 1 and found.world_size < 2 and not args.json:
-        print(f"{paths[0]} is the only process of its run: there is nothing to compare")
+        write_lines(f"{paths[0]} is the only process of its run: there is nothing to compare")
         common.suggest_for(str(paths[0]), "table")
         return 0
     with _progress(len(paths)) as progress:
@@ -79,14 +79,14 @@ def run(args: argparse.Namespace) -> int:
     except ValueError as error:
         raise common.CommandError(str(error)) from error
     if args.json:
-        print(json.dumps(document_of(comparison)))
+        write_json(document_of(comparison))
         return 0
     width = common.terminal_width(sys.stdout)
 
     def shorten(text: str, used: int) -> str:
         return common.shortened(text, max(width - used, 20) if width else 0)
 
-    print(comparison_text(comparison, args.top, shorten), end="")
+    write_lines(*comparison_text(comparison, args.top, shorten))
     _suggest(found, args.files)
     return 0
 
@@ -95,8 +95,7 @@ def _suggest(found: Run, files: Sequence[str]) -> None:
     words = common.shell_words(files)
     heaviest = [(f"table {words}", "the lines of the heaviest")] if len(files) == 1 else []
     page = (f"html {words} -o {found.name}.html", "all ranks in one page")
-    sys.stdout.flush()
-    print(common.next_commands([*heaviest, page]), file=sys.stderr)
+    say(*common.next_commands([*heaviest, page]))
 
 
 @contextmanager
@@ -105,9 +104,8 @@ def _progress(count: int) -> Iterator[Callable[[int], object]]:
     if count < _PROGRESS_FROM or not sys.stderr.isatty():
         yield lambda _: None
         return
-    from rich.console import Console
     from rich.progress import Progress
 
-    with Progress(console=Console(stderr=True), transient=True) as bar:
+    with Progress(console=console_of(sys.stderr), transient=True) as bar:
         task = bar.add_task("Reading traces", total=count)
         yield lambda done: bar.update(task, completed=done)

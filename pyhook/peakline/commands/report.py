@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 import argparse
-import json
 from itertools import count
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from peakline.commands.shared import common, report_options
+from peakline.output import printable, write_json, write_lines, write_report
 
 if TYPE_CHECKING:
     from peakline._report import Options
@@ -61,11 +61,11 @@ def run(args: argparse.Namespace) -> int:
         elif args.beside:
             _write(name.with_suffix(".txt"), _made(path, options))
         else:
-            print(("\n" if place else "") + _made(path, options), end="")
+            write_report(("\n" if place else "") + _made(path, options))
         if args.html:
             _write_page(path, name.with_suffix(".html"), says=not args.json)
     if args.json:
-        print(json.dumps(documents[0] if len(documents) == 1 else documents, indent=2))
+        write_json(documents[0] if len(documents) == 1 else documents, indent=2)
     elif not args.beside:
         common.suggest_for(args.files[0], "table --by category")
     return 0
@@ -92,8 +92,8 @@ def _free_name(trace: Path) -> Path:
 
 def _write(output: Path, text: str) -> None:
     with common.replacing(output, force=False) as unfinished:
-        unfinished.write_text(text, encoding="utf-8", errors="replace")
-    print(f"Wrote {output}")
+        unfinished.write_text(printable(text, keep="\n"), encoding="utf-8", errors="replace")
+    write_lines(f"Wrote {output}")
 
 
 def _write_page(path: str, output: Path, *, says: bool) -> None:
@@ -101,4 +101,4 @@ def _write_page(path: str, output: Path, *, says: bool) -> None:
 
     html.make_file(html.page_arguments([path], output, force=False))
     if says:
-        print(f"Wrote {output}; open it in a browser")
+        write_lines(f"Wrote {output}; open it in a browser")

@@ -27,6 +27,7 @@ from peakline.commands.running.steps_option import waited_steps
 from peakline.commands.shared.faults import failing_alone
 from peakline.commands.shared.trace_files import room_for, shown_name
 from peakline.native_build import BuildError
+from peakline.output import say, say_error
 
 NAME = "run"
 HELP = "Run a program unchanged and record which lines hold the GPU memory."
@@ -48,21 +49,21 @@ def run(args: argparse.Namespace) -> int:
         args.program = ["-c", *args.code]
     problem = check_arguments(args)
     if problem:
-        print(f"peakline: error: {problem}", file=sys.stderr)
+        say(f"peakline: error: {problem}")
         return 2
     try:
         plan = make_plan(args)
     except BuildError as error:
-        print(f"peakline: error: {error}", file=sys.stderr)
+        say_error(error)
         return 2
     for note in plan.notes:
-        print(f"peakline: {note}", file=sys.stderr)
+        say(*f"peakline: {note}".split("\n"))
     replaced = Path(args.output) if plan.recorded and args.force and args.output else None
     try:
         with room_for(replaced) if replaced else nullcontext():
             status = run_and_report(args, plan)
     except OSError as error:
-        print(f"peakline: error: cannot run {plan.command[0]}: {error.strerror}", file=sys.stderr)
+        say(f"peakline: error: cannot run {plan.command[0]}: {error.strerror}")
         return 127 if isinstance(error, FileNotFoundError) else 126
     if status < 0:
         end_by_signal(-status)
@@ -106,7 +107,7 @@ def run_and_report(args: argparse.Namespace, plan: Plan) -> int:
             plan.has_torch,
         )
     for text in end.said():
-        print(f"peakline: {text}", file=sys.stderr)
+        say(f"peakline: {text}")
     if plan.recorded:
         from peakline.commands.running import after_run
         from peakline.runs.outlines import store_outlines
@@ -162,7 +163,7 @@ def _say_where(plan: Plan, process: int | None, is_wanted: bool) -> None:
     of_ranks = starts_others or plan.ranks is not None
     words = plan.program if is_program else []
     name = shown_name(plan.output, words, own_process, plan.run_id, of_ranks=of_ranks)
-    print(f"peakline: recording to {name}", file=sys.stderr, flush=True)
+    say(f"peakline: recording to {name}")
 
 
 def _may_spawn(script: str) -> bool:

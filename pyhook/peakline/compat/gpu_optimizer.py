@@ -12,6 +12,7 @@ from peakline.compat.window import Window
 from peakline.exports import FORMATS
 from peakline.exports.asked import Asked
 from peakline.exports.references import timeline_document
+from peakline.output import write_lines
 
 _GB, _MB = 1024**3, 1024**2
 
@@ -101,7 +102,7 @@ class MemoryTracer:
     def export_flame_graph(self, output_path: str) -> None:
         """Write the peak of the traced part for speedscope."""
         self._export("speedscope", output_path, f"Flame graph exported to: {output_path}")
-        print("View at: https://www.speedscope.app/")
+        write_lines("View at: https://www.speedscope.app/")
 
     def export_timeline(self, output_path: str) -> None:
         """Write events, layers and totals as JSON."""
@@ -110,23 +111,29 @@ class MemoryTracer:
     def print_summary(self) -> None:
         """Print totals and the five layers with the highest peaks."""
         if not self._window.has_begun:
-            print("No events recorded.")
+            write_lines("No events recorded.")
             return
         document = self._document()
         summary = document["summary"]
-        print("=" * 60, "Memory Tracer Summary", "=" * 60, sep="\n")
-        print(f"Total Events: {summary['total_events']}")
-        print(f"Total Layers: {summary['total_layers']}")
-        print(f"Peak Allocated: {summary['peak_allocated_mb'] * _MB / _GB:.2f} GB")
-        print(f"Peak Reserved: {summary['peak_reserved_mb'] * _MB / _GB:.2f} GB")
-        print(f"Avg Fragmentation: {summary['avg_fragmentation']:.2%}")
-        print("\nTop 5 Layers by Peak Memory:", "-" * 60, sep="\n")
+        write_lines(
+            "=" * 60,
+            "Memory Tracer Summary",
+            "=" * 60,
+            f"Total Events: {summary['total_events']}",
+            f"Total Layers: {summary['total_layers']}",
+            f"Peak Allocated: {summary['peak_allocated_mb'] * _MB / _GB:.2f} GB",
+            f"Peak Reserved: {summary['peak_reserved_mb'] * _MB / _GB:.2f} GB",
+            f"Avg Fragmentation: {summary['avg_fragmentation']:.2%}",
+            "",
+            "Top 5 Layers by Peak Memory:",
+            "-" * 60,
+        )
         layers = sorted(document["layer_stats"].values(), key=lambda one: -one["peak_allocated"])
         for one in layers[:5]:
             size = one["peak_allocated"] / _MB
             share = one["avg_fragmentation"]
-            print(f"  {one['layer_name'][:50]:50s} {size:8.2f} MB  (frag: {share:.1%})")
-        print("=" * 60)
+            write_lines(f"  {one['layer_name'][:50]:50s} {size:8.2f} MB  (frag: {share:.1%})")
+        write_lines("=" * 60)
 
     def _asked(self) -> Asked:
         return self._window.asked(device=self.device.partition(":")[2] or "0")
@@ -150,4 +157,4 @@ class MemoryTracer:
         Path(output_path).parent.mkdir(parents=True, exist_ok=True)
         with Path(output_path).open("wb") as out:
             FORMATS[name].write(self._window.recording(), self._asked(), out)
-        print(message)
+        write_lines(message)

@@ -8,6 +8,7 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+from peakline.output import write_lines
 from peakline.recording import TableRow
 from peakline.recording.rows import row_of
 from peakline.sizes import size_of
@@ -27,9 +28,11 @@ def print_table(is_chosen: Callable[[str], bool]) -> None:
 
     trace: Trace = report.Trace(recorder_that_is_on("report_stats").summary_trace())
     document = json.loads(trace.report("table", by="stack", json=True, cwd=str(Path.cwd())))
-    print(f"Max mem: {size_of(document['peak_bytes'])}")
-    print(f"Total mem allocated: {size_of(document['total_allocated_bytes'])}")
-    print("Mem, Cumulative Mem, Median, Count, Location")
+    write_lines(
+        f"Max mem: {size_of(document['peak_bytes'])}",
+        f"Total mem allocated: {size_of(document['total_allocated_bytes'])}",
+        "Mem, Cumulative Mem, Median, Count, Location",
+    )
     lines: dict[str, list[TableRow]] = defaultdict(list)
     for row in (row_of(TableRow, one) for one in document["rows"]):
         chosen = [one for one in row.stack if is_chosen(one.file)] or list(row.stack)
@@ -40,7 +43,7 @@ def print_table(is_chosen: Callable[[str], bool]) -> None:
         cumulative += _bytes(rows)
         count = sum(row.count for row in rows)
         sizes = [size_of(_bytes(rows)), size_of(cumulative), size_of(_median(rows))]
-        print("  ".join([*sizes, str(count), place]))
+        write_lines("  ".join([*sizes, str(count), place]))
 
 
 def _bytes(rows: list[TableRow]) -> int:

@@ -17,6 +17,7 @@ import peakline
 from peakline.compat.profiler_report import creation_lines, report_lines
 from peakline.compat.window import Window
 from peakline.exports import FORMATS
+from peakline.output import joined
 
 if TYPE_CHECKING:
     import torch
@@ -169,7 +170,7 @@ class MemoryTracer:
         lines = report_lines(self.get_memory_stats(), header)
         if detailed:
             lines += creation_lines(self._window.recording().events(**self._window.options()))
-        self._logger.info("\n".join(lines))
+        self._logger.info("%s", joined(lines))
 
     def save_peak_snapshot(self, path: str | Path, min_memory_mb: float = 0.0) -> None:
         """Write the tensors live at the peak as JSON."""

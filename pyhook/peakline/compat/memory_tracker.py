@@ -9,6 +9,7 @@ from typing import Any
 from peakline.compat.window import Window
 from peakline.exports.references import tracker_document
 from peakline.imports.plain_pickle import load_plain
+from peakline.output import write_lines
 
 _RULER = "-" * 48
 _MARKED = "fw_bw_boundary"
@@ -61,12 +62,13 @@ class MemoryTracker:
         series = document["memories_allocated"]
         added = [(series[i][0], series[i][1] - series[i - 1][1]) for i in series if i - 1 in series]
         added.sort(key=lambda one: -one[1])
-        print(_RULER)
-        print(f"The number of alloc retries are: {document['num_alloc_retries']}")
-        print(f"Top {top} ops that generates memory are:")
-        for name, delta in added[:top]:
-            print(f"{name}: {delta}MB")
-        print(_RULER)
+        write_lines(
+            _RULER,
+            f"The number of alloc retries are: {document['num_alloc_retries']}",
+            f"Top {top} ops that generates memory are:",
+            *(f"{name}: {delta}MB" for name, delta in added[:top]),
+            _RULER,
+        )
 
     def show_traces(self, path: str = "") -> None:
         """Draw the three curves together, then each; loads `path` first where it is given."""

@@ -7,11 +7,12 @@ which need neither.
 
 from __future__ import annotations
 
-import json
 import sys
 import time
 from pathlib import Path
 from typing import Any, TextIO
+
+from peakline.output import json_text, write_lines
 
 _MB = 1024 * 1024
 
@@ -60,14 +61,12 @@ class MemTracer(BaseTracer):
         }
         if self.logtime:
             line["time"] = time.time()
-        self._file.write(json.dumps(line) + "\n")
-        self._file.flush()
+        write_lines(json_text(line), to=self._file)
 
     def trace_exception(self, error: BaseException) -> None:
         """Write an exception that left a module."""
         if self.tracepy:
-            self._file.write(f"Exception: {type(error).__name__}, Value: {error}\n")
-            self._file.flush()
+            write_lines(f"Exception: {type(error).__name__}, Value: {error}", to=self._file)
 
 
 def install_hooks(m: Any = None, opt: Any = None, tracer: BaseTracer | None = None) -> list[Any]:

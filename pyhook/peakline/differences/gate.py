@@ -9,6 +9,7 @@ from dataclasses import dataclass, field
 from peakline.differences.compare import Comparison, compare
 from peakline.differences.side import Row, Side
 from peakline.differences.text import signed
+from peakline.output import joined, printable
 from peakline.sizes import size_of
 
 _LINES = 10  # that are named below a limit
@@ -95,17 +96,17 @@ def _grown(comparison: Comparison) -> list[Blamed]:
     ]
 
 
-def text_of(verdicts: Iterable[Verdict]) -> str:
+def text_of(verdicts: Iterable[Verdict]) -> list[str]:
     """Return a line for each limit, and below those that do not hold the lines to look at."""
     lines = []
     for verdict in verdicts:
         word = "ok  " if verdict.holds else "FAIL"
         lines.append(f"{word}  {verdict.run}: {verdict.name}: {verdict.sentence}")
         lines += [f"      {one.text}" for one in verdict.blamed]
-    return "\n".join(lines) + "\n"
+    return lines
 
 
-def annotations_of(verdicts: Iterable[Verdict]) -> str:
+def annotations_of(verdicts: Iterable[Verdict]) -> list[str]:
     """Return what GitHub shows at the lines: workflow commands, one for each.
 
     Source: GitHub's documentation, "Workflow commands for GitHub Actions".
@@ -116,14 +117,14 @@ def annotations_of(verdicts: Iterable[Verdict]) -> str:
             continue
         said = f"{verdict.name}: {verdict.sentence}"
         for one in verdict.blamed or [Blamed(said, "", 0)]:
-            place = f"file={_escaped(one.file, ':,')},line={one.line}," if one.file else ""
-            text = _escaped(f"{said}\n{one.text}" if one.text != said else said)
+            place = f"file={_escaped(printable(one.file), ':,')},line={one.line}," if one.file else ""
+            text = _escaped(joined([said, one.text] if one.text != said else [said]))
             lines.append(f"::error {place}title=peakline::{text}")
-    return "".join(f"{line}\n" for line in lines)
+    return lines
 
 
 def _escaped(text: str, more: str = "") -> str:
-    escaped = text.replace("%", "%25").replace("\r", "%0D").replace("\n", "%0A")
+    escaped = printable(text, keep="\n").replace("%", "%25").replace("\n", "%0A")
     for character in more:
         escaped = escaped.replace(character, f"%{ord(character):02X}")
     return escaped
@@ -142,15 +143,10 @@ def junit_of(verdicts: list[Verdict]) -> bytes:
     )
     for verdict in verdicts:
         case = ElementTree.SubElement(
-            suite, "testcase", classname=_xml_text(verdict.run), name=_xml_text(verdict.name)
+            suite, "testcase", classname=printable(verdict.run), name=printable(verdict.name)
         )
         if not verdict.holds:
-            failure = ElementTree.SubElement(case, "failure", message=_xml_text(verdict.sentence))
-            failure.text = _xml_text("\n".join(one.text for one in verdict.blamed))
+            failure = ElementTree.SubElement(case, "failure", message=printable(verdict.sentence))
+            failure.text = joined([one.text for one in verdict.blamed])
     text: bytes = ElementTree.tostring(suite, encoding="utf-8", xml_declaration=True)
     return text
-
-
-def _xml_text(text: str) -> str:
-    """Return text without the characters that XML cannot hold."""
-    return "".join(one if one >= " " or one in "\t\n" else "\ufffd" for one in text)

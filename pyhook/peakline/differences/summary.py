@@ -12,6 +12,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from peakline.differences.side import Line, Row, Side, held_of_trace, phases_of_trace
+from peakline.output import json_text
 
 if TYPE_CHECKING:
     from peakline.recording import Recording
@@ -58,9 +59,9 @@ def summary_of(recording: Recording) -> dict[str, Any]:
 
 def text_of(summary: dict[str, Any]) -> str:
     """Return a summary as it is written: a line for each row, so that a change can be read."""
-    rows = ",\n  ".join(json.dumps(row, ensure_ascii=False) for row in summary["lines"])
+    rows = ",\n  ".join(json_text(row, ensure_ascii=False) for row in summary["lines"])
     rest = {key: value for key, value in summary.items() if key != "lines"}
-    head = json.dumps(rest, ensure_ascii=False, indent=1)[:-2]
+    head = json_text(rest, ensure_ascii=False, indent=1)[:-2]
     return f'{head},\n "lines": [\n  {rows}\n ]\n}}\n'
 
 

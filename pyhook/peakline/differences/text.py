@@ -11,8 +11,8 @@ from peakline.sizes import size_of
 
 def comparison_text(
     comparison: Comparison, what: str, top: int, shorten: Callable[[str, int], str]
-) -> str:
-    """Return the table of a comparison.
+) -> list[str]:
+    """Return the lines of the table of a comparison.
 
     Args:
         comparison: two runs.
@@ -26,8 +26,7 @@ def comparison_text(
     shown = changed[:top] if top else changed
     if shown:
         lines += _rows(shown, shorten)
-    lines += _rest(comparison, len(changed) - len(shown))
-    return "\n".join(lines) + "\n"
+    return [*lines, *_rest(comparison, len(changed) - len(shown))]
 
 
 def signed(size: int) -> str:
@@ -66,23 +65,23 @@ def _rows(rows: list[Difference], shorten: Callable[[str, int], str]) -> list[st
         )
         for row in rows
     ]
-    heads = ("Change", "Before", "After", "Location")
+    heads = ("Change", "Before", "After", ["Location"])
     rows_of_text = (heads, *cells)
     lines = []
     for cell, numbers in zip(rows_of_text, columns([one[:3] for one in rows_of_text]), strict=True):
-        place = cell[3].split("\n")
+        place = cell[3]
         lines.append(f"{numbers}  {shorten(place[0], len(numbers) + 2)}")
         lines += [" " * (len(numbers) + 4) + one for one in place[1:]]
     return lines
 
 
-def _place(row: Difference) -> str:
+def _place(row: Difference) -> list[str]:
     if not row.at.is_place or not row.has_moved or row.before is None:
-        return row.at.key.replace(" <- ", "\n")  # a stack has a line for each frame
+        return row.at.key.split(" <- ")  # a stack has a line for each frame
     was, is_now = row.before.at, row.at
     if was.file == is_now.file:
-        return f"{is_now.key} [was line {was.line}]"
-    return f"{is_now.key} [was {Path(was.file).name}:{was.line}]"
+        return [f"{is_now.key} [was line {was.line}]"]
+    return [f"{is_now.key} [was {Path(was.file).name}:{was.line}]"]
 
 
 def _rest(comparison: Comparison, hidden: int) -> list[str]:

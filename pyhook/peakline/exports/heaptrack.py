@@ -12,7 +12,7 @@ from __future__ import annotations
 import gzip
 from typing import TYPE_CHECKING, BinaryIO
 
-from peakline.exports.texts import one_line
+from peakline.output import printable
 
 if TYPE_CHECKING:
     from peakline.exports.asked import Asked
@@ -26,7 +26,7 @@ _PAGE_BYTES = 4096
 def write(recording: Recording, asked: Asked, out: BinaryIO) -> None:
     """Write every block of the part that is asked for."""
     info = recording.info()
-    command = one_line(info["meta"].get("argv", recording.path.name))
+    command = printable(info["meta"].get("argv", recording.path.name))
     with gzip.GzipFile(fileobj=out, mode="wb", mtime=0) as packed:
         packed.write(f"{_VERSION}X {command}\nI {_PAGE_BYTES:x} 0\n".encode(errors="replace"))
         events = recording.events(**asked.of_part())
@@ -102,7 +102,7 @@ class _Writer:
         return self._instructions[frame]
 
     def _text(self, text: str) -> int:
-        text = one_line(text)
+        text = printable(text)
         if text not in self._texts:
             self._texts[text] = len(self._texts)
             size = len(text.encode(errors="replace"))

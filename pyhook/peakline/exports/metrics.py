@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any, BinaryIO
 
-from peakline.exports.texts import one_line
+from peakline.output import printable
 
 if TYPE_CHECKING:
     from collections.abc import Iterable
@@ -46,7 +46,7 @@ def write_openmetrics(recording: Recording, asked: Asked, out: BinaryIO) -> None
         table = recording.table(by=by, top=_LINES, at=asked.at, device=asked.device)
         gauge(
             f"{by}_bytes",
-            f"Memory at {table.document['at']}, by {by}.",
+            f"Memory at {_escaped(table.document['at'])}, by {by}.",
             [({by: row.key}, row.bytes) for row in table],
         )
     out.write(("\n".join(lines) + "\n# EOF\n").encode(errors="replace"))
@@ -60,7 +60,7 @@ def _labels(labels: dict[str, str]) -> str:
 
 
 def _escaped(text: str) -> str:
-    return one_line(text).replace("\\", r"\\").replace('"', r"\"")
+    return printable(text).replace("\\", r"\\").replace('"', r"\"")
 
 
 def write_tensorboard(recording: Recording, _asked: Asked, out: BinaryIO) -> None:

@@ -5,11 +5,11 @@ MB are 1024 * 1024 bytes in all of them.
 
 from __future__ import annotations
 
-import json
 import pickle
 from typing import TYPE_CHECKING, Any, BinaryIO
 
 from peakline.device_names import is_gpu
+from peakline.output import json_text
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -48,7 +48,7 @@ def write_memory_snapshot(recording: Recording, asked: Asked, out: BinaryIO) -> 
     device = tensors.document["device"]
     device = f"cuda:{device}" if is_gpu(device) else device
     document = {device: {"peak_memory_mb": tensors.document["peak_bytes"] / _MB, "tensors": rows}}
-    out.write(json.dumps(document, indent=2).encode())
+    out.write(json_text(document, indent=2).encode())
 
 
 def timeline_document(recording: Recording, asked: Asked) -> dict[str, Any]:
@@ -109,7 +109,7 @@ def _summary(events: list[dict[str, Any]], layers: dict[str, Any]) -> dict[str, 
 
 def write_memory_timeline(recording: Recording, asked: Asked, out: BinaryIO) -> None:
     """Write `timeline_document` as JSON."""
-    out.write(json.dumps(timeline_document(recording, asked), indent=2).encode())
+    out.write(json_text(timeline_document(recording, asked), indent=2).encode())
 
 
 def tracker_document(recording: Recording, asked: Asked) -> dict[str, Any]:
@@ -169,4 +169,4 @@ def write_memory_trace(recording: Recording, asked: Asked, out: BinaryIO) -> Non
     """Write an object of JSON a line, for every stage of every module and step."""
     start = recording.info()["start_realtime_ns"] * 1e-9
     for stage in recording.stages(top=0, during=asked.during, device=asked.device):
-        out.write(json.dumps(trace_line(stage, start)).encode() + b"\n")
+        out.write(json_text(trace_line(stage, start)).encode() + b"\n")

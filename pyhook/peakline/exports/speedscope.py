@@ -7,10 +7,10 @@ moment came about, "left heavy" and "sandwich" what holds it.
 
 from __future__ import annotations
 
-import json
 from typing import TYPE_CHECKING, Any, BinaryIO
 
 from peakline.device_names import name_of_device
+from peakline.output import json_text
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -47,7 +47,7 @@ def write(recording: Recording, asked: Asked, out: BinaryIO) -> None:
             }
         ],
     }
-    out.write(json.dumps(document).encode())
+    out.write(json_text(document).encode())
 
 
 class Frames:

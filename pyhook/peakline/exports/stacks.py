@@ -6,7 +6,7 @@ import gzip
 from typing import TYPE_CHECKING, BinaryIO
 
 from peakline.exports.protobuf import data, number, numbers
-from peakline.exports.texts import one_line
+from peakline.output import printable
 
 if TYPE_CHECKING:
     from peakline.exports.asked import Asked
@@ -22,7 +22,7 @@ def write_folded(recording: Recording, asked: Asked, out: BinaryIO) -> None:
 
 def _folded(text: str) -> str:
     """Return a frame without what has a meaning between frames."""
-    return one_line(text).replace(";", ",")
+    return printable(text).replace(";", ",")
 
 
 def _stacks(recording: Recording, asked: Asked) -> Report[TableRow]:

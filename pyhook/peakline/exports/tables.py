@@ -4,14 +4,19 @@ from __future__ import annotations
 
 import csv
 import io
-import json
 from typing import TYPE_CHECKING, BinaryIO
 
+from peakline.output import json_text, printable
 from peakline.recording import Event
 
 if TYPE_CHECKING:
     from peakline.exports.asked import Asked
     from peakline.recording import Recording
+
+
+# With one of these a spreadsheet runs a cell; the wide forms are those of East Asian input. Source:
+# OWASP, "CSV Injection". An apostrophe before them makes it text.
+_FORMULAS = ("=", "+", "-", "@", "\t", "\r", "\uff1d", "\uff0b", "\uff0d", "\uff20")
 
 
 def write_parquet(recording: Recording, asked: Asked, out: BinaryIO) -> None:
@@ -39,15 +44,21 @@ def write_csv(recording: Recording, asked: Asked, out: BinaryIO) -> None:
     text.detach()  # the file is not ours to close
 
 
-def _csv_row(event: Event) -> tuple[object, ...]:
+def _csv_row(event: Event) -> list[object]:
     """Return the fields, with a shape as JSON has it."""
-    if event.shape is None:
-        return event
-    return (*event[:-2], list(event.shape), event.dtype)
+    shape = None if event.shape is None else list(event.shape)
+    return [*map(_cell, event[:-2]), shape, _cell(event.dtype)]
+
+
+def _cell(value: object) -> object:
+    """Return a text as a cell of one line that no spreadsheet takes for a formula."""
+    if not isinstance(value, str):
+        return value
+    return f"'{printable(value)}" if value.startswith(_FORMULAS) else printable(value)
 
 
 def write_ndjson(recording: Recording, asked: Asked, out: BinaryIO) -> None:
     """Write an object a line; what an event does not have is null."""
     for batch in recording.events(**asked.of_part()).batches():
-        lines = [json.dumps(event._asdict()) for event in batch]
+        lines = [json_text(event._asdict()) for event in batch]
         out.write(("\n".join(lines) + "\n").encode())

@@ -117,7 +117,9 @@ class DuckDBEngine:
         try:
             return work() if self._progress is None else self._watched(work, self._progress)
         except duckdb.Error as error:
-            raise FleetError(f"DuckDB: {error}") from error
+            # Behind an empty line it repeats the query.
+            why, _, _ = str(error).partition("\n\nLINE ")
+            raise FleetError(f"DuckDB: {' '.join(why.split())}") from error
 
     def _watched(
         self, work: Callable[[], tuple[list[str], list[Any]]], progress: Progress

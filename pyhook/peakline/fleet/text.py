@@ -7,6 +7,7 @@ from typing import Any
 
 from peakline.differences.text import columns as lines_of
 from peakline.fleet.questions import Question, Shown
+from peakline.output import printable
 from peakline.runs.text import table_lines
 from peakline.sizes import size_of
 
@@ -20,8 +21,8 @@ def answer_text(
     rows: Sequence[dict[str, Any]],
     width: int,
     shorten: Callable[[str, int], str],
-) -> str:
-    """Return the answer to a named question.
+) -> list[str]:
+    """Return the lines of the answer to a named question.
 
     Args:
         question: what was asked.
@@ -38,20 +39,17 @@ def answer_text(
         shorten,
         _left(shown),
     )
-    return _joined(lines)
+    return [line.rstrip() for line in lines]
 
 
-def rows_text(rows: Sequence[dict[str, Any]]) -> str:
-    """Return the answer to SQL: columns whose name ends with bytes have units."""
+def rows_text(rows: Sequence[dict[str, Any]]) -> list[str]:
+    """Return the lines of the answer to SQL: columns whose name ends with bytes have units."""
     shown = [Shown(name, name, _kind_of(name, rows)) for name in (rows[0] if rows else ())]
     if not shown:
-        return ""
+        return []
     cells = [[_cell(column, row) for column in shown] for row in rows]
-    return _joined(lines_of([[column.head for column in shown], *cells], _left(shown)))
-
-
-def _joined(lines: Sequence[str]) -> str:
-    return "".join(f"{line.rstrip()}\n" for line in lines)
+    lines = lines_of([[column.head for column in shown], *cells], _left(shown))
+    return [line.rstrip() for line in lines]
 
 
 def _left(columns: Sequence[Shown]) -> list[int]:
@@ -85,7 +83,7 @@ def _kind_of(name: str, rows: Sequence[dict[str, Any]]) -> str:
 
 
 def _cell(column: Shown, row: dict[str, Any]) -> str:
-    return _printable(_text(column, row))
+    return printable(_text(column, row))
 
 
 def _text(column: Shown, row: dict[str, Any]) -> str:
@@ -114,7 +112,3 @@ def _line(row: dict[str, Any]) -> str:
         return str(row["function"] or "-")
     number = f":{row['line']}" if row["line"] else ""
     return f"{row['file']}{number} ({row['function']})"
-
-
-def _printable(text: str) -> str:
-    return "".join(one if one.isprintable() else "?" for one in text)

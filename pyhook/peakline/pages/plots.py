@@ -11,8 +11,8 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from matplotlib.ticker import FuncFormatter, MaxNLocator
 
+from peakline.output import printable
 from peakline.pages.data import category_colours, stacking_order
-from peakline.pages.text import printable
 from peakline.sizes import size_of
 
 if TYPE_CHECKING:
@@ -108,7 +108,7 @@ def draw_phases(axes: Axes, phases: dict[str, Any]) -> None:
         steps = [one["step"] for one in numbered]
         peaks = [one["peak_bytes"] for one in numbered]
         most = max(most, *peaks)
-        axes.plot(steps, peaks, marker="o", markersize=3, label=name)
+        axes.plot(steps, peaks, marker="o", markersize=3, label=_name(name))
     axes.set_xlabel("step")
     axes.xaxis.set_major_locator(MaxNLocator(integer=True))
     _set_bytes(axes, most, "y")
@@ -179,9 +179,14 @@ def _legend_from_above(axes: Axes) -> None:
         )
 
 
+def _name(text: str) -> str:
+    """A name as text, never markup of matplotlib."""
+    return printable(text, instead=" ").replace("$", r"\$")
+
+
 def _short(key: str) -> str:
-    """A line as file:number (function), without its folders; never markup of matplotlib."""
+    """A line as file:number (function), without its folders."""
     path, space, function = key.partition(" (")
     text = f"{path.rpartition('/')[2]}{space}{function}" if "/" in path else key
-    text = printable(text, instead=" ").replace("$", r"\$")
+    text = _name(text)
     return text if len(text) <= _LONGEST_LABEL else f"{text[: _LONGEST_LABEL - 3]}..."

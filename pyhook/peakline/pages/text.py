@@ -1,15 +1,12 @@
-"""Names and shares as people read them; names as text in markup, for the page's static part."""
+"""Shares as people read them; names as text in markup, for the page's static part."""
 
 from __future__ import annotations
 
 import html
 
+from peakline.output import printable
+
 _LONGEST_NAME = 300
-
-
-def printable(text: str, instead: str = "?", keep: str = "") -> str:
-    """Return a name from the program without what a terminal would obey, but for `keep`."""
-    return "".join(one if one.isprintable() or one in keep else instead for one in text)
 
 
 def text_of(text: str) -> str:

@@ -7,6 +7,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+from peakline.output import joined
 from peakline.pytest_plugin.limits import LeakLimit, MemoryLimit
 from peakline.pytest_plugin.measuring import (
     Device,
@@ -138,11 +139,11 @@ def _over(trace: Path, phase: str, use: Use, limit: MemoryLimit, settings: Setti
 
 
 def _problem(text: str, lines: list[str], settings: Settings) -> str:
-    return text if settings.verbosity < _SENTENCE_BELOW else _with_lines(text, lines)
+    return joined([text]) if settings.verbosity < _SENTENCE_BELOW else _with_lines(text, lines)
 
 
 def _with_lines(text: str, lines: list[str]) -> str:
-    return "\n".join([f"{text}:", *(f"    {line}" for line in lines)])
+    return joined([f"{text}:", *(f"    {line}" for line in lines)])
 
 
 def _on(device: Device) -> str:

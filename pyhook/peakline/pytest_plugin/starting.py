@@ -91,9 +91,7 @@ def _why_not(*, simulated: bool) -> str:
         if not has_simulated_gpu(torch):  # peakline run sees that it is up to date
             ensure_simulated_gpu(torch)
     except BuildError as error:
-        # Between them is what else the compiler said.
-        lines = str(error).strip().split("\n")
-        return " ".join(dict.fromkeys([lines[0], lines[-1]]))
+        return error.in_short()
     return ""
 
 

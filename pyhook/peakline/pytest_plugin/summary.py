@@ -10,6 +10,7 @@ import os
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, NamedTuple
 
+from peakline.output import printable
 from peakline.pytest_plugin.notes import (
     FAILED,
     LEAKS,
@@ -67,7 +68,7 @@ class Summary:
             terminalreporter.ensure_newline()
             terminalreporter.section(SECTION)
         for line in lines:
-            terminalreporter.write_line(line)
+            terminalreporter.write_line(printable(line))
 
     def _notes(self, config: pytest.Config) -> list[str]:
         lines = []

@@ -13,8 +13,8 @@ Shorten = Callable[[str, int], str]
 _LOCATION = {"line": "Location", "module": "Module", "op": "Operator", "category": "Category"}
 
 
-def comparison_text(comparison: Comparison, top: int, shorten: Shorten) -> str:
-    """Return the report.
+def comparison_text(comparison: Comparison, top: int, shorten: Shorten) -> list[str]:
+    """Return the lines of the report.
 
     Args:
         comparison: the ranks.
@@ -28,7 +28,7 @@ def comparison_text(comparison: Comparison, top: int, shorten: Shorten) -> str:
         *(_outlier(one) for one in comparison.outliers[: top or None]),
         _rows(comparison, top, shorten),
     ]
-    return "\n\n".join("\n".join(part) for part in parts) + "\n"
+    return [line for part in parts for line in ("", *part)][1:]
 
 
 def _headline(comparison: Comparison) -> list[str]:

@@ -9,7 +9,8 @@ from rich.console import Group
 from rich.table import Table
 from rich.text import Text
 
-from peakline.pages.text import printable, share_of
+from peakline.output import printable
+from peakline.pages.text import share_of
 from peakline.screens.live_state import duration_of
 from peakline.sizes import size_of
 

@@ -7,7 +7,8 @@ from dataclasses import asdict
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from peakline.pages.text import printable, share_of
+from peakline.output import printable
+from peakline.pages.text import share_of
 from peakline.screens.live_state import LiveState, duration_of, read_state
 from peakline.sizes import size_of
 

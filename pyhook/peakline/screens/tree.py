@@ -20,8 +20,8 @@ from textual.widgets.tree import TreeNode
 from peakline.commands.terminal.code_lines import CodeLine, fitted
 from peakline.commands.terminal.terminal import Marks
 from peakline.commands.terminal.tree import children_of, code_of
+from peakline.output import printable
 from peakline.pages.source_lines import read_unchanged
-from peakline.pages.text import printable
 
 _CONTEXT_LINES = 8
 _LONGEST_LINE = 400

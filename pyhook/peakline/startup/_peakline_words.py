@@ -8,12 +8,14 @@ import os
 def say(text: str) -> None:
     """Write a line to descriptor 2, unless it leads to another file than that of `peakline run`.
 
-    A program may have given the number to a file of its own. PEAKLINE_STDERR is DEVICE:INODE.
+    A program may have given the number to a file of its own. PEAKLINE_STDERR is DEVICE:INODE. No
+    character drives a terminal; `peakline.output`, which does that elsewhere, may be missing here.
     """
     try:
         status = os.fstat(2)
         first = os.environ.get("PEAKLINE_STDERR", "")
         if first in ("", f"{status.st_dev:x}:{status.st_ino:x}"):
-            os.write(2, f"peakline: {text}\n".encode(errors="backslashreplace"))
+            line = "".join(one if one.isprintable() else "?" for one in text)
+            os.write(2, f"peakline: {line}\n".encode(errors="backslashreplace"))
     except OSError:
         pass  # closed, or full: nowhere left to say it

@@ -5,6 +5,7 @@
 #include "advise_report.h"
 #include "report/render/facts/coverage.h"
 #include "report/render/format/format_bytes.h"
+#include "report/render/format/printable.h"
 #include "report/render/format/shown_count.h"
 #include "report/render/table/run_facts.h"
 #include "report/render/table/table_report.h"

@@ -3,6 +3,7 @@
 #include "report/render/format/format_bytes.h"
 #include "report/render/format/json_writer.h"
 #include "report/render/format/path_display.h"
+#include "report/render/format/printable.h"
 #include "report/render/format/shown_count.h"
 #include "report/render/format/text_columns.h"
 #include "report/render/table/run_facts.h"
@@ -96,7 +97,7 @@ std::string pins_text(const StateReport& report, const SegmentPins& pins) {
 
 std::string head_of(const StateReport& report, const ReservedCauses& causes) {
     std::string text = head_text(report.reader) + "Device " + std::to_string(report.state.device) +
-                       " at " + report.at +
+                       " at " + printable(report.at) +
                        " (t=" + format_seconds(report.reader.seconds(report.state.tick)) +
                        "): " + format_bytes(causes.reserved_bytes) + " reserved in " +
                        format_count(report.state.segments.size()) + " segments, largest hole " +

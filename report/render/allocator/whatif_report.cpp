@@ -2,6 +2,7 @@
 
 #include "report/render/format/format_bytes.h"
 #include "report/render/format/json_writer.h"
+#include "report/render/format/printable.h"
 #include "report/render/format/shown_count.h"
 #include "report/render/format/text_columns.h"
 #include "report/render/table/run_facts.h"
@@ -109,7 +110,7 @@ void add_run(TextColumns& columns,
                  count_text(counts.device_frees, first(&ModelCounts::device_frees)),
                  format_count(counts.retries),
                  outcome_text(report, run),
-                 printable(name)});
+                 name});
 }
 
 std::string name_of(const WhatIfRun& run) {

@@ -94,11 +94,11 @@ std::string holder_rows_text(const HoldersReport& report, const std::string& ind
             row.more_count + row.holders.size() - std::min(told, row.holders.size());
         const std::string others = more != 0 ? ", and " + std::to_string(more) + " more" : "";
         columns.add({format_bytes(row.block.block_bytes),
-                     row.holders.empty() ? kNotFound : printable(row.holders[0]->text) + others});
+                     row.holders.empty() ? kNotFound : row.holders[0]->text + others});
         for (size_t j = 1; j < told; ++j) {
-            columns.add({"", "  also " + printable(row.holders[j]->text)});
+            columns.add({"", "  also " + row.holders[j]->text});
         }
-        columns.add({"", "  made at " + printable(label_text(report.paths, row.made_at))});
+        columns.add({"", "  made at " + label_text(report.paths, row.made_at)});
     }
     return columns.text(indent);
 }

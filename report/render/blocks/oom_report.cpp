@@ -6,6 +6,7 @@
 #include "report/render/blocks/holders_report.h"
 #include "report/render/format/format_bytes.h"
 #include "report/render/format/json_writer.h"
+#include "report/render/format/printable.h"
 #include "report/render/format/shown_count.h"
 #include "report/render/format/text_columns.h"
 #include "report/render/table/run_facts.h"

@@ -7,6 +7,7 @@
 #include "report/render/format/device_json.h"
 #include "report/render/format/format_bytes.h"
 #include "report/render/format/json_writer.h"
+#include "report/render/format/printable.h"
 #include "report/render/format/shown_count.h"
 #include "report/render/format/tensor_type.h"
 #include "report/render/format/text_columns.h"
@@ -135,7 +136,7 @@ std::string tensors_text(const TensorsReport& report) {
     std::string text = head_text(report.reader);
     text +=
         (report.selection.during.empty() ? "Live at " : "Live at some time during ") +
-        moment_text(report.selection.request.moment) + ": " +
+        printable(moment_text(report.selection.request.moment)) + ": " +
         format_bytes(report.list.total_bytes) + " in " +
         format_count(rows.size() + report.list.hidden_count + report.result.blocks.left_out_count) +
         " blocks\n" + where_text(report.selection, report.part) + rows_text(report, shown);

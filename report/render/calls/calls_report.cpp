@@ -3,6 +3,7 @@
 
 #include "report/render/format/device_json.h"
 #include "report/render/format/format_bytes.h"
+#include "report/render/format/printable.h"
 #include "report/render/table/run_facts.h"
 #include "report/render/table/table_report.h"
 

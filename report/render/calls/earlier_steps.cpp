@@ -97,7 +97,7 @@ std::string earlier_text(const PhasesReport& report) {
     const std::vector<PhaseRow> phases = phase_rows(report, *checkpoint);
     TextColumns phase_columns({kLeft, kRight, kRight}, {"Phase", "Peak", "At"});
     for (const PhaseRow& row : phases) {
-        phase_columns.add({printable(row.name),
+        phase_columns.add({row.name,
                            format_bytes(row.peak_bytes),
                            format_seconds(report.reader.seconds(row.peak_tick))});
     }

@@ -52,7 +52,7 @@ std::string layers_text(const CallsReport& report) {
                      unused_text(rows[i].fragmentation),
                      format_count(use.alloc_count),
                      format_count(use.free_count),
-                     printable(rows[i].name)});
+                     rows[i].name});
     }
     std::string text = calls_head_text(report);
     if (rows.empty()) {

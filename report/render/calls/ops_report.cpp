@@ -49,7 +49,7 @@ std::string ops_text(const CallsReport& report) {
                      reserved_text(report, point.call.after.reserved_bytes),
                      std::to_string(point.index),
                      optional_step_text(point.step),
-                     printable(point_name(point, report.rules))});
+                     point_name(point, report.rules)});
     }
     return calls_head_text(report) + format_count(report.series.point_count) +
            " operator calls allocated memory; the largest increases (--json lists all, in "

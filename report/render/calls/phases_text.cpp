@@ -80,7 +80,7 @@ std::string intervals_text(const PhasesReport& report,
         const LevelUse use = interval.uses.of(report.chosen.device);
         columns.add(
             {step_text(interval.step),
-             indentation(interval.depth) + printable(interval.name),
+             indentation(interval.depth) + interval.name,
              format_bytes(use.begin_bytes),
              format_bytes(use.end_bytes),
              format_bytes(static_cast<int64_t>(use.end_bytes - use.begin_bytes)),
@@ -100,7 +100,7 @@ std::string notes_text(const PhasesReport& report) {
     for (size_t i = 0; i < shown; ++i) {
         columns.add({format_seconds(report.reader.seconds(notes[i].tick)),
                      format_bytes(notes[i].levels.of(report.chosen.device).end_bytes),
-                     printable(report.reader.definitions().text(notes[i].text))});
+                     std::string(report.reader.definitions().text(notes[i].text))});
     }
     const uint64_t left = report.result.note_count - shown;
     return "Notes of the program:\n" + columns.text("  ") +

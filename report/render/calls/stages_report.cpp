@@ -34,7 +34,7 @@ std::string stages_text(const CallsReport& report) {
                      reserved_text(report, row.levels.reserved_bytes),
                      format_bytes(row.levels.max_allocated_bytes),
                      reserved_text(report, row.levels.max_reserved_bytes),
-                     indentation(row.depth) + printable(row.module)});
+                     indentation(row.depth) + row.module});
     }
     std::string text = calls_head_text(report) + "A call that allocates nothing is not listed\n" +
                        columns.text({}, report.width);

@@ -2,6 +2,7 @@
 
 #include "report/render/format/format_bytes.h"
 #include "report/render/format/path_display.h"
+#include "report/render/format/printable.h"
 
 namespace peakline::report {
 

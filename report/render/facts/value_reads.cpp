@@ -3,6 +3,7 @@
 #include <algorithm>
 
 #include "report/render/format/format_bytes.h"
+#include "report/render/format/printable.h"
 
 namespace peakline::report {
 namespace {

@@ -1,6 +1,7 @@
 #include "where_report.h"
 
 #include "report/render/format/format_bytes.h"
+#include "report/render/format/printable.h"
 
 namespace peakline::report {
 namespace {

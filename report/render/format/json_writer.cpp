@@ -4,6 +4,8 @@
 #include <cstdio>
 #include <utility>
 
+#include "allocator/record/format/unsafe_text.h"
+
 namespace peakline::report {
 namespace {
 
@@ -113,6 +115,18 @@ JsonWriter& JsonWriter::value(const std::vector<uint64_t>& numbers) {
     return end_array();
 }
 
+// JSON escapes characters beyond U+FFFF as the two halves of their UTF-16.
+void JsonWriter::put_escape(uint32_t code) {
+    if (code > 0xFFFF) {
+        put_escape(0xD800 + ((code - 0x10000) >> 10));
+        put_escape(0xDC00 + ((code - 0x10000) & 0x3FF));
+        return;
+    }
+    char escape[8];
+    std::snprintf(escape, sizeof(escape), "\\u%04x", code);
+    out_ += escape;
+}
+
 void JsonWriter::put_string(std::string_view text) {
     out_ += '"';
     while (!text.empty()) {
@@ -121,12 +135,13 @@ void JsonWriter::put_string(std::string_view text) {
         if (byte == '"' || byte == '\\') {
             out_ += '\\';
             out_ += text[0];
-        } else if (byte < 0x20 || byte == 0x7F) {
-            char escape[8];
-            std::snprintf(escape, sizeof(escape), "\\u%04x", byte);
-            out_ += escape;
+        } else if (length == 0) {
+            out_ += kReplacement;
+        } else if (uint32_t code = 0;
+                   format::read_character(text, &code), format::is_unsafe(code)) {
+            put_escape(code);
         } else {
-            out_ += length == 0 ? kReplacement : text.substr(0, length);
+            out_ += text.substr(0, length);
         }
         text.remove_prefix(length == 0 ? 1 : length);
     }

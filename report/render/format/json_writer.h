@@ -56,6 +56,7 @@ private:
     JsonWriter& raw(std::string_view text);
     void separate();
     void put_string(std::string_view text);
+    void put_escape(uint32_t code);
 
     std::string out_;
     bool needs_comma_ = false;

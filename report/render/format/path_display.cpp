@@ -5,6 +5,7 @@
 #include <iterator>
 #include <utility>
 
+#include "printable.h"
 #include "report/attribute/stacks/frame_policy.h"
 #include "report/symbols/frame_names.h"
 
@@ -174,70 +175,6 @@ std::string row_with_via(const PathDisplay& display,
     const std::string fitting = shortened(joined_without_folders(std::move(texts), wanted), room);
     const size_t left = room - std::min(room, column_count(fitting));
     return start + fitting + (left < kLeastRoomOfVia ? std::string() : shortened(end, left));
-}
-
-namespace {
-
-// Bytes of the character at the beginning of `text`, 1 where it is no UTF-8; `code` is its
-// number, or that byte.
-size_t read_character(std::string_view text, uint32_t* code) {
-    const auto byte = [&](size_t i) { return static_cast<unsigned char>(text[i]); };
-    const size_t length = byte(0) < 0xC0 ? 1 : byte(0) < 0xE0 ? 2 : byte(0) < 0xF0 ? 3 : 4;
-    *code = byte(0);
-    if (text.size() < length) {
-        return 1;
-    }
-    uint32_t number = length == 1 ? byte(0) : byte(0) & (0xFFU >> (length + 1));
-    for (size_t i = 1; i < length; ++i) {
-        if (begins_character(text[i])) {
-            return 1;
-        }
-        number = number << 6 | (byte(i) & 0x3FU);
-    }
-    *code = number;
-    return length;
-}
-
-// Characters that move the cursor, end a line, begin a command of the terminal, or change the
-// order in which what follows is shown.
-bool drives_terminal(uint32_t code) {
-    static constexpr struct {
-        uint32_t first;
-        uint32_t last;
-    } kRanges[] = {
-        {0x00, 0x1F},
-        {0x7F, 0x9F},      // DEL, and commands of one character: U+009B is as good as ESC [
-        {0x61C, 0x61C},    // marks of direction
-        {0x200E, 0x200F},  // the same
-        {0x2028, 0x202E},  // line and paragraph separators, embeddings and overrides of direction
-        {0x2060, 0x206F},  // isolates of direction, invisible operators
-        {0xFEFF, 0xFEFF},
-        {0xFFF9, 0xFFFB},
-        {0xE0000, 0xE007F},  // invisible tags
-    };
-    return std::any_of(std::begin(kRanges), std::end(kRanges), [code](const auto& range) {
-        return code >= range.first && code <= range.last;
-    });
-}
-
-}  // namespace
-
-std::string printable(std::string_view text) {
-    std::string safe;
-    safe.reserve(text.size());
-    while (!text.empty()) {
-        uint32_t code = 0;
-        const size_t length = read_character(text, &code);
-        // A lone byte of 0x80 and above is no character; whoever decodes the text replaces it.
-        const bool is_character = length > 1 || code < 0x80;
-        if (is_character && drives_terminal(code)) {
-            safe += '?';
-        } else {
-            safe += text.substr(0, length);
-        }
-        text.remove_prefix(length);
-    }
-    return safe;
 }
 
 }  // namespace peakline::report

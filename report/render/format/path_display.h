@@ -48,8 +48,4 @@ std::string row_with_via(const PathDisplay& display,
                          const std::vector<Label>& labels,
                          const std::vector<ViaPart>& via);
 
-// Without control characters and marks of direction, each of which becomes "?": a file name must
-// not be able to break a line, drive a terminal, or show text in another order than it has.
-std::string printable(std::string_view text);
-
 }  // namespace peakline::report

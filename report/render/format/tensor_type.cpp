@@ -1,6 +1,7 @@
 #include "tensor_type.h"
 
 #include "path_display.h"
+#include "printable.h"
 
 namespace peakline::report {
 

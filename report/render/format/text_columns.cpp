@@ -4,6 +4,7 @@
 #include <utility>
 
 #include "path_display.h"
+#include "printable.h"
 
 namespace peakline::report {
 namespace {
@@ -19,6 +20,7 @@ TextColumns::TextColumns(std::vector<Align> aligns, std::vector<std::string> hea
 }
 
 void TextColumns::add(std::vector<std::string> cells) {
+    std::transform(cells.begin(), cells.end(), cells.begin(), printable);
     rows_.push_back(std::move(cells));
 }
 

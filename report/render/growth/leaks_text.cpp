@@ -88,9 +88,9 @@ std::string growing_text(const LeaksReport& report, const std::vector<GrowthRow>
                      format_bytes(row.fit.gained_bytes),
                      moment_of(report, row.fit.sample),
                      blocks_text(report, row.fit),
-                     printable(label_text(report.paths, row.labels))});
+                     label_text(report.paths, row.labels)});
         for (const GrowthHolder& holder : row.holders) {
-            columns.add({"", "", "", "", "held: " + printable(holder.path)});
+            columns.add({"", "", "", "", "held: " + holder.path});
         }
     }
     return columns.text("  ", report.paths.width) + left_out_text(shown, rows.size());
@@ -106,7 +106,7 @@ std::string levelled_text(const LeaksReport& report) {
     for (size_t i = 0; i < shown; ++i) {
         columns.add({format_bytes(rows[i].fit.level_bytes),
                      moment_of(report, rows[i].fit.sample),
-                     printable(label_text(report.paths, rows[i].labels))});
+                     label_text(report.paths, rows[i].labels)});
     }
     return "Levelled off (caches that are full, state made in the first steps):\n" +
            columns.text("  ", report.paths.width) + left_out_text(shown, rows.size());
@@ -120,7 +120,7 @@ std::string returning_text(const LeaksReport& report) {
     for (size_t i = 0; i < shown; ++i) {
         columns.add({format_bytes(rows[i].fit.level_bytes),
                      std::to_string(rows[i].fit.fall_count),
-                     printable(label_text(report.paths, rows[i].labels))});
+                     label_text(report.paths, rows[i].labels)});
     }
     return "Rises and is freed at once (by the garbage collector, or a list that is emptied):\n" +
            columns.text("  ", report.paths.width) + left_out_text(shown, rows.size());
@@ -142,7 +142,7 @@ std::string left_text(const LeaksReport& report) {
                      format_count(row.count),
                      steps_text(row),
                      row.category,
-                     printable(label_text(report.paths, row.labels))});
+                     label_text(report.paths, row.labels)});
     }
     return "Still live at the end, made in a step, no part of the model or its training:\n" +
            columns.text("  ", report.paths.width) + left_out_text(shown, report.left.size());

@@ -3,6 +3,7 @@
 #include "ledger_report.h"
 #include "report/render/format/format_bytes.h"
 #include "report/render/format/json_writer.h"
+#include "report/render/format/printable.h"
 #include "report/render/format/text_columns.h"
 #include "report/render/table/run_facts.h"
 #include "report/render/table/table_report.h"
@@ -48,7 +49,7 @@ const char* beside_name(PartKind kind) {
 std::string ledger_text(const LedgerReport& report) {
     const Ledger& ledger = report.ledger;
     std::string text = head_text(report.reader);
-    text += "Device " + std::to_string(ledger.device) + " at " + report.at +
+    text += "Device " + std::to_string(ledger.device) + " at " + printable(report.at) +
             " (t=" + format_seconds(report.reader.seconds(ledger.tick)) +
             "): " + format_bytes(ledger.used_bytes) + " in use of " +
             format_bytes(ledger.total_bytes) + "\n";

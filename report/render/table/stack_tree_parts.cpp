@@ -4,6 +4,7 @@
 #include <utility>
 
 #include "report/render/format/format_bytes.h"
+#include "report/render/format/printable.h"
 #include "report/render/format/shown_count.h"
 #include "report_parts.h"
 

@@ -3,6 +3,7 @@
 #include "report/render/facts/value_reads.h"
 #include "report/render/format/device_json.h"
 #include "report/render/format/json_writer.h"
+#include "report/render/format/printable.h"
 #include "report/render/format/shown_count.h"
 #include "run_facts.h"
 #include "table_report.h"

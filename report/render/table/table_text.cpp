@@ -6,6 +6,7 @@
 #include "report/render/facts/coverage.h"
 #include "report/render/facts/value_reads.h"
 #include "report/render/format/format_bytes.h"
+#include "report/render/format/printable.h"
 #include "report/render/format/shown_count.h"
 #include "report/replay/values/device_names.h"
 #include "run_facts.h"

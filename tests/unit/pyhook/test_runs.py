@@ -289,7 +289,7 @@ def test_the_text_lists_missing_and_cut_ranks_together(tmp_path: Path) -> None:
         write_trace(path, {1: 1000}, is_whole=False, rank=rank, job="a", world_size=8)
     [run] = runs_of(traces_in(tmp_path))
     comparison = compare_run(run, read_outlines([one.path for one in run.compared]), "line")
-    text = comparison_text(comparison, 10, lambda text, _: text)
+    text = "\n".join(comparison_text(comparison, 10, lambda text, _: text))
     assert "4 of 8 ranks on 2 hosts" in text
     assert "Missing: ranks 2-3, 6-7 left no trace" in text
     assert "Cut: ranks 4-5 killed or interrupted" in text

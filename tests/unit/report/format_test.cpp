@@ -2,6 +2,7 @@
 #include "report/render/format/format_bytes.h"
 #include "report/render/format/json_writer.h"
 #include "report/render/format/path_display.h"
+#include "report/render/format/text_columns.h"
 #include "tests/unit/catching.h"
 
 namespace peakline::report {
@@ -70,6 +71,20 @@ TEST_CASE("JSON is valid whatever the text", "[report]") {
           "{\"a\\\"b\\\\\": \"x\\u000ay\\u0001\", \"n\": 9223372036854775808, "
           "\"list\": [1, true, null], "
           "\"bad\": \"\xEF\xBF\xBD(\xEF\xBF\xBD\xEF\xBF\xBD\xEF\xBF\xBD\xF0\x9F\x98\x80\"}");
+}
+
+TEST_CASE("JSON has what a terminal would obey as escapes", "[report]") {
+    JsonWriter json;
+    // ESC, DEL, U+009B, U+202E, U+2066, U+E0041; and what people write.
+    json.begin_array().value("\x1b[m\x7f\xC2\x9B\xE2\x80\xAE\xE2\x81\xA6\xF3\xA0\x81\x81\xC3\xA9");
+    CHECK(json.end_array().take() ==
+          "[\"\\u001b[m\\u007f\\u009b\\u202e\\u2066\\udb40\\udc41\xC3\xA9\"]");
+}
+
+TEST_CASE("a cell of a table is one line", "[report]") {
+    TextColumns columns({Align::kLeft, Align::kRight}, {"Name", "Mem"});
+    columns.add({"a\x1b[m\nb", "1 B"});
+    CHECK(columns.text() == "Name     Mem\na?[m?b  1 B\n");
 }
 
 }  // namespace

@@ -5,6 +5,7 @@
 #include <random>
 
 #include "report/render/format/path_display.h"
+#include "report/render/format/printable.h"
 #include "report_testing.h"
 #include "tests/unit/catching.h"
 

@@ -30,5 +30,6 @@ def test_importing_the_package_imports_neither_torch_nor_what_reads_recordings()
         "peakline",
         "peakline.assumptions",
         "peakline.log",
+        "peakline.output",
         "peakline.tracing",
     ]

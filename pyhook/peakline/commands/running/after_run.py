@@ -23,6 +23,7 @@ from peakline.commands.shared.growth import growth_line
 from peakline.commands.shared.trace_files import folders_of
 from peakline.commands.terminal.report import show_table
 from peakline.device_names import highest_peak
+from peakline.output import say, write_report
 from peakline.sizes import size_of
 
 # A file's time stamp may be a little older than the clock says.
@@ -61,9 +62,9 @@ def _is_of_run(path: Path, run_id: str, since: float) -> bool:
 def name_files(paths: list[Path], page: str = "") -> None:
     """Name the traces and the page, which is all that a quiet run says."""
     for path in paths:
-        _say(f"peakline: wrote {path} ({size_of(path.stat().st_size)})")
+        say(f"peakline: wrote {path} ({size_of(path.stat().st_size)})")
     if page:
-        _say(page)
+        say(page)
 
 
 def report(paths: list[Path], end: RunEnd, top: int, page: str = "") -> None:
@@ -74,12 +75,12 @@ def report(paths: list[Path], end: RunEnd, top: int, page: str = "") -> None:
     if not paths:
         reason = end.why_nothing()
         if reason:
-            _say(f"peakline: {reason}")
+            say(*f"peakline: {reason}".split("\n"))
         return
     recorded = [one for one in map(_load, paths) if one is not None]
-    _say("")
+    say("")
     if end.status:
-        _say(f"peakline: {end.how()}; everything up to then was recorded")
+        say(f"peakline: {end.how()}; everything up to then was recorded")
     if not recorded:
         name_files(paths, page)
         return
@@ -90,29 +91,29 @@ def report(paths: list[Path], end: RunEnd, top: int, page: str = "") -> None:
             _say_why(ran_out, len(recorded))
         else:
             _show_heaviest(heaviest, len(recorded), top, says_end=not end.status)
-    _say("")
+    say("")
     with failing_alone("what grows is not known"):
         trace = report_engine().Trace(str(heaviest.path))
         if grows := growth_line(trace, heaviest.event_count):
-            _say(f"peakline: {grows}")
+            say(f"peakline: {grows}")
     for one in recorded:
-        _say(f"peakline: wrote {one.path} ({_cost(one)})")
+        say(f"peakline: wrote {one.path} ({_cost(one)})")
     shown = ran_out or [heaviest]
     for one in [one for one in recorded if one.refused and one not in shown]:
         words = shell_words(["peakline", "oom", str(one.path)])
         times = "once" if one.refused == 1 else f"{one.refused:,} times"
-        _say(f"peakline: {one.path.name}: memory ran out {times}, caught there: {words}")
+        say(f"peakline: {one.path.name}: memory ran out {times}, caught there: {words}")
     if page:
-        _say(page)
+        say(page)
     if ran_out:
-        _say(_next_after_oom(ran_out[0], has_page=bool(page)))
+        say(*_next_after_oom(ran_out[0], has_page=bool(page)))
     else:
-        _say(_next(recorded, heaviest, top, has_page=bool(page)))
+        say(*_next(recorded, heaviest, top, has_page=bool(page)))
 
 
 def _show_heaviest(heaviest: _Recorded, count: int, top: int, *, says_end: bool) -> None:
     if count > 1:
-        _say(f"{count} processes recorded; the heaviest:")
+        say(f"{count} processes recorded; the heaviest:")
     with progress_bar(str(heaviest.path)) as progress:
         trace = report_engine().Trace(str(heaviest.path), progress)
         show_table(trace, sys.stderr, {"top": top, "cwd": here()}, says_end=says_end)
@@ -136,15 +137,15 @@ def _say_why(ran_out: Sequence[_Recorded], count: int) -> None:
     """Print the autopsy of the first process, and which others of `count` ran out of memory."""
     first, *others = ran_out
     if count > 1:
-        _say(f"{count} processes recorded; the one of {first.path.name} ran out of memory:")
+        say(f"{count} processes recorded; the one of {first.path.name} ran out of memory:")
     options = {"top": _AUTOPSY_ROWS, "cwd": here(), "width": terminal_width(sys.stderr)}
     with progress_bar(str(first.path)) as progress:
         trace = report_engine().Trace(str(first.path), progress)
-        print(trace.report("oom", **options), end="", file=sys.stderr)
+        write_report(trace.report("oom", **options), sys.stderr)
     if others:
         names = ", ".join(one.path.name for one in others[:_PLACES_SHOWN])
         more = f" and {len(others) - _PLACES_SHOWN} more" if len(others) > _PLACES_SHOWN else ""
-        _say(f"Other processes ran out of memory, too: {names}{more}")
+        say(f"Other processes ran out of memory, too: {names}{more}")
 
 
 def write_page(paths: Sequence[Path], *, force: bool) -> str:
@@ -170,7 +171,7 @@ def report_unmatched(paths: list[Path], rules: Sequence[str]) -> None:
     if not unmatched or not traces:
         return
     for rule in unmatched:
-        _say(f"peakline: --assume {rule} matched no value that the program read")
+        say(f"peakline: --assume {rule} matched no value that the program read")
     reads = [
         read
         for trace in traces
@@ -180,9 +181,9 @@ def report_unmatched(paths: list[Path], rules: Sequence[str]) -> None:
     if places:
         names = ", ".join(list(places)[:_PLACES_SHOWN])
         more = f" and {len(places) - _PLACES_SHOWN} more" if len(places) > _PLACES_SHOWN else ""
-        _say(f"peakline: it read values at {names}{more}")
+        say(f"peakline: it read values at {names}{more}")
     else:
-        _say("peakline: it read no value that a simulated GPU does not have")
+        say("peakline: it read no value that a simulated GPU does not have")
 
 
 def _line_of(read: dict[str, Any]) -> str:
@@ -208,7 +209,9 @@ def _cost(one: _Recorded) -> str:
     return text
 
 
-def _next(recorded: Sequence[_Recorded], heaviest: _Recorded, top: int, *, has_page: bool) -> str:
+def _next(
+    recorded: Sequence[_Recorded], heaviest: _Recorded, top: int, *, has_page: bool
+) -> list[str]:
     name = shell_words([str(heaviest.path)])
     all_lines = [(f"table --top 0 {name}", "every line")] if 0 < top < heaviest.row_count else []
     page_command = (f"html {name}", "a page for the browser: flame graph, timeline")
@@ -226,7 +229,7 @@ def _next(recorded: Sequence[_Recorded], heaviest: _Recorded, top: int, *, has_p
     )
 
 
-def _next_after_oom(one: _Recorded, *, has_page: bool) -> str:
+def _next_after_oom(one: _Recorded, *, has_page: bool) -> list[str]:
     name = shell_words([str(one.path)])
     page_command = (f"html {name}", "a page for the browser: the moment it ran out, and before")
     return next_commands(
@@ -237,7 +240,3 @@ def _next_after_oom(one: _Recorded, *, has_page: bool) -> str:
             (f"table {name}", "the peak"),
         ]
     )
-
-
-def _say(text: str) -> None:
-    print(text, file=sys.stderr)

@@ -10,7 +10,6 @@ from __future__ import annotations
 import os
 import re
 import subprocess
-import sys
 import tempfile
 import time
 from collections.abc import Mapping, Sequence
@@ -18,6 +17,8 @@ from contextlib import ExitStack, suppress
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import IO
+
+from peakline.output import say
 
 _PAUSE_SECONDS = 0.05
 _SHOWN_LINES = 12
@@ -147,10 +148,7 @@ class Job:
         self._chosen.append(_Process(rank, process))
 
     def _start_other(self, rank: int, folder: Path) -> None:
-        print(
-            f"peakline: rank {rank} is started as well: a chosen rank needs an object from it",
-            file=sys.stderr,
-        )
+        say(f"peakline: rank {rank} is started as well: a chosen rank needs an object from it")
         environment = {**self.environment, **rank_environment(rank, self.ranks, folder)}
         preload = environment.get("LD_PRELOAD", "").split(":")
         kept = [part for part in preload if not part.endswith(_OWN_PRELOAD)]
@@ -188,5 +186,5 @@ def _show_end_of(one: _Process) -> None:
     assert one.log is not None
     one.log.seek(0)
     lines = one.log.read().decode(errors="replace").splitlines()[-_SHOWN_LINES:]
-    print(f"peakline: rank {one.rank} failed (status {one.process.returncode}):", file=sys.stderr)
-    print("\n".join(f"  {line}" for line in lines), file=sys.stderr)
+    say(f"peakline: rank {one.rank} failed (status {one.process.returncode}):")
+    say(*(f"  {line}" for line in lines))

@@ -10,6 +10,7 @@ from pathlib import Path
 
 from peakline.commands.shared.common import next_commands, shell_words
 from peakline.devices import missing_device
+from peakline.output import printable
 
 
 @dataclass(frozen=True)
@@ -96,12 +97,12 @@ class RunEnd:
             reason = f"{self.how()} before it used CUDA"
         if not missing or not self.has_torch:
             return f"nothing was recorded: {reason}"
-        words = shell_words(self.words)
+        words = printable(shell_words(self.words))
         commands = [
             (f"run --simulate h200 {words}", "on a simulated GPU"),
             (f"run --cpu {words}", "CPU tensors instead"),
         ]
-        return f"nothing was recorded: {reason}; {missing}\n{next_commands(commands)}"
+        return "\n".join([f"nothing was recorded: {reason}; {missing}", *next_commands(commands)])
 
 
 def kernel_kills() -> int:

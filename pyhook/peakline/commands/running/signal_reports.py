@@ -18,6 +18,7 @@ from pathlib import Path
 from peakline.commands.running.run_end import read_notes
 from peakline.commands.shared.common import report_engine
 from peakline.commands.shared.running import is_readable
+from peakline.output import say
 from peakline.screens.live_state import traces_of_process
 
 _PAUSE_SECONDS = 0.2
@@ -105,4 +106,4 @@ def _make(trace: str) -> None:
         os.setpriority(os.PRIO_PROCESS, process.pid, _NICE)
     out, errors = process.communicate()
     said = [f"peakline: {line[0].lower()}{line[1:]}" for line in out.splitlines()]
-    print("\n".join([*said, *errors.splitlines()]), file=sys.stderr, flush=True)
+    say(*said, *errors.splitlines())

@@ -8,7 +8,6 @@ from __future__ import annotations
 
 import argparse
 import re
-import sys
 import tempfile
 from collections import Counter
 from collections.abc import Iterator, MutableMapping
@@ -18,6 +17,7 @@ from pathlib import Path
 from peakline import assumptions
 from peakline.commands.running.written_files import clean_up
 from peakline.commands.shared.parser import did_you_mean
+from peakline.output import say
 from peakline.simulated_build import simulated_devices
 
 _READS_SHOWN = 8
@@ -120,7 +120,7 @@ def notes_of_program(
         finally:
             clean_up(writes, quiet=quiet)
             if shows_reads:
-                print("".join(f"{line}\n" for line in _read_lines(reads)), end="", file=sys.stderr)
+                say(*_read_lines(reads))
 
 
 def _read_lines(notes: Path) -> Iterator[str]:

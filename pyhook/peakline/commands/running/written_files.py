@@ -8,10 +8,11 @@ them; what turned out to be the program's own data takes its place.
 from __future__ import annotations
 
 import os
-import sys
 import zlib
 from dataclasses import dataclass, field
 from pathlib import Path
+
+from peakline.output import say
 
 _HIDDEN_END = ".peakline-simulated"
 _IN_MEMORY = "saved in memory "
@@ -153,14 +154,12 @@ def _move_back(old: str, new: str) -> None:
 def _say_removed(removed: list[str], full_folders: list[str]) -> None:
     names = ", ".join(Path(path).name for path in sorted(removed)[:_NAMES_SHOWN])
     names += ", ..." if len(removed) > _NAMES_SHOWN else ""
-    print(
+    say(
         f"peakline: removed {len(removed)} new checkpoint file{'s' * (len(removed) > 1)} without "
-        f"real values: {names}",
-        file=sys.stderr,
+        f"real values: {names}"
     )
     if full_folders:
-        print(
+        say(
             f"peakline: {full_folders[-1]} stays: other files of the program are in it. Remove it "
-            "if a later run would resume from it",
-            file=sys.stderr,
+            "if a later run would resume from it"
         )

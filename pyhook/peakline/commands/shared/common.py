@@ -13,6 +13,8 @@ from pathlib import Path
 from types import ModuleType
 from typing import TYPE_CHECKING, TextIO
 
+from peakline.output import LinesError, console_of, printable, say, write_lines, write_report
+
 if TYPE_CHECKING:
     from peakline._report import Options, Trace
 
@@ -22,7 +24,7 @@ TRACE_BEGINS = b"\x89PKL\r\n\x1a\n"  # see trace_format.h
 _PROGRESS_FROM_BYTES = 64 << 20  # smaller traces are read before a bar could be seen
 
 
-class CommandError(Exception):
+class CommandError(LinesError):
     """Bad use or bad input: shown as ``peakline: error: ...``, exit code 2."""
 
 
@@ -44,7 +46,6 @@ def progress_bar(path: str, verb: str = "Reading") -> Iterator[Callable[[float],
     if not is_big or not sys.stderr.isatty():
         yield None
         return
-    from rich.console import Console
     from rich.progress import (
         BarColumn,
         DownloadColumn,
@@ -55,15 +56,15 @@ def progress_bar(path: str, verb: str = "Reading") -> Iterator[Callable[[float],
     )
 
     columns = (
-        TextColumn("{task.description}"),
+        TextColumn("{task.description}", markup=False),
         BarColumn(),
         DownloadColumn(),
         TransferSpeedColumn(),
         TimeRemainingColumn(),
     )
     size = file.stat().st_size
-    with Progress(*columns, console=Console(stderr=True), transient=True) as bar:
-        task = bar.add_task(f"{verb} {file.name}", total=size)
+    with Progress(*columns, console=console_of(sys.stderr), transient=True) as bar:
+        task = bar.add_task(f"{verb} {printable(file.name)}", total=size)
         yield lambda fraction: bar.update(task, completed=fraction * size)
 
 
@@ -143,13 +144,14 @@ def print_reports(args: argparse.Namespace, name: str, options: Options) -> None
     files: list[str] = args.files
     if args.json:
         documents = [_make_report(path, name, True, options) for path in files]
-        print(documents[0] if len(documents) == 1 else "[" + ",\n".join(documents) + "]")
+        write_report(documents[0] if len(documents) == 1 else "[" + ",\n".join(documents) + "]")
+        write_lines("")
         return
     for index, path in enumerate(files):
         report = _make_report(path, name, False, options)
         if len(files) > 1:
-            print(("\n" if index else "") + f"{path}:")
-        print(_for_stream(report, sys.stdout), end="")
+            write_lines(*([""] if index else []), f"{path}:")
+        write_report(_for_stream(report, sys.stdout))
 
 
 def _for_stream(text: str, stream: TextIO) -> str:
@@ -170,10 +172,10 @@ def suggest(args: argparse.Namespace, command: str) -> None:
 def suggest_for(path: str, command: str) -> None:
     """Name the command to type next for one trace."""
     sys.stdout.flush()
-    print(next_commands([(f"{command} {shell_words([path])}", "")]), file=sys.stderr)
+    say(*next_commands([(f"{command} {shell_words([path])}", "")]))
 
 
-def next_commands(commands: Sequence[tuple[str, str]]) -> str:
+def next_commands(commands: Sequence[tuple[str, str]]) -> list[str]:
     """Return the commands to type next, each with what it shows.
 
     In two columns where the terminal has room for both, else what it shows stands below.
@@ -184,7 +186,7 @@ def next_commands(commands: Sequence[tuple[str, str]]) -> str:
     if terminal and max(map(len, lines)) + len(_NEXT) > terminal:
         pairs = [(f"peakline {command}", f"    {shows}".rstrip()) for command, shows in commands]
         lines = [line for pair in pairs for line in pair if line]
-    return _NEXT + ("\n" + " " * len(_NEXT)).join(lines)
+    return [(" " * len(_NEXT) if number else _NEXT) + line for number, line in enumerate(lines)]
 
 
 def here() -> str:

@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 import argparse
-import sys
 import time
 from collections.abc import Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING
 
 from peakline.commands.shared import common
+from peakline.output import say
 from peakline.sizes import size_of
 
 if TYPE_CHECKING:
@@ -46,7 +46,7 @@ def open_folders(args: argparse.Namespace) -> None:
         found = [path for word in words for path in _traces_of(word, gives)]
         setattr(args, name, found if name == "files" else found[0])
     if is_left_out:
-        print(f"peakline: {common.shell_words(args.files)}:", file=sys.stderr)
+        say(f"peakline: {common.shell_words(args.files)}:")
 
 
 def _has_folder(words: Sequence[str]) -> bool:
@@ -123,15 +123,14 @@ def chosen_run(words: Sequence[str]) -> Run:
 
 def _say_others(folder: Path, runs: Sequence[Run]) -> None:
     newest, *others = runs
-    print(
+    say(
         f"peakline: {folder} holds {len(runs)} runs; this is the newest, {_described(newest)}."
-        f" Others:",
-        file=sys.stderr,
+        f" Others:"
     )
     for run in others[:_RUNS_LISTED]:
-        print(f"    {folder}@{run.id}  {_described(run)}", file=sys.stderr)
+        say(f"    {folder}@{run.id}  {_described(run)}")
     if len(others) > _RUNS_LISTED:
-        print(f"    and {len(others) - _RUNS_LISTED} more", file=sys.stderr)
+        say(f"    and {len(others) - _RUNS_LISTED} more")
 
 
 def _described(run: Run) -> str:
@@ -154,9 +153,8 @@ def heaviest_of(found: Run, word: str) -> str:
     if not peaks:
         raise common.CommandError(f"{word}: no trace of this run can be read")
     heaviest, size = max(peaks, key=lambda pair: pair[1])
-    print(
+    say(
         f"peakline: {heaviest.label} is the heaviest of {len(peaks)} ({size_of(size)}):"
-        f" {heaviest.path}; peakline ranks {common.shell_words([word])} compares them",
-        file=sys.stderr,
+        f" {heaviest.path}; peakline ranks {common.shell_words([word])} compares them"
     )
     return str(heaviest.path)

@@ -59,6 +59,6 @@ def _place(row: dict[str, Any], trace: Trace) -> str:
         return str(row["key"])
     lines = read_unchanged(location["file"], int(trace.info()["start_realtime_ns"]))
     number = int(location["line"])
-    code = lines[number - 1].strip() if number <= len(lines) else ""
+    code = " ".join(lines[number - 1].split()) if number <= len(lines) else ""
     place = str(row["key"]).split(" (")[0]
     return f"{place} {code}" if code else str(row["key"])

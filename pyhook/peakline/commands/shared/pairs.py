@@ -85,7 +85,7 @@ def chosen_pair(pairs: Sequence[Pair], rank: int | None) -> Pair:
     return max(whole, key=lambda pair: (abs(pair.delta_bytes), pair.bytes_after))
 
 
-def pairs_text(pairs: Sequence[Pair], top: int) -> str:
+def pairs_text(pairs: Sequence[Pair], top: int) -> list[str]:
     """Return the peaks of all ranks, those that changed most first."""
     ordered = sorted(pairs, key=lambda pair: (-abs(pair.delta_bytes), pair.rank))
     shown = ordered[:top] if top else ordered
@@ -100,4 +100,4 @@ def pairs_text(pairs: Sequence[Pair], top: int) -> str:
     ]
     lines = columns([("Rank", "Change", "Before", "After"), *cells])
     hidden = len(ordered) - len(shown)
-    return "\n".join([*lines, *([f"{hidden} more: --top 0 shows all"] if hidden else [])]) + "\n"
+    return [*lines, *([f"{hidden} more: --top 0 shows all"] if hidden else [])]

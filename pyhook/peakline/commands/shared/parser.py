@@ -4,9 +4,10 @@ from __future__ import annotations
 
 import argparse
 import difflib
-import sys
 from collections.abc import Callable, Iterable, Sequence
 from typing import Any, NoReturn
+
+from peakline.output import say
 
 
 class CommandParser(argparse.ArgumentParser):
@@ -69,8 +70,8 @@ class CommandParser(argparse.ArgumentParser):
 
     def error(self, message: str) -> NoReturn:
         """Print the usage and the message, and exit with 2."""
-        self.print_usage(sys.stderr)
-        self.exit(2, f"peakline: error: {message}\n")
+        say(*self.format_usage().splitlines(), f"peakline: error: {message}")
+        self.exit(2)
 
 
 def _begins_with_word(words: Sequence[str]) -> bool:

@@ -213,8 +213,7 @@ def add_every_measure(parser: argparse.ArgumentParser) -> None:
 def add_level_measure(parser: argparse.ArgumentParser) -> None:
     """Add --measure of a level over time."""
     words = option_words("every-measure")
-    del words["requested"]
-    _add_measure(parser, words)
+    _add_measure(parser, {name: words[name] for name in words if name != "requested"})
 
 
 def _add_measure(parser: argparse.ArgumentParser, words: dict[str, str]) -> None:

@@ -6,12 +6,12 @@ import glob
 import os
 import re
 import socket
-import sys
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager, suppress
 from pathlib import Path
 
 from peakline.commands.shared.common import CommandError
+from peakline.output import say
 
 # What preload/options/trace_name.cpp does without a template: a process alone, ranks of a run.
 _DEFAULT_NAME = "peakline-%e.%h.%r.peak"
@@ -81,10 +81,7 @@ def room_for(path: Path) -> Iterator[None]:
     if writer is not None:
         kept = _free_name(path, writer)
         _move(path, kept)
-        print(
-            f"peakline: {path} is still being written by process {writer}: it goes on in {kept}",
-            file=sys.stderr,
-        )
+        say(f"peakline: {path} is still being written by process {writer}: it goes on in {kept}")
         yield
         return
     aside = path.with_name(f".{path.name}.{os.getpid()}.replaced")

@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any, TextIO
 
 from peakline.commands.shared.common import CommandError, progress_bar, report_engine, shell_words
 from peakline.commands.terminal.terminal import Terminal, terminal_of
+from peakline.output import write_report
 
 if TYPE_CHECKING:
     from peakline._report import Options, Trace
@@ -25,9 +26,15 @@ def show_reports(args: argparse.Namespace, name: str, options: Options) -> bool:
         return False
     for index, path in enumerate(args.files):
         if len(args.files) > 1:
-            print(("\n" if index else "") + terminal.marks.shown(f"{path}:"))
+            _show_name(path, terminal, is_first=index == 0)
         _show_file(path, name, options, terminal, all_rows_command(args.words))
     return True
+
+
+def _show_name(path: str, terminal: Terminal, *, is_first: bool) -> None:
+    if not is_first:
+        terminal.console.print()
+    terminal.console.print(terminal.marks.shown(f"{path}:"), soft_wrap=True)
 
 
 def show_table(trace: Trace, stream: TextIO, options: Options, *, says_end: bool = True) -> None:
@@ -38,7 +45,7 @@ def show_table(trace: Trace, stream: TextIO, options: Options, *, says_end: bool
     terminal = terminal_of(stream)
     if terminal is None:
         lines = trace.report("table", **options).splitlines(keepends=True)
-        print("".join(line for line in lines if says_end or _END not in line), end="", file=stream)
+        write_report("".join(line for line in lines if says_end or _END not in line), stream)
     else:
         parts = dict(trace.parts("table", **options))
         parts["notes"] = [one for one in parts["notes"] if says_end or _END not in one["text"]]

@@ -9,6 +9,8 @@ from collections.abc import Iterable
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, TextIO
 
+from peakline.output import console_of, printable
+
 if TYPE_CHECKING:
     from rich.console import Console
 
@@ -31,10 +33,13 @@ class Marks:
     encoding: str
 
     def shown(self, text: str) -> str:
-        """Return the text with "?" for what the terminal has not, its direction kept to itself.
+        """Return the text with "?" for what the terminal has not, or would obey.
+
+        Its direction is kept to itself.
 
         It takes no more columns than before.
         """
+        text = printable(text)
         if text.isascii():
             return text
         if self.encoding != _EVERYTHING:
@@ -71,23 +76,15 @@ def terminal_of(
     """
     if is_plain or not (stream.isatty() or any(map(os.environ.get, _TERMINAL_WISHES))):
         return None
-    from rich.console import Console
-
-    console = Console(
-        file=stream, no_color=None if has_color else True, highlight=False, soft_wrap=False
-    )
+    console = console_of(stream, no_color=None if has_color else True, soft_wrap=False)
     return Terminal(console, _marks_of(console.encoding)) if console.is_terminal else None
 
 
 def text_of(stream: TextIO) -> Terminal:
     """Return what lays out text for a file or a pipe: no colours, COLUMNS or 100 columns."""
-    from rich.console import Console
-
     columns = os.environ.get("COLUMNS", "")
     width = int(columns) if columns.isdigit() and int(columns) > 0 else _COLUMNS_OF_TEXT
-    console = Console(
-        file=stream, width=width, force_terminal=False, color_system=None, highlight=False
-    )
+    console = console_of(stream, width=width, force_terminal=False, color_system=None)
     return Terminal(console, _marks_of(console.encoding))
 
 

@@ -110,11 +110,16 @@ def _place() -> tuple[str, bool]:
         is_printed = is_printed or file.endswith("/torch/_tensor_str.py")
         name = f"{os.path.basename(file)}:{frame.f_lineno} ({frame.f_code.co_name})"  # noqa: PTH119
         if not any(part in file for part in _LIBRARIES) or file.startswith("<string>"):
-            return name, is_printed
+            return _escaped(name), is_printed
         if innermost.startswith("a line"):
-            innermost = name
+            innermost = _escaped(name)
         frame = frame.f_back
     return innermost, is_printed
+
+
+def _escaped(name: str) -> str:
+    """Return a name that ends no line and drives no terminal."""
+    return repr(name)[1:-1]
 
 
 def _named(operators: list[str], is_size: bool) -> str:
