@@ -23,7 +23,7 @@ from peakline.commands.shared.folders import open_folders
 from peakline.commands.shared.parser import CommandParser
 from peakline.commands.shared.running import name_traces
 from peakline.commands.shared.wrong_words import asks_for_help, problem_of_words
-from peakline.output import say_error
+from peakline.output import say, say_error
 
 
 @dataclass(frozen=True)
@@ -168,6 +168,6 @@ def main(argv: Sequence[str] | None = None) -> int:
     except Exception as error:
         if shows_traceback():
             raise
-        print(f"peakline: error: {sentence_of(error)}", file=sys.stderr)
+        say(f"peakline: error: {sentence_of(error)}")
         return 2
     return status

@@ -117,7 +117,9 @@ def annotations_of(verdicts: Iterable[Verdict]) -> list[str]:
             continue
         said = f"{verdict.name}: {verdict.sentence}"
         for one in verdict.blamed or [Blamed(said, "", 0)]:
-            place = f"file={_escaped(printable(one.file), ':,')},line={one.line}," if one.file else ""
+            place = (
+                f"file={_escaped(printable(one.file), ':,')},line={one.line}," if one.file else ""
+            )
             text = _escaped(joined([said, one.text] if one.text != said else [said]))
             lines.append(f"::error {place}title=peakline::{text}")
     return lines

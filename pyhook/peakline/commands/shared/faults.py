@@ -13,6 +13,7 @@ from contextlib import contextmanager
 from pathlib import Path
 
 from peakline.commands.shared.common import CommandError
+from peakline.output import say
 
 _TRACEBACK = "PEAKLINE_TRACEBACK"  # set to anything: show where
 _PACKAGE = Path(__file__).parents[2]
@@ -63,4 +64,4 @@ def failing_alone(what: str) -> Iterator[None]:
     except Exception as error:
         if shows_traceback():
             raise
-        print(f"peakline: {what}: {sentence_of(error)}", file=sys.stderr)
+        say(f"peakline: {what}: {sentence_of(error)}")
