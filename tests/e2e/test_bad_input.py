@@ -162,8 +162,8 @@ def cache_without_torch_part(lab: Any, folder: Path) -> Path:
     return empty
 
 
-# The first room that a trace takes is 4 MiB: the small disk is full at once, the larger one later.
-DISKS = {"small": "1m", "larger": "5m"}
+# The first chunk alone takes 256 KiB: the small disk is full at once, the larger one later.
+DISKS = {"small": "128k", "larger": "5m"}
 
 
 @pytest.fixture(scope="module")

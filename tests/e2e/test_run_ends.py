@@ -126,7 +126,7 @@ def test_a_trace_that_was_removed_is_called_lost(ends: dict[str, Run]) -> None:
     assert run.status == 0
     assert run.traces == []
     [note] = run.notes
-    assert "run.peak was removed or replaced" in note
+    assert "run.peak was removed, renamed or replaced" in note
     assert "lost" in note
 
 

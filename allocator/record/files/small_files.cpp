@@ -77,13 +77,16 @@ FileIdentity first_standard_error() {
 
 bool write_standard_error_slow(const FileIdentity& expected, const void* bytes, size_t length) {
     bool is_written = false;
-    with_own_descriptors(
-        [&] {
-            if (expected.inode != 0 && identity_of(STDERR_FILENO) == expected) {
-                is_written = write_file(STDERR_FILENO, bytes, length) > 0;
-            }
-        },
-        KeptDescriptors::kStandard);
+    const auto write_if_expected = [&] {
+        if (expected.inode != 0 && identity_of(STDERR_FILENO) == expected) {
+            is_written = write_file(STDERR_FILENO, bytes, length) > 0;
+        }
+    };
+    // A sandbox may refuse threads: then another thread could still change the descriptor between
+    // the look and the write.
+    if (with_own_descriptors(write_if_expected, KeptDescriptors::kStandard) != 0) {
+        write_if_expected();
+    }
     return is_written;
 }
 
