@@ -25,7 +25,7 @@ enum class KeptDescriptors : unsigned { kNone = 0, kStandard = 3 };
 int run_with_own_descriptors(KeptDescriptors kept, void (*work)(void*), void* argument);
 
 template <class Work>
-int with_own_descriptors(Work&& work, KeptDescriptors kept = KeptDescriptors::kNone) {
+int with_own_descriptors(Work work, KeptDescriptors kept = KeptDescriptors::kNone) {
     return run_with_own_descriptors(
         kept, [](void* argument) { (*static_cast<Work*>(argument))(); }, &work);
 }
