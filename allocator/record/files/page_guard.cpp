@@ -120,6 +120,12 @@ bool is_ours(const struct sigaction& action) {
     return (action.sa_flags & SA_SIGINFO) != 0 && action.sa_sigaction == on_bus_error;
 }
 
+void forget_ranges() {
+    for (Range& range : g_ranges) {
+        range.begin.store(0, std::memory_order_relaxed);
+    }
+}
+
 // Under the lock.
 void take_signal() {
     struct sigaction now {};
@@ -147,6 +153,7 @@ void give_signal_back() {
 void begin() {
     const SignalsBlocked blocked;
     const LockGuard guard(g_lock);
+    forget_ranges();
     g_is_lost.store(false, std::memory_order_relaxed);
     take_signal();
 }
@@ -154,6 +161,7 @@ void begin() {
 void end() {
     const SignalsBlocked blocked;
     const LockGuard guard(g_lock);
+    forget_ranges();
     if (g_is_taken.load(std::memory_order_relaxed)) {
         give_signal_back();
     }
@@ -161,9 +169,6 @@ void end() {
 
 void end_in_child() {
     g_lock.reset_after_fork();
-    for (Range& range : g_ranges) {
-        range.begin.store(0, std::memory_order_relaxed);
-    }
     end();
 }
 

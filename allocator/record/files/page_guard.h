@@ -16,9 +16,9 @@ namespace peakline::record::page_guard {
 // replaces its own action only. Where it is not (switch_allocator() alone, system calls), watch()
 // takes the signal again. A thread that blocks SIGBUS is ended by the kernel all the same.
 
-// Takes SIGBUS, and forgets what was lost.
+// Of one file at a time. Takes SIGBUS, and forgets the ranges of the file before and its losses.
 void begin();
-// Gives the program its action back.
+// Gives the program its action back, and forgets the ranges.
 void end();
 // In the child of fork, which has none of the ranges.
 void end_in_child();

@@ -123,8 +123,9 @@ struct Definitions {
     uint32_t known_context(uint32_t context_id) const {
         return contexts.has(context_id) ? context_id : lost_context;
     }
+    // One that nothing defines stays itself: reports call it unknown, and 0 is the default stream.
     uint32_t known_stream(uint32_t stream_id) const {
-        return streams.has(stream_id) ? stream_id : lost_stream;
+        return streams.has(stream_id) || lost_stream == 0 ? stream_id : lost_stream;
     }
     std::string_view text(uint32_t string_id) const { return strings[string_id]; }
     // What it named was lost with a damaged chunk, or never defined.

@@ -60,7 +60,11 @@ private:
         }
     }
     void text(uint64_t* id) { known(id, definitions_.strings, definitions_.lost_string); }
-    void stream(uint64_t* id) { known(id, definitions_.streams, definitions_.lost_stream); }
+    void stream(uint64_t* id) {
+        if (definitions_.lost_stream != 0) {
+            known(id, definitions_.streams, definitions_.lost_stream);
+        }
+    }
     void context(uint64_t* id) { known(id, definitions_.contexts, definitions_.lost_context); }
     void device(uint64_t number) {
         if (number >= kMaxDevices) {

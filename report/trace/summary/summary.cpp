@@ -112,8 +112,7 @@ bool decode_group(FieldCursor cursor,
     // Older traces do not have the stream.
     group.stream = cursor.at < cursor.end ? cursor.uv32() : 0;
     if (!cursor.good || !definitions.contexts.has(group.context) ||
-        !definitions.streams.has(group.stream) || group.requested_bytes > kMaxBlockBytes ||
-        group.block_bytes > kMaxBlockBytes) {
+        group.requested_bytes > kMaxBlockBytes || group.block_bytes > kMaxBlockBytes) {
         return false;
     }
     groups.push_back(group);

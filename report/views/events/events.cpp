@@ -232,7 +232,9 @@ private:
         columns_.requested_bytes.push_back(row.requested_bytes);
         columns_.address.push_back(row.address);
         columns_.device.push_back(row.device);
-        columns_.stream.push_back(row.stream);
+        // Of one that nothing defines the handle is not known.
+        const bool is_defined = reader_.definitions().streams.has(row.stream);
+        columns_.stream.push_back(is_defined ? row.stream : kNoId);
         const bool has_level = row.device != kNoId;
         const MemoryLevels levels = has_level ? levels_of(row.device).now() : MemoryLevels();
         columns_.allocated_bytes.push_back(has_level ? levels.allocated_bytes : kNoNumber);

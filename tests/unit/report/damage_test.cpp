@@ -95,7 +95,9 @@ TEST_CASE("an undamaged trace has no problems", "[report]") {
 TEST_CASE("a file that is not a trace is refused with a reason", "[report]") {
     Bytes file = TextTrace(kThreeChunks).bytes();
     CHECK_THAT(error_of({}), Catch::Contains("is empty"));
-    CHECK_THAT(error_of(Bytes(50, 'x')), Catch::Contains("ends after 50 bytes"));
+    CHECK_THAT(error_of(Bytes(file.begin(), file.begin() + 50)),
+               Catch::Contains("ends after 50 bytes"));
+    CHECK_THAT(error_of(Bytes(50, 'x')), Catch::Contains("not a peakline trace"));
     CHECK_THAT(error_of(Bytes(5000, 'x')), Catch::Contains("not a peakline trace"));
     Bytes text_mode = file;
     text_mode[4] = '\n';

@@ -154,7 +154,7 @@ TEST_CASE("events that name what nothing defines are counted, and read without i
     const auto result = trace.replay();
     CHECK(result.chosen.peak_bytes == 8);
     CHECK(mentions(result.health,
-                   "4 events name a thread, stream, context or text that is not defined"));
+                   "3 events name a thread, stream, context or text that is not defined"));
     CHECK(mentions(result.health, "1 events name a device that cannot be"));
 }
 

@@ -84,7 +84,7 @@ TEST_CASE("JSON has what a terminal would obey as escapes", "[report]") {
 TEST_CASE("a cell of a table is one line", "[report]") {
     TextColumns columns({Align::kLeft, Align::kRight}, {"Name", "Mem"});
     columns.add({"a\x1b[m\nb", "1 B"});
-    CHECK(columns.text() == "Name     Mem\na?[m?b  1 B\n");
+    CHECK(columns.text() == "Name    Mem\na?[m?b  1 B\n");
 }
 
 }  // namespace
