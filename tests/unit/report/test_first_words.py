@@ -180,7 +180,7 @@ def test_next_commands_are_no_wider_than_the_terminal(monkeypatch: pytest.Monkey
         (70, wide.replace("run.peak  a", "run.peak\n          a")),
     ):
         monkeypatch.setattr(common, "terminal_width", lambda _, columns=columns: columns)
-        assert common.next_commands(commands) == text
+        assert common.next_commands(commands) == text.split("\n")
 
 
 def test_names_of_traces_are_absolute_and_found_again(
