@@ -178,8 +178,14 @@ Backend backend_of(Installed& state) {
 
 }  // namespace
 
+// It begins as all our libraries do: their frames and their imports are not the program's.
 void name_of_part(const char* version, const char* build, char* name, size_t room) {
-    snprintf(name, room, "torch-%s-i%u-%s.so", version, torch_part::kInterfaceVersion, build);
+    snprintf(name,
+             room,
+             "libpeakline_torch-%s-i%u-%s.so",
+             version,
+             torch_part::kInterfaceVersion,
+             build);
 }
 
 bool torch_is_loaded() {

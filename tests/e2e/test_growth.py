@@ -146,7 +146,7 @@ def test_the_end_of_a_run_says_so_unasked(lab: Any, tmp_path: Path) -> None:
     code = SOURCE[LINES["global_cache"] - 1].strip()
     assert len(said["global_cache"]) == 1
     assert "grows 256.0 KB per step at " in said["global_cache"][0]
-    assert f"grows.py:{LINES['global_cache']} {code}" in said["global_cache"][0]
+    assert f"grows.py:{LINES['global_cache']} {' '.join(code.split())}" in said["global_cache"][0]
     assert said["plain"] == said["appended"] == []
 
 
