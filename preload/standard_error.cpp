@@ -1,6 +1,6 @@
 // Remembers which file standard error is, before the program's first line: later the descriptor may
 // lead to a file of the program's. PEAKLINE_STDERR (DEVICE:INODE, hexadecimal) is that of
-// `peakline run`: a child whose errors its parent reads is told nothing. Part of the preloaded
+// `peakline run`: no line goes to a child's pipe that its parent reads. Part of the preloaded
 // library: libc only.
 #include "standard_error.h"
 

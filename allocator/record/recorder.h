@@ -189,7 +189,7 @@ public:
     // its begin as untraced blocks, and peaks start anew. Returns 0 or an errno.
     int open_trace(const TraceOptions& options);
     void put_meta(const char* key, const char* value, size_t value_length);
-    // What other processes did to the open file.
+    // How other processes changed the open file.
     FileTarget::Loss trace_loss();
     // The whole path of the file opened last, or that could not be opened.
     const char* trace_path() const { return file_.path(); }

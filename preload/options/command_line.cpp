@@ -41,7 +41,7 @@ bool takes_argument(const char* option) {
            strcmp(option, "--check-hash-based-pycs") == 0;
 }
 
-// What python was asked to run: a script, -m module, -c code or stdin. `code` is that of -c.
+// The program that python runs: a script, -m module, -c code or stdin. `code` is that of -c.
 const char* program_word(const CommandLine& line, const char** code) {
     for (size_t i = 1; i < line.count; ++i) {
         const char* const next = i + 1 < line.count ? line.words[i + 1] : nullptr;

@@ -13,7 +13,7 @@ struct CommandLine {
     size_t count;
 };
 
-// Of /proc/PROCESS/cmdline; no words where it cannot be read.
+// Reads /proc/PROCESS/cmdline; no words where it cannot be read.
 void read_command_line(pid_t process, CommandLine* line);
 
 // "" where it cannot be read.

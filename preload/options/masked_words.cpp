@@ -107,7 +107,7 @@ size_t skip(string_view word, size_t at, string_view letters) {
     return found == string_view::npos ? word.size() : found;
 }
 
-// Of the value behind the secret name that ends at `at`; npos: there is none in this word.
+// Returns where the value begins behind the secret name that ends at `at`; npos: not in this word.
 size_t value_begin(string_view word, size_t at, bool is_option) {
     size_t next = at;
     if (next < word.size() && is_one_of(word[next], kQuotes)) {

@@ -22,7 +22,7 @@ namespace {
 constexpr uint64_t kGrowBytes = uint64_t{4} << 20;
 constexpr size_t kPageBytes = 4096;
 constexpr size_t kChunkPages = format::kChunkBytes / kPageBytes;
-// Of <linux/mman.h> since Linux 5.14; older C libraries do not name it.
+// <linux/mman.h> has it since Linux 5.14; older C libraries do not name it.
 constexpr int kPopulateWrite = 23;
 
 // Calls until no signal interrupts it. Returns 0 or an errno.
@@ -209,7 +209,7 @@ FileTarget::Loss FileTarget::loss() const {
     if (!is_open()) {
         return Loss::kNone;
     }
-    // What has no name any more may have been truncated, too; without a name nobody can read it.
+    // A file without a name may have been truncated, too, but nobody can read it then.
     if (lstat(path_, &status) != 0 || !is_own(status)) {
         return Loss::kMoved;
     }

@@ -18,7 +18,7 @@ class FileTarget final : public ChunkTarget {
 public:
     static constexpr size_t kPathBytes = PATH_MAX;
     enum class Exists { kFail, kReplace };
-    // What others did to the file while it is written.
+    // How others changed the file while it is written.
     enum class Loss {
         kNone,
         kMoved,      // its name is gone or leads to another file: removed, renamed or replaced

@@ -16,7 +16,7 @@ namespace peakline::record::page_guard {
 // replaces its own action only. Where it is not (switch_allocator() alone, system calls), watch()
 // takes the signal again. A thread that blocks SIGBUS is ended by the kernel all the same.
 
-// Of one file at a time. Takes SIGBUS, and forgets the ranges of the file before and its losses.
+// Takes SIGBUS for one file; forgets the ranges and the losses of the file before.
 void begin();
 // Gives the program its action back, and forgets the ranges.
 void end();
