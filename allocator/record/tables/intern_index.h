@@ -13,9 +13,13 @@ class InternIndex {
 public:
     bool init() { return rehash(1024); }
 
-    // `is_equal(id)` says whether the record with this id is the one looked for. 0: absent.
+    // `is_equal(id)` says whether the record with this id is the one looked for. 0: absent, as all
+    // are before init() and in a fork child's zeros.
     template <class IsEqual>
     uint32_t find(uint64_t hash, IsEqual is_equal) const {
+        if (slots_.data() == nullptr) {
+            return 0;
+        }
         const uint32_t tag = tag_of(hash);
         for (size_t i = hash & mask_; slots_[i].id != 0; i = (i + 1) & mask_) {
             if (slots_[i].tag == tag && is_equal(slots_[i].id)) {

@@ -23,6 +23,9 @@ void RawStackCache::insert(uint64_t low, uint64_t high, uint32_t id) {
     if ((used_ + 1) * 2 > entries_.size()) {
         clear();
     }
+    if (mask_ == 0) {
+        return;  // without init()
+    }
     size_t i = low & mask_;
     for (size_t probes = 0; probes < kMaxProbes; i = (i + 1) & mask_, ++probes) {
         Entry& entry = entries_[i];

@@ -17,8 +17,11 @@ public:
     // `capacity`: a power of two. False when memory cannot be mapped.
     bool init(size_t capacity);
 
-    // 0: absent.
+    // 0: absent, as all are before init() and in a fork child's zeros.
     uint32_t find(uint64_t low, uint64_t high) const {
+        if (mask_ == 0) {
+            return 0;
+        }
         for (size_t i = low & mask_, probes = 0; probes < kMaxProbes;
              i = (i + 1) & mask_, ++probes) {
             const Entry& entry = entries_[i];
