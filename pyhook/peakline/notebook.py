@@ -70,7 +70,7 @@ def _run_recorded(shell: InteractiveShell, cell: str, trace: Path) -> bool:
         with peakline.trace(trace) as file:
             has_run = True
             shell.run_cell(cell)  # type: ignore[no-untyped-call]
-        if file.path != trace:
+        if file.path != trace.absolute():
             say(f"peakline: this kernel records to {file.path} already")
             return False
     except peakline.RecorderError as error:

@@ -99,7 +99,6 @@ int main(int argc, char** argv) {
         recorder.open_trace(options) != 0) {
         return 1;
     }
-    unlink(path.c_str());
     capture::set_capture_options({false, true, argc > 3});
     recorder.start_tracing();
     g_context = recorder.table().intern_context(record::Context{0, 0, 0, 0, 0, 0});
@@ -107,5 +106,6 @@ int main(int argc, char** argv) {
     for (uint64_t i = 0; i < count; ++i) {
         pair_at(recorder, i, kind->depth, *kind);
     }
+    unlink(path.c_str());
     _exit(0);
 }

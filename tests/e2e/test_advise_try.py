@@ -92,7 +92,6 @@ def test_a_program_that_a_change_breaks_is_said_to_fail(lab: Any, tmp_path: Path
         (("--try", "missing.py"), "missing.py does not exist"),
         (("--try", PROGRAM, "--change", "smaller"), "no change is called 'smaller'"),
         (("--try", PROGRAM, "--change", "checkpoint"), "checkpoint needs the path of modules"),
-        ((), "name a trace file, or a program"),
     ],
 )
 def test_bad_use_is_said(lab: Any, words: tuple[str, ...], message: str) -> None:

@@ -159,7 +159,7 @@ def test_a_command_can_be_given_twice_in_a_process(
 def test_the_end_of_a_run_goes_on_behind_a_part_that_fails(
     strange: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    def fail(*_: object) -> None:
+    def fail(*_: object, **_options: object) -> None:
         raise _report.TraceError("the table of today is broken")
 
     monkeypatch.setattr(after_run, "show_table", fail)

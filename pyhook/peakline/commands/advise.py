@@ -21,6 +21,7 @@ from peakline.commands.shared.common import (
     shell_words,
     suggest,
 )
+from peakline.commands.shared.folders import HEAVIEST, WHOLE
 from peakline.native_build import BuildError
 from peakline.output import console_of, printable, write_json, write_lines
 from peakline.sizes import size_of, size_or_unknown
@@ -57,6 +58,8 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         help="Run this program as it is, then with each change that needs no edit, then with all"
         " that help; what follows -- are its arguments, or the program (-- torchrun ...)",
     )
+    # With --try no file is read, so none is looked for.
+    parser.set_defaults(folder_gives=lambda args: HEAVIEST if args.program is None else WHOLE)
     names = ", ".join("checkpoint=MODULES" if one == "checkpoint" else one for one in CHANGES)
     parser.add_argument(
         "--change",
@@ -89,8 +92,6 @@ def run(args: argparse.Namespace) -> int:
     """Print the advice of each file, or try changes. 1: no change ran through; 2: bad use."""
     if args.program is not None:
         return _run_trials(args)
-    if not args.files:
-        raise CommandError("name a trace file, or a program: peakline advise --try train.py")
     print_reports(args, NAME, options.report_options(args, _TOP))
     suggest(args, "whatif --search")
     return 0
