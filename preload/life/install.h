@@ -25,7 +25,7 @@ struct Installed {
     bool has_driver = false;  // what the driver gives
     bool has_python_stacks = false;
     char backend[32] = "";
-    char note[256] = "";
+    char note[384] = "";
     char lines_missing[48] = "";  // of format::kLinesMissing
     char torch_version[64] = "";
     char torch_build[64] = "";  // see name_torch_build
