@@ -102,7 +102,7 @@ struct PeaklineStatus {
     uint64_t trace_bytes;
     uint64_t trace_events;
     char backend[32];
-    char note[256];  // why something is not recorded, "" when all is
+    char note[384];  // why something is not recorded, "" when all is
 };
 void peakline_status(PeaklineStatus* status);
 
