@@ -21,8 +21,8 @@ template <class T>
 class Zeros {
 public:
     Zeros()
-        : memory_(mmap(nullptr, sizeof(T), PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1,
-                       0)) {
+        : memory_(mmap(
+              nullptr, sizeof(T), PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0)) {
         REQUIRE(memory_ != MAP_FAILED);
     }
     ~Zeros() { munmap(memory_, sizeof(T)); }
