@@ -7,6 +7,7 @@
 #include "allocator/record/files/file_target.h"
 #include "preload/options/keep_option.h"
 #include "preload/options/options.h"
+#include "preload/peakline_api.h"
 
 namespace peakline::preload {
 
@@ -25,7 +26,7 @@ struct Installed {
     bool has_driver = false;  // what the driver gives
     bool has_python_stacks = false;
     char backend[32] = "";
-    char note[384] = "";
+    char note[sizeof(PeaklineStatus::note)] = "";
     char lines_missing[48] = "";  // of format::kLinesMissing
     char torch_version[64] = "";
     char torch_build[64] = "";  // see name_torch_build

@@ -1,11 +1,9 @@
 // Every call of the recorder and its tables on memory that is all zero: what a child has of a fork
 // that nobody hears of. See Note [Forks that nobody hears of] in recorder.cpp.
-#include <memory>
-#include <new>
-
 #include <sys/mman.h>
 
 #include "allocator/record/recorder.h"
+#include "allocator/record/tables/mapped_memory.h"
 #include "tests/unit/catching.h"
 
 using namespace peakline;
@@ -20,11 +18,7 @@ namespace {
 template <class T>
 class Zeros {
 public:
-    Zeros()
-        : memory_(mmap(
-              nullptr, sizeof(T), PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0)) {
-        REQUIRE(memory_ != MAP_FAILED);
-    }
+    Zeros() : memory_(record::map_zeroed(sizeof(T))) { REQUIRE(memory_ != nullptr); }
     ~Zeros() { munmap(memory_, sizeof(T)); }
     Zeros(const Zeros&) = delete;
     Zeros& operator=(const Zeros&) = delete;
