@@ -94,8 +94,13 @@ class Ranges(Generic[Value]):
 
     def end_of(self, address: int) -> int | None:
         """Return the end of the last range that begins up to here."""
+        found = self.range_at(address)
+        return None if found is None else found[0]
+
+    def range_at(self, address: int) -> tuple[int, Value] | None:
+        """Return end and value of the last range that begins up to here."""
         start = self.starts.at_or_before(address)
-        return None if start is None else self._of[start][0]
+        return None if start is None else self._of[start]
 
     def take_out(self, begin: int, end: int) -> None:
         """Take these addresses out of the ranges that have them."""

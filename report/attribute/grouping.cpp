@@ -17,7 +17,7 @@ namespace peakline::report {
 PlaceBlock place_by_function, place_by_file, place_by_stack, place_by_module, place_by_tensor,
     place_by_raw_op, place_by_node, place_by_node_stack, place_by_phase, place_by_step,
     place_by_category, place_by_lifetime, place_by_freed, place_by_library, place_by_stream,
-    place_by_device;
+    place_by_tag, place_by_device;
 FacetOfBlock phase_facet, step_facet, lifetime_facet, freed_facet;
 
 namespace {
@@ -67,6 +67,7 @@ constexpr Grouping kGroupings[] = {
      .facet = freed_facet,
      .needs_lives = true,
      .needs_events = true},
+    {.name = "tag", .help = "that the program set, of imported snapshots", .place = place_by_tag},
     {.name = "library", .help = "or program that asked", .place = place_by_library},
     {.name = "thread", .help = "that asked", .place = place_by_thread},
     {.name = "stream",

@@ -4,6 +4,8 @@
 #include <Python.h>
 
 #include "engine_call.h"
+#include "plain_pickle.h"
+#include "report/replay/allocator_model/allocator_settings.h"
 #include "report/trace/pack.h"
 #include "report/trace/writer/stored_outline.h"
 #include "report/views/selection/selection.h"
@@ -59,6 +61,28 @@ PyObject* keep_outline(PyObject*, PyObject* args) {
     return PyBool_FromLong(static_cast<long>(is_stored));
 }
 
+// split_rules(settings) -> (is_expandable, max_split_bytes)
+PyObject* split_rules(PyObject*, PyObject* args) {
+    const char* text = nullptr;
+    if (PyArg_ParseTuple(args, "s:split_rules", &text) == 0) {
+        return nullptr;
+    }
+    const AllocatorSettings settings = recorded_allocator_settings(text);
+    return Py_BuildValue("NK",
+                         PyBool_FromLong(static_cast<long>(settings.is_expandable)),
+                         static_cast<unsigned long long>(settings.max_split_bytes));
+}
+
+// round_up(settings, requested_bytes) -> bytes
+PyObject* round_up(PyObject*, PyObject* args) {
+    const char* text = nullptr;
+    unsigned long long bytes = 0;
+    if (PyArg_ParseTuple(args, "sK:round_up", &text, &bytes) == 0) {
+        return nullptr;
+    }
+    return PyLong_FromUnsignedLongLong(recorded_allocator_settings(text).round_up(bytes));
+}
+
 // {option: {word: what it means}}, the default first: what --help lists and the docs are checked
 // by.
 PyObject* make_choices() {
@@ -82,6 +106,18 @@ PyObject* make_choices() {
 }
 
 PyMethodDef g_functions[] = {
+    {"load_plain",
+     load_plain,
+     METH_VARARGS,
+     "What was pickled: plain values only; ValueError: it holds anything else, or is cut off."},
+    {"split_rules",
+     split_rules,
+     METH_VARARGS,
+     "Of settings of torch's allocator: is_expandable, max_split_bytes."},
+    {"round_up",
+     round_up,
+     METH_VARARGS,
+     "What torch makes of a request: settings of its allocator, bytes."},
     {"store_outline",
      keep_outline,
      METH_VARARGS,

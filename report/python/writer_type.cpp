@@ -69,15 +69,16 @@ PyObject* writer_node(PyObject* object, PyObject* args) {
     });
 }
 
-// context(node, flags) -> id
+// context(node, flags, tag=0) -> id
 PyObject* writer_context(PyObject* object, PyObject* args) {
     unsigned node = 0;
     unsigned flags = 0;
-    if (PyArg_ParseTuple(args, "II:context", &node, &flags) == 0) {
+    unsigned tag = 0;
+    if (PyArg_ParseTuple(args, "II|I:context", &node, &flags, &tag) == 0) {
         return nullptr;
     }
-    return with_writer(object,
-                       [&](TraceWriter& writer) { return number(writer.context(node, flags)); });
+    return with_writer(
+        object, [&](TraceWriter& writer) { return number(writer.context(node, flags, tag)); });
 }
 
 // stream(handle) -> id
@@ -168,6 +169,19 @@ PyObject* writer_segment(PyObject* object, PyObject* args) {
     });
 }
 
+// in_pool(tick, pool): the segment before is of this private pool, as format::pool_number has it
+PyObject* writer_in_pool(PyObject* object, PyObject* args) {
+    unsigned long long tick = 0;
+    unsigned long long pool = 0;
+    if (PyArg_ParseTuple(args, "KK:in_pool", &tick, &pool) == 0) {
+        return nullptr;
+    }
+    return with_writer(object, [&](TraceWriter& writer) {
+        writer.put(tick, format::InPool{pool});
+        return none();
+    });
+}
+
 // oom(tick, context, device, requested_bytes, free_bytes)
 PyObject* writer_oom(PyObject* object, PyObject* args) {
     unsigned long long tick = 0;
@@ -245,6 +259,7 @@ PyMethodDef g_methods[] = {
     {"alloc", writer_alloc, METH_VARARGS, "An allocation; returns its number."},
     {"free", writer_free, METH_VARARGS, "A free."},
     {"segment", writer_segment, METH_VARARGS, "A segment of torch's allocator."},
+    {"in_pool", writer_in_pool, METH_VARARGS, "The private pool of the segment before."},
     {"oom", writer_oom, METH_VARARGS, "A request that was refused."},
     {"mark", writer_mark, METH_VARARGS, "A mark: a phase, a step, a note."},
     {"finish", writer_finish, METH_NOARGS, "Complete the file."},

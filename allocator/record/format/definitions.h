@@ -34,8 +34,9 @@ enum class DefType : uint32_t {
     kHolder = 16,        // Holder | str: what keeps the block alive, as a user would write it
     kTensorType = 17,    // uv tensor type | uv string: dtype | to the end: uv size of a dimension
     kBlockTypes = 18,    // as kTensorBlocks, with tensor types: see Note [Tensor types]
+    kContextTag = 19,    // uv context | uv string: what the program called what it made; of imports
 };
-inline constexpr uint32_t kLastDefType = 18;
+inline constexpr uint32_t kLastDefType = 19;
 inline constexpr size_t kMaxDimensions = 64;  // of a tensor whose type is kept
 
 // Note [Tensor types]

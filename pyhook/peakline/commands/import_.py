@@ -8,6 +8,7 @@ from pathlib import Path
 from typing import Any
 
 from peakline.commands.shared import common
+from peakline.commands.shared.snapshots import trace_name
 from peakline.output import write_lines
 
 NAME = "import"
@@ -21,7 +22,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         "file",
         metavar="FILE",
         help="What torch.cuda.memory._dump_snapshot() wrote, or save_stats() of torch's"
-        " MemoryTracker; nothing in it is executed",
+        " MemoryTracker, also packed by gzip; nothing in it is executed",
     )
     parser.add_argument(
         "-o", "--output", metavar="OUT", help="Write this file (default: FILE with .peak)"
@@ -37,7 +38,7 @@ def run(args: argparse.Namespace) -> int:
 
     engine = common.report_engine()
     source = Path(args.file)
-    output = Path(args.output) if args.output else Path(f"{source.stem}.peak")
+    output = Path(args.output) if args.output else Path(trace_name(source))
     try:
         _refuse_trace(source)
         found = load_file(source)
@@ -68,15 +69,22 @@ def _refuse_trace(source: Path) -> None:
 
 
 def _write_snapshot(snapshot: Any, path: Path) -> list[str]:
+    from peakline.commands.shared.one_moment import ONE_MOMENT_WORDS
     from peakline.imports import torch_snapshot
 
     imported = torch_snapshot.write_trace(snapshot, path)
     devices = "1 device" if imported.devices == 1 else f"{imported.devices} devices"
     lines = [f"{imported.actions:,} actions of {devices}"]
-    if imported.blocks_before:
+    if imported.actions == 0:
+        lines.append(ONE_MOMENT_WORDS)
+    elif imported.blocks_before:
         lines.append(
             f"{imported.blocks_before:,} blocks were there before the first action"
             " (untraced, where the snapshot has no stack of them)"
+        )
+    if imported.unknown_frees:
+        lines.append(
+            f"{imported.unknown_frees:,} frees are of blocks that the snapshot knows nothing of"
         )
     if not imported.has_stacks:
         lines.append("The snapshot has no stacks: record with stacks='all', or peakline run")

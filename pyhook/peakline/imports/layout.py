@@ -14,16 +14,40 @@ ROUNDING = 512  # torch's kMinBlockSize
 _SMALL_REQUEST = 1 << 20  # torch's kSmallSize: up to here a block is of the small pool
 
 
-def rounded(size: int) -> int:
-    """Return the bytes that a request is rounded up to."""
-    return max(ROUNDING, -(-size // ROUNDING) * ROUNDING)
+@dataclass
+class Rules:
+    """What torch's settings say of the sizes of blocks."""
+
+    settings: str = ""
+    _known: dict[int, int] = field(default_factory=dict)  # rounded sizes, by what was asked for
+
+    def __post_init__(self) -> None:
+        """Read the settings as torch does; those that cannot be read count as not given."""
+        from peakline import _report
+
+        self._round_up = _report.round_up
+        self._rounds_more = "roundup_power2_divisions" in self.settings
+        self.is_expandable, self.max_split_bytes = _report.split_rules(self.settings)
+
+    def rounded(self, size: int) -> int:
+        """Return the bytes that a request is rounded up to."""
+        if not self._rounds_more:
+            return max(ROUNDING, -(-size // ROUNDING) * ROUNDING)
+        found = self._known.get(size)
+        if found is None:
+            found = self._known[size] = self._round_up(self.settings, size)
+        return found
 
 
 @dataclass
 class Layout:
-    """The segments of a device and where its blocks lie."""
+    """The segments of a device and where its large blocks lie.
 
-    segments: Ranges[None] = field(default_factory=Ranges)
+    A small block is as large as it was rounded up to: what is left over is always split off.
+    """
+
+    rules: Rules
+    segments: Ranges[bool] = field(default_factory=Ranges)  # whether they are mapped piece by piece
     blocks: Ordered = field(default_factory=Ordered)  # addresses
 
     def add_segment(self, address: int, size: int, *, joins: bool) -> None:
@@ -34,7 +58,7 @@ class Layout:
             address = before
         if joins and (behind := self.segments.pop(end)) is not None:
             end = behind[0]
-        self.segments.put(address, end, None)
+        self.segments.put(address, end, joins)
 
     def remove_segment(self, address: int, size: int) -> None:
         """Remove a range: a whole segment, or a part of one."""
@@ -42,17 +66,26 @@ class Layout:
 
     def add_block(self, address: int, size: int) -> int:
         """Add a block that was asked for; return its bytes."""
-        self.blocks.add(address)
-        given = rounded(size)
-        end = self.segments.end_of(address)
-        if end is None:
+        given = self.rules.rounded(size)
+        if given <= _SMALL_REQUEST or self.rules.is_expandable:
             return given
+        self.blocks.add(address)
+        return self.block_bytes(address, given)
+
+    def block_bytes(self, address: int, given: int) -> int:
+        """Return the bytes of a large block that was added, of a request rounded up to `given`."""
+        if given <= _SMALL_REQUEST or self.rules.is_expandable:
+            return given
+        segment = self.segments.range_at(address)
+        if segment is None:
+            return given
+        end, is_mapped = segment
         behind = self.blocks.after(address)
         left = (end if behind is None else min(end, behind)) - address - given
-        is_small = given <= _SMALL_REQUEST
-        is_split = left >= ROUNDING if is_small else left > _SMALL_REQUEST
+        is_split = is_mapped or (given < self.rules.max_split_bytes and left > _SMALL_REQUEST)
         return given if is_split or left < 0 else given + left
 
-    def remove_block(self, address: int) -> None:
-        """Remove a block."""
-        self.blocks.discard(address)
+    def remove_block(self, address: int, size: int) -> None:
+        """Remove a block of this size."""
+        if size > _SMALL_REQUEST:
+            self.blocks.discard(address)

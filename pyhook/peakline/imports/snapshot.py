@@ -8,18 +8,17 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from dataclasses import dataclass, field
-from typing import Any, NamedTuple, TypeAlias
+from typing import Any, NamedTuple
 
-from peakline.imports.fields import U32, U64, Fields, entries_of
-from peakline.imports.writing import UnreadableError, plain_text
+from peakline.imports.fields import U64, Fields, entries_of
+from peakline.imports.made import Made, Makers
+from peakline.imports.settings import settings_text
+from peakline.imports.writing import UnreadableError
 
 _GPUS = 64  # format::kMaxGpus
+HOST = 64  # format::kPinnedDevice
 _BLOCK_BYTES = 1 << 48  # report/trace/definitions/definitions.h: kMaxBlockBytes
 _MICROSECONDS = 1 << 53  # as times since 1970, 285 years
-_NO_LINE = -1  # torch has none of some frames
-
-# File, line and function of each frame, the innermost first.
-Stack: TypeAlias = tuple[tuple[str, int, str], ...]
 
 
 class Action(NamedTuple):
@@ -30,8 +29,8 @@ class Action(NamedTuple):
     size: int
     stream: int
     time_us: int
-    stack: Stack
-    free_bytes: int  # of the device, where memory ran out
+    made: Made
+    more: int = 0  # where memory ran out, the free bytes of the device; of a segment, its pool
 
 
 class Block(NamedTuple):
@@ -40,7 +39,8 @@ class Block(NamedTuple):
     address: int
     size: int
     requested: int
-    stack: Stack
+    made: Made
+    is_waiting: bool  # freed, and in use by another stream
 
 
 class Segment(NamedTuple):
@@ -50,6 +50,7 @@ class Segment(NamedTuple):
     size: int
     stream: int
     is_expandable: bool
+    pool: int
     blocks: list[Block]
 
 
@@ -97,45 +98,81 @@ def read_snapshot(found: Any) -> Snapshot:
     if len(traces) > _GPUS:
         raise UnreadableError(f"the snapshot has {len(traces)} devices; at most {_GPUS} are read")
     for number, trace in enumerate(traces):
-        entries = reader.entries(Fields({"trace": trace}, "the snapshot"), "trace", "an action")
-        devices[number] = DeviceState(number, [reader.action(one) for one in entries])
+        devices[number] = DeviceState(number, reader.trace(trace))
     for one in reader.entries(whole, "segments", "a segment"):
         number = one.number("device", _GPUS, 0)
         state = devices.setdefault(number, DeviceState(number))
         state.segments.append(reader.segment(one))
+    if host := reader.host(whole):
+        devices[HOST] = host
     annotations = [
         reader.annotation(one)
         for one in reader.entries(whole, "external_annotations", "an annotation")
     ]
-    settings = found.get("allocator_settings")
-    conf = settings.get("PYTORCH_CUDA_ALLOC_CONF") if isinstance(settings, dict) else None
     in_order = [devices[number] for number in sorted(devices)]
-    return Snapshot(in_order, annotations, plain_text(conf) if isinstance(conf, str) else "")
+    return Snapshot(in_order, annotations, settings_text(found.get("allocator_settings")))
 
 
 class _Reader:
     def __init__(self) -> None:
         self._lists: set[int] = set()  # that were read, by identity
-        self._stacks: dict[int, Stack] = {}  # by the identity of the list in the file
-        self._same: dict[Stack, Stack] = {}  # equal stacks are one object
+        self._makers = Makers()
 
     def entries(self, of: Fields, key: str, what: str) -> Iterator[Fields]:
         """Return the entries of a list that comes once."""
+        return entries_of(self._once(of, key), f"{what} of the snapshot")
+
+    def _once(self, of: Fields, key: str) -> list[Any]:
         values = of.list_of(key)
         if values and id(values) in self._lists:
             raise of.wrong(key, values, "which stands elsewhere, too")
         self._lists.add(id(values))
-        return entries_of(values, f"{what} of the snapshot")
+        return values
 
-    def action(self, one: Fields) -> Action:
+    def trace(self, trace: Any) -> list[Action]:
+        """Return the actions of a device."""
+        if not isinstance(trace, list):
+            raise UnreadableError(
+                "a trace of the snapshot is not one of torch's:"
+                f" it is a {type(trace).__name__}, no list"
+            )
+        values = self._once(Fields({"trace": trace}, "the snapshot"), "trace")
+        return list(map(self.action, values))
+
+    def action(self, one: Any) -> Action:
+        """Return an action. This runs for each of millions: numbers that are right cost a look."""
+        if type(one) is not dict:
+            [*_] = entries_of([one], "an action of the snapshot")
+        get = one.get
+        kind, address, size = get("action"), get("addr", 0), get("size", 0)
+        stream, time_us = get("stream", 0), get("time_us", 0)
+        if not (
+            type(kind) is str
+            and type(address) is type(size) is type(stream) is type(time_us) is int
+            and 0 <= address < U64
+            and 0 <= size < _BLOCK_BYTES
+            and 0 <= stream < U64
+            and 0 <= time_us < _MICROSECONDS
+        ):
+            return self._checked(Fields(one, "an action of the snapshot"))
+        made = self._makers.of(one)
+        if kind in _PLAIN:
+            return Action(kind, address, size, stream, time_us, made)
+        fields = Fields(one, "an action of the snapshot")
+        more = (
+            fields.number("device_free", default=0) if kind == "oom" else _pool(fields, "pool_id")
+        )
+        return Action(kind, address, size, stream, time_us, made, more)
+
+    def _checked(self, one: Fields) -> Action:
+        """Return an action of which a field is wrong, or is None."""
         return Action(
             one.text("action"),
             one.number("addr", default=0),
             one.number("size", _BLOCK_BYTES, 0),
             one.number("stream", default=0),
             _time_of(one),
-            self._stack(one, "frames"),
-            one.number("device_free", default=0),
+            self._makers.of(one.values),
         )
 
     def annotation(self, one: Fields) -> Annotation:
@@ -156,6 +193,7 @@ class _Reader:
             one.number("total_size", _BLOCK_BYTES),
             one.number("stream", default=0),
             one.values.get("is_expandable") is True,
+            _pool(one, "segment_pool_id"),
             blocks,
         )
 
@@ -167,25 +205,34 @@ class _Reader:
         requested = one.number("requested_size", _BLOCK_BYTES, 0) or past.number(
             "real_size", _BLOCK_BYTES, 0
         )
-        stack = self._stack(one, "frames") or self._stack(past, "frames")
         if address >= U64:
             raise one.wrong("address", address, "out of range")
-        return Block(address, size, requested or size, stack)
+        made = self._makers.of(one.values)
+        if not made.stack and past.values:
+            made = self._makers.of({**one.values, "frames": past.values.get("frames")})
+        return Block(address, size, requested, made, one.text("state") != "active_allocated")
 
-    def _stack(self, one: Fields, key: str) -> Stack:
-        frames = one.list_of(key)
-        found = self._stacks.get(id(frames)) if frames else ()
-        if found is None:
-            found = tuple(map(_frame, entries_of(frames, "a frame of the snapshot")))
-            found = self._stacks[id(frames)] = self._same.setdefault(found, found)
-        return found
+    def host(self, whole: Fields) -> DeviceState | None:
+        """Return what torch recorded of pinned memory."""
+        actions = list(map(self.action, self._once(whole, "host_traces")))
+        segments = [self.segment(one) for one in self.entries(whole, "host_segments", "a segment")]
+        return DeviceState(HOST, actions, segments) if actions or segments else None
+
+
+_PLAIN = {"alloc", "free_requested", "free_completed", "snapshot", "annotate"}
 
 
 def _time_of(one: Fields) -> int:
     return 0 if one.values.get("time_us") is None else one.number("time_us", _MICROSECONDS)
 
 
-def _frame(one: Fields) -> tuple[str, int, str]:
-    line = one.values.get("line", 0)
-    number = 0 if line == _NO_LINE else one.number("line", U32, 0)
-    return one.text("filename", ""), number, one.text("name", "")
+def _pool(one: Fields, key: str) -> int:
+    """Return the number of a private pool, see format::pool_number; 0: none."""
+    pool = one.values.get(key)
+    if pool is None:
+        return 0
+    parts = list(pool) if isinstance(pool, (tuple, list)) else []
+    if len(parts) != 2 or not all(type(part) is int and 0 <= part < U64 >> 2 for part in parts):
+        raise one.wrong(key, pool, "no two numbers")
+    of_graph, of_program = parts
+    return of_graph << 1 if of_graph else of_program << 1 | 1 if of_program else 0

@@ -2,10 +2,10 @@
 
 A snapshot has a state, segments with their blocks, and for each device the last actions before it,
 as far as torch kept them. What was there before the first action follows from both; it is made at
-time 0, before tracing begins.
+time 0, before tracing begins. Without any action the snapshot is the state of one moment.
 
-Blocks of actions have the size that was asked for; what torch gave follows from where they lie, see
-`layout`.
+Blocks of actions have the size that was asked for; what torch gave is in the state, and follows for
+blocks that are gone from where they lay, see `layout`.
 """
 
 from __future__ import annotations
@@ -16,16 +16,19 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from peakline.imports.layout import Layout, rounded
+from peakline.imports.before import final_blocks, set_sizes, standing_blocks, standing_segments
+from peakline.imports.layout import Layout, Rules
+from peakline.imports.made import Made
 from peakline.imports.snapshot import (
     Action,
     Annotation,
+    Block,
     DeviceState,
     Snapshot,
-    Stack,
     read_snapshot,
 )
 from peakline.imports.writing import (
+    ONE_MOMENT,
     PHASE_BEGIN,
     PHASE_END,
     PLAIN_FREE,
@@ -33,7 +36,6 @@ from peakline.imports.writing import (
     TRACING_STARTED,
     end_trace,
 )
-from peakline.ordered import Ranges
 
 if TYPE_CHECKING:
     from peakline._report import TraceWriter
@@ -58,10 +60,7 @@ class Imported:
 @dataclass
 class _Block:
     size: int
-    requested: int
-    stack: Stack
-    stream: int = 0
-    ordinal: int = 0
+    ordinal: int
     is_waiting: bool = False
 
 
@@ -70,8 +69,9 @@ class _Device:
     """A device while its actions are written."""
 
     state: DeviceState
+    layout: Layout
     live: dict[int, _Block] = field(default_factory=dict)  # by address
-    layout: Layout = field(default_factory=Layout)
+    final: dict[int, Block] = field(default_factory=dict)  # see final_blocks()
 
 
 def write_trace(found: Any, path: Path) -> Imported:
@@ -84,7 +84,7 @@ def write_trace(found: Any, path: Path) -> Imported:
     from peakline import _report
 
     snapshot = read_snapshot(found)
-    times = [one.time_us for device in snapshot.devices for one in device.actions]
+    times = (one.time_us for device in snapshot.devices for one in device.actions)
     start_us = min(filter(None, times), default=0)
     writer = _report.TraceWriter(str(path), start_us * 1000)
     return _Importer(writer, start_us).write(snapshot)
@@ -94,122 +94,145 @@ class _Importer:
     def __init__(self, writer: TraceWriter, start_us: int) -> None:
         self._writer = writer
         self._start_us = start_us
-        self._nodes: dict[int, int] = {}  # by the identity of a stack: equal ones are the same
+        self._contexts: dict[tuple[Made, int], int] = {}
+        self._streams: dict[int, int] = {}
         self._unknown_frees = 0
         self._blocks_before = 0
         self._has_stacks = False
 
     def write(self, snapshot: Snapshot) -> Imported:
-        devices = [_Device(state) for state in snapshot.devices]
+        rules = Rules(snapshot.settings)
+        devices = [
+            _Device(state, Layout(rules), final=final_blocks(state)) for state in snapshot.devices
+        ]
+        action_count = sum(len(one.actions) for one in snapshot.devices)
         self._writer.meta("imported_from", "snapshot of torch.cuda.memory")
         if snapshot.settings:
             self._writer.meta("allocator_settings", snapshot.settings)
-        for device in devices:
-            self._write_begin(device)
-        self._writer.mark(0, TRACING_STARTED, 0)
-        for time, of, action in _in_order(devices, snapshot.annotations):
-            tick = max(0, time - self._start_us) * 1000 // TICK_NS
-            if isinstance(action, Annotation):
-                kind = PHASE_BEGIN if action.begins else PHASE_END
-                self._writer.mark(tick, kind, self._writer.string(action.name))
-            elif of is not None:
-                self._write_action(tick, of, action)
+        if action_count:
+            self._write_begin(devices, _UNTRACED)
+            self._writer.mark(0, TRACING_STARTED, 0)
+            self._write_actions(devices, snapshot.annotations)
+        else:
+            self._writer.meta(ONE_MOMENT, "1")
+            self._writer.mark(0, TRACING_STARTED, 0)
+            self._write_begin(devices, 0)
         self._writer.meta("stacks", "python" if self._has_stacks else "none")
         end_trace(self._writer, 0)  # the end lies where the last event does
         return Imported(
-            len(devices),
-            sum(len(one.actions) for one in snapshot.devices),
-            self._blocks_before,
-            self._unknown_frees,
-            self._has_stacks,
+            len(devices), action_count, self._blocks_before, self._unknown_frees, self._has_stacks
         )
 
     # ---- what was there before the first action ----------------------------------------------
 
-    def _write_begin(self, device: _Device) -> None:
-        """Write segments and blocks that no action has made."""
-        for address, size, stream, is_mapped in _segments_before(device.state):
-            kind = "segment_map" if is_mapped else "segment_alloc"
-            self._segment(0, device, Action(kind, address, size, stream, 0, (), 0))
-        for address, block in _blocks_before(device.state).items():
-            self._blocks_before += 1
-            device.layout.add_block(address, block.requested)
-            self._alloc(0, device, address, block)
+    def _write_begin(self, devices: list[_Device], flags: int) -> None:
+        """Write segments and blocks that no action has made; of all devices the segments first."""
+        for device in devices:
+            for segment in standing_segments(device.state):
+                self._segment(0, device, segment)
+        for device in devices:
+            blocks = standing_blocks(device.state)
+            set_sizes(blocks, device.layout)
+            self._blocks_before += len(blocks)
+            for one in blocks:
+                made = Action("alloc", one.address, one.requested, one.stream, 0, one.made)
+                self._alloc(0, device, made, one.size, 0 if one.made.stack else flags)
+                if one.is_waiting:
+                    self._free(0, device, made._replace(kind="free_requested"))
 
     # ---- actions -----------------------------------------------------------------------------
+
+    def _write_actions(self, devices: list[_Device], annotations: list[Annotation]) -> None:
+        start_us = self._start_us
+        for time, device, action in _in_order(devices, annotations):
+            tick = max(0, time - start_us) * 1000 // TICK_NS
+            if device is None:
+                assert isinstance(action, Annotation)
+                kind = PHASE_BEGIN if action.begins else PHASE_END
+                self._writer.mark(tick, kind, self._writer.string(action.name))
+            else:
+                assert isinstance(action, Action)
+                self._write_action(tick, device, action)
 
     def _write_action(self, tick: int, device: _Device, action: Action) -> None:
         kind = action.kind
         if kind == "alloc":
-            given = device.layout.add_block(action.address, action.size)
-            block = _Block(given, action.size, action.stack, action.stream)
-            self._alloc(tick, device, action.address, block)
-        elif kind in ("free_requested", "free_completed", "free"):
+            size = device.layout.add_block(action.address, action.size)
+            final = device.final.get(id(action))
+            if final is not None:
+                size = final.size
+                if not action.made.stack:
+                    action = action._replace(made=final.made)
+            self._alloc(tick, device, action, size, 0)
+        elif kind in ("free", "free_requested", "free_completed"):
             self._free(tick, device, action)
         elif kind in _SEGMENT_ACTIONS:
             self._segment(tick, device, action)
         elif kind == "oom":
-            context = self._context(action.stack, 0)
+            context = self._context(action.made, 0)
             number = device.state.number
-            self._writer.oom(tick, context, number, action.size, action.free_bytes)
+            self._writer.oom(tick, context, number, action.size, action.more)
 
     def _segment(self, tick: int, device: _Device, action: Action) -> None:
-        if action.kind in ("segment_alloc", "segment_map"):
-            joins = action.kind == "segment_map"
-            device.layout.add_segment(action.address, action.size, joins=joins)
+        kind, address, size = action.kind, action.address, action.size
+        if kind in ("segment_alloc", "segment_map"):
+            device.layout.add_segment(address, size, joins=kind == "segment_map")
         else:
-            device.layout.remove_segment(action.address, action.size)
-        self._writer.segment(
-            tick,
-            _SEGMENT_ACTIONS[action.kind],
-            device.state.number,
-            self._writer.stream(action.stream),
-            action.address,
-            action.size,
-        )
+            device.layout.remove_segment(address, size)
+        number, stream = device.state.number, self._stream(action.stream)
+        self._writer.segment(tick, _SEGMENT_ACTIONS[kind], number, stream, address, size)
+        if action.more:
+            self._writer.in_pool(tick, action.more)
 
-    def _alloc(self, tick: int, device: _Device, address: int, block: _Block) -> None:
-        flags = 0 if block.stack or tick else _UNTRACED
-        block.ordinal = self._writer.alloc(
+    def _alloc(self, tick: int, device: _Device, action: Action, size: int, flags: int) -> None:
+        _, address, requested, stream, _, made, _ = action
+        if address in device.live:  # its free is not in the file
+            self._free(tick, device, action._replace(kind="free_completed"))
+        ordinal = self._writer.alloc(
             tick,
-            self._context(block.stack, flags),
+            self._context(made, flags),
             device.state.number,
-            self._writer.stream(block.stream),
-            block.requested,
-            block.size,
+            self._stream(stream),
+            requested,
+            size,
             address,
         )
-        block.is_waiting = False
-        device.live[address] = block
+        device.live[address] = _Block(size, ordinal)
 
     def _free(self, tick: int, device: _Device, action: Action) -> None:
-        block = device.live.get(action.address)
+        address = action.address
+        block = device.live.get(address)
         if block is None:
             self._unknown_frees += action.kind != "free_completed"
             return
-        context = self._context(action.stack, 0) if action.stack else 0
+        context = self._context(action.made, 0) if action.made.stack else 0
         if action.kind == "free_requested":
             block.is_waiting = True
             self._writer.free(tick, block.ordinal, block.size, _REQUESTED, context)
             return
-        del device.live[action.address]
-        device.layout.remove_block(action.address)
+        del device.live[address]
+        device.layout.remove_block(address, block.size)
         how = _COMPLETED if block.is_waiting else PLAIN_FREE
         self._writer.free(tick, block.ordinal, block.size, how, context)
 
-    # ---- stacks ------------------------------------------------------------------------------
+    # ---- definitions -------------------------------------------------------------------------
 
-    def _context(self, frames: Stack, flags: int) -> int:
-        self._has_stacks |= bool(frames)
-        node = self._nodes.get(id(frames))
-        if node is None:
-            # Frames of C++ have no file that is a Python one; with Python frames they are left out.
-            python = [one for one in frames if one[0].endswith(".py")]
+    def _stream(self, handle: int) -> int:
+        found = self._streams.get(handle)
+        if found is None:
+            found = self._streams[handle] = self._writer.stream(handle)
+        return found
+
+    def _context(self, made: Made, flags: int) -> int:
+        found = self._contexts.get((made, flags))
+        if found is None:
+            self._has_stacks |= bool(made.stack)
             node = 0
-            for file, line, name in reversed(python or frames):
+            for file, line, name in reversed(made.stack):
                 node = self._writer.node(node, file, line, name)
-            self._nodes[id(frames)] = node
-        return self._writer.context(node, flags)
+            tag = self._writer.string(made.tag) if made.tag else 0
+            found = self._contexts[made, flags] = self._writer.context(node, flags, tag)
+        return found
 
 
 def _in_order(
@@ -217,82 +240,42 @@ def _in_order(
 ) -> Iterator[tuple[int, _Device | None, Action | Annotation]]:
     """Yield the actions of all devices, and annotations, by their times."""
 
-    def of(device: _Device) -> Iterator[tuple[int, int, _Device | None, Action | Annotation]]:
+    def of(device: _Device) -> Iterator[tuple[int, _Device | None, Action | Annotation]]:
         last = 0
         for action in _with_plain_frees(device.state.actions):
             last = max(last, action.time_us)
-            yield last, device.state.number + 1, device, action
+            yield last, device, action
 
-    marks = (
-        (one.time_us, 0, None, one) for one in sorted(annotations, key=lambda one: one.time_us)
-    )
-    for time, _, device, action in heapq.merge(marks, *map(of, devices), key=lambda one: one[:2]):
-        yield time, device, action
+    sources = [of(device) for device in devices if device.state.actions]
+    if annotations:
+        in_order = sorted(annotations, key=lambda one: one.time_us)
+        sources.insert(0, ((one.time_us, None, one) for one in in_order))
+    # Of what happens at one time, the first source comes first.
+    yield from sources[0] if len(sources) == 1 else heapq.merge(*sources, key=lambda one: one[0])
 
 
 def _with_plain_frees(actions: list[Action]) -> Iterator[Action]:
-    """Yield the actions; a free that is completed at once, which torch writes as two, is one."""
+    """Yield the actions; a free that is completed at once, which torch writes as two, is one.
+
+    Where the program had torch leave out completions (skip_actions), every free is completed.
+    """
+    completes = any(one.kind == "free_completed" for one in actions)
     waiting: Action | None = None  # a free that was requested
     for action in actions:
+        kind = action.kind
         if waiting is not None:
             is_same = (
-                action.kind == "free_completed"
+                kind == "free_completed"
                 and action.address == waiting.address
                 and action.time_us - waiting.time_us <= _AT_ONCE_US
             )
-            yield waiting._replace(kind="free") if is_same else waiting
+            yield waiting._replace(kind="free") if is_same or not completes else waiting
             waiting = None
             if is_same:
                 continue
-        if action.kind == "free_requested":
+        if kind == "free_requested":
             waiting = action
         else:
             yield action
     if waiting is not None:
-        yield waiting
-
-
-def _blocks_before(device: DeviceState) -> dict[int, _Block]:
-    """Return blocks that are freed or live, and that no action made before."""
-    before: dict[int, _Block] = {}
-    seen: set[int] = set()
-    for action in device.actions:
-        address = action.address
-        if action.kind == "alloc":
-            seen.add(address)
-        elif action.kind.startswith("free") and address not in seen:
-            seen.add(address)
-            before[address] = _Block(rounded(action.size), action.size, (), action.stream)
-    for segment in device.segments:
-        for one in segment.blocks:
-            if one.address not in seen:
-                before[one.address] = _Block(one.size, one.requested, one.stack, segment.stream)
-    return before
-
-
-def _segments_before(device: DeviceState) -> list[tuple[int, int, int, bool]]:
-    """Return address, bytes, stream and whether it is mapped, of what no action obtained.
-
-    The actions are taken back from the state, the last one first.
-    """
-    whole: dict[int, tuple[int, int]] = {}  # end and stream, by address
-    mapped: Ranges[int] = Ranges()  # with their streams
-    for one in device.segments:
-        end = one.address + one.size
-        if one.is_expandable:
-            mapped.put(one.address, end, one.stream)
-        else:
-            whole[one.address] = (end, one.stream)
-    for action in reversed(device.actions):
-        begin, end = action.address, action.address + action.size
-        if action.kind == "segment_alloc":
-            whole.pop(begin, None)
-        elif action.kind == "segment_free":
-            whole[begin] = (end, action.stream)
-        elif action.kind == "segment_map":
-            mapped.take_out(begin, end)
-        elif action.kind == "segment_unmap":
-            mapped.put(begin, end, action.stream)
-    found = [(begin, end - begin, stream, False) for begin, (end, stream) in whole.items()]
-    found += [(begin, end - begin, stream, True) for begin, end, stream in mapped]
-    return sorted(found)
+        yield waiting if completes else waiting._replace(kind="free")

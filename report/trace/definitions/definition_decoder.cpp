@@ -102,6 +102,8 @@ void DefinitionDecoder::decode(const TypedRecord& record) {
             return decode_tensor_type(cursor);
         case DefType::kBlockTypes:
             return decode_blocks(out_.block_types, cursor);
+        case DefType::kContextTag:
+            return decode_context_tag(cursor);
     }
     // A type of a newer minor version: skipped by its length.
 }
@@ -215,6 +217,16 @@ void DefinitionDecoder::decode_blocks(std::vector<Block>& blocks, FieldCursor cu
             return;
         }
         blocks.push_back({ordinal, id});
+    }
+}
+
+void DefinitionDecoder::decode_context_tag(FieldCursor cursor) {
+    const uint32_t context = cursor.uv32();
+    const uint32_t tag = cursor.uv32();
+    if (cursor.good) {
+        out_.context_tags[context] = tag;
+    } else {
+        ++faulty_count_;
     }
 }
 

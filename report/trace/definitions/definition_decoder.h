@@ -69,6 +69,7 @@ private:
     // Pairs of an ordinal and an id.
     template <class Block>
     void decode_blocks(std::vector<Block>& blocks, FieldCursor cursor);
+    void decode_context_tag(FieldCursor cursor);
     void decode_holder_search(FieldCursor cursor);
     void decode_holder(FieldCursor cursor);
     template <class T>

@@ -92,6 +92,11 @@ uint32_t Definitions::type_of(uint64_t ordinal) const {
     return tensor_type(id).dtype != 0 ? id : 0;
 }
 
+std::string_view Definitions::tag_of(uint32_t context_id) const {
+    const auto found = context_tags.find(context_id);
+    return found == context_tags.end() ? std::string_view() : text(found->second);
+}
+
 std::string_view Definitions::meta_text(const std::string& key) const {
     const auto found = meta.find(key);
     return found == meta.end() ? std::string_view() : std::string_view(found->second);

@@ -104,11 +104,12 @@ struct Definitions {
     ById<uint64_t> streams;
     ById<Context> contexts;
     ById<AllocationShape> classes;
-    std::vector<Instance> instances;         // by id, see instance()
-    std::vector<Tensor> tensors;             // by id, see tensor()
-    std::vector<TensorBlock> tensor_blocks;  // by ordinal
-    std::vector<TensorType> tensor_types;    // by id, see tensor_type()
-    std::vector<BlockType> block_types;      // by ordinal
+    std::vector<Instance> instances;            // by id, see instance()
+    std::vector<Tensor> tensors;                // by id, see tensor()
+    std::vector<TensorBlock> tensor_blocks;     // by ordinal
+    std::vector<TensorType> tensor_types;       // by id, see tensor_type()
+    std::vector<BlockType> block_types;         // by ordinal
+    std::map<uint32_t, uint32_t> context_tags;  // strings
     std::vector<format::HolderSearch> holder_searches;
     std::vector<BlockHolder> holders;  // by search, in the order they were written
     std::map<std::string, std::string> meta;
@@ -143,6 +144,8 @@ struct Definitions {
     const TensorType& tensor_type(uint32_t id) const;
     // Of the tensor in this allocation; 0: not known.
     uint32_t type_of(uint64_t ordinal) const;
+    // Empty where the program set none.
+    std::string_view tag_of(uint32_t context_id) const;
     // Empty when the recorder did not write the key.
     std::string_view meta_text(const std::string& key) const;
 };

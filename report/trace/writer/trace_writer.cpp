@@ -65,10 +65,10 @@ uint32_t TraceWriter::string(const std::string& text) {
 }
 
 template <class Definition>
-uint32_t TraceWriter::define(format::DefType type, const Definition& definition) {
+uint32_t TraceWriter::define(format::DefType type, const Definition& definition, uint32_t tag) {
     Payload body(kMaxFieldBytes);
     body.resize(static_cast<size_t>(format::put_fields(body.data(), definition) - body.data()));
-    const auto [at, is_new] = known_.try_emplace({type, body}, 0);
+    const auto [at, is_new] = known_.try_emplace({type, body, tag}, 0);
     if (is_new) {
         put_definition(type, body);
         at->second = ++definition_counts_[static_cast<size_t>(type)];
@@ -92,8 +92,17 @@ uint32_t TraceWriter::stream(uint64_t handle) {
     return handle == 0 ? 0 : define(format::DefType::kStream, format::Stream{handle});
 }
 
-uint32_t TraceWriter::context(uint32_t python_node, uint32_t flags) {
-    return define(format::DefType::kContext, format::Context{0, python_node, 0, 0, 0, flags});
+uint32_t TraceWriter::context(uint32_t python_node, uint32_t flags, uint32_t tag) {
+    const uint32_t count = definition_counts_[static_cast<size_t>(format::DefType::kContext)];
+    const uint32_t context =
+        define(format::DefType::kContext, format::Context{0, python_node, 0, 0, 0, flags}, tag);
+    if (tag != 0 && context > count) {
+        Payload body;
+        put_number(body, context);
+        put_number(body, tag);
+        put_definition(format::DefType::kContextTag, body);
+    }
+    return context;
 }
 
 void TraceWriter::meta(const std::string& key, const std::string& value) {

@@ -6,7 +6,7 @@
 #include <cstdint>
 #include <map>
 #include <string>
-#include <utility>
+#include <tuple>
 #include <vector>
 
 #include "allocator/record/format/trace_format.h"
@@ -35,7 +35,8 @@ public:
     uint32_t python_frame(const std::string& file, uint32_t line, const std::string& name);
     uint32_t python_node(uint32_t parent, uint32_t frame);
     uint32_t stream(uint64_t handle);
-    uint32_t context(uint32_t python_node, uint32_t flags);
+    // `tag`: a string, what the program called what it makes.
+    uint32_t context(uint32_t python_node, uint32_t flags, uint32_t tag);
     void meta(const std::string& key, const std::string& value);
 
     // Times are ticks since the start; one before the last event counts as that.
@@ -64,7 +65,7 @@ private:
     static void put_number(Payload& out, uint64_t value);
     static Payload record_of(uint64_t type, const Payload& body);
     template <class Definition>
-    uint32_t define(format::DefType type, const Definition& definition);
+    uint32_t define(format::DefType type, const Definition& definition, uint32_t tag = 0);
     void put_definition(format::DefType type, const Payload& body);
     void put_event(uint64_t tick, format::Op op, const Payload& body);
     void put_extended(uint64_t tick, format::ExtendedType type, const Payload& body);
@@ -79,7 +80,7 @@ private:
     uint64_t chunk_count_ = 0;
     uint32_t definition_counts_[format::kDefTypeCount] = {};
     std::map<std::string, uint32_t> strings_;
-    std::map<std::pair<format::DefType, std::vector<unsigned char>>, uint32_t> known_;
+    std::map<std::tuple<format::DefType, std::vector<unsigned char>, uint32_t>, uint32_t> known_;
     uint64_t event_count_ = 0;
     uint64_t ordinal_ = 0;
     uint64_t tick_ = 0;

@@ -1,0 +1,54 @@
+"""A snapshot of torch in place of a trace: commands that read traces name `peakline import`."""
+
+from __future__ import annotations
+
+import argparse
+import gzip
+import zlib
+from pathlib import Path
+
+from peakline.commands.shared import common
+
+_GZIP = b"\x1f\x8b"
+_PICKLE = 0x80  # pickle.PROTO, then the protocol
+_PROTOCOLS = range(2, 6)
+_TRACES = ("file", "files", "before", "after", "baseline")  # arguments that name traces
+
+
+def refuse_snapshots(args: argparse.Namespace) -> None:
+    """Refuse a pickle where a trace should be.
+
+    Raises:
+        CommandError: with the command that makes a trace of it.
+    """
+    if args.command == "import":
+        return
+    for name in _TRACES:
+        value = getattr(args, name, None)
+        for word in value if isinstance(value, list) else [value]:
+            if isinstance(word, str) and is_pickle(Path(word)):
+                words = common.shell_words([word])
+                raise common.CommandError(
+                    f"{word} is a pickle, as torch's snapshots are, and no trace; make one of it:"
+                    f" peakline import {words}"
+                )
+
+
+def is_pickle(path: Path) -> bool:
+    """Whether a file begins as pickles do, packed by gzip or not."""
+    if not path.is_file():
+        return False
+    try:
+        with path.open("rb") as file:
+            begin = file.read(2)
+        if begin == _GZIP:
+            with gzip.open(path) as unpacked:
+                begin = unpacked.read(2)
+    except (OSError, EOFError, zlib.error):
+        return False
+    return len(begin) == len(_GZIP) and begin[0] == _PICKLE and begin[1] in _PROTOCOLS
+
+
+def trace_name(source: Path) -> str:
+    """Return the name of the trace that is made of a snapshot."""
+    return f"{Path(source.name.removesuffix('.gz')).stem}.peak"

@@ -1,0 +1,88 @@
+"""Which frames of a snapshot's stack are kept, and how they are read.
+
+Python's frames name the program. Only a stack without any keeps frames of C++, and of these not
+the ones that torch's recorder, its unwinder and the interpreter put there: torch's own viewer
+leaves them out as well (_frame_filter in torch/cuda/_memory_viz.py).
+"""
+
+from __future__ import annotations
+
+from typing import TypeAlias
+
+from peakline.imports.fields import U32, Fields, entries_of
+
+# File, line and function of each frame, the innermost first.
+Stack: TypeAlias = tuple[tuple[str, int, str], ...]
+
+_NO_LINE = -1  # torch has none of some frames
+# Parts of names and of files; of torch's viewer, then of what lies between it and the operator.
+_OMITTED_NAMES = (
+    "unwind::unwind",
+    "CapturedTraceback::gather",
+    "gather_with_cpp",
+    "_start",
+    "__libc_start_main",
+    "PyEval_",
+    "PyObject_",
+    "PyFunction_",
+    "CUDACachingAllocator",
+    "CUDAPluggableAllocator",
+    "peakline::",
+)
+_OMITTED_FILES = (
+    "core/boxing",
+    "/Register",
+    "/Redispatch",
+    "pythonrun.c",
+    "Modules/main.c",
+    "Objects/call.c",
+    "Objects/methodobject.c",
+    "pycore_ceval.h",
+    "ceval.c",
+    "cpython/abstract.h",
+    "libpeakline",
+    "_recorder.abi3.so",
+)
+# The innermost frames of every block: they make the storage that another function asked for.
+_MAKES_STORAGE = ("c10::", "at::detail::empty", "at::detail::make_", "at::meta::", "at::empty")
+_NO_NAME = ("", "??")
+
+
+def read_stack(frames: list[object]) -> Stack:
+    """Return the frames that are kept.
+
+    Raises:
+        UnreadableError: the list is not one of torch's.
+    """
+    found = [_frame(one) for one in entries_of(frames, "a frame of the snapshot")]
+    python = [one for one in found if _is_python(one)]
+    return tuple(python or _of_cpp(found))
+
+
+def _of_cpp(frames: list[tuple[str, int, str]]) -> list[tuple[str, int, str]]:
+    named = [one for one in frames if not _is_omitted(one)]
+    asked = 0
+    while asked < len(named) - 1 and named[asked][2].startswith(_MAKES_STORAGE):
+        asked += 1
+    return named[asked:]
+
+
+def _is_omitted(frame: tuple[str, int, str]) -> bool:
+    file, _, name = frame
+    return (
+        name in _NO_NAME
+        or any(part in name for part in _OMITTED_NAMES)
+        or any(part in file for part in _OMITTED_FILES)
+    )
+
+
+def _is_python(frame: tuple[str, int, str]) -> bool:
+    """Whether Python ran it: also text without a file, as cells of notebooks and <stdin>."""
+    file, _, name = frame
+    return file.endswith(".py") or name == "<module>" or (file[:1] == "<" and "(" not in name)
+
+
+def _frame(one: Fields) -> tuple[str, int, str]:
+    line = one.values.get("line", 0)
+    number = 0 if line == _NO_LINE else one.number("line", U32, 0)
+    return one.text("filename", ""), number, one.text("name", "")

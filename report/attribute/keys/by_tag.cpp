@@ -1,0 +1,15 @@
+// --by tag: what the program called what it made, with torch.cuda.memory._set_memory_metadata().
+// Snapshots of torch have it; recordings do not, see docs/exports.md.
+#include "report/attribute/grouping.h"
+
+namespace peakline::report {
+
+Placement place_by_tag(StackLookup& stacks, const BlockGroup& block) {
+    if (is_untraced(stacks, block)) {
+        return named_placement(kUntracedName);
+    }
+    const std::string_view tag = stacks.definitions().tag_of(block.context);
+    return named_placement(tag.empty() ? "no tag" : std::string(tag));
+}
+
+}  // namespace peakline::report
