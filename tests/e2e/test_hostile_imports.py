@@ -21,7 +21,7 @@ sys.path.insert(0, str(ROOT / "pyhook"))
 
 import peakline  # noqa: E402
 from peakline.commands import main  # noqa: E402
-from peakline.imports import snapshot, torch_snapshot, tracker_stats  # noqa: E402
+from peakline.imports import frames as stack_frames, torch_snapshot, tracker_stats  # noqa: E402
 from peakline.imports.plain_pickle import load_plain  # noqa: E402
 from peakline.imports.writing import UnreadableError  # noqa: E402
 from peakline.ordered import Ordered, Ranges  # noqa: E402
@@ -214,8 +214,8 @@ def test_a_stack_that_many_actions_name_is_read_once(
         for at in range(1, 3000)
     ]
     asked: list[Any] = []
-    read_frame = snapshot._frame
-    monkeypatch.setattr(snapshot, "_frame", lambda one: asked.append(one) or read_frame(one))
+    read_frame = stack_frames._frame
+    monkeypatch.setattr(stack_frames, "_frame", lambda one: asked.append(one) or read_frame(one))
     torch_snapshot.write_trace({"segments": [], "device_traces": [actions]}, tmp_path / "x.peak")
     assert len(asked) == 3000
     stacks = {one.stack_id for one in peakline.open(tmp_path / "x.peak").events() if one.block}

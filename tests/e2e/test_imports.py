@@ -16,7 +16,7 @@ sys.path.insert(0, str(ROOT / "pyhook"))
 import peakline  # noqa: E402
 from peakline.exports import FORMATS  # noqa: E402
 from peakline.exports.asked import Asked  # noqa: E402
-from peakline.imports.layout import Layout  # noqa: E402
+from peakline.imports.layout import Layout, Rules  # noqa: E402
 from peakline.imports.torch_snapshot import write_trace  # noqa: E402
 from peakline.imports.writing import UnreadableError
 
@@ -208,13 +208,13 @@ def test_an_existing_file_stays(lab: Any, dumped: Any, tmp_path: Path) -> None:
 
 
 def test_ranges_of_segments_join_and_part() -> None:
-    layout = Layout()
+    layout = Layout(Rules())
     layout.add_segment(0, 100, joins=True)
     layout.add_segment(200, 100, joins=True)
     layout.add_segment(100, 100, joins=True)
-    assert list(layout.segments) == [(0, 300, None)]
+    assert list(layout.segments) == [(0, 300, True)]
     layout.remove_segment(50, 100)
-    assert list(layout.segments) == [(0, 50, None), (150, 300, None)]
+    assert list(layout.segments) == [(0, 50, True), (150, 300, True)]
 
 
 def test_a_snapshot_without_a_key_is_named() -> None:

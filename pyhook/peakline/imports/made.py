@@ -35,7 +35,7 @@ class Makers:
 
     def __init__(self) -> None:
         """Hold none yet."""
-        self._lists: dict[tuple[int, str, str], Made] = {}  # by the identity of the frames' list
+        self._lists: dict[tuple[int, Any, Any], Made] = {}  # by the identity of the frames' list
         self._stacks: dict[int, Stack] = {}  # by the same
         self._same: dict[tuple[Stack, str], Made] = {((), ""): NOWHERE}
 
@@ -46,18 +46,20 @@ class Makers:
             UnreadableError: a field is wrong.
         """
         get = one.get
-        frames, metadata, compiled = get("frames"), get("user_metadata"), get("compile_context")
+        key = (id(get("frames")), get("user_metadata"), get("compile_context"))
         try:
             # Lists live as long as the file's values do: an identity is not used again.
-            return self._lists[id(frames), metadata, compiled]  # type: ignore[index]
-        except (KeyError, TypeError):
-            pass
+            found = self._lists.get(key)
+        except TypeError:
+            found = None  # no text: the checks below say so
+        if found is not None:
+            return found
         fields = Fields(one, _WHAT)
         tag = _tag_of(fields)
         stack = self._stack_of(fields)
         made = self._same.setdefault((stack, tag), Made(stack, tag))
-        if isinstance(frames, list) and frames:
-            self._lists[id(frames), metadata, compiled] = made  # type: ignore[index]
+        if stack:
+            self._lists[key] = made
         return made
 
     def _stack_of(self, one: Fields) -> Stack:

@@ -157,7 +157,8 @@ class _Reader:
             return self._checked(Fields(one, "an action of the snapshot"))
         made = self._makers.of(one)
         if kind in _PLAIN:
-            return Action(kind, address, size, stream, time_us, made)
+            # As Action(...), in half the time.
+            return _NEW_TUPLE(Action, (kind, address, size, stream, time_us, made, 0))
         fields = Fields(one, "an action of the snapshot")
         more = (
             fields.number("device_free", default=0) if kind == "oom" else _pool(fields, "pool_id")
@@ -219,6 +220,7 @@ class _Reader:
         return DeviceState(HOST, actions, segments) if actions or segments else None
 
 
+_NEW_TUPLE = tuple.__new__
 _PLAIN = {"alloc", "free_requested", "free_completed", "snapshot", "annotate"}
 
 

@@ -145,7 +145,7 @@ class _Importer:
     def _write_actions(self, devices: list[_Device], annotations: list[Annotation]) -> None:
         start_us = self._start_us
         for time, device, action in _in_order(devices, annotations):
-            tick = max(0, time - start_us) * 1000 // TICK_NS
+            tick = (time - start_us) * 1000 // TICK_NS if time > start_us else 0
             if device is None:
                 assert isinstance(action, Annotation)
                 kind = PHASE_BEGIN if action.begins else PHASE_END
@@ -243,7 +243,8 @@ def _in_order(
     def of(device: _Device) -> Iterator[tuple[int, _Device | None, Action | Annotation]]:
         last = 0
         for action in _with_plain_frees(device.state.actions):
-            last = max(last, action.time_us)
+            if action.time_us > last:
+                last = action.time_us
             yield last, device, action
 
     sources = [of(device) for device in devices if device.state.actions]

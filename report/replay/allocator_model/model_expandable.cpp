@@ -6,6 +6,8 @@
 namespace peakline::report {
 namespace {
 
+constexpr uint64_t kUnknownDeviceBytes = uint64_t{1} << 40;  // more than any has
+
 uint64_t round_to(uint64_t bytes, uint64_t unit) {
     return (bytes + unit - 1) / unit * unit;
 }
@@ -57,7 +59,9 @@ ModelIndex AllocatorModel::find_expandable(const Search& search) {
     }
     const uint64_t unit = pool.is_small ? kSmallSegmentBytes : settings_.large_segment_bytes;
     // torch reserves an eighth more address space than the device has memory.
-    const uint64_t bytes = round_to(device_bytes_ + device_bytes_ / 8, unit);
+    // Imported snapshots do not know the device's size: there is always room for addresses.
+    const uint64_t device_bytes = device_bytes_ != 0 ? device_bytes_ : kUnknownDeviceBytes;
+    const uint64_t bytes = round_to(device_bytes + device_bytes / 8, unit);
     if (search.bytes > bytes) {
         return kNoIndex;
     }
