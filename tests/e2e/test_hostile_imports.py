@@ -21,7 +21,8 @@ sys.path.insert(0, str(ROOT / "pyhook"))
 
 import peakline  # noqa: E402
 from peakline.commands import main  # noqa: E402
-from peakline.imports import frames as stack_frames, torch_snapshot, tracker_stats  # noqa: E402
+from peakline.imports import frames as stack_frames  # noqa: E402
+from peakline.imports import torch_snapshot, tracker_stats
 from peakline.imports.plain_pickle import load_plain  # noqa: E402
 from peakline.imports.writing import UnreadableError  # noqa: E402
 from peakline.ordered import Ordered, Ranges  # noqa: E402
