@@ -116,6 +116,7 @@ def test_frames_of_unwinders_are_left_out_and_those_of_notebooks_stay(tmp_path: 
         ("??", 0, "torch::CapturedTraceback::gather(bool, bool, bool)"),
         ("memory_snapshot.cpp", 0, "torch::cuda::(anonymous namespace)::gather_with_cpp()"),
         ("libpeakline_torch.so", 0, "??"),
+        ("??", 0, "at::TensorBase at::detail::_empty_generic<long>(c10::ArrayRef<long>)"),
         ("??", 0, "at::native::mm_out()"),
         ("??", 0, "torch::autograd::generated::AddmmBackward0::apply()"),
     )

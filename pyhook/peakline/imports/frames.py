@@ -44,7 +44,18 @@ _OMITTED_FILES = (
     "_recorder.abi3.so",
 )
 # The innermost frames of every block: they make the storage that another function asked for.
-_MAKES_STORAGE = ("c10::", "at::detail::empty", "at::detail::make_", "at::meta::", "at::empty")
+# A name of a template begins with what it returns.
+_MAKES_STORAGE = (
+    "at::detail::empty",
+    "at::detail::_empty",
+    "at::detail::make_",
+    "at::empty",
+    "at::native::empty",
+    "at::_ops::empty",
+    "at::meta::",
+    "c10::StorageImpl",
+    "c10::cuda",
+)
 _NO_NAME = ("", "??")
 
 
@@ -62,9 +73,13 @@ def read_stack(frames: list[object]) -> Stack:
 def _of_cpp(frames: list[tuple[str, int, str]]) -> list[tuple[str, int, str]]:
     named = [one for one in frames if not _is_omitted(one)]
     asked = 0
-    while asked < len(named) - 1 and named[asked][2].startswith(_MAKES_STORAGE):
+    while asked < len(named) - 1 and _makes_storage(named[asked][2]):
         asked += 1
     return named[asked:]
+
+
+def _makes_storage(name: str) -> bool:
+    return any(part in name for part in _MAKES_STORAGE)
 
 
 def _is_omitted(frame: tuple[str, int, str]) -> bool:
