@@ -270,7 +270,7 @@ def _with_plain_frees(actions: list[Action]) -> Iterator[Action]:
                 and action.address == waiting.address
                 and action.time_us - waiting.time_us <= _AT_ONCE_US
             )
-            yield waiting._replace(kind="free") if is_same or not completes else waiting
+            yield Action("free", *waiting[1:]) if is_same or not completes else waiting
             waiting = None
             if is_same:
                 continue
@@ -279,4 +279,4 @@ def _with_plain_frees(actions: list[Action]) -> Iterator[Action]:
         else:
             yield action
     if waiting is not None:
-        yield waiting if completes else waiting._replace(kind="free")
+        yield waiting if completes else Action("free", *waiting[1:])

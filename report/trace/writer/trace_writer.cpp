@@ -131,6 +131,7 @@ uint64_t TraceWriter::alloc(uint64_t tick, const WrittenAlloc& block) {
         begin_events();
     }
     Payload body;
+    body.reserve(kMaxEventBytes);
     for (const uint64_t number :
          {uint64_t{block.context},
           uint64_t{block.device},
@@ -152,6 +153,7 @@ uint64_t TraceWriter::alloc(uint64_t tick, const WrittenAlloc& block) {
 void TraceWriter::free(
     uint64_t tick, uint64_t ordinal, uint64_t bytes, FreeKind kind, uint32_t context) {
     Payload body;
+    body.reserve(kMaxEventBytes);
     put_number(body, ordinal_ - ordinal);
     live_bytes_ -= kind != FreeKind::kCompleted ? std::min(bytes, live_bytes_) : 0;
     if (kind == FreeKind::kCompleted) {
@@ -202,6 +204,7 @@ void TraceWriter::put_number(Payload& out, uint64_t value) {
 
 TraceWriter::Payload TraceWriter::record_of(uint64_t type, const Payload& body) {
     Payload record;
+    record.reserve(body.size() + size_t{2} * format::kMaxVarintBytes);
     put_number(record, type);
     put_number(record, body.size());
     record.insert(record.end(), body.begin(), body.end());
