@@ -13,7 +13,7 @@ namespace {
 // The longest trainings have about a million steps: what does not double the peak by then is slow.
 constexpr double kStepsOfALongRun = 1e6;
 // A row that nobody asked about should have grown for longer than chance and warm-up take.
-constexpr size_t kLeastCertainSamples = 8;
+constexpr size_t kLeastCertainRises = 8;
 constexpr size_t kMostHolders = 4;
 
 BlockGroup group_of_slot(const BlockPlaces* places, uint32_t slot) {
@@ -158,9 +158,9 @@ void add_holders(const BlockKeys& keys, std::vector<GrowthRow>* rows) {
 }
 
 bool is_certain(const GrowthFit& fit, const Growth& growth, bool is_slow) {
-    const size_t rising = growth.sample_count - fit.sample;
-    return growth.moments.unit != GrowthUnit::kTime && fit.window == 1 && !fit.is_replaced &&
-           !is_slow && rising >= kLeastCertainSamples;
+    const size_t rises = (growth.sample_count - fit.sample) / fit.window;
+    return growth.moments.unit != GrowthUnit::kTime && !fit.is_replaced && !is_slow &&
+           rises >= kLeastCertainRises;
 }
 
 void sort_rows(std::vector<GrowthRow>* rows) {

@@ -26,7 +26,7 @@ struct GrowthRow {
     GrowthFit fit;
     // At this rate a million steps would take less than the peak holds now.
     bool is_slow = false;
-    // It grew in each of the last steps by more blocks: worth a line that nobody asked for.
+    // It grew in each of the last windows by more blocks: worth a line that nobody asked for.
     bool is_certain = false;
     std::vector<GrowthHolder> holders;  // most blocks first
 };

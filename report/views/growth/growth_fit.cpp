@@ -35,15 +35,58 @@ size_t rising_windows(const Numbers& bytes, const Numbers* counts, size_t width)
     return count;
 }
 
-double median_gain(const Numbers& levels, size_t width, size_t window_count) {
-    std::vector<int64_t> gains;
-    for (size_t i = 0; i < window_count; ++i) {
-        const size_t end = levels.size() - 1 - i * width;
-        gains.push_back(levels[end] - levels[end - width]);
+// Samples between which a rate is taken.
+struct Span {
+    size_t begin = 0;
+    size_t end = 0;
+    bool is_regular = false;  // whole periods: their levels compare, whatever comes and goes in one
+};
+
+// Up to `end`: levels that gain the same from period to period, through half of the samples behind
+// `begin` or more.
+std::optional<Span> regular_span(const Numbers& levels, size_t begin, size_t end) {
+    for (size_t period = 1; 2 * period <= end - begin; ++period) {
+        const int64_t gain = levels[end] - levels[end - period];
+        size_t regular = 0;
+        while (end - regular >= begin + period &&
+               levels[end - regular] - levels[end - regular - period] == gain) {
+            ++regular;
+        }
+        if (gain > 0 && regular > period && (regular + period) * 2 > levels.size() - 1 - begin) {
+            return Span{end - (regular + period - 1) / period * period, end, true};
+        }
     }
-    const auto middle = gains.begin() + static_cast<std::ptrdiff_t>(gains.size() / 2);
-    std::nth_element(gains.begin(), middle, gains.end());
-    return static_cast<double>(*middle) / static_cast<double>(width);
+    return std::nullopt;
+}
+
+// The last window may be left out: how the run ends decides what its last steps made.
+std::optional<Span> regular_span_at_end(const Numbers& levels, size_t begin, size_t width) {
+    const size_t last = levels.size() - 1;
+    for (size_t end = last; end + width >= last && end > begin; --end) {
+        if (const std::optional<Span> span = regular_span(levels, begin, end)) {
+            return span;
+        }
+    }
+    return std::nullopt;
+}
+
+// Without samples at the begin that rose more than any later one: those are warm-up.
+Span span_after_warm_up(const Numbers& floor, size_t begin) {
+    const size_t last = floor.size() - 1;
+    std::vector<int64_t> most_later(last + 1, 0);
+    for (size_t i = last; i > begin; --i) {
+        most_later[i - 1] = std::max(most_later[i], floor[i] - floor[i - 1]);
+    }
+    const size_t latest = begin + (last - begin) / 4;
+    while (begin < latest && floor[begin + 1] - floor[begin] > most_later[begin + 1]) {
+        ++begin;
+    }
+    return {begin, last};
+}
+
+double rate_of(const Numbers& levels, const Span& span) {
+    return static_cast<double>(levels[span.end] - levels[span.begin]) /
+           static_cast<double>(span.end - span.begin);
 }
 
 bool never_falls(const Numbers& levels, size_t begin) {
@@ -59,12 +102,12 @@ public:
           counts_(floor_of(series.counts)) {}
 
     std::optional<GrowthFit> grows(size_t width) const {
-        const size_t kept = rising_windows(requested_, &counts_, width);
-        if (is_enough(kept, width, kLeastWindows)) {
+        size_t kept = rising_windows(requested_, &counts_, width);
+        if (is_enough(&kept, width, kLeastWindows)) {
             return fit(width, kept, false);
         }
-        const size_t replaced = rising_windows(requested_, nullptr, width);
-        if (is_enough(replaced, width, kLeastWindowsReplaced) &&
+        size_t replaced = rising_windows(requested_, nullptr, width);
+        if (is_enough(&replaced, width, kLeastWindowsReplaced) &&
             never_falls(series_.requested, begin_of(replaced, width))) {
             return fit(width, replaced, true);
         }
@@ -109,7 +152,16 @@ private:
         return requested_.size() - 1 - windows * width;
     }
 
-    bool is_enough(size_t windows, size_t width, size_t least) const {
+    // Where the first step's gain alone is in the way, without its window.
+    bool is_enough(size_t* windows, size_t width, size_t least) const {
+        if (shows_growth(*windows, width, least)) {
+            return true;
+        }
+        const bool has_first_step = *windows != 0 && begin_of(*windows, width) < width;
+        return has_first_step && shows_growth(--*windows, width, least);
+    }
+
+    bool shows_growth(size_t windows, size_t width, size_t least) const {
         const size_t last = requested_.size() - 1;
         const size_t begin = begin_of(windows, width);
         if (windows < least || windows * width * 4 < last) {
@@ -135,11 +187,11 @@ private:
             ++fit.sample;
         }
         fit.gained_bytes = bytes_.back() - bytes_[begin];
-        // Of one block the allocator's roundings do not level out: their median may be 0.
-        fit.bytes_per_sample = is_replaced ? static_cast<double>(fit.gained_bytes) /
-                                                 static_cast<double>(windows * width)
-                                           : median_gain(bytes_, width, windows);
-        fit.blocks_per_sample = is_replaced ? 0 : median_gain(counts_, width, windows);
+        const std::optional<Span> regular = regular_span_at_end(series_.bytes, begin, width);
+        const Span span = regular.value_or(span_after_warm_up(bytes_, begin));
+        fit.bytes_per_sample = rate_of(span.is_regular ? series_.bytes : bytes_, span);
+        fit.blocks_per_sample =
+            is_replaced ? 0 : rate_of(span.is_regular ? series_.counts : counts_, span);
         fit.level_bytes = bytes_.back();
         return fit;
     }

@@ -11,11 +11,16 @@
 // conditions:
 // * The rising windows are a quarter of the run or more. Warm-up does not count: what is made in
 //   the first steps and kept (optimizer state, workspaces) rises once.
-// * Each half of them has a quarter of the gain or more. What slows down is filling up.
+// * Each half of them has a quarter of the gain or more. What slows down is filling up. The window
+//   of the first step may be left out for it: a line may make what is kept, and then grow.
 // * It ends higher than it ever was before them. What came back from there before will again.
 // The number of blocks must rise, too. A row with as many blocks as before, each larger than the
 // last (a tensor that is appended to, and so made anew), must have risen in twelve windows without
 // a fall: sizes of batches differ, too, but not always upwards.
+//
+// The rate is what the ends of steps gained, divided by these steps. Where the gains repeat (+2, +8,
+// +2, +8), they are whole periods: 5. Where they do not, steps at the begin that gained more than any
+// later one do not count, up to a quarter of them: they are warm-up.
 //
 // A row that never fell, rose after the first step and did not in the last quarter has levelled
 // off: a cache that is full, state of the optimizer. One that rose in three steps or more and fell
@@ -47,7 +52,7 @@ struct GrowthFit {
     // kGrows: the first one that is higher; kLevelledOff: the last one that is.
     size_t sample = 0;
     size_t window = 1;             // kGrows: samples in a window
-    double bytes_per_sample = 0;   // kGrows: the median of its windows
+    double bytes_per_sample = 0;   // kGrows: see Note [Growth]
     double blocks_per_sample = 0;  // kGrows: the same
     bool is_replaced = false;      // kGrows: as many blocks, larger ones
     int64_t gained_bytes = 0;      // kGrows: since it began

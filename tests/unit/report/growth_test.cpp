@@ -1,5 +1,6 @@
 // What grows: the rule on series of numbers, and levels at step ends against brute force.
 #include <map>
+#include <numeric>
 #include <random>
 #include <string>
 #include <vector>
@@ -55,6 +56,69 @@ TEST_CASE("a block every fourth step grows by a quarter of it", "[report][growth
     CHECK(found.kind == GrowthKind::kGrows);
     CHECK(found.window == 4);
     CHECK(found.bytes_per_sample == 25);
+}
+
+TEST_CASE("the rate is what steps gained divided by steps, in whole periods", "[report][growth]") {
+    Numbers bytes = {0};
+    for (int64_t i = 0; i < 25; ++i) {
+        bytes.push_back(bytes.back() + (i % 2 == 0 ? 8 : 2));
+    }
+    Numbers counts(bytes.size());
+    std::iota(counts.begin(), counts.end(), 0);
+    CHECK(fit(bytes, counts).bytes_per_sample == 5);
+    CHECK(fit(bytes, counts).blocks_per_sample == 1);
+}
+
+// Gains that repeat, anything that comes and goes with them, and warm-up before: the rate is the
+// gain of a period, which the loop below adds up itself.
+TEST_CASE("the rate of random periodic growth is that of one period", "[report][growth]") {
+    std::mt19937 random(14);
+    for (int series = 0; series < 2000; ++series) {
+        const size_t period = 1 + random() % 5;
+        int64_t gained_bytes = 0;
+        int64_t gained_blocks = 0;
+        std::vector<int64_t> gains;
+        std::vector<int64_t> blocks;
+        std::vector<int64_t> passing;
+        for (size_t i = 0; i < period; ++i) {
+            blocks.push_back(1 + static_cast<int64_t>(random() % 3));
+            gains.push_back(blocks.back() * static_cast<int64_t>(1 + random() % 1000));
+            passing.push_back(static_cast<int64_t>(random() % 300));
+            gained_bytes += gains.back();
+            gained_blocks += blocks.back();
+        }
+        Numbers bytes = {0, 50'000};  // made in the first step and kept
+        Numbers counts = {0, 7};
+        const size_t length = 12 * period + random() % 60;
+        for (size_t i = 0; i < length; ++i) {
+            bytes.push_back(bytes.back() + gains[i % period]);
+            counts.push_back(counts.back() + blocks[i % period]);
+        }
+        for (size_t i = 0; i < length; ++i) {
+            bytes[i + 2] += passing[i % period];
+        }
+        const GrowthFit found = fit(bytes, counts);
+        CAPTURE(series, period, length);
+        REQUIRE(found.kind == GrowthKind::kGrows);
+        REQUIRE(found.bytes_per_sample ==
+                Approx(static_cast<double>(gained_bytes) / static_cast<double>(period)));
+        REQUIRE(found.blocks_per_sample ==
+                Approx(static_cast<double>(gained_blocks) / static_cast<double>(period)));
+    }
+}
+
+TEST_CASE("warm-up in the line that grows is not in its rate", "[report][growth]") {
+    std::mt19937 random(15);
+    Numbers bytes = {0, 900'000};
+    Numbers counts = {0, 9};
+    double gained = 0;
+    for (int64_t i = 0; i < 40; ++i) {
+        const auto gain = static_cast<int64_t>(1 + random() % 1000);
+        bytes.push_back(bytes.back() + gain);
+        counts.push_back(counts.back() + 1);
+        gained += static_cast<double>(gain);
+    }
+    CHECK(fit(bytes, counts).bytes_per_sample == Approx(gained / 40).epsilon(0.05));
 }
 
 TEST_CASE("warm-up is no growth, and does not hide it", "[report][growth]") {

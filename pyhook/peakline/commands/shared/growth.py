@@ -49,7 +49,10 @@ def growth_line(trace: Trace, event_count: int) -> str:
     also = f" (and {more} more line{'s' * (more != 1)})" if more else ""
     unit = "call of generate()" if document["unit"] == "generate" else "step"
     size = size_of(rows[0]["bytes_per_step"])
-    return f"grows {size} per {unit} at {_place(rows[0], trace)}{also}"
+    every = int(rows[0]["steps_per_rise"])
+    steps = f" (every {every} {unit.replace('call', 'calls', 1)}{'s' * (unit == 'step')})"
+    rises = steps if every > 1 else ""
+    return f"grows {size} per {unit}{rises} at {_place(rows[0], trace)}{also}"
 
 
 def _place(row: dict[str, Any], trace: Trace) -> str:
