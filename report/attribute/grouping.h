@@ -50,6 +50,9 @@ PlaceBlock place_by_line, place_by_op, place_by_thread;
 // Where a block was freed: the placement of the context of its free. See by_freed.cpp.
 Placement place_free(StackLookup& stacks, uint32_t context_id);
 
+// "default stream", "stream 0x55d0": a stream by its id.
+std::string stream_text(const Definitions& definitions, uint32_t stream);
+
 // The row of this text, for keys that are not frames.
 Placement named_placement(std::string name);
 bool is_untraced(const StackLookup& stacks, const BlockGroup& block);

@@ -42,11 +42,21 @@ ReplayResult replay_to_end(const TraceReader& reader,
     return result;
 }
 
-Growth find_growth(const TraceReader& reader,
-                   const Selection& selection,
-                   const ReplayResult& end,
-                   StackLookup& stacks,
-                   const Progress& progress) {
+struct Found {
+    Growth growth;
+    std::optional<ReservedGrowth> reserved;  // of one device
+};
+
+// Threads of their own have no steps that are known: then parts of the run are compared.
+GrowthMoments moments_of_reserved(const GrowthMoments& moments, uint64_t event_count) {
+    return moments.bounds.size() < kLeastSamples ? parts_of_run(event_count) : moments;
+}
+
+Found find_growth(const TraceReader& reader,
+                  const Selection& selection,
+                  const ReplayResult& end,
+                  StackLookup& stacks,
+                  const Progress& progress) {
     const std::vector<std::string>& names = selection.row_keys;
     BlockKeys keys(chosen_keys(reader, selection), names.size(), stacks);
     std::optional<BlockPlaces> places;
@@ -55,7 +65,8 @@ Growth find_growth(const TraceReader& reader,
     }
     // The recorder knows contexts only.
     const Checkpoint* const checkpoint = places ? nullptr : reader.checkpoint();
-    GrowthMoments moments = growth_moments(end.phases, end.health.event_count, checkpoint);
+    const uint64_t event_count = end.health.event_count;
+    GrowthMoments moments = growth_moments(end.phases, event_count, checkpoint);
     SampleQuestion question;
     question.with_earlier = moments.earlier_count != 0;
     question.bounds = moments.bounds;
@@ -65,12 +76,19 @@ Growth find_growth(const TraceReader& reader,
     }
     question.slot_of_block = places.has_value() ? &places->place_of_block : nullptr;
     BlockStream stream(reader);
+    InputSampler inputs(stacks, moments.bounds, moments.earlier_count, question.device);
+    ReservedSampler reserved(reader.definitions(),
+                             moments_of_reserved(moments, event_count),
+                             question.device.value_or(kMaxDevices));
     LevelSampler sampler(std::move(question));
-    stream.run(progress, sampler);
+    stream.run(progress, sampler, inputs, reserved);
     const LevelSamples samples = sampler.finish(stream.end());
-    return build_growth({samples, places.has_value() ? &*places : nullptr, end.chosen.peak_bytes},
-                        std::move(moments),
-                        keys);
+    const GrowthQuestion asked = {samples,
+                                  places.has_value() ? &*places : nullptr,
+                                  end.chosen.peak_bytes,
+                                  inputs.finish(stream.end()),
+                                  end.blocks.blocks};
+    return {build_growth(asked, std::move(moments), keys), reserved.finish(stream.end(), stacks)};
 }
 
 }  // namespace
@@ -84,10 +102,11 @@ std::string make_leaks(const TraceReader& reader,
     StackLookup stacks(reader.definitions(), selection.frames);
     BlockKeys keys(keys_with_category(reader, selection), selection.row_keys.size(), stacks);
     const ReplayResult end = replay_to_end(reader, selection, keys, progress);
-    const Growth growth = find_growth(reader, selection, end, stacks, progress);
+    const Found found = find_growth(reader, selection, end, stacks, progress);
     const std::vector<LeftRow> left =
         build_left_at_end(end.blocks.blocks, end.phases, selection.request.measure, keys);
-    const LeaksReport report = {reader, selection, end, growth, left, options.top, options.paths};
+    const LeaksReport report = {
+        reader, selection, end, found.growth, found.reserved, left, options.top, options.paths};
     return options.form == OutputForm::kJson ? leaks_json(report) : leaks_text(report);
 }
 

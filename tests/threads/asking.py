@@ -50,7 +50,9 @@ def answer_to(lab: Any, thread: Thread) -> str:
     if not thread.command:
         return run.stderr
     named = f"peakline {thread.command} run.peak"
-    assert re.search(rf"{re.escape(named)}(?![^\s])", run.stderr), f"not named: {named}\n{run.stderr}"
+    assert re.search(rf"{re.escape(named)}(?![^\s])", run.stderr), (
+        f"not named: {named}\n{run.stderr}"
+    )
     command, *words = thread.command.split()
     asked = lab.peakline(command, *words, str(folder / "run.peak"))
     assert asked.returncode in (0, 1), asked.stderr

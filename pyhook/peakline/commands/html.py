@@ -131,6 +131,7 @@ def make_file(args: argparse.Namespace, tab: str = _TAB) -> tuple[Path, str]:
             with_source=not args.no_source,
             tab=tab,
             is_part=page_data.is_part(args),
+            grows=page_data.read_growth(files[shown]),
             files=files_data(outlines, shown, page_data.moved_lines(files, args))
             if outlines
             else None,

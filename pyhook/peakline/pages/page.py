@@ -17,7 +17,7 @@ from pathlib import Path
 from typing import Any
 
 from peakline.pages.source_lines import read_unchanged
-from peakline.pages.summary import at_the_peak, facts_of, footer_of, summary_of, title_of
+from peakline.pages.summary import at_the_peak, facts_of, footer_of, growth_of, summary_of, title_of
 from peakline.pages.text import text_of
 from peakline.sizes import size_of
 
@@ -34,6 +34,7 @@ class PageOptions:
     with_source: bool = True
     tab: str = "summary"  # the one it opens at
     is_part: bool = False  # of the run: the data begin later, or end before it
+    grows: tuple[str, ...] = ()  # what surely does, of commands/shared/growth.py
     files: dict[str, Any] | None = None  # what is compared, of files.files_data()
 
 
@@ -56,7 +57,7 @@ def make_page(devices: Sequence[DeviceData], options: PageOptions) -> str:
         {
             "title": text_of(title_of(page)),
             "facts": text_of(page["facts"]),
-            "summary": summary_of(pages),
+            "summary": growth_of(options.grows) + summary_of(pages),
             "footer": text_of(page["footer"]),
         },
     )

@@ -63,6 +63,11 @@ def footer_of(page: dict[str, Any]) -> str:
     return " ".join(notes)
 
 
+def growth_of(sentences: Sequence[str]) -> str:
+    """Return the markup of what grows from step to step: a paragraph each, above the answer."""
+    return "".join(f"<p class=warn>{text_of(one[0].upper() + one[1:])}</p>\n" for one in sentences)
+
+
 def summary_of(pages: Sequence[dict[str, Any]]) -> str:
     """Return the markup of the tab: an answer for every device, of which the first is seen."""
     answers = [

@@ -6,25 +6,30 @@
 
 namespace peakline::report {
 
+std::string stream_text(const Definitions& definitions, uint32_t stream) {
+    if (!definitions.streams.has(stream)) {
+        return "unknown stream";
+    }
+    if (definitions.streams[stream] == kLostStream) {
+        return kLostName;
+    }
+    if (stream == 0) {
+        return "default stream";
+    }
+    char handle[32];
+    std::snprintf(handle,
+                  sizeof(handle),
+                  "stream 0x%llx",
+                  static_cast<unsigned long long>(definitions.streams[stream]));
+    return handle;
+}
+
 Placement place_by_stream(StackLookup& stacks, const BlockGroup& block) {
     if (format::is_of_host(block.device)) {
         return named_placement(device_name(block.device));  // the host has no streams
     }
-    const Definitions& definitions = stacks.definitions();
-    std::string stream = "default stream";
-    if (!definitions.streams.has(block.stream)) {
-        stream = "unknown stream";
-    } else if (definitions.streams[block.stream] == kLostStream) {
-        stream = kLostName;
-    } else if (block.stream != 0) {
-        char handle[32];
-        std::snprintf(handle,
-                      sizeof(handle),
-                      "stream 0x%llx",
-                      static_cast<unsigned long long>(definitions.streams[block.stream]));
-        stream = handle;
-    }
-    return named_placement(device_name(block.device) + ", " + stream);
+    return named_placement(device_name(block.device) + ", " +
+                           stream_text(stacks.definitions(), block.stream));
 }
 
 }  // namespace peakline::report

@@ -76,9 +76,61 @@ void put_growing(JsonWriter& json, const LeaksReport& report, const GrowthRow& r
     json.field("steps_per_rise",
                static_cast<uint64_t>(row.fit.window) * report.growth.moments.units_per_sample);
     json.field("is_replaced", row.fit.is_replaced).field("is_slow", row.is_slow);
-    json.field("is_certain", row.is_certain);
+    json.field("is_certain", row.is_certain).field("is_beside_inputs", row.is_beside_inputs);
     put_holders(json, row.holders);
     json.end_object();
+}
+
+void put_following(JsonWriter& json, const LeaksReport& report, const GrowthRow& row) {
+    const FollowedInputs& inputs = *row.inputs;
+    begin_row(json, report, row.labels);
+    put_moment(json, report, "first", row.fit.sample);
+    json.field("total_bytes", row.fit.gained_bytes).field("unit", inputs.rise.unit);
+    json.field("from_count", inputs.rise.from_count).field("to_count", inputs.rise.to_count);
+    json.field("batch_count", inputs.rise.batch).field("bytes_per_unit", inputs.bytes_per_unit);
+    json.field("sentence", inputs_sentence(inputs)).key("inputs").begin_object();
+    json.field("key", label_text(report.paths, {inputs.line}));
+    put_location_of(json, {inputs.line});
+    json.end_object().end_object();
+}
+
+const char* name_of(ReservedCause cause) {
+    return cause == ReservedCause::kPools     ? "pools"
+           : cause == ReservedCause::kStreams ? "streams"
+                                              : "fragments";
+}
+
+void put_reserved_row(JsonWriter& json, const LeaksReport& report, const ReservedRow& row) {
+    json.begin_object().field("key", label_text(report.paths, {row.line}));
+    put_location_of(json, {row.line});
+    json.field("bytes", row.bytes).field("segment_count", row.segment_count);
+    json.key("streams").begin_array();
+    for (const uint32_t stream : row.streams) {
+        json.value(stream_text(report.reader.definitions(), stream));
+    }
+    json.end_array().field("pool_count", static_cast<uint64_t>(row.pools.size())).end_object();
+}
+
+void put_reserved(JsonWriter& json, const LeaksReport& report) {
+    json.key("reserved_growth");
+    if (!report.reserved) {
+        json.null();
+        return;
+    }
+    const ReservedGrowth& growth = *report.reserved;
+    const bool has_steps = growth.moments.unit != GrowthUnit::kTime;
+    json.begin_object().field("begin_bytes", growth.begin_bytes);
+    json.field("end_bytes", growth.end_bytes).field("allocated_bytes", growth.allocated_bytes);
+    json.key("bytes_per_step");
+    has_steps ? json.value(growth.fit.bytes_per_sample /
+                           static_cast<double>(growth.moments.units_per_sample))
+              : json.null();
+    json.field("cause", name_of(growth.cause)).field("is_certain", growth.is_certain);
+    json.field("sentence", cause_sentence(growth)).key("rows").begin_array();
+    for (const ReservedRow& row : growth.rows) {
+        put_reserved_row(json, report, row);
+    }
+    json.end_array().end_object();
 }
 
 void put_levelled(JsonWriter& json, const LeaksReport& report, const GrowthRow& row) {
@@ -128,6 +180,8 @@ std::string leaks_json(const LeaksReport& report) {
     json.field("is_too_short", growth.is_too_short());
     json.field("growing_count", static_cast<uint64_t>(growth.growing.size()));
     put_rows(json, report, "growth", growth.growing, put_growing);
+    put_rows(json, report, "follows_inputs", growth.following, put_following);
+    put_reserved(json, report);
     put_rows(json, report, "levelled_off", growth.levelled, put_levelled);
     put_rows(json, report, "returning", growth.returning, put_returning);
     put_rows(json, report, "at_end", report.left, put_left);

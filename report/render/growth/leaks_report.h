@@ -2,6 +2,7 @@
 #pragma once
 
 #include <cstdint>
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -10,6 +11,7 @@
 #include "report/trace/reader.h"
 #include "report/views/growth/growth.h"
 #include "report/views/growth/left_at_end.h"
+#include "report/views/growth/reserved_growth.h"
 #include "report/views/selection/selection.h"
 
 namespace peakline::report {
@@ -19,10 +21,16 @@ struct LeaksReport {
     const Selection& selection;
     const ReplayResult& result;
     const Growth& growth;
+    const std::optional<ReservedGrowth>& reserved;
     const std::vector<LeftRow>& left;
     uint64_t top = 0;  // rows shown of each list; 0: all
     PathDisplay paths;
 };
+
+// "lengths rose from 64 to 1,500 tokens: 21.00 KB per token"
+std::string inputs_sentence(const FollowedInputs& inputs);
+// "cached on 24 streams: a free block is reused only on the stream that it was made on; ..."
+std::string cause_sentence(const ReservedGrowth& growth);
 
 std::string leaks_text(const LeaksReport& report);
 std::string leaks_json(const LeaksReport& report);

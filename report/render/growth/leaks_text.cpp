@@ -148,6 +148,52 @@ std::string left_text(const LeaksReport& report) {
            columns.text("  ", report.paths.width) + left_out_text(shown, report.left.size());
 }
 
+std::string following_text(const LeaksReport& report) {
+    using enum Align;
+    const std::vector<GrowthRow>& rows = report.growth.following;
+    TextColumns columns({kRight, kLeft, kLeft}, {"Gained", "Because", head_of_rows(report)});
+    const uint64_t shown = shown_count(report.top, rows.size());
+    for (size_t i = 0; i < shown; ++i) {
+        const FollowedInputs& inputs = *rows[i].inputs;
+        columns.add({format_bytes(rows[i].fit.gained_bytes),
+                     inputs_sentence(inputs),
+                     label_text(report.paths, rows[i].labels)});
+    }
+    return "Grows because the inputs of the steps grow:\n" +
+           columns.text("  ", report.paths.width) + left_out_text(shown, rows.size());
+}
+
+// "stream 0x55d0", "24 streams", "3 private pools".
+std::string where_text(const LeaksReport& report, const ReservedRow& row) {
+    if (!row.pools.empty()) {
+        return row.pools.size() == 1 ? "1 private pool"
+                                     : format_count(row.pools.size()) + " private pools";
+    }
+    if (row.streams.size() != 1) {
+        return format_count(row.streams.size()) + " streams";
+    }
+    return stream_text(report.reader.definitions(), *row.streams.begin());
+}
+
+std::string reserved_text(const LeaksReport& report, const ReservedGrowth& growth) {
+    using enum Align;
+    TextColumns columns({kRight, kRight, kLeft, kLeft}, {"Gained", "Segments", "In", "Line"});
+    const uint64_t shown = shown_count(report.top, growth.rows.size());
+    for (size_t i = 0; i < shown; ++i) {
+        const ReservedRow& row = growth.rows[i];
+        columns.add({format_bytes(row.bytes),
+                     format_count(row.segment_count),
+                     where_text(report, row),
+                     label_text(report.paths, {row.line})});
+    }
+    std::string cause = cause_sentence(growth);
+    cause[0] = static_cast<char>(std::toupper(static_cast<unsigned char>(cause[0])));
+    return "Reserved memory grows from " + format_bytes(growth.begin_bytes) + " to " +
+           format_bytes(growth.end_bytes) + "; allocated is never above " +
+           format_bytes(growth.allocated_bytes) + ":\n" + columns.text("  ", report.paths.width) +
+           left_out_text(shown, growth.rows.size()) + cause + "\n";
+}
+
 std::string verdict_text(const LeaksReport& report, size_t fast_count) {
     const Growth& growth = report.growth;
     const UnitWords words = words_of(growth.moments.unit);
@@ -185,6 +231,12 @@ std::string leaks_text(const LeaksReport& report) {
     if (!slow.empty()) {
         text +=
             "Grows, but a million steps would not double the peak:\n" + growing_text(report, slow);
+    }
+    if (report.reserved) {
+        text += reserved_text(report, *report.reserved);
+    }
+    if (!report.growth.following.empty()) {
+        text += following_text(report);
     }
     if (!report.growth.levelled.empty()) {
         text += levelled_text(report);

@@ -5,6 +5,7 @@
 #include <map>
 #include <utility>
 
+#include "input_fit.h"
 #include "report/views/blocks/holders.h"
 
 namespace peakline::report {
@@ -15,6 +16,7 @@ constexpr double kStepsOfALongRun = 1e6;
 // A row that nobody asked about should have grown for longer than chance and warm-up take.
 constexpr size_t kLeastCertainRises = 8;
 constexpr size_t kMostHolders = 4;
+constexpr int64_t kSmallPart = 100;
 
 BlockGroup group_of_slot(const BlockPlaces* places, uint32_t slot) {
     if (places != nullptr) {
@@ -174,6 +176,115 @@ void sort_rows(std::vector<GrowthRow>* rows) {
     });
 }
 
+// Fits one row after the other, with what the steps were given.
+class RowFitter {
+public:
+    RowFitter(const GrowthQuestion& question, const BlockKeys& keys)
+        : question_(question), keys_(keys) {
+        for (const StepInputs& inputs : question.inputs) {
+            given_.push_back({inputs, 0, inputs.elements});
+            // The batch after next may be loaded before a step ends.
+            std::vector<int64_t> earlier = inputs.elements;
+            earlier.insert(earlier.begin(), 0);
+            earlier.pop_back();
+            given_.push_back({inputs, 1, std::move(earlier)});
+        }
+    }
+
+    void fit(const LevelSeries& series, GrowthRow* row) const {
+        row->fit = fit_growth(series);
+        for (const Given& given : given_) {
+            const std::optional<InputFit> found = fit_inputs(series.requested, given.elements);
+            if (!found) {
+                continue;
+            }
+            if (found->part == InputPart::kSome ? leaves_growth(series, *found, row)
+                                                : follows(series, given, *found, row)) {
+                return;
+            }
+        }
+    }
+
+private:
+    struct Given {
+        const StepInputs& inputs;
+        size_t lag = 0;
+        std::vector<int64_t> elements;
+    };
+
+    static bool leaves_growth(const LevelSeries& series, const InputFit& found, GrowthRow* row) {
+        LevelSeries rest = series;
+        for (size_t i = 0; i < found.explained.size(); ++i) {
+            rest.bytes[i] -= found.explained[i];
+            rest.requested[i] -= found.explained[i];
+        }
+        const auto [least, most] =
+            std::minmax_element(found.explained.begin() + 1, found.explained.end());
+        if (row->fit.kind == GrowthKind::kGrows &&
+            *most - *least < row->fit.gained_bytes / kSmallPart) {
+            return true;  // hardly any of it follows the inputs
+        }
+        const GrowthFit fit = fit_growth(rest);
+        row->is_beside_inputs = fit.kind == GrowthKind::kGrows;
+        row->fit = row->is_beside_inputs ? fit : row->fit;
+        return row->is_beside_inputs;
+    }
+
+    bool follows(const LevelSeries& series,
+                 const Given& given,
+                 const InputFit& found,
+                 GrowthRow* row) const {
+        if (row->fit.kind != GrowthKind::kGrows) {
+            return false;
+        }
+        const size_t last = series.bytes.size() - 1;
+        const size_t from = std::max(row->fit.sample, given.lag + 1);
+        const int64_t grown = given.elements[last] - given.elements[from];
+        const int64_t gained = series.bytes[last] - series.bytes[from];
+        if (grown <= 0 || gained <= 0) {
+            return false;
+        }
+        const Definitions& definitions = keys_.stacks().definitions();
+        FollowedInputs inputs;
+        inputs.rise = describe_rise(definitions, given.inputs, from - given.lag, last - given.lag);
+        if (found.part == InputPart::kUnclear && !ends_with_length(row->labels, inputs.rise)) {
+            return false;
+        }
+        BlockGroup group;
+        group.context = given.inputs.context;
+        inputs.line = place_by_line(keys_.stacks(), group).label;
+        inputs.bytes_per_unit = static_cast<double>(gained) / static_cast<double>(grown) *
+                                static_cast<double>(inputs.rise.elements_per_unit);
+        row->inputs = std::move(inputs);
+        return true;
+    }
+
+    // Nine tenths of what the row holds at the end have the length of the inputs. Blocks of keys
+    // that look at lives or tensors have no place here.
+    bool ends_with_length(const std::vector<Label>& labels, const InputRise& rise) const {
+        const std::vector<std::string> row = keys_of_labels(labels);
+        uint64_t with_length = 0;
+        uint64_t all = 0;
+        for (const TrackedBlock& block : question_.left_at_end) {
+            BlockGroup group;
+            group.context = block.block.context;
+            if (question_.places != nullptr ||
+                keys_of_labels(keys_.place_row(group).labels) != row) {
+                continue;
+            }
+            const Definitions& definitions = keys_.stacks().definitions();
+            const uint32_t type = definitions.type_of(block.ordinal);
+            all += block.block.requested_bytes;
+            with_length += has_length_of(definitions, type, rise) ? block.block.requested_bytes : 0;
+        }
+        return all != 0 && with_length / 9 >= all / 10;
+    }
+
+    const GrowthQuestion& question_;
+    const BlockKeys& keys_;
+    std::vector<Given> given_;
+};
+
 }  // namespace
 
 Growth build_growth(const GrowthQuestion& question, GrowthMoments moments, const BlockKeys& keys) {
@@ -183,20 +294,22 @@ Growth build_growth(const GrowthQuestion& question, GrowthMoments moments, const
     growth.ticks = question.samples.ticks;
     const auto per_sample = static_cast<double>(growth.moments.units_per_sample);
     SeriesBuilder builder(question, keys);
+    const RowFitter fitter(question, keys);
     for (size_t number = 0; number < builder.row_count(); ++number) {
         if (!builder.is_changed(number)) {
             continue;
         }
         GrowthRow row;
         row.labels = builder.take_labels(number);
-        row.fit = fit_growth(builder.series(number));
+        fitter.fit(builder.series(number), &row);
         const double per_step = row.fit.bytes_per_sample / per_sample;
         row.is_slow = growth.moments.unit != GrowthUnit::kTime &&
                       per_step * kStepsOfALongRun < static_cast<double>(question.peak_bytes);
         row.is_certain =
             row.fit.kind == GrowthKind::kGrows && is_certain(row.fit, growth, row.is_slow);
         std::vector<GrowthRow>* const rows =
-            row.fit.kind == GrowthKind::kGrows         ? &growth.growing
+            row.inputs.has_value()                     ? &growth.following
+            : row.fit.kind == GrowthKind::kGrows       ? &growth.growing
             : row.fit.kind == GrowthKind::kLevelledOff ? &growth.levelled
             : row.fit.kind == GrowthKind::kReturns     ? &growth.returning
                                                        : nullptr;
@@ -204,7 +317,8 @@ Growth build_growth(const GrowthQuestion& question, GrowthMoments moments, const
             rows->push_back(std::move(row));
         }
     }
-    for (auto* const rows : {&growth.growing, &growth.levelled, &growth.returning}) {
+    for (auto* const rows :
+         {&growth.growing, &growth.following, &growth.levelled, &growth.returning}) {
         sort_rows(rows);
     }
     add_holders(keys, &growth.growing);

@@ -3,11 +3,13 @@
 #pragma once
 
 #include <cstdint>
+#include <optional>
 #include <string>
 #include <vector>
 
 #include "growth_fit.h"
 #include "growth_moments.h"
+#include "input_sizes.h"
 #include "report/attribute/block_keys.h"
 #include "report/replay/totals/level_samples.h"
 #include "report/views/selection/selected_blocks.h"
@@ -21,9 +23,19 @@ struct GrowthHolder {
     uint64_t block_count = 0;  // that the searches looked for
 };
 
+// Inputs that a row follows.
+struct FollowedInputs {
+    Label line;  // that makes them
+    InputRise rise;
+    double bytes_per_unit = 0;  // the row's, for a unit of `rise`
+};
+
 struct GrowthRow {
     std::vector<Label> labels;  // of each key
     GrowthFit fit;
+    // Of what is left of the row without what follows its inputs; see Note [Growth with inputs].
+    bool is_beside_inputs = false;
+    std::optional<FollowedInputs> inputs;  // of Growth::following
     // At this rate a million steps would take less than the peak holds now.
     bool is_slow = false;
     // It grew in each of the last windows by more blocks: worth a line that nobody asked for.
@@ -34,9 +46,10 @@ struct GrowthRow {
 struct Growth {
     GrowthMoments moments;
     size_t sample_count = 0;
-    std::vector<uint64_t> ticks;      // of the samples
-    std::vector<GrowthRow> growing;   // fastest first
-    std::vector<GrowthRow> levelled;  // largest first
+    std::vector<uint64_t> ticks;       // of the samples
+    std::vector<GrowthRow> growing;    // fastest first
+    std::vector<GrowthRow> following;  // that would be among them, had their inputs not grown
+    std::vector<GrowthRow> levelled;   // largest first
     std::vector<GrowthRow> returning;
     // From the sample before this one to the last, for each of them.
     double ticks_per_sample(size_t sample) const {
@@ -55,6 +68,8 @@ struct GrowthQuestion {
     const LevelSamples& samples;
     const BlockPlaces* places = nullptr;  // without: slots are contexts
     uint64_t peak_bytes = 0;
+    std::vector<StepInputs> inputs = {};           // by sample, as `samples`
+    const std::vector<TrackedBlock>& left_at_end;  // every block
 };
 
 Growth build_growth(const GrowthQuestion& question, GrowthMoments moments, const BlockKeys& keys);

@@ -18,9 +18,9 @@
 // last (a tensor that is appended to, and so made anew), must have risen in twelve windows without
 // a fall: sizes of batches differ, too, but not always upwards.
 //
-// The rate is what the ends of steps gained, divided by these steps. Where the gains repeat (+2, +8,
-// +2, +8), they are whole periods: 5. Where they do not, steps at the begin that gained more than any
-// later one do not count, up to a quarter of them: they are warm-up.
+// The rate is what the ends of steps gained, divided by these steps. Where the gains repeat (+2,
+// +8, +2, +8), they are whole periods: 5. Where they do not, steps at the begin that gained more
+// than any later one do not count, up to a quarter of them: they are warm-up.
 //
 // A row that never fell, rose after the first step and did not in the last quarter has levelled
 // off: a cache that is full, state of the optimizer. One that rose in three steps or more and fell

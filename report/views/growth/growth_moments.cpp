@@ -61,17 +61,6 @@ void set_bounds(uint64_t begin, const std::vector<uint64_t>& ends, GrowthMoments
     }
 }
 
-// The last part ends with the program, which frees what was of use up to then.
-GrowthMoments parts_of_run(uint64_t event_count) {
-    GrowthMoments moments;
-    const uint64_t width = std::max<uint64_t>(event_count / kPartsOfRun, 1);
-    for (uint32_t part = 0; part < kPartsOfRun; ++part) {
-        moments.bounds.push_back(part * width);
-        moments.first_units.push_back(part == 0 ? 0 : part - 1);
-    }
-    return moments;
-}
-
 // As long as those before: the recorder made each after about as many events.
 void add_parts(const Checkpoint& checkpoint, uint64_t event_count, GrowthMoments* moments) {
     const uint64_t width = std::max<uint64_t>(checkpoint.first_event / moments->earlier_count, 1);
@@ -124,6 +113,17 @@ bool tells_more(const Checkpoint& checkpoint, const PhaseTable& table) {
 }
 
 }  // namespace
+
+// The last part ends with the program, which frees what was of use up to then.
+GrowthMoments parts_of_run(uint64_t event_count) {
+    GrowthMoments moments;
+    const uint64_t width = std::max<uint64_t>(event_count / kPartsOfRun, 1);
+    for (uint32_t part = 0; part < kPartsOfRun; ++part) {
+        moments.bounds.push_back(part * width);
+        moments.first_units.push_back(part == 0 ? 0 : part - 1);
+    }
+    return moments;
+}
 
 GrowthMoments growth_moments(const PhaseTable& table,
                              uint64_t event_count,

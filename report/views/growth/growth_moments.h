@@ -29,4 +29,7 @@ GrowthMoments growth_moments(const PhaseTable& table,
                              uint64_t event_count,
                              const Checkpoint* checkpoint = nullptr);
 
+// Equal parts of a run, whose steps are too few to compare.
+GrowthMoments parts_of_run(uint64_t event_count);
+
 }  // namespace peakline::report

@@ -34,6 +34,9 @@ public:
     uint64_t bytes() const;
     // What makes the level; sums to it.
     void add_blocks(LiveBlocks* blocks) const;
+    const SegmentPieces& pieces() const { return pieces_; }
+    // Groups of who asked for a piece; they sum to it.
+    void add_piece(const StateSegment& piece, LiveBlocks* blocks) const;
 
 private:
     // Torch's other backend has no segments: its blocks are parts of a pool of CUDA.
@@ -42,7 +45,6 @@ private:
     }
     void add_segments(LiveBlocks* blocks) const;
     void add_requests(LiveBlocks* blocks) const;
-    void add_piece(const StateSegment& piece, LiveBlocks* blocks) const;
 
     uint32_t device_;
     DriverMeasure measure_;

@@ -32,6 +32,8 @@ public:
 
     const ByAddress& by_address() const { return pieces_; }
     uint64_t bytes() const { return bytes_; }
+    // Of the newest piece: those that come later have higher ones.
+    uint64_t last_serial() const { return serial_; }
     const AllocatorSettings& settings() const { return settings_; }
     // Neighbouring pieces of an expandable segment are one; by address.
     std::vector<StateSegment> joined() const;

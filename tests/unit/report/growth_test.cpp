@@ -1,4 +1,6 @@
 // What grows: the rule on series of numbers, and levels at step ends against brute force.
+#include <algorithm>
+#include <cmath>
 #include <map>
 #include <numeric>
 #include <random>
@@ -8,6 +10,7 @@
 #include "report/replay/totals/level_samples.h"
 #include "report/views/growth/growth_fit.h"
 #include "report/views/growth/growth_moments.h"
+#include "report/views/growth/input_fit.h"
 #include "report_testing.h"
 #include "tests/unit/catching.h"
 
@@ -207,6 +210,73 @@ TEST_CASE("growth shows through random levels above it", "[report][growth]") {
         REQUIRE(found.kind == GrowthKind::kGrows);
         CHECK(found.bytes_per_sample > 70);
         CHECK(found.bytes_per_sample < 130);
+    }
+}
+
+// Levels made of parts that are known: what follows the inputs, what is kept of every step, what is
+// kept of every element. The fit must find which there are, and what follows the inputs.
+TEST_CASE("inputs are told from a leak, whatever the lengths are", "[report][growth]") {
+    std::mt19937 random(16);
+    for (int series = 0; series < 2000; ++series) {
+        const size_t length = 14 + random() % 60;
+        const auto per_element = static_cast<int64_t>(1 + random() % 4000);
+        const auto per_square = static_cast<int64_t>(random() % 2 == 0 ? 0 : 1 + random() % 8);
+        const auto per_step = static_cast<int64_t>(random() % 3 == 0 ? 1 + random() % 999 : 0);
+        const bool keeps_elements = random() % 3 == 0;
+        Numbers inputs(1, 0);
+        for (size_t i = 0; i < length; ++i) {
+            inputs.push_back(static_cast<int64_t>(64 + random() % 1400));
+        }
+        if (random() % 2 == 0) {
+            std::sort(inputs.begin(), inputs.end());
+        }
+        Numbers following(1, 0);
+        Numbers levels(1, 0);
+        int64_t kept = 0;
+        for (size_t i = 1; i <= length; ++i) {
+            kept += per_step * 1024 + (keeps_elements ? inputs[i] * 4096 : 0);
+            following.push_back(per_element * inputs[i] + per_square * inputs[i] * inputs[i]);
+            levels.push_back(100'000 + following.back() + kept);
+        }
+        CAPTURE(series, length, per_element, per_square, per_step, keeps_elements);
+        const auto found = report::fit_inputs(levels, inputs);
+        REQUIRE(found.has_value());
+        const bool has_leak = per_step != 0 || keeps_elements;
+        REQUIRE((found->part == report::InputPart::kSome) == has_leak);
+        for (size_t i = 2; i <= length; ++i) {
+            const int64_t gain = found->explained[i] - found->explained[1];
+            const auto slack = has_leak ? 0.05 : 0.0;
+            REQUIRE(std::abs(static_cast<double>(gain - (following[i] - following[1]))) <=
+                    1024 +
+                        slack * static_cast<double>(std::abs(following[i] - following[1]) + kept));
+        }
+    }
+}
+
+TEST_CASE("inputs that rise evenly cannot be told from time", "[report][growth]") {
+    Numbers inputs = {0};
+    Numbers levels = {0};
+    for (int64_t i = 1; i <= 24; ++i) {
+        inputs.push_back(64 + 60 * i);
+        levels.push_back(9000 + 500 * inputs.back());
+    }
+    CHECK(report::fit_inputs(levels, inputs)->part == report::InputPart::kUnclear);
+    inputs[20] += 7;
+    levels[20] += 7 * 500;
+    CHECK(report::fit_inputs(levels, inputs)->part == report::InputPart::kAll);
+}
+
+TEST_CASE("levels of their own are not explained by inputs", "[report][growth]") {
+    std::mt19937 random(17);
+    for (int series = 0; series < 2000; ++series) {
+        Numbers inputs = {0};
+        Numbers levels = {0};
+        const size_t length = 12 + random() % 60;
+        for (size_t i = 0; i < length; ++i) {
+            inputs.push_back(static_cast<int64_t>(64 + random() % 1400));
+            levels.push_back(levels.back() + static_cast<int64_t>(1 + random() % 1'000'000));
+        }
+        REQUIRE_FALSE(report::fit_inputs(levels, inputs).has_value());
     }
 }
 

@@ -19,7 +19,7 @@ from peakline.commands.shared.common import (
     terminal_width,
 )
 from peakline.commands.shared.faults import failing_alone
-from peakline.commands.shared.growth import growth_line
+from peakline.commands.shared.growth import growth_lines
 from peakline.commands.shared.trace_files import folders_of
 from peakline.commands.terminal.report import show_table
 from peakline.device_names import highest_peak
@@ -92,10 +92,10 @@ def report(paths: list[Path], end: RunEnd, top: int, page: str = "") -> None:
         else:
             _show_heaviest(heaviest, len(recorded), top, says_end=not end.status)
     say("")
+    grows: list[str] = []
     with failing_alone("what grows is not known"):
-        trace = report_engine().Trace(str(heaviest.path))
-        if grows := growth_line(trace, heaviest.event_count):
-            say(f"peakline: {grows}")
+        grows = growth_lines(report_engine().Trace(str(heaviest.path)), heaviest.event_count)
+        say(*(f"peakline: {sentence}" for sentence in grows))
     for one in recorded:
         say(f"peakline: wrote {one.path} ({_cost(one)})")
     shown = ran_out or [heaviest]
@@ -108,7 +108,7 @@ def report(paths: list[Path], end: RunEnd, top: int, page: str = "") -> None:
     if ran_out:
         say(*_next_after_oom(ran_out[0], has_page=bool(page)))
     else:
-        say(*_next(recorded, heaviest, top, has_page=bool(page)))
+        say(*_next(recorded, heaviest, top, has_page=bool(page), grows=bool(grows)))
 
 
 def _show_heaviest(heaviest: _Recorded, count: int, top: int, *, says_end: bool) -> None:
@@ -210,7 +210,7 @@ def _cost(one: _Recorded) -> str:
 
 
 def _next(
-    recorded: Sequence[_Recorded], heaviest: _Recorded, top: int, *, has_page: bool
+    recorded: Sequence[_Recorded], heaviest: _Recorded, top: int, *, has_page: bool, grows: bool
 ) -> list[str]:
     name = shell_words([str(heaviest.path)])
     all_lines = [(f"table --top 0 {name}", "every line")] if 0 < top < heaviest.row_count else []
@@ -221,6 +221,7 @@ def _next(
     return next_commands(
         [
             *ranks,
+            *([(f"leaks {name}", "what grows, since when, and why")] if grows else []),
             *all_lines,
             (f"table --by category {name}", "parameters, activations, optimizer state"),
             *([] if has_page else [page_command]),

@@ -1,12 +1,17 @@
-"""What grows in a trace, beyond the report: the exit code, and the line at the end of a run."""
+"""What grows in a trace, beyond the report: the exit code, and what is said unasked.
+
+That is at the end of a run, below `summary` and on the page.
+"""
 
 from __future__ import annotations
 
 import argparse
 import json
+from contextlib import suppress
 from typing import TYPE_CHECKING, Any
 
 from peakline.commands.shared.common import here, report_engine
+from peakline.output import write_lines
 from peakline.pages.source_lines import read_unchanged
 from peakline.sizes import size_of
 
@@ -15,6 +20,7 @@ if TYPE_CHECKING:
 
 # Beyond this a line that nobody asked for would take seconds.
 _MOST_EVENTS = 20_000_000
+_SHOWS = 10  # a tenth of the peak
 
 
 def growth_status(args: argparse.Namespace, options: Options) -> int:
@@ -26,7 +32,10 @@ def growth_status(args: argparse.Namespace, options: Options) -> int:
 
 def _has_growth(path: str, options: Options) -> bool:
     document = _leaks(report_engine().Trace(path), {**options, "top": 0})
-    return any(not row["is_slow"] for row in document["growth"])
+    reserved = document["reserved_growth"]
+    # Blocks that are too small come of inputs that differ, and torch frees them before it runs out.
+    is_kept = reserved and reserved["is_certain"] and reserved["cause"] != "fragments"
+    return any(not row["is_slow"] for row in document["growth"]) or bool(is_kept)
 
 
 def _leaks(trace: Trace, options: Options) -> dict[str, Any]:
@@ -34,25 +43,64 @@ def _leaks(trace: Trace, options: Options) -> dict[str, Any]:
     return document
 
 
-def growth_line(trace: Trace, event_count: int) -> str:
-    """Return what to say unasked: the line that grew fastest in each of the last steps, or ''.
+def print_growth(args: argparse.Namespace) -> None:
+    """Print below a report what surely grows in each file, one that has no events excepted."""
+    engine = report_engine()
+    for path in args.files if not args.json else []:
+        with suppress(engine.TraceError):
+            trace = engine.Trace(path)
+            name = f"{path}: " if len(args.files) > 1 else ""
+            lines = growth_lines(trace, int(trace.summary_data()["event_count"]))
+            write_lines(*(f"{name}{line[0].upper()}{line[1:]}" for line in lines))
+
+
+def growth_lines(trace: Trace, event_count: int) -> list[str]:
+    """Return what to say unasked of what grows, a sentence each; empty where nothing surely does.
 
     "grows 12.0 MB per step at train.py:31 losses.append(loss)"
     """
     if event_count > _MOST_EVENTS:
-        return ""
+        return []
     document = _leaks(trace, {"cwd": here()})
+    found = (_of_program(document, trace), _of_reserved(document, trace), _of_inputs(document))
+    return [sentence for sentence in found if sentence]
+
+
+def _of_program(document: dict[str, Any], trace: Trace) -> str:
+    """Return the line that grew fastest, over and over, or ''."""
     rows = [row for row in document["growth"] if row["is_certain"]]
     if not rows:
         return ""
     more = len(rows) - 1
     also = f" (and {more} more line{'s' * (more != 1)})" if more else ""
-    unit = "call of generate()" if document["unit"] == "generate" else "step"
-    size = size_of(rows[0]["bytes_per_step"])
+    is_step = document["unit"] == "step"
+    unit, units = ("step", "steps") if is_step else ("call of generate()", "calls of generate()")
     every = int(rows[0]["steps_per_rise"])
-    steps = f" (every {every} {unit.replace('call', 'calls', 1)}{'s' * (unit == 'step')})"
-    rises = steps if every > 1 else ""
+    rises = f" (every {every} {units})" if every > 1 else ""
+    size = size_of(rows[0]["bytes_per_step"])
     return f"grows {size} per {unit}{rises} at {_place(rows[0], trace)}{also}"
+
+
+def _of_reserved(document: dict[str, Any], trace: Trace) -> str:
+    growth = document["reserved_growth"]
+    if growth is None or not growth["is_certain"]:
+        return ""
+    place = f"; made at {_place(growth['rows'][0], trace)}" if growth["rows"] else ""
+    return (
+        f"reserved memory grows from {size_of(growth['begin_bytes'])} to"
+        f" {size_of(growth['end_bytes'])} while allocated is never above"
+        f" {size_of(growth['allocated_bytes'])}, {growth['sentence']}{place}"
+    )
+
+
+def _of_inputs(document: dict[str, Any]) -> str:
+    """Return the line that rose most with its inputs, where that shows in the peak."""
+    rows = document["follows_inputs"]
+    row = max(rows, key=lambda one: int(one["total_bytes"]), default=None)
+    if row is None or row["total_bytes"] * _SHOWS < document["peak_bytes"]:
+        return ""
+    place = str(row["key"]).split(" (")[0]
+    return f"{row['sentence']} at {place}: it grows because its inputs do"
 
 
 def _place(row: dict[str, Any], trace: Trace) -> str:

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING
 
 from peakline.commands.shared import report_options as options
 from peakline.commands.shared.common import print_reports, suggest
-from peakline.commands.shared.growth import growth_status
+from peakline.commands.shared.growth import growth_status, print_growth
 from peakline.commands.terminal.report import show_reports
 
 if TYPE_CHECKING:
@@ -28,7 +28,7 @@ class Report:
     ``shows`` is what --top counts, ``top`` how many are shown without it; where ``shows`` is empty
     another option says how much. ``next_command`` is what to type next, ``next_after`` another one
     after rows by a key. ``has_parts``: a terminal gets it in columns, see `_terminal_report`.
-    ``status`` is the exit code when the report was printed.
+    ``below`` prints what follows the report, ``status`` is the exit code then.
     """
 
     name: str
@@ -40,6 +40,7 @@ class Report:
     next_command: str = "table"
     next_after: Mapping[str, str] = field(default_factory=dict)
     has_parts: bool = False
+    below: Callable[[argparse.Namespace], None] = lambda _: None
     status: Callable[[argparse.Namespace, Options], int] = lambda *_: 0
 
     def add_arguments(self, parser: argparse.ArgumentParser) -> None:
@@ -60,6 +61,7 @@ class Report:
         chosen = options.report_options(args, top)
         if not (self.has_parts and show_reports(args, self.name, chosen)):
             print_reports(args, self.name, chosen)
+        self.below(args)
         by = getattr(args, "by", "")
         suggest(args, self.next_after.get(by, self.next_command))
         return self.status(args, chosen)
@@ -105,6 +107,7 @@ REPORTS = (
         options=(*_BLOCKS_OF_A_MOMENT, options.add_measure),
         has_parts=True,
         top=5,
+        below=print_growth,
     ),
     Report(
         name="phases",
