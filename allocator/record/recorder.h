@@ -247,7 +247,7 @@ private:
     // Prepares the next event. To be called after everything that moves blocks.
     void fetch_ahead() {
         predictor_.prefetch();
-        next_block_ = &live_set_.at(predictor_.predicted_slot());
+        next_block_ = live_set_.at(predictor_.predicted_slot());
         // It may span two cache lines.
         __builtin_prefetch(next_block_);
         __builtin_prefetch(reinterpret_cast<const char*>(next_block_ + 1) - 1);

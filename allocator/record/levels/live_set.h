@@ -95,8 +95,9 @@ public:
     }
 
     static bool is_live(const LiveBlock& block) { return (block.flags & kFreed) == 0; }
-    // The block at a slot: any that was told by slot_of, or 0. May be freed, or another's now.
-    LiveBlock& at(uint32_t slot) { return blocks_[slot]; }
+    // The block at a slot: any that was told by slot_of, or 0. May be freed, or another's now. No
+    // block where the set is all zero, which only fetching ahead may ask.
+    LiveBlock* at(uint32_t slot) { return blocks_.data() + slot; }
     uint32_t slot_of(const LiveBlock* block) const {
         return static_cast<uint32_t>(block - blocks_.data());
     }

@@ -75,8 +75,8 @@ TEST_CASE("an address that comes again has the place it had", "[record]") {
         for (uint64_t i = 1; i <= 20; ++i) {
             set.erase(set.find(i * 512));
             REQUIRE(set.find(i * 512) == nullptr);
-            REQUIRE(set.at(places[i - 1]).address == i * 512);
-            REQUIRE_FALSE(LiveSet::is_live(set.at(places[i - 1])));
+            REQUIRE(set.at(places[i - 1])->address == i * 512);
+            REQUIRE_FALSE(LiveSet::is_live(*set.at(places[i - 1])));
         }
         REQUIRE(set.size() == 0);
     }
