@@ -105,9 +105,12 @@ def test_a_snapshot_without_actions_is_the_state_of_one_moment(
     assert "192.0 MB reserved in 3 segments, largest hole 0 B" in capsys.readouterr().out
     assert main(["fragmentation", str(recording.path)]) == 0
     assert "192.0 MB  100.0  live" in capsys.readouterr().out
-    assert main(["phases", str(recording.path)]) == 0
-    said = capsys.readouterr().err.splitlines()
-    assert f"{recording.path} is the state of one moment" in said[0]
+    for command in ("phases", "leaks", "advise", "oom", "stats"):
+        assert main([command, str(recording.path)]) == 2
+        out, err = capsys.readouterr()
+        assert out == ""
+        assert f"{recording.path} is the state of one moment" in err
+        assert err.count("\n") == 1
 
 
 def test_frames_of_unwinders_are_left_out_and_those_of_notebooks_stay(tmp_path: Path) -> None:

@@ -54,7 +54,7 @@ def draw_timeline(axes: Axes, page: PageData, *, by_events: bool = False) -> Non
         textcoords="offset points",
         ha="right" if at > edges[0] + 0.7 * (end - edges[0]) else "left",
     )
-    axes.set_xlim(edges[0], end)
+    axes.set_xlim(edges[0], end if end > edges[0] else edges[0] + 1)  # the state of one moment
     axes.set_xlabel("events" if by_events else "seconds")
     _set_bytes(axes, peak, "y")
     axes.set_ylim(0, peak * 1.12)

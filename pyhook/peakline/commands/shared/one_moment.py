@@ -1,4 +1,4 @@
-"""A trace that is the state of one moment: commands that need time say so."""
+"""A trace that is the state of one moment: commands that need time refuse it."""
 
 from __future__ import annotations
 
@@ -7,7 +7,6 @@ from pathlib import Path
 
 from peakline.commands.shared import common
 from peakline.imports.writing import ONE_MOMENT
-from peakline.output import say
 
 ONE_MOMENT_WORDS = (
     "The snapshot has no actions: it is the state of one moment, and nothing is known of time"
@@ -29,16 +28,16 @@ _NEED_TIME = {
 }
 
 
-def say_where_time_is_needed(args: argparse.Namespace) -> None:
-    """Say it for each trace that has no time, before a command that needs it."""
+def refuse_one_moment(args: argparse.Namespace) -> None:
+    """Refuse a trace that has no time, where the command's answer would be about time."""
     if args.command not in _NEED_TIME:
         return
     files = getattr(args, "files", None) or [getattr(args, "file", None)]
     for word in files:
         if isinstance(word, str) and _is_of_one_moment(Path(word)):
-            say(
-                f"peakline: {word} is the state of one moment (its snapshot has no actions):"
-                f" {args.command} needs time; record with peakline run"
+            raise common.CommandError(
+                f"{word} is the state of one moment (its snapshot has no actions);"
+                f" {args.command} needs time: record with peakline run"
             )
 
 
