@@ -5,6 +5,7 @@ from __future__ import annotations
 import gzip
 import pickle
 import sys
+import tracemalloc
 from pathlib import Path
 from typing import Any
 
@@ -224,6 +225,12 @@ def test_a_pickle_in_place_of_a_trace_leads_to_import(
         assert main(["import", name]) == 0
         assert main(["table", f"{name[0]}.peak"]) == 0
         assert "1.000 MB" in capsys.readouterr().out
+    Path("zeros.pickle.gz").write_bytes(gzip.compress(bytes(64 * MIB)))
+    tracemalloc.start()
+    assert main(["import", "zeros.pickle.gz"]) == 2
+    assert tracemalloc.get_traced_memory()[1] < 16 * MIB
+    tracemalloc.stop()
+    capsys.readouterr()
     Path("cut.pickle.gz").write_bytes(gzip.compress(content)[:-20])
     assert main(["import", "cut.pickle.gz"]) == 2
     [line] = capsys.readouterr().err.splitlines()

@@ -35,21 +35,25 @@ def load_file(path: Path) -> Any:
 def _whole(file: IO[bytes], size: int) -> bytes:
     if size > _MOST_BYTES:
         raise _too_large(size)
-    head = file.read(1)
-    # A huge file that is something else is not read at all.
-    return head + file.read() if head and head[0] in (_PROTOCOL, *_OLD) else head
+    return _bytes_of_pickle(file)
 
 
 def _unpacked(file: IO[bytes]) -> bytes:
     """Return what gzip packed; a few bytes can stand for any number, so it is counted."""
     try:
         with gzip.GzipFile(fileobj=file) as unpacked:
-            data = unpacked.read(_MOST_BYTES + 1)
+            data = _bytes_of_pickle(unpacked)
     except (EOFError, zlib.error, gzip.BadGzipFile) as error:
         raise pickle.UnpicklingError(f"not a file of gzip, or cut off ({error})") from error
     if len(data) > _MOST_BYTES:
         raise _too_large(len(data))
     return data
+
+
+def _bytes_of_pickle(file: IO[bytes] | gzip.GzipFile) -> bytes:
+    """Return what can be read, and a byte more; of what begins as no pickle, its first byte."""
+    head = file.read(1)
+    return head + file.read(_MOST_BYTES) if head and head[0] in (_PROTOCOL, *_OLD) else head
 
 
 def _too_large(size: int) -> pickle.UnpicklingError:
