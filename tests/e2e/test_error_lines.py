@@ -163,7 +163,7 @@ def test_the_end_of_a_run_goes_on_behind_a_part_that_fails(
         raise _report.TraceError("the table of today is broken")
 
     monkeypatch.setattr(after_run, "show_table", fail)
-    monkeypatch.setattr(after_run, "growth_line", fail)
+    monkeypatch.setattr(after_run, "growth_lines", fail)
     cut = strange.with_name("cut.peak")
     cut.write_bytes(b"no trace")
     after_run.report([strange, cut], RunEnd(0, True, ["x.py"]), 5)
