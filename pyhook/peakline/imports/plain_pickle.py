@@ -6,13 +6,16 @@ The machine is in report/python/plain_pickle.cpp. Time and memory are bounded by
 from __future__ import annotations
 
 import gzip
+import io
 import pickle
 import zlib
 from pathlib import Path
-from typing import IO, Any
+from typing import Any, BinaryIO
+
+from peakline.imports.packed import open_unpacked
 
 _MOST_BYTES = 4 << 30  # of a file; its values take ten times as much memory
-_GZIP = b"\x1f\x8b"
+_PART_BYTES = 1 << 20
 _PROTOCOL = pickle.PROTO[0]
 _OLD = b"(])}NI\x88\x89cJKMX"  # what pickles of protocols without a head begin with
 
@@ -26,34 +29,30 @@ def load_file(path: Path) -> Any:
     """
     if path.exists() and not path.is_file():
         raise pickle.UnpicklingError("not a file on a disk: write what it gives into one first")
-    with path.open("rb") as file:
-        is_packed = file.read(2) == _GZIP
-        file.seek(0)
-        return load_plain(_unpacked(file) if is_packed else _whole(file, path.stat().st_size))
-
-
-def _whole(file: IO[bytes], size: int) -> bytes:
-    if size > _MOST_BYTES:
+    if (size := path.stat().st_size) > _MOST_BYTES:
         raise _too_large(size)
-    return _bytes_of_pickle(file)
-
-
-def _unpacked(file: IO[bytes]) -> bytes:
-    """Return what gzip packed; a few bytes can stand for any number, so it is counted."""
     try:
-        with gzip.GzipFile(fileobj=file) as unpacked:
-            data = _bytes_of_pickle(unpacked)
+        with open_unpacked(path) as file:
+            data = _bytes_of_pickle(file)
     except (EOFError, zlib.error, gzip.BadGzipFile) as error:
         raise pickle.UnpicklingError(f"not a file of gzip, or cut off ({error})") from error
     if len(data) > _MOST_BYTES:
         raise _too_large(len(data))
-    return data
+    return load_plain(data)
 
 
-def _bytes_of_pickle(file: IO[bytes] | gzip.GzipFile) -> bytes:
-    """Return what can be read, and a byte more; of what begins as no pickle, its first byte."""
-    head = file.read(1)
-    return head + file.read(_MOST_BYTES) if head and head[0] in (_PROTOCOL, *_OLD) else head
+def _bytes_of_pickle(file: BinaryIO | gzip.GzipFile) -> bytes:
+    """Return what can be read, and a part more; of what begins as no pickle, its first byte.
+
+    A few bytes of gzip can stand for any number, and a huge file be something else.
+    """
+    read = io.BytesIO()
+    read.write(head := file.read(1))
+    if head and head[0] in (_PROTOCOL, *_OLD):
+        # In parts: what is asked for at once is set aside at once.
+        while read.tell() <= _MOST_BYTES and (part := file.read(_PART_BYTES)):
+            read.write(part)
+    return read.getvalue()
 
 
 def _too_large(size: int) -> pickle.UnpicklingError:

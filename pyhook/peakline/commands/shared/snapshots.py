@@ -3,13 +3,12 @@
 from __future__ import annotations
 
 import argparse
-import gzip
 import zlib
 from pathlib import Path
 
 from peakline.commands.shared import common
+from peakline.imports.packed import open_unpacked
 
-_GZIP = b"\x1f\x8b"
 _PICKLE = 0x80  # pickle.PROTO, then the protocol
 _PROTOCOLS = range(2, 6)
 _TRACES = ("file", "files", "before", "after", "baseline")  # arguments that name traces
@@ -39,14 +38,11 @@ def is_pickle(path: Path) -> bool:
     if not path.is_file():
         return False
     try:
-        with path.open("rb") as file:
+        with open_unpacked(path) as file:
             begin = file.read(2)
-        if begin == _GZIP:
-            with gzip.open(path) as unpacked:
-                begin = unpacked.read(2)
     except (OSError, EOFError, zlib.error):
         return False
-    return len(begin) == len(_GZIP) and begin[0] == _PICKLE and begin[1] in _PROTOCOLS
+    return len(begin) == 2 and begin[0] == _PICKLE and begin[1] in _PROTOCOLS
 
 
 def trace_name(source: Path) -> str:
