@@ -18,7 +18,7 @@
 namespace peakline::report::python {
 namespace {
 
-// What the file is refused for, in words for the user.
+// Why a file is refused, in words for the user.
 struct Refused {
     std::string why;
 };
@@ -460,22 +460,6 @@ private:
     Held maker_;                                 // for one that nothing is made of
 };
 
-// Nothing that is read refers back to what holds it; looking for that would take half the time.
-class CollectorPaused {
-public:
-    CollectorPaused() : was_enabled_(PyGC_Disable() != 0) {}
-    ~CollectorPaused() {
-        if (was_enabled_) {
-            PyGC_Enable();
-        }
-    }
-    CollectorPaused(const CollectorPaused&) = delete;
-    CollectorPaused& operator=(const CollectorPaused&) = delete;
-
-private:
-    bool was_enabled_;
-};
-
 }  // namespace
 
 PyObject* load_plain(PyObject*, PyObject* args) {
@@ -484,7 +468,6 @@ PyObject* load_plain(PyObject*, PyObject* args) {
         return nullptr;
     }
     try {
-        const CollectorPaused paused;
         const std::string_view data(PyBytes_AsString(bytes),
                                     static_cast<size_t>(PyBytes_Size(bytes)));
         return Machine(data).run().release();

@@ -97,7 +97,7 @@ std::string make_phases(const TraceReader& reader,
                         const Progress& progress) {
     const Selection selection = parse_selection(options.selection, reader);
     refuse_where(selection, "phases");
-    need_events(reader, "phases");
+    need_time(reader, "phases");
     const auto [phases, chosen] = replay_phases_of_device(
         reader, make_phase_rules(reader.definitions()), selection.request, progress);
     const PhasesReport report = {reader, selection, phases, chosen, options.top};
@@ -108,7 +108,7 @@ std::string make_stats(const TraceReader& reader,
                        const ReportOptions& options,
                        const Progress& progress) {
     const Selection selection = parse_selection(options.selection, reader);
-    need_events(reader, "stats");
+    need_time(reader, "stats");
     const std::vector<const Grouping*> groupings = keys_of_counts(reader, selection);
     const AllocationTotals totals = count_allocations(reader, progress);
     StackLookup stacks(reader.definitions(), selection.frames);

@@ -12,7 +12,7 @@ std::string make_advise(const TraceReader& reader,
                         const Progress& progress) {
     const Selection selection = parse_selection(options.selection, reader);
     refuse_where(selection, "advise");
-    need_events(reader, "advise");
+    need_time(reader, "advise");
     StackLookup stacks(reader.definitions(), selection.frames);
     const AdviceReport found = build_advice(reader, selection, stacks, progress);
     if (!found.is_peak_kept) {

@@ -115,7 +115,7 @@ std::string make_whatif(const TraceReader& reader,
                         const Progress& progress) {
     const Selection selection = parse_selection(options.selection, reader);
     refuse_where(selection, "whatif");
-    need_events(reader, "whatif");
+    need_time(reader, "whatif");
     StackLookup stacks(reader.definitions(), selection.frames);
     const WhatIf answer =
         make_whatif_runs(reader, options.whatif, device_of(selection, "whatif"), stacks, progress);

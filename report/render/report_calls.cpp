@@ -35,7 +35,7 @@ std::string make_calls(const TraceReader& reader,
                        const CallsQuestion& question) {
     const Selection selection = parse_selection(options.selection, reader);
     refuse_where(selection, question.command);
-    need_events(reader, question.command);
+    need_time(reader, question.command);
     StackLookup stacks(reader.definitions(), selection.frames);
     ReplayRequest asked;
     asked.device = selection.request.device;

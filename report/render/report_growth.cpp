@@ -98,7 +98,7 @@ std::string make_leaks(const TraceReader& reader,
                        const Progress& progress) {
     const Selection selection = parse_selection(options.selection, reader);
     refuse_where(selection, "leaks");
-    need_events(reader, "leaks");
+    need_time(reader, "leaks");
     StackLookup stacks(reader.definitions(), selection.frames);
     BlockKeys keys(keys_with_category(reader, selection), selection.row_keys.size(), stacks);
     const ReplayResult end = replay_to_end(reader, selection, keys, progress);

@@ -15,7 +15,7 @@ std::string make_oom(const TraceReader& reader,
                      const Progress& progress) {
     const Selection selection = parse_selection(options.selection, reader);
     refuse_where(selection, "oom");
-    need_events(reader, "oom");
+    need_time(reader, "oom");
     StackLookup stacks(reader.definitions(), selection.frames);
     const RefusedRequests refused = find_refused_requests(reader, progress);
     const Autopsy autopsy = make_autopsy(reader, selection, refused, stacks, progress);

@@ -145,7 +145,7 @@ std::string make_timeline_report(const TraceReader& reader,
                                  const Progress& progress) {
     const Selection selection = parse_selection(options.selection, reader, KnownMeasures::kAll);
     const DeviceChoice& choice = selection.request.device;
-    need_events(reader, "timeline");
+    need_time(reader, "timeline");
     if (selection.driver_measure) {
         refuse_where(selection, "timeline --measure reserved and device");
         refuse_host(selection, "timeline --measure reserved and device");

@@ -20,7 +20,6 @@ from typing import cast
 from peakline.commands.shared.common import CommandError
 from peakline.commands.shared.faults import sentence_of, shows_traceback
 from peakline.commands.shared.folders import open_folders
-from peakline.commands.shared.one_moment import refuse_one_moment
 from peakline.commands.shared.parser import CommandParser
 from peakline.commands.shared.running import name_traces
 from peakline.commands.shared.snapshots import refuse_snapshots
@@ -158,7 +157,6 @@ def main(argv: Sequence[str] | None = None) -> int:
         name_traces(args)
         open_folders(args)
         refuse_snapshots(args)
-        refuse_one_moment(args)
         status = cast(int, args.run_command(args))
         sys.stdout.flush()
     except CommandError as error:

@@ -5,6 +5,8 @@ from __future__ import annotations
 import argparse
 import gc
 import pickle
+from collections.abc import Iterator
+from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 
@@ -42,24 +44,33 @@ def run(args: argparse.Namespace) -> int:
     output = Path(args.output) if args.output else Path(trace_name(source))
     try:
         _refuse_trace(source)
-        found = load_file(source)
-        is_tracker = isinstance(found, dict) and tracker_stats.KEY in found
-        write = _write_tracker if is_tracker else _write_snapshot
-        # Nothing that was read refers to what holds it: looking for that takes a third of the time.
-        gc.disable()
-        with common.replacing(output, force=args.force) as unfinished:
-            said = write(found, unfinished)
+        with _collector_off():
+            found = load_file(source)
+            is_tracker = isinstance(found, dict) and tracker_stats.KEY in found
+            write = _write_tracker if is_tracker else _write_snapshot
+            with common.replacing(output, force=args.force) as unfinished:
+                said = write(found, unfinished)
     except OSError as error:
         raise common.CommandError(f"{source}: {error.strerror}") from error
     except (pickle.UnpicklingError, UnreadableError) as error:
         raise common.CommandError(f"{source}: {error}") from error
     except engine.TraceError as error:
         raise common.CommandError(str(error)) from error
-    finally:
-        gc.enable()
     write_lines(f"Wrote {output}: {said[0]}", *said[1:])
     common.suggest_for(str(output), "table")
     return 0
+
+
+@contextmanager
+def _collector_off() -> Iterator[None]:
+    """Nothing that is read refers to what holds it: looking for that takes a third of the time."""
+    was_on = gc.isenabled()
+    gc.disable()
+    try:
+        yield
+    finally:
+        if was_on:
+            gc.enable()
 
 
 def _refuse_trace(source: Path) -> None:
@@ -74,14 +85,16 @@ def _refuse_trace(source: Path) -> None:
 
 
 def _write_snapshot(snapshot: Any, path: Path) -> list[str]:
-    from peakline.commands.shared.one_moment import ONE_MOMENT_WORDS
     from peakline.imports import torch_snapshot
 
     imported = torch_snapshot.write_trace(snapshot, path)
     devices = "1 device" if imported.devices == 1 else f"{imported.devices} devices"
     lines = [f"{imported.actions:,} actions of {devices}"]
     if imported.actions == 0:
-        lines.append(ONE_MOMENT_WORDS)
+        lines.append(
+            "The snapshot has no actions: it is the state of one moment,"
+            " and nothing is known of time"
+        )
     elif imported.blocks_before:
         lines.append(
             f"{imported.blocks_before:,} blocks were there before the first action"

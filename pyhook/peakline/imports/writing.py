@@ -9,7 +9,7 @@ if TYPE_CHECKING:
 
 TICK_NS = 128
 PLAIN_FREE = 0
-ONE_MOMENT = "one_moment"  # key of the meta of a snapshot that has no actions
+ONE_MOMENT = "one_moment"  # key of the meta of a snapshot that has no actions; need_time() reads it
 # format::MarkKind
 TRACING_STARTED, PHASE_BEGIN, PHASE_END = 1, 3, 4
 _MAIN_END, _PROCESS_END = 8, 7

@@ -131,4 +131,14 @@ void need_events(const TraceReader& reader, const char* command) {
     }
 }
 
+void need_time(const TraceReader& reader, const char* command) {
+    constexpr const char* kOneMoment = "one_moment";  // peakline/imports/writing.py writes it
+    need_events(reader, command);
+    if (!reader.definitions().meta_text(kOneMoment).empty()) {
+        throw TraceError(reader.name() +
+                         " is the state of one moment (its snapshot has no actions); " + command +
+                         " needs time: record with peakline run");
+    }
+}
+
 }  // namespace peakline::report

@@ -31,5 +31,7 @@ std::string start_text(const TraceReader& reader);
 
 // Throws TraceError when the trace holds a summary only, which `command` cannot be made of.
 void need_events(const TraceReader& reader, const char* command);
+// The same, and when all of it is the state of one moment: a snapshot without actions.
+void need_time(const TraceReader& reader, const char* command);
 
 }  // namespace peakline::report
