@@ -41,7 +41,7 @@ def cause_of(program: Path) -> str:
 
 
 def answer_to(lab: Any, thread: Thread) -> str:
-    """Return what a reader is told: the end of the run, or what the command it names prints."""
+    """Return the answer a reader gets: the end of the run, or the text of the command it names."""
     folder = lab.folder / f"{thread.program}{'-'.join(thread.arguments)}"
     program = PROGRAMS / f"{thread.program}.py"
     options = ["-o", "run.peak", *thread.options]

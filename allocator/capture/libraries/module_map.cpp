@@ -34,7 +34,7 @@ Extent extent_of(const dl_phdr_info* info) {
     return extent;
 }
 
-// What a walk learns of one library; its texts lie in the walk.
+// One library, as a walk learns of it. Its texts lie in the walk.
 struct Found {
     Extent extent;
     uint64_t load_bias;

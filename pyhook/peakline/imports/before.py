@@ -1,4 +1,4 @@
-"""What a device held before the first action of a snapshot, from its state and its actions."""
+"""Blocks and segments from before the first action of a snapshot: from its state and actions."""
 
 from __future__ import annotations
 

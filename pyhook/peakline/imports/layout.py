@@ -16,7 +16,7 @@ _SMALL_REQUEST = 1 << 20  # torch's kSmallSize: up to here a block is of the sma
 
 @dataclass
 class Rules:
-    """What torch's settings say of the sizes of blocks."""
+    """Sizes of blocks, as torch's settings have them."""
 
     settings: str = ""
     _known: dict[int, int] = field(default_factory=dict)  # rounded sizes, by what was asked for

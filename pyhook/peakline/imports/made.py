@@ -31,7 +31,7 @@ NOWHERE = Made((), "")
 
 
 class Makers:
-    """What was read so far."""
+    """Stacks and tags that were read so far."""
 
     def __init__(self) -> None:
         """Hold none yet."""

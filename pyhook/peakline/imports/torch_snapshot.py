@@ -251,7 +251,7 @@ def _in_order(
     if annotations:
         in_order = sorted(annotations, key=lambda one: one.time_us)
         sources.insert(0, ((one.time_us, None, one) for one in in_order))
-    # Of what happens at one time, the first source comes first.
+    # The first source comes first where times are the same.
     yield from sources[0] if len(sources) == 1 else heapq.merge(*sources, key=lambda one: one[0])
 
 

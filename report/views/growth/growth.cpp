@@ -262,14 +262,16 @@ private:
     // Nine tenths of what the row holds at the end have the length of the inputs. Blocks of keys
     // that look at lives or tensors have no place here.
     bool ends_with_length(const std::vector<Label>& labels, const InputRise& rise) const {
+        if (question_.places != nullptr) {
+            return false;
+        }
         const std::vector<std::string> row = keys_of_labels(labels);
         uint64_t with_length = 0;
         uint64_t all = 0;
         for (const TrackedBlock& block : question_.left_at_end) {
             BlockGroup group;
             group.context = block.block.context;
-            if (question_.places != nullptr ||
-                keys_of_labels(keys_.place_row(group).labels) != row) {
+            if (keys_of_labels(keys_.place_row(group).labels) != row) {
                 continue;
             }
             const Definitions& definitions = keys_.stacks().definitions();

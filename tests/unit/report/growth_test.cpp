@@ -215,7 +215,7 @@ TEST_CASE("growth shows through random levels above it", "[report][growth]") {
 
 // Levels made of parts that are known: what follows the inputs, what is kept of every step, what is
 // kept of every element. The fit must find which there are, and what follows the inputs.
-TEST_CASE("inputs are told from a leak, whatever the lengths are", "[report][growth]") {
+TEST_CASE("a leak is found beside inputs, whatever their lengths", "[report][growth]") {
     std::mt19937 random(16);
     for (int series = 0; series < 2000; ++series) {
         const size_t length = 14 + random() % 60;

@@ -1,4 +1,4 @@
-"""What grows in a trace, beyond the report: the exit code, and what is said unasked.
+"""Growth in a trace, beyond the report: the exit code, and what is said unasked.
 
 That is at the end of a run, below `summary` and on the page.
 """
@@ -44,14 +44,20 @@ def _leaks(trace: Trace, options: Options) -> dict[str, Any]:
 
 
 def print_growth(args: argparse.Namespace) -> None:
-    """Print below a report what surely grows in each file, one that has no events excepted."""
-    engine = report_engine()
+    """Print below a report what surely grows in each file."""
     for path in args.files if not args.json else []:
-        with suppress(engine.TraceError):
-            trace = engine.Trace(path)
-            name = f"{path}: " if len(args.files) > 1 else ""
-            lines = growth_lines(trace, int(trace.summary_data()["event_count"]))
-            write_lines(*(f"{name}{line[0].upper()}{line[1:]}" for line in lines))
+        name = f"{path}: " if len(args.files) > 1 else ""
+        lines = growth_of_file(path)
+        write_lines(*(f"{name}{line[0].upper()}{line[1:]}" for line in lines))
+
+
+def growth_of_file(path: str) -> list[str]:
+    """Return what `growth_lines` says of a trace; nothing where it has no events or no time."""
+    engine = report_engine()
+    with suppress(engine.TraceError):
+        trace = engine.Trace(path)
+        return growth_lines(trace, int(trace.summary_data()["event_count"]))
+    return []
 
 
 def growth_lines(trace: Trace, event_count: int) -> list[str]:

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING
 
 from peakline.commands.shared import common, report_options
 from peakline.commands.shared.faults import failing_alone
-from peakline.commands.shared.growth import growth_lines
+from peakline.commands.shared.growth import growth_of_file
 from peakline.device_names import is_gpu, is_worth_showing, name_of_device
 
 if TYPE_CHECKING:
@@ -54,10 +54,8 @@ def read_devices(path: str, args: argparse.Namespace) -> list[DeviceData]:
 
 def read_growth(path: str) -> tuple[str, ...]:
     """Return what surely grows in a trace; nothing where that is not known."""
-    engine = common.report_engine()
-    with failing_alone("what grows is not on the page"), suppress(engine.TraceError):
-        trace = engine.Trace(path)
-        return tuple(growth_lines(trace, int(trace.summary_data()["event_count"])))
+    with failing_alone("what grows is not on the page"):
+        return tuple(growth_of_file(path))
     return ()
 
 
