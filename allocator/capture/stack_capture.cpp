@@ -53,6 +53,7 @@ ObjectSide g_objects{[](const uint64_t*, size_t) {},
 
 // Written once, before attach().
 void (*g_main_end_handler)() = [] {};
+bool (*g_are_gradients_on)() = [] { return true; };
 
 uint32_t hash_of_pair(uint64_t first, uint64_t second) {
     return static_cast<uint32_t>((first * 0x9E3779B97F4A7C15ULL ^ second) * 0xD6E8FEB86659FD93ULL >>
@@ -79,12 +80,14 @@ struct NumberedId {
                                                 uint32_t number) {
     uint32_t id = state.contexts.find(key, hash_of, &number);
     if (id == 0) {
+        // Asked once a stack, so that events need not ask.
+        const uint32_t mode = g_are_gradients_on() ? 0U : uint32_t{format::kWithoutGradients};
         id = table.intern_context({key.thread,
                                    key.python_node,
                                    key.native_node,
                                    key.forward_node,
                                    key.operator_name,
-                                   key.flags});
+                                   key.flags | mode});
         state.contexts.insert(key, hash_of, id, &number);
     }
     return {id, number};
@@ -213,6 +216,16 @@ Attach attach_python(char* reason, size_t room, void (*when_possible)()) {
 bool waits_for_python() {
     return g_switches.waiting.load(std::memory_order_relaxed) &&
            g_switches.python.load(std::memory_order_relaxed);
+}
+
+void set_grad_mode(bool (*is_enabled)()) {
+    if (is_enabled != nullptr) {
+        g_are_gradients_on = is_enabled;
+    }
+}
+
+bool are_gradients_on() {
+    return g_are_gradients_on();
 }
 
 void set_capture_options(const CaptureOptions& options) {

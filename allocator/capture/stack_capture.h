@@ -100,6 +100,10 @@ Attach attach_python(char* reason, size_t room, void (*when_possible)());
 bool waits_for_python();
 void set_capture_options(const CaptureOptions& options);
 
+// c10::GradMode::is_enabled(), set before anything is hooked; without it gradients count as on.
+void set_grad_mode(bool (*is_enabled)());
+bool are_gradients_on();
+
 // The Python stack of this thread, 0 when it has none or Python capture is off.
 uint32_t capture_python(record::StackTable& table, ThreadState& state, uint32_t* flags);
 

@@ -232,7 +232,7 @@ bool find_real_functions(const char** reason) {
         capture::find_in_loaded("libtorch_cpu.so", kSequenceSymbol));
     g_autograd_thread_id = reinterpret_cast<ThreadIdFunction>(
         capture::find_in_loaded("libtorch_cpu.so", kThreadIdSymbol));
-    set_grad_mode(
+    capture::set_grad_mode(
         reinterpret_cast<bool (*)()>(capture::find_in_loaded("libc10.so", kGradModeSymbol)));
     if (g_real_report == nullptr) {
         *reason = "c10::reportMemoryUsageToProfiler is not in libc10.so";

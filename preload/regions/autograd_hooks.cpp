@@ -132,16 +132,9 @@ void on_this_thread(Action action) {
     }
 }
 
-// Set once before anything is hooked.
-bool (*g_is_grad_enabled)() = nullptr;
-
 }  // namespace
 
 std::atomic<uint32_t> g_graph_epoch{1};
-
-void set_grad_mode(bool (*is_enabled)()) {
-    g_is_grad_enabled = is_enabled;
-}
 
 void forget_graphs() {
     g_graph_epoch.fetch_add(1, std::memory_order_relaxed);
@@ -151,8 +144,7 @@ void forget_graphs() {
 // node of an autograd.Function is made without gradients, too. A trace that waits for its first
 // block is not opened for this: when it opens, graphs are marked anew.
 [[gnu::noinline, gnu::cold]] void mark_graph_slow(ThreadState& state, uint32_t epoch) {
-    if (state.is_engine_thread || state.node_depth != 0 ||
-        (g_is_grad_enabled != nullptr && !g_is_grad_enabled())) {
+    if (state.is_engine_thread || state.node_depth != 0 || !capture::are_gradients_on()) {
         return;
     }
     state.graph_epoch = epoch;

@@ -39,8 +39,6 @@ inline void mark_graph_if_new(capture::ThreadState& state) {
 }
 // Every thread marks its next graph.
 void forget_graphs();
-// c10::GradMode::is_enabled(); nullptr: gradients count as on.
-void set_grad_mode(bool (*is_enabled)());
 
 // Called on the main thread when a step of an optimizer has ended.
 void call_after_steps(void (*call)());

@@ -68,7 +68,9 @@ BlockHistory BlockHistories::of(const TrackedBlock& block) const {
     history.made_step = made_step(facts);
     history.is_trained = has_backward(history.made_step);
     const bool knows_graph = table_.knows_graphs && made != kNoInterval;
-    history.has_graph = knows_graph ? outermost(made).has_graph : history.is_trained;
+    history.without_gradients = rules_.contexts[block.block.context].without_gradients;
+    history.has_graph = (knows_graph ? outermost(made).has_graph : history.is_trained) &&
+                        !history.without_gradients;
     history.is_trained = history.is_trained && (!knows_graph || history.has_graph);
     history.is_freed = facts.free_event != kNeverFreed;
     if (!history.is_freed) {

@@ -23,6 +23,8 @@ struct BlockHistory {
     uint32_t steps_outlived = 0;
     bool is_trained = false;  // made in a step with a backward pass
     bool has_graph = false;   // made in a pass for a backward pass, as far as the trace says
+    // Where its stack was first seen; false in a trace that does not say.
+    bool without_gradients = false;
 };
 
 // Looks them up; one object serves one trace.

@@ -4,7 +4,9 @@
 
 #include <cstdint>
 #include <map>
+#include <optional>
 #include <set>
+#include <string>
 
 #include "block_history.h"
 #include "report/attribute/stacks/stack_lookup.h"
@@ -15,7 +17,10 @@ namespace peakline::report {
 struct FacetHelp {
     StackLookup& stacks;
     const BlockHistories& histories;
-    std::map<uint32_t, uint32_t> native_kinds = {};  // by native node, see by_category.cpp
+    // The others are filled in by by_category.cpp.
+    std::map<uint32_t, uint32_t> native_kinds = {};           // by native node
+    std::map<uint32_t, std::string> operators = {};           // by context
+    std::optional<std::set<uint64_t>> attention_functions{};  // that attend, by name and file
 };
 
 using FacetOfBlock = Facet(const TrackedBlock&, const BlockHistory&, FacetHelp&);

@@ -46,10 +46,11 @@ inline constexpr size_t kMaxDimensions = 64;  // of a tensor whose type is kept
 // one without was not seen.
 
 enum ContextFlags : uint32_t {
-    kUntraced = 1,         // allocated while tracing was off
-    kStackTruncated = 2,   // deeper than the recorder keeps
-    kStackUnrecorded = 4,  // the stack tables were full
-    kBeforePython = 8,     // Python stacks could not be read yet
+    kUntraced = 1,           // allocated while tracing was off
+    kStackTruncated = 2,     // deeper than the recorder keeps
+    kStackUnrecorded = 4,    // the stack tables were full
+    kBeforePython = 8,       // Python stacks could not be read yet
+    kWithoutGradients = 16,  // gradients were off where the recorder first saw this stack
 };
 // What the objects of the program say a block is. Names are those of named_parameters() and
 // named_buffers(); gradient and state have the name of their parameter.

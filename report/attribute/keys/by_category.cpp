@@ -1,8 +1,13 @@
 // --by category: what a block is for. What the program's objects reported decides; otherwise the
 // stack and the life of the block, never its size. README.md says the rules in words.
+#include <algorithm>
+#include <array>
+#include <string>
 #include <string_view>
+#include <vector>
 
 #include "report/attribute/grouping.h"
+#include "report/attribute/operators/operator_search.h"
 #include "report/symbols/frame_names.h"
 
 namespace peakline::report {
@@ -123,37 +128,87 @@ Category stack_category(const BlockGroup& block, FacetHelp& help) {
     return static_cast<Category>(known->second);
 }
 
-// The innermost frame outside of torch is code of a cache, by its own name: DynamicCache.update.
-// It shows what the last step leaves, which no step is there to outlive.
-bool is_cache_code(const Definitions& definitions, uint32_t python_node) {
-    for (uint32_t node = python_node; node != 0; node = definitions.python_nodes[node].parent) {
-        const PythonFrame& frame = definitions.python_frames[definitions.python_nodes[node].frame];
-        const std::string_view file = definitions.text(frame.file);
-        if (has(file, "/torch/")) {
-            continue;
-        }
-        const std::string_view name = definitions.text(frame.qualified_name);
-        const std::string_view last_part = file_name_of(file);
-        return has(name, "Cache") || has(name, "cache") || has(last_part, "cache");
+// "aten::cat" of a context; empty: no operator asked.
+const std::string& operator_of_context(uint32_t context, FacetHelp& help) {
+    const auto [known, is_new] = help.operators.try_emplace(context);
+    if (is_new) {
+        known->second = operator_of(help.stacks, context);
     }
-    return false;
+    return known->second;
 }
 
-// Memory that a step of inference leaves to the steps after it.
+uint64_t function_key(const PythonFrame& frame) {
+    return uint64_t{frame.file} << 32U | frame.qualified_name;
+}
+
+// The innermost frames outside of torch, as many as are wanted.
+std::vector<const PythonFrame*> own_frames(const Definitions& definitions,
+                                           uint32_t python_node,
+                                           size_t wanted) {
+    std::vector<const PythonFrame*> frames;
+    for (uint32_t node = python_node; node != 0 && frames.size() < wanted;
+         node = definitions.python_nodes[node].parent) {
+        const PythonFrame& frame = definitions.python_frames[definitions.python_nodes[node].frame];
+        if (!has(definitions.text(frame.file), "/torch/")) {
+            frames.push_back(&frame);
+        }
+    }
+    return frames;
+}
+
+bool attends(std::string_view op) {
+    return has(op, "attention") || begins_with(op, "aten::_softmax") ||
+           begins_with(op, "aten::softmax");
+}
+
+// The function that asks for this block, or its caller, attends, too.
+bool is_beside_attention(const Definitions& definitions, uint32_t python_node, FacetHelp& help) {
+    if (!help.attention_functions.has_value()) {
+        std::set<uint64_t>& functions = help.attention_functions.emplace();
+        for (uint32_t id = 1; id <= definitions.contexts.count(); ++id) {
+            if (!attends(operator_of_context(id, help))) {
+                continue;
+            }
+            for (const PythonFrame* frame :
+                 own_frames(definitions, definitions.contexts[id].python_node, 2)) {
+                functions.insert(function_key(*frame));
+            }
+        }
+    }
+    const std::vector<const PythonFrame*> frames = own_frames(definitions, python_node, 2);
+    return std::any_of(frames.begin(), frames.end(), [&](const PythonFrame* frame) {
+        return help.attention_functions->count(function_key(*frame)) != 0;
+    });
+}
+
+// Code of transformers' cache objects.
+bool is_of_cache_object(const Definitions& definitions, uint32_t python_node) {
+    const std::vector<const PythonFrame*> frames = own_frames(definitions, python_node, 1);
+    return !frames.empty() &&
+           has(definitions.text(frames[0]->file), "/transformers/cache_utils.py");
+}
+
+// Keys and values that a step of inference leaves to the steps after it: made by a cache object,
+// or put together beside attention.
 bool is_cache(const TrackedBlock& block, const BlockHistory& history, FacetHelp& help) {
-    if (history.is_trained || history.made_in != Phase::kForward ||
+    if (history.is_trained || history.has_graph || history.made_in != Phase::kForward ||
         !history.made_step.has_value()) {
         return false;
     }
-    if (history.steps_outlived > 0 &&
-        (history.steps_outlived > 1 || !history.is_freed ||
-         (history.freed_in == Phase::kForward && !history.after_work))) {
-        return true;
+    const bool is_left = history.steps_outlived > 0 &&
+                         (history.steps_outlived > 1 || !history.is_freed ||
+                          (history.freed_in == Phase::kForward && !history.after_work));
+    // What a pass makes for itself is freed before its last allocation.
+    if (!is_left && history.is_freed && history.within_phase && !history.after_work) {
+        return false;
     }
     const Definitions& definitions = help.stacks.definitions();
-    // What a pass makes for itself is freed before its last allocation.
-    return !(history.is_freed && history.within_phase && !history.after_work) &&
-           is_cache_code(definitions, definitions.contexts[block.block.context].python_node);
+    const uint32_t python_node = definitions.contexts[block.block.context].python_node;
+    if (is_of_cache_object(definitions, python_node)) {
+        return true;
+    }
+    return begins_with(operator_of_context(block.block.context, help), "aten::cat") &&
+           is_beside_attention(definitions, python_node, help);
 }
 
 Category forward_category(const TrackedBlock& block, const BlockHistory& history, FacetHelp& help) {
@@ -167,17 +222,50 @@ Category forward_category(const TrackedBlock& block, const BlockHistory& history
     if (history.has_graph) {
         return Category::kActivation;
     }
-    return history.is_freed ? Category::kTemporary : Category::kKept;
+    return history.is_freed && history.steps_outlived <= 1 ? Category::kTemporary : Category::kKept;
 }
 
-// Made beside the model, in a step: what the step works on. An input lives until the next one is
-// there.
-Category other_category(const BlockHistory& history) {
+// Its values come from outside of the device, or from no other tensor. An operator that is not
+// known may be one of these.
+bool brings_in(std::string_view op) {
+    constexpr std::array<std::string_view, 14> kSources = {"_to_copy",
+                                                         "to",
+                                                         "copy_",
+                                                         "empty",
+                                                         "zeros",
+                                                         "ones",
+                                                         "full",
+                                                         "rand",
+                                                         "randn",
+                                                         "randint",
+                                                         "randperm",
+                                                         "arange",
+                                                         "tensor",
+                                                         "pin_memory"};
+    if (op.empty() || !begins_with(op, "aten::")) {
+        return true;
+    }
+    op.remove_prefix(std::string_view("aten::").size());
+    op = op.substr(0, op.find('.'));
+    constexpr std::string_view kLike = "_like";
+    if (op.size() > kLike.size() && op.substr(op.size() - kLike.size()) == kLike) {
+        op.remove_suffix(kLike.size());
+    }
+    return has(op, "empty") || std::find(kSources.begin(), kSources.end(), op) != kSources.end();
+}
+
+// Made beside the model, in a step: what the step works on, or computes of it. An input lives until
+// the next one is there.
+Category other_category(const TrackedBlock& block, const BlockHistory& history, FacetHelp& help) {
     if (!history.made_step.has_value()) {
         return Category::kUnknown;
     }
+    const bool is_input = brings_in(operator_of_context(block.block.context, help));
     const uint32_t most_steps = history.is_freed ? 1 : 0;
-    return history.steps_outlived > most_steps ? Category::kKept : Category::kInput;
+    if (history.steps_outlived > most_steps || (!is_input && !history.is_freed)) {
+        return Category::kKept;
+    }
+    return is_input ? Category::kInput : Category::kTemporary;
 }
 
 Category life_category(const TrackedBlock& block, const BlockHistory& history, FacetHelp& help) {
@@ -197,7 +285,7 @@ Category life_category(const TrackedBlock& block, const BlockHistory& history, F
         case Phase::kData:
             return Category::kInput;
         case Phase::kOther:
-            return other_category(history);
+            return other_category(block, history, help);
         case Phase::kNone:
         case Phase::kNamed:
             break;

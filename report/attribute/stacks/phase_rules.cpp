@@ -161,6 +161,7 @@ ContextPhase context_phase(const Definitions& definitions,
     ContextPhase said;
     said.thread = context.thread;
     said.in_autograd = context.forward_node != 0 || context.operator_name != 0;
+    said.without_gradients = (context.flags & format::kWithoutGradients) != 0;
     said.operator_key = (context.python_node * 0x9E3779B1U) ^ (context.forward_node * 0x85EBCA77U) ^
                         context.operator_name;
     const bool knows_nothing = (context.flags & format::kStackUnrecorded) != 0 &&

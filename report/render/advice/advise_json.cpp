@@ -16,7 +16,8 @@ void put_one(JsonWriter& json, const PathDisplay& paths, const Advice& advice) {
     const std::vector<Label> labels = {advice.line};
     json.text_or_null("key", label_text(paths, advice.line));
     put_location_of(json, labels);
-    json.field("change", advice.change).text_or_null("try", advice.attempt).end_object();
+    json.text_or_null("evidence", advice.evidence);
+    json.text_or_null("change", advice.change).text_or_null("try", advice.attempt).end_object();
 }
 
 }  // namespace

@@ -14,7 +14,7 @@
 namespace peakline::report {
 namespace {
 
-constexpr size_t kFigureWidth = 16;  // "holds 1.234 GB", and two spaces
+constexpr size_t kFigureWidth = 16;  // "saves 1.234 GB", and two spaces
 constexpr size_t kLeastWidth = 40;
 
 // Words in lines that are no longer than `width`.
@@ -35,20 +35,25 @@ std::vector<std::string> wrapped(std::string_view text, size_t width) {
 }
 
 std::string figure_of(const Advice& advice) {
-    return advice.saves_bytes.has_value() ? format_bytes(*advice.saves_bytes)
+    return advice.saves_bytes.has_value() ? "saves " + format_bytes(*advice.saves_bytes)
                                           : "holds " + format_bytes(advice.held_bytes);
 }
 
 std::string row_text(const AdviseReport& report, const Advice& advice) {
     const size_t page = report.paths.width == 0 ? 80 : report.paths.width;
     const size_t room = std::max(page, kFigureWidth + kLeastWidth) - kFigureWidth;
-    std::vector<std::string> lines = wrapped(advice.title, room);
+    std::vector<std::string> lines = wrapped(printable(advice.title), room);
     const std::string line = printable(label_text(report.paths, advice.line));
     if (!line.empty()) {
         lines.push_back("at " + line);
     }
-    for (const std::string& words : wrapped("-> " + advice.change, room)) {
+    for (const std::string& words : wrapped(printable(advice.evidence), room)) {
         lines.push_back(words);
+    }
+    if (!advice.change.empty()) {
+        for (const std::string& words : wrapped("-> " + advice.change, room)) {
+            lines.push_back(words);
+        }
     }
     std::string figure = figure_of(advice);
     std::string text;
@@ -69,13 +74,22 @@ std::string peak_text(const AdviseReport& report) {
     return text + "\n";
 }
 
-template <class Rows>
-std::string rows_text(const AdviseReport& report, const Rows& rows) {
-    std::string text;
-    for (const Advice* const advice : rows) {
-        text += "\n" + row_text(report, *advice);
+// What the two words before the figures mean, as far as they are there.
+std::string legend_text(const std::vector<Advice>& all, uint64_t shown) {
+    bool has_known = false;
+    bool has_bound = false;
+    for (size_t i = 0; i < shown; ++i) {
+        (all[i].saves_bytes.has_value() ? has_known : has_bound) = true;
     }
-    return text;
+    std::string text;
+    if (has_known) {
+        text +=
+            "saves: the peak falls by so much, by this change alone (the recording, replayed)\n";
+    }
+    if (has_bound) {
+        text += "holds: so much is live at the peak; what a change saves, only a run can say\n";
+    }
+    return text.empty() ? "" : "\n" + text;
 }
 
 }  // namespace
@@ -83,24 +97,15 @@ std::string rows_text(const AdviseReport& report, const Rows& rows) {
 std::string advise_text(const AdviseReport& report) {
     const std::vector<Advice>& all = report.found.advice;
     const uint64_t shown = shown_count(report.top, all.size());
-    std::vector<const Advice*> known;
-    std::vector<const Advice*> bounds;
-    bool can_try = false;
-    for (size_t i = 0; i < shown; ++i) {
-        (all[i].saves_bytes.has_value() ? known : bounds).push_back(&all[i]);
-        can_try = can_try || !all[i].attempt.empty();
-    }
     std::string text = head_text(report.reader) + peak_text(report);
     if (all.empty()) {
-        text += "No rule finds anything that holds 1 % of it or more.\n";
+        text += "No rule finds anything, and no line holds a large part of it.\n";
     }
-    if (!known.empty()) {
-        text += "\nEach lowers the peak by so much, alone (this recording, replayed changed):\n" +
-                rows_text(report, known);
-    }
-    if (!bounds.empty()) {
-        text +=
-            "\nThese can lower it; by how much, only a run can say:\n" + rows_text(report, bounds);
+    text += legend_text(all, shown);
+    bool can_try = false;
+    for (size_t i = 0; i < shown; ++i) {
+        can_try = can_try || !all[i].attempt.empty();
+        text += "\n" + row_text(report, all[i]);
     }
     if (shown < all.size()) {
         text += "\n  ... " + std::to_string(all.size() - shown) + " more (--top 0)\n";

@@ -49,7 +49,16 @@ void ForwardRun::make_forward(std::vector<PhaseInterval>& phases, bool has_graph
     intervals_.clear();
 }
 
-void ForwardRun::end(std::vector<PhaseInterval>& phases, bool has_graph) {
+void ForwardRun::end(std::vector<PhaseInterval>& phases) {
+    for (const uint32_t interval : intervals_) {
+        if (interval != kNoInterval && phases[interval].phase == Phase::kForward) {
+            phases[interval].is_cut = phases[interval].has_graph;
+        }
+    }
+    intervals_.clear();
+}
+
+void ForwardRun::end_of_dead(std::vector<PhaseInterval>& phases, bool has_graph) {
     const bool has_part_with_graph =
         std::any_of(intervals_.begin(), intervals_.end(), [&](uint32_t interval) {
             return interval != kNoInterval && phases[interval].has_graph;

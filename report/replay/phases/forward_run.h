@@ -21,8 +21,11 @@ public:
     // forward. Passes before the graph (evaluation) stay as they are. Empties the run. `has_graph`:
     // nodes were made since the last backward pass.
     void make_forward(std::vector<PhaseInterval>& phases, bool has_graph);
-    // The run ends without a backward pass: with a graph it was a forward pass that died.
-    void end(std::vector<PhaseInterval>& phases, bool has_graph);
+    // The run ends without a backward pass: each of its forward passes stands alone, and its graph,
+    // if it has one, was for nothing.
+    void end(std::vector<PhaseInterval>& phases);
+    // The same, since memory ran out: with a graph it is one forward pass that died.
+    void end_of_dead(std::vector<PhaseInterval>& phases, bool has_graph);
 
 private:
     std::vector<uint32_t> intervals_;

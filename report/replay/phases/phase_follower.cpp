@@ -107,8 +107,12 @@ void PhaseFollower::close_stack_derived(Track& track, EventTime at) {
     }
 }
 
-void PhaseFollower::end_run(Track& track) {
-    track.run.end(phases_, track.has_graph);
+void PhaseFollower::end_run(Track& track, bool has_died) {
+    if (has_died) {
+        track.run.end_of_dead(phases_, track.has_graph);
+    } else {
+        track.run.end(phases_);
+    }
     track.has_graph = false;
 }
 
@@ -125,7 +129,7 @@ void PhaseFollower::on_out_of_memory(uint64_t context, EventTime at) {
     Track& track = track_of(rules_.contexts[context]);
     close_stack_derived(track, at);
     if (track.open.empty()) {
-        end_run(track);
+        end_run(track, true);
     }
 }
 
@@ -290,7 +294,7 @@ void PhaseFollower::close_all(EventTime at) {
         while (!track.open.empty()) {
             close_top(track, at);
         }
-        end_run(track);
+        end_run(track, false);
         track.engine_runs.clear();
     }
     engines_.clear();

@@ -58,7 +58,8 @@ public:
                 track.before_engine.insert(ordinal);
             }
             phases_[track.open.back().interval].last_alloc_event = at.event;
-            phases_[track.open.front().interval].has_graph |= track.has_graph;
+            phases_[track.open.front().interval].has_graph |=
+                track.has_graph && !said.without_gradients;
         }
         return track.thread;
     }
@@ -125,7 +126,7 @@ private:
     void close_all(EventTime at);
     // Whatever is open ends; what happens after it is in no phase.
     void end_main(EventTime at);
-    void end_run(Track& track);
+    void end_run(Track& track, bool has_died);
     void on_graph(Track& track);
     void on_out_of_memory(uint64_t context, EventTime at);
     void end_engine(Track& track);

@@ -46,9 +46,10 @@ inline constexpr const char* kRegionNames[] = {"", "prefill", "decode"};
 struct ContextPhase {
     Phase phase = Phase::kNone;
     Region region = Region::kNone;
-    bool in_autograd = false;   // made while the autograd engine ran a node
-    uint32_t thread = 0;        // id in the definitions
-    uint32_t operator_key = 0;  // equal for the allocations of one operator call, python side
+    bool in_autograd = false;        // made while the autograd engine ran a node
+    bool without_gradients = false;  // see format::kWithoutGradients
+    uint32_t thread = 0;             // id in the definitions
+    uint32_t operator_key = 0;       // equal for the allocations of one operator call, python side
 };
 
 // A place in the stream of events.

@@ -26,7 +26,9 @@ constexpr MakeRule* kRules[] = {make_late_zero_grad,
                                 make_attention_matrix,
                                 make_copies,
                                 make_generation_cache,
-                                make_rounding};
+                                make_recomputed_whole,
+                                make_rounding,
+                                make_large_lines};
 
 // The keys of BlockOrigin, in its order.
 std::vector<const Grouping*> origin_keys() {
@@ -169,6 +171,7 @@ Advice judge(Proposal proposal, const LevelPeak& run, const LevelPeak& most, Lev
     advice.rule = proposal.rule;
     advice.title = std::move(proposal.title);
     advice.change = std::move(proposal.change);
+    advice.evidence = std::move(proposal.evidence);
     advice.line = std::move(proposal.line);
     advice.attempt = std::move(proposal.attempt);
     advice.held_bytes = proposal.held_bytes;
@@ -183,10 +186,16 @@ Advice judge(Proposal proposal, const LevelPeak& run, const LevelPeak& most, Lev
 }
 
 bool is_larger(const Advice& a, const Advice& b) {
-    if (a.saves_bytes.has_value() != b.saves_bytes.has_value()) {
-        return a.saves_bytes.has_value();
-    }
     return a.saves_bytes.value_or(a.held_bytes) > b.saves_bytes.value_or(b.held_bytes);
+}
+
+// A line is said to be large only where the rules before say nothing of most of its bytes.
+bool is_explained(const Proposal& proposal, const std::map<std::string, uint64_t>& explained) {
+    if (std::string_view(proposal.rule) != kLargeLine) {
+        return false;
+    }
+    const auto known = explained.find(proposal.line.key);
+    return known != explained.end() && known->second * 2 >= proposal.held_bytes;
 }
 
 std::vector<Advice> judge_all(const TraceReader& reader,
@@ -202,16 +211,35 @@ std::vector<Advice> judge_all(const TraceReader& reader,
     const std::vector<LevelPeak> peaks =
         altered_peaks(reader, selection.request.measure, device, std::move(alternatives), progress);
     std::vector<Advice> all;
+    std::map<std::string, uint64_t> explained;  // bytes at the peak, by line
     for (size_t i = 0; i < proposals.size(); ++i) {
+        if (is_explained(proposals[i], explained)) {
+            continue;
+        }
+        const std::map<std::string, uint64_t> covered = std::move(proposals[i].covered);
         Advice advice =
             judge(std::move(proposals[i]), peaks[0], peaks[2 * i + 1], peaks[2 * i + 2]);
         if (advice.saves_bytes.value_or(advice.held_bytes) * kLeastShareOfPeak >=
             std::max<uint64_t>(1, peaks[0].bytes)) {
             all.push_back(std::move(advice));
+            for (const auto& [line, bytes] : covered) {
+                explained[line] += bytes;
+            }
         }
     }
     std::stable_sort(all.begin(), all.end(), is_larger);
     return all;
+}
+
+std::vector<const PhaseInterval*> passes_of(const std::vector<const PhaseInterval*>& outermost,
+                                            uint32_t main_thread) {
+    std::vector<const PhaseInterval*> passes;
+    for (const PhaseInterval* const interval : outermost) {
+        if (interval->phase == Phase::kForward && interval->thread == main_thread) {
+            passes.push_back(interval);
+        }
+    }
+    return passes;
 }
 
 std::vector<const PhaseInterval*> outermost_of(const PhaseTable& table) {
@@ -249,6 +277,7 @@ AdviceReport build_advice(const TraceReader& reader,
                  reader.definitions(),
                  {},
                  outermost_of(found.table),
+                 passes_of(outermost_of(found.table), found.table.main_thread),
                  callers.take(),
                  request.measure};
     run.peak = altered_peaks(reader, request.measure, device, {}, progress).front();

@@ -16,7 +16,8 @@ namespace peakline::report {
 struct Advice {
     std::string rule;                     // stable name, for programs
     std::string title;                    // what is wrong
-    std::string change;                   // what to do
+    std::string change;                   // what to do; empty: nothing is known
+    std::string evidence;                 // what of the recording shows it; empty: the rule's name
     Label line;                           // where; empty: nowhere in particular
     std::optional<uint64_t> saves_bytes;  // nullopt: only a run can say
     uint64_t held_bytes = 0;              // by the blocks in question, at the peak
@@ -31,7 +32,7 @@ struct AdviceReport {
     std::optional<uint32_t> step;  // the same
     // The events that the trace keeps hold the peak; else there is no advice.
     bool is_peak_kept = true;
-    std::vector<Advice> advice;  // known figures first, largest first
+    std::vector<Advice> advice;  // largest first, of known figures and of bounds
     TraceHealth health;
 };
 
@@ -39,6 +40,9 @@ struct AdviceReport {
 inline constexpr double kMostDoubt = 0.02;
 // Less of the peak is not worth a sentence: one part in this many.
 inline constexpr uint64_t kLeastShareOfPeak = 100;
+// A line that holds more of the peak is named, whether a rule explains it or not: one part in this
+// many.
+inline constexpr uint64_t kLargeShareOfPeak = 10;
 
 AdviceReport build_advice(const TraceReader& reader,
                           const Selection& selection,

@@ -1,6 +1,8 @@
 // Values that the program holds longer than the step that made them.
 #include <algorithm>
+#include <map>
 #include <set>
+#include <utility>
 
 #include "attempts.h"
 #include "rules.h"
@@ -43,23 +45,77 @@ private:
     BlockSums line_;
 };
 
-// Every step leaves values that later steps do not free: a proposal for each line.
+// How values came to be that are kept: it decides what to do.
+enum class KeptHow { kResults, kGraphs, kDoubleBackward, kBackward };
+
+KeptHow how_kept(const BlockHistory& history) {
+    if (history.made_in == Phase::kBackward) {
+        // The engine turns gradients off, but for create_graph=True.
+        return history.without_gradients ? KeptHow::kBackward : KeptHow::kDoubleBackward;
+    }
+    return history.has_graph ? KeptHow::kGraphs : KeptHow::kResults;
+}
+
+struct KeptWords {
+    const char* rule;
+    const char* title;
+    const char* change;
+};
+
+KeptWords words_of(KeptHow how) {
+    switch (how) {
+        case KeptHow::kGraphs:
+            return {"graphs_kept",
+                    "Values are kept from pass to pass, with the graphs that made them",
+                    "keep numbers (loss.item()) or detached copies (.detach().cpu())"};
+        case KeptHow::kDoubleBackward:
+            return {"double_backward_kept",
+                    "Backward passes with create_graph=True leave their graphs",
+                    "a gradient with a graph and its parameter hold each other: use "
+                    "torch.autograd.grad(), or set the gradients to None after each pass"};
+        case KeptHow::kBackward:
+            return {"gradients_kept",
+                    "Values made in backward passes are kept from pass to pass",
+                    "set them to None after use, or keep copies on the host"};
+        case KeptHow::kResults:
+            break;
+    }
+    return {"results_kept",
+            "Values are kept on the device from pass to pass",
+            "copy them to the host as they come (.cpu()), or keep only what is needed of them; "
+            "what a hook or an attribute of a module holds, clear after use"};
+}
+
+// Passes leave values that later ones do not free: a proposal for each line and way.
 class KeptValues : public AdviceRule {
 public:
     explicit KeptValues(const RunFacts& run) : run_(run) {}
 
     void see(const RunBlock& block) override {
-        const size_t outlived = run_.steps_outlived(block.facts);
-        if (outlived == 0 || !is_value_of_step(block.origin.category)) {
+        const bool is_kept = is_value_of_step(block.origin.category) ||
+                             (block.history.made_in == Phase::kBackward &&
+                              !block.history.within_phase && !block.history.without_gradients);
+        const size_t pass = run_.pass_at(block.facts.alloc_event);
+        if (!is_kept || block.facts.is_restored) {
             return;
         }
-        const PhaseInterval* const step = run_.step_at(block.facts.alloc_event);
-        Line& line = lines_[block.origin.line.key];
+        const size_t outlived = run_.steps_outlived(block.facts);
+        const bool in_pass = pass != 0 && run_.end_of_pass(pass) < block.facts.free_event;
+        if (!in_pass && outlived == 0) {
+            return;
+        }
+        const KeptHow how = how_kept(block.history);
+        Line& line = lines_[{block.origin.line.key, how}];
         line.sums.add(block);
         if (outlived > 1) {
-            line.steps.insert(step);
+            line.steps.insert(run_.step_at(block.facts.alloc_event));
         }
-        remove_between(std::max(step->end_event, block.facts.alloc_event),
+        if (pass != 0 && block.is_at_peak) {
+            line.passes_at_peak.insert(pass);
+        }
+        const PhaseInterval* const step = run_.step_at(block.facts.alloc_event);
+        const uint64_t end = outlived > 0 ? step->end_event : run_.end_of_pass(pass);
+        remove_between(std::max(end, block.facts.alloc_event),
                        block.facts.free_event,
                        block.bytes,
                        &line.changes);
@@ -67,15 +123,19 @@ public:
 
     void propose(std::vector<Proposal>* proposals) override {
         for (auto& [key, line] : lines_) {
-            if (line.steps.size() < kLeastSteps) {
+            const size_t passes = line.passes_at_peak.size();
+            if (line.steps.size() < kLeastSteps && passes < kLeastPasses) {
                 continue;
             }
+            const KeptWords words = words_of(key.second);
             Proposal one;
-            one.rule = "kept_by_every_step";
-            one.title = "Every step leaves values live here; later steps do not free them";
-            one.change =
-                "keep numbers (loss.item()) or detached copies on the host; peakline leaks says "
-                "what holds them";
+            one.rule = words.rule;
+            one.title = words.title;
+            one.change = words.change;
+            one.evidence = passes > 1
+                               ? "live at the peak: values of " + std::to_string(passes) + " passes"
+                               : "values of " + std::to_string(line.steps.size()) +
+                                     " steps outlived the step after theirs";
             line.sums.describe(&one);
             one.most = std::move(line.changes);
             one.is_exact = true;
@@ -84,54 +144,61 @@ public:
     }
 
 private:
-    // Fewer are values of single steps: a cache, a warm-up.
+    // Fewer are values of single steps: a warm-up, two networks that take turns.
     static constexpr size_t kLeastSteps = 3;
+    static constexpr size_t kLeastPasses = 4;
     struct Line {
         BlockSums sums;
         std::set<const PhaseInterval*> steps;  // whose blocks outlive the next one, too
+        std::set<size_t> passes_at_peak;       // whose blocks are live at the peak
         LevelChanges changes;
     };
 
     const RunFacts& run_;
-    std::map<std::string, Line> lines_;
+    std::map<std::pair<std::string, KeptHow>, Line> lines_;
 };
 
-// A pass that builds a graph which no backward pass uses: activations stay until it is dropped, all
-// at once. A pass that is followed by another forward pass looks like a part of it.
+// Passes that build a graph which no backward pass uses: activations stay until it is dropped. Two
+// ways show it: passes after which the program went on without a backward pass; and, within a pass
+// that others were joined to, blocks that are dropped all at once.
 class UnusedGraphs : public AdviceRule {
 public:
-    explicit UnusedGraphs(const RunFacts&) {}
+    explicit UnusedGraphs(const RunFacts& run) : run_(run) {
+        for (size_t i = 0; i + 1 < run.passes.size(); ++i) {
+            unused_count_ += run.passes[i]->is_cut ? 1 : 0;
+        }
+        const auto is_backward = [](const PhaseInterval& one) {
+            return one.phase == Phase::kBackward;
+        };
+        trains_ = std::any_of(run.phases.phases.begin(), run.phases.phases.end(), is_backward);
+    }
 
     void see(const RunBlock& block) override {
         const BlockHistory& history = block.history;
-        if (history.made_in == Phase::kForward && history.has_graph && history.within_phase &&
-            history.is_freed && !history.within_operator) {
-            blocks_.push_back({block.facts.alloc_event, block.facts.free_event, block.bytes});
-            // Which of them are dropped together shows when all are known.
-            origins_.emplace(block.facts.free_event, Origin{block.origin.line, block.is_at_peak});
+        if (history.made_in != Phase::kForward || !history.has_graph || history.within_operator) {
+            return;
+        }
+        const size_t pass = run_.pass_at(block.facts.alloc_event);
+        if (pass != 0 && is_unused(pass)) {
+            remove(block.facts, block.bytes, &proposal_);
+            sums_.add(block);
+        } else if (history.within_phase && history.is_freed) {
+            blocks_.push_back({block.facts, block.bytes, block.is_at_peak, &block.origin.line});
         }
     }
 
     void propose(std::vector<Proposal>* proposals) override {
-        Proposal one;
+        Proposal one = std::move(proposal_);
         one.rule = "graph_unused";
-        one.title = "A forward pass keeps activations for a backward pass that never comes";
-        one.change = "run it under torch.no_grad() or torch.inference_mode()";
+        one.title = "Forward passes keep activations for a backward pass that never comes";
+        one.change = "run them under torch.no_grad() or torch.inference_mode()";
         one.attempt = attempts::kNoGradInEval;
-        std::sort(blocks_.begin(), blocks_.end(), [](const Life& a, const Life& b) {
-            return a.free_event < b.free_event;
-        });
-        for (size_t begin = 0; begin < blocks_.size();) {
-            size_t end = begin + 1;
-            while (end < blocks_.size() &&
-                   blocks_[end].free_event == blocks_[end - 1].free_event + 1) {
-                ++end;
-            }
-            if (end - begin >= kLeastDropped) {
-                drop(begin, end, &one);
-            }
-            begin = end;
-        }
+        sums_.describe(&one);
+        add_dropped(&one);
+        const std::string count = std::to_string(unused_count_);
+        one.evidence = unused_count_ != 0
+                           ? "gradients were on; " + count + " passes were never run backward"
+                           : "gradients were on; activations were dropped all at once, unused";
         proposals->push_back(std::move(one));
     }
 
@@ -140,36 +207,62 @@ private:
     static constexpr uint64_t kEventsOfUse = 16;
     // So many blocks freed one after the other are a graph.
     static constexpr size_t kLeastDropped = 6;
-    struct Life {
-        uint64_t alloc_event;
-        uint64_t free_event;
+    struct Dropped {
+        BlockFacts facts;
         uint64_t bytes;
-    };
-    struct Origin {
-        const Label& line;
         bool is_at_peak;
+        const Label* line;
     };
+
+    // The last pass of a program that trains may have been interrupted.
+    bool is_unused(size_t pass) const {
+        return run_.passes[pass - 1]->is_cut && (pass < run_.passes.size() || !trains_);
+    }
+
+    static void remove(const BlockFacts& facts, uint64_t bytes, Proposal* one) {
+        remove_between(facts.alloc_event, facts.free_event, bytes, &one->most);
+        const uint64_t last_use = std::min(facts.alloc_event + kEventsOfUse, facts.free_event);
+        remove_between(last_use, facts.free_event, bytes, &one->least);
+    }
+
+    void add_dropped(Proposal* one) {
+        std::sort(blocks_.begin(), blocks_.end(), [](const Dropped& a, const Dropped& b) {
+            return a.facts.free_event < b.facts.free_event;
+        });
+        for (size_t begin = 0; begin < blocks_.size();) {
+            size_t end = begin + 1;
+            while (end < blocks_.size() &&
+                   blocks_[end].facts.free_event == blocks_[end - 1].facts.free_event + 1) {
+                ++end;
+            }
+            if (end - begin >= kLeastDropped) {
+                drop(begin, end, one);
+            }
+            begin = end;
+        }
+    }
 
     void drop(size_t begin, size_t end, Proposal* one) {
         uint64_t largest = 0;
         for (size_t i = begin; i < end; ++i) {
-            const Life& life = blocks_[i];
-            remove_between(life.alloc_event, life.free_event, life.bytes, &one->most);
-            remove_between(std::min(life.alloc_event + kEventsOfUse, life.free_event),
-                           life.free_event,
-                           life.bytes,
-                           &one->least);
-            const Origin& origin = origins_.at(life.free_event);
-            one->held_bytes += origin.is_at_peak ? life.bytes : 0;
-            if (life.bytes > largest) {
-                largest = life.bytes;
-                one->line = origin.line;
+            const Dropped& block = blocks_[i];
+            remove(block.facts, block.bytes, one);
+            const uint64_t at_peak = block.is_at_peak ? block.bytes : 0;
+            one->held_bytes += at_peak;
+            one->covered[block.line->key] += at_peak;
+            if (block.bytes > largest && sums_.held_bytes() == 0) {
+                largest = block.bytes;
+                one->line = *block.line;
             }
         }
     }
 
-    std::vector<Life> blocks_;
-    std::map<uint64_t, Origin> origins_;  // by the event of the free
+    const RunFacts& run_;
+    size_t unused_count_ = 0;
+    bool trains_ = false;
+    Proposal proposal_;
+    BlockSums sums_;  // of unused passes
+    std::vector<Dropped> blocks_;
 };
 
 }  // namespace

@@ -35,6 +35,14 @@ const PhaseInterval* RunFacts::step_at(uint64_t event) const {
     return after == steps.begin() ? nullptr : &*std::prev(after);
 }
 
+size_t RunFacts::pass_at(uint64_t event) const {
+    const auto after = std::upper_bound(
+        passes.begin(), passes.end(), event, [](uint64_t at, const PhaseInterval* one) {
+            return at < one->begin_event;
+        });
+    return static_cast<size_t>(after - passes.begin());
+}
+
 size_t RunFacts::steps_outlived(const BlockFacts& facts) const {
     const PhaseInterval* const made = step_at(facts.alloc_event);
     return made == nullptr ? 0 : static_cast<size_t>(step_at(facts.free_event) - made);
@@ -78,6 +86,9 @@ void BlockSums::describe(Proposal* proposal) const {
         proposal->line = heaviest->second.line;
     }
     proposal->held_bytes = held_bytes_;
+    for (const auto& [key, sums] : lines_) {
+        proposal->covered[key] += sums.bytes_at_peak;
+    }
 }
 
 bool is_value_of_step(const std::string& category) {

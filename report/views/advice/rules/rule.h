@@ -41,6 +41,7 @@ struct RunFacts {
     const Definitions& definitions;
     LevelPeak peak;
     std::vector<const PhaseInterval*> outermost = {};  // phases that lie in no other, in order
+    std::vector<const PhaseInterval*> passes = {};     // the forward ones among them
     std::map<uint64_t, Label> callers = {};  // of methods of optimizers, by the event that says so
     format::Measure measure = format::Measure::kAllocated;
 
@@ -48,6 +49,11 @@ struct RunFacts {
     const PhaseInterval* outermost_at(uint64_t event) const;
     // The step that an event lies in, or the last one before it; nullptr: before the first.
     const PhaseInterval* step_at(uint64_t event) const;
+    // The number of the last outermost forward pass that began by then, from 1; 0: before the
+    // first.
+    size_t pass_at(uint64_t event) const;
+    // Where that pass ends, and all of its step that belongs to it.
+    uint64_t end_of_pass(size_t pass) const { return passes[pass - 1]->end_event; }
     // How many steps began between the end of the block's own one and its free. 0: in no step.
     size_t steps_outlived(const BlockFacts& facts) const;
     // The line that called the method of an optimizer whose interval this is; nullptr: not known.
@@ -57,16 +63,18 @@ struct RunFacts {
 // A change of the program. The replay without the blocks says what it saves; where a rule knows
 // bounds only, it names two altered runs, and a figure is given where both agree.
 struct Proposal {
-    const char* rule = "";    // stable name, for programs
-    std::string title;        // what is wrong, in one line
-    std::string change;       // what to do about it
-    Label line;               // where; empty: nowhere in particular
-    LevelChanges most;        // as if all that can go were gone
-    LevelChanges least;       // as if only this were gone; empty with is_exact
-    bool is_exact = false;    // `most` is what the changed program does
-    bool is_open = false;     // only a run can say what it saves
-    uint64_t held_bytes = 0;  // by the blocks in question, at the peak
-    std::string attempt;      // what `advise --try` can apply; empty: nothing
+    const char* rule = "";                         // stable name, for programs
+    std::string title;                             // what is wrong, in one line
+    std::string change;                            // what to do about it; empty: nothing is known
+    std::string evidence;                          // what of the recording shows it, in a sentence
+    Label line;                                    // where; empty: nowhere in particular
+    std::map<std::string, uint64_t> covered = {};  // bytes at the peak that it explains, by line
+    LevelChanges most;                             // as if all that can go were gone
+    LevelChanges least;                            // as if only this were gone; empty with is_exact
+    bool is_exact = false;                         // `most` is what the changed program does
+    bool is_open = false;                          // only a run can say what it saves
+    uint64_t held_bytes = 0;                       // by the blocks in question, at the peak
+    std::string attempt;                           // what `advise --try` can apply; empty: nothing
 };
 
 class AdviceRule {

@@ -3,6 +3,7 @@
 #pragma once
 
 #include <memory>
+#include <string_view>
 
 #include "rule.h"
 
@@ -22,6 +23,10 @@ MakeRule make_whole_logits;      // the loss of all tokens at once
 MakeRule make_attention_matrix;  // scores of every pair of tokens
 MakeRule make_copies;            // the same values in another dtype or layout
 MakeRule make_generation_cache;  // keys and values of generate()
+MakeRule make_recomputed_whole;  // one checkpoint over many layers
 MakeRule make_rounding;          // the allocator's rounding
+// Of those before it none explains the line.
+MakeRule make_large_lines;
+inline constexpr std::string_view kLargeLine = "large_line";  // its name
 
 }  // namespace peakline::report
