@@ -23,7 +23,7 @@ EXACT = {
     "optimizer_state",
     "optimizer_state_8bit",
     "held_to_next_step",
-    "kept_by_every_step",
+    "results_kept",
 }
 WITHIN_2_PERCENT = {"zero_grad_keeps", "checkpoint_layers"}
 
@@ -101,21 +101,24 @@ ALONE = (
 def test_nothing_else_is_blamed(lab: Any, rule: str) -> None:
     document, _ = advice(lab, rule)
     other = ["optimizer_state_8bit"] if rule == "optimizer_state" else []  # of the same blocks
-    assert [one["rule"] for one in document["advice"]] == [rule, *other]
+    rules = [one["rule"] for one in document["advice"]]
+    assert [one for one in rules if one != "large_line"] == [rule, *other]
 
 
 def test_python_returns_the_same_document(lab: Any) -> None:
     run = lab.once("could_save.py", "zero_grad_late")
     document, _ = advice(lab, "zero_grad_late")
-    [found] = peakline.advise(run.trace)["advice"]
-    known = ("rule", "title", "change", "saves_bytes", "exact", "location")
-    assert [found[key] for key in known] == [document["advice"][0][key] for key in known]
+    known = ("rule", "title", "evidence", "change", "saves_bytes", "exact", "location")
+    found = peakline.advise(run.trace)["advice"]
+    assert [[one[key] for key in known] for one in found] == [
+        [one[key] for key in known] for one in document["advice"]
+    ]
 
 
 def test_the_text_gives_figures_and_changes(lab: Any) -> None:
     run = lab.once("could_save.py", "zero_grad_late")
     text = lab.report("advise", run.trace)
-    assert re.search(r"^ +\d+\.\d+ MB  Gradients of the step before", text, re.MULTILINE)
+    assert re.search(r"^saves \d+\.\d+ MB  +Gradients of the step before", text, re.MULTILINE)
     assert "-> call zero_grad() directly after the optimizer's step()" in text
     # A path is not broken.
     assert max(len(line) for line in text.splitlines() if " at " not in line) <= 80

@@ -159,7 +159,7 @@ def held_to_next_step() -> None:
             del features, loss
 
 
-def kept_by_every_step() -> None:
+def results_kept() -> None:
     """A list keeps the output of every step."""
     model = make_model()
     optimizer = torch.optim.SGD(model.parameters(), lr=0.1)
@@ -305,12 +305,13 @@ class KeyCache:
         if index == len(self.keys):
             self.keys.append(keys.clone())
         else:
-            self.keys[index] = torch.cat([self.keys[index], keys])[-8 if MENDED else None :].clone()
+            joined = torch.cat([self.keys[index], keys])
+            self.keys[index] = joined[-8:].clone() if MENDED else joined
         return self.keys[index]
 
 
 class Decoder(nn.Module):
-    """Layers that read the keys of all tokens."""
+    """Layers that attend to the keys of all tokens."""
 
     def __init__(self) -> None:
         super().__init__()
@@ -318,7 +319,9 @@ class Decoder(nn.Module):
 
     def forward(self, token: torch.Tensor, cache: KeyCache) -> torch.Tensor:
         for index, layer in enumerate(self.layers):
-            token = layer(token) + cache.update(index, token).sum(0)
+            keys = cache.update(index, token)
+            scores = torch.softmax(token @ keys.mT, -1)
+            token = layer(token) + scores @ keys
         return token
 
 
@@ -345,7 +348,7 @@ RULES: tuple[Callable[[], None], ...] = (
     optimizer_state,
     optimizer_state_8bit,
     held_to_next_step,
-    kept_by_every_step,
+    results_kept,
     graph_unused,
     checkpoint_layers,
     loss_of_all_tokens,

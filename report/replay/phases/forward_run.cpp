@@ -68,6 +68,7 @@ void ForwardRun::end_of_dead(std::vector<PhaseInterval>& phases, bool has_graph)
         make_forward(phases, has_graph);
         for (const uint32_t interval : ended) {
             if (interval != kNoInterval) {
+                phases[interval].has_died = true;
                 phases[interval].is_cut = phases[interval].has_graph;
             }
         }

@@ -26,7 +26,8 @@ struct PhaseInterval {
     uint64_t end_event = 0;    // the first one after it
     uint64_t last_alloc_event = 0;
     bool has_graph = false;  // made for a backward pass; see PhaseTable::knows_graphs
-    bool is_cut = false;     // such a pass, without its backward pass: it died
+    bool is_cut = false;     // such a pass, without its backward pass
+    bool has_died = false;   // such a pass, since memory ran out
     uint64_t begin_tick = 0;
     uint64_t end_tick = 0;
     LevelUses uses;

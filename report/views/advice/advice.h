@@ -17,7 +17,7 @@ struct Advice {
     std::string rule;                     // stable name, for programs
     std::string title;                    // what is wrong
     std::string change;                   // what to do; empty: nothing is known
-    std::string evidence;                 // what of the recording shows it; empty: the rule's name
+    std::string evidence;                 // what of the recording shows it
     Label line;                           // where; empty: nowhere in particular
     std::optional<uint64_t> saves_bytes;  // nullopt: only a run can say
     uint64_t held_bytes = 0;              // by the blocks in question, at the peak

@@ -79,12 +79,12 @@ TEST_CASE("what lies outside of all steps and phases is unknown", "[report][live
           Rows{"unknown 1"});
 }
 
-TEST_CASE("a cache outlives the steps of inference", "[report][lives]") {
+TEST_CASE("what the next pass of inference frees is no cache by that alone", "[report][lives]") {
     const std::string text = "start\n" + alloc("k1 1 100", kForward) + alloc("o1 2 10", kForward) +
                              alloc("t1 3 1", kOther) + alloc("k2 4 200", kForward) + "free k1\n" +
                              alloc("o2 5 10", kForward) + "free o1\n" + alloc("t2 6 1", kOther) +
                              "stop\n end\n";
-    CHECK(rows(text, "category", "step@0") == Rows{"cache 100", "temporary 10", "kept 1"});
+    CHECK(rows(text, "category", "step@0") == Rows{"kept 1", "temporary 110"});
 }
 
 TEST_CASE("a lifetime tells what a block was held to", "[report][lives]") {

@@ -62,6 +62,7 @@ public:
         one.rule = "zero_grad_late";
         one.title = "Gradients of the step before are live through the forward pass";
         one.change = "call zero_grad() directly after the optimizer's step()";
+        one.evidence = "zero_grad() was called after a forward pass";
         line_.describe(&one);
         if (const Label* const call =
                 late_.empty() ? nullptr : run_.caller_of(*late_[0].zero_grad)) {
@@ -113,6 +114,7 @@ public:
         one.rule = "zero_grad_keeps";
         one.title = "zero_grad(set_to_none=False) keeps gradients that hold nothing but zeros";
         one.change = "call zero_grad() without set_to_none=False";
+        one.evidence = "zero_grad() ran, and the gradients stayed live after it";
         for (const Kept& kept : gradients_) {
             for (const size_t at : zeroed_) {
                 const PhaseInterval& zero = *run_.outermost[at];

@@ -32,6 +32,7 @@ public:
         Proposal one;
         one.rule = "held_to_next_step";
         one.title = "Values of the step before are still held while the next one computes";
+        one.evidence = "freed within the step after theirs";
         one.change = "del the variables at the end of a step, or make them in a function";
         line_.describe(&one);
         one.most = std::move(changes_);
@@ -46,14 +47,18 @@ private:
 };
 
 // How values came to be that are kept: it decides what to do.
-enum class KeptHow { kResults, kGraphs, kDoubleBackward, kBackward };
+enum class KeptHow { kResults, kOfTraining, kGraphs, kDoubleBackward, kBackward };
 
-KeptHow how_kept(const BlockHistory& history) {
+KeptHow how_kept(const BlockHistory& history, bool is_unused) {
     if (history.made_in == Phase::kBackward) {
         // The engine turns gradients off, but for create_graph=True.
         return history.without_gradients ? KeptHow::kBackward : KeptHow::kDoubleBackward;
     }
-    return history.has_graph ? KeptHow::kGraphs : KeptHow::kResults;
+    if (!history.has_graph) {
+        return KeptHow::kResults;
+    }
+    // A backward pass frees what its graph saved: what is still kept after it may be a result.
+    return is_unused ? KeptHow::kGraphs : KeptHow::kOfTraining;
 }
 
 struct KeptWords {
@@ -68,6 +73,11 @@ KeptWords words_of(KeptHow how) {
             return {"graphs_kept",
                     "Values are kept from pass to pass, with the graphs that made them",
                     "keep numbers (loss.item()) or detached copies (.detach().cpu())"};
+        case KeptHow::kOfTraining:
+            return {"results_kept",
+                    "Values are kept on the device from pass to pass",
+                    "keep numbers (loss.item()) or copies on the host (.detach().cpu()); a value "
+                    "that still has its graph keeps the values of the graph, too"};
         case KeptHow::kDoubleBackward:
             return {"double_backward_kept",
                     "Backward passes with create_graph=True leave their graphs",
@@ -99,18 +109,24 @@ public:
         if (!is_kept || block.facts.is_restored) {
             return;
         }
+        const BlockHistory& history = block.history;
+        const bool is_unused = pass != 0 && run_.passes[pass - 1]->is_cut;
+        // What waits for a backward pass that came is freed by it, or kept past its step.
+        const bool is_alone =
+            !history.has_graph || is_unused || history.made_in == Phase::kBackward;
         const size_t outlived = run_.steps_outlived(block.facts);
-        const bool in_pass = pass != 0 && run_.end_of_pass(pass) < block.facts.free_event;
+        const bool in_pass =
+            pass != 0 && is_alone && run_.end_of_pass(pass) < block.facts.free_event;
         if (!in_pass && outlived == 0) {
             return;
         }
-        const KeptHow how = how_kept(block.history);
+        const KeptHow how = how_kept(history, is_unused);
         Line& line = lines_[{block.origin.line.key, how}];
         line.sums.add(block);
         if (outlived > 1) {
             line.steps.insert(run_.step_at(block.facts.alloc_event));
         }
-        if (pass != 0 && block.is_at_peak) {
+        if (in_pass && block.is_at_peak) {
             line.passes_at_peak.insert(pass);
         }
         const PhaseInterval* const step = run_.step_at(block.facts.alloc_event);
@@ -138,7 +154,10 @@ public:
                                      " steps outlived the step after theirs";
             line.sums.describe(&one);
             one.most = std::move(line.changes);
-            one.is_exact = true;
+            // Of what a backward pass made, a part is needed until it ends.
+            one.is_open =
+                key.second == KeptHow::kDoubleBackward || key.second == KeptHow::kBackward;
+            one.is_exact = !one.is_open;
             proposals->push_back(std::move(one));
         }
     }
@@ -164,9 +183,6 @@ private:
 class UnusedGraphs : public AdviceRule {
 public:
     explicit UnusedGraphs(const RunFacts& run) : run_(run) {
-        for (size_t i = 0; i + 1 < run.passes.size(); ++i) {
-            unused_count_ += run.passes[i]->is_cut ? 1 : 0;
-        }
         const auto is_backward = [](const PhaseInterval& one) {
             return one.phase == Phase::kBackward;
         };
@@ -174,14 +190,17 @@ public:
     }
 
     void see(const RunBlock& block) override {
+        weights_.see(block, run_.definitions);
         const BlockHistory& history = block.history;
-        if (history.made_in != Phase::kForward || !history.has_graph || history.within_operator) {
+        if (weights_.is_one(block) || history.made_in != Phase::kForward || !history.has_graph ||
+            history.within_operator) {
             return;
         }
         const size_t pass = run_.pass_at(block.facts.alloc_event);
-        if (pass != 0 && is_unused(pass)) {
+        if (pass != 0 && is_unused(pass, history.is_freed)) {
             remove(block.facts, block.bytes, &proposal_);
             sums_.add(block);
+            unused_.insert(pass);
         } else if (history.within_phase && history.is_freed) {
             blocks_.push_back({block.facts, block.bytes, block.is_at_peak, &block.origin.line});
         }
@@ -195,10 +214,12 @@ public:
         one.attempt = attempts::kNoGradInEval;
         sums_.describe(&one);
         add_dropped(&one);
-        const std::string count = std::to_string(unused_count_);
-        one.evidence = unused_count_ != 0
-                           ? "gradients were on; " + count + " passes were never run backward"
-                           : "gradients were on; activations were dropped all at once, unused";
+        one.evidence = "gradients were on; ";
+        one.evidence += unused_.empty()
+                            ? std::string("activations were dropped all at once, unused")
+                        : unused_.size() == 1
+                            ? std::string("a pass was never run backward")
+                            : std::to_string(unused_.size()) + " passes were never run backward";
         proposals->push_back(std::move(one));
     }
 
@@ -214,9 +235,11 @@ private:
         const Label* line;
     };
 
-    // The last pass of a program that trains may have been interrupted.
-    bool is_unused(size_t pass) const {
-        return run_.passes[pass - 1]->is_cut && (pass < run_.passes.size() || !trains_);
+    // The last pass of a program that trains may have been interrupted: then it is not freed.
+    bool is_unused(size_t pass, bool is_freed) const {
+        const PhaseInterval& interval = *run_.passes[pass - 1];
+        return interval.is_cut && !interval.has_died &&
+               (pass < run_.passes.size() || !trains_ || is_freed);
     }
 
     static void remove(const BlockFacts& facts, uint64_t bytes, Proposal* one) {
@@ -258,7 +281,8 @@ private:
     }
 
     const RunFacts& run_;
-    size_t unused_count_ = 0;
+    WeightCopies weights_;
+    std::set<size_t> unused_;  // passes
     bool trains_ = false;
     Proposal proposal_;
     BlockSums sums_;  // of unused passes

@@ -68,6 +68,7 @@ struct ShapeWords {
     uint64_t kept_share;                       // see SameShape::remove()
     const char* rule;
     const char* title;
+    const char* evidence;
     const char* change;
     const char* attempt;
 };
@@ -91,6 +92,7 @@ public:
         Proposal one;
         one.rule = words_.rule;
         one.title = words_.title;
+        one.evidence = words_.evidence;
         one.change = words_.change;
         one.attempt = words_.attempt;
         line_.describe(&one);
@@ -111,6 +113,7 @@ constexpr ShapeWords kLogits = {
     8,  // chunks
     "loss_of_all_tokens",
     "Logits of all tokens, copies of them and their gradients are live together",
+    "blocks as large as the result of log_softmax",
     "compute the last layer and the loss in chunks, or with a fused linear cross-entropy",
     ""};
 
@@ -120,6 +123,7 @@ constexpr ShapeWords kScores = {
     32,
     "attention_matrix",
     "Attention scores of every pair of tokens are kept",
+    "blocks as large as the result of softmax",
     "use F.scaled_dot_product_attention with a flash or memory-efficient kernel "
     "(transformers: attn_implementation=\"sdpa\")",
     attempts::kSdpaWithoutMath};
@@ -137,12 +141,14 @@ public:
 
     void propose(const char* rule,
                  const char* title,
+                 const char* evidence,
                  const char* change,
                  const char* attempt,
                  std::vector<Proposal>* proposals) {
         Proposal one;
         one.rule = rule;
         one.title = title;
+        one.evidence = evidence;
         one.change = change;
         one.attempt = attempt;
         sums_.describe(&one);
@@ -162,74 +168,73 @@ public:
     explicit Copies(const RunFacts& run) : run_(run) {}
 
     void see(const RunBlock& block) override {
-        const auto kind = run_.definitions.tensor(block.block.tensor).kind;
-        if (kind == format::TensorKind::kParameter) {
-            parameter_sizes_[block.origin.module].insert(block.block.requested_bytes);
+        weights_.see(block, run_.definitions);
+        const bool is_weight = weights_.is_one(block);
+        if (!is_copy(block.origin.op) || !(is_weight || is_of_pass(block))) {
             return;
         }
-        if (!is_of_pass(block) || !is_copy(block.origin.op)) {
-            return;
-        }
-        (is_weight(block) ? of_weights_ : of_values_).add(block);
+        (is_weight ? of_weights_ : of_values_).add(block);
     }
 
     void propose(std::vector<Proposal>* proposals) override {
         of_weights_.propose(
             "weight_copies",
             "Autocast keeps a copy of each weight in the lower precision",
+            "casts with half the size of a parameter of their module",
             "hold the weights in that precision (model.bfloat16(), with a float32 copy in "
-            "the optimizer), or leave the autocast region before the backward pass",
+            "the optimizer), or leave the outermost autocast region sooner: copies live to its "
+            "end (torch.autocast(..., cache_enabled=False) keeps none)",
             attempts::kNoAutocastCache,
             proposals);
         of_values_.propose(
             "value_copies",
             "Values are copied to another dtype or layout, and both are live",
+            "results of operators that only copy",
             "drop .float(), .to() and .contiguous() where the reader takes the original",
             "",
             proposals);
     }
 
 private:
-    static bool is_copy(std::string_view op) {
-        constexpr std::array<std::string_view, 4> kCopies = {
-            "aten::_to_copy", "aten::to", "aten::clone", "aten::contiguous"};
-        return std::find(kCopies.begin(), kCopies.end(), op) != kCopies.end();
-    }
-
-    bool is_weight(const RunBlock& block) const {
-        const auto found = parameter_sizes_.find(block.origin.module);
-        return found != parameter_sizes_.end() &&
-               found->second.count(block.block.requested_bytes * 2) != 0;
-    }
-
     const RunFacts& run_;
-    std::map<std::string, std::set<uint64_t>> parameter_sizes_;  // by module
+    WeightCopies weights_;
     OpenSums of_weights_;
     OpenSums of_values_;
 };
 
+// Keys and values of all tokens so far. One that is joined anew grows; another has its length from
+// the start.
 class GenerationCache : public AdviceRule {
 public:
     explicit GenerationCache(const RunFacts&) {}
 
     void see(const RunBlock& block) override {
         if (block.origin.category == "cache") {
-            sums_.add(block);
+            (has(block.origin.op, "aten::cat") ? grown_ : filled_).add(block);
         }
     }
 
     void propose(std::vector<Proposal>* proposals) override {
-        sums_.propose(
+        grown_.propose(
             "generation_cache",
             "The cache of keys and values grows with every token",
+            "joined with what came before, by a cache object or beside attention",
             "bound it (a static, sliding-window, quantized or offloaded cache), or generate for "
             "fewer sequences at once",
             "",
             proposals);
+        filled_.propose("cache_length",
+                        "A cache of keys and values holds its whole length at once",
+                        "made by a cache object, at its full size",
+                        "make it no longer than the sequences, keep it in fewer bytes (quantized, "
+                        "offloaded), or drop it when generation ends",
+                        "",
+                        proposals);
     }
 
 private:
-    OpenSums sums_;
+    OpenSums grown_;
+    OpenSums filled_;
 };
 
 // What torch's allocator adds to every request.
@@ -248,6 +253,7 @@ public:
         sums_.propose(
             "rounding",
             "Torch's allocator gives larger blocks than the program asks for",
+            "sizes of blocks against sizes of requests",
             "fewer, larger tensors; without roundup_power2_divisions in PYTORCH_ALLOC_CONF, if "
             "it is set",
             "",

@@ -128,6 +128,7 @@ public:
             });
         Proposal one;
         one.rule = "optimizer_temporaries";
+        one.evidence = "made and freed within a step of the optimizer";
         one.title = joined(names) + " makes temporary tensors for all parameters at once";
         one.change = is_fused_known ? "pass fused=True (or foreach=False) to the optimizer"
                                     : "pass foreach=False to the optimizer";
@@ -177,6 +178,7 @@ public:
     void propose(std::vector<Proposal>* proposals) override {
         Proposal one;
         one.rule = "optimizer_state";
+        one.evidence = "blocks of its state, live outside of its steps";
         const std::string names = joined(optimizer_names(run_.definitions));
         one.title = "State of " + names + " stays on the device between its steps";
         one.change = all_are_known_ ? "keep it in host memory: an offloading optimizer"
@@ -208,6 +210,7 @@ private:
     void propose_8_bits(const std::string& names, std::vector<Proposal>* proposals) {
         Proposal one;
         one.rule = "optimizer_state_8bit";
+        one.evidence = "sizes of its state against those of the parameters";
         one.title = "State of " + names + " has 16 bits a value or more";
         one.change =
             "an optimizer with 8-bit state (this figure: a byte for each value, a scale for each "

@@ -93,6 +93,8 @@ public:
             }
             Proposal one;
             one.rule = "checkpoint_layers";
+            one.evidence =
+                "layers of one class, whose activations are live until the backward pass";
             one.title = "Activations of " + std::to_string(family.layers.size()) + " layers " +
                         name + " wait for the backward pass";
             one.change =

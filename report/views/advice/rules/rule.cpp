@@ -91,6 +91,24 @@ void BlockSums::describe(Proposal* proposal) const {
     }
 }
 
+bool is_copy(std::string_view op) {
+    constexpr std::array<std::string_view, 4> kCopies = {
+        "aten::_to_copy", "aten::to", "aten::clone", "aten::contiguous"};
+    return std::find(kCopies.begin(), kCopies.end(), op) != kCopies.end();
+}
+
+void WeightCopies::see(const RunBlock& block, const Definitions& definitions) {
+    if (definitions.tensor(block.block.tensor).kind == format::TensorKind::kParameter) {
+        parameter_sizes_[block.origin.module].insert(block.block.requested_bytes);
+    }
+}
+
+bool WeightCopies::is_one(const RunBlock& block) const {
+    const auto found = parameter_sizes_.find(block.origin.module);
+    return is_copy(block.origin.op) && found != parameter_sizes_.end() &&
+           found->second.count(block.block.requested_bytes * 2) != 0;
+}
+
 bool is_value_of_step(const std::string& category) {
     constexpr std::array<std::string_view, 4> kNames = {"activation", "temporary", "input", "kept"};
     return std::find(kNames.begin(), kNames.end(), category) != kNames.end();

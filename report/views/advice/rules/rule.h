@@ -4,7 +4,9 @@
 #include <cstdint>
 #include <map>
 #include <memory>
+#include <set>
 #include <string>
+#include <string_view>
 #include <utility>
 #include <vector>
 
@@ -109,6 +111,21 @@ private:
     };
     std::map<std::string, Sums> lines_;
     uint64_t held_bytes_ = 0;
+};
+
+// aten::_to_copy and its kind: the same values in another dtype or layout.
+bool is_copy(std::string_view op);
+
+// Tells the casts of weights that autocast makes: half of a parameter of the same module. Autocast
+// makes and keeps them with gradients on, whatever the program says.
+class WeightCopies {
+public:
+    // Every block of the run; parameters are made before their copies.
+    void see(const RunBlock& block, const Definitions& definitions);
+    bool is_one(const RunBlock& block) const;
+
+private:
+    std::map<std::string, std::set<uint64_t>> parameter_sizes_;  // by module
 };
 
 // Blocks that are no part of what a training keeps by design: parameters, gradients, state of the
