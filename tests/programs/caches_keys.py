@@ -54,7 +54,7 @@ class Recalling(nn.Module):
     def forward(self, x: torch.Tensor) -> torch.Tensor:
         key = self.project(x)
         self.kept = key if self.kept is None else torch.cat((self.kept, key))
-        return x @ self.kept.T
+        return torch.softmax(x @ self.kept.T, -1) @ self.kept
 
 
 def grown() -> None:

@@ -246,11 +246,13 @@ def _advice(page: dict[str, Any]) -> str:
 def _advice_row(one: dict[str, Any]) -> str:
     saves = one["saves_bytes"]
     figure = f"&minus;{size_of(saves)}" if saves else f"holds {size_of(one['held_bytes'])}"
-    line = f"<br><code>{text_of(one['key'])}</code>" if one["key"] else ""
+    said = [f"<b>{text_of(one['title'])}</b>"]
+    said += [text_of(one[key]) for key in ("evidence", "change") if one[key]]
+    if one["key"]:
+        said.append(f"<code>{text_of(one['key'])}</code>")
     return (
         f'<tr class="advice" data-rule="{one["rule"]}" data-bytes="{saves or 0}">'
-        f"<td class=right>{figure}</td>"
-        f"<td><b>{text_of(one['title'])}</b><br>{text_of(one['change'])}{line}</td></tr>"
+        f"<td class=right>{figure}</td><td>{'<br>'.join(said)}</td></tr>"
     )
 
 

@@ -196,7 +196,8 @@ class AdviceRow:
     held_bytes: int
     key: str | None
     location: Location | None
-    change: str
+    evidence: str  # what of the recording shows it
+    change: str | None  # None: nothing is known
     try_: str | None  # "try" in JSON
 
 

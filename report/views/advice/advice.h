@@ -40,9 +40,6 @@ struct AdviceReport {
 inline constexpr double kMostDoubt = 0.02;
 // Less of the peak is not worth a sentence: one part in this many.
 inline constexpr uint64_t kLeastShareOfPeak = 100;
-// A line that holds more of the peak is named, whether a rule explains it or not: one part in this
-// many.
-inline constexpr uint64_t kLargeShareOfPeak = 10;
 
 AdviceReport build_advice(const TraceReader& reader,
                           const Selection& selection,

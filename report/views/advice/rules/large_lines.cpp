@@ -6,7 +6,6 @@
 #include <set>
 #include <string_view>
 
-#include "report/views/advice/advice.h"
 #include "rules.h"
 
 namespace peakline::report {
@@ -47,6 +46,9 @@ const char* way_of_making(Phase phase) {
     }
     return "code beside the model";
 }
+
+// Smaller lines are not named: one part of the peak in this many.
+constexpr uint64_t kLargeShareOfPeak = 10;
 
 // Only for what the category itself says for certain.
 const char* change_for(std::string_view category) {
