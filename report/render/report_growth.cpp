@@ -91,6 +91,23 @@ Found find_growth(const TraceReader& reader,
     return {build_growth(asked, std::move(moments), keys), reserved.finish(stream.end(), stacks)};
 }
 
+// What `advise` says of the same: the causes of growth, as far as the recording shows them.
+std::vector<Advice> find_leaks(const TraceReader& reader,
+                               const Selection& selection,
+                               uint64_t event_count,
+                               StackLookup& stacks,
+                               const Progress& progress) {
+    if (event_count > kMostEventsUnasked) {
+        return {};
+    }
+    std::vector<Advice> found = build_advice(reader, selection, stacks, progress).advice;
+    found.erase(std::remove_if(found.begin(),
+                               found.end(),
+                               [](const Advice& one) { return !is_leak(one.rule); }),
+                found.end());
+    return found;
+}
+
 }  // namespace
 
 std::string make_leaks(const TraceReader& reader,
@@ -105,8 +122,17 @@ std::string make_leaks(const TraceReader& reader,
     const Found found = find_growth(reader, selection, end, stacks, progress);
     const std::vector<LeftRow> left =
         build_left_at_end(end.blocks.blocks, end.phases, selection.request.measure, keys);
-    const LeaksReport report = {
-        reader, selection, end, found.growth, found.reserved, left, options.top, options.paths};
+    const std::vector<Advice> findings =
+        find_leaks(reader, selection, end.health.event_count, stacks, progress);
+    const LeaksReport report = {reader,
+                                selection,
+                                end,
+                                found.growth,
+                                found.reserved,
+                                left,
+                                findings,
+                                options.top,
+                                options.paths};
     return options.form == OutputForm::kJson ? leaks_json(report) : leaks_text(report);
 }
 

@@ -164,12 +164,14 @@ def test_the_end_of_a_run_goes_on_behind_a_part_that_fails(
 
     monkeypatch.setattr(after_run, "show_table", fail)
     monkeypatch.setattr(after_run, "growth_lines", fail)
+    monkeypatch.setattr(after_run, "fault_line", fail)
     cut = strange.with_name("cut.peak")
     cut.write_bytes(b"no trace")
     after_run.report([strange, cut], RunEnd(0, True, ["x.py"]), 5)
     said = capsys.readouterr().err
     assert "peakline: the table is missing: the table of today is broken" in said
     assert "peakline: what grows is not known: the table of today is broken" in said
+    assert "peakline: what could be mended is not known: the table of today is broken" in said
     assert f"peakline: a trace cannot be read: {cut}" in said
     assert f"peakline: wrote {strange}" in said
     assert "Next: peakline table" in said

@@ -43,8 +43,8 @@ def test_what_generate_returns_is_a_cache(lab: Lab, run: Run) -> None:
     assert bytes_by(lab, run, "category", "generate")["cache"] == run.said["generate"]
 
 
-def test_a_cache_that_is_not_called_so_is_known_by_its_life(lab: Lab, run: Run) -> None:
-    for step in range(STEPS - 1):
+def test_a_cache_by_hand_is_known_where_it_is_joined_beside_attention(lab: Lab, run: Run) -> None:
+    for step in range(1, STEPS):
         moment = f"grown.{step}"
         assert bytes_by(lab, run, "category", moment)["cache"] == run.said[moment]
 

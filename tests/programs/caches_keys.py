@@ -1,7 +1,7 @@
 """A small Llama generates with caches of three kinds; what they hold, from the objects.
 
 Prints {moment: bytes of the cache's storages}; the moments are phases of the trace. `grown` is a
-cache by hand whose code is not called so: its last state no step outlives.
+cache by hand whose code is not called so: attention reads what it joins.
 """
 
 import peakline

@@ -183,3 +183,27 @@ def test_the_questions_about_a_fleet_are_documented() -> None:
     assert [(row[0].strip("`"), row[1]) for row in rows] == [
         (one.name, one.asks) for one in QUESTIONS.values()
     ]
+
+
+def test_findings_have_an_entry_for_each_cause() -> None:
+    source = (ROOT / "report/views/advice/rules/causes.cpp").read_text()
+    causes = re.findall(r'\{"(\w+)", CauseKind::k(\w+)', source)
+    page = (ROOT / "docs/findings.md").read_text()
+    told = []
+    for part in page.split("\n## ")[1:]:
+        kind = part.splitlines()[0].removesuffix("s")
+        told += [(name, kind) for name in re.findall(r"^### (\w+)$", part, re.MULTILINE)]
+    assert sorted(told) == sorted(causes)
+    [row] = [one for one in table_rows("report/render/JSON.md", "field") if one[0] == "`.rule`"]
+    assert set(re.findall(r"`(\w+)`", row[1])) == {name for name, _ in causes}
+
+
+def test_rules_name_causes_of_the_list() -> None:
+    folder = ROOT / "report/views/advice/rules"
+    listed = set(re.findall(r'\{"(\w+)", CauseKind', (folder / "causes.cpp").read_text()))
+    said = set()
+    for path in folder.glob("*.cpp"):
+        text = path.read_text()
+        said |= set(re.findall(r'\.?rule = (?:is_kept \? )?"(\w+)"', text))
+        said |= {name for name in listed if f'"{name}"' in text and path.name != "causes.cpp"}
+    assert said == listed

@@ -189,7 +189,8 @@ class TimelinePoint:
 class AdviceRow:
     """A change that would lower the peak."""
 
-    rule: str
+    rule: str  # the cause; docs/findings.md has an entry for each
+    kind: str  # fault, trade or fact
     title: str
     saves_bytes: int | None
     exact: bool

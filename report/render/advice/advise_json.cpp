@@ -10,7 +10,8 @@ namespace peakline::report {
 namespace {
 
 void put_one(JsonWriter& json, const PathDisplay& paths, const Advice& advice) {
-    json.begin_object().field("rule", advice.rule).field("title", advice.title);
+    json.begin_object().field("rule", advice.rule).field("kind", cause_kind_name(advice.kind));
+    json.field("title", advice.title);
     json.field("saves_bytes", advice.saves_bytes).field("exact", advice.is_exact);
     json.field("held_bytes", advice.held_bytes);
     const std::vector<Label> labels = {advice.line};

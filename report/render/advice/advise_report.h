@@ -27,6 +27,9 @@ void put_pieces_of_advice(JsonWriter& json,
                           const std::vector<Advice>& advice,
                           uint64_t top);
 
+// Each with its figure, line, evidence and change; an empty line before each.
+std::string pieces_of_advice_text(const PathDisplay& paths, const std::vector<Advice>& advice);
+
 std::string advise_text(const AdviseReport& report);
 std::string advise_json(const AdviseReport& report);
 

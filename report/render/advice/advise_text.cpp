@@ -39,11 +39,11 @@ std::string figure_of(const Advice& advice) {
                                           : "holds " + format_bytes(advice.held_bytes);
 }
 
-std::string row_text(const AdviseReport& report, const Advice& advice) {
-    const size_t page = report.paths.width == 0 ? 80 : report.paths.width;
+std::string row_text(const PathDisplay& paths, const Advice& advice) {
+    const size_t page = paths.width == 0 ? 80 : paths.width;
     const size_t room = std::max(page, kFigureWidth + kLeastWidth) - kFigureWidth;
     std::vector<std::string> lines = wrapped(printable(advice.title), room);
-    const std::string line = printable(label_text(report.paths, advice.line));
+    const std::string line = printable(label_text(paths, advice.line));
     if (!line.empty()) {
         lines.push_back("at " + line);
     }
@@ -94,6 +94,14 @@ std::string legend_text(const std::vector<Advice>& all, uint64_t shown) {
 
 }  // namespace
 
+std::string pieces_of_advice_text(const PathDisplay& paths, const std::vector<Advice>& advice) {
+    std::string text;
+    for (const Advice& one : advice) {
+        text += "\n" + row_text(paths, one);
+    }
+    return text;
+}
+
 std::string advise_text(const AdviseReport& report) {
     const std::vector<Advice>& all = report.found.advice;
     const uint64_t shown = shown_count(report.top, all.size());
@@ -102,15 +110,15 @@ std::string advise_text(const AdviseReport& report) {
         text += "No rule finds anything, and no line holds a large part of it.\n";
     }
     text += legend_text(all, shown);
-    bool can_try = false;
-    for (size_t i = 0; i < shown; ++i) {
-        can_try = can_try || !all[i].attempt.empty();
-        text += "\n" + row_text(report, all[i]);
-    }
+    const std::vector<Advice> first(all.begin(),
+                                    all.begin() + static_cast<std::ptrdiff_t>(shown));
+    text += pieces_of_advice_text(report.paths, first);
     if (shown < all.size()) {
         text += "\n  ... " + std::to_string(all.size() - shown) + " more (--top 0)\n";
     }
-    if (can_try) {
+    if (std::any_of(first.begin(), first.end(), [](const Advice& one) {
+            return !one.attempt.empty();
+        })) {
         text += "\npeakline advise --try PROGRAM applies what needs no edit, and measures it.\n";
     }
     return text + coverage_text(report.reader) + health_text(report.found.health);

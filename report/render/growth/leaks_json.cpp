@@ -1,5 +1,6 @@
 // `leaks` for programs.
 #include "leaks_report.h"
+#include "report/render/advice/advise_report.h"
 #include "report/render/facts/coverage.h"
 #include "report/render/format/device_json.h"
 #include "report/render/format/json_writer.h"
@@ -185,6 +186,8 @@ std::string leaks_json(const LeaksReport& report) {
     put_rows(json, report, "levelled_off", growth.levelled, put_levelled);
     put_rows(json, report, "returning", growth.returning, put_returning);
     put_rows(json, report, "at_end", report.left, put_left);
+    json.key("findings");
+    put_pieces_of_advice(json, report.paths, report.findings, report.top);
     put_health(json, report.reader, report.result.health);
     put_coverage(json, report.reader);
     return json.end_object().take();

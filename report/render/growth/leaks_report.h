@@ -9,6 +9,7 @@
 #include "report/render/format/path_display.h"
 #include "report/replay/values/replay_result.h"
 #include "report/trace/reader.h"
+#include "report/views/advice/advice.h"
 #include "report/views/growth/growth.h"
 #include "report/views/growth/left_at_end.h"
 #include "report/views/growth/reserved_growth.h"
@@ -23,6 +24,7 @@ struct LeaksReport {
     const Growth& growth;
     const std::optional<ReservedGrowth>& reserved;
     const std::vector<LeftRow>& left;
+    const std::vector<Advice>& findings;  // of blocks that outlive what they were made for
     uint64_t top = 0;  // rows shown of each list; 0: all
     PathDisplay paths;
 };

@@ -4,6 +4,7 @@
 #include <cmath>
 
 #include "leaks_report.h"
+#include "report/render/advice/advise_report.h"
 #include "report/render/facts/coverage.h"
 #include "report/render/format/format_bytes.h"
 #include "report/render/format/shown_count.h"
@@ -246,6 +247,10 @@ std::string leaks_text(const LeaksReport& report) {
     }
     if (!report.left.empty()) {
         text += left_text(report);
+    }
+    if (!report.findings.empty()) {
+        text += "At the peak, as `peakline advise` says it:\n" +
+                pieces_of_advice_text(report.paths, report.findings);
     }
     if (!fast.empty() && report.reader.definitions().holder_searches.empty()) {
         text += "What keeps these blocks alive is found by a run with --hold end, or --hold STEP\n";

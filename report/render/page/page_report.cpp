@@ -22,7 +22,6 @@ namespace peakline::report {
 namespace {
 
 // Each takes seconds more; `peakline advise` gives it for any run.
-constexpr uint64_t kMostEventsForAdvice = 5'000'000;
 
 // A map of every event may take this part of the page.
 constexpr uint64_t kShareOfMap = 2;
@@ -83,7 +82,7 @@ private:
     // Null: the run is too long to be replayed for each piece of advice.
     void put_advice() {
         json_.key("advice");
-        if (page_.phases.health.event_count > kMostEventsForAdvice) {
+        if (page_.phases.health.event_count > kMostEventsUnasked) {
             json_.null();
             return;
         }

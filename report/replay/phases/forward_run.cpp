@@ -12,6 +12,9 @@ void join_forward(PhaseInterval& forward, PhaseInterval& part) {
     forward.last_alloc_event = part.last_alloc_event;
     forward.has_graph |= part.has_graph;
     forward.uses.append(part.uses);
+    if (part.phase == Phase::kForward) {
+        forward.later_parts.push_back(part.begin_event);
+    }
     part.phase = Phase::kNone;
 }
 

@@ -166,7 +166,7 @@ uint64_t fall_of(const LevelPeak& run, const LevelPeak& altered) {
     return run.bytes - std::min(run.bytes, altered.bytes);
 }
 
-Advice judge(Proposal proposal, const LevelPeak& run, const LevelPeak& most, LevelPeak least) {
+Advice judged(Proposal proposal, const LevelPeak& run, const LevelPeak& most, LevelPeak least) {
     Advice advice;
     advice.rule = proposal.rule;
     advice.title = std::move(proposal.title);
@@ -176,7 +176,7 @@ Advice judge(Proposal proposal, const LevelPeak& run, const LevelPeak& most, Lev
     advice.attempt = std::move(proposal.attempt);
     advice.held_bytes = proposal.held_bytes;
     advice.is_exact = proposal.is_exact;
-    least = proposal.least.empty() ? most : least;
+    least = proposal.knows_least ? least : most;
     const auto most_fall = static_cast<double>(fall_of(run, most));
     const auto least_fall = static_cast<double>(fall_of(run, least));
     if (!proposal.is_open && most_fall - least_fall <= kMostDoubt * most_fall) {
@@ -185,18 +185,70 @@ Advice judge(Proposal proposal, const LevelPeak& run, const LevelPeak& most, Lev
     return advice;
 }
 
+// Of equal ones what has a cause comes first.
 bool is_larger(const Advice& a, const Advice& b) {
-    return a.saves_bytes.value_or(a.held_bytes) > b.saves_bytes.value_or(b.held_bytes);
+    const uint64_t bytes_a = a.saves_bytes.value_or(a.held_bytes);
+    const uint64_t bytes_b = b.saves_bytes.value_or(b.held_bytes);
+    return bytes_a != bytes_b ? bytes_a > bytes_b : a.kind < b.kind;
 }
 
-// A line is said to be large only where the rules before say nothing of most of its bytes.
-bool is_explained(const Proposal& proposal, const std::map<std::string, uint64_t>& explained) {
-    if (std::string_view(proposal.rule) != kLargeLine) {
-        return false;
+using BytesOfLines = std::map<std::string, uint64_t>;  // at the peak
+
+// Faults come first: nothing else is said of most of the bytes that they explain.
+bool is_explained(const Proposal& proposal, const BytesOfLines& explained) {
+    uint64_t known = 0;
+    for (const auto& [line, bytes] : proposal.covered) {
+        const auto found = explained.find(line);
+        known += found == explained.end() ? 0 : std::min(bytes, found->second);
     }
-    const auto known = explained.find(proposal.line.key);
-    return known != explained.end() && known->second * 2 >= proposal.held_bytes;
+    return proposal.held_bytes != 0 && known * 2 >= proposal.held_bytes;
 }
+
+// The findings of one kind that are worth a sentence.
+class Judge {
+public:
+    Judge(std::vector<Proposal>* proposals, std::vector<LevelPeak> peaks)
+        : proposals_(*proposals), peaks_(std::move(peaks)) {}
+
+    void judge(CauseKind kind) {
+        BytesOfLines covered;
+        for (size_t i = 0; i < proposals_.size(); ++i) {
+            Proposal& proposal = proposals_[i];
+            if (cause_kind(proposal.rule) != kind ||
+                (kind != CauseKind::kFault && is_explained(proposal, explained_))) {
+                continue;
+            }
+            const BytesOfLines lines = std::move(proposal.covered);
+            Advice advice =
+                judged(std::move(proposal), peaks_[0], peaks_[2 * i + 1], peaks_[2 * i + 2]);
+            advice.kind = kind;
+            if (is_worth_a_sentence(advice)) {
+                found_.push_back(std::move(advice));
+                for (const auto& [line, bytes] : lines) {
+                    covered[line] += bytes;
+                }
+            }
+        }
+        for (const auto& [line, bytes] : covered) {
+            explained_[line] += bytes;
+        }
+    }
+    std::vector<Advice> take() {
+        std::stable_sort(found_.begin(), found_.end(), is_larger);
+        return std::move(found_);
+    }
+
+private:
+    bool is_worth_a_sentence(const Advice& advice) const {
+        return advice.saves_bytes.value_or(advice.held_bytes) * kLeastShareOfPeak >=
+               std::max<uint64_t>(1, peaks_[0].bytes);
+    }
+
+    std::vector<Proposal>& proposals_;
+    std::vector<LevelPeak> peaks_;  // of the run, then two of each proposal
+    BytesOfLines explained_;
+    std::vector<Advice> found_;
+};
 
 std::vector<Advice> judge_all(const TraceReader& reader,
                               const Selection& selection,
@@ -204,31 +256,18 @@ std::vector<Advice> judge_all(const TraceReader& reader,
                               std::vector<Proposal> proposals,
                               const Progress& progress) {
     std::vector<LevelChanges> alternatives;
-    for (const Proposal& proposal : proposals) {
-        alternatives.push_back(proposal.most);
-        alternatives.push_back(proposal.least);
+    for (Proposal& proposal : proposals) {
+        alternatives.push_back(std::move(proposal.most));
+        proposal.knows_least = !proposal.least.empty();
+        alternatives.push_back(std::move(proposal.least));
     }
-    const std::vector<LevelPeak> peaks =
-        altered_peaks(reader, selection.request.measure, device, std::move(alternatives), progress);
-    std::vector<Advice> all;
-    std::map<std::string, uint64_t> explained;  // bytes at the peak, by line
-    for (size_t i = 0; i < proposals.size(); ++i) {
-        if (is_explained(proposals[i], explained)) {
-            continue;
-        }
-        const std::map<std::string, uint64_t> covered = std::move(proposals[i].covered);
-        Advice advice =
-            judge(std::move(proposals[i]), peaks[0], peaks[2 * i + 1], peaks[2 * i + 2]);
-        if (advice.saves_bytes.value_or(advice.held_bytes) * kLeastShareOfPeak >=
-            std::max<uint64_t>(1, peaks[0].bytes)) {
-            all.push_back(std::move(advice));
-            for (const auto& [line, bytes] : covered) {
-                explained[line] += bytes;
-            }
-        }
+    Judge judge(&proposals,
+                altered_peaks(
+                    reader, selection.request.measure, device, std::move(alternatives), progress));
+    for (const CauseKind kind : {CauseKind::kFault, CauseKind::kTrade, CauseKind::kFact}) {
+        judge.judge(kind);
     }
-    std::stable_sort(all.begin(), all.end(), is_larger);
-    return all;
+    return judge.take();
 }
 
 std::vector<const PhaseInterval*> passes_of(const std::vector<const PhaseInterval*>& outermost,

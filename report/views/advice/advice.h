@@ -10,11 +10,13 @@
 #include "report/attribute/block_keys.h"
 #include "report/trace/reader.h"
 #include "report/views/selection/selection.h"
+#include "rules/causes.h"
 
 namespace peakline::report {
 
 struct Advice {
-    std::string rule;                     // stable name, for programs
+    std::string rule;                     // the cause: a stable name, for programs
+    CauseKind kind = CauseKind::kFact;
     std::string title;                    // what is wrong
     std::string change;                   // what to do; empty: nothing is known
     std::string evidence;                 // what of the recording shows it
@@ -40,6 +42,9 @@ struct AdviceReport {
 inline constexpr double kMostDoubt = 0.02;
 // Less of the peak is not worth a sentence: one part in this many.
 inline constexpr uint64_t kLeastShareOfPeak = 100;
+
+// More events take too long where nobody asked for advice.
+inline constexpr uint64_t kMostEventsUnasked = 5'000'000;
 
 AdviceReport build_advice(const TraceReader& reader,
                           const Selection& selection,

@@ -19,6 +19,7 @@ from peakline.commands.shared.common import (
     terminal_width,
 )
 from peakline.commands.shared.faults import failing_alone
+from peakline.commands.shared.findings import fault_line
 from peakline.commands.shared.growth import growth_lines
 from peakline.commands.shared.trace_files import folders_of
 from peakline.commands.terminal.report import show_table
@@ -30,6 +31,8 @@ from peakline.sizes import size_of
 _CLOCK_SLACK_SECONDS = 2.0
 _PLACES_SHOWN = 8
 _AUTOPSY_ROWS = 5  # of each of its tables: all of it on one screen
+_CAUSE = "the cause, and what to change"
+_ADVICE = "what would lower the peak, and by how much"
 # In fewer events most bytes of a file are names and stacks.
 _EVENTS_FOR_AN_AVERAGE = 200_000
 
@@ -96,6 +99,10 @@ def report(paths: list[Path], end: RunEnd, top: int, page: str = "") -> None:
     with failing_alone("what grows is not known"):
         grows = growth_lines(report_engine().Trace(str(heaviest.path)), heaviest.event_count)
         say(*(f"peakline: {sentence}" for sentence in grows))
+    fault = ""
+    with failing_alone("what could be mended is not known"):
+        fault = fault_line(report_engine().Trace(str(heaviest.path)), heaviest.event_count)
+        say(*([f"peakline: {fault}"] if fault else []))
     for one in recorded:
         say(f"peakline: wrote {one.path} ({_cost(one)})")
     shown = ran_out or [heaviest]
@@ -108,7 +115,9 @@ def report(paths: list[Path], end: RunEnd, top: int, page: str = "") -> None:
     if ran_out:
         say(*_next_after_oom(ran_out[0], has_page=bool(page)))
     else:
-        say(*_next(recorded, heaviest, top, has_page=bool(page), grows=bool(grows)))
+        first = [("leaks", "what grows, since when, and why")] if grows else []
+        first += [("advise", _CAUSE)] if fault else []
+        say(*_next(recorded, heaviest, top, has_page=bool(page), first=first))
 
 
 def _show_heaviest(heaviest: _Recorded, count: int, top: int, *, says_end: bool) -> None:
@@ -210,7 +219,12 @@ def _cost(one: _Recorded) -> str:
 
 
 def _next(
-    recorded: Sequence[_Recorded], heaviest: _Recorded, top: int, *, has_page: bool, grows: bool
+    recorded: Sequence[_Recorded],
+    heaviest: _Recorded,
+    top: int,
+    *,
+    has_page: bool,
+    first: Sequence[tuple[str, str]],
 ) -> list[str]:
     name = shell_words([str(heaviest.path)])
     all_lines = [(f"table --top 0 {name}", "every line")] if 0 < top < heaviest.row_count else []
@@ -221,11 +235,11 @@ def _next(
     return next_commands(
         [
             *ranks,
-            *([(f"leaks {name}", "what grows, since when, and why")] if grows else []),
+            *((f"{command} {name}", why) for command, why in first),
             *all_lines,
             (f"table --by category {name}", "parameters, activations, optimizer state"),
             *([] if has_page else [page_command]),
-            (f"advise {name}", "what would lower the peak, and by how much"),
+            *([] if ("advise", _CAUSE) in first else [(f"advise {name}", _ADVICE)]),
         ]
     )
 

@@ -84,14 +84,14 @@ def _of_program(document: dict[str, Any], trace: Trace) -> str:
     every = int(rows[0]["steps_per_rise"])
     rises = f" (every {every} {units})" if every > 1 else ""
     size = size_of(rows[0]["bytes_per_step"])
-    return f"grows {size} per {unit}{rises} at {_place(rows[0], trace)}{also}"
+    return f"grows {size} per {unit}{rises} at {place_of(rows[0], trace)}{also}"
 
 
 def _of_reserved(document: dict[str, Any], trace: Trace) -> str:
     growth = document["reserved_growth"]
     if growth is None or not growth["is_certain"]:
         return ""
-    place = f"; made at {_place(growth['rows'][0], trace)}" if growth["rows"] else ""
+    place = f"; made at {place_of(growth['rows'][0], trace)}" if growth["rows"] else ""
     return (
         f"reserved memory grows from {size_of(growth['begin_bytes'])} to"
         f" {size_of(growth['end_bytes'])} while allocated is never above"
@@ -109,7 +109,7 @@ def _of_inputs(document: dict[str, Any]) -> str:
     return f"{row['sentence']} at {place}: it grows because its inputs do"
 
 
-def _place(row: dict[str, Any], trace: Trace) -> str:
+def place_of(row: dict[str, Any], trace: Trace) -> str:
     """Return the file and line of a row, and its code where the file is as it was."""
     location = row["location"]
     if location is None or location["line"] is None or location["native"]:

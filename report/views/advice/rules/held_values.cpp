@@ -1,10 +1,11 @@
 // Values that the program holds longer than the step that made them.
 #include <algorithm>
+#include <array>
 #include <map>
 #include <set>
+#include <string_view>
 #include <utility>
 
-#include "attempts.h"
 #include "rules.h"
 
 namespace peakline::report {
@@ -25,10 +26,15 @@ public:
                        block.facts.free_event,
                        block.bytes,
                        &changes_);
+        steps_.insert(step);
         line_.add(block);
     }
 
     void propose(std::vector<Proposal>* proposals) override {
+        // Where a step is but a forward pass, the next one may be of another kind.
+        if (run_.phases.step_source == StepSource::kForward && steps_.size() < kLeastPasses) {
+            return;
+        }
         Proposal one;
         one.rule = "held_to_next_step";
         one.title = "Values of the step before are still held while the next one computes";
@@ -41,24 +47,43 @@ public:
     }
 
 private:
+    static constexpr size_t kLeastPasses = 4;
     const RunFacts& run_;
+    std::set<const PhaseInterval*> steps_;  // whose values are held
     LevelChanges changes_;
     BlockSums line_;
 };
 
-// How values came to be that are kept: it decides what to do.
-enum class KeptHow { kResults, kOfTraining, kGraphs, kDoubleBackward, kBackward };
+// What a model and its optimizer hold as long as they live.
+bool is_of_model(std::string_view category) {
+    constexpr std::array<std::string_view, 3> kNames = {"parameter", "buffer", "optimizer state"};
+    return std::find(kNames.begin(), kNames.end(), category) != kNames.end();
+}
 
-KeptHow how_kept(const BlockHistory& history, bool is_unused) {
+// How values came to be that are kept: it decides what to do.
+enum class KeptHow {
+    kResults,
+    kOfTraining,
+    kDoubleBackward,
+    kBackward,
+    kModels,
+    kGradientsOfModels,  // said only beside models
+};
+
+KeptHow how_kept(const RunBlock& block) {
+    const BlockHistory& history = block.history;
+    if (is_of_model(block.origin.category)) {
+        return KeptHow::kModels;
+    }
+    if (block.origin.category == "gradient" && history.without_gradients) {
+        return KeptHow::kGradientsOfModels;
+    }
     if (history.made_in == Phase::kBackward) {
         // The engine turns gradients off, but for create_graph=True.
         return history.without_gradients ? KeptHow::kBackward : KeptHow::kDoubleBackward;
     }
-    if (!history.has_graph) {
-        return KeptHow::kResults;
-    }
     // A backward pass frees what its graph saved: what is still kept after it may be a result.
-    return is_unused ? KeptHow::kGraphs : KeptHow::kOfTraining;
+    return history.has_graph ? KeptHow::kOfTraining : KeptHow::kResults;
 }
 
 struct KeptWords {
@@ -69,10 +94,6 @@ struct KeptWords {
 
 KeptWords words_of(KeptHow how) {
     switch (how) {
-        case KeptHow::kGraphs:
-            return {"graphs_kept",
-                    "Values are kept from pass to pass, with the graphs that made them",
-                    "keep numbers (loss.item()) or detached copies (.detach().cpu())"};
         case KeptHow::kOfTraining:
             return {"results_kept",
                     "Values are kept on the device from pass to pass",
@@ -87,6 +108,15 @@ KeptWords words_of(KeptHow how) {
             return {"gradients_kept",
                     "Values made in backward passes are kept from pass to pass",
                     "set them to None after use, or keep copies on the host"};
+        case KeptHow::kGradientsOfModels:
+            return {"models_kept",
+                    "Gradients of earlier models are kept with them",
+                    "drop the models: peakline holders says what refers to them"};
+        case KeptHow::kModels:
+            return {"models_kept",
+                    "Models are made again and again, and the earlier ones are kept",
+                    "drop the model, its optimizer and what refers to them before the next one is "
+                    "made: peakline holders says what refers to them"};
         case KeptHow::kResults:
             break;
     }
@@ -96,32 +126,39 @@ KeptWords words_of(KeptHow how) {
             "what a hook or an attribute of a module holds, clear after use"};
 }
 
-// Passes leave values that later ones do not free: a proposal for each line and way.
+// Passes leave values that later ones do not free: a proposal for each line and way, and one for
+// models.
 class KeptValues : public AdviceRule {
 public:
     explicit KeptValues(const RunFacts& run) : run_(run) {}
 
     void see(const RunBlock& block) override {
-        const bool is_kept = is_value_of_step(block.origin.category) ||
-                             (block.history.made_in == Phase::kBackward &&
-                              !block.history.within_phase && !block.history.without_gradients);
+        const BlockHistory& history = block.history;
+        const bool is_value = is_value_of_step(block.origin.category) ||
+                              (history.made_in == Phase::kBackward && !history.within_phase &&
+                               !history.without_gradients);
         const size_t pass = run_.pass_at(block.facts.alloc_event);
-        if (!is_kept || block.facts.is_restored) {
+        const size_t outlived = run_.steps_outlived(block.facts);
+        const bool is_model = outlived > 1 && (is_of_model(block.origin.category) ||
+                                               block.origin.category == "gradient");
+        if (block.facts.is_restored || !(is_value || is_model)) {
             return;
         }
-        const BlockHistory& history = block.history;
-        const bool is_unused = pass != 0 && run_.passes[pass - 1]->is_cut;
+        // UnusedGraphs says what such a pass keeps.
+        if (history.has_graph && history.made_in != Phase::kBackward && pass != 0 &&
+            run_.passes[pass - 1]->is_cut) {
+            return;
+        }
         // What waits for a backward pass that came is freed by it, or kept past its step.
-        const bool is_alone =
-            !history.has_graph || is_unused || history.made_in == Phase::kBackward;
-        const size_t outlived = run_.steps_outlived(block.facts);
-        const bool in_pass =
-            pass != 0 && is_alone && run_.end_of_pass(pass) < block.facts.free_event;
+        const bool is_alone = !history.has_graph || history.made_in == Phase::kBackward;
+        const bool in_pass = pass != 0 && is_alone && !is_model &&
+                             run_.end_of_pass(pass) < block.facts.free_event;
         if (!in_pass && outlived == 0) {
             return;
         }
-        const KeptHow how = how_kept(history, is_unused);
-        Line& line = lines_[{block.origin.line.key, how}];
+        const KeptHow how = how_kept(block);
+        const bool is_of_models = how == KeptHow::kModels || how == KeptHow::kGradientsOfModels;
+        Line& line = lines_[{is_of_models ? std::string() : block.origin.line.key, how}];
         line.sums.add(block);
         if (outlived > 1) {
             line.steps.insert(run_.step_at(block.facts.alloc_event));
@@ -138,9 +175,11 @@ public:
     }
 
     void propose(std::vector<Proposal>* proposals) override {
+        fold_into_double_backward();
+        const bool keeps_models = keeps(KeptHow::kModels);
         for (auto& [key, line] : lines_) {
             const size_t passes = line.passes_at_peak.size();
-            if (line.steps.size() < kLeastSteps && passes < kLeastPasses) {
+            if (!is_kept(line) || (key.second == KeptHow::kGradientsOfModels && !keeps_models)) {
                 continue;
             }
             const KeptWords words = words_of(key.second);
@@ -148,7 +187,7 @@ public:
             one.rule = words.rule;
             one.title = words.title;
             one.change = words.change;
-            one.evidence = passes > 1
+            one.evidence = passes > line.steps.size()
                                ? "live at the peak: values of " + std::to_string(passes) + " passes"
                                : "values of " + std::to_string(line.steps.size()) +
                                      " steps outlived the step after theirs";
@@ -173,120 +212,40 @@ private:
         LevelChanges changes;
     };
 
-    const RunFacts& run_;
-    std::map<std::pair<std::string, KeptHow>, Line> lines_;
-};
-
-// Passes that build a graph which no backward pass uses: activations stay until it is dropped. Two
-// ways show it: passes after which the program went on without a backward pass; and, within a pass
-// that others were joined to, blocks that are dropped all at once.
-class UnusedGraphs : public AdviceRule {
-public:
-    explicit UnusedGraphs(const RunFacts& run) : run_(run) {
-        const auto is_backward = [](const PhaseInterval& one) {
-            return one.phase == Phase::kBackward;
-        };
-        trains_ = std::any_of(run.phases.phases.begin(), run.phases.phases.end(), is_backward);
+    static bool is_kept(const Line& line) {
+        return line.steps.size() >= kLeastSteps || line.passes_at_peak.size() >= kLeastPasses;
     }
 
-    void see(const RunBlock& block) override {
-        weights_.see(block, run_.definitions);
-        const BlockHistory& history = block.history;
-        if (weights_.is_one(block) || history.made_in != Phase::kForward || !history.has_graph ||
-            history.within_operator) {
+    bool keeps(KeptHow how) const {
+        return std::any_of(lines_.begin(), lines_.end(), [&](const auto& one) {
+            return one.first.second == how && is_kept(one.second);
+        });
+    }
+
+    // Gradients with graphs hold the parameters and values that they were made of.
+    void fold_into_double_backward() {
+        const auto cause = std::find_if(lines_.begin(), lines_.end(), [](const auto& one) {
+            return one.first.second == KeptHow::kDoubleBackward && is_kept(one.second);
+        });
+        if (cause == lines_.end()) {
             return;
         }
-        const size_t pass = run_.pass_at(block.facts.alloc_event);
-        if (pass != 0 && is_unused(pass, history.is_freed)) {
-            remove(block.facts, block.bytes, &proposal_);
-            sums_.add(block);
-            unused_.insert(pass);
-        } else if (history.within_phase && history.is_freed) {
-            blocks_.push_back({block.facts, block.bytes, block.is_at_peak, &block.origin.line});
-        }
-    }
-
-    void propose(std::vector<Proposal>* proposals) override {
-        Proposal one = std::move(proposal_);
-        one.rule = "graph_unused";
-        one.title = "Forward passes keep activations for a backward pass that never comes";
-        one.change = "run them under torch.no_grad() or torch.inference_mode()";
-        one.attempt = attempts::kNoGradInEval;
-        sums_.describe(&one);
-        add_dropped(&one);
-        one.evidence = "gradients were on; ";
-        one.evidence += unused_.empty()
-                            ? std::string("activations were dropped all at once, unused")
-                        : unused_.size() == 1
-                            ? std::string("a pass was never run backward")
-                            : std::to_string(unused_.size()) + " passes were never run backward";
-        proposals->push_back(std::move(one));
-    }
-
-private:
-    // Without a graph a value lives until its last reader has run: not known, but soon.
-    static constexpr uint64_t kEventsOfUse = 16;
-    // So many blocks freed one after the other are a graph.
-    static constexpr size_t kLeastDropped = 6;
-    struct Dropped {
-        BlockFacts facts;
-        uint64_t bytes;
-        bool is_at_peak;
-        const Label* line;
-    };
-
-    // The last pass of a program that trains may have been interrupted: then it is not freed.
-    bool is_unused(size_t pass, bool is_freed) const {
-        const PhaseInterval& interval = *run_.passes[pass - 1];
-        return interval.is_cut && !interval.has_died &&
-               (pass < run_.passes.size() || !trains_ || is_freed);
-    }
-
-    static void remove(const BlockFacts& facts, uint64_t bytes, Proposal* one) {
-        remove_between(facts.alloc_event, facts.free_event, bytes, &one->most);
-        const uint64_t last_use = std::min(facts.alloc_event + kEventsOfUse, facts.free_event);
-        remove_between(last_use, facts.free_event, bytes, &one->least);
-    }
-
-    void add_dropped(Proposal* one) {
-        std::sort(blocks_.begin(), blocks_.end(), [](const Dropped& a, const Dropped& b) {
-            return a.facts.free_event < b.facts.free_event;
-        });
-        for (size_t begin = 0; begin < blocks_.size();) {
-            size_t end = begin + 1;
-            while (end < blocks_.size() &&
-                   blocks_[end].facts.free_event == blocks_[end - 1].facts.free_event + 1) {
-                ++end;
+        for (auto at = lines_.begin(); at != lines_.end();) {
+            const KeptHow how = at->first.second;
+            if (at == cause || how == KeptHow::kResults || how == KeptHow::kBackward) {
+                ++at;
+                continue;
             }
-            if (end - begin >= kLeastDropped) {
-                drop(begin, end, one);
-            }
-            begin = end;
-        }
-    }
-
-    void drop(size_t begin, size_t end, Proposal* one) {
-        uint64_t largest = 0;
-        for (size_t i = begin; i < end; ++i) {
-            const Dropped& block = blocks_[i];
-            remove(block.facts, block.bytes, one);
-            const uint64_t at_peak = block.is_at_peak ? block.bytes : 0;
-            one->held_bytes += at_peak;
-            one->covered[block.line->key] += at_peak;
-            if (block.bytes > largest && sums_.held_bytes() == 0) {
-                largest = block.bytes;
-                one->line = *block.line;
-            }
+            cause->second.sums.add(at->second.sums);
+            const LevelChanges& changes = at->second.changes;
+            cause->second.changes.insert(
+                cause->second.changes.end(), changes.begin(), changes.end());
+            at = lines_.erase(at);
         }
     }
 
     const RunFacts& run_;
-    WeightCopies weights_;
-    std::set<size_t> unused_;  // passes
-    bool trains_ = false;
-    Proposal proposal_;
-    BlockSums sums_;  // of unused passes
-    std::vector<Dropped> blocks_;
+    std::map<std::pair<std::string, KeptHow>, Line> lines_;
 };
 
 }  // namespace
@@ -297,10 +256,6 @@ std::unique_ptr<AdviceRule> make_held_values(const RunFacts& run) {
 
 std::unique_ptr<AdviceRule> make_kept_values(const RunFacts& run) {
     return std::make_unique<KeptValues>(run);
-}
-
-std::unique_ptr<AdviceRule> make_unused_graphs(const RunFacts& run) {
-    return std::make_unique<UnusedGraphs>(run);
 }
 
 }  // namespace peakline::report

@@ -94,7 +94,7 @@ public:
                 continue;
             }
             Proposal one;
-            one.rule = kLargeLine.data();
+            one.rule = "large_line";
             one.title = title_of(line);
             one.evidence = evidence_of(line);
             one.change = change_for(main_category(line));
@@ -128,10 +128,9 @@ private:
     // "6 blocks: activation, the largest float32 [20000, 20000]".
     std::string title_of(const Line& line) const {
         const std::string category = main_category(line);
-        std::string text =
-            std::to_string(line.count) + (line.count == 1 ? " block" : " blocks") + ": ";
-        text += category == "unknown" ? "of no known category" : category;
+        std::string text = std::to_string(line.count) + (line.count == 1 ? " block" : " blocks");
         const std::string type = type_text(run_.definitions, line.type);
+        text += category == "unknown" ? "" : ": " + category;
         if (!type.empty()) {
             text += (line.count == 1 ? ", " : ", the largest ") + type;
         }

@@ -76,6 +76,15 @@ void BlockSums::add(const RunBlock& block) {
     }
 }
 
+void BlockSums::add(const BlockSums& other) {
+    for (const auto& [key, sums] : other.lines_) {
+        Sums& own = lines_.try_emplace(key, Sums{0, 0, sums.line}).first->second;
+        own.bytes += sums.bytes;
+        own.bytes_at_peak += sums.bytes_at_peak;
+    }
+    held_bytes_ += other.held_bytes_;
+}
+
 void BlockSums::describe(Proposal* proposal) const {
     const auto heaviest =
         std::max_element(lines_.begin(), lines_.end(), [](const auto& a, const auto& b) {

@@ -65,7 +65,7 @@ struct RunFacts {
 // A change of the program. The replay without the blocks says what it saves; where a rule knows
 // bounds only, it names two altered runs, and a figure is given where both agree.
 struct Proposal {
-    const char* rule = "";                         // stable name, for programs
+    const char* rule = "";                         // the cause: a name of causes.cpp
     std::string title;                             // what is wrong, in one line
     std::string change;                            // what to do about it; empty: nothing is known
     std::string evidence;                          // what of the recording shows it, in a sentence
@@ -73,6 +73,7 @@ struct Proposal {
     std::map<std::string, uint64_t> covered = {};  // bytes at the peak that it explains, by line
     LevelChanges most;                             // as if all that can go were gone
     LevelChanges least;                            // as if only this were gone; empty with is_exact
+    bool knows_least = false;                      // `least` was not empty
     bool is_exact = false;                         // `most` is what the changed program does
     bool is_open = false;                          // only a run can say what it saves
     uint64_t held_bytes = 0;                       // by the blocks in question, at the peak
@@ -99,6 +100,7 @@ inline void remove_block(const RunBlock& block, LevelChanges* changes) {
 class BlockSums {
 public:
     void add(const RunBlock& block);
+    void add(const BlockSums& other);
     uint64_t held_bytes() const { return held_bytes_; }
     // Fills the fields of a proposal.
     void describe(Proposal* proposal) const;

@@ -3,7 +3,6 @@
 #pragma once
 
 #include <memory>
-#include <string_view>
 
 #include "rule.h"
 
@@ -27,6 +26,5 @@ MakeRule make_recomputed_whole;  // one checkpoint over many layers
 MakeRule make_rounding;          // the allocator's rounding
 // Of those before it none explains the line.
 MakeRule make_large_lines;
-inline constexpr std::string_view kLargeLine = "large_line";  // its name
 
 }  // namespace peakline::report

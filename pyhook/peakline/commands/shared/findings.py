@@ -1,0 +1,37 @@
+"""Findings that are said unasked: at the end of a run, and below what `oom` says."""
+
+from __future__ import annotations
+
+import json
+from contextlib import suppress
+from typing import TYPE_CHECKING, Any
+
+from peakline.commands.shared.common import here, report_engine
+from peakline.commands.shared.growth import place_of
+from peakline.sizes import size_of
+
+if TYPE_CHECKING:
+    from peakline._report import Trace
+
+# Beyond this a line that nobody asked for would take seconds.
+_MOST_EVENTS = 5_000_000
+_SHOWS = 10  # a tenth of the peak
+
+
+def fault_line(trace: Trace, event_count: int) -> str:
+    """Return the largest fault that holds a tenth of the peak, in a sentence; '' for none.
+
+    "640.0 MB of the peak: values are kept on the device from pass to pass at eval.py:11"
+    """
+    if event_count > _MOST_EVENTS:
+        return ""
+    document: dict[str, Any] = {"advice": []}
+    with suppress(report_engine().TraceError):  # the events of the peak are not kept
+        document = json.loads(trace.report("advise", json=True, cwd=here()))
+    for one in document["advice"]:
+        size = one["saves_bytes"] or one["held_bytes"]
+        if one["kind"] == "fault" and size * _SHOWS >= document["peak_bytes"]:
+            title = f"{one['title'][0].lower()}{one['title'][1:]}"
+            place = f" at {place_of(one, trace)}" if one["key"] else ""
+            return f"{size_of(size)} of the peak: {title}{place}"
+    return ""
