@@ -101,10 +101,10 @@ std::vector<Advice> find_leaks(const TraceReader& reader,
         return {};
     }
     std::vector<Advice> found = build_advice(reader, selection, stacks, progress).advice;
-    found.erase(std::remove_if(found.begin(),
-                               found.end(),
-                               [](const Advice& one) { return !is_leak(one.rule); }),
-                found.end());
+    found.erase(
+        std::remove_if(
+            found.begin(), found.end(), [](const Advice& one) { return !is_leak(one.rule); }),
+        found.end());
     return found;
 }
 

@@ -197,6 +197,7 @@ class AdviceRow:
     held_bytes: int
     key: str | None
     location: Location | None
+    other_keys: tuple[str, ...]  # lines that hold a tenth of the peak or more, too
     evidence: str  # what of the recording shows it
     change: str | None  # None: nothing is known
     try_: str | None  # "try" in JSON

@@ -27,6 +27,7 @@ constexpr FrameRule kFrameRules[] = {
     {"*/torch/utils/checkpoint.py", "*", When::kInAutograd, Phase::kRecomputation},
     // Also what a user's own optimizer allocates: torch wraps every step in profile_hook_step,
     // whose wrapper is a frame of optimizer.py.
+    {"*/torch/optim/swa_utils.py", "__init__", When::kOutsideAutograd, Phase::kInitialisation},
     {"*/torch/optim/*.py", "*", When::kOutsideAutograd, Phase::kOptimizer},
     {"*/torch/utils/data/*", "*", When::kOutsideAutograd, Phase::kData},
     {"*/torch/nn/init.py", "*", When::kOutsideAutograd, Phase::kInitialisation},

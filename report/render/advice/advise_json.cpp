@@ -17,6 +17,11 @@ void put_one(JsonWriter& json, const PathDisplay& paths, const Advice& advice) {
     const std::vector<Label> labels = {advice.line};
     json.text_or_null("key", label_text(paths, advice.line));
     put_location_of(json, labels);
+    json.key("other_keys").begin_array();
+    for (const Label& line : advice.other_lines) {
+        json.value(label_text(paths, line));
+    }
+    json.end_array();
     json.text_or_null("evidence", advice.evidence);
     json.text_or_null("change", advice.change).text_or_null("try", advice.attempt).end_object();
 }

@@ -47,6 +47,9 @@ std::string row_text(const PathDisplay& paths, const Advice& advice) {
     if (!line.empty()) {
         lines.push_back("at " + line);
     }
+    for (const Label& other : advice.other_lines) {
+        lines.push_back("and " + printable(label_text(paths, other)));
+    }
     for (const std::string& words : wrapped(printable(advice.evidence), room)) {
         lines.push_back(words);
     }
@@ -110,15 +113,13 @@ std::string advise_text(const AdviseReport& report) {
         text += "No rule finds anything, and no line holds a large part of it.\n";
     }
     text += legend_text(all, shown);
-    const std::vector<Advice> first(all.begin(),
-                                    all.begin() + static_cast<std::ptrdiff_t>(shown));
+    const std::vector<Advice> first(all.begin(), all.begin() + static_cast<std::ptrdiff_t>(shown));
     text += pieces_of_advice_text(report.paths, first);
     if (shown < all.size()) {
         text += "\n  ... " + std::to_string(all.size() - shown) + " more (--top 0)\n";
     }
-    if (std::any_of(first.begin(), first.end(), [](const Advice& one) {
-            return !one.attempt.empty();
-        })) {
+    if (std::any_of(
+            first.begin(), first.end(), [](const Advice& one) { return !one.attempt.empty(); })) {
         text += "\npeakline advise --try PROGRAM applies what needs no edit, and measures it.\n";
     }
     return text + coverage_text(report.reader) + health_text(report.found.health);

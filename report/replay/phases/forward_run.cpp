@@ -2,23 +2,17 @@
 
 #include <algorithm>
 
-namespace peakline::report {
-namespace {
+#include "repeated_passes.h"
 
-// Two parts of one pass, one after the other. The second is removed by finish().
+namespace peakline::report {
 void join_forward(PhaseInterval& forward, PhaseInterval& part) {
     forward.end_event = part.end_event;
     forward.end_tick = part.end_tick;
     forward.last_alloc_event = part.last_alloc_event;
     forward.has_graph |= part.has_graph;
     forward.uses.append(part.uses);
-    if (part.phase == Phase::kForward) {
-        forward.later_parts.push_back(part.begin_event);
-    }
     part.phase = Phase::kNone;
 }
-
-}  // namespace
 
 void ForwardRun::make_forward(std::vector<PhaseInterval>& phases, bool has_graph) {
     while (!intervals_.empty() && intervals_.back() == kNoInterval) {
@@ -39,6 +33,9 @@ void ForwardRun::make_forward(std::vector<PhaseInterval>& phases, bool has_graph
     uint32_t first = kNoInterval;
     for (; next != intervals_.end(); ++next) {
         if (first != kNoInterval && *next != kNoInterval) {
+            if (phases[*next].phase == Phase::kForward) {
+                phases[first].later_parts.push_back(phases[*next].begin_event);
+            }
             join_forward(phases[first], phases[*next]);
             continue;
         }

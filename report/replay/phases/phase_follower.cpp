@@ -88,6 +88,7 @@ void PhaseFollower::close_top(Track& track, EventTime at) {
     }
     if (closed.phase == Phase::kForward || closed.phase == Phase::kOther) {
         track.run.add(closed.interval);
+        track.repeated.end(phases_);
     } else if (closed.phase == Phase::kZeroGrad) {
         track.run.add_gap();
     } else {
@@ -105,6 +106,17 @@ void PhaseFollower::close_stack_derived(Track& track, EventTime at) {
     while (!track.open.empty() && track.open.back().source == Source::kStack) {
         close_top(track, at);
     }
+}
+
+void PhaseFollower::split_forward(Track& track, EventTime at) {
+    RepeatedPasses repeated = std::move(track.repeated);
+    track.repeated = {};
+    Open open = track.open.back();
+    const uint32_t before = open.interval;
+    close_top(track, at);
+    open_phase(track, open, at);
+    repeated.split(before, track.open.back().interval);
+    track.repeated = std::move(repeated);
 }
 
 void PhaseFollower::end_run(Track& track, bool has_died) {

@@ -14,6 +14,7 @@
 
 #include "forward_run.h"
 #include "named_follower.h"
+#include "repeated_passes.h"
 #include "report/replay/values/level_meter.h"
 #include "report/replay/values/phase_table.h"
 #include "report/trace/definitions/definitions.h"
@@ -52,6 +53,10 @@ public:
             enter_by_stack(track, said.phase, at);
         }
         if (!track.open.empty()) {
+            if (said.phase == Phase::kForward && is_lone_forward(track) &&
+                track.repeated.may_begin_with(context)) {
+                split_forward(track, at);
+            }
             const Open& top = track.open.back();
             if (top.phase == Phase::kBackward && top.source == Source::kStack &&
                 !said.in_autograd) {
@@ -101,6 +106,7 @@ private:
         std::vector<Open> open;
         NamedFollower::Track named;
         ForwardRun run;
+        RepeatedPasses repeated;
         bool has_graph = false;  // nodes were made since the last backward pass
         // Made by backward() before it called the engine: the gradient of the loss.
         std::unordered_set<uint64_t> before_engine;
@@ -117,6 +123,11 @@ private:
     Track& track_of(const ContextPhase& said);
     Track& engine_track(uint32_t thread);
 
+    static bool is_lone_forward(const Track& track) {
+        return track.open.size() == 1 && track.top_phase == Phase::kForward &&
+               track.open.back().source == Source::kStack;
+    }
+    void split_forward(Track& track, EventTime at);
     void enter_by_stack(Track& track, Phase phase, EventTime at);
     void begin_scope(Track& track, Phase phase, uint32_t name, EventTime at);
     void end_scope(Track& track, uint32_t name, EventTime at);

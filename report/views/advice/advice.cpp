@@ -197,9 +197,9 @@ using BytesOfLines = std::map<std::string, uint64_t>;  // at the peak
 // Faults come first: nothing else is said of most of the bytes that they explain.
 bool is_explained(const Proposal& proposal, const BytesOfLines& explained) {
     uint64_t known = 0;
-    for (const auto& [line, bytes] : proposal.covered) {
+    for (const auto& [line, covered] : proposal.covered) {
         const auto found = explained.find(line);
-        known += found == explained.end() ? 0 : std::min(bytes, found->second);
+        known += found == explained.end() ? 0 : std::min(covered.bytes_at_peak, found->second);
     }
     return proposal.held_bytes != 0 && known * 2 >= proposal.held_bytes;
 }
@@ -218,16 +218,21 @@ public:
                 (kind != CauseKind::kFault && is_explained(proposal, explained_))) {
                 continue;
             }
-            const BytesOfLines lines = std::move(proposal.covered);
+            const std::map<std::string, LineBytes> lines = std::move(proposal.covered);
             Advice advice =
                 judged(std::move(proposal), peaks_[0], peaks_[2 * i + 1], peaks_[2 * i + 2]);
             advice.kind = kind;
-            if (is_worth_a_sentence(advice)) {
-                found_.push_back(std::move(advice));
-                for (const auto& [line, bytes] : lines) {
-                    covered[line] += bytes;
+            if (!is_worth_a_sentence(advice)) {
+                continue;
+            }
+            for (const auto& [line, part] : lines) {
+                covered[line] += part.bytes_at_peak;
+                if (line != advice.line.key &&
+                    part.bytes_at_peak * kLargeShareOfPeak >= peaks_[0].bytes) {
+                    advice.other_lines.push_back(part.line);
                 }
             }
+            found_.push_back(std::move(advice));
         }
         for (const auto& [line, bytes] : covered) {
             explained_[line] += bytes;

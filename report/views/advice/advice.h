@@ -15,12 +15,13 @@
 namespace peakline::report {
 
 struct Advice {
-    std::string rule;                     // the cause: a stable name, for programs
+    std::string rule;  // the cause: a stable name, for programs
     CauseKind kind = CauseKind::kFact;
     std::string title;                    // what is wrong
     std::string change;                   // what to do; empty: nothing is known
     std::string evidence;                 // what of the recording shows it
     Label line;                           // where; empty: nowhere in particular
+    std::vector<Label> other_lines;       // that hold a large part of the peak, too
     std::optional<uint64_t> saves_bytes;  // nullopt: only a run can say
     uint64_t held_bytes = 0;              // by the blocks in question, at the peak
     bool is_exact = false;                // else within kMostDoubt

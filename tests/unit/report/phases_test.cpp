@@ -182,6 +182,28 @@ TEST_CASE("a forward pass is a step where nothing is trained", "[report][phases]
                                              "2  8>12 peak 108 +104 -100"});
 }
 
+TEST_CASE("passes directly one after another are told apart", "[report][phases]") {
+    const auto made = [](const std::string& words, int line) {
+        return "alloc " + words + " thread=1 stack=m.py:" + std::to_string(line) + ":f;" + kModule +
+               "\n";
+    };
+    const std::string pass = made("h 1 100", 1) + made("i 2 10", 2) + "free h\n free i\n";
+    const auto result = phases_of("start\n" + pass + pass + pass + "stop\n end\n");
+    CHECK(lines(result.table.phases) == Lines{"0 forward 0>0 peak 110 +110 -110",
+                                              "1 forward 0>0 peak 110 +110 -110",
+                                              "2 forward 0>0 peak 110 +110 -110"});
+    // Turns of a loop within a pass, which ends with something else, make no pass.
+    const std::string turns = pass + pass + made("o 3 7", 3) + "free o\n";
+    const auto looped = phases_of("start\n" + turns + turns + "stop\n end\n");
+    CHECK(lines(looped.table.phases) ==
+          Lines{"0 forward 0>0 peak 110 +227 -227", "1 forward 0>0 peak 110 +227 -227"});
+    // For a backward pass they are one.
+    const auto trained = phases_of("start\n" + pass + pass + "scope" + kEngine +
+                                   backward("g 5 30") + "endscope" + kEngine + "stop\n end\n");
+    CHECK(lines(trained.table.phases) ==
+          Lines{"0 forward 0>0 peak 110 +220 -220", "0 backward 0>30 peak 30 +30 -0"});
+}
+
 TEST_CASE("regions that the program names nest beside the phases", "[report][phases]") {
     const auto result = phases_of("start\n phase outer\n" + forward("h 1 100") + "scope 0 mine\n" +
                                   forward("i 2 10") + "free h\n endscope 0 mine\n" +

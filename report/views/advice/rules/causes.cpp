@@ -36,10 +36,9 @@ constexpr Cause kCauses[] = {{"zero_grad_late", CauseKind::kFault},
                              {"large_line", CauseKind::kFact}};
 
 const Cause& cause_named(std::string_view name) {
-    const Cause* const found =
-        std::find_if(std::begin(kCauses), std::prev(std::end(kCauses)), [&](const Cause& cause) {
-            return cause.name == name;
-        });
+    const Cause* const found = std::find_if(std::begin(kCauses),
+                                            std::prev(std::end(kCauses)),
+                                            [&](const Cause& cause) { return cause.name == name; });
     return *found;
 }
 
@@ -57,8 +56,12 @@ const char* cause_kind_name(CauseKind kind) {
     return "fact";
 }
 
-CauseKind cause_kind(std::string_view name) { return cause_named(name).kind; }
+CauseKind cause_kind(std::string_view name) {
+    return cause_named(name).kind;
+}
 
-bool is_leak(std::string_view name) { return cause_named(name).is_leak; }
+bool is_leak(std::string_view name) {
+    return cause_named(name).is_leak;
+}
 
 }  // namespace peakline::report

@@ -1,9 +1,13 @@
 // The causes that findings have: a fixed list. docs/findings.md has an entry for each.
 #pragma once
 
+#include <cstdint>
 #include <string_view>
 
 namespace peakline::report {
+
+// A line that holds less of the peak is not a large one: one part in this many.
+inline constexpr uint64_t kLargeShareOfPeak = 10;
 
 enum class CauseKind {
     kFault,  // mended, the program computes the same in less

@@ -21,6 +21,11 @@ public:
             !is_value_of_step(block.origin.category)) {
             return;
         }
+        // Where a step is but a forward pass, its input is made before it.
+        const bool is_pass = run_.phases.step_source == StepSource::kForward;
+        if (is_pass && block.history.made_in != Phase::kForward) {
+            return;
+        }
         const PhaseInterval* const step = run_.step_at(block.facts.alloc_event);
         remove_between(std::max(step->end_event, block.facts.alloc_event),
                        block.facts.free_event,
@@ -31,8 +36,9 @@ public:
     }
 
     void propose(std::vector<Proposal>* proposals) override {
-        // Where a step is but a forward pass, the next one may be of another kind.
-        if (run_.phases.step_source == StepSource::kForward && steps_.size() < kLeastPasses) {
+        // Passes in a row may be one thing to the program: not each of them is held then.
+        if (run_.phases.step_source == StepSource::kForward &&
+            (steps_.size() < kLeastPasses || steps_.size() * 4 < run_.passes.size() * 3)) {
             return;
         }
         Proposal one;
@@ -151,8 +157,8 @@ public:
         }
         // What waits for a backward pass that came is freed by it, or kept past its step.
         const bool is_alone = !history.has_graph || history.made_in == Phase::kBackward;
-        const bool in_pass = pass != 0 && is_alone && !is_model &&
-                             run_.end_of_pass(pass) < block.facts.free_event;
+        const bool in_pass =
+            pass != 0 && is_alone && !is_model && run_.end_of_pass(pass) < block.facts.free_event;
         if (!in_pass && outlived == 0) {
             return;
         }

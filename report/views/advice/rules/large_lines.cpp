@@ -6,6 +6,7 @@
 #include <set>
 #include <string_view>
 
+#include "causes.h"
 #include "rules.h"
 
 namespace peakline::report {
@@ -46,9 +47,6 @@ const char* way_of_making(Phase phase) {
     }
     return "code beside the model";
 }
-
-// Smaller lines are not named: one part of the peak in this many.
-constexpr uint64_t kLargeShareOfPeak = 10;
 
 // Only for what the category itself says for certain.
 const char* change_for(std::string_view category) {
@@ -142,7 +140,8 @@ private:
         for (const std::string_view way : line.made_in) {
             text.append(way == *line.made_in.begin() ? "" : " and ").append(way);
         }
-        if (line.first_step.has_value() && !line.is_from_before) {
+        // The first step has no clear beginning.
+        if (line.last_step.value_or(0) > 0 && !line.is_from_before) {
             text += *line.first_step == *line.last_step
                         ? " of step " + std::to_string(*line.first_step)
                         : " of steps " + std::to_string(*line.first_step) + " to " +

@@ -65,6 +65,7 @@ private:
 // What a rule about values of one shape looks for, and what it says.
 struct ShapeWords {
     bool (*names_shape)(std::string_view op);  // the result of this operator has the shape
+    size_t most_in_pass;                       // more results are of parts; 0: any number
     uint64_t kept_share;                       // see SameShape::remove()
     const char* rule;
     const char* title;
@@ -75,7 +76,7 @@ struct ShapeWords {
 
 class ValuesOfShape : public AdviceRule {
 public:
-    explicit ValuesOfShape(const ShapeWords& words) : words_(words) {}
+    ValuesOfShape(const RunFacts& run, const ShapeWords& words) : run_(run), words_(words) {}
 
     void see(const RunBlock& block) override {
         if (block.block.requested_bytes < kLeastBytes) {
@@ -84,11 +85,16 @@ public:
         if (words_.names_shape(block.origin.op)) {
             shape_.add_known(block.block.requested_bytes);
             line_.add(block);
+            const size_t results = ++results_of_[run_.pass_at(block.facts.alloc_event)];
+            most_results_ = std::max(most_results_, results);
         }
         shape_.see(block);
     }
 
     void propose(std::vector<Proposal>* proposals) override {
+        if (words_.most_in_pass != 0 && most_results_ > words_.most_in_pass) {
+            return;
+        }
         Proposal one;
         one.rule = words_.rule;
         one.title = words_.title;
@@ -103,13 +109,17 @@ public:
 
 private:
     static constexpr uint64_t kLeastBytes = 1 << 20;
+    const RunFacts& run_;
     ShapeWords words_;
+    std::map<size_t, size_t> results_of_;  // by pass
+    size_t most_results_ = 0;
     SameShape shape_;
     BlockSums line_;
 };
 
 constexpr ShapeWords kLogits = {
     [](std::string_view op) { return has(op, "log_softmax"); },
+    2,
     8,  // chunks
     "loss_of_all_tokens",
     "Logits of all tokens, copies of them and their gradients are live together",
@@ -119,6 +129,7 @@ constexpr ShapeWords kLogits = {
 
 constexpr ShapeWords kScores = {
     [](std::string_view op) { return has(op, "softmax") && !has(op, "log_softmax"); },
+    0,
     // The kernels keep a number for each row of scores: less than this part for 64 tokens or more.
     32,
     "attention_matrix",
@@ -170,7 +181,9 @@ public:
     void see(const RunBlock& block) override {
         weights_.see(block, run_.definitions);
         const bool is_weight = weights_.is_one(block);
-        if (!is_copy(block.origin.op) || !(is_weight || is_of_pass(block))) {
+        // What initialisation copies comes from the host.
+        if (!is_copy(block.origin.op) || !(is_weight || is_of_pass(block)) ||
+            block.history.made_in == Phase::kInitialisation) {
             return;
         }
         (is_weight ? of_weights_ : of_values_).add(block);
@@ -266,12 +279,12 @@ private:
 
 }  // namespace
 
-std::unique_ptr<AdviceRule> make_whole_logits(const RunFacts&) {
-    return std::make_unique<ValuesOfShape>(kLogits);
+std::unique_ptr<AdviceRule> make_whole_logits(const RunFacts& run) {
+    return std::make_unique<ValuesOfShape>(run, kLogits);
 }
 
-std::unique_ptr<AdviceRule> make_attention_matrix(const RunFacts&) {
-    return std::make_unique<ValuesOfShape>(kScores);
+std::unique_ptr<AdviceRule> make_attention_matrix(const RunFacts& run) {
+    return std::make_unique<ValuesOfShape>(run, kScores);
 }
 
 std::unique_ptr<AdviceRule> make_copies(const RunFacts& run) {

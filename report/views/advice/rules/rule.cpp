@@ -45,7 +45,19 @@ size_t RunFacts::pass_at(uint64_t event) const {
 
 size_t RunFacts::steps_outlived(const BlockFacts& facts) const {
     const PhaseInterval* const made = step_at(facts.alloc_event);
-    return made == nullptr ? 0 : static_cast<size_t>(step_at(facts.free_event) - made);
+    if (made == nullptr) {
+        return 0;
+    }
+    const PhaseInterval* const freed = step_at(facts.free_event);
+    const auto first = std::lower_bound(
+        outermost.begin(),
+        outermost.end(),
+        freed->begin_event,
+        [](const PhaseInterval* one, uint64_t at) { return one->begin_event < at; });
+    const bool is_before_work =
+        facts.free_event != kNeverFreed && freed != made &&
+        (first == outermost.end() || facts.free_event < (*first)->begin_event);
+    return static_cast<size_t>(freed - made) - (is_before_work ? 1 : 0);
 }
 
 const Label* RunFacts::caller_of(const PhaseInterval& interval) const {
@@ -96,7 +108,9 @@ void BlockSums::describe(Proposal* proposal) const {
     }
     proposal->held_bytes = held_bytes_;
     for (const auto& [key, sums] : lines_) {
-        proposal->covered[key] += sums.bytes_at_peak;
+        LineBytes& covered = proposal->covered[key];
+        covered.line = sums.line;
+        covered.bytes_at_peak += sums.bytes_at_peak;
     }
 }
 
@@ -107,15 +121,22 @@ bool is_copy(std::string_view op) {
 }
 
 void WeightCopies::see(const RunBlock& block, const Definitions& definitions) {
-    if (definitions.tensor(block.block.tensor).kind == format::TensorKind::kParameter) {
-        parameter_sizes_[block.origin.module].insert(block.block.requested_bytes);
+    const bool is_told =
+        definitions.tensor(block.block.tensor).kind == format::TensorKind::kParameter;
+    // A model that was gone when the program ended is known by its life.
+    if (is_told || block.origin.category == "parameter") {
+        parameter_sizes_[is_told ? block.origin.module : ""].insert(block.block.requested_bytes);
     }
 }
 
 bool WeightCopies::is_one(const RunBlock& block) const {
-    const auto found = parameter_sizes_.find(block.origin.module);
-    return is_copy(block.origin.op) && found != parameter_sizes_.end() &&
-           found->second.count(block.block.requested_bytes * 2) != 0;
+    const auto has_size = [&](const std::string& module) {
+        const auto found = parameter_sizes_.find(module);
+        return found != parameter_sizes_.end() &&
+               found->second.count(block.block.requested_bytes * 2) != 0;
+    };
+    return is_copy(block.origin.op) && block.history.made_in == Phase::kForward &&
+           (has_size(block.origin.module) || has_size(""));
 }
 
 bool is_value_of_step(const std::string& category) {

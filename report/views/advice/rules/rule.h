@@ -56,28 +56,34 @@ struct RunFacts {
     size_t pass_at(uint64_t event) const;
     // Where that pass ends, and all of its step that belongs to it.
     uint64_t end_of_pass(size_t pass) const { return passes[pass - 1]->end_event; }
-    // How many steps began between the end of the block's own one and its free. 0: in no step.
+    // How many steps began between the end of the block's own one and its free. What is freed
+    // before a step has made anything outlived none of it. 0: in no step.
     size_t steps_outlived(const BlockFacts& facts) const;
     // The line that called the method of an optimizer whose interval this is; nullptr: not known.
     const Label* caller_of(const PhaseInterval& interval) const;
 };
 
+struct LineBytes {
+    Label line = {};
+    uint64_t bytes_at_peak = 0;
+};
+
 // A change of the program. The replay without the blocks says what it saves; where a rule knows
 // bounds only, it names two altered runs, and a figure is given where both agree.
 struct Proposal {
-    const char* rule = "";                         // the cause: a name of causes.cpp
-    std::string title;                             // what is wrong, in one line
-    std::string change;                            // what to do about it; empty: nothing is known
-    std::string evidence;                          // what of the recording shows it, in a sentence
-    Label line;                                    // where; empty: nowhere in particular
-    std::map<std::string, uint64_t> covered = {};  // bytes at the peak that it explains, by line
-    LevelChanges most;                             // as if all that can go were gone
-    LevelChanges least;                            // as if only this were gone; empty with is_exact
-    bool knows_least = false;                      // `least` was not empty
-    bool is_exact = false;                         // `most` is what the changed program does
-    bool is_open = false;                          // only a run can say what it saves
-    uint64_t held_bytes = 0;                       // by the blocks in question, at the peak
-    std::string attempt;                           // what `advise --try` can apply; empty: nothing
+    const char* rule = "";                          // the cause: a name of causes.cpp
+    std::string title;                              // what is wrong, in one line
+    std::string change;                             // what to do about it; empty: nothing is known
+    std::string evidence;                           // what of the recording shows it, in a sentence
+    Label line;                                     // where; empty: nowhere in particular
+    std::map<std::string, LineBytes> covered = {};  // what it explains, by line
+    LevelChanges most;                              // as if all that can go were gone
+    LevelChanges least;        // as if only this were gone; empty with is_exact
+    bool knows_least = false;  // `least` was not empty
+    bool is_exact = false;     // `most` is what the changed program does
+    bool is_open = false;      // only a run can say what it saves
+    uint64_t held_bytes = 0;   // by the blocks in question, at the peak
+    std::string attempt;       // what `advise --try` can apply; empty: nothing
 };
 
 class AdviceRule {
@@ -127,7 +133,7 @@ public:
     bool is_one(const RunBlock& block) const;
 
 private:
-    std::map<std::string, std::set<uint64_t>> parameter_sizes_;  // by module
+    std::map<std::string, std::set<uint64_t>> parameter_sizes_;  // by module; "": not known
 };
 
 // Blocks that are no part of what a training keeps by design: parameters, gradients, state of the

@@ -52,18 +52,18 @@ public:
         add_dropped(&one);
         const bool is_kept = kept_bytes_ * 2 > one.held_bytes;
         one.rule = is_kept ? "graphs_kept" : "graph_unused";
-        one.title = is_kept ? "Graphs are kept from pass to pass, and no backward pass uses them"
-                            : "Forward passes keep activations for a backward pass that never comes";
+        one.title = is_kept
+                        ? "Graphs are kept from pass to pass, and no backward pass uses them"
+                        : "Forward passes keep activations for a backward pass that never comes";
         one.change = "run them under torch.no_grad() or torch.inference_mode()";
         one.change += is_kept ? "; with gradients on, keep numbers (loss.item()) or detached "
                                 "values (.detach())"
                               : "";
         one.evidence = "gradients were on; ";
         const size_t passes = unused_.size() + unused_parts_;
-        one.evidence += passes == 0 ? std::string("activations were dropped all at once, unused")
-                        : passes == 1
-                            ? std::string("a pass was never run backward")
-                            : std::to_string(passes) + " passes were never run backward";
+        one.evidence += passes == 0   ? std::string("activations were dropped all at once, unused")
+                        : passes == 1 ? std::string("a pass was never run backward")
+                                      : std::to_string(passes) + " passes were never run backward";
         proposals->push_back(std::move(one));
     }
 
@@ -166,7 +166,9 @@ private:
             remove(block.facts, block.bytes, one);
             const uint64_t at_peak = block.is_at_peak ? block.bytes : 0;
             one->held_bytes += at_peak;
-            one->covered[block.line->key] += at_peak;
+            LineBytes& covered = one->covered[block.line->key];
+            covered.line = *block.line;
+            covered.bytes_at_peak += at_peak;
             if (block.bytes > largest && sums_.held_bytes() == 0) {
                 largest = block.bytes;
                 one->line = *block.line;
@@ -176,7 +178,7 @@ private:
 
     const RunFacts& run_;
     WeightCopies weights_;
-    std::set<size_t> unused_;                    // passes
+    std::set<size_t> unused_;                     // passes
     std::map<size_t, std::vector<Part>> joined_;  // by pass
     size_t unused_parts_ = 0;
     uint64_t kept_bytes_ = 0;  // at the peak, of passes before the last one
