@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import re
 from typing import Any
 
 import pytest
@@ -216,3 +217,20 @@ def test_a_run_that_was_refused_nothing_has_an_empty_list(lab: Any) -> None:
     assert (asked.returncode, "no request was refused" in asked.stderr) == (2, True)
     named = lab.peakline("oom", "--json", "--nth", "1", str(run.trace))
     assert (named.returncode, "no request was refused" in named.stderr) == (2, True)
+
+
+def page_of(lab: Any, run: Run) -> str:
+    page = run.trace.with_suffix(".html")
+    assert lab.peakline("html", "-o", str(page), str(run.trace)).returncode == 0
+    return page.read_text()
+
+
+def test_the_page_names_the_limit_and_advises_no_sliver(lab: Any) -> None:
+    limited = page_of(lab, lab.run(PROGRAMS / "oom_fraction.py"))
+    assert "3.990 GB was left of its limit of 6.990 GB" in limited
+    run = lab.run(PROGRAMS / "twin_oom_activations.py", device="h200:3GiB")
+    categories = {row["key"]: row["bytes"] for row in oom_of(lab, run)["ooms"][0]["categories"]}
+    assert max(categories, key=lambda name: categories[name]) == "activation"
+    page = page_of(lab, run)
+    assert "Out of memory" in page
+    assert not re.search(r'class="advice" data-rule="[^"]*optimizer', page)
