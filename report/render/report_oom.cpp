@@ -6,7 +6,9 @@
 #include "report/render/blocks/oom_report.h"
 #include "report/render/facts/asked_blocks.h"
 #include "report/render/table/run_facts.h"
+#include "report/views/refused/refused_holders.h"
 #include "report/views/refused/refused_lines.h"
+#include "report/views/refused/serving_setting.h"
 
 namespace peakline::report {
 
@@ -18,13 +20,19 @@ std::string make_oom(const TraceReader& reader,
     need_time(reader, "oom");
     StackLookup stacks(reader.definitions(), selection.frames);
     const RefusedRequests refused = find_refused_requests(reader, progress);
+    const bool names_request = selection.request.moment.request_number != 0;
+    if (options.form == OutputForm::kJson && !names_request && refused.is_complete(reader) &&
+        refused.list.empty()) {
+        return no_oom_json(reader);
+    }
     const Autopsy autopsy = make_autopsy(reader, selection, refused, stacks, progress);
-    const std::optional<HolderList> holders = holders_of_request(reader, refused, autopsy, stacks);
+    const std::optional<RefusedHolders> holders = find_refused_holders(reader, autopsy, stacks);
     const OomReport report = {reader,
                               refused,
                               autopsy,
                               refused_lines_without(refused, autopsy.number, stacks),
                               holders ? &*holders : nullptr,
+                              find_serving_setting(reader, autopsy, stacks, progress),
                               options.top,
                               options.paths};
     return options.form == OutputForm::kJson ? oom_json(report) : oom_text(report);

@@ -6,8 +6,8 @@ A reader sees the end of `peakline run`, and types at most the one command that 
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable
-from dataclasses import dataclass
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
@@ -36,6 +36,8 @@ class Thread:
     options: tuple[str, ...] = ()
     arguments: tuple[str, ...] = ()
     status: int = 0
+    device: str = "h200"
+    environment: Mapping[str, str] = field(default_factory=dict)
     asked: str = ""
 
     def __str__(self) -> str:
@@ -61,7 +63,8 @@ def answer_to(lab: Any, thread: Thread) -> str:
     folder = lab.folder / f"{thread.program}{'-'.join(thread.arguments)}"
     program = PROGRAMS / f"{thread.program}.py"
     options = ["-o", "run.peak", *thread.options]
-    run = lab.recorded(folder, str(program), *thread.arguments, options=options)
+    how = {"device": thread.device, "environment": thread.environment}
+    run = lab.recorded(folder, str(program), *thread.arguments, options=options, **how)
     assert run.status == thread.status, f"status {run.status}\n{run.stdout}\n{run.stderr}"
     if thread.command:
         named = f"peakline {thread.command} run.peak"

@@ -17,6 +17,7 @@ from peakline.sizes import size_of
 
 _LINES_SHOWN = 6
 _ADVICE_SHOWN = 6
+_LEAST_OF_LARGEST = 4  # a quarter of the largest category
 _SMALLEST_PART = 0.004  # of the bar of categories that can be seen
 
 
@@ -102,12 +103,19 @@ def _warning(page: dict[str, Any]) -> str:
         lines.append(
             f"<b>Out of memory</b>{times} at {last['seconds']:.3f} s:"
             f" <code>{name_of(last['key'])}</code> asked the device for"
-            f" {size_of(last['requested_bytes'])}, {size_of(last['free_bytes'])} was free."
+            f" {size_of(last['requested_bytes'])}, {_free_then(last)}."
             " <button class=link type=button data-opens=oom hidden>Why</button>"
         )
     if page["records_dropped"]:
         lines.append(f"{page['records_dropped']:,} records were dropped: figures may be low.")
     return f"<p class=warn>{'<br>'.join(lines)}</p>" if lines else ""
+
+
+def _free_then(refused: dict[str, Any]) -> str:
+    limit, reserved = refused["limit_bytes"], refused["reserved_bytes"]
+    if limit and reserved is not None and limit - reserved < refused["free_bytes"]:
+        return f"{size_of(max(0, limit - reserved))} was left of its limit of {size_of(limit)}"
+    return f"{size_of(refused['free_bytes'])} was free"
 
 
 def _place(page: dict[str, Any]) -> str:
@@ -231,7 +239,8 @@ def _advice(page: dict[str, Any]) -> str:
         return ""
     if page["advice"] is None:
         return "<p class=note>What would lower it: <code>peakline advise FILE</code></p>"
-    rows = "".join(map(_advice_row, page["advice"][:_ADVICE_SHOWN]))
+    pieces = [one for one in page["advice"] if _is_of_size(one, page)]
+    rows = "".join(map(_advice_row, pieces[:_ADVICE_SHOWN]))
     if not rows:
         return ""
     check = "peakline html before.peak after.peak -o both.html"
@@ -241,6 +250,18 @@ def _advice(page: dict[str, Any]) -> str:
         f"<p class=note><code>peakline advise --try</code> measures what needs no edit."
         f" <code>{check}</code> shows what differs after a change.</p>"
     )
+
+
+def _is_of_size(one: dict[str, Any], page: dict[str, Any]) -> bool:
+    """Whether a piece of advice is about more than a sliver of what filled the device.
+
+    After a step that ran out of memory the rules know nothing of its activations, which no pass
+    used yet: what they have to say of the rest is not why memory ran out.
+    """
+    if not page["refused"]:
+        return True
+    largest = max(page["refused"][-1]["categories"], default=0)
+    return bool((one["saves_bytes"] or one["held_bytes"]) * _LEAST_OF_LARGEST >= largest)
 
 
 def _advice_row(one: dict[str, Any]) -> str:

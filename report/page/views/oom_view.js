@@ -148,12 +148,22 @@ export class OomView {
 }
 
 /**
+ * That the device could still give torch, within the limit of the process.
+ * @param {any} one
+ */
+function roomOf(one) {
+  if (!one.limit_bytes || one.reserved_bytes === null) return one.free_bytes;
+  return Math.min(one.free_bytes, Math.max(0, one.limit_bytes - one.reserved_bytes));
+}
+
+/**
  * The smallest change that would have served the request.
  * @param {any} one
  */
 function sayChange(one) {
-  const short = one.requested_bytes - one.free_bytes;
+  const short = one.requested_bytes - roomOf(one);
   if (short <= 0) return "That much was free: a limit refused it, of the process (torch.cuda.set_per_process_memory_fraction) or of the driver.";
+  if (roomOf(one) < one.free_bytes) return `The limit of this process refused it (torch.cuda.set_per_process_memory_fraction): torch may use ${formatBytes(one.limit_bytes)} and had ${formatBytes(one.reserved_bytes)}. It would have fitted with ${formatBytes(short)} less in torch\u2019s segments, or with a limit that much higher.`;
   return `It would have fitted with ${formatBytes(short)} less in use on the device, or with a request that much smaller.`;
 }
 
@@ -161,7 +171,7 @@ function sayChange(one) {
 function sayUnused(one) {
   if (one.reserved_bytes === null || one.reserved_bytes < one.active_bytes) return "";
   const unused = one.reserved_bytes - one.active_bytes;
-  const short = one.requested_bytes - one.free_bytes;
+  const short = one.requested_bytes - roomOf(one);
   if (unused === 0 || short <= 0 || unused < short) return "";
   return `${formatBytes(unused)} lay unused in segments that torch could not give back: more than was missing. With PYTORCH_CUDA_ALLOC_CONF=expandable_segments:True torch returns unused parts; run again with it to see whether it fits.`;
 }

@@ -7,7 +7,9 @@
 
 #include "report/render/format/path_display.h"
 #include "report/trace/reader.h"
+#include "report/views/refused/refused_holders.h"
 #include "report/views/refused/refused_lines.h"
+#include "report/views/refused/serving_setting.h"
 
 namespace peakline::report {
 
@@ -16,12 +18,15 @@ struct OomReport {
     const RefusedRequests& refused;
     const Autopsy& autopsy;
     std::vector<RefusedLine> others;  // most requests first; without the one that is shown
-    const HolderList* holders;        // found when this request was refused; nullptr: none
-    uint64_t top;                     // rows shown; 0: all
+    const RefusedHolders* holders;    // nullptr: none are known
+    ServingSetting serving;
+    uint64_t top;  // rows shown; 0: all
     PathDisplay paths;
 };
 
 std::string oom_text(const OomReport& report);
 std::string oom_json(const OomReport& report);
+// Of a trace where nothing was refused.
+std::string no_oom_json(const TraceReader& reader);
 
 }  // namespace peakline::report

@@ -119,7 +119,7 @@ private:
             }
             json_.field("level_bytes", one.level_bytes).key("reserved_bytes");
             one.reserved_bytes ? json_.value(*one.reserved_bytes) : json_.null();
-            json_.field("active_bytes", one.active_bytes);
+            json_.field("active_bytes", one.active_bytes).field("limit_bytes", one.limit_bytes);
             put_levels("categories", one.categories);
             put_rows(one.rows);
             json_.field("line_count", static_cast<uint64_t>(one.row_count)).end_object();

@@ -102,11 +102,14 @@ private:
 
 }  // namespace
 
+bool RefusedRequests::is_complete(const TraceReader& reader) {
+    const Checkpoint* const checkpoint = reader.checkpoint();
+    return checkpoint == nullptr || checkpoint->first_event == 0 || checkpoint->refusals;
+}
+
 const RefusedRequest& RefusedRequests::numbered(uint64_t number, const TraceReader& reader) const {
     const std::string& trace_name = reader.name();
-    const Checkpoint* const checkpoint = reader.checkpoint();
-    if (list.empty() && checkpoint != nullptr && checkpoint->first_event != 0 &&
-        !checkpoint->refusals) {
+    if (list.empty() && !is_complete(reader)) {
         throw TraceError(trace_name + ": no request was refused in the events that are kept, of " +
                          "the older ones nothing is known: record with --keep last:SIZE, which " +
                          "keeps more of them, or --keep all");
@@ -129,6 +132,16 @@ const RefusedRequest& RefusedRequests::numbered(uint64_t number, const TraceRead
                          "; record with --keep last:SIZE, which keeps more, or --keep all");
     }
     return number == 0 ? list.back() : list[number - forgotten_count - 1];
+}
+
+const RefusedRequest* RefusedRequests::before(uint64_t number) const {
+    const uint32_t device = list[number - forgotten_count - 1].request.device;
+    for (uint64_t i = number - forgotten_count - 1; i > 0; --i) {
+        if (list[i - 1].request.device == device) {
+            return &list[i - 1];
+        }
+    }
+    return nullptr;
 }
 
 RefusedRequests find_refused_requests(const TraceReader& reader, const Progress& progress) {

@@ -35,9 +35,13 @@ struct RefusedRequests {
     uint64_t later_alloc_count = 0;
     bool main_has_ended = false;  // and the trace says so
 
+    // Whether a trace that keeps less than all events still knows of those that are gone.
+    static bool is_complete(const TraceReader& reader);
     // Counted from 1; 0: the last one. Throws TraceError that says how many there are.
     // A reference into `list`.
     const RefusedRequest& numbered(uint64_t number, const TraceReader& reader) const;
+    // On the device of the request of this number, the one before it; nullptr: none is known.
+    const RefusedRequest* before(uint64_t number) const;
     // Of one that the list holds, counted from 1.
     uint64_t number_of(const RefusedRequest& one) const {
         return forgotten_count + static_cast<uint64_t>(&one - list.data()) + 1;

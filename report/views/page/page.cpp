@@ -135,6 +135,11 @@ public:
             }
         } else if (const auto failed = event.as<format::OutOfMemory>()) {
             add_refused(*failed, at);
+        } else if (const auto refusal = event.as<format::Refusal>()) {
+            // Of the record before this one.
+            if (!page_.refused.empty() && page_.refused.back().event + 1 == at.event) {
+                page_.refused.back().limit_bytes = refusal->limit_bytes;
+            }
         } else if (const auto mark = event.as<format::Mark>()) {
             on_mark(mark->kind, at.tick);
         }

@@ -53,6 +53,7 @@ struct PageRefused {
     // Of the device, in torch's segments; unknown in a trace without them.
     std::optional<uint64_t> reserved_bytes;
     uint64_t active_bytes = 0;  // live, or freed but still used by another stream
+    uint64_t limit_bytes = 0;   // that torch may have of the device; 0: not known
     uint64_t event = 0;
 };
 

@@ -2,6 +2,8 @@
 
 #include <algorithm>
 #include <charconv>
+#include <iterator>
+#include <string_view>
 #include <vector>
 
 #include "report/attribute/block_keys.h"
@@ -23,15 +25,57 @@ uint64_t device_bytes_of(const TraceReader& reader, uint32_t device) {
     return bytes;
 }
 
-Table table_of(const char* key, const ReplayResult& result, StackLookup& stacks) {
+Table table_of(const char* key, const PhaseTable& phases, LiveBlocks blocks, StackLookup& stacks) {
     BlockKeys keys({&find_grouping(key)}, 1, stacks);
-    LiveBlocks blocks = result.blocks;
-    keys.group(result.phases, &blocks);
+    keys.group(phases, &blocks);
     return build_table(blocks, format::Measure::kAllocated, keys);
+}
+
+// Nothing of a run of the code that failed should outlive it, and these are of one for certain.
+bool is_of_one_run(const std::string& category) {
+    return category == "activation" || category == "temporary";
+}
+
+Phase phase_at(const ReplayResult& result, const RefusedRequest& refused, StackLookup& stacks) {
+    const auto& contexts = stacks.phase_rules().contexts;
+    const uint32_t context = refused.request.context;
+    const Phase said = context < contexts.size() ? contexts[context].phase : Phase::kNone;
+    return EventPlaces(result.phases).phase(said, refused.event);
+}
+
+// A program that tries something else within a pass still needs what the pass has made: then it
+// does nothing but go on with it.
+bool goes_on(const ReplayResult& result,
+             const RefusedRequest& before,
+             const RefusedRequest& now,
+             StackLookup& stacks) {
+    const Phase phase = phase_at(result, before, stacks);
+    const auto& phases = result.phases.phases;
+    return phase_at(result, now, stacks) == phase &&
+           std::none_of(phases.begin(), phases.end(), [&](const PhaseInterval& one) {
+               return one.begin_event > before.event && one.begin_event < now.event &&
+                      one.phase != phase;
+           });
+}
+
+uint64_t older_bytes_of(const ReplayResult& result, uint64_t earlier_event, StackLookup& stacks) {
+    LiveBlocks older;
+    for (const TrackedBlock& one : result.blocks.blocks) {
+        if (one.facts.is_restored || one.facts.alloc_event < earlier_event) {
+            older.blocks.push_back(one);
+            older.level_bytes += one.block.block_bytes;
+        }
+    }
+    uint64_t bytes = 0;
+    for (const TableRow& row : table_of("category", result.phases, older, stacks).rows) {
+        bytes += is_of_one_run(row.labels.front().name) ? static_cast<uint64_t>(row.bytes) : 0;
+    }
+    return bytes;
 }
 
 void add_live_blocks(const TraceReader& reader,
                      const Selection& selection,
+                     const RefusedRequests& refused,
                      StackLookup& stacks,
                      const Progress& progress,
                      Autopsy* autopsy) {
@@ -47,18 +91,19 @@ void add_live_blocks(const TraceReader& reader,
     request.needs_tensors = true;
     request.phase_rules = &stacks.phase_rules();
     const ReplayResult result = replay(reader, request, progress);
-    autopsy->lines = table_of("line", result, stacks);
-    autopsy->categories = table_of("category", result, stacks);
+    autopsy->lines = table_of("line", result.phases, result.blocks, stacks);
+    autopsy->categories = table_of("category", result.phases, result.blocks, stacks);
+    autopsy->live = result.blocks.blocks;
     if (autopsy->refused.earlier != nullptr) {
         return;
     }
-    const EventPlaces places(result.phases);
-    const uint64_t event = autopsy->refused.event;
-    const uint32_t context = autopsy->refused.request.context;
-    const auto& contexts = stacks.phase_rules().contexts;
-    const Phase said = context < contexts.size() ? contexts[context].phase : Phase::kNone;
-    autopsy->phase = phase_name(places.phase(said, event));
-    autopsy->step = places.step(event);
+    const RefusedRequest* const before = refused.before(autopsy->number);
+    if (before != nullptr && !goes_on(result, *before, autopsy->refused, stacks)) {
+        autopsy->number_before = refused.number_of(*before);
+        autopsy->older_bytes = older_bytes_of(result, before->event, stacks);
+    }
+    autopsy->phase = phase_name(phase_at(result, autopsy->refused, stacks));
+    autopsy->step = EventPlaces(result.phases).step(autopsy->refused.event);
 }
 
 void add_request(StackLookup& stacks, Autopsy* autopsy) {
@@ -71,47 +116,69 @@ void add_request(StackLookup& stacks, Autopsy* autopsy) {
     autopsy->module = module.name != kOutsideModulesName ? module.name : std::string();
 }
 
-uint64_t missing_bytes_of(const Autopsy& autopsy) {
-    const OutOfMemory& request = autopsy.refused.request;
-    if (autopsy.reason == RefusalReason::kFraction) {
-        return autopsy.segments->reserved_bytes + request.requested_bytes -
-               autopsy.refused.limit_bytes;
+bool is_over_limit(const Autopsy& autopsy) {
+    const RefusedRequest& refused = autopsy.refused;
+    const uint64_t asked = refused.request.requested_bytes;
+    if (refused.limit_bytes == 0 || refused.limit_bytes >= autopsy.device_bytes) {
+        return false;
     }
-    return request.requested_bytes - std::min(request.free_bytes, request.requested_bytes);
+    return autopsy.segments.has_value()
+               ? autopsy.segments->reserved_bytes + asked > refused.limit_bytes
+               : asked <= refused.request.free_bytes;
 }
 
-bool is_over_fraction(const Autopsy& autopsy) {
-    const RefusedRequest& refused = autopsy.refused;
-    return refused.limit_bytes != 0 && refused.limit_bytes < autopsy.device_bytes &&
-           autopsy.segments.has_value() &&
-           autopsy.segments->reserved_bytes + refused.request.requested_bytes > refused.limit_bytes;
+RefusalReason reason_in_segments(const Autopsy& autopsy) {
+    const RefusedSegments& segments = *autopsy.segments;
+    const uint64_t asked = autopsy.refused.asked_bytes;
+    const uint64_t needed = (asked + kRoundingBytes - 1) / kRoundingBytes * kRoundingBytes;
+    if (!segments.knows_pieces) {
+        return segments.free_bytes + segments.waiting_bytes >= needed ? RefusalReason::kPieces
+                                                                      : RefusalReason::kFull;
+    }
+    if (segments.largest_of_other_streams_bytes >= needed) {
+        return RefusalReason::kOtherStream;
+    }
+    if (segments.of_other_pools.largest_bytes >= needed) {
+        return RefusalReason::kOtherPool;
+    }
+    if (segments.usable.bytes >= needed) {
+        return RefusalReason::kFragmented;
+    }
+    if (segments.usable.bytes + segments.waiting_bytes >= needed) {
+        return RefusalReason::kWaiting;
+    }
+    const uint64_t missing = autopsy.missing_bytes;
+    if (missing == 0) {
+        return RefusalReason::kFull;
+    }
+    if (segments.pinned.bytes >= missing) {
+        return RefusalReason::kPinned;
+    }
+    if (segments.pinned.bytes + segments.waiting_bytes >= missing) {
+        return RefusalReason::kWaiting;
+    }
+    return segments.pinned.bytes + segments.of_other_pools.bytes >= missing
+               ? RefusalReason::kOtherPool
+               : RefusalReason::kFull;
 }
 
 RefusalReason reason_of(const Autopsy& autopsy) {
-    if (autopsy.segments.has_value()) {
-        const RefusedSegments& segments = *autopsy.segments;
-        const uint64_t asked = autopsy.refused.asked_bytes;
-        const uint64_t needed = (asked + kRoundingBytes - 1) / kRoundingBytes * kRoundingBytes;
-        if (!segments.knows_pieces && segments.free_bytes + segments.waiting_bytes >= needed) {
-            return RefusalReason::kPieces;
-        }
-        if (segments.largest_of_other_streams_bytes >= needed) {
-            return RefusalReason::kOtherStream;
-        }
-        if (segments.largest_of_other_pools_bytes >= needed) {
-            return RefusalReason::kOtherPool;
-        }
-        if (segments.usable_bytes >= needed) {
-            return RefusalReason::kFragmented;
-        }
-        if (segments.usable_bytes + segments.waiting_bytes >= needed) {
-            return RefusalReason::kWaiting;
-        }
-    }
-    return is_over_fraction(autopsy) ? RefusalReason::kFraction : RefusalReason::kFull;
+    const RefusalReason reason =
+        autopsy.segments.has_value() ? reason_in_segments(autopsy) : RefusalReason::kFull;
+    return reason == RefusalReason::kFull && autopsy.is_over_limit ? RefusalReason::kFraction
+                                                                   : reason;
 }
 
 }  // namespace
+
+uint64_t Autopsy::room_bytes() const {
+    if (!is_over_limit || !segments.has_value()) {
+        return refused.request.free_bytes;
+    }
+    const uint64_t within =
+        refused.limit_bytes - std::min(refused.limit_bytes, segments->reserved_bytes);
+    return std::min(refused.request.free_bytes, within);
+}
 
 std::optional<uint64_t> Autopsy::outside_bytes() const {
     const uint64_t used = device_bytes - std::min(device_bytes, refused.request.free_bytes);
@@ -121,11 +188,25 @@ std::optional<uint64_t> Autopsy::outside_bytes() const {
     return used - segments->reserved_bytes;
 }
 
-bool Autopsy::could_ever_fit() const {
-    const uint64_t asked = refused.request.requested_bytes;
-    const bool is_within_limit = refused.limit_bytes == 0 || asked <= refused.limit_bytes;
-    return is_within_limit &&
-           (device_bytes == 0 || asked + outside_bytes().value_or(0) <= device_bytes);
+std::optional<uint64_t> Autopsy::other_process_bytes() const {
+    const std::optional<uint64_t> outside = outside_bytes();
+    const bool is_known = outside.has_value() && segments->other_process_bytes <= outside;
+    return is_known ? segments->other_process_bytes : std::nullopt;
+}
+
+const FreePieces* Autopsy::free_pieces() const {
+    if (!segments.has_value()) {
+        return nullptr;
+    }
+    switch (reason) {
+        case RefusalReason::kOtherPool:
+            return &segments->of_other_pools;
+        case RefusalReason::kOtherStream:
+        case RefusalReason::kPinned:
+            return &segments->pinned;
+        default:
+            return &segments->usable;
+    }
 }
 
 bool ended_the_program(const TraceReader& reader, const RefusedRequests& refused) {
@@ -151,17 +232,25 @@ Autopsy make_autopsy(const TraceReader& reader,
     autopsy.device_bytes = device_bytes_of(reader, autopsy.refused.request.device);
     add_request(stacks, &autopsy);
     if (autopsy.refused.live_bytes != 0) {
-        add_live_blocks(reader, selection, stacks, progress, &autopsy);
+        add_live_blocks(reader, selection, refused, stacks, progress, &autopsy);
     }
     autopsy.segments = find_refused_segments(reader, autopsy.refused, stacks, progress);
+    autopsy.is_over_limit = is_over_limit(autopsy);
+    const uint64_t wanted = autopsy.refused.request.requested_bytes;
+    autopsy.missing_bytes = wanted - std::min(autopsy.room_bytes(), wanted);
     autopsy.reason = reason_of(autopsy);
-    autopsy.missing_bytes = missing_bytes_of(autopsy);
     return autopsy;
 }
 
 const char* reason_name(RefusalReason reason) {
-    static constexpr const char* kNames[] = {
-        "full", "fragmented", "other_stream", "waiting", "fraction", "other_pool", "pieces"};
+    static constexpr const char* kNames[] = {"full",
+                                             "fragmented",
+                                             "other_stream",
+                                             "waiting",
+                                             "fraction",
+                                             "other_pool",
+                                             "pieces",
+                                             "pinned"};
     return kNames[static_cast<size_t>(reason)];
 }
 

@@ -37,21 +37,4 @@ std::vector<RefusedLine> refused_lines_without(const RefusedRequests& refused,
     return list;
 }
 
-std::optional<HolderList> holders_of_request(const TraceReader& reader,
-                                             const RefusedRequests& refused,
-                                             const Autopsy& autopsy,
-                                             StackLookup& stacks) {
-    const auto& searches = reader.definitions().holder_searches;
-    const auto found = std::find_if(searches.begin(), searches.end(), [&](const auto& search) {
-        return search.reason == format::HoldReason::kOutOfMemory &&
-               search.tick >= autopsy.refused.request.tick;
-    });
-    const bool is_last = autopsy.number == refused.count;
-    if (!is_last || found == searches.end()) {
-        return std::nullopt;
-    }
-    const auto number = static_cast<uint32_t>(found - searches.begin()) + 1;
-    return build_holders(reader.name(), number, stacks);
-}
-
 }  // namespace peakline::report

@@ -1,12 +1,12 @@
-// What stands beside the autopsy of one request: the other requests, and who held the blocks then.
+// What stands beside the autopsy of one request: the other requests.
 #pragma once
 
 #include <cstdint>
-#include <optional>
 #include <vector>
 
-#include "autopsy.h"
-#include "report/views/blocks/holders.h"
+#include "report/attribute/names/label.h"
+#include "report/attribute/stacks/stack_lookup.h"
+#include "report/replay/levels/refused_requests.h"
 
 namespace peakline::report {
 
@@ -21,12 +21,5 @@ struct RefusedLine {
 std::vector<RefusedLine> refused_lines_without(const RefusedRequests& refused,
                                                uint64_t shown,
                                                StackLookup& stacks);
-
-// What `run --hold` found when the last request was refused: it looks soon after, so the last
-// search is that request's when no other one was refused since.
-std::optional<HolderList> holders_of_request(const TraceReader& reader,
-                                             const RefusedRequests& refused,
-                                             const Autopsy& autopsy,
-                                             StackLookup& stacks);
 
 }  // namespace peakline::report

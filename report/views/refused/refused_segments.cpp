@@ -6,6 +6,7 @@
 #include <string>
 #include <utility>
 
+#include "allocator/record/levels/device_use.h"
 #include "report/attribute/grouping.h"
 #include "report/views/segments/live_addresses.h"
 
@@ -21,6 +22,8 @@ public:
 
     void restore(const Checkpoint& checkpoint) {
         addresses_.restore(checkpoint, refused_.request.device);
+        const auto use = checkpoint.standing->uses.find(refused_.request.device);
+        use_ = use != checkpoint.standing->uses.end() ? use->second : use_;
         bool is_ours = false;  // the segment before
         for (const RareEvent& event : checkpoint.standing->records) {
             if (const auto segment = event.as<format::Segment>()) {
@@ -48,6 +51,12 @@ public:
     }
 
     void on_rare(const RareEvent& event, EventTime at) {
+        const auto processes = event.as<format::DeviceProcesses>();
+        // What is said first was so before.
+        if (processes && processes->device == refused_.request.device &&
+            processes->other_bytes <= kMaxBlockBytes && !(is_taken_ && use_.knows_others)) {
+            use_.apply(*processes);
+        }
         const auto segment = event.as<format::Segment>();
         if (segment && segment->device == refused_.request.device) {
             segments_.apply(*segment);
@@ -65,6 +74,9 @@ public:
     const MemoryMap& map() const { return map_; }
     // 0: the default one.
     uint64_t pool_of_request() const { return pool_of_request_; }
+    std::optional<uint64_t> other_process_bytes() const {
+        return use_.knows_others ? std::optional(use_.other_bytes) : std::nullopt;
+    }
     uint64_t pool_of(const MapSegment& segment) const {
         const auto found = pools_.find(segment.range.address);
         return found == pools_.end() ? 0 : found->second;
@@ -100,6 +112,7 @@ private:
     const RefusedRequest& refused_;
     LiveAddresses addresses_;
     SegmentRanges segments_;
+    record::DeviceUse use_;
     MemoryMap map_;
     // OutOfMemory, Refusal, InPool.
     static constexpr uint64_t kEventsToPool = 2;
@@ -120,11 +133,15 @@ bool is_small_pool(const MapSegment& segment, BlocksOfSegment blocks) {
             segment.range.bytes == RefusedSegments::kSmallSegmentBytes);
 }
 
-class Pins {
+// Adds up free pieces, and the blocks that lie beside them.
+class Pieces {
 public:
-    explicit Pins(StackLookup& stacks) : stacks_(stacks) {}
+    explicit Pieces(StackLookup& stacks) : stacks_(stacks) {}
 
     void add(const MapSegment& segment, BlocksOfSegment blocks) {
+        sums_.bytes += segment.free_bytes();
+        sums_.count += segment.hole_count;
+        sums_.largest_bytes = std::max(sums_.largest_bytes, segment.largest_hole_bytes);
         std::set<PinningRow*> rows;
         for (const MapBlock* block = blocks.first; block != blocks.second; ++block) {
             PinningRow& row = row_of(block->context);
@@ -137,16 +154,16 @@ public:
         }
     }
 
-    // Most free bytes first.
-    std::vector<PinningRow> list() const {
-        std::vector<PinningRow> rows;
-        for (const auto& [key, row] : rows_) {
-            rows.push_back(row);
+    FreePieces take() {
+        std::vector<PinningRow>& rows = sums_.pins;
+        for (auto& [key, row] : rows_) {
+            rows.push_back(std::move(row));
         }
         std::stable_sort(rows.begin(), rows.end(), [](const PinningRow& a, const PinningRow& b) {
             return a.free_bytes != b.free_bytes ? a.free_bytes > b.free_bytes : a.bytes < b.bytes;
         });
-        return rows;
+        rows.resize(std::min(rows.size(), RefusedSegments::kMaxPins));
+        return std::move(sums_);
     }
 
 private:
@@ -163,6 +180,7 @@ private:
     }
 
     StackLookup& stacks_;
+    FreePieces sums_;
     std::map<uint32_t, PinningRow*> of_context_;
     std::map<std::string, PinningRow> rows_;  // by key
 };
@@ -172,7 +190,11 @@ RefusedSegments measure(const MapOfRequest& at_request,
                         StackLookup& stacks) {
     const MemoryMap& map = at_request.map();
     RefusedSegments found;
-    Pins pins(stacks);
+    found.is_in_own_pool = at_request.pool_of_request() != 0;
+    found.other_process_bytes = at_request.other_process_bytes();
+    Pieces usable(stacks);
+    Pieces pinned(stacks);
+    Pieces of_other_pools(stacks);
     const bool needs_small = refused.asked_bytes <= RefusedSegments::kSmallBytes;
     const MapBlock* next = map.blocks.data();
     for (const MapSegment& segment : map.segments) {
@@ -183,30 +205,25 @@ RefusedSegments measure(const MapOfRequest& at_request,
         for (const MapBlock* block = blocks.first; block != blocks.second; ++block) {
             found.waiting_bytes += block->is_waiting ? block->bytes : 0;
         }
-        if (segment.hole_count == 0 || is_small_pool(segment, blocks) != needs_small) {
+        if (segment.hole_count == 0) {
             continue;
         }
+        const bool is_of_kind = is_small_pool(segment, blocks) == needs_small;
         if (at_request.pool_of(segment) != at_request.pool_of_request()) {
-            if (segment.range.stream == refused.stream) {
-                found.largest_of_other_pools_bytes =
-                    std::max(found.largest_of_other_pools_bytes, segment.largest_hole_bytes);
-            }
+            of_other_pools.add(segment, blocks);
             continue;
         }
-        if (segment.range.stream != refused.stream) {
+        pinned.add(segment, blocks);
+        if (is_of_kind && segment.range.stream == refused.stream) {
+            usable.add(segment, blocks);
+        } else if (is_of_kind) {
             found.largest_of_other_streams_bytes =
                 std::max(found.largest_of_other_streams_bytes, segment.largest_hole_bytes);
-            continue;
         }
-        found.usable_bytes += segment.free_bytes();
-        found.usable_count += segment.hole_count;
-        found.largest_usable_bytes =
-            std::max(found.largest_usable_bytes, segment.largest_hole_bytes);
-        pins.add(segment, blocks);
     }
-    found.pins = pins.list();
-    found.pin_count = found.pins.size();
-    found.pins.resize(std::min(found.pin_count, RefusedSegments::kMaxPins));
+    found.usable = usable.take();
+    found.pinned = pinned.take();
+    found.of_other_pools = of_other_pools.take();
     return found;
 }
 

@@ -22,9 +22,17 @@ struct PinningRow {
     uint64_t free_bytes = 0;  // of the segments they lie in
 };
 
+struct FreePieces {
+    uint64_t bytes = 0;
+    uint64_t count = 0;
+    uint64_t largest_bytes = 0;
+    std::vector<PinningRow> pins;  // most free bytes first
+};
+
 // Free pieces that a request can use lie in segments of its stream and of its pool: a CUDA graph
 // and a MemPool have pools of their own, and in each torch serves small requests (up to 1 MiB) and
-// others from different segments.
+// others from different segments. Before torch gives up it returns the segments of all streams that
+// have no block, so the others are pinned: their free bytes are of use to nobody.
 struct RefusedSegments {
     static constexpr uint64_t kSmallBytes = 1 << 20;         // kSmallSize of torch's allocator
     static constexpr uint64_t kSmallSegmentBytes = 2 << 20;  // kSmallBuffer
@@ -33,13 +41,14 @@ struct RefusedSegments {
     uint64_t reserved_bytes = 0;
     uint64_t waiting_bytes = 0;  // freed, but another stream still uses them
     uint64_t free_bytes = 0;     // of all segments
-    uint64_t usable_bytes = 0;   // the part of them that this request can use
-    uint64_t usable_count = 0;   // pieces
-    uint64_t largest_usable_bytes = 0;
+    FreePieces usable;           // by this request
+    FreePieces pinned;           // in all segments of its pool
+    FreePieces of_other_pools;
     uint64_t largest_of_other_streams_bytes = 0;  // in the same pool
-    uint64_t largest_of_other_pools_bytes = 0;    // of the same stream
-    std::vector<PinningRow> pins;                 // most free bytes first
-    size_t pin_count = 0;                         // of all
+    bool is_in_own_pool = false;                  // the request is of a graph's pool, or a MemPool
+    // What other processes have of the device; nullopt: nobody could say. See Note [Other
+    // processes] in allocator/record/levels/device_use.h.
+    std::optional<uint64_t> other_process_bytes;
     // Of a request before the kept events: only reserved, waiting and free bytes are known.
     bool knows_pieces = true;
 };

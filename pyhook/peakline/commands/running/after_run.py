@@ -21,6 +21,7 @@ from peakline.commands.shared.common import (
 from peakline.commands.shared.faults import failing_alone
 from peakline.commands.shared.findings import fault_line
 from peakline.commands.shared.growth import growth_lines
+from peakline.commands.shared.out_of_memory import cause_of
 from peakline.commands.shared.trace_files import folders_of
 from peakline.commands.terminal.report import show_table
 from peakline.device_names import highest_peak
@@ -88,10 +89,10 @@ def report(paths: list[Path], end: RunEnd, top: int, page: str = "") -> None:
         name_files(paths, page)
         return
     heaviest = max(recorded, key=lambda one: one.peak_bytes)
-    ran_out = [one for one in recorded if end.status and _ran_out(one)]
+    ran_out = {one: cause for one in recorded if end.status and (cause := _ran_out(one))}
     with failing_alone("the table is missing"):
         if ran_out:
-            _say_why(ran_out, len(recorded))
+            _say_why(list(ran_out), len(recorded))
         else:
             _show_heaviest(heaviest, len(recorded), top, says_end=not end.status)
     say("")
@@ -105,7 +106,7 @@ def report(paths: list[Path], end: RunEnd, top: int, page: str = "") -> None:
         say(*([f"peakline: {fault}"] if fault else []))
     for one in recorded:
         say(f"peakline: wrote {one.path} ({_cost(one)})")
-    shown = ran_out or [heaviest]
+    shown = list(ran_out) or [heaviest]
     for one in [one for one in recorded if one.refused and one not in shown]:
         words = shell_words(["peakline", "oom", str(one.path)])
         times = "once" if one.refused == 1 else f"{one.refused:,} times"
@@ -113,7 +114,7 @@ def report(paths: list[Path], end: RunEnd, top: int, page: str = "") -> None:
     if page:
         say(page)
     if ran_out:
-        say(*_next_after_oom(ran_out[0], has_page=bool(page)))
+        say(*_next_after_oom(shown[0], ran_out[shown[0]], has_page=bool(page)))
     else:
         first = [("leaks", "what grows, since when, and why")] if grows else []
         first += [("advise", _CAUSE)] if fault else []
@@ -128,18 +129,18 @@ def _show_heaviest(heaviest: _Recorded, count: int, top: int, *, says_end: bool)
         show_table(trace, sys.stderr, {"top": top, "cwd": here()}, says_end=says_end)
 
 
-def _ran_out(one: _Recorded) -> bool:
-    """Whether a refused request ended the process."""
+def _ran_out(one: _Recorded) -> tuple[str, str] | None:
+    """Return the command that shows why, where a refused request ended the process."""
     if not one.refused:
-        return False
+        return None
     with (
         failing_alone(f"{one.path.name}: why memory ran out is not known"),
         progress_bar(str(one.path)) as progress,
     ):
         trace = report_engine().Trace(str(one.path), progress)
         found = json.loads(trace.report("oom", json=True, top=1))
-        return not found["ooms"][0]["is_caught"]
-    return False
+        return None if found["ooms"][0]["is_caught"] else cause_of(found)
+    return None
 
 
 def _say_why(ran_out: Sequence[_Recorded], count: int) -> None:
@@ -235,6 +236,7 @@ def _next(
     return next_commands(
         [
             *ranks,
+            *([(f"oom {name}", "why memory ran out")] if heaviest.refused else []),
             *((f"{command} {name}", why) for command, why in first),
             *all_lines,
             (f"table --by category {name}", "parameters, activations, optimizer state"),
@@ -244,12 +246,13 @@ def _next(
     )
 
 
-def _next_after_oom(one: _Recorded, *, has_page: bool) -> list[str]:
+def _next_after_oom(one: _Recorded, cause: tuple[str, str], *, has_page: bool) -> list[str]:
     name = shell_words([str(one.path)])
+    lines = ("table --at oom", "every line that held memory then")
     page_command = (f"html {name}", "a page for the browser: the moment it ran out, and before")
     return next_commands(
         [
-            (f"table --at oom {name}", "every line that held memory then"),
+            *((f"{command} {name}", shows) for command, shows in dict.fromkeys((cause, lines))),
             (f"tensors --at oom {name}", "every tensor"),
             *([] if has_page else [page_command]),
             (f"table {name}", "the peak"),

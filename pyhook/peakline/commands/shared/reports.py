@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING
 from peakline.commands.shared import report_options as options
 from peakline.commands.shared.common import print_reports, suggest
 from peakline.commands.shared.growth import growth_status, print_growth
+from peakline.commands.shared.out_of_memory import command_after_oom
 from peakline.commands.terminal.report import show_reports
 
 if TYPE_CHECKING:
@@ -26,9 +27,10 @@ class Report:
     """A command of the name of its report: ``Trace.report(name, ...)`` makes it.
 
     ``shows`` is what --top counts, ``top`` how many are shown without it; where ``shows`` is empty
-    another option says how much. ``next_command`` is what to type next, ``next_after`` another one
-    after rows by a key. ``has_parts``: a terminal gets it in columns, see `_terminal_report`.
-    ``below`` prints what follows the report, ``status`` is the exit code then.
+    another option says how much. ``next_command`` is what to type next, or finds it from the file;
+    ``next_after`` another one after rows by a key. ``has_parts``: a terminal gets it in columns,
+    see `_terminal_report`. ``below`` prints what follows the report, ``status`` is the exit code
+    then.
     """
 
     name: str
@@ -37,7 +39,7 @@ class Report:
     options: tuple[Callable[[argparse.ArgumentParser], None], ...]
     shows: str = "rows"
     top: int | Callable[[], int] = 20
-    next_command: str = "table"
+    next_command: str | Callable[[str, Options], str] = "table"
     next_after: Mapping[str, str] = field(default_factory=dict)
     has_parts: bool = False
     below: Callable[[argparse.Namespace], None] = lambda _: None
@@ -62,9 +64,15 @@ class Report:
         if not (self.has_parts and show_reports(args, self.name, chosen)):
             print_reports(args, self.name, chosen)
         self.below(args)
-        by = getattr(args, "by", "")
-        suggest(args, self.next_after.get(by, self.next_command))
+        if not args.json:
+            self._suggest(args, chosen)
         return self.status(args, chosen)
+
+    def _suggest(self, args: argparse.Namespace, chosen: Options) -> None:
+        command = self.next_command
+        if not isinstance(command, str):
+            command = command(args.files[0], chosen)
+        suggest(args, self.next_after.get(getattr(args, "by", ""), command))
 
 
 def _chart_columns() -> int:
@@ -176,7 +184,7 @@ REPORTS = (
         examples="peakline oom train.peak\npeakline oom --nth 1 train.peak",
         options=(options.add_request, options.add_frames, options.refuse_where),
         top=6,
-        next_command="table --at oom",
+        next_command=command_after_oom,
     ),
     Report(
         name="ledger",
