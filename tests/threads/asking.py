@@ -6,12 +6,17 @@ A reader sees the end of `peakline run`, and types at most the one command that 
 from __future__ import annotations
 
 import re
+from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
+from peakline._report import Trace
+
 PROGRAMS = Path(__file__).with_name("programs")
+FORKING = Path(__file__).with_name("forking.py")
 CAUSE = "# cause"
+TOGETHER = 8  # programs of one run
 
 
 @dataclass(frozen=True)
@@ -19,8 +24,10 @@ class Thread:
     """One program with the cause of a public thread, and what the answer must say.
 
     `command` is what the end of the run must name and what is then asked ("leaks", "fragmentation
-    --at oom"); "" where the end of the run is the answer. `says` and `never` are regular
-    expressions; `{cause}` in them stands for the file and line marked `# cause` in the program.
+    --at oom"); "" where the end of the run is the answer. `asked` is a command that the end of the
+    run does not name: the documentation leads to it. `says` and `never` are regular expressions,
+    which see each finding of `advise` as one line; `{cause}` in them stands for the file and line
+    marked `# cause` in the program.
     """
 
     program: str
@@ -30,6 +37,11 @@ class Thread:
     options: tuple[str, ...] = ()
     arguments: tuple[str, ...] = ()
     status: int = 0
+    asked: str = ""
+
+    def __str__(self) -> str:
+        """The name of its test."""
+        return f"{self.program} {self.command or self.asked}".strip()
 
 
 def cause_of(program: Path) -> str:
@@ -40,6 +52,11 @@ def cause_of(program: Path) -> str:
     return ""
 
 
+def in_one_line(text: str) -> str:
+    """Return a text whose paragraphs are lines: `advise` breaks its sentences."""
+    return "\n".join(" ".join(paragraph.split()) for paragraph in text.split("\n\n"))
+
+
 def answer_to(lab: Any, thread: Thread) -> str:
     """Return the answer a reader gets: the end of the run, or the text of the command it names."""
     folder = lab.folder / f"{thread.program}{'-'.join(thread.arguments)}"
@@ -47,21 +64,48 @@ def answer_to(lab: Any, thread: Thread) -> str:
     options = ["-o", "run.peak", *thread.options]
     run = lab.recorded(folder, str(program), *thread.arguments, options=options)
     assert run.status == thread.status, f"status {run.status}\n{run.stdout}\n{run.stderr}"
-    if not thread.command:
-        return run.stderr
-    named = f"peakline {thread.command} run.peak"
-    assert re.search(rf"{re.escape(named)}(?![^\s])", run.stderr), (
-        f"not named: {named}\n{run.stderr}"
-    )
-    command, *words = thread.command.split()
-    asked = lab.peakline(command, *words, str(folder / "run.peak"))
-    assert asked.returncode in (0, 1), asked.stderr
-    return asked.stdout + asked.stderr
+    if thread.command:
+        named = f"peakline {thread.command} run.peak"
+        assert re.search(rf"{re.escape(named)}(?![^\s])", run.stderr), (
+            f"not named: {named}\n{run.stderr}"
+        )
+    command = thread.command or thread.asked
+    return asked(lab, command, folder / "run.peak") if command else run.stderr
+
+
+def asked(lab: Any, command: str, trace: Path) -> str:
+    """Return what a command says of a recording."""
+    name, *words = command.split()
+    done = lab.peakline(name, *words, str(trace))
+    assert done.returncode in (0, 1), done.stderr
+    return done.stdout + done.stderr
+
+
+def recorded_together(lab: Any, name: str, programs: Sequence[str]) -> dict[str, Path]:
+    """Record programs, a few at a time with one import of torch; return the recording of each."""
+    traces: dict[str, Path] = {}
+    for begin in range(0, len(programs), TOGETHER):
+        folder = lab.folder / f"{name}{begin}"
+        paths = [str(PROGRAMS / f"{one}.py") for one in programs[begin : begin + TOGETHER]]
+        run = lab.recorded(folder, str(FORKING), *paths, options=["-q", "-o", "run.peak"])
+        assert run.status == 0, f"status {run.status}\n{run.stdout}\n{run.stderr}"
+        said = re.findall(r"^(\d+) (\S+\.py)$", run.stdout, re.MULTILINE)
+        names = {int(pid): Path(path).stem for pid, path in said}
+        found = {names[Trace(str(one)).info()["pid"]]: one for one in folder.glob("*.peak")}
+        assert len(found) == len(paths), run.stderr
+        traces |= found
+    return traces
 
 
 def judge(lab: Any, thread: Thread) -> None:
     """Fail unless the answer says all that it must and nothing that it must not."""
-    answer = answer_to(lab, thread)
+    judge_text(thread, answer_to(lab, thread))
+
+
+def judge_text(thread: Thread, answer: str) -> None:
+    """Fail unless a text says all that the thread's answer must and nothing that it must not."""
+    if "advise" in (thread.command, thread.asked):
+        answer = in_one_line(answer)
     cause = re.escape(cause_of(PROGRAMS / f"{thread.program}.py"))
     for wanted in thread.says:
         pattern = wanted.replace("{cause}", cause)

@@ -66,7 +66,7 @@ THREADS = (
 )
 
 
-@pytest.mark.parametrize("thread", THREADS, ids=lambda one: f"{one.program} {one.command}".strip())
+@pytest.mark.parametrize("thread", THREADS, ids=str)
 def test_the_answer_is_the_cause(lab: Any, thread: Thread) -> None:
     judge(lab, thread)
 
