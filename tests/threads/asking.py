@@ -6,7 +6,7 @@ A reader sees the end of `peakline run`, and types at most the one command that 
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable, Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
@@ -16,6 +16,7 @@ from peakline._report import Trace
 PROGRAMS = Path(__file__).with_name("programs")
 FORKING = Path(__file__).with_name("forking.py")
 CAUSE = "# cause"
+TOGETHER = 8  # programs of one run
 
 
 @dataclass(frozen=True)
@@ -83,16 +84,19 @@ def asked(lab: Any, command: str, trace: Path) -> str:
     return done.stdout + done.stderr
 
 
-def recorded_together(lab: Any, name: str, programs: Iterable[str]) -> dict[str, Path]:
-    """Record programs that share one import of torch; return the recording of each."""
-    folder = lab.folder / name
-    paths = [str(PROGRAMS / f"{one}.py") for one in programs]
-    run = lab.recorded(folder, str(FORKING), *paths, options=["-q", "-o", "run.peak"])
-    assert run.status == 0, f"status {run.status}\n{run.stdout}\n{run.stderr}"
-    said = re.findall(r"^(\d+) (\S+\.py)$", run.stdout, re.MULTILINE)
-    names = {int(pid): Path(path).stem for pid, path in said}
-    traces = {names[Trace(str(one)).info()["pid"]]: one for one in folder.glob("*.peak")}
-    assert len(traces) == len(paths), run.stderr
+def recorded_together(lab: Any, name: str, programs: Sequence[str]) -> dict[str, Path]:
+    """Record programs, a few at a time with one import of torch; return the recording of each."""
+    traces: dict[str, Path] = {}
+    for begin in range(0, len(programs), TOGETHER):
+        folder = lab.folder / f"{name}{begin}"
+        paths = [str(PROGRAMS / f"{one}.py") for one in programs[begin : begin + TOGETHER]]
+        run = lab.recorded(folder, str(FORKING), *paths, options=["-q", "-o", "run.peak"])
+        assert run.status == 0, f"status {run.status}\n{run.stdout}\n{run.stderr}"
+        said = re.findall(r"^(\d+) (\S+\.py)$", run.stdout, re.MULTILINE)
+        names = {int(pid): Path(path).stem for pid, path in said}
+        found = {names[Trace(str(one)).info()["pid"]]: one for one in folder.glob("*.peak")}
+        assert len(found) == len(paths), run.stderr
+        traces |= found
     return traces
 
 

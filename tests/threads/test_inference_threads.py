@@ -49,7 +49,7 @@ ADVISED = (
 
 # Each of these is recorded by itself: its reader begins at the end of its run.
 ALONE = (
-    Thread("context_alone", (r"(?i)context.*\d MB",), asked="ledger"),
+    Thread("context_alone", (r"5\d\d\.\d MB +context",), asked="ledger"),
     Thread("evaluation_with_gradients", (), "advise"),
 )
 

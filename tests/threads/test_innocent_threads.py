@@ -6,11 +6,11 @@ chunks), may be said.
 
 from __future__ import annotations
 
-import json
 import re
 from pathlib import Path
 from typing import Any
 
+import peakline
 import pytest
 from asking import Thread, in_one_line, judge, recorded_together
 
@@ -71,7 +71,7 @@ def traces(lab: Any) -> dict[str, Path]:
 
 @pytest.mark.parametrize("program", INNOCENT)
 def test_no_finding_accuses_it(lab: Any, traces: dict[str, Path], program: str) -> None:
-    found = json.loads(lab.report("advise", traces[program], "--json"))["advice"]
+    found = peakline.advise(traces[program])["advice"]
     wrong = (TRADES | FAULTS_OF.get(program, set())) - MEANT.get(program, set())
     assert [one for one in found if one["kind"] == "fault" or one["rule"] in wrong] == []
     if program in NEVER:
@@ -80,9 +80,8 @@ def test_no_finding_accuses_it(lab: Any, traces: dict[str, Path], program: str) 
 
 
 @pytest.mark.parametrize("program", INNOCENT)
-def test_nothing_of_it_grows(lab: Any, traces: dict[str, Path], program: str) -> None:
-    document = json.loads(lab.report("leaks", traces[program], "--json"))
-    assert document["growth"] == []
+def test_nothing_of_it_grows(traces: dict[str, Path], program: str) -> None:
+    assert peakline.leaks(traces[program])["growth"] == []
 
 
 @pytest.mark.parametrize("program", ["twin_training", "twin_server"])

@@ -34,7 +34,7 @@ ADVISED = (
     advised("broadcast_targets", r"\[16000, 16000\].*{cause}", never=NEITHER),
     advised("logits_float32", "(?i)(logits of all tokens|another dtype).*{cause}"),
     advised("step_before_held", "step before.*{cause}.*del the variables"),
-    advised("scalars_kept", r"(?i)kept.*{cause}.*item\(\)", never=NEITHER),
+    advised("scalars_kept", r"(?i)kept.*{cause}.*(item\(\)|\.cpu\(\))", never=NEITHER),
     advised("second_copy_loaded", "live to the end|{cause}", "{cause}", never=NEITHER),
     advised("hooks_store_inputs", "(?i)kept.*{cause}.*hook", never=NEITHER),
     advised("meter_with_graph", KEPT_WITH_GRAPH, never=NEITHER),
