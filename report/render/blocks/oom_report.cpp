@@ -315,6 +315,7 @@ std::string oom_json(const OomReport& report) {
     JsonWriter json;
     json.begin_object().field("schema_version", 1);
     put_run_facts(json, report.reader);
+    put_simulated(json, report.reader);
     const bool has_ended = ended_the_program(report.reader, report.refused);
     json.field("refused", report.refused.count);
     json.field("caught", report.refused.count - (has_ended ? 1 : 0));
