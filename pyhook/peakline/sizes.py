@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable
+from statistics import median_high, median_low
+
 _UNITS = ("KB", "MB", "GB", "TB")
 _MOST = 10_000  # four digits
 
@@ -25,3 +28,9 @@ def size_of(count: float) -> str:
 def size_or_unknown(count: int | None) -> str:
     """Return the same, and "?" of what is not known."""
     return "?" if count is None else size_of(count)
+
+
+def median_of(sizes: Iterable[int]) -> int:
+    """Return the size in the middle; of an even count the mean of two, rounded down; of none 0."""
+    found = list(sizes)
+    return (median_low(found) + median_high(found)) // 2 if found else 0

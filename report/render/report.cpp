@@ -27,6 +27,21 @@ Label out_of_memory_line(const ReplayResult& result, StackLookup& stacks) {
     return result.out_of_memory.count != 0 ? place_by_line(stacks, request).label : Label{};
 }
 
+bool is_about_pinned(const Selection& selection) {
+    return selection.request.device.kind == DeviceChoiceKind::kNumber &&
+           selection.request.device.number == format::kPinnedDevice;
+}
+
+std::optional<PinnedRounding> pinned_rounding(const TraceReader& reader,
+                                              const Selection& selection,
+                                              const ReplayResult& result) {
+    const bool is_whole = selection.where.empty() && !selection.driver_measure;
+    if (!is_whole || result.is_sum || result.chosen.device != format::kPinnedDevice) {
+        return std::nullopt;
+    }
+    return find_pinned_rounding(result.blocks, reader.definitions());
+}
+
 // The way of every report about one moment: replay, group, render.
 std::string replay_and_render(const TraceReader& reader,
                               const ReportOptions& options,
@@ -35,25 +50,26 @@ std::string replay_and_render(const TraceReader& reader,
                               std::string (*render)(const TableReport&)) {
     StackLookup stacks(reader.definitions(), selection.frames);
     BlockKeys keys(chosen_keys(reader, selection), selection.row_keys.size(), stacks);
-    AskedBlocks asked =
-        replay_for_keys(reader, selection, Detail::kGroups, keys, options.paths, progress);
+    // Tensors, which know what was asked for, are those of single blocks.
+    const Detail detail = is_about_pinned(selection) ? Detail::kBlocks : Detail::kGroups;
+    AskedBlocks asked = replay_for_keys(reader, selection, detail, keys, options.paths, progress);
     const Table table = build_table(asked.result.blocks, selection.request.measure, keys);
     // Beside the peak of one device.
     const bool is_peak = selection.request.moment.kind == MomentKind::kPeak &&
                          !asked.result.is_sum && !selection.driver_measure;
-    return render(
-        TableReport{reader,
-                    selection,
-                    asked.result,
-                    table,
-                    options.top,
-                    options.paths,
-                    stacks.symbols().unmatched_module_count(),
-                    build_value_reads(asked.result.value_reads, reader.definitions()),
-                    {asked.result.out_of_memory, out_of_memory_line(asked.result, stacks)},
-                    std::move(asked.part),
-                    is_peak ? find_outside_memory(reader, asked.result.chosen, stacks, progress)
-                            : std::nullopt});
+    return render(TableReport{
+        reader,
+        selection,
+        asked.result,
+        table,
+        options.top,
+        options.paths,
+        stacks.symbols().unmatched_module_count(),
+        build_value_reads(asked.result.value_reads, reader.definitions()),
+        {asked.result.out_of_memory, out_of_memory_line(asked.result, stacks)},
+        std::move(asked.part),
+        is_peak ? find_outside_memory(reader, asked.result.chosen, stacks, progress) : std::nullopt,
+        pinned_rounding(reader, selection, asked.result)});
 }
 
 // Counts of the whole trace know no single blocks.

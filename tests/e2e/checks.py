@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+import statistics
 from itertools import accumulate
 from pathlib import Path
 from typing import Any
@@ -38,8 +39,8 @@ def check_peak(table: dict[str, Any], peak_bytes: int) -> None:
     check_whole(table)
 
 
-def upper_median(values: list[int]) -> int:
-    return sorted(values)[len(values) // 2]
+def median_of(values: list[int]) -> int:
+    return int(statistics.median(values))
 
 
 def without_device(text: str) -> str:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import pytest
-from checks import check_peak, upper_median
+from checks import check_peak, median_of
 from lab import Lab, Run
 
 SETTINGS = (
@@ -61,7 +61,7 @@ def test_counts_and_medians_are_those_of_the_program(each_lab: Lab, at: str) -> 
         for row in table["rows"]
     }
     expected = {
-        key.split()[0]: (sum(sizes), upper_median(sizes), len(sizes))
+        key.split()[0]: (sum(sizes), median_of(sizes), len(sizes))
         for key, sizes in run.said[f"at_{at}"].items()
     }
     assert rows == expected

@@ -108,7 +108,7 @@ def _judge(path: str, args: argparse.Namespace, baseline: str | None) -> list[Ve
     if args.max_peak is not None:
         lines = _lines_of(path, args)
         verdicts.append(
-            gate.check_limit("peak", path, lines.total_bytes, args.max_peak, lines.rows)
+            gate.check_limit("peak", lines, lines.total_bytes, args.max_peak, lines.rows)
         )
     if args.max_phase:
         phases = _phases_of(path, args)
@@ -124,13 +124,12 @@ def _judge(path: str, args: argparse.Namespace, baseline: str | None) -> list[Ve
 def _judge_phase(phases: Side, name: str, limit: int, args: argparse.Namespace) -> Verdict:
     from peakline.differences import gate
 
-    path = phases.name
     found = next((row.bytes for row in phases.rows if row.at.key == name), None)
     if found is None:
         known = ", ".join(row.at.key for row in phases.rows)
-        raise common.CommandError(f"{path}: no phase is called '{name}'; there are: {known}")
-    held = _lines_of(path, args, phase=name).rows if found > limit else ()
-    return gate.check_limit(f"phase {name}", path, found, limit, held)
+        raise common.CommandError(f"{phases.name}: no phase is called '{name}'; there are: {known}")
+    held = _lines_of(phases.name, args, phase=name).rows if found > limit else ()
+    return gate.check_limit(f"phase {name}", phases, found, limit, held)
 
 
 def _lines_of(

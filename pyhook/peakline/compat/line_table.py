@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING
 from peakline.output import write_lines
 from peakline.recording import TableRow
 from peakline.recording.rows import row_of
-from peakline.sizes import size_of
+from peakline.sizes import median_of, size_of
 from peakline.tracing import recorder_that_is_on
 
 if TYPE_CHECKING:
@@ -51,6 +51,5 @@ def _bytes(rows: list[TableRow]) -> int:
 
 
 def _median(rows: list[TableRow]) -> int:
-    """Return the upper median of the rows' own medians, each as often as it has blocks."""
-    sizes = sorted(row.median_bytes for row in rows for _ in range(row.count))
-    return sizes[len(sizes) // 2] if sizes else 0
+    """Return the median of the rows' own medians, each as often as it has blocks."""
+    return median_of(row.median_bytes for row in rows for _ in range(row.count))

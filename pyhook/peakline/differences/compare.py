@@ -87,7 +87,12 @@ def document_of(comparison: Comparison, **asked: Any) -> dict[str, Any]:
 
 
 def _side(side: Side) -> dict[str, Any]:
-    return {"file": side.name, "device": side.device, "total_bytes": side.total_bytes}
+    return {
+        "file": side.name,
+        "device": side.device,
+        "total_bytes": side.total_bytes,
+        "too_low": side.too_low or None,
+    }
 
 
 def _row(row: Difference) -> dict[str, Any]:

@@ -8,7 +8,7 @@ from dataclasses import dataclass, field
 
 from peakline.differences.compare import Comparison, compare
 from peakline.differences.side import Row, Side
-from peakline.differences.text import signed
+from peakline.differences.text import signed, too_low_lines
 from peakline.output import joined, printable
 from peakline.sizes import size_of
 
@@ -33,33 +33,38 @@ class Verdict:
     holds: bool
     sentence: str
     blamed: list[Blamed] = field(default_factory=list)
+    too_low: list[str] = field(default_factory=list)  # lines about the runs that may be
 
 
-def check_limit(name: str, run: str, found: int, limit: int, lines: Iterable[Row]) -> Verdict:
+def check_limit(name: str, run: Side, found: int, limit: int, lines: Iterable[Row]) -> Verdict:
     """Judge a peak against a limit in bytes; `lines` are those that hold it."""
+    too_low = too_low_lines(run)
     if found <= limit:
-        return Verdict(name, run, True, f"{size_of(found)} is at most {size_of(limit)}")
+        sentence = f"{size_of(found)} is at most {size_of(limit)}"
+        return Verdict(name, run.name, True, sentence, too_low=too_low)
     over = f"{size_of(found)} is {size_of(found - limit)} above {size_of(limit)}"
     largest = sorted(lines, key=lambda row: -row.bytes)[:_LINES]
     blamed = [
         Blamed(f"{size_of(row.bytes)}  {row.at.key}", row.at.file, row.at.line) for row in largest
     ]
-    return Verdict(name, run, False, over, blamed)
+    return Verdict(name, run.name, False, over, blamed, too_low)
 
 
 def check_baseline(name: str, before: Side, after: Side, tolerance: float) -> Verdict:
     """Judge a run against another one; it may hold the part `tolerance` more."""
     found = after.total_bytes
+    too_low = too_low_lines(before, after)
     sentence = _than(found, before.total_bytes, before.name)
     if tolerance:
         sentence += f"; {tolerance:.4g} of it more is allowed"
     if _is_allowed(found, before.total_bytes, tolerance):
-        return Verdict(name, after.name, True, sentence)
-    return Verdict(name, after.name, False, sentence, _grown(compare(before, after)))
+        return Verdict(name, after.name, True, sentence, too_low=too_low)
+    return Verdict(name, after.name, False, sentence, _grown(compare(before, after)), too_low)
 
 
 def check_phases(before: Side, after: Side, tolerance: float) -> list[Verdict]:
     """Judge each phase that both runs have."""
+    too_low = too_low_lines(before, after)
     old = {row.at.key: row.bytes for row in before.rows}
     verdicts = []
     for row in after.rows:
@@ -68,7 +73,8 @@ def check_phases(before: Side, after: Side, tolerance: float) -> list[Verdict]:
         was = old[row.at.key]
         sentence = _than(row.bytes, was, before.name)
         holds = _is_allowed(row.bytes, was, tolerance)
-        verdicts.append(Verdict(f"phase {row.at.key}", after.name, holds, sentence))
+        name = f"phase {row.at.key}"
+        verdicts.append(Verdict(name, after.name, holds, sentence, too_low=too_low))
     return verdicts
 
 
@@ -97,13 +103,18 @@ def _grown(comparison: Comparison) -> list[Blamed]:
 
 
 def text_of(verdicts: Iterable[Verdict]) -> list[str]:
-    """Return a line for each limit, and below those that do not hold the lines to look at."""
-    lines = []
+    """Return a line for each limit, and below those that do not hold the lines to look at.
+
+    Runs whose sizes may be too low come last.
+    """
+    lines: list[str] = []
+    warnings: dict[str, None] = {}
     for verdict in verdicts:
         word = "ok  " if verdict.holds else "FAIL"
         lines.append(f"{word}  {verdict.run}: {verdict.name}: {verdict.sentence}")
         lines += [f"      {one.text}" for one in verdict.blamed]
-    return lines
+        warnings |= dict.fromkeys(verdict.too_low)
+    return [*lines, *warnings]
 
 
 def annotations_of(verdicts: Iterable[Verdict]) -> list[str]:
@@ -147,6 +158,9 @@ def junit_of(verdicts: list[Verdict]) -> bytes:
         case = ElementTree.SubElement(
             suite, "testcase", classname=printable(verdict.run), name=printable(verdict.name)
         )
+        if verdict.too_low:
+            said = ElementTree.SubElement(case, "system-out")
+            said.text = joined(verdict.too_low)
         if not verdict.holds:
             failure = ElementTree.SubElement(case, "failure", message=printable(verdict.sentence))
             failure.text = joined([one.text for one in verdict.blamed])

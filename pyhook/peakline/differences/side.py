@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, field, replace
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from peakline.recording.rows import AllocatorRow, Location, TableRow
 
@@ -51,6 +51,7 @@ class Side:
     # Who calls whom: (file, function) of a frame to the functions that call it.
     callers: dict[tuple[str, str], frozenset[str]] = field(default_factory=dict)
     lines: tuple[Row, ...] = ()  # all that allocated anything, where that is known
+    too_low: str = ""  # why sizes of a simulated run may be, as every report says it
 
 
 def held_of_trace(recording: Recording, **options: Unpack[Options]) -> Side:
@@ -64,7 +65,7 @@ def held_of_trace(recording: Recording, **options: Unpack[Options]) -> Side:
     by = options.get("by", "line")
     rows = tuple(_row(one, by) for one in table)
     document = table.document
-    return Side(str(recording.path), document["device"], document["total_bytes"], rows)
+    return _side(recording, document, document["total_bytes"], rows)
 
 
 def side_of_trace(recording: Recording, **options: Unpack[Options]) -> Side:
@@ -88,7 +89,7 @@ def phases_of_trace(recording: Recording, **options: Unpack[Options]) -> Side:
         peaks.setdefault(one.name, []).append(one.peak_bytes)
     rows = tuple(Row(Line(name), max(found), len(found)) for name, found in sorted(peaks.items()))
     total = max((row.bytes for row in rows), default=0)
-    return Side(str(recording.path), phases.document["device"], total, rows)
+    return _side(recording, phases.document, total, rows)
 
 
 def allocated_of_trace(recording: Recording, **options: Unpack[Options]) -> Side:
@@ -98,7 +99,12 @@ def allocated_of_trace(recording: Recording, **options: Unpack[Options]) -> Side
     by = options.get("by", "line")
     rows = tuple(_row(one, by) for one in stats)
     total = sum(row.bytes for row in rows)
-    return Side(str(recording.path), 0, total, rows)
+    return _side(recording, {**stats.document, "device": 0}, total, rows)
+
+
+def _side(recording: Recording, said: dict[str, Any], total: int, rows: tuple[Row, ...]) -> Side:
+    too_low = said["too_low"] or ""
+    return Side(str(recording.path), said["device"], total, rows, too_low=too_low)
 
 
 def _row(one: TableRow | AllocatorRow, by: str) -> Row:

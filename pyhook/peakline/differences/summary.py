@@ -48,10 +48,12 @@ def summary_of(recording: Recording) -> dict[str, Any]:
         for row in lines.rows
     ]
     rows.sort(key=lambda row: (-row["bytes"], json.dumps(row, sort_keys=True)))
+    warning = {"too_low": lines.too_low} if lines.too_low else {}
     return {
         _KEY: VERSION,
         "device": lines.device,
         "peak_bytes": lines.total_bytes,
+        **warning,
         "lines": rows,
         "phases": {row.at.key: row.bytes for row in phases.rows},
     }
@@ -99,13 +101,18 @@ def side_of_summary(summary: dict[str, Any], name: str) -> Side:
         Row(_line(row), row["bytes"], row["count"], tuple(row.get("via", ())))
         for row in summary["lines"]
     )
-    return Side(name, summary["device"], summary["peak_bytes"], rows)
+    return _side(summary, name, rows)
 
 
 def phases_of_summary(summary: dict[str, Any], name: str) -> Side:
     """Return the peaks of the phases of a summary."""
     rows = tuple(Row(Line(key), size, 1) for key, size in summary["phases"].items())
-    return Side(name, summary["device"], summary["peak_bytes"], rows)
+    return _side(summary, name, rows)
+
+
+def _side(summary: dict[str, Any], name: str, rows: tuple[Row, ...]) -> Side:
+    too_low = summary.get("too_low", "")
+    return Side(name, summary["device"], summary["peak_bytes"], rows, too_low=too_low)
 
 
 def _portable(at: Line) -> str:

@@ -6,6 +6,7 @@ from collections.abc import Callable, Collection, Sequence
 from pathlib import Path
 
 from peakline.differences.compare import Comparison, Difference
+from peakline.differences.side import Side
 from peakline.sizes import size_of
 
 
@@ -22,11 +23,17 @@ def comparison_text(
     """
     before, after = comparison.before.total_bytes, comparison.after.total_bytes
     lines = [f"{what}: {size_of(before)} before, {size_of(after)} after: {_total(comparison)}"]
+    lines += too_low_lines(comparison.before, comparison.after)
     changed = comparison.changed
     shown = changed[:top] if top else changed
     if shown:
         lines += _rows(shown, shorten)
     return [*lines, *_rest(comparison, len(changed) - len(shown))]
+
+
+def too_low_lines(*sides: Side) -> list[str]:
+    """Return a line for each run that read sizes as zero on a simulated GPU."""
+    return list(dict.fromkeys(f"{one.name}: {one.too_low}" for one in sides if one.too_low))
 
 
 def signed(size: int) -> str:

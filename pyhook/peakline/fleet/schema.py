@@ -77,7 +77,7 @@ TABLES: dict[str, tuple[Column, ...]] = {
         Column("function", "text", "qualified name; without a file what the table calls the row"),
         Column("bytes", "int64", "held at the peak; the rows of a rank sum to its peak_bytes"),
         Column("blocks", "int64", "number of blocks"),
-        Column("median_bytes", "int64", "upper median of their sizes"),
+        Column("median_bytes", "int64", "median of their sizes"),
         Column("backward_bytes", "int64", "the part that the backward pass made"),
         Column("total_allocated_bytes", "int64", "over the whole run, on all devices, or null"),
     ),
@@ -94,7 +94,7 @@ TABLES: dict[str, tuple[Column, ...]] = {
         Column("name", "text", "module, category or operator"),
         Column("bytes", "int64", "held at the peak; each kind of a rank sums to its peak_bytes"),
         Column("blocks", "int64", "number of blocks"),
-        Column("median_bytes", "int64", "upper median of their sizes"),
+        Column("median_bytes", "int64", "median of their sizes"),
         Column("backward_bytes", "int64", "the part that the backward pass made"),
     ),
 }

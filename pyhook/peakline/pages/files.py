@@ -101,6 +101,7 @@ def _used_devices(run: dict[str, Any]) -> list[dict[str, Any]]:
 
 def _entry(run: dict[str, Any], device: dict[str, Any], texts: _Texts) -> dict[str, Any]:
     is_chosen = device is run["chosen"]
+    several = run.get("rows_of_all") is not None
     return {
         "file": run["file"],
         "rank": _rank_of(run),
@@ -113,15 +114,20 @@ def _entry(run: dict[str, Any], device: dict[str, Any], texts: _Texts) -> dict[s
             [texts.number(one["name"]), one["peak_bytes"], one["peak_seconds"], one["peak_step"]]
             for one in device["phases"]
         ],
-        "rows": {
-            by: [
-                number
-                for row in rows
-                for number in (texts.number(row["key"]), row["bytes"], row["count"])
-            ]
-            for by, rows in (run["rows"] if is_chosen else {}).items()
-        },
+        "rows": _rows(run["rows"], texts) if is_chosen else {},
+        "rows_of_all": _rows(run["rows_of_all"], texts) if is_chosen and several else None,
         "complete": run["complete"],
+    }
+
+
+def _rows(found: dict[str, Any], texts: _Texts) -> dict[str, list[int]]:
+    return {
+        by: [
+            number
+            for row in rows
+            for number in (texts.number(row["key"]), row["bytes"], row["count"])
+        ]
+        for by, rows in found.items()
     }
 
 

@@ -96,7 +96,8 @@ def _answer_of(page: dict[str, Any], pages: Sequence[dict[str, Any]]) -> str:
 
 
 def _warning(page: dict[str, Any]) -> str:
-    lines = [text_of(problem) for problem in page["problems"]]
+    said = [page["too_low"]] if page["too_low"] else []
+    lines = [text_of(problem) for problem in [*said, *page["problems"]]]
     if page["refused"]:
         last = page["refused"][-1]
         times = f" {count:,} times, the last" if (count := len(page["refused"])) > 1 else ""

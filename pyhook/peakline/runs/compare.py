@@ -5,10 +5,10 @@ from __future__ import annotations
 from collections import defaultdict
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
-from statistics import median
 from typing import Any
 
 from peakline.runs.members import Member
+from peakline.sizes import median_of
 
 # A rank stands out when it is this far from the median of its peers, in parts of that median and in
 # multiples of their median deviation: a spread that all have is none.
@@ -29,8 +29,10 @@ class Process:
     phase: str  # in which its peak is, "" where none is known
     step: int | None
     is_whole: bool
-    rows: Mapping[str, Mapping[str, int]]  # by key of grouping: name to bytes at the peak
+    # By key of grouping: name to bytes at the peak, of several devices at the peak of their sum.
+    rows: Mapping[str, Mapping[str, int]]
     coordinates: Mapping[str, int] = field(default_factory=dict)
+    too_low: str = ""  # why its sizes may be, as every report says it
 
 
 @dataclass(frozen=True)
@@ -84,7 +86,7 @@ def process_of(
     is_known = best is not None and best["peak_bytes"] == chosen["peak_bytes"]
     rows = {
         by: {str(row["key"]): int(row["bytes"]) for row in found}
-        for by, found in outline["rows"].items()
+        for by, found in (outline.get("rows_of_all") or outline["rows"]).items()
     }
     return Process(
         member=member,
@@ -96,6 +98,7 @@ def process_of(
         is_whole=bool(outline["complete"]),
         rows=rows,
         coordinates=coordinates,
+        too_low=outline.get("too_low") or "",
     )
 
 
@@ -109,7 +112,7 @@ def compare_rows(processes: Sequence[Process], by: str) -> list[Row]:
     for key, found in held.items():
         sizes = [size for size, _ in found] + [0] * (len(processes) - len(found))
         most = max(found, key=lambda pair: pair[0])
-        middle = int(median(sizes))
+        middle = median_of(sizes)
         rows.append(Row(key, min(sizes), middle, most[0], most[1], len(found)))
     return sorted(rows, key=lambda row: (-row.spread_bytes, -row.max_bytes, row.key))
 
@@ -124,7 +127,7 @@ def compare_places(processes: Sequence[Process]) -> list[Place]:
     for dimension, _ in peaks:
         count_of[dimension] += 1
     return [
-        Place(dimension, index, len(found), int(median(found)), max(found))
+        Place(dimension, index, len(found), median_of(found), max(found))
         for (dimension, index), found in sorted(peaks.items())
         if count_of[dimension] > 1
     ]
@@ -145,14 +148,14 @@ def find_outliers(processes: Sequence[Process], by: str) -> list[Outlier]:
 def _among(group: Sequence[Process], by: str) -> list[Outlier]:
     if len(group) < 3:  # of two nobody knows which one is odd
         return []
-    middle = median(one.peak_bytes for one in group)
-    deviation = median(abs(one.peak_bytes - middle) for one in group)
+    middle = median_of(one.peak_bytes for one in group)
+    deviation = median_of(abs(one.peak_bytes - middle) for one in group)
     least = max(_OUTLIER_SHARE * middle, _OUTLIER_DEVIATIONS * deviation)
     odd = [one for one in group if abs(one.peak_bytes - middle) > least]
     if not odd:
         return []
     typical = _medians(group, by)
-    return [Outlier(one, int(middle), _reasons(one, typical, by)) for one in odd]
+    return [Outlier(one, middle, _reasons(one, typical, by)) for one in odd]
 
 
 def _medians(group: Sequence[Process], by: str) -> Mapping[str, int]:

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from statistics import median
 from typing import Any
 
 from peakline.runs.compare import (
@@ -20,6 +19,7 @@ from peakline.runs.compare import (
 from peakline.runs.coordinates import found_coordinates, given_coordinates
 from peakline.runs.find import Run
 from peakline.runs.members import Member
+from peakline.sizes import median_of
 
 
 @dataclass(frozen=True)
@@ -52,7 +52,7 @@ class Comparison:
     @property
     def median_bytes(self) -> int:
         """The median of the peaks."""
-        return int(median(one.peak_bytes for one in self.processes))
+        return median_of(one.peak_bytes for one in self.processes)
 
     @property
     def cut(self) -> list[Process]:
@@ -171,4 +171,5 @@ def _process(one: Process) -> dict[str, Any]:
         "step": one.step,
         "complete": one.is_whole,
         "coordinates": dict(one.coordinates),
+        "too_low": one.too_low or None,
     }

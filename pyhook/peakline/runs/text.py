@@ -54,6 +54,7 @@ def _headline(comparison: Comparison) -> list[str]:
     attempts = sorted({one.attempt for one in run.members})
     if len(attempts) > 1:
         lines.append(f"Attempts: {len(attempts)}; the last of every rank is shown")
+    lines += [f"{one.member.label}: {one.too_low}" for one in processes if one.too_low]
     lines += [f"Not read: {why}" for why in comparison.unreadable]
     return lines
 

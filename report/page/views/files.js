@@ -6,7 +6,7 @@ import { byId } from "../elements/dom.js";
 /**
  * @typedef {{name: string, bytes: number, seconds: number, step: number | null}} PhasePeak
  * @typedef {{label: string, file: string, rank: number | null, host: string, pid: number, peak_bytes: number,
- *   peak_seconds: number, phases: PhasePeak[], rows: Record<string, number[]>, given: number, is_shown: boolean,
+ *   peak_seconds: number, phases: PhasePeak[], rows: Record<string, number[]>, rows_of_all: Record<string, number[]> | null, given: number, is_shown: boolean,
  *   coordinates: Record<string, number>}} FileOfPage
  * @typedef {{label: string, bytes_above: number, rows: [string, number][]}} Outlier
  * @typedef {{files: FileOfPage[], texts: string[], job: {missing: string, outliers: Outlier[]} | null, moved: [number, number][]}} Files

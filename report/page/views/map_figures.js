@@ -5,6 +5,7 @@ import { formatBytes, formatCount, formatShare, formatSpan } from "../elements/f
 import { paintCause } from "../elements/hatch.js";
 import { makeSource } from "../elements/source.js";
 import { makeAmount, makeGrower, makeHead, makePlace, ROWS_AT_FIRST } from "../elements/table.js";
+import { medianOf } from "../data/median.js";
 import { CAUSES } from "../data/reserved.js";
 
 /** @typedef {import("../data/reserved.js").Pin} Pin */
@@ -143,8 +144,8 @@ export class PinsPanel {
   /** @param {Pin} pin */
   livesOf({ blocks }) {
     const { columns, page } = this.model;
-    const lived = blocks.map((block) => columns.block_lived[block]).filter((ticks) => ticks > 0).sort((a, b) => a - b);
-    return { median: lived.length ? formatSpan((lived[lived.length >> 1] - 1) * page.tick_seconds) : "\u2013",
+    const lived = blocks.map((block) => columns.block_lived[block]).filter((ticks) => ticks > 0);
+    return { median: lived.length ? formatSpan((medianOf(lived) - 1) * page.tick_seconds) : "\u2013",
       freed: `${formatCount(lived.length)} of ${formatCount(blocks.length)}` };
   }
 

@@ -1,6 +1,7 @@
 // @ts-check
 // The tab of ranks: the peaks of every file by phase, as a heat map and as a table.
 import { byId, make, makeChoice, shortName } from "../elements/dom.js";
+import { medianOf } from "../data/median.js";
 import { placeOfPeak, placeOfPhase, readFiles, rowsOfFile } from "./files.js";
 import { formatBytes, formatCount, formatSeconds } from "../elements/format.js";
 import { HeatMap } from "../charts/heat_map.js";
@@ -76,14 +77,15 @@ function cellOf(file, name) {
  */
 function sayPeaks(files) {
   const sorted = files.slice().sort((a, b) => a.peak_bytes - b.peak_bytes);
-  const [least, median] = [sorted[0], sorted[Math.floor(sorted.length / 2)]];
+  const least = sorted[0];
+  const median = medianOf(sorted.map((one) => one.peak_bytes));
   const most = sorted.find((one) => one.peak_bytes === sorted[sorted.length - 1].peak_bytes) || least;
   const title = make("h2", "big");
   title.append(makeAmount(most.peak_bytes), " in ", make("bdi", "", shortName(most.label)));
   const place = placeOfPeak(most);
   const lead = make("p", "lead");
   lead.append(`The highest peak of ${formatCount(files.length)}: at ${formatSeconds(most.peak_seconds)}${place ? ", " + place : ""}. `,
-    "The least is ", makeAmount(least.peak_bytes), " (", make("bdi", "", shortName(least.label)), "), the median ", makeAmount(median.peak_bytes), ".");
+    "The least is ", makeAmount(least.peak_bytes), " (", make("bdi", "", shortName(least.label)), "), the median ", makeAmount(median), ".");
   const shown = files.find((one) => one.is_shown);
   const sub = make("p", "sub");
   if (shown) sub.append("The other tabs show ", make("bdi", "", shortName(shown.label)), ".");
@@ -116,12 +118,12 @@ function makeUneven(data) {
   const table = make("table", "rows uneven");
   let by = "line";
   const fill = () => {
-    const held = files.map((file) => rowsOfFile(data, file, by === "operator" ? "op" : by, (text) => text));
+    const held = files.map((file) => rowsOfFile(data, { ...file, rows: file.rows_of_all || file.rows }, by === "operator" ? "op" : by, (text) => text));
     const rows = [...new Set(held.flatMap((one) => [...one.keys()]))].map((key) => {
       const sizes = held.map((one) => one.get(key)?.bytes || 0);
       const sorted = sizes.slice().sort((a, b) => a - b);
       const most = sorted[sorted.length - 1];
-      return { key, least: sorted[0], median: sorted[Math.floor(sorted.length / 2)], most, heaviest: files[sizes.indexOf(most)].label };
+      return { key, least: sorted[0], median: medianOf(sizes), most, heaviest: files[sizes.indexOf(most)].label };
     });
     rows.sort((a, b) => b.most - b.least - (a.most - a.least) || b.most - a.most || (a.key < b.key ? -1 : 1));
     const heads = [["Least", "right"], ["Median", "right"], ["Most", "right"], ["Most in", "wide"], [by, ""]];

@@ -114,6 +114,7 @@ std::string head_of(const StateReport& report, const ReservedCauses& causes) {
 
 void put_head(JsonWriter& json, const StateReport& report, const ReservedCauses& causes) {
     put_run_facts(json, report.reader);
+    put_simulated(json, report.reader);
     json.field("at", report.at).field("seconds", report.reader.seconds(report.state.tick));
     json.field("device", report.state.device).field("reserved_bytes", causes.reserved_bytes);
     json.field("outside_bytes", report.state.outside_bytes);

@@ -228,6 +228,7 @@ std::string whatif_json(const WhatIfReport& report) {
     JsonWriter json;
     json.begin_object().field("schema_version", 1);
     put_run_facts(json, report.reader);
+    put_simulated(json, report.reader);
     json.field("device", verified.device);
     json.field("verified", !verified.difference.has_value());
     json.text_or_null("first_difference", difference_text(report));

@@ -155,7 +155,6 @@ std::string tensors_json(const TensorsReport& report) {
     const uint64_t shown = shown_count(report.top, rows.size());
     JsonWriter json;
     json.begin_object().field("schema_version", 1).field("file", report.reader.name());
-    put_lines_missing(json, report.reader);
     put_device(json, report.result.chosen.device, scope_of(report.result.is_sum));
     json.field("measure", measure_name(report.selection.request.measure));
     put_moment(json, report.selection);

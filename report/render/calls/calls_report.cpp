@@ -11,7 +11,6 @@ namespace peakline::report {
 
 void put_calls_head(JsonWriter& json, const CallsReport& report) {
     json.begin_object().field("schema_version", 1).field("file", report.reader.name());
-    put_lines_missing(json, report.reader);
     const bool is_sum = report.selection.request.device.kind == DeviceChoiceKind::kAll;
     put_device(json, report.chosen.device, scope_of(is_sum));
     json.field("peak_bytes", report.chosen.peak_bytes);

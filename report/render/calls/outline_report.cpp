@@ -55,6 +55,14 @@ void put_rows(JsonWriter& json, const PathDisplay& paths, const OutlineRows& row
     json.end_array();
 }
 
+void put_all_rows(JsonWriter& json, const PathDisplay& paths, const std::vector<OutlineRows>& all) {
+    json.begin_object();
+    for (const OutlineRows& rows : all) {
+        put_rows(json, paths, rows);
+    }
+    json.end_object();
+}
+
 }  // namespace
 
 std::string make_outline(const TraceReader& reader,
@@ -77,11 +85,14 @@ std::string make_outline(const TraceReader& reader,
             put_totals(json, reader, result, device);
         }
     }
-    json.end_array().key("rows").begin_object();
-    for (const OutlineRows& rows : outline.rows) {
-        put_rows(json, options.paths, rows);
+    json.end_array().key("rows");
+    put_all_rows(json, options.paths, outline.rows);
+    json.key("rows_of_all");
+    if (outline.rows_of_all.empty()) {
+        json.null();
+    } else {
+        put_all_rows(json, options.paths, outline.rows_of_all);
     }
-    json.end_object();
     json.field("duration_seconds", reader.seconds(result.health.last_tick));
     json.field("clean_end", result.health.clean_end);
     json.field("out_of_memory_count", result.out_of_memory.count);

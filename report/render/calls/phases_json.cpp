@@ -82,7 +82,6 @@ std::string phases_json(const PhasesReport& report) {
     const PhaseTable& table = report.result.table;
     JsonWriter json;
     json.begin_object().field("schema_version", 1).field("file", report.reader.name());
-    put_lines_missing(json, report.reader);
     const bool is_sum = report.selection.request.device.kind == DeviceChoiceKind::kAll;
     put_device(json, report.chosen.device, scope_of(is_sum));
     json.field("measure", measure_name(report.selection.request.measure));

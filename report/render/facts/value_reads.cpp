@@ -102,12 +102,22 @@ std::string value_reads_text(const std::vector<ValueReadRow>& reads, const PathD
     return text + harmless_text(reads);
 }
 
-std::string too_low_text(const std::vector<ValueReadRow>& reads) {
-    const uint64_t count = zero_size_count(reads);
+std::string too_low_sentence(uint64_t count) {
     return count == 0 ? std::string()
                       : "The peak may be too low: " + format_count(count) +
                             (count == 1 ? " size was" : " sizes were") +
-                            " read from the simulated GPU as 0, see the end\n";
+                            " read from the simulated GPU as 0 (peakline summary lists " +
+                            (count == 1 ? "it" : "them") + "; run --assume gives real ones)";
+}
+
+uint64_t zero_size_count(const TraceReader& reader) {
+    return zero_size_count(build_value_reads(read_value_reads(reader), reader.definitions()));
+}
+
+void put_too_low(JsonWriter& json, const TraceReader& reader) {
+    const uint64_t count = zero_size_count(reader);
+    json.field("sizes_read_as_zero", count);
+    json.text_or_null("too_low", too_low_sentence(count));
 }
 
 void put_value_reads(JsonWriter& json,

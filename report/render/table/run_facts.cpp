@@ -4,6 +4,7 @@
 #include <cstdint>
 #include <ctime>
 
+#include "report/render/facts/value_reads.h"
 #include "report/render/format/format_bytes.h"
 #include "report/trace/file/trace_error.h"
 #include "table_report.h"
@@ -60,8 +61,13 @@ std::string lines_missing_text(const LinesMissing& missing) {
 
 }  // namespace
 
-std::string head_text(const TraceReader& reader) {
+std::string run_head_text(const TraceReader& reader) {
     return simulated_text(reader) + lines_missing_text(lines_missing(reader));
+}
+
+std::string head_text(const TraceReader& reader) {
+    const std::string too_low = too_low_sentence(zero_size_count(reader));
+    return run_head_text(reader) + too_low + (too_low.empty() ? "" : "\n");
 }
 
 std::string stacks_text(const TraceReader& reader, const Selection& selection) {
@@ -106,6 +112,7 @@ void put_simulated(JsonWriter& json, const TraceReader& reader) {
     const std::string_view device = reader.definitions().meta_text("simulated");
     json.key("simulated");
     device.empty() ? json.null() : json.value(device);
+    put_too_low(json, reader);
 }
 
 void put_run_facts(JsonWriter& json, const TraceReader& reader) {

@@ -12,10 +12,12 @@ namespace peakline::report {
 // Fields of an open object: file, process, times, and every meta key the recorder wrote.
 void put_run_facts(JsonWriter& json, const TraceReader& reader);
 
-// Field `simulated` of an open object: the simulated device, or null.
+// Field `simulated` of an open object, the simulated device or null, and those of put_too_low().
 void put_simulated(JsonWriter& json, const TraceReader& reader);
 
-// The lines that every report begins with: the device is simulated, some blocks have no lines.
+// How the run was recorded: the device is simulated, some blocks have no lines.
+std::string run_head_text(const TraceReader& reader);
+// The lines that every report begins with: the same, and that sizes were read as 0.
 std::string head_text(const TraceReader& reader);
 
 // Which stacks a report of this selection lacks because `run --stacks` did not ask for them, and

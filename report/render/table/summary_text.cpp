@@ -63,7 +63,10 @@ Fact device_fact(const TableReport& report, const DeviceTotals& device) {
     const bool allocated = report.selection.request.measure == format::Measure::kAllocated;
     std::string text = format_bytes(device.peak_bytes) + (allocated ? " allocated" : " requested");
     const DeviceTotals* other = same_device(report.result.other_measure, device.device);
-    if (other != nullptr) {
+    if (device.device == format::kPinnedDevice) {
+        // The driver is asked for whole blocks: what the program wanted is not known here.
+        text += " in blocks that torch rounds up to powers of two (peakline table --device pinned)";
+    } else if (other != nullptr) {
         text += ", " + format_bytes(other->peak_bytes) + (allocated ? " requested" : " allocated");
     }
     text += " at t=" + format_seconds(report.reader.seconds(device.peak_tick)) + "; total " +

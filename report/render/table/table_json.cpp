@@ -55,6 +55,17 @@ void put_outside(JsonWriter& json, const TableReport& report) {
     json.end_array().end_object();
 }
 
+void put_pinned(JsonWriter& json, const TableReport& report) {
+    json.key("pinned");
+    if (!report.pinned) {
+        json.null();
+        return;
+    }
+    json.begin_object().field("given_bytes", report.pinned->given_bytes);
+    json.field("least_asked_bytes", report.pinned->least_asked_bytes);
+    json.field("most_asked_bytes", report.pinned->most_asked_bytes).end_object();
+}
+
 void put_devices(JsonWriter& json, const TableReport& report) {
     json.key("devices").begin_array();
     for (const DeviceTotals& device : report.result.devices) {
@@ -149,6 +160,7 @@ std::string table_json(const TableReport& report) {
     json.field("total_bytes", report.table.total_bytes);
     put_where(json, selection, report.part);
     put_outside(json, report);
+    put_pinned(json, report);
     json.field("untraced_bytes", report.table.untraced_bytes);
     json.field("row_count", static_cast<uint64_t>(report.table.rows.size()));
     json.key("rows").begin_array();
@@ -169,7 +181,6 @@ std::string table_json(const TableReport& report) {
     json.key("ended_after_steps");
     steps.empty() ? json.null() : json.value(steps);
     json.text_or_null("recorded_steps", report.reader.definitions().meta_text("recorded_steps"));
-    json.field("sizes_read_as_zero", zero_size_count(report.value_reads));
     put_out_of_memory(json, report);
     json.key("value_reads");
     put_value_reads(json, report.value_reads, report.paths);

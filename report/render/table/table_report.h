@@ -10,6 +10,7 @@
 #include "report/render/format/path_display.h"
 #include "report/replay/values/replay_result.h"
 #include "report/trace/reader.h"
+#include "report/views/blocks/pinned_rounding.h"
 #include "report/views/blocks/table.h"
 #include "report/views/blocks/value_reads.h"
 #include "report/views/ledger/outside_memory.h"
@@ -36,6 +37,7 @@ struct TableReport {
     OutOfMemoryLine out_of_memory;
     ShownPart part;
     std::optional<OutsideMemory> outside = {};
+    std::optional<PinnedRounding> pinned = {};  // of all blocks of the device `pinned`
 };
 
 // A sentence beside the rows, with its line ends. A warning says that figures may be wrong, or that

@@ -178,7 +178,8 @@ std::string frees_text(const TraceReader& reader) {
 }
 
 std::vector<Note> head_notes(const TableReport& report) {
-    return {{head_text(report.reader)}, {too_low_text(report.value_reads), true}};
+    const std::string too_low = too_low_sentence(zero_size_count(report.value_reads));
+    return {{run_head_text(report.reader)}, {too_low + (too_low.empty() ? "" : "\n"), true}};
 }
 
 std::vector<Fact> table_facts(const TableReport& report) {
@@ -225,8 +226,22 @@ std::vector<Note> run_notes(const TableReport& report) {
     };
 }
 
+std::string pinned_text(const TableReport& report) {
+    if (!report.pinned || report.pinned->least_asked_bytes == report.pinned->given_bytes) {
+        return {};
+    }
+    const PinnedRounding& pinned = *report.pinned;
+    const std::string most = format_bytes(pinned.most_asked_bytes);
+    return (pinned.least_asked_bytes == pinned.most_asked_bytes
+                ? most
+                : format_bytes(pinned.least_asked_bytes) + " to " + most) +
+           " were asked for, " + format_bytes(pinned.given_bytes) +
+           " given: torch rounds blocks of pinned memory up to powers of two\n";
+}
+
 std::vector<Note> table_notes(const TableReport& report) {
     std::vector<Note> notes = {
+        {pinned_text(report)},
         {makes_rows(report.selection, "freed-by") ? frees_text(report.reader) : std::string()},
         {stacks_text(report.reader, report.selection)},
         {devices_text(report.result)},

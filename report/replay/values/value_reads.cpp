@@ -3,6 +3,19 @@
 #include <algorithm>
 
 namespace peakline::report {
+namespace {
+
+struct ReadsVisitor {
+    void on_alloc_class(uint64_t, uint64_t, uint32_t, uint64_t) {}
+    void on_alloc_inline(uint64_t, uint64_t, const AllocationShape&, uint64_t) {}
+    void on_free(uint64_t, uint64_t, FreeKind, uint32_t) {}
+    void on_unmatched_free(uint64_t) {}
+    void on_rare(uint64_t, const RareEvent& event) { counter.on_rare(event); }
+
+    ValueReadCounter counter;
+};
+
+}  // namespace
 
 void ValueReadCounter::on_rare(const RareEvent& event) {
     const auto read = event.as<format::ValueRead>();
@@ -23,6 +36,18 @@ std::vector<ValueRead> ValueReadCounter::take() const {
         reads.push_back({context, operators, flags, sum.count, sum.bytes});
     }
     return reads;
+}
+
+std::vector<ValueRead> read_value_reads(const TraceReader& reader) {
+    if (reader.definitions().meta_text("simulated").empty()) {
+        return {};
+    }
+    if (const RecordedTotals* const totals = reader.whole_totals()) {
+        return totals->value_reads;
+    }
+    ReadsVisitor visitor;
+    reader.read_events(visitor);
+    return visitor.counter.take();
 }
 
 }  // namespace peakline::report

@@ -1,4 +1,5 @@
-// Counts the reads of values that a simulated device does not have. Fed by the visitors.
+// Counts the reads of values that a simulated device does not have: fed by the visitors, or by a
+// pass of its own for reports that make none.
 #pragma once
 
 #include <cstdint>
@@ -7,6 +8,7 @@
 #include <vector>
 
 #include "report/trace/events/event_decoder.h"
+#include "report/trace/reader.h"
 #include "report/trace/summary/recorded_totals.h"
 
 namespace peakline::report {
@@ -23,5 +25,8 @@ private:
     };
     std::map<std::tuple<uint32_t, uint32_t, uint32_t>, Sum> sums_;
 };
+
+// All of a trace: as the recorder counted them, else from its events. None of a real device.
+std::vector<ValueRead> read_value_reads(const TraceReader& reader);
 
 }  // namespace peakline::report

@@ -5,6 +5,7 @@
 #include <string>
 #include <utility>
 
+#include "median.h"
 #include "report/views/selection/block_filter.h"
 #include "report/views/selection/check_sum.h"
 #include "via_bytes.h"
@@ -17,14 +18,9 @@ int64_t add_bytes(int64_t sum, uint64_t bytes) {
     return static_cast<int64_t>(static_cast<uint64_t>(sum) + bytes);
 }
 
-struct SizedBlocks {
-    uint64_t bytes;
-    uint64_t count;
-};
-
 struct OpenRow {
     TableRow row;
-    std::vector<SizedBlocks> blocks;
+    std::vector<CountedValue> blocks;
     ViaBytes via;
 };
 
@@ -88,27 +84,12 @@ private:
     uint64_t untraced_bytes_ = 0;
 };
 
-// Half of the blocks, rounded down, are smaller or stand before it.
-uint64_t upper_median(std::vector<SizedBlocks>& blocks, uint64_t count) {
-    std::sort(blocks.begin(), blocks.end(), [](const SizedBlocks& a, const SizedBlocks& b) {
-        return a.bytes < b.bytes;
-    });
-    uint64_t before = 0;
-    for (const SizedBlocks& block : blocks) {
-        before += block.count;
-        if (before > count / 2) {
-            return block.bytes;
-        }
-    }
-    return 0;
-}
-
 std::vector<TableRow> TableBuilder::take_rows() {
     std::vector<TableRow> rows;
     rows.reserve(rows_.size());
     for (OpenRow& open : rows_) {
         open.row.via = open.via.take();
-        open.row.median_bytes = upper_median(open.blocks, open.row.count);
+        open.row.median_bytes = median_of(open.blocks);
         rows.push_back(std::move(open.row));
     }
     std::sort(rows.begin(), rows.end(), [](const TableRow& a, const TableRow& b) {

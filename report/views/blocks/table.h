@@ -14,7 +14,7 @@ struct TableRow {
     // Negative only for the row of bytes that torch counts less than the blocks recorded.
     int64_t bytes = 0;
     int64_t cumulative_bytes = 0;  // of this row and all above
-    uint64_t median_bytes = 0;     // upper median of the block sizes
+    uint64_t median_bytes = 0;     // of the block sizes, see median.h
     uint64_t count = 0;            // blocks
     uint64_t backward_bytes = 0;   // the part the autograd engine made for this forward line
     double share = 0;              // of the table's total, 0 to 1

@@ -1,5 +1,5 @@
 // What one run is compared by with others: its peak and those of its phases on every device, and
-// what was live at the peak by several keys. One pass over the events.
+// what was live at the peak by several keys. One pass over the events, two of several GPUs.
 #pragma once
 
 #include <vector>
@@ -20,6 +20,8 @@ struct OutlineRows {
 struct Outline {
     ReplayResult result;  // phases are empty in a trace without events
     std::vector<OutlineRows> rows;
+    // Of all GPUs together at the peak of their sum; empty where a trace has one, or names one.
+    std::vector<OutlineRows> rows_of_all;
 };
 
 // `selection`: its frames, device and measure; always the peak. Throws TraceError as a table does.

@@ -3,6 +3,7 @@
 #include <map>
 
 #include "report/replay/blocks/block_stream.h"
+#include "report/views/blocks/median.h"
 #include "segment_pieces.h"
 
 namespace peakline::report {
@@ -242,17 +243,16 @@ ReservedCauses find_causes(const AllocatorState& state) {
 
 namespace {
 
-void put_lifetimes(std::vector<uint64_t>* lived, SegmentPin* pin) {
-    std::sort(lived->begin(), lived->end());
-    pin->median_ticks = (*lived)[(lived->size() - 1) / 2];
-    pin->longest_ticks = lived->back();
+void put_lifetimes(std::vector<CountedValue>* lived, SegmentPin* pin) {
+    pin->median_ticks = median_of(*lived);
+    pin->longest_ticks = lived->back().value;
 }
 
 }  // namespace
 
 SegmentPins pins_of(const PinInput& input) {
     std::map<uint32_t, SegmentPin> lines;
-    std::map<uint32_t, std::vector<uint64_t>> lived;
+    std::map<uint32_t, std::vector<CountedValue>> lived;
     std::map<std::set<uint32_t>, uint64_t> shared;
     for (const PinInput::Block& block : input.blocks) {
         SegmentPin& pin = lines[block.line];
@@ -262,7 +262,7 @@ SegmentPins pins_of(const PinInput& input) {
         pin.own_bytes += block.bytes;
         ++pin.block_count;
         pin.freed_count += block.is_freed ? 1 : 0;
-        lived[block.line].push_back(block.lived_ticks);
+        lived[block.line].push_back({block.lived_ticks, 1});
     }
     for (auto& [line, ticks] : lived) {
         put_lifetimes(&ticks, &lines[line]);

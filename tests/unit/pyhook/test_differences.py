@@ -161,8 +161,8 @@ def test_a_gate_names_the_lines_that_grew() -> None:
     assert not verdict.holds
     assert verdict.blamed == [Blamed("+30 B  m.py:4 (f) [was 100 B]", "m.py", 4)]
     assert check_baseline("peak", before, after, 0.2).holds
-    assert check_limit("peak", "x", 180, 180, after.rows).holds
-    over = check_limit("peak", "x", 180, 179, after.rows)
+    assert check_limit("peak", after, 180, 180, after.rows).holds
+    over = check_limit("peak", after, 180, 179, after.rows)
     assert (over.holds, over.blamed[0].line) == (False, 4)
 
 
