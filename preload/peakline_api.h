@@ -196,12 +196,13 @@ struct PeaklineTensorFacts {
     int32_t is_on_device;
 };
 int32_t peakline_tensor_facts(uint64_t tensor_impl, PeaklineTensorFacts* facts);
-// Of a node, where peakline_tensor_facts() is known: the nodes after it; the storages of tensors
-// that it saved; its object of Python, 0 without one; its name.
+// Of a node, where peakline_tensor_facts() is known: the nodes after it; the tensors that it saved,
+// each by its TensorImpl and its storage; its object of Python, 0 without one; its name.
 using PeaklineVisitAddress = void (*)(uint64_t address, void* data);
+using PeaklineVisitSaved = void (*)(uint64_t tensor_impl, uint64_t storage, void* data);
 void peakline_visit_next_nodes(uint64_t node, PeaklineVisitAddress visit, void* data);
 // `bytes` of memory, or 0 for those of a node.
-void peakline_visit_saved(uint64_t memory, size_t bytes, PeaklineVisitAddress visit, void* data);
+void peakline_visit_saved(uint64_t memory, size_t bytes, PeaklineVisitSaved visit, void* data);
 uint64_t peakline_python_object_of(uint64_t node);
 void peakline_node_name(uint64_t node, char* out, size_t room);
 // The numbers and words of format/definitions.h. Returns the number of the search, 0 when it is not
@@ -220,6 +221,7 @@ struct PeaklineHolderSearch {
     uint32_t flags;
     uint64_t object_count;
     uint64_t duration_us;
+    uint64_t known_object_count;
 };
 uint32_t peakline_record_holders(const PeaklineHolderSearch* search,
                                  const PeaklineHolder* holders,

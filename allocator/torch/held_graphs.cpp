@@ -138,13 +138,13 @@ uint64_t storage_of_saved(uint64_t address) {
     return has_data ? data : 0;
 }
 
-void visit_words(const uint64_t* words, size_t count, VisitAddress visit, void* data) {
+void visit_words(const uint64_t* words, size_t count, VisitSaved visit, void* data) {
     uint64_t last = 0;
     for (size_t i = 0; i < count; ++i) {
         if (words[i] != last && may_be_pointer(words[i])) {
             last = words[i];
             if (const uint64_t storage = storage_of_saved(words[i])) {
-                visit(storage, data);
+                visit(words[i], storage, data);
             }
         }
     }
@@ -176,7 +176,7 @@ bool may_begin_vector(uint64_t begin, size_t room_bytes) {
 }
 
 // `words`: of a std::vector, if anything: begin, end, end of its room.
-void visit_vector(const uint64_t* words, VisitAddress visit, void* data) {
+void visit_vector(const uint64_t* words, VisitSaved visit, void* data) {
     const size_t bytes = words[1] - words[0];
     if (!may_be_pointer(words[0]) || words[1] <= words[0] || words[2] < words[1] ||
         bytes > kMaxVectorBytes || bytes % sizeof(uint64_t) != 0 ||
@@ -214,7 +214,7 @@ NodeMemory memory_of(const torch::autograd::Node& node) {
 }
 
 // `bytes` of 0: `memory` is a node.
-void visit_saved(const void* memory, size_t bytes, VisitAddress visit, void* data) {
+void visit_saved(const void* memory, size_t bytes, VisitSaved visit, void* data) {
     const NodeMemory scanned = bytes != 0
                                    ? NodeMemory{reinterpret_cast<uint64_t>(memory), bytes}
                                    : memory_of(*static_cast<const torch::autograd::Node*>(memory));

@@ -9,7 +9,7 @@
 namespace peakline::torch_part {
 
 // Raised with every change of this file; both sides compare it.
-inline constexpr uint32_t kInterfaceVersion = 16;
+inline constexpr uint32_t kInterfaceVersion = 17;
 
 // begin_alloc: on the stream that is current on the device the allocator chooses.
 inline constexpr uint64_t kCurrentStream = ~uint64_t{0};
@@ -91,6 +91,7 @@ struct TensorType {
     size_t size_count = 0;
 };
 using VisitAddress = void (*)(uint64_t address, void* data);
+using VisitSaved = void (*)(uint64_t tensor, uint64_t storage, void* data);
 
 // A function of torch that is to be led through one of the part's, where libraries of torch import
 // it: `real` gets its address first.
@@ -136,8 +137,8 @@ struct Part {
     uint64_t (*impl_of_object)(uint64_t object) = nullptr;
     TensorFacts (*tensor_facts)(uint64_t tensor) = nullptr;
     void (*visit_next)(const void* node, VisitAddress visit, void* data) = nullptr;
-    // Visits the storages of tensors saved in this memory. `bytes`: 0 for a node.
-    void (*visit_saved)(const void* memory, size_t bytes, VisitAddress visit, void* data) = nullptr;
+    // Visits the tensors saved in this memory, with their storages. `bytes`: 0 for a node.
+    void (*visit_saved)(const void* memory, size_t bytes, VisitSaved visit, void* data) = nullptr;
     // The object of Python that a node holds; 0: none.
     uint64_t (*python_object_of)(const void* node) = nullptr;
 };

@@ -59,7 +59,7 @@ PEAKLINE_EXPORT void peakline_visit_next_nodes(uint64_t node,
 
 PEAKLINE_EXPORT void peakline_visit_saved(uint64_t memory,
                                           size_t bytes,
-                                          PeaklineVisitAddress visit,
+                                          PeaklineVisitSaved visit,
                                           void* data) {
     torch_part_slot().visit_saved(reinterpret_cast<const void*>(memory), bytes, visit, data);
 }
@@ -92,6 +92,7 @@ PEAKLINE_EXPORT uint32_t peakline_record_holders(const PeaklineHolderSearch* sea
     written.object_count = search->object_count;
     written.duration_us = search->duration_us;
     written.flags = search->flags;
+    written.known_object_count = search->known_object_count;
     return Recorder::instance().record_holders(written, found.data(), found.size());
 }
 

@@ -1,12 +1,17 @@
 #include "frame_layout.h"
 
 #include "layout_reads.h"
+#include "object_facts.h"
 #include "preload/peakline_api.h"
 
 namespace peakline::pyhook {
 namespace {
 
 constexpr uint16_t kFrameOfObject = 24;  // PyFrameObject.f_frame, 3.11+
+
+// Of await_return(), under the GIL.
+FrameView g_awaited;
+const uint64_t* g_behind_awaited = nullptr;  // where the frame ends on the stack of frames
 
 FrameView view_of(const void* frame) {
     const PythonLayout& known = *layout();
@@ -74,6 +79,22 @@ void add_names(PyObject* code, const char* which, bool once, std::vector<std::st
     PyErr_Clear();
 }
 
+// In the order of the frame.
+std::vector<std::string> names_of_variables(PyObject* code) {
+    const bool is_shared = python_minor() >= 11;  // an argument that is a cell has one place
+    std::vector<std::string> names;
+    add_names(code, "co_varnames", false, &names);
+    add_names(code, "co_cellvars", is_shared, &names);
+    add_names(code, "co_freevars", is_shared, &names);
+    return names;
+}
+
+std::vector<FrameView> frames_of(const void* thread) {
+    std::vector<FrameView> frames;
+    add_frames(thread, &frames);
+    return frames;
+}
+
 std::string text_attribute(PyObject* code, const char* which) {
     PyObject* const value = PyObject_GetAttrString(code, which);
     std::string text = value == nullptr ? std::string() : text_of(value);
@@ -117,6 +138,40 @@ FrameView frame_of_generator(PyObject* generator) {
     return view;
 }
 
+// Reads nothing of the frame: the layout may not be proven yet.
+void await_return(PyObject* frame) {
+    if (layout() == nullptr || python_minor() < 11) {
+        return;
+    }
+    PyObject* const code = PyObject_GetAttrString(frame, "f_code");
+    g_awaited.code = code;  // which the frame holds
+    g_awaited.locals =
+        reinterpret_cast<const uint64_t*>(word_of(frame, kFrameOfObject) + layout()->frame_locals);
+    g_behind_awaited =
+        g_awaited.locals + names_of_variables(code).size() + number_of(code, "co_stacksize");
+    Py_DECREF(code);
+}
+
+// Its frame is the last one on the stack of frames, below that of the finalizer: only then is it
+// known to be there still.
+bool is_returning() {
+    if (g_awaited.code == nullptr || !knows_frames()) {
+        return false;
+    }
+    bool is_below_ours = false;
+    for (const FrameView& frame : frames_of(PyThreadState_Get())) {
+        if (frame.locals == g_awaited.locals) {
+            return false;  // it runs
+        }
+        const char* const begin =
+            reinterpret_cast<const char*>(frame.locals) - layout()->frame_locals;
+        is_below_ours = is_below_ours || begin == reinterpret_cast<const char*>(g_behind_awaited);
+    }
+    const char* const begin =
+        reinterpret_cast<const char*>(g_awaited.locals) - layout()->frame_locals;
+    return is_below_ours && view_of(begin).code == g_awaited.code;
+}
+
 bool knows_frames() {
     PeaklineStatus status{};
     peakline_status(&status);
@@ -127,6 +182,10 @@ std::vector<FrameView> running_frames() {
     std::vector<FrameView> frames;
     if (knows_frames()) {
         for_each_thread([&](const void* thread) { add_frames(thread, &frames); });
+    }
+    if (is_returning()) {
+        frames.push_back(
+            view_of(reinterpret_cast<const char*>(g_awaited.locals) - layout()->frame_locals));
     }
     return frames;
 }
@@ -158,11 +217,7 @@ std::vector<Variable> variables_of(const FrameView& frame) {
     if (frame.code == nullptr || !is_code(frame.code)) {
         return variables;
     }
-    const bool is_shared = python_minor() >= 11;  // an argument that is a cell has one place
-    std::vector<std::string> names;
-    add_names(frame.code, "co_varnames", false, &names);
-    add_names(frame.code, "co_cellvars", is_shared, &names);
-    add_names(frame.code, "co_freevars", is_shared, &names);
+    const std::vector<std::string> names = names_of_variables(frame.code);
     for (size_t i = 0; i < names.size(); ++i) {
         const uint64_t value = frame.locals[i] & layout()->code_mask;
         if (value != 0) {

@@ -20,6 +20,11 @@ FrameView frame_of_object(PyObject* frame);
 FrameView frame_of_generator(PyObject* generator);
 // Those of all threads that run Python now, the innermost first; of this thread also.
 std::vector<FrameView> running_frames();
+// A function that runs, to be read once more while it returns: it is none of the running ones then,
+// and its variables are still there. A later call replaces it.
+void await_return(PyObject* frame);
+// Whether it returns just now, and has called this by way of a finalizer of its frame object.
+bool is_returning();
 // Whether these can be read: as stacks are, after the self-test of the layout.
 bool knows_frames();
 // The dictionaries with what threads keep for themselves (threading.local); borrowed.

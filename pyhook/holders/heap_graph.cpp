@@ -11,6 +11,7 @@ namespace {
 constexpr uint64_t kNsPerSecond = 1'000'000'000;
 constexpr uint32_t kBetweenLooks = 256;  // objects, at the clock
 constexpr size_t kMostHolders = 8;       // that are kept of a tensor
+constexpr char kAccumulates[] = "AccumulateGrad";
 
 uint64_t now_ns() {
     timespec now{};
@@ -28,6 +29,15 @@ bool is_derived(PyTypeObject* type, PyTypeObject* from) {
     return from != nullptr && PyType_IsSubtype(type, from) != 0;
 }
 
+// Asked of every edge; torch is never unloaded.
+PyTypeObject* tensor_class() {
+    static PyTypeObject* known = nullptr;
+    for (const char* const name : {"TensorBase", "_TensorBase"}) {
+        known = known != nullptr ? known : imported_class("torch._C", name);
+    }
+    return known;
+}
+
 }  // namespace
 
 PyObject* imported(const char* module, const char* name) {
@@ -38,16 +48,45 @@ PyObject* imported(const char* module, const char* name) {
                : nullptr;
 }
 
+uint64_t tensor_of_object(PyObject* object) {
+    return is_derived(Py_TYPE(object), tensor_class())
+               ? peakline_tensor_of_object(reinterpret_cast<uint64_t>(object))
+               : 0;
+}
+
+std::string name_of_node(uint64_t node) {
+    char name[128];
+    peakline_node_name(node, name, sizeof name);
+    const std::string whole = name;
+    const size_t colons = whole.rfind("::");
+    return colons == std::string::npos ? whole : whole.substr(colons + 2);
+}
+
 HeapGraph::HeapGraph(const std::vector<PeaklineLiveBlock>& blocks, uint64_t deadline_ns)
     : blocks_(blocks), deadline_ns_(deadline_ns), found_counts_(blocks.size()) {
-    tensor_class_ = imported_class("torch._C", "TensorBase");
-    if (tensor_class_ == nullptr) {
-        tensor_class_ = imported_class("torch._C", "_TensorBase");
-    }
+    tensor_class_ = tensor_class();
     optimizer_class_ = imported_class("torch.optim.optimizer", "Optimizer");
     context_class_ = imported_class("torch._C", "_FunctionBase");
     PeaklineTensorFacts facts{};
     knows_tensors_ = peakline_tensor_facts(0, &facts) != 0;
+}
+
+HeapGraph::HeapGraph(const HeapGraph& reached, const std::vector<PyObject*>& objects)
+    : HeapGraph(reached.blocks_, reached.deadline_ns_) {
+    reached_ = &reached;
+    keeps_edges_ = true;
+    vertices_.push_back({0, 0, Vertex::Kind::kRoot});
+    for (PyObject* const object : objects) {
+        add_object(object);
+        if (is_tensor(object)) {
+            const auto address = reinterpret_cast<uint64_t>(object);
+            objects_of_tensors_[peakline_tensor_of_object(address)] = address;
+        }
+    }
+}
+
+bool HeapGraph::walk_edges() {
+    return expand_all();
 }
 
 const std::vector<uint32_t>& HeapGraph::more_holders(uint32_t target) const {
@@ -93,22 +132,40 @@ bool HeapGraph::time_is_up() {
 }
 
 uint32_t HeapGraph::add(uint64_t address, Vertex::Kind kind) {
+    if (reached_ != nullptr && reached_->index_.has(address)) {
+        return 0;
+    }
     const auto place = static_cast<uint32_t>(vertices_.size());
     uint32_t* const known = index_.find(address);
-    if (*known == 0) {
+    const bool is_new = *known == 0;
+    if (is_new) {
         *known = place + 1;
         vertices_.push_back({address, current_, kind});
-        return place;
+    } else {
+        add_holder(*known - 1);
     }
-    const uint32_t index = *known - 1;
-    if (vertices_[index].is_target && vertices_[index].parent != current_) {
-        std::vector<uint32_t>& more = more_holders_[index];
-        const bool is_known = std::find(more.begin(), more.end(), current_) != more.end();
-        if (!is_known && more.size() < kMostHolders) {
-            more.push_back(current_);
-        }
+    if (keeps_edges_ && vertices_[current_].kind != Vertex::Kind::kRoot) {
+        edges_.emplace_back(current_, *known - 1);
     }
-    return 0;
+    return is_new ? place : 0;
+}
+
+void HeapGraph::add_holder(uint32_t target) {
+    if (!vertices_[target].is_target || vertices_[target].parent == current_) {
+        return;
+    }
+    std::vector<uint32_t>& more = more_holders_[target];
+    const bool is_known = std::find(more.begin(), more.end(), current_) != more.end();
+    if (!is_known && more.size() < kMostHolders) {
+        more.push_back(current_);
+    }
+}
+
+// Among what nothing reaches, a tensor is one vertex with its object.
+uint32_t HeapGraph::add_tensor(uint64_t impl) {
+    const auto own = objects_of_tensors_.find(impl);
+    return own == objects_of_tensors_.end() ? add(impl, Vertex::Kind::kTensor)
+                                            : add(own->second, Vertex::Kind::kObject);
 }
 
 bool HeapGraph::add_found(int64_t block, uint32_t vertex) {
@@ -143,7 +200,7 @@ void HeapGraph::add_object(PyObject* object) {
         return;
     }
     const uint32_t place = add(reinterpret_cast<uint64_t>(object), Vertex::Kind::kObject);
-    if (place != 0 && type.is_later) {
+    if (place != 0 && type.is_later && !keeps_edges_) {
         vertices_[place].is_later = true;
         later_.push_back(place);
     } else if (place != 0 && type.is_tensor) {
@@ -164,7 +221,7 @@ void HeapGraph::look_at_tensor(uint32_t index, uint64_t impl) {
 
 int64_t HeapGraph::block_of_tensor(PyObject* object) {
     PeaklineTensorFacts facts{};
-    const uint64_t impl = peakline_tensor_of_object(reinterpret_cast<uint64_t>(object));
+    const uint64_t impl = tensor_of_object(object);
     return impl == 0 || peakline_tensor_facts(impl, &facts) == 0 ? -1 : block_at(facts.storage);
 }
 
@@ -197,13 +254,14 @@ const HeapGraph::Type& HeapGraph::type_of(PyObject* object) {
 
 void HeapGraph::expand(uint32_t index) {
     current_ = index;
+    ++expanded_count_;
     const Vertex vertex = vertices_[index];
     switch (vertex.kind) {
         case Vertex::Kind::kRoot:
             return;
         case Vertex::Kind::kNode:
             return expand_node(vertex.address);
-        case Vertex::Kind::kGradient:
+        case Vertex::Kind::kTensor:
             return expand_tensor(vertex.address);
         case Vertex::Kind::kObject:
             break;
@@ -224,7 +282,7 @@ void HeapGraph::expand_tensor(uint64_t impl) {
         return;
     }
     if (facts.gradient != 0) {
-        const uint32_t place = add(facts.gradient, Vertex::Kind::kGradient);
+        const uint32_t place = add_tensor(facts.gradient);
         if (place != 0) {
             look_at_tensor(place, facts.gradient);
         }
@@ -238,17 +296,32 @@ void HeapGraph::visit_node(uint64_t node, void* graph) {
     static_cast<HeapGraph*>(graph)->add(node, Vertex::Kind::kNode);
 }
 
-void HeapGraph::visit_saved(uint64_t storage, void* pointer) {
+void HeapGraph::visit_saved(uint64_t tensor, uint64_t storage, void* pointer) {
     auto& graph = *static_cast<HeapGraph*>(pointer);
+    const auto own = graph.objects_of_tensors_.find(tensor);
+    if (own != graph.objects_of_tensors_.end()) {
+        graph.add(own->second, Vertex::Kind::kObject);
+    }
     const int64_t block = graph.block_at(storage);
     if (block >= 0) {
         graph.add_found(block, graph.current_);
     }
 }
 
+// The tensor whose gradient a node accumulates: a member for the node's whole life, so that it may
+// be read. Other nodes may give up what they saved while another thread runs the engine.
+void HeapGraph::visit_variable(uint64_t tensor, uint64_t storage, void* pointer) {
+    auto& graph = *static_cast<HeapGraph*>(pointer);
+    visit_saved(tensor, storage, pointer);
+    if (graph.objects_of_tensors_.count(tensor) == 0) {
+        graph.add(tensor, Vertex::Kind::kTensor);
+    }
+}
+
 void HeapGraph::expand_node(uint64_t node) {
     peakline_visit_next_nodes(node, visit_node, this);
-    peakline_visit_saved(node, 0, visit_saved, this);
+    const bool accumulates = name_of_node(node) == kAccumulates;
+    peakline_visit_saved(node, 0, accumulates ? visit_variable : visit_saved, this);
     const uint64_t object = peakline_python_object_of(node);
     if (object != 0) {
         add_object(reinterpret_cast<PyObject*>(object));

@@ -8,6 +8,7 @@
 #include <cstdint>
 #include <string>
 #include <unordered_map>
+#include <utility>
 #include <vector>
 
 #include "address_index.h"
@@ -17,10 +18,10 @@ namespace peakline::pyhook {
 
 struct Vertex {
     enum class Kind : uint8_t {
-        kRoot,      // address: index in roots()
-        kObject,    // of Python
-        kGradient,  // a tensor that only another's .grad names: the address of its TensorImpl
-        kNode,      // of autograd
+        kRoot,    // address: index in roots()
+        kObject,  // of Python
+        kTensor,  // without an object: a gradient, what a graph accumulates for; its TensorImpl
+        kNode,    // of autograd
     };
     uint64_t address = 0;
     uint32_t parent = 0;  // itself: none
@@ -45,24 +46,35 @@ struct HeldBy {
     uint32_t vertex = 0;  // the tensor or the node
 };
 
+// From a vertex to one that it refers to, once for each reference.
+using Edge = std::pair<uint32_t, uint32_t>;
+
 class HeapGraph {
 public:
     // `blocks` by address; must outlive this. `deadline_ns`: of CLOCK_MONOTONIC.
     HeapGraph(const std::vector<PeaklineLiveBlock>& blocks, uint64_t deadline_ns);
+    // Of what `reached` does not reach, with all edges.
+    explicit HeapGraph(const HeapGraph& reached, const std::vector<PyObject*>& objects);
 
     // Walks from these roots to all that is not reached yet. No path leads through another root.
     // False: time is up.
     bool walk(const std::vector<Root>& roots);
+    // The same from all objects of the constructor.
+    bool walk_edges();
 
     const Vertex& vertex(uint32_t index) const { return vertices_[index]; }
+    const std::vector<Vertex>& vertices() const { return vertices_; }
+    const std::vector<Edge>& edges() const { return edges_; }
     const Root& root(const Vertex& vertex) const { return roots_[vertex.address]; }
+    Root& root(const Vertex& vertex) { return roots_[vertex.address]; }
     // In the order they were found: the shortest paths first.
     const std::vector<HeldBy>& found() const { return found_; }
     // How many more hold this block than were written down.
     uint32_t unlisted_count(uint32_t block) const;
     // Other objects that hold a target, besides its parent.
     const std::vector<uint32_t>& more_holders(uint32_t target) const;
-    uint64_t object_count() const { return vertices_.size(); }
+    // Those that were searched for what they refer to.
+    uint64_t object_count() const { return expanded_count_; }
     bool knows_tensors() const { return knows_tensors_; }
     bool is_reached(PyObject* object) const {
         return index_.has(reinterpret_cast<uint64_t>(object));
@@ -84,10 +96,13 @@ private:
     const Type& type_of(PyObject* object);
     static int visit_object(PyObject* object, void* graph);
     static void visit_node(uint64_t node, void* graph);
-    static void visit_saved(uint64_t storage, void* graph);
+    static void visit_saved(uint64_t tensor, uint64_t storage, void* graph);
+    static void visit_variable(uint64_t tensor, uint64_t storage, void* graph);
     void add_object(PyObject* object);
     // Its place, where it is new; 0: known already.
     uint32_t add(uint64_t address, Vertex::Kind kind);
+    uint32_t add_tensor(uint64_t impl);
+    void add_holder(uint32_t target);
     // False: this block has enough of them.
     bool add_found(int64_t block, uint32_t vertex);
     void look_at_tensor(uint32_t index, uint64_t impl);
@@ -112,11 +127,20 @@ private:
     std::vector<HeldBy> found_;
     std::vector<uint32_t> found_counts_;                                // by block
     std::unordered_map<uint32_t, std::vector<uint32_t>> more_holders_;  // by target
+    const HeapGraph* reached_ = nullptr;
+    bool keeps_edges_ = false;
+    std::vector<Edge> edges_;
+    std::unordered_map<uint64_t, uint64_t> objects_of_tensors_;  // by TensorImpl; see walk_edges()
+    uint64_t expanded_count_ = 0;
     uint32_t expanded_ = 0;  // vertices before it are expanded, but for later ones
     uint32_t current_ = 0;   // the one that is expanded now
 };
 
 // An attribute of a module that the program has imported, borrowed; nullptr: there is none.
 PyObject* imported(const char* module, const char* name);
+// The TensorImpl of an object, 0 of what is no tensor.
+uint64_t tensor_of_object(PyObject* object);
+// "AccumulateGrad" of "torch::autograd::AccumulateGrad".
+std::string name_of_node(uint64_t node);
 
 }  // namespace peakline::pyhook

@@ -13,7 +13,10 @@ namespace {
 using format::HolderKind;
 
 constexpr size_t kLongestPath = 500;
+constexpr size_t kLongestCircle = 240;
 constexpr size_t kMostRepeats = 3;
+constexpr char kArrow[] = " -> ";
+constexpr char kInGraph[] = " in the graph of ";
 
 bool is_tensor_dictionary(const std::string& name) {
     return name == "_modules" || name == "_parameters" || name == "_buffers";
@@ -24,15 +27,6 @@ bool ends_with(const std::string& text, const std::string& end) {
            text.compare(text.size() - end.size(), end.size(), end) == 0;
 }
 
-// "AccumulateGrad" of "torch::autograd::AccumulateGrad".
-std::string name_of_node(uint64_t node) {
-    char name[128];
-    peakline_node_name(node, name, sizeof name);
-    const std::string whole = name;
-    const size_t colons = whole.rfind("::");
-    return colons == std::string::npos ? whole : whole.substr(colons + 2);
-}
-
 }  // namespace
 
 std::string PathWriter::text() const {
@@ -40,8 +34,26 @@ std::string PathWriter::text() const {
     return whole.size() <= kLongestPath ? whole : whole.substr(0, kLongestPath) + "...";
 }
 
-PathWriter::PathWriter(const Root& root)
-    : kind_(static_cast<HolderKind>(root.kind)), head_(root.name), tail_(root.detail) {
+std::string PathWriter::circle() const {
+    const std::string end = kArrow + name_;
+    return head_.size() <= kLongestCircle ? head_ + end
+                                          : head_.substr(0, kLongestCircle) + "..." + end;
+}
+
+void PathWriter::follow_gradient() {
+    if (has_arrived_) {
+        has_arrived_ = false;
+        head_ += std::string(kArrow) + "tensor";
+    }
+    add_attribute("grad", nullptr);
+}
+
+PathWriter::PathWriter(const Root& root, Order order)
+    : kind_(static_cast<HolderKind>(root.kind)),
+      order_(order),
+      name_(root.name),
+      head_(root.name),
+      tail_(root.detail) {
     if (root.is_namespace) {
         next_ = kind_ == HolderKind::kThreadData ? Next::kThreadData : Next::kAttributes;
     }
@@ -69,10 +81,23 @@ void PathWriter::add_attribute(const std::string& name, PyObject* held) {
     repeats_end_ = head_.size();
 }
 
-void PathWriter::restart(const std::string& name, const std::string& where, HolderKind kind) {
-    tail_ = where + head_ + tail_;
-    head_ = name;
+void PathWriter::restart(const Place& place, HolderKind kind) {
+    if (order_ == Order::kHolderFirst) {
+        head_ += kArrow + place.name + place.where;
+        has_arrived_ = true;
+    } else {
+        tail_ = place.where + place.link + head_ + tail_;
+        head_ = place.name;
+    }
     kind_ = kind;
+}
+
+// What the last link led to has a name, which is no name of its attributes.
+void PathWriter::arrive_at(PyObject* holder) {
+    if (has_arrived_ && !is_type(holder, "PyCell_Type")) {
+        has_arrived_ = false;
+        head_ += kArrow + class_of(holder);
+    }
 }
 
 // A variable of a function that is held by what was written so far.
@@ -82,12 +107,17 @@ void PathWriter::restart_in(PyObject* code, const std::string& name, HolderKind 
                              : kind == HolderKind::kDefault ? " by default in "
                                                             : " of ";
     const bool is_named = ends_with(head_, "." + function) || head_ == function;
-    restart(name, is_named ? word : word + function + ", kept by ", kind);
+    if (is_named && order_ == Order::kHeldFirst) {
+        restart({name, "", word}, kind);
+    } else {
+        restart({name, word + function, ", kept by "}, kind);
+    }
 }
 
 void PathWriter::follow(PyObject* holder, PyObject* held) {
     const Next mode = next_;
     next_ = Next::kItems;
+    arrive_at(holder);
     if (PyDict_Check(holder) != 0 && mode != Next::kClosure) {
         follow_dictionary(mode, holder, held);
     } else if (PyList_Check(holder) != 0 || PyTuple_Check(holder) != 0) {
@@ -124,7 +154,7 @@ void PathWriter::follow_dictionary(Next mode, PyObject* holder, PyObject* held) 
         }
         return;
     }
-    restart("a key", " of ", kind_);
+    restart({"a key", "", " of "}, kind_);
 }
 
 void PathWriter::follow_sequence(Next mode, PyObject* holder, PyObject* held) {
@@ -180,14 +210,13 @@ bool PathWriter::follow_frame(PyObject* holder, PyObject* held) {
     }
     const std::string function = " of " + function_of(frame.code) + " (" + location_of(frame) + ")";
     if (suspended) {
-        restart(name, function + ", suspended in ", HolderKind::kSuspended);
+        restart({name, function, ", suspended in "}, HolderKind::kSuspended);
     } else if (!traceback_of_.empty()) {
-        restart(name,
-                function + ", in the traceback of " + traceback_of_ + " kept by ",
+        restart({name, function + ", in the traceback of " + traceback_of_, " kept by "},
                 HolderKind::kException);
         traceback_of_.clear();
     } else {
-        restart(name, function + ", a frame kept by ", HolderKind::kOther);
+        restart({name, function, ", a frame kept by "}, HolderKind::kOther);
     }
     return true;
 }
@@ -214,7 +243,7 @@ void PathWriter::follow_instance(PyObject* holder, PyObject* held) {
         return;
     }
     if (is_derived_from(held, "torch._C", "_FunctionBase")) {
-        return restart(class_of(held), " in the graph of ", HolderKind::kGraph);
+        return restart({class_of(held), "", kInGraph}, HolderKind::kGraph);
     }
     if (is_derived_from(holder, "_thread", "_local") && PyDict_Check(held) != 0) {
         next_ = Next::kThreadData;
@@ -230,7 +259,7 @@ void PathWriter::follow_instance(PyObject* holder, PyObject* held) {
                    reinterpret_cast<PyTypeObject*>(imported("collections", "deque"))) {
         head_ += "[" + std::to_string(index_in_deque(holder, held)) + "]";
     } else if (is_type(holder, "PySet_Type") || is_type(holder, "PyFrozenSet_Type")) {
-        restart("an element", " of ", kind_);
+        restart({"an element", "", " of "}, kind_);
     } else if (PyDict_Check(held) != 0) {
         add_attribute("_backward_hooks", nullptr);
     } else if (PyType_Check(held) == 0) {
@@ -239,7 +268,7 @@ void PathWriter::follow_instance(PyObject* holder, PyObject* held) {
 }
 
 void PathWriter::end_in_node(uint64_t node) {
-    restart("saved by " + name_of_node(node), " in the graph of ", HolderKind::kGraph);
+    restart({"saved by " + name_of_node(node), "", kInGraph}, HolderKind::kGraph);
 }
 
 void PathWriter::end_in_context() {
@@ -248,7 +277,7 @@ void PathWriter::end_in_context() {
 }
 
 void PathWriter::leave_node(uint64_t node) {
-    restart(name_of_node(node), " in the graph of ", HolderKind::kGraph);
+    restart({name_of_node(node), "", kInGraph}, HolderKind::kGraph);
 }
 
 }  // namespace peakline::pyhook

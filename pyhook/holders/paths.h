@@ -6,6 +6,7 @@
 
 #include <cstdint>
 #include <string>
+#include <vector>
 
 #include "heap_graph.h"
 
@@ -19,5 +20,11 @@ struct PathText {
 // From a root to this vertex, by its shortest path, or by the one through `holder`.
 PathText write_path(const HeapGraph& graph, uint32_t vertex);
 PathText write_path_through(const HeapGraph& graph, uint32_t holder, uint32_t vertex);
+// The vertex of the root that its path begins at.
+uint32_t root_of(const HeapGraph& graph, uint32_t vertex);
+
+// Objects of which each holds the next, from the root's to it again: "Net.body -> x of f -> Net".
+std::string write_circle(const Root& root, const std::vector<Vertex>& circle);
+bool is_gradient_of(const Vertex& holder, const Vertex& held);
 
 }  // namespace peakline::pyhook

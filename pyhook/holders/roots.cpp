@@ -1,13 +1,11 @@
 #include "roots.h"
 
 #include <algorithm>
-#include <unordered_map>
 
 #include <dlfcn.h>
 
 #include "allocator/record/format/trace_format.h"
 #include "frame_layout.h"
-#include "object_facts.h"
 #include "object_layout.h"
 
 namespace peakline::pyhook {
@@ -37,14 +35,6 @@ const std::string& own_folder() {
 
 bool is_ours(const std::string& file) {
     return file == "<peakline>" || (!own_folder().empty() && file.rfind(own_folder(), 0) == 0);
-}
-
-Root make_root(HolderKind kind, std::string name, PyObject* object) {
-    Root root;
-    root.kind = static_cast<uint32_t>(kind);
-    root.name = std::move(name);
-    root.object = object;
-    return root;
 }
 
 void add_variables(std::vector<Root>* roots) {
@@ -101,28 +91,15 @@ void add_thread_data(std::vector<Root>* roots) {
     }
 }
 
-int count_reference(PyObject* object, void* counts) {
-    auto& known = *static_cast<std::unordered_map<PyObject*, Py_ssize_t>*>(counts);
-    const auto found = known.find(object);
-    if (found != known.end()) {
-        ++found->second;
-    }
-    return 0;
-}
-
-void traverse(PyObject* object, visitproc visit, void* data) {
-    const auto function =
-        reinterpret_cast<traverseproc>(PyType_GetSlot(Py_TYPE(object), Py_tp_traverse));
-    if (function != nullptr) {
-        function(object, visit, data);
-    }
-}
-
-bool is_instance(PyObject* object) {
-    return (PyType_GetFlags(Py_TYPE(object)) & Py_TPFLAGS_HEAPTYPE) != 0;
-}
-
 }  // namespace
+
+Root make_root(HolderKind kind, std::string name, PyObject* object) {
+    Root root;
+    root.kind = static_cast<uint32_t>(kind);
+    root.name = std::move(name);
+    root.object = object;
+    return root;
+}
 
 std::string shown_module(const std::string& name) {
     if (name != "__main__") {
@@ -148,56 +125,15 @@ std::vector<Root> program_roots() {
     return roots;
 }
 
-Unreached unreached_objects(const HeapGraph& graph) {
-    Unreached unreached;
+PyObject* all_objects() {
     PyObject* const get_objects = imported("gc", "get_objects");
     if (get_objects == nullptr || PyCFunction_Check(get_objects) == 0) {
-        return unreached;
+        return nullptr;
     }
     // With its default: a call without arguments makes CPython keep a tuple for its keywords.
-    unreached.list = PyObject_CallFunctionObjArgs(get_objects, Py_None, nullptr);
+    PyObject* const list = PyObject_CallFunctionObjArgs(get_objects, Py_None, nullptr);
     PyErr_Clear();
-    const Py_ssize_t count = unreached.list == nullptr ? 0 : PyList_Size(unreached.list);
-    for (Py_ssize_t i = 0; i < count; ++i) {
-        PyObject* const object = PyList_GetItem(unreached.list, i);
-        if (!graph.is_reached(object)) {
-            unreached.objects.push_back(object);
-        }
-    }
-    return unreached;
-}
-
-std::vector<Root> outside_roots(const Unreached& unreached) {
-    std::unordered_map<PyObject*, Py_ssize_t> inside;
-    for (PyObject* const object : unreached.objects) {
-        inside.emplace(object, 1);  // of the list
-    }
-    for (PyObject* const object : unreached.objects) {
-        traverse(object, count_reference, &inside);
-    }
-    std::vector<Root> roots;
-    for (PyObject* const object : unreached.objects) {
-        if (Py_REFCNT(object) > inside[object]) {
-            Root root = make_root(HolderKind::kOther, "<" + class_of(object) + ">", object);
-            root.detail = ", held in C or C++";
-            roots.push_back(std::move(root));
-        }
-    }
-    return roots;
-}
-
-std::vector<Root> cycle_roots(HeapGraph& graph, const Unreached& unreached, Among among) {
-    std::vector<Root> roots;
-    for (PyObject* const object : unreached.objects) {
-        const bool is_asked =
-            among == Among::kAll || (is_instance(object) && !graph.is_tensor(object));
-        if (is_asked && !graph.is_reached(object)) {
-            Root root = make_root(HolderKind::kCycle, class_of(object), object);
-            root.detail = " in a reference cycle: only the garbage collector frees it";
-            roots.push_back(std::move(root));
-        }
-    }
-    return roots;
+    return list;
 }
 
 }  // namespace peakline::pyhook

@@ -6,8 +6,11 @@
 #include <set>
 
 #include "allocator/record/format/trace_format.h"
+#include "cycles.h"
 #include "frame_layout.h"
 #include "heap_graph.h"
+#include "object_facts.h"
+#include "object_layout.h"
 #include "paths.h"
 #include "roots.h"
 
@@ -134,28 +137,64 @@ Blocks choose_blocks(size_t count) {
     return chosen;
 }
 
-// What neither variables nor modules lead to, where a block that nothing was found of is among it.
-bool walk_unreached(HeapGraph& graph, const Blocks& blocks) {
+std::vector<PyObject*> unreached_of(const HeapGraph& graph, PyObject* list) {
+    std::vector<PyObject*> unreached;
+    const Py_ssize_t count = list == nullptr ? 0 : PyList_Size(list);
+    for (Py_ssize_t i = 0; i < count; ++i) {
+        if (PyObject* const object = PyList_GetItem(list, i); !graph.is_reached(object)) {
+            unreached.push_back(object);
+        }
+    }
+    return unreached;
+}
+
+// Only of those that hold a block: there may be very many.
+void describe_cycles(const Cycles& cycles, HeapGraph* graph) {
+    for (const HeldBy& found : graph->found()) {
+        Root& root = graph->root(graph->vertex(root_of(*graph, found.vertex)));
+        if (root.kind == static_cast<uint32_t>(format::HolderKind::kCycle) && root.detail.empty()) {
+            root.detail = cycles.detail_of(root);
+        }
+    }
+}
+
+bool walk_objects(HeapGraph* graph, std::vector<PyObject*> unreached) {
+    Cycles cycles(*graph, std::move(unreached));
+    if (!cycles.find()) {
+        return false;
+    }
+    const bool has_time = graph->walk(cycles.outside_roots()) &&
+                          graph->walk(cycles.cycle_roots(*graph)) &&
+                          graph->walk(cycles.other_roots(*graph));
+    describe_cycles(cycles, graph);
+    return has_time;
+}
+
+// What neither variables nor modules lead to, where there is a block that nothing was found of.
+bool walk_unreached(HeapGraph* graph, const Blocks& blocks) {
     std::vector<bool> is_found(blocks.size());
-    for (const HeldBy& found : graph.found()) {
+    for (const HeldBy& found : graph->found()) {
         is_found[found.block] = true;
     }
     if (std::find(is_found.begin(), is_found.end(), false) == is_found.end()) {
         return true;
     }
-    const Unreached unreached = unreached_objects(graph);
-    const auto has_block = [&](PyObject* object) {
-        const int64_t block = graph.is_tensor(object) ? graph.block_of_tensor(object) : -1;
-        return block >= 0 && !is_found[static_cast<size_t>(block)];
-    };
-    bool has_time = true;
-    if (std::any_of(unreached.objects.begin(), unreached.objects.end(), has_block)) {
-        has_time = graph.walk(outside_roots(unreached)) &&
-                   graph.walk(cycle_roots(graph, unreached, Among::kInstances)) &&
-                   graph.walk(cycle_roots(graph, unreached, Among::kAll));
-    }
-    Py_XDECREF(unreached.list);
+    PyObject* const list = all_objects();
+    std::vector<PyObject*> unreached = unreached_of(*graph, list);
+    const bool may_lead_to_blocks =
+        std::any_of(unreached.begin(), unreached.end(), [&](PyObject* object) {
+            return graph->is_tensor(object);
+        });
+    const bool has_time = !may_lead_to_blocks || walk_objects(graph, std::move(unreached));
+    Py_XDECREF(list);
     return has_time;
+}
+
+uint64_t known_object_count() {
+    PyObject* const list = all_objects();
+    const Py_ssize_t count = list == nullptr ? 0 : PyList_Size(list);
+    Py_XDECREF(list);
+    return static_cast<uint64_t>(count);
 }
 
 void add_path(BlockHolders* holders, PathText path) {
@@ -255,10 +294,11 @@ PyObject* as_python(const SearchResult& result) {
         Py_XDECREF(row);
     }
     const PeaklineHolderSearch& search = result.search;
-    return Py_BuildValue("(NIKKI)",
+    return Py_BuildValue("(NIKKKI)",
                          rows,
                          result.number,
                          static_cast<unsigned long long>(search.object_count),
+                         static_cast<unsigned long long>(search.known_object_count),
                          static_cast<unsigned long long>(search.duration_us),
                          search.flags);
 }
@@ -272,9 +312,13 @@ SearchResult search_holders(const SearchRequest& request) {
         const ExceptionAside aside;
         const Blocks blocks = choose_blocks(request.block_count);
         HeapGraph graph(blocks, begin + request.time_ns);
-        const bool has_time = graph.walk(program_roots()) && walk_unreached(graph, blocks);
+        const bool has_time = graph.walk(program_roots()) && walk_unreached(&graph, blocks);
         result.blocks = holders_of(graph, blocks);
         result.search.object_count = graph.object_count();
+        if (!has_time) {
+            result.search.known_object_count =
+                std::max(known_object_count(), result.search.object_count);
+        }
         result.search.flags = (has_time ? 0 : uint32_t{format::kTimeIsUp}) |
                               (graph.knows_tensors() ? 0 : uint32_t{format::kTensorsUnknown}) |
                               (knows_frames() ? 0 : uint32_t{format::kFramesUnknown});
@@ -294,6 +338,17 @@ PyObject* remember_lines(PyObject*, PyObject*) {
         g_remembered[context] = line.bytes;
     }
     Py_RETURN_NONE;
+}
+
+PyObject* await_frame(PyObject*, PyObject* frame) {
+    if (is_type(frame, "PyFrame_Type")) {
+        await_return(frame);
+    }
+    Py_RETURN_NONE;
+}
+
+PyObject* is_frame_returning(PyObject*, PyObject*) {
+    return PyBool_FromLong(is_returning() ? 1 : 0);
 }
 
 PyObject* hold(PyObject*, PyObject* arguments) {

@@ -49,6 +49,10 @@ SearchResult search_holders(const SearchRequest& request);
 
 // hold(seconds, block_count, reason, step): the search as a tuple, see _recorder.pyi.
 PyObject* hold(PyObject*, PyObject* arguments);
+// await_return(frame), is_returning(): see frame_layout.h; what that function holds is searched
+// then.
+PyObject* await_frame(PyObject*, PyObject* frame);
+PyObject* is_frame_returning(PyObject*, PyObject*);
 // remember_lines(): the search that comes next prefers lines that have grown since now.
 PyObject* remember_lines(PyObject*, PyObject*);
 

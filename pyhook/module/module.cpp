@@ -16,8 +16,10 @@ namespace {
 
 using peakline::pyhook::add_constants;
 using peakline::pyhook::adopt;
+using peakline::pyhook::await_frame;
 using peakline::pyhook::follow_gradients;
 using peakline::pyhook::hold;
+using peakline::pyhook::is_frame_returning;
 using peakline::pyhook::note;
 using peakline::pyhook::read_file;
 using peakline::pyhook::remember_lines;
@@ -415,6 +417,8 @@ PyMethodDef g_methods[] = {
     {"note", note, METH_VARARGS, "A line for `peakline run` (what, text). False: nobody reads it."},
     {"read_file", read_file, METH_VARARGS, "The first bytes of a file (path, most_bytes)."},
     {"hold", hold, METH_VARARGS, "Search what keeps blocks alive (seconds, blocks, reason, step)."},
+    {"await_return", await_frame, METH_O, "A frame whose return is_returning() is asked about."},
+    {"is_returning", is_frame_returning, METH_NOARGS, "Whether it returns just now."},
     {"remember_lines", remember_lines, METH_NOARGS, "What lines hold now, for the next search."},
     {"safe_point", safe_point, METH_O, "Read the program's objects now."},
     {nullptr, nullptr, 0, nullptr},

@@ -39,6 +39,7 @@ constexpr Constant kConstants[] = {
     {"HOLD_SIGNAL", HoldReason::kSignal},
     {"HOLD_OUT_OF_MEMORY", HoldReason::kOutOfMemory},
     {"HOLD_END", HoldReason::kEnd},
+    {"HOLD_MAIN", HoldReason::kMain},
     {"SEARCH_TIME_IS_UP", format::kTimeIsUp},
     {"SEARCH_TENSORS_UNKNOWN", format::kTensorsUnknown},
     {"SEARCH_FRAMES_UNKNOWN", format::kFramesUnknown},

@@ -1,4 +1,4 @@
-from types import CodeType
+from types import CodeType, FrameType
 
 # Of MarkKind, SafePoint, HoldReason and TensorKind in C++.
 PHASE_BEGIN: int
@@ -15,6 +15,7 @@ HOLD_STEP: int
 HOLD_SIGNAL: int
 HOLD_OUT_OF_MEMORY: int
 HOLD_END: int
+HOLD_MAIN: int
 SEARCH_TIME_IS_UP: int
 SEARCH_TENSORS_UNKNOWN: int
 SEARCH_FRAMES_UNKNOWN: int
@@ -77,10 +78,13 @@ def hold(
 ) -> tuple[
     list[tuple[int, int, int, int, list[tuple[int, str]], int]],  # address, bytes, requested ...
     int,  # number of the search
-    int,  # objects
+    int,  # objects searched
+    int,  # about as many are there, where time was up
     int,  # microseconds
     int,  # HolderSearchFlags
 ]: ...
+def await_return(frame: FrameType) -> None: ...
+def is_returning() -> bool: ...
 def remember_lines() -> None: ...
 def safe_point(reasons: int) -> None: ...
 def device_bytes(device: int, measure: int, peak: bool) -> int: ...

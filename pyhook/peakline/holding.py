@@ -33,7 +33,8 @@ class Holders:
 
     ``is_complete``: every object of the program was searched. ``knows_tensors``: the part that is
     compiled against torch is there; without it nothing is found. ``knows_locals``: variables of
-    running functions were seen. ``number``: of the search in the trace, 0 when there is none.
+    running functions were seen. ``object_count``: how many objects were searched, of about
+    ``known_object_count``. ``number``: of the search in the trace, 0 when there is none.
     """
 
     blocks: tuple[HeldBlock, ...]
@@ -41,6 +42,7 @@ class Holders:
     knows_tensors: bool
     knows_locals: bool
     object_count: int
+    known_object_count: int
     seconds: float
     number: int
 
@@ -58,7 +60,7 @@ def holders(*, blocks: int = 20, seconds: float = 2.0) -> Holders:
     """
     recorder = tracing.recorder_that_is_on("holders")
     recorder.safe_point(recorder.LOOK)  # which blocks are parameters and the like
-    rows, number, object_count, duration_us, flags = recorder.hold(
+    rows, number, object_count, known_count, duration_us, flags = recorder.hold(
         seconds, blocks, recorder.HOLD_ASKED, 0
     )
     return Holders(
@@ -77,6 +79,7 @@ def holders(*, blocks: int = 20, seconds: float = 2.0) -> Holders:
         knows_tensors=not flags & recorder.SEARCH_TENSORS_UNKNOWN,
         knows_locals=not flags & recorder.SEARCH_FRAMES_UNKNOWN,
         object_count=object_count,
+        known_object_count=known_count or object_count,
         seconds=duration_us / 1e6,
         number=number,
     )

@@ -33,7 +33,11 @@ EXPECTED = {
         f"lost of fail ({PROGRAM}.py:LINE), in the traceback of ValueError kept by "
         f"{PROGRAM}.last_error",
     ),
-    41: ("cycle", "Node.data in a reference cycle: only the garbage collector frees it"),
+    41: (
+        "cycle",
+        "Node.other.data in a reference cycle (Node.other.other -> Node): only the garbage "
+        "collector frees it",
+    ),
     42: ("thread", f"{PROGRAM}.local.data"),
     43: ("local", f"waits of in_thread ({PROGRAM}.py:LINE)"),
     44: ("global", f"{PROGRAM}.losses[2]"),
@@ -105,7 +109,10 @@ def test_blocks_of_a_search_are_those_of_tensors(lab):
 def test_hold_looks_after_the_step_and_finds_the_kept_losses(lab):
     run = lab.once("keeps_losses.py", options=["--hold", "3,end"])
     first = json.loads(lab.report("holders", run.trace, "--json", "--search", "1"))
-    assert (first["reason"], first["step"], first["search_count"]) == ("step", 3, 2)
+    assert (first["reason"], first["step"], first["search_count"]) == ("step", 3, 3)
+    second = json.loads(lab.report("holders", run.trace, "--json", "--search", "2"))
+    assert second["reason"] == "return"  # of train(), before its model is gone
+    assert any("model.0.weight of train (" in str(block["holders"]) for block in second["blocks"])
     best = {block["holders"][0]["path"] for block in first["blocks"]}
     # Its own loss of the third step is a variable still; the graphs of the others are kept only.
     assert "saved by ReluBackward0 in the graph of keeps_losses.kept[0]" in best
@@ -167,7 +174,9 @@ def test_a_search_is_bounded_and_says_so(lab):
     assert re.fullmatch(r"many_objects.chains\[\d+\].following\{1000\}\[0\]", long["paths"][0])
     assert len(long["paths"]) == 4
     text = lab.report("holders", run.trace, "--search", "1")
-    assert "The time was up before all objects were searched" in text
+    assert "The time was up; of the other " in text
+    assert re.search(r"[\d,]+ of about 1,\d{3},\d{3} objects searched", text)
+    assert "held by C++ alone" not in text
 
 
 def test_the_program_sees_nothing_of_a_search(lab):

@@ -162,7 +162,8 @@ enum class HoldReason : uint32_t {
     kStep = 2,   // run --hold STEP
     kSignal = 3,
     kOutOfMemory = 4,
-    kEnd = 5,  // run --hold end
+    kEnd = 5,   // run --hold end: the program has ended
+    kMain = 6,  // the same: the function that ran most of the time is about to return
 };
 enum HolderSearchFlags : uint32_t {
     kTimeIsUp = 1,        // objects were left that were not searched
@@ -209,7 +210,8 @@ struct HolderSearch {
     uint64_t object_count;  // that were searched
     uint64_t duration_us;
     uint32_t flags;  // HolderSearchFlags
-    static constexpr size_t kOptional = 0;
+    uint64_t known_object_count;  // of kTimeIsUp: about as many are there; 0: not known
+    static constexpr size_t kOptional = 1;
     static constexpr auto fields(auto& of) {
         return std::tie(of.search,
                         of.tick,
@@ -218,7 +220,8 @@ struct HolderSearch {
                         of.block_count,
                         of.object_count,
                         of.duration_us,
-                        of.flags);
+                        of.flags,
+                        of.known_object_count);
     }
 };
 struct Holder {

@@ -7,13 +7,18 @@ SIGUSR2, and when memory ran out. Without --hold nothing of this is done.
 from __future__ import annotations
 
 import os
+import time
 from collections.abc import Callable
 from types import ModuleType
+
+from .main_return import MainReturn
 
 _BLOCKS = 20
 _SECONDS = 2.0
 # A program that looks for its largest batch runs out of memory again and again.
 _MOST_OUT_OF_MEMORY = 3
+# A script that calls a function again and again: what returns first is hardly its main function.
+_MOST_RETURNS = 3
 
 
 class Holding:
@@ -31,12 +36,21 @@ class Holding:
         self._seconds = seconds[0] if seconds else _SECONDS
         self._step = 0
         self._out_of_memory = 0
+        self._begin = self._main_begin = time.monotonic()
+        self._main = MainReturn(recorder, self._search_at_return) if self._at_end else None
+        self._returns = 0
+        self._is_returning = False
 
     def look(self, reasons: int) -> None:
         """Search when it is time; at a safe point."""
         if not self.is_on:
             return
         why = self._recorder
+        if self._is_returning:
+            self._is_returning = False
+            self._search(why.HOLD_MAIN)
+        if self._main is not None and self._main.watch():
+            self._main_begin = time.monotonic()
         if reasons & (why.OPTIMIZER_STEP | why.UNTRACED_STEP):
             self._step += 1
             if self._step in self._steps:
@@ -52,6 +66,15 @@ class Holding:
             if self._at_end:
                 self._search(why.HOLD_END)
             self._report_steps_left()
+
+    def _search_at_return(self) -> None:
+        """Search where what returns may be the program's main function, and no step of its loop."""
+        now = time.monotonic()
+        ran_most = now - self._main_begin >= (now - self._begin) / 2
+        if ran_most and self._returns < _MOST_RETURNS:
+            self._returns += 1
+            self._is_returning = True
+            self._recorder.safe_point(self._recorder.LOOK)
 
     def _search(self, reason: int) -> None:
         self._tell_everything()

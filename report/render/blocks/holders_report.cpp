@@ -14,6 +14,7 @@ namespace peakline::report {
 namespace {
 
 constexpr const char* kNotFound = "not found";
+constexpr const char* kNotReached = "not reached in the time of the search";
 
 std::string seconds_text(double seconds) {
     char text[32];
@@ -33,17 +34,51 @@ std::string moment_of(const HoldersReport& report) {
             return text + ", when memory ran out";
         case format::HoldReason::kEnd:
             return text + ", at the end";
+        case format::HoldReason::kMain:
+            return text + ", as the function that the script called returned";
         case format::HoldReason::kAsked:
             break;
     }
     return text;
 }
 
+bool is_unfinished(const format::HolderSearch& search) {
+    return (search.flags & format::kTimeIsUp) != 0;
+}
+
+std::string searched_text(const format::HolderSearch& search) {
+    const std::string of_all =
+        is_unfinished(search) && search.known_object_count != 0
+            ? " of about " + format_count(std::max(search.known_object_count, search.object_count))
+            : "";
+    return format_count(search.object_count) + of_all + " objects searched in " +
+           seconds_text(static_cast<double>(search.duration_us) * 1e-6);
+}
+
+// What a search did not come to, nothing is said of.
+std::string unfinished_text(const HolderList& list) {
+    if (!is_unfinished(list.search)) {
+        return {};
+    }
+    const uint64_t left = list.rows.size() - list.found_count;
+    return "The time was up" +
+           (left == 0 ? std::string()
+                      : "; of the other " + std::to_string(left) + " nothing is known") +
+           ". Give the search more of it: --hold STEP,60s\n";
+}
+
+std::string empty_text(const HolderList& list) {
+    if (!list.rows.empty()) {
+        return {};
+    }
+    return list.search.reason == format::HoldReason::kEnd
+               ? "Nothing was live any more: what functions held went when they returned. --hold "
+                 "STEP looks while they run, and so does peakline.holders() in them.\n"
+               : "Nothing was live.\n";
+}
+
 std::string missing_text(uint32_t flags) {
     std::string text;
-    if ((flags & format::kTimeIsUp) != 0) {
-        text += "The time was up before all objects were searched: give --hold more seconds.\n";
-    }
     if ((flags & format::kTensorsUnknown) != 0) {
         text +=
             "No tensor could be read: the part for this torch was missing; peakline doctor "
@@ -84,8 +119,12 @@ void put_holders(JsonWriter& json, const HolderRow& row) {
 // Paths are what the reader came for: they are never shortened.
 std::string holder_rows_text(const HoldersReport& report, const std::string& indent) {
     using enum Align;
+    if (report.list.rows.empty()) {
+        return {};
+    }
     TextColumns columns({kRight, kLeft}, {"Mem", "Held by"});
     const uint64_t shown = shown_count(report.top, report.list.rows.size());
+    const char* const not_found = is_unfinished(report.list.search) ? kNotReached : kNotFound;
     for (size_t i = 0; i < shown; ++i) {
         const HolderRow& row = report.list.rows[i];
         // A parameter has its optimizer and the graph besides its model.
@@ -94,7 +133,7 @@ std::string holder_rows_text(const HoldersReport& report, const std::string& ind
             row.more_count + row.holders.size() - std::min(told, row.holders.size());
         const std::string others = more != 0 ? ", and " + std::to_string(more) + " more" : "";
         columns.add({format_bytes(row.block.block_bytes),
-                     row.holders.empty() ? kNotFound : row.holders[0]->text + others});
+                     row.holders.empty() ? not_found : row.holders[0]->text + others});
         for (size_t j = 1; j < told; ++j) {
             columns.add({"", "  also " + row.holders[j]->text});
         }
@@ -107,10 +146,8 @@ std::string holder_search_text(const HoldersReport& report) {
     const HolderList& list = report.list;
     return moment_of(report) + ": " + std::to_string(list.found_count) + " of " +
            std::to_string(list.rows.size()) + " blocks found (" + format_bytes(list.found_bytes) +
-           " of " + format_bytes(list.total_bytes) + "), " +
-           format_count(list.search.object_count) + " objects searched in " +
-           seconds_text(static_cast<double>(list.search.duration_us) * 1e-6) + "\n" +
-           missing_text(list.search.flags);
+           " of " + format_bytes(list.total_bytes) + "), " + searched_text(list.search) + "\n" +
+           empty_text(list) + unfinished_text(list) + missing_text(list.search.flags);
 }
 
 std::string holders_text(const HoldersReport& report) {
@@ -126,7 +163,7 @@ std::string holders_text(const HoldersReport& report) {
         text += "Search " + std::to_string(list.search.search) + " of " +
                 std::to_string(searches.size()) + " (--search N shows another)\n";
     }
-    if (list.found_count < list.rows.size()) {
+    if (list.found_count < list.rows.size() && list.search.flags == 0) {
         text +=
             "A block that is not found is held by C++ alone: a cache, a workspace, or a graph "
             "that no tensor of the program leads to.\n";
@@ -148,6 +185,7 @@ std::string holders_json(const HoldersReport& report) {
     json.field("seconds", report.reader.seconds(search.tick));
     json.field("duration_seconds", static_cast<double>(search.duration_us) * 1e-6);
     json.field("object_count", search.object_count);
+    json.field("known_object_count", std::max(search.known_object_count, search.object_count));
     json.field("is_complete", (search.flags & format::kTimeIsUp) == 0);
     json.field("knows_tensors", (search.flags & format::kTensorsUnknown) == 0);
     json.field("knows_locals", (search.flags & format::kFramesUnknown) == 0);

@@ -16,6 +16,8 @@ const char* unit_name(GrowthUnit unit) {
             return "step";
         case GrowthUnit::kGeneration:
             return "generate";
+        case GrowthUnit::kPass:
+            return "pass";
         case GrowthUnit::kTime:
             break;
     }

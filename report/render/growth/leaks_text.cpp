@@ -27,6 +27,8 @@ UnitWords words_of(GrowthUnit unit) {
             return {"steps", "step", "From step"};
         case GrowthUnit::kGeneration:
             return {"calls of generate()", "call", "From call"};
+        case GrowthUnit::kPass:
+            return {"forward passes", "pass", "From pass"};
         case GrowthUnit::kTime:
             break;
     }

@@ -13,6 +13,31 @@ namespace {
 using format::HolderKind;
 using format::HoldReason;
 
+uint64_t bytes_of(const Definitions& definitions, const format::HolderSearch& search) {
+    uint64_t bytes = 0;
+    uint64_t last = UINT64_MAX;
+    for (const BlockHolder& holder : definitions.holders) {
+        if (holder.search == search.search && holder.ordinal != last) {
+            bytes += holder.block_bytes;
+            last = holder.ordinal;
+        }
+    }
+    return bytes;
+}
+
+// When the main function has returned, most that it held is gone.
+const format::HolderSearch& last_that_tells(const Definitions& definitions) {
+    const auto& searches = definitions.holder_searches;
+    const format::HolderSearch& last = searches.back();
+    const auto main =
+        std::find_if(searches.rbegin(), searches.rend(), [](const format::HolderSearch& search) {
+            return search.reason == HoldReason::kMain;
+        });
+    const bool is_main_better = last.reason == HoldReason::kEnd && main != searches.rend() &&
+                                bytes_of(definitions, last) < bytes_of(definitions, *main) / 2;
+    return is_main_better ? *main : last;
+}
+
 const format::HolderSearch& find_search(const std::string& trace_name,
                                         uint32_t number,
                                         const Definitions& definitions) {
@@ -29,7 +54,7 @@ const format::HolderSearch& find_search(const std::string& trace_name,
         throw TraceError(trace_name + ": has no search " + std::to_string(number) + ", only 1 to " +
                          std::to_string(searches.back().search));
     }
-    return number == 0 ? searches.back() : *found;
+    return number == 0 ? last_that_tells(definitions) : *found;
 }
 
 HolderRow make_row(const format::Holder& block, StackLookup& stacks) {
@@ -93,6 +118,8 @@ const char* reason_name(HoldReason reason) {
             return "out of memory";
         case HoldReason::kEnd:
             return "end";
+        case HoldReason::kMain:
+            return "return";
     }
     return "unknown";
 }

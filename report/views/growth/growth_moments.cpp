@@ -1,6 +1,7 @@
 #include "growth_moments.h"
 
 #include <algorithm>
+#include <utility>
 
 #include "growth_fit.h"
 
@@ -30,6 +31,31 @@ std::vector<uint64_t> begins_of_steps(const PhaseTable& table) {
         begins.push_back(step.begin_event);
     }
     return begins;
+}
+
+// The longest row of forward passes that no backward pass follows: an evaluation, or requests.
+std::vector<uint64_t> begins_of_passes(const PhaseTable& table) {
+    std::vector<uint64_t> longest;
+    std::vector<uint64_t> row;
+    const auto end_row = [&] {
+        longest = row.size() > longest.size() ? std::exchange(row, {}) : longest;
+        row.clear();
+    };
+    for (const PhaseInterval& interval : table.phases) {
+        if (interval.thread != table.main_thread || interval.depth != 0) {
+            continue;
+        }
+        if (interval.phase == Phase::kForward) {
+            row.push_back(interval.begin_event);
+        } else if (interval.phase == Phase::kBackward && !row.empty()) {
+            row.pop_back();
+            end_row();
+        } else if (interval.phase == Phase::kOptimizer) {
+            end_row();
+        }
+    }
+    end_row();
+    return longest;
 }
 
 // Those of the program's end are none: it frees what was of use up to then.
@@ -138,6 +164,11 @@ GrowthMoments growth_moments(const PhaseTable& table,
     moments.unit = GrowthUnit::kStep;
     if (table.step_source != StepSource::kForward) {
         set_bounds(table.steps.front().begin_event, ends_of_steps(table), &moments);
+        const std::vector<uint64_t> passes = begins_of_passes(table);
+        if (moments.bounds.size() < kLeastSamples && passes.size() >= kLeastSamples) {
+            moments.unit = GrowthUnit::kPass;
+            set_bounds(passes.front(), {passes.begin() + 1, passes.end()}, &moments);
+        }
         return moments;
     }
     std::vector<uint64_t> begins = begins_of_calls(table);

@@ -9,8 +9,9 @@
 
 namespace peakline::report {
 
-// kGeneration: a call of generate(), whose tokens are no steps: its cache grows and goes.
-enum class GrowthUnit { kStep, kGeneration, kTime };
+// kGeneration: a call of generate(), whose tokens are no steps: its cache grows and goes. kPass: a
+// batch that is evaluated, or a request, of a program whose training has too few steps.
+enum class GrowthUnit { kStep, kGeneration, kPass, kTime };
 
 // The first sample is where the first step begins, each other one where one or more steps end. A
 // trace that keeps less than every event has samples of the steps before: they come first, and each

@@ -21,6 +21,12 @@ if TYPE_CHECKING:
 # Beyond this a line that nobody asked for would take seconds.
 _MOST_EVENTS = 20_000_000
 _SHOWS = 10  # a tenth of the peak
+# What is certain has one of these, see `leaks --json`.
+_UNITS = {
+    "step": ("step", "steps"),
+    "pass": ("forward pass", "forward passes"),
+    "generate": ("call of generate()", "calls of generate()"),
+}
 
 
 def growth_status(args: argparse.Namespace, options: Options) -> int:
@@ -79,8 +85,7 @@ def _of_program(document: dict[str, Any], trace: Trace) -> str:
         return ""
     more = len(rows) - 1
     also = f" (and {more} more line{'s' * (more != 1)})" if more else ""
-    is_step = document["unit"] == "step"
-    unit, units = ("step", "steps") if is_step else ("call of generate()", "calls of generate()")
+    unit, units = _UNITS[document["unit"]]
     every = int(rows[0]["steps_per_rise"])
     rises = f" (every {every} {units})" if every > 1 else ""
     size = size_of(rows[0]["bytes_per_step"])
