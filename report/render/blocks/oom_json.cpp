@@ -96,6 +96,7 @@ void put_autopsy(JsonWriter& json, const OomReport& report) {
 void put_head(JsonWriter& json, const TraceReader& reader, const RefusedRequests& refused) {
     json.begin_object().field("schema_version", 1);
     put_run_facts(json, reader);
+    put_simulated(json, reader);
     const bool has_ended = refused.count != 0 && ended_the_program(reader, refused);
     json.field("refused", refused.count);
     json.field("caught", refused.count - (has_ended ? 1 : 0));

@@ -16,6 +16,7 @@ MakeRule make_optimizer_lists;   // temporaries of foreach optimizers
 MakeRule make_optimizer_state;   // state that could live elsewhere
 MakeRule make_held_values;       // a variable still holds the value of the step before
 MakeRule make_kept_values;       // every step keeps more
+MakeRule make_joined_values;     // a tensor that each pass is joined to
 MakeRule make_unused_graphs;     // graphs that no backward pass uses
 MakeRule make_repeated_layers;   // activations that checkpointing would recompute
 MakeRule make_whole_logits;      // the loss of all tokens at once
