@@ -25,7 +25,11 @@ ADVISED = (
     advised("autocast_cache", "Autocast keeps a copy of each weight.*{cause}", never=NEITHER),
     advised("autocast_validate", "Autocast keeps a copy of each weight.*{cause}", never=NEITHER),
     advised("evaluation_logits", KEPT_ON_DEVICE, never=NEITHER),
-    advised("trainer_evaluate", r"(?i)kept.*trainer_pt_utils\.py:\d+", never=NEITHER),
+    advised(
+        "trainer_evaluate",
+        r"joined on the device.*trainer_pt_utils\.py:\d+.*eval_accumulation",
+        never=NEITHER,
+    ),
     advised("stored_on_ctx", "(?i)kept.*{cause}", never=NEITHER),
     advised("create_graph", r"create_graph=True.*{cause}.*autograd\.grad\(\)"),
     advised("checkpoint_whole", "(?i)one checkpoint.*{cause}.*each layer"),

@@ -26,7 +26,7 @@ TEST_CASE("the table has exactly its form", "[report]") {
           "Total mem allocated: 7.000 KB\n"
           "Mem, Cumulative Mem, Median, Count, Location\n"
           "4.000 KB  4.000 KB  4.000 KB  1  /p/train.py:12 (step)\n"
-          "3.000 KB  7.000 KB  2.000 KB  2  /p/model.py:336 (forward)\n");
+          "3.000 KB  7.000 KB  1.500 KB  2  /p/model.py:336 (forward)\n");
 }
 
 TEST_CASE("a table cut by top ends with dots", "[report]") {
@@ -121,7 +121,7 @@ TEST_CASE("backward bytes belong to the forward line", "[report]") {
         "alloc b 2 40 forward=m.py:5:forward op=MmBackward0\n"
         "alloc c 3 7 op=AccumulateGrad\n alloc d 4 6\n stop\n end\n");
     CHECK(trace.rows() ==
-          "140 B  140 B  100 B  2  m.py:5 (forward)\n"
+          "140 B  140 B  70 B  2  m.py:5 (forward)\n"
           "7 B  147 B  7 B  1  no python frame: AccumulateGrad\n"
           "6 B  153 B  6 B  1  no python frame\n");
     report::ReportOptions options;
@@ -182,7 +182,7 @@ TEST_CASE("a row names what most of its bytes came through, and counts the other
                           "\n alloc c 3 150 stack=/v/site-packages/torch/c.py:2:h" + torch +
                           "\n alloc d 4 10 stack=/me/train.py:3:main\n stop\n end\n");
     CHECK(trace.rows() ==
-          "660 B  660 B  200 B  4  /me/train.py:3 (main)  via c.py:2 (h), +2 more\n");
+          "660 B  660 B  175 B  4  /me/train.py:3 (main)  via c.py:2 (h), +2 more\n");
     report::ReportOptions options;
     options.form = report::OutputForm::kJson;
     const std::string via =
@@ -208,7 +208,7 @@ TEST_CASE("in a narrow terminal a row keeps its file, line and function", "[repo
         const size_t begin = text.rfind('\n', at) + 1;
         return text.substr(begin, text.find('\n', at) - begin);
     };
-    const std::string start = "500 B  500 B  300 B  2  ";
+    const std::string start = "500 B  500 B  250 B  2  ";
     const std::string via = "  via aten::add, +1 more";
     CHECK(row(0, ":242") == start + folders + "models/attention.py:242 (forward)" + via);
     CHECK(row(90, ":242") == start + ".../models/attention.py:242 (forward)" + via);
@@ -265,7 +265,7 @@ TEST_CASE("rows can be functions, files and stacks", "[report]") {
     SelectionText by;
     by.by = "function";
     CHECK(trace.rows(by) ==
-          "140 B  140 B  100 B  2  m.py (A.run)\n30 B  170 B  30 B  1  m.py (B.run)\n");
+          "140 B  140 B  70 B  2  m.py (A.run)\n30 B  170 B  30 B  1  m.py (B.run)\n");
     by.by = "file";
     CHECK(trace.rows(by) == "170 B  170 B  40 B  3  m.py\n");
     by.by = "stack";

@@ -254,7 +254,7 @@ def _next_after_oom(one: _Recorded, cause: tuple[str, str], *, has_page: bool) -
         [
             *((f"{command} {name}", shows) for command, shows in dict.fromkeys((cause, lines))),
             (f"tensors --at oom {name}", "every tensor"),
+            (f"advise {name}", _ADVICE),
             *([] if has_page else [page_command]),
-            (f"table {name}", "the peak"),
         ]
     )

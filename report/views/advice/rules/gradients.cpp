@@ -103,6 +103,7 @@ public:
         }
         const auto kind = run_.definitions.tensor(block.block.tensor).kind;
         if (kind == format::TensorKind::kGradient || block.origin.category == "gradient") {
+            sets_to_none_ |= block.history.is_freed && block.history.freed_in == Phase::kZeroGrad;
             see_gradient(block);
         } else if (block.history.made_in == Phase::kBackward && block.history.within_phase) {
             addends_[key_of(block)].push_back({block.facts.alloc_event, block.facts.free_event});
@@ -110,6 +111,10 @@ public:
     }
 
     void propose(std::vector<Proposal>* proposals) override {
+        // Then the gradients that stay are those of another optimizer.
+        if (sets_to_none_) {
+            return;
+        }
         Proposal one;
         one.rule = "zero_grad_keeps";
         one.title = "zero_grad(set_to_none=False) keeps gradients that hold nothing but zeros";
@@ -203,6 +208,7 @@ private:
         remove_between(begin, std::min(least_end, kept.free_event), kept.bytes, &one->least);
     }
 
+    bool sets_to_none_ = false;  // zero_grad() frees gradients
     const RunFacts& run_;
     std::vector<size_t> zeroed_;  // in run_.outermost
     std::vector<Kept> gradients_;

@@ -72,8 +72,9 @@ public:
         line.bytes_of[block.origin.category] += block.bytes;
         ++line.count;
         line.made_in.insert(way_of_making(block.history.made_in));
-        if (block.bytes > line.largest_bytes) {
-            line.largest_bytes = block.bytes;
+        line.largest_bytes = std::max(line.largest_bytes, block.bytes);
+        if (block.bytes > line.typed_bytes && block.type != 0) {
+            line.typed_bytes = block.bytes;
             line.type = block.type;
         }
         if (const PhaseInterval* const step = run_.step_at(block.facts.alloc_event)) {
@@ -109,7 +110,8 @@ private:
         size_t count = 0;
         size_t kept_count = 0;  // live at the end
         uint64_t largest_bytes = 0;
-        uint32_t type = 0;  // of the largest one
+        uint64_t typed_bytes = 0;  // the largest one whose type is known
+        uint32_t type = 0;         // of that one
         std::set<std::string_view> made_in;
         std::optional<uint32_t> first_step;
         std::optional<uint32_t> last_step;
@@ -130,7 +132,10 @@ private:
         const std::string type = type_text(run_.definitions, line.type);
         text += category == "unknown" ? "" : ": " + category;
         if (!type.empty()) {
-            text += (line.count == 1 ? ", " : ", the largest ") + type;
+            text += (line.count == 1                         ? ", "
+                     : line.typed_bytes < line.largest_bytes ? ", one of them "
+                                                             : ", the largest ") +
+                    type;
         }
         return text;
     }
