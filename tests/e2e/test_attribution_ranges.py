@@ -21,14 +21,14 @@ Total mem allocated: 72.00 MB
 Mem, Cumulative Mem, Median, Count, Location
 42.00 MB  42.00 MB  12.00 MB  3  {INSIDE}
 30.00 MB  72.00 MB  30.00 MB  1  {PROGRAM}:{line_of("passing =")} (<module>)  via aten::empty
-8.000 MB  80.00 MB  5.000 MB  2  untraced
+8.000 MB  80.00 MB  4.000 MB  2  untraced
 """
 END = f"""\
 Max mem: 80.00 MB
 Total mem allocated: 72.00 MB
 Live at the end: 547.0 MB
 Mem, Cumulative Mem, Median, Count, Location
-505.0 MB  505.0 MB  500.0 MB  2  untraced
+505.0 MB  505.0 MB  252.5 MB  2  untraced
 42.00 MB  547.0 MB  12.00 MB  3  {INSIDE}
 """
 

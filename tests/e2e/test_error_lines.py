@@ -174,7 +174,7 @@ def test_the_end_of_a_run_goes_on_behind_a_part_that_fails(
     assert "peakline: what could be mended is not known: the table of today is broken" in said
     assert f"peakline: a trace cannot be read: {cut}" in said
     assert f"peakline: wrote {strange}" in said
-    assert "Next: peakline table" in said
+    assert f"peakline table --by category {strange}" in said
 
 
 def test_a_program_keeps_its_status_whatever_becomes_of_the_report(

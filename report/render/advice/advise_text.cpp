@@ -48,7 +48,7 @@ std::string row_text(const PathDisplay& paths, const Advice& advice) {
         lines.push_back("at " + line);
     }
     for (const Label& other : advice.other_lines) {
-        lines.push_back("and " + printable(label_text(paths, other)));
+        lines.push_back("and at " + printable(label_text(paths, other)));
     }
     for (const std::string& words : wrapped(printable(advice.evidence), room)) {
         lines.push_back(words);

@@ -1,10 +1,12 @@
 #include "forward_run.h"
 
 #include <algorithm>
+#include <utility>
 
 #include "repeated_passes.h"
 
 namespace peakline::report {
+
 void join_forward(PhaseInterval& forward, PhaseInterval& part) {
     forward.end_event = part.end_event;
     forward.end_tick = part.end_tick;
@@ -13,6 +15,24 @@ void join_forward(PhaseInterval& forward, PhaseInterval& part) {
     forward.uses.append(part.uses);
     part.phase = Phase::kNone;
 }
+
+namespace {
+
+EventRange range_of(const PhaseInterval& interval) {
+    return {interval.begin_event, interval.end_event};
+}
+
+// Empties the list.
+void keep_parts(std::vector<PhaseInterval>& phases,
+                uint32_t joined,
+                std::vector<EventRange>* parts) {
+    if (joined != kNoInterval && parts->size() > 1) {
+        phases[joined].parts = std::move(*parts);
+    }
+    parts->clear();
+}
+
+}  // namespace
 
 void ForwardRun::make_forward(std::vector<PhaseInterval>& phases, bool has_graph) {
     while (!intervals_.empty() && intervals_.back() == kNoInterval) {
@@ -31,21 +51,27 @@ void ForwardRun::make_forward(std::vector<PhaseInterval>& phases, bool has_graph
         next = intervals_.end() - 1;
     }
     uint32_t first = kNoInterval;
+    std::vector<EventRange> parts;
     for (; next != intervals_.end(); ++next) {
         if (first != kNoInterval && *next != kNoInterval) {
             if (phases[*next].phase == Phase::kForward) {
-                phases[first].later_parts.push_back(phases[*next].begin_event);
+                parts.push_back(range_of(phases[*next]));
             }
             join_forward(phases[first], phases[*next]);
             continue;
         }
+        keep_parts(phases, first, &parts);
         first = *next;
         if (first != kNoInterval) {
+            if (phases[first].phase == Phase::kForward) {
+                parts.push_back(range_of(phases[first]));
+            }
             phases[first].phase = Phase::kForward;
             phases[first].name = phase_name(Phase::kForward);
             phases[first].has_graph |= has_graph;
         }
     }
+    keep_parts(phases, first, &parts);
     intervals_.clear();
 }
 

@@ -31,8 +31,8 @@ struct PhaseInterval {
     uint64_t begin_tick = 0;
     uint64_t end_tick = 0;
     LevelUses uses;
-    // A forward pass that others were joined to: where each of the others begins.
-    std::vector<uint64_t> later_parts;
+    // The forward passes that it was joined from, where there are several.
+    std::vector<EventRange> parts;
 };
 
 // Where the steps of a trace come from.

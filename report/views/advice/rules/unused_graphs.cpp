@@ -37,7 +37,7 @@ public:
             sums_.add(block);
             unused_.insert(pass);
             add_kept(pass, block.facts, block.is_at_peak ? block.bytes : 0);
-        } else if (pass != 0 && !run_.passes[pass - 1]->later_parts.empty()) {
+        } else if (pass != 0 && run_.passes[pass - 1]->parts.size() > 1) {
             see_joined(pass, block);
         } else if (history.within_phase && history.is_freed) {
             blocks_.push_back({block.facts, block.bytes, block.is_at_peak, &block.origin.line});
@@ -82,7 +82,7 @@ private:
     struct Kept {
         BlockFacts facts;
         uint64_t bytes;
-        bool is_at_peak;
+        uint64_t kept_bytes;  // at the peak, where it outlives the pass after its own
     };
     // A forward pass of a joined interval: what it made for a backward pass.
     struct Part {
@@ -92,13 +92,27 @@ private:
     };
 
     void see_joined(size_t pass, const RunBlock& block) {
-        const std::vector<uint64_t>& later = run_.passes[pass - 1]->later_parts;
+        const std::vector<EventRange>& ranges = run_.passes[pass - 1]->parts;
+        const uint64_t made = block.facts.alloc_event;
+        const auto after = std::upper_bound(
+            ranges.begin(), ranges.end(), made, [](uint64_t at, const EventRange& one) {
+                return at < one.begin;
+            });
+        const size_t index =
+            after == ranges.begin() ? 0 : static_cast<size_t>(after - ranges.begin() - 1);
+        const bool is_used = block.history.freed_in == Phase::kBackward;
+        // Behind a pass lie its loss and the input of the next one.
+        if (made >= ranges[index].end && is_used) {
+            return;
+        }
         std::vector<Part>& parts = joined_[pass];
-        parts.resize(later.size() + 1);
-        const auto after = std::upper_bound(later.begin(), later.end(), block.facts.alloc_event);
-        Part& part = parts[static_cast<size_t>(after - later.begin())];
-        part.is_used |= block.history.freed_in == Phase::kBackward;
-        part.blocks.push_back({block.facts, block.bytes, block.is_at_peak});
+        parts.resize(ranges.size());
+        Part& part = parts[index];
+        part.is_used |= is_used;
+        const bool is_kept =
+            index + 1 < ranges.size() && ranges[index + 1].end < block.facts.free_event;
+        part.blocks.push_back(
+            {block.facts, block.bytes, is_kept && block.is_at_peak ? block.bytes : 0});
         part.sums.add(block);
     }
 
@@ -121,7 +135,7 @@ private:
                 }
                 for (const Kept& block : part.blocks) {
                     remove(block.facts, block.bytes, one);
-                    kept_bytes_ += block.is_at_peak ? block.bytes : 0;
+                    kept_bytes_ += block.kept_bytes;
                 }
                 sums_.add(part.sums);
                 ++unused_parts_;
