@@ -1,7 +1,6 @@
 #include "frame_layout.h"
 
 #include "layout_reads.h"
-#include "object_facts.h"
 #include "preload/peakline_api.h"
 
 namespace peakline::pyhook {
@@ -136,6 +135,14 @@ FrameView frame_of_generator(PyObject* generator) {
     }
     Py_XDECREF(code);
     return view;
+}
+
+long number_of(PyObject* code, const char* which) {
+    PyObject* const value = PyObject_GetAttrString(code, which);
+    const long number = value == nullptr ? 0 : PyLong_AsLong(value);
+    Py_XDECREF(value);
+    PyErr_Clear();
+    return number;
 }
 
 // Reads nothing of the frame: the layout may not be proven yet.

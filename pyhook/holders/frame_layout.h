@@ -30,6 +30,9 @@ bool knows_frames();
 // The dictionaries with what threads keep for themselves (threading.local); borrowed.
 std::vector<PyObject*> thread_dictionaries();
 
+// A number of a code object, "co_argcount"; 0: there is none.
+long number_of(PyObject* code, const char* which);
+
 // Name and value of each variable that has one; values are borrowed. A cell stands for itself.
 struct Variable {
     std::string name;

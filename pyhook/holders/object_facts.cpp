@@ -60,14 +60,6 @@ std::string name_at(PyObject* code, const char* which, Py_ssize_t index) {
     return name;
 }
 
-long number_of(PyObject* code, const char* which) {
-    PyObject* const value = PyObject_GetAttrString(code, which);
-    const long number = value == nullptr ? 0 : PyLong_AsLong(value);
-    Py_XDECREF(value);
-    PyErr_Clear();
-    return number;
-}
-
 Py_ssize_t index_of(PyObject* sequence, PyObject* item) {
     const bool is_list = PyList_Check(sequence) != 0;
     const Py_ssize_t size = is_list ? PyList_Size(sequence) : PyTuple_Size(sequence);

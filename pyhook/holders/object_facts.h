@@ -20,7 +20,6 @@ const void* attribute_address(PyObject* object, const char* name);
 PyObject* code_of(PyObject* function);  // borrowed
 // A name in a tuple of names of a code object, "co_freevars"; empty: there is none.
 std::string name_at(PyObject* code, const char* which, Py_ssize_t index);
-long number_of(PyObject* code, const char* which);
 
 // Where `item` stands in a list or tuple; -1: not found.
 Py_ssize_t index_of(PyObject* sequence, PyObject* item);

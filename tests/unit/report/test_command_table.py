@@ -15,7 +15,7 @@ def test_table_has_exactly_its_form():
         "Max mem: 16.00 MB\n"
         "Total mem allocated: 6.000 MB\n"
         "Mem, Cumulative Mem, Median, Count, Location\n"
-        "12.00 MB  12.00 MB  8.000 MB  2  untraced\n"
+        "12.00 MB  12.00 MB  6.000 MB  2  untraced\n"
         "2.000 MB  14.00 MB  2.000 MB  1  /project/model.py:40 (forward)"
         "  via functional.py:2143 (softmax)\n"
         "2.000 MB  16.00 MB  1.000 MB  2  /project/model.py:41 (forward)"
@@ -108,7 +108,7 @@ def test_reports_without_single_blocks_say_which_take_where(command):
 
 def test_top_cuts_text_and_json():
     text = peakline("table", "--top", "1", TRACE).stdout.splitlines()
-    assert text[4:6] == ["12.00 MB  12.00 MB  8.000 MB  2  untraced", "..."]
+    assert text[4:6] == ["12.00 MB  12.00 MB  6.000 MB  2  untraced", "..."]
     table = json.loads(peakline("table", "--json", "--top", "1", TRACE).stdout)
     assert (len(table["rows"]), table["row_count"]) == (1, 3)
 
