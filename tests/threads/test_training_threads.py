@@ -44,7 +44,8 @@ ADVISED = (
     advised("meter_with_graph", KEPT_WITH_GRAPH, never=NEITHER),
     advised("running_variance_graph", KEPT_WITH_GRAPH, never=NEITHER),
     advised("gradients_in_validation", "set_to_none=False.*{cause}"),
-    advised("actions_with_graphs", KEPT_WITH_GRAPH, never=NEITHER),
+    # Nobody runs these passes backward: no_grad is true of them, too.
+    advised("actions_with_graphs", KEPT_WITH_GRAPH, never=(KEYS_AND_VALUES,)),
     advised("replay_on_device", KEPT_ON_DEVICE, never=NEITHER),
     advised("optimizer_state_loaded", "{cause}", never=NEITHER),
     advised("dataset_on_device", "{cause}", never=(*NEITHER, "(?i)kept .*from pass to pass")),
