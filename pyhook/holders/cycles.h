@@ -1,6 +1,6 @@
-// What no variable, module or thread leads to: objects that C or C++ holds, and reference cycles,
-// also those that close in a graph of autograd. With the GIL, while the collector is off; the
-// objects are borrowed from a list that must outlive this.
+// Objects that no variable, module or thread leads to: those that C or C++ holds, and reference
+// cycles, also those that close in a graph of autograd. With the GIL, while the collector is off;
+// the objects are borrowed from a list that must outlive this.
 #pragma once
 
 #include <Python.h>
@@ -35,7 +35,6 @@ public:
 private:
     void count_references();
     void find_groups();
-    bool is_cycle(uint32_t group) const { return is_cycle_[group]; }
     std::vector<Vertex> shortest_circle(uint32_t from) const;
 
     std::vector<PyObject*> objects_;

@@ -3,8 +3,6 @@
 #include <algorithm>
 #include <utility>
 
-#include "repeated_passes.h"
-
 namespace peakline::report {
 
 void join_forward(PhaseInterval& forward, PhaseInterval& part) {

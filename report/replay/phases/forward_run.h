@@ -9,6 +9,9 @@
 
 namespace peakline::report {
 
+// Two parts of one pass, one after the other. The second is removed by finish().
+void join_forward(PhaseInterval& forward, PhaseInterval& part);
+
 class ForwardRun {
 public:
     // An index of the phases below.

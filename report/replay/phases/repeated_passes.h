@@ -7,12 +7,10 @@
 #include <cstdint>
 #include <vector>
 
+#include "forward_run.h"
 #include "report/replay/values/phase_table.h"
 
 namespace peakline::report {
-
-// Two parts of one pass, one after the other. The second is removed by finish().
-void join_forward(PhaseInterval& forward, PhaseInterval& part);
 
 // Of one phase at a time.
 class RepeatedPasses {

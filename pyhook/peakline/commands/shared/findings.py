@@ -1,4 +1,4 @@
-"""Findings that are said unasked: at the end of a run, and below what `oom` says."""
+"""The finding that the end of a run says unasked."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ from contextlib import suppress
 from typing import TYPE_CHECKING, Any
 
 from peakline.commands.shared.common import here, report_engine
-from peakline.commands.shared.growth import place_of
+from peakline.commands.shared.growth import SHARE_SHOWN, place_of
 from peakline.sizes import size_of
 
 if TYPE_CHECKING:
@@ -15,7 +15,6 @@ if TYPE_CHECKING:
 
 # Beyond this a line that nobody asked for would take seconds.
 _MOST_EVENTS = 5_000_000
-_SHOWS = 10  # a tenth of the peak
 
 
 def fault_line(trace: Trace, event_count: int) -> str:
@@ -30,7 +29,7 @@ def fault_line(trace: Trace, event_count: int) -> str:
         document = json.loads(trace.report("advise", json=True, cwd=here()))
     for one in document["advice"]:
         size = one["saves_bytes"] or one["held_bytes"]
-        if one["kind"] == "fault" and size * _SHOWS >= document["peak_bytes"]:
+        if one["kind"] == "fault" and size * SHARE_SHOWN >= document["peak_bytes"]:
             title = f"{one['title'][0].lower()}{one['title'][1:]}"
             place = f" at {place_of(one, trace)}" if one["key"] else ""
             return f"{size_of(size)} of the peak: {title}{place}"

@@ -20,7 +20,7 @@ if TYPE_CHECKING:
 
 # Beyond this a line that nobody asked for would take seconds.
 _MOST_EVENTS = 20_000_000
-_SHOWS = 10  # a tenth of the peak
+SHARE_SHOWN = 10  # a tenth of the peak: less is not said unasked
 # What is certain has one of these, see `leaks --json`.
 _UNITS = {
     "step": ("step", "steps"),
@@ -108,7 +108,7 @@ def _of_inputs(document: dict[str, Any]) -> str:
     """Return the line that rose most with its inputs, where that shows in the peak."""
     rows = document["follows_inputs"]
     row = max(rows, key=lambda one: int(one["total_bytes"]), default=None)
-    if row is None or row["total_bytes"] * _SHOWS < document["peak_bytes"]:
+    if row is None or row["total_bytes"] * SHARE_SHOWN < document["peak_bytes"]:
         return ""
     place = str(row["key"]).split(" (")[0]
     return f"{row['sentence']} at {place}: it grows because its inputs do"
