@@ -80,7 +80,7 @@ struct NumberedId {
                                                 uint32_t number) {
     uint32_t id = state.contexts.find(key, hash_of, &number);
     if (id == 0) {
-        // Asked once a stack, so that events need not ask.
+        // One question for each new stack spares one for each event.
         const uint32_t mode = g_are_gradients_on() ? 0U : uint32_t{format::kWithoutGradients};
         id = table.intern_context({key.thread,
                                    key.python_node,

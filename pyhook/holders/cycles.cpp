@@ -17,7 +17,7 @@ using Kind = Vertex::Kind;
 
 constexpr uint32_t kNone = UINT32_MAX;
 
-// What of a cycle is named: the best rank that it has.
+// A cycle is named by its member of the best rank, the first here.
 enum class Rank : uint8_t {
     kInstance,
     kFunction,

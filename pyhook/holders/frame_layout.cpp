@@ -8,7 +8,7 @@ namespace {
 
 constexpr uint16_t kFrameOfObject = 24;  // PyFrameObject.f_frame, 3.11+
 
-// Of await_return(), under the GIL.
+// await_return() sets these, under the GIL.
 FrameView g_awaited;
 const uint64_t* g_behind_awaited = nullptr;  // where the frame ends on the stack of frames
 

@@ -29,7 +29,7 @@ bool is_derived(PyTypeObject* type, PyTypeObject* from) {
     return from != nullptr && PyType_IsSubtype(type, from) != 0;
 }
 
-// Asked of every edge; torch is never unloaded.
+// Kept, since every edge asks for it; torch is never unloaded.
 PyTypeObject* tensor_class() {
     static PyTypeObject* known = nullptr;
     for (const char* const name : {"TensorBase", "_TensorBase"}) {

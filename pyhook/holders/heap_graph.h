@@ -53,7 +53,7 @@ class HeapGraph {
 public:
     // `blocks` by address; must outlive this. `deadline_ns`: of CLOCK_MONOTONIC.
     HeapGraph(const std::vector<PeaklineLiveBlock>& blocks, uint64_t deadline_ns);
-    // Of what `reached` does not reach, with all edges.
+    // The objects that `reached` does not reach, with all edges.
     explicit HeapGraph(const HeapGraph& reached, const std::vector<PyObject*>& objects);
 
     // Walks from these roots to all that is not reached yet. No path leads through another root.

@@ -92,7 +92,7 @@ void PathWriter::restart(const Place& place, HolderKind kind) {
     kind_ = kind;
 }
 
-// What the last link led to has a name, which is no name of its attributes.
+// The object that the last link led to has a name, which is none of its attributes' names.
 void PathWriter::arrive_at(PyObject* holder) {
     if (has_arrived_ && !is_type(holder, "PyCell_Type")) {
         has_arrived_ = false;

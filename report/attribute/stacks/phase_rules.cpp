@@ -25,9 +25,10 @@ constexpr FrameRule kFrameRules[] = {
     {"*/torch/autograd/__init__.py", "*", When::kAlways, Phase::kBackward},
     {"*/torch/autograd/graph.py", "_engine_run_backward", When::kAlways, Phase::kBackward},
     {"*/torch/utils/checkpoint.py", "*", When::kInAutograd, Phase::kRecomputation},
+    // AveragedModel copies the model before any step.
+    {"*/torch/optim/swa_utils.py", "__init__", When::kOutsideAutograd, Phase::kInitialisation},
     // Also what a user's own optimizer allocates: torch wraps every step in profile_hook_step,
     // whose wrapper is a frame of optimizer.py.
-    {"*/torch/optim/swa_utils.py", "__init__", When::kOutsideAutograd, Phase::kInitialisation},
     {"*/torch/optim/*.py", "*", When::kOutsideAutograd, Phase::kOptimizer},
     {"*/torch/utils/data/*", "*", When::kOutsideAutograd, Phase::kData},
     {"*/torch/nn/init.py", "*", When::kOutsideAutograd, Phase::kInitialisation},
