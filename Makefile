@@ -285,7 +285,7 @@ CATCH = $(shell echo '$(HASH)include <catch2/catch_all.hpp>' | $(CXX) -E -x c++ 
                 echo -lCatch2Main -lCatch2)
 # Half of the time to build the tests; what they test is built as it is shipped.
 $(BUILD)/tests/unit/report/%.o: CXXFLAGS += -O1 -g0 -Wno-error=maybe-uninitialized
-$(BUILD)/unit_tests: $(call object,$(UNIT_TEST_SOURCES)) $(RECORDER_OBJECTS) $(BUILD)/libreport.a
+$(BUILD)/unit_tests: $(call object,$(UNIT_TEST_SOURCES) preload/guard/file_states.cpp) $(RECORDER_OBJECTS) $(BUILD)/libreport.a
 	@echo '  LINK  $@'
 	$(Q)$(CXX) -fno-lto $(EXTRA_LDFLAGS) -o $@ $^ $(CATCH) -lunwind -lzstd -ldl -lpthread
 

@@ -1,5 +1,6 @@
 #include "file_states.h"
 
+#include <algorithm>
 #include <atomic>
 #include <cerrno>
 #include <climits>
@@ -7,6 +8,7 @@
 #include <cstdio>
 #include <cstdlib>
 #include <cstring>
+#include <limits>
 
 #include <pthread.h>
 #include <sched.h>
@@ -177,14 +179,19 @@ void take_records(const char* text, size_t bytes) {
     }
 }
 
-// What the processes of the run have noted since. Records are appended whole.
-void read_news() {
+// What the processes of the run have noted since, up to this place in the notes. Records are
+// appended whole.
+void read_news(off_t end) {
     struct stat status {};
     const char* const notes = notes_path();
-    if (notes == nullptr || !kernel::stat(notes, &status) || status.st_size <= g_read_bytes) {
+    if (notes == nullptr || !kernel::stat(notes, &status)) {
         return;
     }
-    const auto bytes = static_cast<size_t>(status.st_size - g_read_bytes);
+    end = std::min(end, status.st_size);
+    if (end <= g_read_bytes) {
+        return;
+    }
+    const auto bytes = static_cast<size_t>(end - g_read_bytes);
     auto* const text = static_cast<char*>(malloc(bytes + 1));
     bool is_read = false;
     record::with_own_descriptors([&] {
@@ -195,17 +202,24 @@ void read_news() {
     });
     if (is_read) {
         text[bytes] = '\0';
-        g_read_bytes = status.st_size;
+        g_read_bytes = end;
         take_records(text, bytes);
     }
     free(text);
 }
 
-void append(const char* record, size_t bytes) {
+void read_news() {
+    read_news(std::numeric_limits<off_t>::max());
+}
+
+// Where in the notes the record begins, -1 if it cannot be written. Other processes append too.
+off_t append(const char* record, size_t bytes) {
     bool is_written = false;
+    off_t end = 0;
     record::with_own_descriptors([&] {
         const int file = kernel::open(notes_path(), O_WRONLY | O_APPEND | O_CREAT, 0600);
         is_written = file >= 0 && write(file, record, bytes) == static_cast<ssize_t>(bytes);
+        end = is_written ? lseek(file, 0, SEEK_CUR) : 0;
         close(file);
     });
     if (!is_written) {
@@ -216,15 +230,16 @@ void append(const char* record, size_t bytes) {
         is_said = is_said || record::write_standard_error_slow(
                                  record::first_standard_error(), kText, sizeof kText - 1);
     }
-    read_news();
+    return is_written ? end - static_cast<off_t>(bytes) : -1;
 }
 
-void append_record(char kind, const char* path) {
+off_t append_record(char kind, const char* path) {
     char record[PATH_MAX + 2];
     const int length = snprintf(record, sizeof record, "%c%s", kind, path);
-    if (length > 0 && static_cast<size_t>(length) < sizeof record) {
-        append(record, static_cast<size_t>(length) + 1);
+    if (length <= 0 || static_cast<size_t>(length) >= sizeof record) {
+        return -1;
     }
+    return append(record, static_cast<size_t>(length) + 1);
 }
 
 }  // namespace
@@ -244,6 +259,7 @@ FileState state_of(const char* path) {
 void set_state(const char* path, FileState state) {
     const Locked locked;
     append_record(static_cast<char>(state), path);
+    read_news();
 }
 
 void move_states(const char* from, const char* to) {
@@ -252,6 +268,7 @@ void move_states(const char* from, const char* to) {
     const int length = snprintf(record, sizeof record, "%c%s%c%s", kMove, from, '\0', to);
     if (length > 0 && static_cast<size_t>(length) < sizeof record) {
         append(record, static_cast<size_t>(length) + 1);
+        read_news();
     }
 }
 
@@ -274,8 +291,11 @@ bool note_fact(const char* fact) {
     if (find(fact) != nullptr) {
         return false;
     }
-    append_record(kFact, fact);
-    return true;
+    const off_t begin = append_record(kFact, fact);
+    read_news(begin);  // of two processes that note a fact at once, the first record counts
+    const bool is_first = find(fact) == nullptr;
+    read_news();
+    return is_first;
 }
 
 }  // namespace peakline::guard

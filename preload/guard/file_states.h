@@ -40,7 +40,7 @@ void move_states(const char* from, const char* to);
 // Whether any path is hidden or removed: else every path is what it is on disk.
 bool has_redirections();
 
-// Facts about the run. True the first time.
+// Facts about the run. True for the first of all processes that note this one.
 bool note_fact(const char* fact);
 bool has_fact(const char* fact);
 

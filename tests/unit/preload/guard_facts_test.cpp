@@ -1,0 +1,61 @@
+#include <atomic>
+#include <cstdlib>
+#include <string>
+
+#include <sched.h>
+#include <sys/mman.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include "preload/guard/file_states.h"
+#include "tests/unit/catching.h"
+
+namespace {
+
+constexpr int kProcesses = 4;
+constexpr int kFacts = 500;
+
+struct Shared {
+    std::atomic<int> arrived[kFacts];
+    std::atomic<int> firsts[kFacts];
+};
+
+void note_with_the_others(Shared& shared) {
+    for (int i = 0; i < kFacts; ++i) {
+        const std::string fact = "fact " + std::to_string(i);
+        ++shared.arrived[i];
+        while (shared.arrived[i] < kProcesses) {
+            sched_yield();
+        }
+        shared.firsts[i] += peakline::guard::note_fact(fact.c_str()) ? 1 : 0;
+    }
+}
+
+}  // namespace
+
+TEST_CASE("of processes that note a fact at once one is the first", "[preload]") {
+    char notes[] = "/tmp/peakline-notes-XXXXXX";
+    close(mkstemp(notes));
+    setenv("PEAKLINE_SIM_WRITES", notes, 1);
+    void* const memory = mmap(nullptr, sizeof(Shared), PROT_READ | PROT_WRITE,
+                              MAP_SHARED | MAP_ANONYMOUS, -1, 0);
+    REQUIRE(memory != MAP_FAILED);
+    auto* const shared = new (memory) Shared{};
+    for (int i = 0; i < kProcesses; ++i) {
+        if (fork() == 0) {
+            note_with_the_others(*shared);
+            _exit(0);
+        }
+    }
+    for (int i = 0; i < kProcesses; ++i) {
+        wait(nullptr);
+    }
+    unsetenv("PEAKLINE_SIM_WRITES");
+    unlink(notes);
+    int wrong = 0;
+    for (int i = 0; i < kFacts; ++i) {
+        wrong += shared->firsts[i] == 1 ? 0 : 1;
+    }
+    CHECK(wrong == 0);
+    munmap(memory, sizeof(Shared));
+}
