@@ -14,7 +14,7 @@ void put_records(JsonWriter& json, const StatsReport& report) {
     const EventTotals& events = report.totals.events;
     json.field("event_count", events.event_count).field("chunk_count", events.chunk_count);
     json.field("payload_bytes", events.payload_bytes);
-    json.field("duration_seconds", report.reader.seconds(events.last_tick));
+    json.field("duration_seconds", report.reader.seconds(report.totals.health.last_tick));
     json.key("records").begin_object();
     json.field("alloc_class", records.alloc_class).field("alloc_inline", records.alloc_inline);
     json.field("free", records.free).field("free_deferred", records.free_deferred);

@@ -19,20 +19,13 @@ bool BlockStream::make_sense_of(RareEvent* event) {
 }
 
 bool BlockStream::look_at(const RareEvent& event, uint64_t tick) {
-    health_.on_rare(event);
-    const auto mark = event.as<format::Mark>();
-    const bool ends_main =
-        mark.has_value() && mark->kind == format::MarkKind::kMainEnd && !main_end_tick_.has_value();
-    if (ends_main) {
-        main_end_tick_ = tick;
-    }
-    return ends_main;
+    const bool main_had_ended = health_.main_end_tick.has_value();
+    health_.on_rare(event, tick);
+    return health_.main_end_tick.has_value() && !main_had_ended;
 }
 
 TraceHealth BlockStream::health() const {
-    TraceHealth health = health_.finish(reader_, totals_);
-    health.last_tick = main_end_tick_.value_or(totals_.last_tick);
-    return health;
+    return health_.finish(reader_, totals_);
 }
 
 }  // namespace peakline::report

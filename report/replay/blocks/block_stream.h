@@ -123,7 +123,6 @@ private:
     AllocationTable table_;
     uint64_t next_ordinal_ = 0;
     uint64_t event_count_ = 0;
-    std::optional<uint64_t> main_end_tick_;
     EventHealth health_;
     EventTotals totals_;
 };

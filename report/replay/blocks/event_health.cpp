@@ -25,7 +25,7 @@ void EventHealth::restore(const Checkpoint& checkpoint) {
     }
 }
 
-void EventHealth::on_rare(const RareEvent& event) {
+void EventHealth::on_rare(const RareEvent& event, uint64_t tick) {
     if (const auto loss = event.as<format::Loss>()) {
         records_dropped += loss->records_dropped;
         bytes_dropped += loss->bytes_dropped;
@@ -34,6 +34,9 @@ void EventHealth::on_rare(const RareEvent& event) {
         stop_error = stopped->error;
     } else if (const auto mark = event.as<format::Mark>()) {
         tracing_seen = tracing_seen || mark->kind == format::MarkKind::kTracingStarted;
+        if (mark->kind == format::MarkKind::kMainEnd && !main_end_tick.has_value()) {
+            main_end_tick = tick;
+        }
     }
 }
 
@@ -74,7 +77,7 @@ TraceHealth EventHealth::finish(const TraceReader& reader, const EventTotals& to
     health.records_dropped = records_dropped;
     health.bytes_dropped = bytes_dropped;
     health.event_count = totals.event_count;
-    health.last_tick = totals.last_tick;
+    health.last_tick = main_end_tick.value_or(totals.last_tick);
     health.problems = reader.problems();
     health.problems.append(totals.problems);
     add_counts(reader.name(), health.problems);

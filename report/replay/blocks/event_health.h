@@ -3,6 +3,7 @@
 #pragma once
 
 #include <cstdint>
+#include <optional>
 #include <string>
 
 #include "report/replay/values/replay_result.h"
@@ -21,11 +22,12 @@ struct EventHealth {
     uint64_t impossible_event_count = 0;  // of a device that cannot be
     bool writing_stopped = false;
     uint64_t stop_error = 0;  // errno
+    std::optional<uint64_t> main_end_tick;
 
     // What was lost before the kept events, and whether tracing was on there.
     void restore(const Checkpoint& checkpoint);
     // Looks at marks and losses; every pass over events reports its rare events here.
-    void on_rare(const RareEvent& event);
+    void on_rare(const RareEvent& event, uint64_t tick);
     // The sentences; `totals` are those of the pass.
     TraceHealth finish(const TraceReader& reader, const EventTotals& totals) const;
 

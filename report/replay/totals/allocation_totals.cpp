@@ -68,8 +68,8 @@ private:
     EventHealth health_;
 };
 
-void CountingVisitor::on_rare(uint64_t, const RareEvent& event) {
-    health_.on_rare(event);
+void CountingVisitor::on_rare(uint64_t tick, const RareEvent& event) {
+    health_.on_rare(event, tick);
     switch (event.type) {
         case ExtendedType::kMark:
             ++records_.mark;

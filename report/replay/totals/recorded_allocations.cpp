@@ -106,6 +106,9 @@ std::optional<AllocationTotals> recorded_allocations(const TraceReader& reader) 
     result.whole_run_frees = records->free + records->free_deferred;
     result.events = recorded_events(reader, *recorded);
     EventHealth health;
+    if (const ViewsEnd* end = reader.whole_views()) {
+        health.main_end_tick = end->tick;
+    }
     result.health = health.finish(reader, result.events);
     return result;
 }
