@@ -111,10 +111,17 @@ class Lab:
         )
 
     def once(self, program: str, *arguments: str, **how: Any) -> Run:
-        """Like `run`, but the same program with the same options runs only once a session."""
+        """Like `run`, but the same program with the same options runs only once a session.
+
+        All views of its trace must say the same figures.
+        """
         key = (program, arguments, json.dumps(how, sort_keys=True))
         if key not in self._kept:
-            self._kept[key] = self.run(program, *arguments, **how)
+            run = self._kept[key] = self.run(program, *arguments, **how)
+            from figures import check_figures  # figures.py needs this file
+
+            for trace in run.traces[:1]:
+                check_figures(trace)
         return self._kept[key]
 
     def plain(self, folder: Path, *words: str, environment: Mapping[str, str] | None = None) -> Run:
