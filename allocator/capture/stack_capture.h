@@ -54,6 +54,8 @@ enum class SafePoint : uint32_t {
     kLook = 16,          // the program starts or stops tracing
     kHold = 32,          // a signal asks what keeps blocks alive
     kUntracedStep = 64,  // as kOptimizerStep, where nothing is traced: it counts only
+    kNextBatch = 128,    // a DataLoader is asked for a batch; only where --hold is used
+    kStepMark = 256,     // peakline.step()
 };
 
 // Objects of the program in stacks, and moments at which it may be asked about them: see

@@ -1,5 +1,6 @@
 #include "autograd_hooks.h"
 
+#include <cstdlib>
 #include <cstring>
 #include <new>
 
@@ -27,11 +28,14 @@ constexpr char kEngineScope[] = "torch::autograd::Engine::execute";
 constexpr char kOptimizer[] = "Optimizer.";
 constexpr char kStep[] = "Optimizer.step#";
 constexpr char kZeroGrad[] = "Optimizer.zero_grad#";
+// How that around the fetch of a batch begins.
+constexpr char kNextBatch[] = "enumerate(DataLoader)#";
 
 // Set once before anything is hooked. Ids of strings by the hash of their text, and by the type
 // of a node, whose address cannot be taken for such a hash: the other half is a constant.
 record::RawStackCache* g_operator_names = nullptr;
 void (*g_after_step)() = nullptr;
+bool g_counts_batches = false;  // for --hold
 constexpr uint64_t kNodeType = 0x6E6F6465;
 
 bool has_prefix(const char* name, const char* prefix) {
@@ -158,6 +162,7 @@ bool init_operator_names() {
         return false;
     }
     g_operator_names = names;
+    g_counts_batches = getenv("PEAKLINE_HOLD") != nullptr;
     return true;
 }
 
@@ -216,6 +221,9 @@ void begin_scope(const char* name) {
         record_step(name, StepAction::kOptimizerBegun, StepAction::kZeroGradBegun);
         if (has_prefix(name, kOptimizer) && recorder.is_tracing()) {
             recorder.record_scope_caller(capture::capture_context(recorder.table(), state));
+        }
+        if (g_counts_batches && state.is_main_thread && has_prefix(name, kNextBatch)) {
+            capture::object_side().request_safe_point(capture::SafePoint::kNextBatch);
         }
     });
 }

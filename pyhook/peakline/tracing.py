@@ -216,7 +216,13 @@ def phase(name: str) -> Iterator[None]:
 
 
 def step(name: str | None = None) -> None:
-    """Mark the beginning of a training step; the last one before a trace is its first."""
+    """Mark the beginning of a training step; the last one before a trace is its first.
+
+    Where no optimizer makes steps, ``run --hold N`` looks at the end of the Nth of these.
+    """
+    with contextlib.suppress(RecorderError):
+        recorder = _recorder()
+        recorder.safe_point(recorder.STEP_MARK)  # the step before has ended
     _mark("STEP", name)
 
 

@@ -211,3 +211,17 @@ def test_without_the_part_for_torch_nothing_is_found_and_it_says_so(lab, tmp_pat
     assert {json.dumps(holders) for holders in run.said["said"].values()} == {"[]"}
     text = lab.report("holders", run.trace)
     assert "No tensor could be read: the part for this torch was missing" in text
+
+
+@pytest.mark.parametrize(("how", "reason"), [("batches", "batch"), ("marks", "marked step")])
+def test_batches_and_marks_are_steps_where_no_optimizer_makes_any(lab, how, reason):
+    run = lab.run("keeps_results.py", how, options=["--hold", "5,100"])
+    report = json.loads(lab.report("holders", run.trace, "--json"))
+    assert (report["reason"], report["step"], report["search_count"]) == (reason, 5, 1)
+    paths = {holder["path"] for block in report["blocks"] for holder in block["holders"]}
+    assert {path for path in paths if ".kept[" in path} == {
+        f"keeps_results.kept[{number}]" for number in range(5)
+    }
+    made = {"batch": "its optimizers made no step, its data loaders 8 batches"}
+    text = made.get(reason, "it marked 7 steps")
+    assert run.notes == [f"peakline: --hold 100: the program ended before, {text}"]

@@ -164,6 +164,8 @@ enum class HoldReason : uint32_t {
     kOutOfMemory = 4,
     kEnd = 5,   // run --hold end: the program has ended
     kMain = 6,  // the same: the function that ran most of the time is about to return
+    kBatch = 7,  // --hold N in a program whose optimizers made no step: after N batches
+    kMark = 8,   // the same: after N steps that peakline.step() marked
 };
 enum HolderSearchFlags : uint32_t {
     kTimeIsUp = 1,        // objects were left that were not searched
@@ -205,7 +207,7 @@ struct HolderSearch {
     uint32_t search;  // from 1
     uint64_t tick;
     HoldReason reason;
-    uint32_t step;          // of kStep: steps of optimizers so far
+    uint32_t step;          // so far: of optimizers, or what the reason counts
     uint32_t block_count;   // whose holders were searched
     uint64_t object_count;  // that were searched
     uint64_t duration_us;

@@ -1,15 +1,17 @@
 """Looks for what keeps memory alive when `peakline run --hold` asks for it.
 
-The search itself is pyhook/holders/; here stands when: after a step of an optimizer, at the end, on
-SIGUSR2, and when memory ran out. Without --hold nothing of this is done.
+The search itself is pyhook/holders/; here stands when: after a step, at the end, on SIGUSR2, and
+when memory ran out. Without --hold nothing of this is done. A step is one of an optimizer; where
+none is made, what peakline.step() marks; without marks, a batch of a DataLoader.
 """
 
 from __future__ import annotations
 
 import os
+import sys
 import time
 from collections.abc import Callable
-from types import ModuleType
+from types import FrameType, ModuleType
 
 from .main_return import MainReturn
 
@@ -19,6 +21,7 @@ _SECONDS = 2.0
 _MOST_OUT_OF_MEMORY = 3
 # A script that calls a function again and again: what returns first is hardly its main function.
 _MOST_RETURNS = 3
+_DATA_LOADER = os.path.join("torch", "utils", "data", "dataloader.py")
 
 
 class Holding:
@@ -34,7 +37,7 @@ class Holding:
         self._at_end = "end" in words
         seconds = [float(word[:-1]) for word in words if word.endswith("s")]
         self._seconds = seconds[0] if seconds else _SECONDS
-        self._step = 0
+        self._step = self._marks = self._batches = 0
         self._out_of_memory = 0
         self._begin = self._main_begin = time.monotonic()
         self._main = MainReturn(recorder, self._search_at_return) if self._at_end else None
@@ -51,12 +54,7 @@ class Holding:
             self._search(why.HOLD_MAIN)
         if self._main is not None and self._main.watch():
             self._main_begin = time.monotonic()
-        if reasons & (why.OPTIMIZER_STEP | why.UNTRACED_STEP):
-            self._step += 1
-            if self._step in self._steps:
-                self._search(why.HOLD_STEP)
-            elif self._step + 1 in self._steps:
-                why.remember_lines()
+        self._count(reasons)
         if reasons & why.HOLD:
             self._search(why.HOLD_SIGNAL)
         if reasons & why.OUT_OF_MEMORY and self._out_of_memory < _MOST_OUT_OF_MEMORY:
@@ -67,6 +65,25 @@ class Holding:
                 self._search(why.HOLD_END)
             self._report_steps_left()
 
+    def _count(self, reasons: int) -> None:
+        why = self._recorder
+        if reasons & (why.OPTIMIZER_STEP | why.UNTRACED_STEP):
+            self._step += 1
+            self._look_after(self._step, why.HOLD_STEP)
+        elif reasons & why.STEP_MARK and not self._step:
+            self._look_after(self._marks, why.HOLD_MARK)
+            self._marks += 1  # it begins now
+        elif reasons & why.NEXT_BATCH and not self._step and not self._marks:
+            if _has_yielded(sys._getframe()):
+                self._batches += 1
+                self._look_after(self._batches, why.HOLD_BATCH)
+
+    def _look_after(self, step: int, reason: int) -> None:
+        if step in self._steps:
+            self._search(reason, step)
+        elif step + 1 in self._steps:
+            self._recorder.remember_lines()
+
     def _search_at_return(self) -> None:
         """Search where what returns may be the program's main function, and no step of its loop."""
         now = time.monotonic()
@@ -76,13 +93,29 @@ class Holding:
             self._is_returning = True
             self._recorder.safe_point(self._recorder.LOOK)
 
-    def _search(self, reason: int) -> None:
+    def _search(self, reason: int, step: int = 0) -> None:
         self._tell_everything()
-        self._recorder.hold(self._seconds, _BLOCKS, reason, self._step)
+        self._recorder.hold(self._seconds, _BLOCKS, reason, step)
 
     def _report_steps_left(self) -> None:
-        late = sorted(step for step in self._steps if step > self._step)
+        made = self._step or self._marks or self._batches
+        late = sorted(step for step in self._steps if step > made)
         if late and os.environ.get("RANK", "0") == "0":
-            text = f"its optimizers made {self._step} step{'s' * (self._step != 1)}"
+            count = f"{made} step{'s' * (made != 1)}"
+            text = f"its optimizers made {count}"
+            if not self._step and self._marks:
+                text = f"it marked {count}"
+            elif not self._step and self._batches:
+                text = f"its optimizers made no step, its data loaders {made} batches"
             self._recorder.say(f"--hold {late[0]}: the program ended before, {text}")
         self._steps.clear()
+
+
+def _has_yielded(frame: FrameType | None) -> bool:
+    """Whether the DataLoader whose next batch this frame asks for has given one before."""
+    while frame is not None:
+        code = frame.f_code
+        if code.co_name == "__next__" and code.co_filename.endswith(_DATA_LOADER):
+            return bool(frame.f_locals["self"].__dict__.get("_num_yielded"))
+        frame = frame.f_back
+    return False

@@ -36,10 +36,19 @@ std::string moment_of(const HoldersReport& report) {
             return text + ", at the end";
         case format::HoldReason::kMain:
             return text + ", as the function that the script called returned";
+        case format::HoldReason::kBatch:
+            return text + ", after batch " + std::to_string(search.step);
+        case format::HoldReason::kMark:
+            return text + ", after marked step " + std::to_string(search.step);
         case format::HoldReason::kAsked:
             break;
     }
     return text;
+}
+
+bool is_after_a_step(format::HoldReason reason) {
+    return reason == format::HoldReason::kStep || reason == format::HoldReason::kBatch ||
+           reason == format::HoldReason::kMark;
 }
 
 bool is_unfinished(const format::HolderSearch& search) {
@@ -181,7 +190,7 @@ std::string holders_json(const HoldersReport& report) {
     json.field("search_count",
                static_cast<uint64_t>(report.reader.definitions().holder_searches.size()));
     json.field("reason", reason_name(search.reason)).key("step");
-    search.reason == format::HoldReason::kStep ? json.value(search.step) : json.null();
+    is_after_a_step(search.reason) ? json.value(search.step) : json.null();
     json.field("seconds", report.reader.seconds(search.tick));
     json.field("duration_seconds", static_cast<double>(search.duration_us) * 1e-6);
     json.field("object_count", search.object_count);

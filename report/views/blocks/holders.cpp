@@ -120,6 +120,10 @@ const char* reason_name(HoldReason reason) {
             return "end";
         case HoldReason::kMain:
             return "return";
+        case HoldReason::kBatch:
+            return "batch";
+        case HoldReason::kMark:
+            return "marked step";
     }
     return "unknown";
 }

@@ -15,7 +15,8 @@ def add_hold_argument(parser: argparse.ArgumentParser) -> None:
         default="",
         metavar="STEP",
         help="Record what keeps the largest blocks alive, for peakline holders: after the STEPth"
-        " step of an optimizer, at the end (end: as the main function returns, and when all is"
+        " step of an optimizer (where none is made: of peakline.step(), or batch of a DataLoader),"
+        " at the end (end: as the main function returns, and when all is"
         " over), or at several of these (10,20,end); also when memory runs out, and on SIGUSR2. A"
         " search may take 2 seconds, or as given (100,5s)",
     )
