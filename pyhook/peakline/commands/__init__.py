@@ -14,7 +14,6 @@ import os
 import sys
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
-from types import ModuleType
 from typing import cast
 
 from peakline.commands.shared.common import CommandError
@@ -38,61 +37,52 @@ class Command:
     run: Callable[[argparse.Namespace], int]
 
 
+# Modules in the order of --help, before and behind the reports.
+_FIRST = ("run", "fit", "advise")
+_LAST = (
+    "ranks",
+    "diff",
+    "check",
+    "fleet",
+    "events",
+    "export",
+    "import_",
+    "tree",
+    "html",
+    "flamegraph",
+    "plot",
+    "live",
+    "report",
+    "pack",
+    "doctor",
+    "preload",
+)
+
+
 def all_commands() -> list[Command]:
     """Return the commands in the order of --help."""
-    from peakline.commands import (
-        advise,
-        check,
-        diff,
-        doctor,
-        events,
-        export,
-        fit,
-        flamegraph,
-        fleet,
-        html,
-        import_,
-        live,
-        pack,
-        plot,
-        preload,
-        ranks,
-        report,
-        run,
-        tree,
-    )
+    return [*map(_load, _FIRST), *_reports(), *map(_load, _LAST)]
+
+
+def commands_for(words: Sequence[str]) -> list[Command]:
+    """Return the command that the words begin with, else all: to import all takes a while."""
+    name = words[0] if words else ""
+    modules = [module for module in (*_FIRST, *_LAST) if module.rstrip("_") == name]
+    if modules:
+        return [_load(modules[0])]
+    return [one for one in _reports() if one.name == name] or all_commands()
+
+
+def _load(module_name: str) -> Command:
+    module = importlib.import_module(f"peakline.commands.{module_name}")
+    return Command(module.NAME, module.HELP, module.EXAMPLES, module.add_arguments, module.run)
+
+
+def _reports() -> list[Command]:
     from peakline.commands.shared.reports import REPORTS
 
-    def of_module(module: ModuleType) -> Command:
-        return Command(module.NAME, module.HELP, module.EXAMPLES, module.add_arguments, module.run)
-
-    reports = [
-        Command(one.name, one.help, one.examples, one.add_arguments, one.run) for one in REPORTS
-    ]
     return [
-        *map(of_module, (run, fit, advise)),
-        *reports,
-        *map(
-            of_module,
-            (
-                ranks,
-                diff,
-                check,
-                fleet,
-                events,
-                export,
-                import_,
-                tree,
-                html,
-                flamegraph,
-                plot,
-                live,
-                report,
-                pack,
-                doctor,
-                preload,
-            ),
-        ),
+        Command(one.name, one.help, one.examples, one.add_arguments, one.run) for one in REPORTS
     ]
 
 
@@ -146,7 +136,7 @@ def main(argv: Sequence[str] | None = None) -> int:
         border = words.index("--")
         words, program_arguments = words[:border], words[border + 1 :]
     _let_output_take_any_character()
-    known = all_commands()
+    known = commands_for(words)
     parser = _make_parser(known)
     if problem := problem_of_words(words, [command.name for command in known]):
         parser.error(problem)

@@ -102,11 +102,12 @@ def test_without_a_name_a_report_is_of_the_newest_run_here(typed: Any, tmp_path:
 
 
 def test_every_command_works_twice_in_a_process(typed: Any, tmp_path: Path) -> None:
-    from peakline.commands import all_commands
+    from peakline.commands import all_commands, commands_for
     from peakline.commands.shared.reports import REPORTS
 
     trace_in(tmp_path)
     for command in all_commands():
+        assert commands_for([command.name]) == [command]  # nothing else is imported
         assert typed(command.name, "--help") == typed(command.name, "--help")
     for report in REPORTS:
         first = typed(report.name, "run.peak")
