@@ -36,6 +36,8 @@ class Options(TypedDict, total=False):
 
 # What an option takes, each word with its meaning, the default first: by, frame, at, measure.
 CHOICES: dict[str, dict[str, str]]
+# Of a trace with more nothing is computed that nobody asked for.
+MOST_EVENTS_UNASKED: int
 
 class TraceError(Exception):
     """A trace or an option that allows no answer; the text says what to do now."""

@@ -8,6 +8,7 @@
 #include "report/replay/allocator_model/allocator_settings.h"
 #include "report/trace/pack.h"
 #include "report/trace/writer/stored_outline.h"
+#include "report/views/advice/advice.h"
 #include "report/views/selection/selection.h"
 #include "trace_type.h"
 #include "writer_type.h"
@@ -154,9 +155,11 @@ PyMODINIT_FUNC PyInit__report() {
     PyObject* type = python::make_trace_type();
     PyObject* choices = python::make_choices();
     PyObject* writer = python::make_writer_type();
+    constexpr auto most_events = static_cast<long>(peakline::report::kMostEventsUnasked);
     if (!has_error || type == nullptr || choices == nullptr || writer == nullptr ||
         PyModule_AddObjectRef(module, "TraceWriter", writer) != 0 ||
         PyModule_AddObjectRef(module, "CHOICES", choices) != 0 ||
+        PyModule_AddIntConstant(module, "MOST_EVENTS_UNASKED", most_events) != 0 ||
         PyModule_AddObjectRef(module, "TraceError", python::trace_error()) != 0 ||
         PyModule_AddObjectRef(module, "Trace", type) != 0) {
         Py_XDECREF(type);

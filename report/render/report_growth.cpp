@@ -108,11 +108,10 @@ std::vector<Advice> find_leaks(const TraceReader& reader,
     return found;
 }
 
-}  // namespace
-
-std::string make_leaks(const TraceReader& reader,
-                       const ReportOptions& options,
-                       const Progress& progress) {
+std::string make_report(const TraceReader& reader,
+                        const ReportOptions& options,
+                        bool with_findings,
+                        const Progress& progress) {
     const Selection selection = parse_selection(options.selection, reader);
     refuse_where(selection, "leaks");
     need_time(reader, "leaks");
@@ -123,7 +122,8 @@ std::string make_leaks(const TraceReader& reader,
     const std::vector<LeftRow> left =
         build_left_at_end(end.blocks.blocks, end.phases, selection.request.measure, keys);
     const std::vector<Advice> findings =
-        find_leaks(reader, selection, end.health.event_count, stacks, progress);
+        with_findings ? find_leaks(reader, selection, end.health.event_count, stacks, progress)
+                      : std::vector<Advice>();
     const LeaksReport report = {reader,
                                 selection,
                                 end,
@@ -134,6 +134,20 @@ std::string make_leaks(const TraceReader& reader,
                                 options.top,
                                 options.paths};
     return options.form == OutputForm::kJson ? leaks_json(report) : leaks_text(report);
+}
+
+}  // namespace
+
+std::string make_leaks(const TraceReader& reader,
+                       const ReportOptions& options,
+                       const Progress& progress) {
+    return make_report(reader, options, true, progress);
+}
+
+std::string make_growth(const TraceReader& reader,
+                        const ReportOptions& options,
+                        const Progress& progress) {
+    return make_report(reader, options, false, progress);
 }
 
 }  // namespace peakline::report

@@ -13,16 +13,13 @@ from peakline.sizes import size_of
 if TYPE_CHECKING:
     from peakline._report import Trace
 
-# Beyond this a line that nobody asked for would take seconds.
-_MOST_EVENTS = 5_000_000
-
 
 def fault_line(trace: Trace, event_count: int) -> str:
     """Return the largest fault that holds a tenth of the peak, in a sentence; '' for none.
 
     "640.0 MB of the peak: values are kept on the device from pass to pass at eval.py:11"
     """
-    if event_count > _MOST_EVENTS:
+    if event_count > report_engine().MOST_EVENTS_UNASKED:
         return ""
     document: dict[str, Any] = {"advice": []}
     with suppress(report_engine().TraceError):  # the events of the peak are not kept

@@ -37,15 +37,15 @@ def growth_status(args: argparse.Namespace, options: Options) -> int:
 
 
 def _has_growth(path: str, options: Options) -> bool:
-    document = _leaks(report_engine().Trace(path), {**options, "top": 0})
+    document = _growth(report_engine().Trace(path), {**options, "top": 0})
     reserved = document["reserved_growth"]
     # Blocks that are too small come of inputs that differ, and torch frees them before it runs out.
     is_kept = reserved and reserved["is_certain"] and reserved["cause"] != "fragments"
     return any(not row["is_slow"] for row in document["growth"]) or bool(is_kept)
 
 
-def _leaks(trace: Trace, options: Options) -> dict[str, Any]:
-    document: dict[str, Any] = json.loads(trace.report("leaks", json=True, **options))
+def _growth(trace: Trace, options: Options) -> dict[str, Any]:
+    document: dict[str, Any] = json.loads(trace.report("growth", json=True, **options))
     return document
 
 
@@ -73,7 +73,7 @@ def growth_lines(trace: Trace, event_count: int) -> list[str]:
     """
     if event_count > _MOST_EVENTS:
         return []
-    document = _leaks(trace, {"cwd": here()})
+    document = _growth(trace, {"cwd": here()})
     found = (_of_program(document, trace), _of_reserved(document, trace), _of_inputs(document))
     return [sentence for sentence in found if sentence]
 
