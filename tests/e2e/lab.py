@@ -26,7 +26,9 @@ ROOT = Path(__file__).resolve().parents[2]
 PROGRAMS = ROOT / "tests" / "programs"
 EXAMPLES = ROOT / "examples"
 ON_GPU = os.environ.get("PEAKLINE_TEST_DEVICE") == "gpu"
+FORKING = Path(__file__).with_name("forking.py")
 LIMIT_SECONDS = 300
+_TOGETHER = 8  # programs of one run
 
 # What `peakline run` says of its own: the device, what is compiled once, where the trace is.
 _USUAL = re.compile("simulated GPU|^peakline: (compiling|waiting for process|recording to|wrote)")
@@ -117,12 +119,56 @@ class Lab:
         """
         key = (program, arguments, json.dumps(how, sort_keys=True))
         if key not in self._kept:
-            run = self._kept[key] = self.run(program, *arguments, **how)
-            from figures import check_figures  # figures.py needs this file
-
-            for trace in run.traces[:1]:
-                check_figures(trace)
+            self._keep(key, self.run(program, *arguments, **how))
         return self._kept[key]
+
+    def once_of(self, program: str, case: str, cases: Sequence[str]) -> Run:
+        """Like `once`, for a program that takes one of these cases: they are recorded together."""
+        keys = {(program, (one,), "{}"): one for one in cases}
+        if not keys.keys() <= self._kept.keys():
+            runs = self.recorded_together([(program, one) for one in cases])
+            for key, run in zip(keys, runs, strict=True):
+                self._keep(key, run)
+        return self._kept[program, (case,), "{}"]
+
+    def _keep(self, key: object, run: Run) -> None:
+        from figures import check_figures  # figures.py needs this file
+
+        self._kept[key] = run
+        for trace in run.traces[:1]:
+            check_figures(trace)
+
+    def recorded_together(self, programs: Sequence[Sequence[str | Path]]) -> list[Run]:
+        """Record programs, each with its arguments, in children of processes that have torch.
+
+        A second for each in place of five. What peakline says at their end is not known.
+        """
+        runs: list[Run] = []
+        for begin in range(0, len(programs), _TOGETHER):
+            runs += self._recorded_in_children(programs[begin : begin + _TOGETHER])
+        return runs
+
+    def _recorded_in_children(self, programs: Sequence[Sequence[str | Path]]) -> list[Run]:
+        from peakline._report import Trace
+
+        folder = self.folder / f"run{next(self._numbers)}"
+        words = [
+            json.dumps([str(PROGRAMS / name), *map(str, arguments)])
+            for name, *arguments in programs
+        ]
+        done = self.recorded(folder, str(FORKING), *words)
+        assert done.status == 0, f"status {done.status}\n{done.stdout}\n{done.stderr}"
+        traces = {Trace(str(one)).info()["pid"]: one for one in done.traces}
+        runs = []
+        for number, line in enumerate(done.stdout.splitlines()):
+            pid, status = map(int, line.split())
+            own = folder / str(number)
+            own.mkdir()
+            if pid in traces:
+                traces[pid].rename(own / "run.peak")
+            said = [(folder / f"{number}.{ending}").read_text() for ending in ("out", "err")]
+            runs.append(Run(status, said[0], said[1], own))
+        return runs
 
     def plain(self, folder: Path, *words: str, environment: Mapping[str, str] | None = None) -> Run:
         """Run a command as it is, in a folder of its own."""

@@ -11,12 +11,8 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
-from peakline._report import Trace
-
 PROGRAMS = Path(__file__).with_name("programs")
-FORKING = Path(__file__).with_name("forking.py")
 CAUSE = "# cause"
-TOGETHER = 8  # programs of one run
 
 
 @dataclass(frozen=True)
@@ -84,20 +80,11 @@ def asked(lab: Any, command: str, trace: Path) -> str:
     return done.stdout + done.stderr
 
 
-def recorded_together(lab: Any, name: str, programs: Sequence[str]) -> dict[str, Path]:
-    """Record programs, a few at a time with one import of torch; return the recording of each."""
-    traces: dict[str, Path] = {}
-    for begin in range(0, len(programs), TOGETHER):
-        folder = lab.folder / f"{name}{begin}"
-        paths = [str(PROGRAMS / f"{one}.py") for one in programs[begin : begin + TOGETHER]]
-        run = lab.recorded(folder, str(FORKING), *paths, options=["-q", "-o", "run.peak"])
-        assert run.status == 0, f"status {run.status}\n{run.stdout}\n{run.stderr}"
-        said = re.findall(r"^(\d+) (\S+\.py)$", run.stdout, re.MULTILINE)
-        names = {int(pid): Path(path).stem for pid, path in said}
-        found = {names[Trace(str(one)).info()["pid"]]: one for one in folder.glob("*.peak")}
-        assert len(found) == len(paths), run.stderr
-        traces |= found
-    return traces
+def traces_of(lab: Any, programs: Sequence[str]) -> dict[str, Path]:
+    """Record programs, a few at a time with one import of torch."""
+    runs = lab.recorded_together([[PROGRAMS / f"{one}.py"] for one in programs])
+    assert {run.status for run in runs} == {0}, [run.stderr for run in runs]
+    return {one: run.trace for one, run in zip(programs, runs, strict=True)}
 
 
 def judge(lab: Any, thread: Thread) -> None:

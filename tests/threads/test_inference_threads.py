@@ -6,7 +6,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from asking import Thread, asked, judge, judge_text, recorded_together
+from asking import Thread, asked, judge, judge_text, traces_of
 
 NO_GRAD = r"run (it|them) under torch\.(no_grad|inference_mode)"
 KEYS_AND_VALUES = "keys and values"
@@ -56,7 +56,7 @@ ALONE = (
 
 @pytest.fixture(scope="module")
 def traces(lab: Any) -> dict[str, Path]:
-    return recorded_together(lab, "inference", [one.program for one in ADVISED])
+    return traces_of(lab, [one.program for one in ADVISED])
 
 
 @pytest.mark.parametrize("thread", ADVISED, ids=str)

@@ -12,7 +12,7 @@ from typing import Any
 
 import peakline
 import pytest
-from asking import Thread, in_one_line, judge, recorded_together
+from asking import Thread, in_one_line, judge, traces_of
 
 # Trades that would be no news to these programs.
 TRADES = {"weight_copies", "generation_cache", "cache_length"}
@@ -66,7 +66,7 @@ INNOCENT = (
 
 @pytest.fixture(scope="module")
 def traces(lab: Any) -> dict[str, Path]:
-    return recorded_together(lab, "innocent", INNOCENT)
+    return traces_of(lab, INNOCENT)
 
 
 @pytest.mark.parametrize("program", INNOCENT)
