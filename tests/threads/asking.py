@@ -12,6 +12,7 @@ from pathlib import Path
 from typing import Any
 
 PROGRAMS = Path(__file__).with_name("programs")
+END_OF_RUN = Path(__file__).with_name("end_of_run.py")
 CAUSE = "# cause"
 
 
@@ -63,13 +64,23 @@ def answer_to(lab: Any, thread: Thread) -> str:
     how = {"device": thread.device, "environment": thread.environment}
     run = lab.recorded(folder, str(program), *thread.arguments, options=options, **how)
     assert run.status == thread.status, f"status {run.status}\n{run.stdout}\n{run.stderr}"
+    return answer_after(lab, thread, run.stderr, folder / "run.peak")
+
+
+def answer_after(lab: Any, thread: Thread, end: str, trace: Path) -> str:
+    """Return the answer of the end of a run, or of the command that it names."""
     if thread.command:
-        named = f"peakline {thread.command} run.peak"
-        assert re.search(rf"{re.escape(named)}(?![^\s])", run.stderr), (
-            f"not named: {named}\n{run.stderr}"
-        )
+        named = f"peakline {thread.command} {trace.name}"
+        assert re.search(rf"{re.escape(named)}(?![^\s])", end), f"not named: {named}\n{end}"
     command = thread.command or thread.asked
-    return asked(lab, command, folder / "run.peak") if command else run.stderr
+    return asked(lab, command, trace) if command else end
+
+
+def judge_recorded(lab: Any, thread: Thread, trace: Path) -> None:
+    """Like `judge`, of a program that was recorded with others and ended well."""
+    done = lab.plain(trace.parent, lab.python, str(END_OF_RUN), trace.name)
+    assert done.status == 0, done.stderr
+    judge_text(thread, answer_after(lab, thread, done.stderr, trace))
 
 
 def asked(lab: Any, command: str, trace: Path) -> str:
