@@ -12,6 +12,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
+import peakline
 from checks import median_of
 from peakline._report import Trace, TraceError
 
@@ -26,6 +27,7 @@ class Views:
 
     trace: Trace
     device: Any
+    has_untraced: bool  # allocations while nothing was traced, or after main: `stats` counts them
 
     def of(self, name: str, **options: Any) -> Any:
         text = self.trace.report(name, json=True, top=0, device=self.device, **options)
@@ -93,7 +95,7 @@ def _check_peak_and_total(one: Views) -> None:
             "summary": totals["total_allocated_bytes"],
             "outline": outline["chosen"]["total_allocated_bytes"],
             "page": page["total_allocated_bytes"],
-            "stats": sum(row["bytes"] for row in of_stats(one, stats)),
+            **({} if one.has_untraced else {"stats": _bytes_of_stats(one, stats)}),
         }
     )
     same(
@@ -104,12 +106,12 @@ def _check_peak_and_total(one: Views) -> None:
     )
 
 
-def of_stats(one: Views, stats: Any) -> list[Any]:
-    """Rows of this device: `stats` counts all together, but for a key."""
+def _bytes_of_stats(one: Views, stats: Any) -> int:
+    """Return the bytes of this device: `stats` counts all together, but for a key."""
     rows = json.loads(one.trace.report("stats", json=True, top=0, by="device"))["by_bytes"]
     name = f"device {one.device}" if one.is_gpu else one.device
     assert sum(row["bytes"] for row in rows) == sum(row["bytes"] for row in stats["by_bytes"])
-    return [row for row in rows if row["key"] == name]
+    return sum(row["bytes"] for row in rows if row["key"] == name)
 
 
 def _check_keys(one: Views) -> None:
@@ -192,7 +194,18 @@ def views_of(path: Path) -> list[Views]:
     """Return the views of each device of a trace."""
     trace = Trace(str(path))
     devices = json.loads(trace.report("table", json=True))["devices"]
-    return [Views(trace, one["device"]) for one in devices]
+    has_untraced = _has_untraced(path)
+    return [Views(trace, one["device"], has_untraced) for one in devices]
+
+
+def _has_untraced(path: Path) -> bool:
+    is_traced = False
+    for event in peakline.open(path).events():
+        if event.kind in ("tracing_started", "tracing_stopped", "main_end"):
+            is_traced = event.kind == "tracing_started"
+        elif event.kind == "alloc" and not is_traced:
+            return True
+    return False
 
 
 def check_figures(path: Path) -> None:

@@ -37,7 +37,7 @@ def test_views_share_their_figures(lab: Lab, name: str, check: Callable[[Views],
 
 
 def test_a_refused_request(lab: Lab) -> None:
-    one = Views(Trace(str(trace_of(lab, "out of memory"))), None)
+    [one] = views_of(trace_of(lab, "out of memory"))
     oom = one.of("oom")["ooms"][0]
     said = one.of("table")["out_of_memory"]
     assert said["seconds"] == oom["seconds"]
