@@ -26,7 +26,7 @@ def test_the_end_of_the_run_says_so(lab: Any, thread: Thread) -> None:
 
 REPORTS = (
     *("table", "summary", "stats", "phases", "layers", "ops", "stages", "tensors"),
-    *("leaks", "advise", "whatif", "fragmentation", "map", "timeline"),
+    *("leaks", "advise", "whatif", "fragmentation", "map", "timeline", "ledger"),
 )
 COMMANDS = (
     ("check", "--max-peak", "70GB"),

@@ -186,6 +186,7 @@ std::string holders_json(const HoldersReport& report) {
     const uint64_t shown = shown_count(report.top, list.rows.size());
     JsonWriter json;
     json.begin_object().field("schema_version", 1).field("file", report.reader.name());
+    put_simulated(json, report.reader);
     json.field("search", search.search);
     json.field("search_count",
                static_cast<uint64_t>(report.reader.definitions().holder_searches.size()));

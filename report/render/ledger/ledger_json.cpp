@@ -2,6 +2,7 @@
 
 #include "ledger_report.h"
 #include "report/render/format/json_writer.h"
+#include "report/render/table/run_facts.h"
 #include "report/render/table/table_report.h"
 
 namespace peakline::report {
@@ -38,6 +39,7 @@ std::string ledger_json(const LedgerReport& report) {
     JsonWriter json;
     json.begin_object();
     json.field("at", report.at);
+    put_simulated(json, report.reader);
     json.field("seconds", report.reader.seconds(ledger.tick));
     json.field("device", ledger.device);
     json.field("device_total_bytes", ledger.total_bytes);
