@@ -20,7 +20,7 @@ def test_qualified_names_agree_with_the_code_objects(run_json):
 
 def test_lines_agree_with_co_lines_over_the_standard_library(run_json):
     result = run_json("line_tables.py", timeout=600)
-    assert result["offsets"] > 1_000_000
+    assert result["offsets"] > 300_000
     assert (result["wrong"], result["wrong_positions"]) == (0, 0)
 
 

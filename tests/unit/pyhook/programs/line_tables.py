@@ -1,4 +1,7 @@
-"""Compares our line of every instruction of the standard library with co_lines(); prints JSON."""
+"""Compares our line of every instruction of the standard library with co_lines(); prints JSON.
+
+Of every third file: between them they have each kind of code.
+"""
 
 import array
 import json
@@ -51,7 +54,7 @@ def main():
     root = Path(sysconfig.get_paths()["stdlib"])
     limit = int(sys.argv[1]) if len(sys.argv) > 1 else None
     files = sorted(p for p in root.rglob("*.py") if "site-packages" not in p.parts)
-    for path in files[:limit]:
+    for path in files[::3][:limit]:
         try:
             code = compile(path.read_bytes(), os.fspath(path), "exec")
         except (SyntaxError, ValueError, UnicodeDecodeError, RecursionError):
