@@ -24,6 +24,7 @@ class Options(TypedDict, total=False):
     fold: bool
     min_bytes: int
     search: int
+    findings: bool
     width: int
     native: bool
     where: Sequence[str] | str | None

@@ -62,6 +62,7 @@ struct CallArguments {
     int search_settings = 0;
     int smallest_device = 0;
     int unverified = 0;
+    int findings = 1;
 };
 
 bool parse_arguments(PyObject* args, PyObject* kwargs, const char** name, CallArguments* given) {
@@ -91,10 +92,11 @@ bool parse_arguments(PyObject* args, PyObject* kwargs, const char** name, CallAr
                                   "smallest_device",
                                   "unverified",
                                   "during",
+                                  "findings",
                                   nullptr};
     return PyArg_ParseTupleAndKeywords(args,
                                        kwargs,
-                                       "s|$pOOOOOKOpOKpKOKpOIOKOpppO:report",
+                                       "s|$pOOOOOKOpOKpKOKpOIOKOpppOp:report",
                                        const_cast<char**>(names),
                                        name,
                                        &given->json,
@@ -121,7 +123,8 @@ bool parse_arguments(PyObject* args, PyObject* kwargs, const char** name, CallAr
                                        &given->search_settings,
                                        &given->smallest_device,
                                        &given->unverified,
-                                       &given->during) != 0;
+                                       &given->during,
+                                       &given->findings) != 0;
 }
 
 bool set_options(const CallArguments& given, ReportOptions* options) {
@@ -129,6 +132,7 @@ bool set_options(const CallArguments& given, ReportOptions* options) {
     options->top = given.top;
     options->min_bytes = given.min_bytes;
     options->search = given.search;
+    options->with_findings = given.findings != 0;
     options->paths.width = given.width;
     options->paths.full_paths = given.full_paths != 0;
     WhatIfText& whatif = options->whatif;

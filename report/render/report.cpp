@@ -163,7 +163,6 @@ MakeReport find_report(const std::string& name) {
         {"oom", make_oom},
         {"ledger", make_ledger},
         {"leaks", make_leaks},
-        {"growth", make_growth},
         {"advise", make_advise},
         {"whatif", make_whatif},
         {"map", make_map},

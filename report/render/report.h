@@ -56,11 +56,6 @@ std::string make_leaks(const TraceReader& reader,
                        const ReportOptions& options,
                        const Progress& progress = {});
 
-// The same without its findings, which take half of the time.
-std::string make_growth(const TraceReader& reader,
-                        const ReportOptions& options,
-                        const Progress& progress = {});
-
 // What would lower the peak, and by how much.
 std::string make_advise(const TraceReader& reader,
                         const ReportOptions& options,

@@ -108,10 +108,11 @@ std::vector<Advice> find_leaks(const TraceReader& reader,
     return found;
 }
 
-std::string make_report(const TraceReader& reader,
-                        const ReportOptions& options,
-                        bool with_findings,
-                        const Progress& progress) {
+}  // namespace
+
+std::string make_leaks(const TraceReader& reader,
+                       const ReportOptions& options,
+                       const Progress& progress) {
     const Selection selection = parse_selection(options.selection, reader);
     refuse_where(selection, "leaks");
     need_time(reader, "leaks");
@@ -122,8 +123,9 @@ std::string make_report(const TraceReader& reader,
     const std::vector<LeftRow> left =
         build_left_at_end(end.blocks.blocks, end.phases, selection.request.measure, keys);
     const std::vector<Advice> findings =
-        with_findings ? find_leaks(reader, selection, end.health.event_count, stacks, progress)
-                      : std::vector<Advice>();
+        options.with_findings
+            ? find_leaks(reader, selection, end.health.event_count, stacks, progress)
+            : std::vector<Advice>();
     const LeaksReport report = {reader,
                                 selection,
                                 end,
@@ -134,20 +136,6 @@ std::string make_report(const TraceReader& reader,
                                 options.top,
                                 options.paths};
     return options.form == OutputForm::kJson ? leaks_json(report) : leaks_text(report);
-}
-
-}  // namespace
-
-std::string make_leaks(const TraceReader& reader,
-                       const ReportOptions& options,
-                       const Progress& progress) {
-    return make_report(reader, options, true, progress);
-}
-
-std::string make_growth(const TraceReader& reader,
-                        const ReportOptions& options,
-                        const Progress& progress) {
-    return make_report(reader, options, false, progress);
 }
 
 }  // namespace peakline::report

@@ -21,7 +21,7 @@ _SECONDS = 2.0
 _MOST_OUT_OF_MEMORY = 3
 # A script that calls a function again and again: what returns first is hardly its main function.
 _MOST_RETURNS = 3
-_DATA_LOADER = os.path.join("torch", "utils", "data", "dataloader.py")
+_DATA_LOADER = "/torch/utils/data/dataloader.py"
 
 
 class Holding:
@@ -73,10 +73,9 @@ class Holding:
         elif reasons & why.STEP_MARK and not self._step:
             self._look_after(self._marks, why.HOLD_MARK)
             self._marks += 1  # it begins now
-        elif reasons & why.NEXT_BATCH and not self._step and not self._marks:
-            if _has_yielded(sys._getframe()):
-                self._batches += 1
-                self._look_after(self._batches, why.HOLD_BATCH)
+        elif reasons & why.NEXT_BATCH and not self._step + self._marks and _batch_is_done():
+            self._batches += 1
+            self._look_after(self._batches, why.HOLD_BATCH)
 
     def _look_after(self, step: int, reason: int) -> None:
         if step in self._steps:
@@ -111,8 +110,9 @@ class Holding:
         self._steps.clear()
 
 
-def _has_yielded(frame: FrameType | None) -> bool:
-    """Whether the DataLoader whose next batch this frame asks for has given one before."""
+def _batch_is_done() -> bool:
+    """Whether the DataLoader whose next batch is asked for has given one before."""
+    frame: FrameType | None = sys._getframe()
     while frame is not None:
         code = frame.f_code
         if code.co_name == "__next__" and code.co_filename.endswith(_DATA_LOADER):

@@ -14,9 +14,10 @@ enum class OutputForm { kText, kJson, kParts };
 
 struct ReportOptions {
     SelectionText selection;
-    uint64_t top = 0;        // rows shown; 0: all
-    uint64_t min_bytes = 0;  // of tensors: smaller ones are counted only
-    uint32_t search = 0;     // of holders: which search; 0: the last one
+    uint64_t top = 0;           // rows shown; 0: all
+    uint64_t min_bytes = 0;     // of tensors: smaller ones are counted only
+    uint32_t search = 0;        // of holders: which search; 0: the last one
+    bool with_findings = true;  // of leaks; they take half of its time
     WhatIfText whatif;
     PathDisplay paths;
     OutputForm form = OutputForm::kText;

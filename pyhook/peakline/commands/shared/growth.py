@@ -45,7 +45,8 @@ def _has_growth(path: str, options: Options) -> bool:
 
 
 def _growth(trace: Trace, options: Options) -> dict[str, Any]:
-    document: dict[str, Any] = json.loads(trace.report("growth", json=True, **options))
+    asked: Options = {**options, "findings": False}
+    document: dict[str, Any] = json.loads(trace.report("leaks", json=True, **asked))
     return document
 
 
