@@ -162,8 +162,8 @@ enum class HoldReason : uint32_t {
     kStep = 2,   // run --hold STEP
     kSignal = 3,
     kOutOfMemory = 4,
-    kEnd = 5,   // run --hold end: the program has ended
-    kMain = 6,  // the same: the function that ran most of the time is about to return
+    kEnd = 5,    // run --hold end: the program has ended
+    kMain = 6,   // the same: the function that ran most of the time is about to return
     kBatch = 7,  // --hold N in a program whose optimizers made no step: after N batches
     kMark = 8,   // the same: after N steps that peakline.step() marked
 };
@@ -211,7 +211,7 @@ struct HolderSearch {
     uint32_t block_count;   // whose holders were searched
     uint64_t object_count;  // that were searched
     uint64_t duration_us;
-    uint32_t flags;  // HolderSearchFlags
+    uint32_t flags;               // HolderSearchFlags
     uint64_t known_object_count;  // of kTimeIsUp: about as many are there; 0: not known
     static constexpr size_t kOptional = 1;
     static constexpr auto fields(auto& of) {

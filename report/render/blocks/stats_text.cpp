@@ -32,8 +32,8 @@ std::string records_text(const StatsReport& report) {
     std::snprintf(per_event, sizeof(per_event), "%.2f", bytes_per_event);
     std::string text = "Events: " + format_count(events.event_count) + " in " +
                        format_count(events.chunk_count) + " chunks, " + per_event +
-                       " bytes each, " + format_seconds(report.reader.seconds(report.totals.health.last_tick)) +
-                       "\n";
+                       " bytes each, " +
+                       format_seconds(report.reader.seconds(report.totals.health.last_tick)) + "\n";
     text += line("allocations", records.alloc_class + records.alloc_inline);
     text += line("  of repeated shapes", records.alloc_class);
     text += line("frees", records.free);

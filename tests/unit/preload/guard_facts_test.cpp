@@ -37,8 +37,8 @@ TEST_CASE("of processes that note a fact at once one is the first", "[preload]")
     char notes[] = "/tmp/peakline-notes-XXXXXX";
     close(mkstemp(notes));
     setenv("PEAKLINE_SIM_WRITES", notes, 1);
-    void* const memory = mmap(nullptr, sizeof(Shared), PROT_READ | PROT_WRITE,
-                              MAP_SHARED | MAP_ANONYMOUS, -1, 0);
+    void* const memory =
+        mmap(nullptr, sizeof(Shared), PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANONYMOUS, -1, 0);
     REQUIRE(memory != MAP_FAILED);
     auto* const shared = new (memory) Shared{};
     for (int i = 0; i < kProcesses; ++i) {
