@@ -27,7 +27,9 @@ class Views:
 
     trace: Trace
     device: Any
-    has_untraced: bool  # allocations while nothing was traced, or after main: `stats` counts them
+    # Allocations while nothing was traced, or after main: `stats` counts them, and `timeline`
+    # draws their level.
+    has_untraced: bool
 
     def of(self, name: str, **options: Any) -> Any:
         text = self.trace.report(name, json=True, top=0, device=self.device, **options)
@@ -68,11 +70,11 @@ def _check_peak_and_total(one: Views) -> None:
             "table": table["peak_bytes"],
             "table's total": table["total_bytes"],
             "table's devices": of_device(table, one.device)["peak_bytes"],
+            **({} if one.has_untraced else {"timeline": one.of("timeline")["peak_bytes"]}),
             "summary": totals["peak_bytes"],
             "phases": of_device(one.of("phases"), one.device)["peak_bytes"],
             "tensors": tensors["peak_bytes"],
             "sum of tensors": sum(row["bytes"] for row in tensors["tensors"]),
-            "timeline": one.of("timeline")["peak_bytes"],
             "leaks": one.of("leaks")["peak_bytes"],
             "layers": one.of("layers")["peak_bytes"],
             "outline": outline["chosen"]["peak_bytes"],
