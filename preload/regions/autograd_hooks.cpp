@@ -162,7 +162,8 @@ bool init_operator_names() {
         return false;
     }
     g_operator_names = names;
-    g_counts_batches = getenv("PEAKLINE_HOLD") != nullptr;
+    const char* const hold = getenv("PEAKLINE_HOLD");
+    g_counts_batches = hold != nullptr && *hold != '\0';  // "" without --hold
     return true;
 }
 
