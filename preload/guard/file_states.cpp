@@ -179,8 +179,8 @@ void take_records(const char* text, size_t bytes) {
     }
 }
 
-// What the processes of the run have noted since, up to this place in the notes. Records are
-// appended whole.
+// Takes the records that the processes of the run have noted since, up to this place in the notes.
+// Records are appended whole.
 void read_news(off_t end) {
     struct stat status {};
     const char* const notes = notes_path();
