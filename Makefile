@@ -41,8 +41,8 @@ BOOTSTRAP_SOURCES := preload/bootstrap.cpp preload/bus_errors.cpp preload/standa
                      preload/regions/early_regions.cpp preload/driver/exported_dlsym.cpp
 # A room's own sources and those of its folders.
 sources = $(foreach room,$(1),$(wildcard $(room)/*.cpp $(room)/*/*.cpp $(room)/*/*/*.cpp))
-# Rooms of preload/ that become libraries of their own.
-SEPARATE := preload/guard/% preload/simgpu/% preload/simulated/%
+# Becomes libraries of its own.
+SEPARATE := preload/simulate/%
 RECORDER_SOURCES := $(call sources,allocator/record allocator/capture) \
                     $(filter-out pyhook/module/% pyhook/holders/%,$(call sources,pyhook)) \
                     $(filter-out $(BOOTSTRAP_SOURCES) $(SEPARATE),$(call sources,preload))
@@ -52,7 +52,7 @@ UNIT_TEST_SOURCES := $(wildcard tests/unit/*.cpp) \
 
 object = $(patsubst %.cpp,$(BUILD)/%.o,$(1))
 RECORDER_OBJECTS := $(call object,$(RECORDER_SOURCES))
-GUARD_OBJECTS := $(call object,$(wildcard preload/guard/*.cpp) \
+GUARD_OBJECTS := $(call object,$(wildcard preload/simulate/guard/*.cpp) \
                    $(addprefix allocator/record/files/,own_descriptors.cpp small_files.cpp))
 REPORT_OBJECTS := $(call object,$(REPORT_SOURCES))
 
@@ -183,7 +183,7 @@ whatif-proof: build ## what `peakline whatif` predicts against second runs, on t
 	@$(PYTHON) tests/allocator/proof.py
 
 calibrate: build ## measure, on a real GPU, what the simulated one needs to know
-	@$(PYTHON) preload/simgpu/calibrate.py
+	@$(PYTHON) preload/simulate/gpu/calibrate.py
 
 pictures: build ## make the README's pictures anew, from a real run
 	@$(PYTHON) docs/make_pictures.py
@@ -247,7 +247,7 @@ $(NATIVE)/libpeakline_preload.so: $(call object,$(BOOTSTRAP_SOURCES) $(DRIVER_SO
 	$(Q)$(CC) -shared -Wl,-soname,libpeakline_preload.so -Wl,-Bsymbolic-functions -Wl,-z,defs -o $@ $^ -ldl
 
 # Needs libc only: linked by the C compiler, so that nothing else can creep in.
-$(BUILD)/preload/guard/%.o: CXXFLAGS += -fno-threadsafe-statics -fno-lto
+$(BUILD)/preload/simulate/guard/%.o: CXXFLAGS += -fno-threadsafe-statics -fno-lto
 $(NATIVE)/libpeakline_guard.so: $(GUARD_OBJECTS)
 	@mkdir -p $(@D)
 	@echo '  LINK  $@'
@@ -285,7 +285,7 @@ CATCH = $(shell echo '$(HASH)include <catch2/catch_all.hpp>' | $(CXX) -E -x c++ 
                 echo -lCatch2Main -lCatch2)
 # Half of the time to build the tests; what they test is built as it is shipped.
 $(BUILD)/tests/unit/report/%.o: CXXFLAGS += -O1 -g0 -Wno-error=maybe-uninitialized
-$(BUILD)/unit_tests: $(call object,$(UNIT_TEST_SOURCES) preload/guard/file_states.cpp) $(RECORDER_OBJECTS) $(BUILD)/libreport.a
+$(BUILD)/unit_tests: $(call object,$(UNIT_TEST_SOURCES) preload/simulate/guard/file_states.cpp) $(RECORDER_OBJECTS) $(BUILD)/libreport.a
 	@echo '  LINK  $@'
 	$(Q)$(CXX) -fno-lto $(EXTRA_LDFLAGS) -o $@ $^ $(CATCH) -lunwind -lzstd -ldl -lpthread
 

@@ -23,8 +23,7 @@ SHIPPED_SOURCES = (
     "allocator/torch",
     "allocator/record/format",
     "preload/peakline_api.h",
-    "preload/simgpu",
-    "preload/simulated",
+    "preload/simulate",
 )
 # Their code is in the libraries of the wheel.
 LINKED_LIBRARIES = ("libunwind-dev", "libxxhash-dev", "libzstd-dev")

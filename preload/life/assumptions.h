@@ -1,5 +1,5 @@
 // What the user said about values of a simulated device: rules WHERE=VALUE, where WHERE is
-// FILE:LINE or the name of an operator. The syntax is described in preload/simulated/README.md.
+// FILE:LINE or the name of an operator. The syntax is described in preload/simulate/companion/README.md.
 #pragma once
 
 #include <cstddef>

@@ -169,7 +169,7 @@ def _header_folders(torch: TorchInstallation) -> list[Path]:
         if (folder / "cuda_runtime_api.h").exists():
             folders.append(folder)
             if not (folder / "crt" / "host_defines.h").exists():
-                folders.append(source_root() / "preload" / "simgpu" / "headers")
+                folders.append(source_root() / "preload" / "simulate" / "gpu" / "headers")
             break
     else:
         raise BuildError(

@@ -29,7 +29,9 @@ from peakline.native_build import (
 
 def simulated_devices() -> list[str]:
     """Return the names of the device profiles of the simulated GPU."""
-    profiles = json.loads((source_root() / "preload" / "simgpu" / "profiles.json").read_text())
+    profiles = json.loads(
+        (source_root() / "preload" / "simulate" / "gpu" / "profiles.json").read_text()
+    )
     return list(profiles["profiles"])
 
 
@@ -56,8 +58,8 @@ def audit_simulated_gpu(torch: TorchInstallation) -> str:
 
 def ensure_values_companion(torch: TorchInstallation) -> Path:
     """Build what keeps small values true on the simulated GPU, unless it is there."""
-    folder = source_root() / "preload" / "simulated"
-    headers = ("preload/peakline_api.h", "preload/simgpu/model/base/fork_safe_mutex.h")
+    folder = source_root() / "preload" / "simulate" / "companion"
+    headers = ("preload/peakline_api.h", "preload/simulate/gpu/model/base/fork_safe_mutex.h")
     sources = [*sorted(folder.iterdir()), *(source_root() / header for header in headers)]
     what = f"the values of the simulated GPU for torch {torch.version} (once, about 30 s)"
     wanted = _wanted_beside_torch("values-torch", torch, sources, what)
@@ -71,7 +73,7 @@ def ensure_blank_weights(torch: TorchInstallation) -> Path:
     Raises:
         BuildError: it does not compile.
     """
-    sources = [source_root() / "preload" / "simulated" / "blank_tensors.cpp"]
+    sources = [source_root() / "preload" / "simulate" / "companion" / "blank_tensors.cpp"]
     what = f"blank weights for torch {torch.version} (once, about 20 s)"
     wanted = _wanted_beside_torch("blank-torch", torch, sources, what)
     built = ensure_built(wanted, lambda into: _compile_blank_weights(torch, into))
@@ -79,7 +81,7 @@ def ensure_blank_weights(torch: TorchInstallation) -> Path:
 
 
 def _simulated_gpu(torch: TorchInstallation) -> Wanted:
-    folder = source_root() / "preload" / "simgpu"
+    folder = source_root() / "preload" / "simulate" / "gpu"
     patterns = ("**/*.cpp", "**/*.h", "generate/*.py", "build.py", "*.json")
     sources = sorted(file for pattern in patterns for file in folder.glob(pattern))
     return Wanted(
@@ -109,7 +111,7 @@ def _wanted_beside_torch(
 
 
 def _run_simulated_gpu_build(torch: TorchInstallation, folder: Path, *options: str) -> str:
-    script = str(source_root() / "preload" / "simgpu" / "build.py")
+    script = str(source_root() / "preload" / "simulate" / "gpu" / "build.py")
     command = [sys.executable, script, "--python", torch.python, "--out", str(folder), *options]
     environment = {k: v for k, v in os.environ.items() if k != "LD_PRELOAD"}
     result = subprocess.run(command, capture_output=True, text=True, env=environment, check=False)
@@ -122,7 +124,7 @@ def _run_simulated_gpu_build(torch: TorchInstallation, folder: Path, *options: s
 
 
 def _compile_companion(torch: TorchInstallation, into: Path) -> None:
-    folder = source_root() / "preload" / "simulated"
+    folder = source_root() / "preload" / "simulate" / "companion"
     names = (
         "blocks",
         "companion",
@@ -139,7 +141,7 @@ def _compile_companion(torch: TorchInstallation, into: Path) -> None:
 
 
 def _compile_blank_weights(torch: TorchInstallation, into: Path) -> None:
-    source = source_root() / "preload" / "simulated" / "blank_tensors.cpp"
+    source = source_root() / "preload" / "simulate" / "companion" / "blank_tensors.cpp"
     built = into / "libpeakline_blank.so"
     flags = [*source_flags(torch), "-DNDEBUG"]
     compile_library(torch, [source], flags, built, ["-lc10", "-ltorch_cpu"])

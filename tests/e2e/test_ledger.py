@@ -19,7 +19,7 @@ SETTINGS = {
 }
 
 
-_MEASURED = ROOT / "preload" / "simgpu" / "calibration.json"
+_MEASURED = ROOT / "preload" / "simulate" / "gpu" / "calibration.json"
 _H200 = json.loads(_MEASURED.read_text())["devices"]["h200"]
 CONTEXT_BYTES = _H200["context_bytes"]["value"]
 CODE_BYTES = _H200["first_launch_bytes"]["value"]

@@ -39,7 +39,9 @@ def real_device() -> str:
 
 def profile_of(name: str) -> str:
     """The profile that simulates a device of this name; '' when there is none."""
-    profiles = json.loads((ROOT / "preload" / "simgpu" / "profiles.json").read_text())["profiles"]
+    profiles = json.loads((ROOT / "preload" / "simulate" / "gpu" / "profiles.json").read_text())[
+        "profiles"
+    ]
     return next((key for key, profile in profiles.items() if profile["name"] == name), "")
 
 

@@ -122,7 +122,7 @@ def calibrate(session: Session) -> Outcome:
     """Measures what the simulated GPU must know of this device; writes calibration/*.json."""
     folder = session.results / "calibration"
     folder.mkdir(exist_ok=True)
-    simgpu = SOURCE / "preload" / "simgpu"
+    simgpu = SOURCE / "preload" / "simulate" / "gpu"
     for name in ("calibration.json", "profiles.json"):
         shutil.copy2(simgpu / name, folder / name)
     done = unrecorded(session, str(simgpu / "calibrate.py"), "--into", str(folder))

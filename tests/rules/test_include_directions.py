@@ -7,8 +7,8 @@ ROOT = Path(__file__).resolve().parents[2]
 
 # What the simulated libraries share with the simulated driver.
 SIMGPU_SUPPORT = {
-    "preload/simgpu/model/base/support.h",
-    "preload/simgpu/model/base/fork_safe_mutex.h",
+    "preload/simulate/gpu/model/base/support.h",
+    "preload/simulate/gpu/model/base/fork_safe_mutex.h",
 }
 # room -> rooms it may include besides itself. The border files that others may use are named.
 ALLOWED = {
@@ -17,14 +17,14 @@ ALLOWED = {
     "allocator/torch": {"allocator/record", "allocator/capture"},
     "pyhook": {"allocator/record", "allocator/capture", "preload/peakline_api.h"},
     "preload": {"allocator/record", "allocator/capture", "allocator/torch/torch_part.h"},
-    "preload/simgpu": set(),
-    "preload/simgpu/runtime": SIMGPU_SUPPORT,
-    "preload/simgpu/libraries": SIMGPU_SUPPORT,
-    "preload/simulated": {
+    "preload/simulate/gpu": set(),
+    "preload/simulate/gpu/runtime": SIMGPU_SUPPORT,
+    "preload/simulate/gpu/libraries": SIMGPU_SUPPORT,
+    "preload/simulate/companion": {
         "preload/peakline_api.h",
-        "preload/simgpu/model/base/fork_safe_mutex.h",
+        "preload/simulate/gpu/model/base/fork_safe_mutex.h",
     },
-    "preload/guard": {
+    "preload/simulate/guard": {
         "allocator/record/files/own_descriptors.h",
         "allocator/record/files/small_files.h",
         "allocator/record/format/unsafe_text.h",
@@ -43,7 +43,7 @@ REPORT_ROOMS = ("trace", "replay", "symbols", "attribute", "views", "render", "p
 MODEL_ROOMS = ("base", "devices", "values", "memory", "streams", "ranks")
 ORDERED = {
     "report": REPORT_ROOMS,
-    "preload/simgpu": (*(f"model/{room}" for room in MODEL_ROOMS), "driver"),
+    "preload/simulate/gpu": (*(f"model/{room}" for room in MODEL_ROOMS), "driver"),
 }
 # Nothing below may know these.
 FORBIDDEN_HEADERS = {
@@ -72,7 +72,7 @@ def sources() -> list[Path]:
 
 
 def resolve(including: Path, name: str, root: Path = ROOT) -> str:
-    for base in (including.parent, root, root / "preload" / "simgpu"):
+    for base in (including.parent, root, root / "preload" / "simulate" / "gpu"):
         candidate = (base / name).resolve()
         if candidate.exists() and candidate.is_relative_to(root):
             return str(candidate.relative_to(root))
@@ -154,7 +154,7 @@ def test_the_rule_finds_an_include_against_the_order_of_simgpu(tmp_path):
         '#include "driver/driver_state.h"\n',
         '#include "model/base/support.h"\n',
     )
-    folder = "preload/simgpu"
+    folder = "preload/simulate/gpu"
     planted = plant(tmp_path, f"{folder}/model/memory/planted.cpp", world + stream + state)
     assert [line.split()[-1] for line in wrong_includes(planted, tmp_path)] == [
         f"{folder}/model/streams/stream.h",
@@ -168,7 +168,7 @@ def test_the_rule_finds_an_include_against_the_order_of_simgpu(tmp_path):
 
 
 def test_the_readme_of_the_model_draws_the_same_order():
-    drawn = (ROOT / "preload" / "simgpu" / "model" / "README.md").read_text()
+    drawn = (ROOT / "preload" / "simulate" / "gpu" / "model" / "README.md").read_text()
     assert tuple(re.findall(r"^\| `(\w+)/`", drawn, re.MULTILINE)) == MODEL_ROOMS
 
 
@@ -178,8 +178,8 @@ def test_the_readme_of_report_draws_the_same_order():
 
 
 def test_every_room_has_a_short_readme():
-    rooms = [room for room in ALLOWED if not room.startswith("preload/simgpu/")]
-    rooms += ["pyhook/peakline", "tests"]
+    rooms = [room for room in ALLOWED if not room.startswith("preload/simulate/gpu/")]
+    rooms += ["preload/simulate", "pyhook/peakline", "tests"]
     for room in rooms:
         readme = ROOT / room / "README.md"
         assert readme.exists(), f"{room} has no README.md"

@@ -11,7 +11,7 @@ from pathlib import Path
 import pytest
 
 ROOT = Path(__file__).resolve().parents[2]
-PRODUCT = ROOT / "pyhook" / "peakline"
+PRODUCT = (ROOT / "pyhook" / "peakline", ROOT / "preload" / "simulate" / "python")
 STREAMS = {"sys.stdout", "sys.stderr", "sys.__stdout__", "sys.__stderr__"}
 BUFFERS = {f"{stream}.buffer" for stream in STREAMS}
 CONSOLES = {"Console", "rich.print", "click.echo"}
@@ -21,7 +21,7 @@ SINKS = ("output.py", "commands/terminal/console.py")
 # What is left, each with the reason why no name can do harm there.
 EXCEPTIONS = {
     "startup/_peakline_words.py: os.write": "printable there, where the package may be missing",
-    "startup/_peakline_simulated/unrecorded_reads.py: os.write": "escaped, for our own reader",
+    "_peakline_simulated/unrecorded_reads.py: os.write": "escaped, for our own reader",
     "torch_objects/signals.py: os.write": "a constant",
     "torch_objects/process_groups.py: json.dumps": "into the trace, which keeps true names",
     "startup/_peakline_changes.py: open": "names of our own changes, for our own reader",
@@ -31,7 +31,7 @@ EXCEPTIONS = {
     "fleet/spark_engine.py: write_text": "a constant: settings of Spark's logger",
     "fleet/compaction.py: write_text": "a journal that only compaction reads",
     "fleet/compaction.py: json.dumps": "the same",
-    "startup/_peakline_simulated/object_channel.py: write_bytes": "objects between ranks",
+    "_peakline_simulated/object_channel.py: write_bytes": "objects between ranks",
     "compat/memory_tracker.py: write_bytes": "a pickle",
     "commands/check.py: write_bytes": "JUnit, whose texts are printable: gate.junit_of",
     "commands/html.py: write_bytes": "the page, whose script shows names as text",
@@ -88,7 +88,7 @@ def found_in(folder: Path) -> set[str]:
 
 
 def test_all_text_goes_through_one_module() -> None:
-    found = found_in(PRODUCT)
+    found = set().union(*map(found_in, PRODUCT))
     assert sorted(found - EXCEPTIONS.keys()) == []
     assert sorted(EXCEPTIONS.keys() - found) == [], "an exception that is not needed any more"
 

@@ -1,10 +1,9 @@
 """Loaded by the Python of a simulated program, or one with --steps, before anything else.
 
-`peakline run` puts this folder first in PYTHONPATH. It prepares what a simulated run needs in
-Python (_peakline_simulated/), what --steps asks for (_peakline_steps.py), --report-on-signal
-(_peakline_signal.py) and what `advise --try` changes (_peakline_changes.py), and then loads the
-sitecustomize that it hides, if there is one. It imports nothing heavy and must never fail: the
-program comes first.
+`peakline run` puts this folder first in PYTHONPATH. It prepares the Python part of a simulated run
+(preload/simulate/python), --steps (_peakline_steps.py), --report-on-signal (_peakline_signal.py)
+and the changes of `advise --try` (_peakline_changes.py), and then loads the sitecustomize that it
+hides, if there is one. It imports nothing heavy and must never fail: the program comes first.
 """
 
 import importlib.util
@@ -29,19 +28,21 @@ def _load_hidden() -> None:
     spec.loader.exec_module(module)
 
 
+def _prepare_simulated() -> None:
+    shipped = _HERE.parent / "_native" / "src"  # as native_build.source_root()
+    root = shipped if shipped.is_dir() else _HERE.parents[2]
+    sys.path.insert(0, str(root / "preload" / "simulate" / "python"))
+    try:
+        from _peakline_simulated import blank_weights, checkpoints, distributed, unrecorded_reads
+    finally:
+        del sys.path[0]
+    for part in (distributed, checkpoints, blank_weights, unrecorded_reads):
+        part.prepare()
+
+
 try:
     if os.environ.get("PEAKLINE_SIMULATED"):
-        from _peakline_simulated import (
-            blank_weights,
-            checkpoints,
-            distributed,
-            unrecorded_reads,
-        )
-
-        distributed.prepare()
-        checkpoints.prepare()
-        blank_weights.prepare()
-        unrecorded_reads.prepare()
+        _prepare_simulated()
     if os.environ.get("PEAKLINE_STEPS"):
         import _peakline_steps
 

@@ -7,7 +7,7 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
-#include "preload/guard/file_states.h"
+#include "preload/simulate/guard/file_states.h"
 #include "tests/unit/catching.h"
 
 namespace {

@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 ROOT = Path(__file__).resolve().parents[3]
-BUILD_SCRIPT = ROOT / "preload" / "simgpu" / "build.py"
+BUILD_SCRIPT = ROOT / "preload" / "simulate" / "gpu" / "build.py"
 PROGRAMS = ROOT / "tests" / "programs" / "simgpu"
 LIMIT_SECONDS = 180
 

@@ -12,7 +12,7 @@ from typing import Any
 import pytest
 from simulated_gpu import ROOT, SimulatedGpu
 
-SOURCES = ROOT / "preload" / "simgpu"
+SOURCES = ROOT / "preload" / "simulate" / "gpu"
 CONSTANTS = {
     "context_bytes": 300 << 20,
     "first_launch_bytes": 6 << 20,

@@ -10,7 +10,7 @@ from pathlib import Path
 from peakline.native_build import find_torch, torch_part_flags
 
 ROOT = Path(__file__).resolve().parents[3]
-SIMGPU = ROOT / "preload" / "simgpu"
+SIMGPU = ROOT / "preload" / "simulate" / "gpu"
 sys.path.insert(0, str(SIMGPU))
 
 from generate.wheels import find_wheels  # noqa: E402

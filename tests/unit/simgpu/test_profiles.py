@@ -11,7 +11,7 @@ from typing import Any
 import pytest
 from simulated_gpu import ROOT
 
-SIMGPU = ROOT / "preload" / "simgpu"
+SIMGPU = ROOT / "preload" / "simulate" / "gpu"
 PROFILES: dict[str, dict[str, Any]] = json.loads((SIMGPU / "profiles.json").read_text())["profiles"]
 VALUES = [
     pytest.param(key, name, entry, id=f"{key} {name}")

@@ -1,7 +1,8 @@
 """What `peakline run` and `peakline fit` do around a simulated program: options, notes, clean-up.
 
 The program writes two lists while it runs: the checkpoints it made (removed afterwards, see
-preload/guard/README.md) and, when it is not recorded, the values it read that do not exist.
+preload/simulate/guard/README.md) and, when it is not recorded, the values it read that do not
+exist.
 """
 
 from __future__ import annotations

@@ -1,8 +1,8 @@
 """What a simulated run wrote, cleaned up when it has ended.
 
-The guard (preload/guard/file_states.h, which says what the states mean) noted a state for each
-path. Checkpoints without real values are removed, with the folders and links that were made for
-them; what turned out to be the program's own data takes its place.
+The guard noted a state for each path (preload/simulate/guard/file_states.h explains the states).
+Checkpoints without real values are removed, with the folders and links that were made for them;
+hidden files that turned out to be the program's own data get their real names.
 """
 
 from __future__ import annotations

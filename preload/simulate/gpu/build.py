@@ -1,6 +1,6 @@
 """Builds the simulated GPU for the CUDA wheels of one Python installation.
 
-python preload/simgpu/build.py --python PY --out DIR
+python preload/simulate/gpu/build.py --python PY --out DIR
 
 DIR then holds the libraries, preload.txt (their order for LD_PRELOAD), libcuda.so (for Triton) and
 symbols.json. A DIR with a whole build is left alone, whatever it was made of. Prints how every CUDA

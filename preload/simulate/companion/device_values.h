@@ -1,4 +1,4 @@
-// The simulated GPU's functions about values (preload/simgpu/driver/companion.h), found by name:
+// The simulated GPU's functions about values (preload/simulate/gpu/driver/companion.h), found by name:
 // this library also loads where they are missing, and then does nothing.
 #pragma once
 
@@ -6,7 +6,7 @@
 
 namespace peakline::simulated {
 
-// What is read, for the listener: see preload/simgpu/driver/companion.h.
+// What is read, for the listener: see preload/simulate/gpu/driver/companion.h.
 enum ReadKind : int { kReadsOther = 0, kReadsSize = 1, kReadsNumber = 2 };
 using ReadListener = void (*)(const char* operators, size_t bytes, int kind);
 

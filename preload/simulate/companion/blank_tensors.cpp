@@ -7,7 +7,7 @@
 // are given back to the kernel, and read as zero. A tensor whose storage was made blank stays known
 // as such; a copy of it to another large tensor (of another type, say) is skipped, too. All else
 // reads zeros and writes what it writes. Not for storages that are not torch's own (files, NumPy),
-// views and small tensors. pyhook/peakline/startup/_peakline_simulated/blank_weights.py loads this.
+// views and small tensors. preload/simulate/python/_peakline_simulated/blank_weights.py loads this.
 // The generator of random numbers does not move on where a fill is skipped.
 
 #include <cstring>
@@ -24,7 +24,7 @@
 #include <torch/library.h>
 #include <unistd.h>
 
-#include "preload/simgpu/model/base/fork_safe_mutex.h"
+#include "preload/simulate/gpu/model/base/fork_safe_mutex.h"
 
 namespace peakline::simulated {
 namespace {

@@ -1,6 +1,6 @@
 """The part of `--blank-weights` in Python: loads its library, and what samples until values fit.
 
-Note [Blank tensors] in preload/simulated/blank_tensors.cpp says what is blank.
+Note [Blank tensors] in preload/simulate/companion/blank_tensors.cpp says what is blank.
 """
 
 from __future__ import annotations

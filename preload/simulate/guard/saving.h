@@ -1,6 +1,6 @@
 // What the running thread is doing: saving a checkpoint (torch.save, save_pretrained ...) or
 // removing a folder of checkpoints. The Python part reports both
-// (pyhook/peakline/startup/_peakline_simulated/checkpoints.py).
+// (preload/simulate/python/_peakline_simulated/checkpoints.py).
 #pragma once
 
 namespace peakline::guard {

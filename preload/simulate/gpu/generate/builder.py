@@ -28,7 +28,7 @@ struct RuntimeErrorNameRow {
 class Workshop:
     """The folders of one build."""
 
-    sources: Path  # preload/simgpu
+    sources: Path  # preload/simulate/gpu
     work: Path  # generated files and objects
     out: Path  # the libraries
     wheels: Wheels

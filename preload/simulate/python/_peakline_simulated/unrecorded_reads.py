@@ -1,9 +1,10 @@
 """Notes reads of values that do not exist, for a simulated run that is not recorded.
 
-The companion reports each read (preload/simgpu/driver/companion.h); `peakline run --no-record`
-lists them when the program has ended, from the file it named in PEAKLINE_SIM_READS. One line is
-written for each read, at most _MOST_NOTED for a place: a program that is killed leaves its list
-too. One that waits for a value is ended as in a recorded run: SystemExit(3) in the main thread.
+The companion reports each read (preload/simulate/gpu/driver/companion.h); `peakline run
+--no-record` lists them when the program has ended, from the file named by PEAKLINE_SIM_READS. It
+gets one line per read, at most _MOST_NOTED per program line, so a program that is killed leaves its
+list as well. A program that waits for a value ends as in a recorded run: SystemExit(3) in the main
+thread.
 """
 
 from __future__ import annotations
@@ -21,7 +22,7 @@ _MOST_NOTED = 1000
 _WAITED_STATUS = 3
 _STILL_READING = 100  # reads in a tenth of a second: the program has not seen its end
 _LIBRARIES = ("/site-packages/", "/dist-packages/", "/lib/python", "<")
-# What is read, as preload/simgpu/driver/companion.h numbers it.
+# What is read, as preload/simulate/gpu/driver/companion.h numbers it.
 _SIZE, _FLOATING_POINT = 1, 2
 _READERS = ("aten::item", "aten::_local_scalar_dense")
 # C calls this: it must stay as long as the process.

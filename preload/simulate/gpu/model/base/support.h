@@ -1,6 +1,6 @@
 // What the simulated libraries may ask of the simulated driver beyond the public CUDA API.
 // Plain C, exported by libcuda.so.1, called by hand-written and generated code alike.
-// Not for programs: nothing outside preload/simgpu calls these.
+// Not for programs: nothing outside preload/simulate/gpu calls these.
 #pragma once
 
 #include <cstddef>

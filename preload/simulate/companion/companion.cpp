@@ -1,5 +1,5 @@
 // Entry of the companion of the simulated GPU: loaded by it when the first context is made (see
-// preload/simgpu/driver/companion.h), compiled against the installed torch. Watches torch's
+// preload/simulate/gpu/driver/companion.h), compiled against the installed torch. Watches torch's
 // operators, keeps small values true, and reports values that do not exist to the recorder.
 #include <exception>
 
@@ -86,7 +86,7 @@ void watch() {
     device_values()->set_read_handler(on_guessed_read);
 }
 
-// All processes of the run guard checkpoints from now on (preload/guard).
+// All processes of the run guard checkpoints from now on (preload/simulate/guard).
 void report_device_use() {
     const auto report =
         reinterpret_cast<void (*)()>(dlsym(RTLD_DEFAULT, "peakline_guard_device_used"));

@@ -1,6 +1,6 @@
 """Measures, on a real GPU, what the simulated one needs to know: `make calibrate`.
 
-    python preload/simgpu/calibrate.py [--into FOLDER]
+    python preload/simulate/gpu/calibrate.py [--into FOLDER]
 
 Writes the measured values into calibration.json and profiles.json (in FOLDER, default: beside this
 file), marked "measured", and cuDNN's own description of the device into cudnn-<profile>.json. The

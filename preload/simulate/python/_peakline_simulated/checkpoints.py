@@ -1,8 +1,8 @@
 """The part of the checkpoint guard in Python: who is saving a checkpoint.
 
-The guard (preload/guard) sees files, this sees callers: while one of the functions below runs, what
-its thread writes is a checkpoint. They are wrapped when their module is imported. Without the guard
-(`--allow-writes`) nothing happens.
+The guard (preload/simulate/guard) sees files, this sees callers: everything that a thread writes
+while it runs one of the functions below is a checkpoint. They are wrapped when their module is
+imported. Without the guard (`--allow-writes`) nothing happens.
 """
 
 from __future__ import annotations

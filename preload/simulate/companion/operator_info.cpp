@@ -9,7 +9,7 @@
 
 #include <ATen/core/enum_tag.h>
 
-#include "preload/simgpu/model/base/fork_safe_mutex.h"
+#include "preload/simulate/gpu/model/base/fork_safe_mutex.h"
 
 namespace peakline::simulated {
 namespace {
