@@ -1,7 +1,7 @@
 """Packaging: `pip install .` compiles the native libraries with make and ships their sources too.
 
 The sources go along because two parts are compiled against the user's torch when they are first
-needed (see pyhook/peakline/native_build.py).
+needed (see pyhook/peakline/builds/native_build.py).
 """
 
 import os

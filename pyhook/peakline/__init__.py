@@ -19,7 +19,7 @@ wherever it is installed.
 import importlib
 from typing import TYPE_CHECKING
 
-from peakline.tracing import (
+from peakline.api.tracing import (
     Assumption,
     RecorderError,
     Status,
@@ -39,10 +39,10 @@ from peakline.tracing import (
 )
 
 if TYPE_CHECKING:
-    from peakline.holding import HeldBlock, Holder, Holders, holders
+    from peakline.api.holding import HeldBlock, Holder, Holders, holders
     from peakline.recording import Recording
     from peakline.recording import open_recording as open  # noqa: A004
-    from peakline.reports import advise, leaks, ledger, oom_report, whatif
+    from peakline.recording.reports import advise, leaks, ledger, oom_report, whatif
 
 __version__ = "0.1.0"
 
@@ -77,8 +77,10 @@ __all__ = [
 ]
 
 _LATER = {
-    **dict.fromkeys(("HeldBlock", "Holder", "Holders", "holders"), "peakline.holding"),
-    **dict.fromkeys(("advise", "leaks", "ledger", "oom_report", "whatif"), "peakline.reports"),
+    **dict.fromkeys(("HeldBlock", "Holder", "Holders", "holders"), "peakline.api.holding"),
+    **dict.fromkeys(
+        ("advise", "leaks", "ledger", "oom_report", "whatif"), "peakline.recording.reports"
+    ),
     **dict.fromkeys(("Recording", "open"), "peakline.recording"),
 }
 _OTHER_NAMES = {"open": "open_recording"}  # in their modules
@@ -100,6 +102,6 @@ def __dir__() -> list[str]:
 
 def load_ipython_extension(shell: object) -> None:
     """Add the cell magic ``%%peakline``; called by ``%load_ext peakline``."""
-    from peakline.notebook import PeaklineMagics
+    from peakline.pages.notebook import PeaklineMagics
 
     shell.register_magics(PeaklineMagics)  # type: ignore[attr-defined]

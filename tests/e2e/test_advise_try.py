@@ -102,7 +102,7 @@ def test_bad_use_is_said(lab: Any, words: tuple[str, ...], message: str) -> None
 
 def test_every_change_that_rules_name_can_be_applied() -> None:
     """The names stand in the rules of the engine, in the command and in the startup folder."""
-    from peakline.trying import CHANGES
+    from peakline.trials.trying import CHANGES
 
     sys.path.append(str(ROOT / "pyhook/peakline/startup"))
     import _peakline_changes

@@ -113,7 +113,7 @@ def test_a_part_built_for_another_build_of_torch_is_not_used(lab: Lab, tmp_path:
 def cache_with_part(lab: Lab, base: Path) -> Path:
     """A cache with a part for this torch that leaves a file beside the cache when it is loaded."""
     from peakline import _recorder
-    from peakline.native_build import find_torch, torch_build
+    from peakline.builds.native_build import find_torch, torch_build
 
     folder = base / "cache" / "folder"
     folder.mkdir(parents=True)
@@ -157,7 +157,7 @@ def test_a_part_that_others_could_have_written_is_not_loaded(lab: Lab, tmp_path:
 
 def test_a_build_of_a_library_has_its_own_name(tmp_path: Path) -> None:
     sys.path.insert(0, str(ROOT / "pyhook"))
-    from peakline.build_id import library_build
+    from peakline.builds.build_id import library_build
 
     def build(name: str, *options: str) -> Path:
         library = tmp_path / name

@@ -160,7 +160,7 @@ def test_what_cannot_be_run_is_told_in_one_line(
 
 def cache_without_torch_part(lab: Any, folder: Path) -> Path:
     """A cache folder that has the simulated GPU and nothing else."""
-    question = "from peakline.build_cache import cache_folder; print(cache_folder())"
+    question = "from peakline.builds.build_cache import cache_folder; print(cache_folder())"
     real = Path(lab.plain(folder, lab.python, "-c", question).stdout.strip())
     empty = folder / "cache"
     empty.mkdir()

@@ -6,7 +6,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from peakline.commands.running import disk_saving
+from peakline.launch import disk_saving
 from test_live import waiting_program
 
 

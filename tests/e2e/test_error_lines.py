@@ -15,12 +15,12 @@ sys.path.insert(0, str(ROOT / "pyhook"))
 
 import peakline  # noqa: E402
 from peakline import _report  # noqa: E402
+from peakline.base import faults  # noqa: E402
 from peakline.commands import main  # noqa: E402
 from peakline.commands.running import after_run  # noqa: E402
-from peakline.commands.running.run_end import RunEnd  # noqa: E402
-from peakline.commands.shared import faults  # noqa: E402
 from peakline.commands.shared.reports import REPORTS  # noqa: E402
 from peakline.exports import FORMATS  # noqa: E402
+from peakline.launch.run_end import RunEnd  # noqa: E402
 
 MIB = 1 << 20
 UNKNOWN = 999

@@ -21,9 +21,9 @@ from lab import ROOT
 sys.path.insert(0, str(ROOT / "pyhook"))
 
 import peakline  # noqa: E402
+from peakline.base.output import printable  # noqa: E402
 from peakline.exports import FORMATS  # noqa: E402
 from peakline.exports.asked import Asked  # noqa: E402
-from peakline.output import printable  # noqa: E402
 
 PROGRAMS = {
     "training": ("dumps_snapshot.py",),

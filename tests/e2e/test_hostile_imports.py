@@ -20,12 +20,12 @@ from lab import ROOT
 sys.path.insert(0, str(ROOT / "pyhook"))
 
 import peakline  # noqa: E402
+from peakline.base.ordered import Ordered, Ranges  # noqa: E402
 from peakline.commands import main  # noqa: E402
 from peakline.imports import frames as stack_frames  # noqa: E402
 from peakline.imports import torch_snapshot, tracker_stats
 from peakline.imports.plain_pickle import load_plain  # noqa: E402
 from peakline.imports.writing import UnreadableError  # noqa: E402
-from peakline.ordered import Ordered, Ranges  # noqa: E402
 
 FRAMES = [{"filename": "/a/model.py", "line": 7, "name": "forward"}]
 SNAPSHOT: dict[str, Any] = {

@@ -21,12 +21,12 @@ from lab import PROGRAMS, ROOT, Lab, Run
 sys.path.insert(0, str(ROOT / "pyhook"))
 
 import peakline  # noqa: E402
+from peakline.base import common  # noqa: E402
+from peakline.base.output import printable  # noqa: E402
 from peakline.commands import all_commands  # noqa: E402
-from peakline.commands.shared import common  # noqa: E402
 from peakline.commands.shared.parser import CommandParser  # noqa: E402
 from peakline.exports import FORMATS  # noqa: E402
 from peakline.fleet.questions import QUESTIONS  # noqa: E402
-from peakline.output import printable  # noqa: E402
 
 COMMANDS = {one.name: one for one in all_commands()}
 COLUMNS = 2000  # of a terminal that wraps nothing: a line that begins with FORGED is forged

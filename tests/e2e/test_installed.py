@@ -16,8 +16,8 @@ from typing import Any
 
 import pytest
 from lab import EXAMPLES, ROOT
-from peakline.native_build import find_torch
-from peakline.simulated_build import ensure_simulated_gpu, ensure_values_companion
+from peakline.builds.native_build import find_torch
+from peakline.builds.simulated_build import ensure_simulated_gpu, ensure_values_companion
 
 NO_NETWORK = ["unshare", "--net"]
 

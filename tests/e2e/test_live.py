@@ -13,8 +13,8 @@ from typing import Any
 
 import pytest
 from lab import PROGRAMS, Lab
-from peakline.screens.live import screen_of
-from peakline.screens.live_state import LiveLine, LiveState
+from peakline.recording.live_state import LiveLine, LiveState
+from peakline.terminal.live import screen_of
 from rich.console import Console
 
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 from lab import Lab
-from peakline.sizes import size_of
+from peakline.base.sizes import size_of
 from pytest_runs import PytestRuns, outcomes
 
 LEAKS = """

@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 from lab import ON_GPU, Lab
-from peakline.sizes import size_of
+from peakline.base.sizes import size_of
 from pytest_runs import ORACLE, PytestRuns, outcomes
 from test_pytest_leaks import LEAK_OUTCOMES, LEAKS
 

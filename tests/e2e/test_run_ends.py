@@ -9,8 +9,8 @@ from typing import Any
 import pytest
 from checks import check_whole_trace
 from lab import ON_GPU, PROGRAMS, Run, together
-from peakline.commands.running.run_end import RunEnd, count_of, kernel_kills
-from peakline.sizes import size_of
+from peakline.base.sizes import size_of
+from peakline.launch.run_end import RunEnd, count_of, kernel_kills
 
 ENDS_HOW = str(PROGRAMS / "ends_how.py")
 

@@ -32,7 +32,7 @@ def trace(lab: Any) -> Path:
 
 def view_of(trace: Path, **options: Any) -> Any:
     from peakline import _report
-    from peakline.screens.tree import TreeView
+    from peakline.terminal.tree_view import TreeView
 
     opened = _report.Trace(trace)
     parts = opened.parts("table", by="stack,category", cwd=str(trace.parent), **options)

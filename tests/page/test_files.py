@@ -14,11 +14,11 @@ from typing import Any
 import peakline._report as engine
 import pytest
 from lab import PROGRAMS, Lab, Run
+from peakline.base.sizes import size_of
 from peakline.pages.files import files_data, heaviest
 from peakline.pages.page import DeviceData, PageOptions, make_page
 from peakline.runs.compare import compare_rows, process_of
 from peakline.runs.members import member_of
-from peakline.sizes import size_of
 from shown import Shown
 from test_page import SAID, TABS, bytes_of
 

@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 from lab import Lab, Run
-from peakline.sizes import size_of
+from peakline.base.sizes import size_of
 from shown import Shown
 
 Show = Callable[..., Shown]

@@ -13,7 +13,7 @@ import peakline
 import peakline._recorder as recorder
 import torch
 from counters import finish, peaks
-from peakline import torch_support
+from peakline.api import torch_support
 from torch import nn
 
 MIB = 1 << 20

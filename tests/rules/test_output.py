@@ -1,5 +1,5 @@
-"""Text leaves the product through pyhook/peakline/output.py only, where names lose what drives a
-terminal: nothing else prints, writes to a standard stream, makes a console or writes JSON.
+"""Text leaves the product through pyhook/peakline/base/output.py only, where names lose what
+drives a terminal: nothing else prints, writes to a standard stream, makes a console or writes JSON.
 """
 
 from __future__ import annotations
@@ -17,7 +17,7 @@ BUFFERS = {f"{stream}.buffer" for stream in STREAMS}
 CONSOLES = {"Console", "rich.print", "click.echo"}
 MODES = {"w", "a", "x"}  # of text
 FILES = {"write_text", "write_bytes"}
-SINKS = ("output.py", "commands/terminal/console.py")
+SINKS = ("base/output.py", "base/console.py")
 # What is left, each with the reason why no name can do harm there.
 EXCEPTIONS = {
     "startup/_peakline_words.py: os.write": "printable there, where the package may be missing",

@@ -7,6 +7,6 @@ import sys
 from pathlib import Path
 
 from peakline.commands.running.after_run import report
-from peakline.commands.running.run_end import RunEnd
+from peakline.launch.run_end import RunEnd
 
 report([Path(sys.argv[1])], RunEnd(0, True, []), 10)

@@ -1,7 +1,7 @@
 // What this run did to the files that it wrote: one state per path, the same in all processes of
 // the run. The states are the notes file that PEAKLINE_SIM_WRITES names: records, each a letter and
 // a path with a zero byte at its end, appended by whoever changes a state; the last one counts.
-// `peakline run` reads them at the end (pyhook/peakline/commands/running/written_files.py).
+// `peakline run` reads them at the end (pyhook/peakline/launch/written_files.py).
 //
 // Paths are absolute and without links, but for a link at the end.
 #pragma once

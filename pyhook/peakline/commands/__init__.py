@@ -16,14 +16,14 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from typing import cast
 
-from peakline.commands.shared.common import CommandError
-from peakline.commands.shared.faults import sentence_of, shows_traceback
+from peakline.base.common import CommandError
+from peakline.base.faults import sentence_of, shows_traceback
+from peakline.base.output import say, say_error
 from peakline.commands.shared.folders import open_folders
 from peakline.commands.shared.parser import CommandParser
 from peakline.commands.shared.running import name_traces
 from peakline.commands.shared.snapshots import refuse_snapshots
 from peakline.commands.shared.wrong_words import asks_for_help, problem_of_words
-from peakline.output import say, say_error
 
 
 @dataclass(frozen=True)

@@ -10,25 +10,25 @@ from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from peakline import assumptions
-from peakline.commands.running.simulation import add_simulation_arguments, simulated_device
-from peakline.commands.running.steps_option import add_steps_argument
-from peakline.commands.shared import report_options as options
-from peakline.commands.shared.common import (
+from peakline.api import assumptions
+from peakline.base.common import (
     CommandError,
     next_commands,
     print_reports,
     shell_words,
     suggest,
 )
+from peakline.base.output import console_of, printable, write_json, write_lines
+from peakline.base.sizes import size_of, size_or_unknown
+from peakline.builds.native_build import BuildError
+from peakline.commands.running.steps_option import add_steps_argument
+from peakline.commands.shared import report_options as options
 from peakline.commands.shared.folders import HEAVIEST, WHOLE
-from peakline.native_build import BuildError
-from peakline.output import console_of, printable, write_json, write_lines
-from peakline.sizes import size_of, size_or_unknown
-from peakline.trying import CHANGES, Trial, Trials, problem_of, try_changes
+from peakline.launch.simulation import add_simulation_arguments, simulated_device
+from peakline.trials.trying import CHANGES, Trial, Trials, problem_of, try_changes
 
 if TYPE_CHECKING:
-    from peakline.attempts import Measured
+    from peakline.trials.attempts import Measured
 
 NAME = "advise"
 HELP = "Show what would lower the peak, and by how many bytes; --try measures it."

@@ -8,10 +8,11 @@ from dataclasses import asdict
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from peakline.commands.shared import common, report_options
+from peakline.base import common
+from peakline.base.output import write_json, write_lines
+from peakline.commands.shared import report_options
 from peakline.commands.shared.folders import ALL, chosen_run, heaviest_of, is_folder, run_in
 from peakline.commands.shared.sides import load_side
-from peakline.output import write_json, write_lines
 
 if TYPE_CHECKING:
     from peakline.differences.gate import Verdict

@@ -6,10 +6,11 @@ import argparse
 import sys
 from typing import TYPE_CHECKING
 
-from peakline.commands.shared import common, report_options
+from peakline.base import common
+from peakline.base.output import say, write_json, write_lines
+from peakline.commands.shared import report_options
 from peakline.commands.shared.pairs import Pair, chosen_pair, paired, pairs_text
 from peakline.commands.shared.sides import load_side
-from peakline.output import say, write_json, write_lines
 
 if TYPE_CHECKING:
     from peakline.differences.side import Side

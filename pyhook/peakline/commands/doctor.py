@@ -10,8 +10,9 @@ import sys
 from collections.abc import Callable
 from dataclasses import asdict, dataclass
 
-from peakline.commands.shared.common import CommandError, add_python_argument, recorder
-from peakline.native_build import (
+from peakline.base.common import CommandError, add_python_argument, recorder
+from peakline.base.output import write_json, write_lines
+from peakline.builds.native_build import (
     NATIVE_FOLDER,
     BuildError,
     TorchInstallation,
@@ -19,8 +20,11 @@ from peakline.native_build import (
     find_torch,
     has_torch_part,
 )
-from peakline.output import write_json, write_lines
-from peakline.simulated_build import audit_simulated_gpu, ensure_simulated_gpu, has_simulated_gpu
+from peakline.builds.simulated_build import (
+    audit_simulated_gpu,
+    ensure_simulated_gpu,
+    has_simulated_gpu,
+)
 
 NAME = "doctor"
 HELP = "Show what works on this machine, what does not, and why."

@@ -9,10 +9,11 @@ from collections.abc import Iterable, Iterator, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from peakline.commands.shared import common, report_options
+from peakline.base import common
+from peakline.base.output import json_text, write_lines, write_report
+from peakline.base.sizes import size_of
+from peakline.commands.shared import report_options
 from peakline.commands.shared.parser import did_you_mean
-from peakline.output import json_text, write_lines, write_report
-from peakline.sizes import size_of
 
 if TYPE_CHECKING:
     from peakline.recording import Event, Recording

@@ -9,13 +9,14 @@ from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from pathlib import Path
 
-from peakline.commands.shared import common, report_options
+from peakline.base import common
+from peakline.base.output import console_of, say, write_lines
+from peakline.base.sizes import size_of
+from peakline.commands.shared import report_options
 from peakline.commands.shared.folders import HEAVIEST, WHOLE, is_folder, run_in
 from peakline.commands.shared.parser import did_you_mean
 from peakline.exports import FORMATS, Format
 from peakline.exports.asked import Asked
-from peakline.output import console_of, say, write_lines
-from peakline.sizes import size_of
 
 NAME = "export"
 HELP = "Write a recording for other tools: speedscope, Perfetto, memory_viz, pprof, Parquet ..."

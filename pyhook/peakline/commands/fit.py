@@ -12,10 +12,8 @@ from collections.abc import Callable, Iterator, Sequence
 from dataclasses import asdict, dataclass, field
 from pathlib import Path
 
-from peakline import assumptions
-from peakline.commands.running.simulation import add_simulation_arguments, simulated_device
-from peakline.commands.running.steps_option import add_steps_argument
-from peakline.commands.shared.common import (
+from peakline.api import assumptions
+from peakline.base.common import (
     CommandError,
     add_python_argument,
     next_commands,
@@ -23,11 +21,13 @@ from peakline.commands.shared.common import (
     shortened,
     terminal_width,
 )
+from peakline.base.output import console_of, printable, write_json, write_lines
+from peakline.base.sizes import size_of, size_or_unknown
+from peakline.builds.native_build import BuildError
+from peakline.commands.running.steps_option import add_steps_argument
 from peakline.commands.shared.report_options import add_frame_argument
-from peakline.fitting import Attempt, Outcome, try_program
-from peakline.native_build import BuildError
-from peakline.output import console_of, printable, write_json, write_lines
-from peakline.sizes import size_of, size_or_unknown
+from peakline.launch.simulation import add_simulation_arguments, simulated_device
+from peakline.trials.fitting import Attempt, Outcome, try_program
 
 NAME = "fit"
 HELP = "Try a program on simulated devices: whether it fits, what is left, its heaviest lines."

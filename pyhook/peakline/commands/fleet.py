@@ -10,12 +10,12 @@ from contextlib import contextmanager
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from peakline.commands.shared import common
+from peakline.base import common
+from peakline.base.output import console_of, write_json, write_lines
+from peakline.base.sizes import size_of
 from peakline.commands.shared.parser import did_you_mean
 from peakline.fleet.engines import Engine, FleetError, Progress, count_files, is_url
 from peakline.fleet.questions import QUESTIONS, Asked, Question
-from peakline.output import console_of, write_json, write_lines
-from peakline.sizes import size_of
 
 if TYPE_CHECKING:
     from peakline.fleet.asking import Answered

@@ -7,9 +7,11 @@ from collections import Counter
 from collections.abc import Sequence
 from pathlib import Path
 
-from peakline.commands.shared import common, page_data, report_options
+from peakline.base import common
+from peakline.base.output import write_lines
+from peakline.commands.shared import report_options
 from peakline.commands.shared.folders import ALL
-from peakline.output import write_lines
+from peakline.pages import contents
 
 NAME = "html"
 HELP = "Write a page for the browser: summary, lines, flame graph, timeline; one file."
@@ -124,15 +126,15 @@ def make_file(args: argparse.Namespace, tab: str = _TAB) -> tuple[Path, str]:
     _check(args)
     output = Path(args.output) if args.output else _beside(files, args.folder)
     with common.replacing(output, force=args.force) as unfinished:
-        outlines = page_data.read_outlines(files, args) if len(files) > 1 else []
+        outlines = contents.read_outlines(files, args) if len(files) > 1 else []
         shown = heaviest(outlines) if outlines else 0
-        devices = page_data.read_devices(files[shown], args)
+        devices = contents.read_devices(files[shown], args)
         options = PageOptions(
             with_source=not args.no_source,
             tab=tab,
-            is_part=page_data.is_part(args),
-            grows=page_data.read_growth(files[shown]),
-            files=files_data(outlines, shown, page_data.moved_lines(files, args))
+            is_part=contents.is_part(args),
+            grows=contents.read_growth(files[shown]),
+            files=files_data(outlines, shown, contents.moved_lines(files, args))
             if outlines
             else None,
         )
@@ -146,7 +148,7 @@ def _check(args: argparse.Namespace) -> None:
         raise common.CommandError("--to must be later than --from")
     if len(args.files) == 1:
         return
-    if page_data.is_part(args):
+    if contents.is_part(args):
         raise common.CommandError("--from and --to show a part of one run: give one FILE")
     if not args.output and args.folder is None:
         raise common.CommandError("several files make one page: name it with -o")

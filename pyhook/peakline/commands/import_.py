@@ -10,9 +10,9 @@ from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 
-from peakline.commands.shared import common
+from peakline.base import common
+from peakline.base.output import write_lines
 from peakline.commands.shared.snapshots import trace_name
-from peakline.output import write_lines
 
 NAME = "import"
 HELP = "Make a trace of what torch recorded itself, for every command of peakline."

@@ -9,12 +9,13 @@ import time
 from collections.abc import Iterator
 from typing import TYPE_CHECKING
 
-from peakline.commands.shared import common, running
+from peakline.base import common
+from peakline.base.output import console_of, say, write_json
+from peakline.commands.shared import running
 from peakline.commands.shared.report_options import row_count
-from peakline.output import console_of, say, write_json
 
 if TYPE_CHECKING:
-    from peakline.screens.live_state import LiveState
+    from peakline.recording.live_state import LiveState
 
 NAME = "live"
 HELP = "Follow a running program: level, peak, phase and step, the lines that hold most now."
@@ -79,7 +80,7 @@ def _trace_of(source: str) -> str:
     """Return the file; waits for the first block of a process that has not made one yet."""
     if not running.is_process_id(source):
         return source
-    from peakline.screens.live_state import traces_of_process
+    from peakline.recording.live_state import traces_of_process
 
     said = False
     while True:
@@ -109,7 +110,7 @@ def _name_others(traces: list[str]) -> None:
 
 def _follow(path: str, args: argparse.Namespace) -> Iterator[LiveState]:
     """Read the trace again and again, until nobody writes it any more."""
-    from peakline.screens.live_state import read_state
+    from peakline.recording.live_state import read_state
 
     engine = common.report_engine()
     is_first = True
@@ -139,7 +140,7 @@ def _is_being_written(path: str) -> bool:
 
 
 def _print_each(states: Iterator[LiveState]) -> None:
-    from peakline.screens.live import screen_of
+    from peakline.terminal.live import screen_of
 
     console = console_of(sys.stdout)
     for state in states:
@@ -150,7 +151,7 @@ def _show(states: Iterator[LiveState]) -> None:
     """On a terminal each reading takes the place of the one before."""
     from rich.live import Live
 
-    from peakline.screens.live import screen_of
+    from peakline.terminal.live import screen_of
 
     console = console_of(sys.stdout)
     with Live(console=console, auto_refresh=False) as live:

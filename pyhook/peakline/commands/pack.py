@@ -5,8 +5,8 @@ from __future__ import annotations
 import argparse
 from pathlib import Path
 
-from peakline.commands.shared import common
-from peakline.output import write_lines
+from peakline.base import common
+from peakline.base.output import write_lines
 
 NAME = "pack"
 HELP = "Compress a trace to keep or send it; every command reads it packed."

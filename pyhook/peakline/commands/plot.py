@@ -7,9 +7,10 @@ import json
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from peakline.commands.shared import common, report_options
+from peakline.base import common
+from peakline.base.output import write_lines
+from peakline.commands.shared import report_options
 from peakline.commands.shared.folders import ALL, HEAVIEST
-from peakline.output import write_lines
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes

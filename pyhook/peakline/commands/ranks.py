@@ -8,9 +8,9 @@ from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from typing import TYPE_CHECKING
 
-from peakline.commands.shared import common
+from peakline.base import common
+from peakline.base.output import console_of, say, write_json, write_lines
 from peakline.commands.shared.folders import WHOLE, chosen_run
-from peakline.output import console_of, say, write_json, write_lines
 
 if TYPE_CHECKING:
     from peakline.runs.find import Run

@@ -7,8 +7,9 @@ from itertools import count
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from peakline.commands.shared import common, report_options
-from peakline.output import printable, write_json, write_lines, write_report
+from peakline.base import common
+from peakline.base.output import printable, write_json, write_lines, write_report
+from peakline.commands.shared import report_options
 
 if TYPE_CHECKING:
     from peakline._report import Options
@@ -72,7 +73,7 @@ def run(args: argparse.Namespace) -> int:
 
 
 def _made(path: str, options: Options, *, as_json: bool = False) -> Any:
-    from peakline.screens.live_report import report_document, report_text
+    from peakline.terminal.live_report import report_document, report_text
 
     engine = common.report_engine()
     make = report_document if as_json else report_text

@@ -14,20 +14,20 @@ from collections.abc import Iterator
 from contextlib import contextmanager, nullcontext
 from pathlib import Path
 
-from peakline.commands.running.disk_saving import DiskSaving
+from peakline.base.faults import failing_alone
+from peakline.base.output import say, say_error
+from peakline.builds.native_build import BuildError
 from peakline.commands.running.misplaced_options import misplaced
-from peakline.commands.running.ranks import Job
 from peakline.commands.running.run_arguments import add_arguments as add_arguments
 from peakline.commands.running.run_arguments import check_arguments
-from peakline.commands.running.run_end import RunEnd, file_identity, kernel_kills, read_notes
-from peakline.commands.running.run_plan import Plan, make_plan
-from peakline.commands.running.signal_reports import SignalReports
-from peakline.commands.running.simulation import notes_of_program
 from peakline.commands.running.steps_option import waited_steps
-from peakline.commands.shared.faults import failing_alone
-from peakline.commands.shared.trace_files import room_for, shown_name
-from peakline.native_build import BuildError
-from peakline.output import say, say_error
+from peakline.launch.disk_saving import DiskSaving
+from peakline.launch.ranks import Job
+from peakline.launch.run_end import RunEnd, file_identity, kernel_kills, read_notes
+from peakline.launch.run_plan import Plan, make_plan
+from peakline.launch.signal_reports import SignalReports
+from peakline.launch.simulation import notes_of_program
+from peakline.launch.trace_files import room_for, shown_name
 
 NAME = "run"
 HELP = "Run a program unchanged and record which lines hold the GPU memory."

@@ -6,9 +6,10 @@ import argparse
 import sys
 from typing import Any
 
-from peakline.commands.shared import common, report_options
-from peakline.commands.terminal.report import all_rows_command
-from peakline.commands.terminal.terminal import Terminal, terminal_of, text_of
+from peakline.base import common
+from peakline.commands.shared import report_options
+from peakline.terminal.report import all_rows_command
+from peakline.terminal.terminal import Terminal, terminal_of, text_of
 
 NAME = "tree"
 HELP = "Walk through the call stacks that hold the memory at its peak; text where no terminal is."
@@ -71,7 +72,7 @@ def _parts(trace: Any, args: argparse.Namespace, walks: bool) -> dict[str, Any]:
 
 def _walk(trace: Any, parts: dict[str, Any]) -> None:
     try:
-        from peakline.screens.tree import TreeView
+        from peakline.terminal.tree_view import TreeView
     except ImportError as error:
         raise common.CommandError(
             f"the tree needs the package textual ({error}): pip install textual, or add --plain"
@@ -80,6 +81,6 @@ def _walk(trace: Any, parts: dict[str, Any]) -> None:
 
 
 def _print(parts: dict[str, Any], terminal: Terminal, args: argparse.Namespace) -> None:
-    from peakline.commands.terminal.table import show_parts
+    from peakline.terminal.table import show_parts
 
     show_parts("table", parts, terminal, all_rows_command(args.words))

@@ -8,11 +8,11 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
+from peakline.base.output import write_lines
 from peakline.compat.window import Window
 from peakline.exports import FORMATS
 from peakline.exports.asked import Asked
 from peakline.exports.references import timeline_document
-from peakline.output import write_lines
 
 _GB, _MB = 1024**3, 1024**2
 

@@ -8,11 +8,11 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from peakline.output import write_lines
+from peakline.api.tracing import recorder_that_is_on
+from peakline.base.output import write_lines
+from peakline.base.sizes import median_of, size_of
 from peakline.recording import TableRow
 from peakline.recording.rows import row_of
-from peakline.sizes import median_of, size_of
-from peakline.tracing import recorder_that_is_on
 
 if TYPE_CHECKING:
     from peakline._report import Trace

@@ -14,10 +14,10 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import peakline
+from peakline.base.output import joined
 from peakline.compat.profiler_report import creation_lines, report_lines
 from peakline.compat.window import Window
 from peakline.exports import FORMATS
-from peakline.output import joined
 
 if TYPE_CHECKING:
     import torch

@@ -6,10 +6,10 @@ import pickle
 from pathlib import Path
 from typing import Any
 
+from peakline.base.output import write_lines
 from peakline.compat.window import Window
 from peakline.exports.references import tracker_document
 from peakline.imports.plain_pickle import load_plain
-from peakline.output import write_lines
 
 _RULER = "-" * 48
 _MARKED = "fw_bw_boundary"

@@ -12,7 +12,7 @@ import time
 from pathlib import Path
 from typing import Any, TextIO
 
-from peakline.output import json_text, write_lines
+from peakline.base.output import json_text, write_lines
 
 _MB = 1024 * 1024
 

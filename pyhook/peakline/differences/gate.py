@@ -6,11 +6,11 @@ import xml.etree.ElementTree as ElementTree
 from collections.abc import Iterable
 from dataclasses import dataclass, field
 
+from peakline.base.output import joined, printable
+from peakline.base.sizes import size_of
 from peakline.differences.compare import Comparison, compare
 from peakline.differences.side import Row, Side
 from peakline.differences.text import signed, too_low_lines
-from peakline.output import joined, printable
-from peakline.sizes import size_of
 
 _LINES = 10  # that are named below a limit
 

@@ -11,8 +11,8 @@ import json
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from peakline.base.output import json_text
 from peakline.differences.side import Line, Row, Side, held_of_trace, phases_of_trace
-from peakline.output import json_text
 
 if TYPE_CHECKING:
     from peakline.recording import Recording

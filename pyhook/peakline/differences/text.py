@@ -5,9 +5,9 @@ from __future__ import annotations
 from collections.abc import Callable, Collection, Sequence
 from pathlib import Path
 
+from peakline.base.sizes import size_of
 from peakline.differences.compare import Comparison, Difference
 from peakline.differences.side import Side
-from peakline.sizes import size_of
 
 
 def comparison_text(

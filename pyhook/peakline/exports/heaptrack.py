@@ -12,7 +12,7 @@ from __future__ import annotations
 import gzip
 from typing import TYPE_CHECKING, BinaryIO
 
-from peakline.output import printable
+from peakline.base.output import printable
 
 if TYPE_CHECKING:
     from peakline.exports.asked import Asked

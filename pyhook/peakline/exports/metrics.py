@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any, BinaryIO
 
-from peakline.output import printable
+from peakline.base.output import printable
 
 if TYPE_CHECKING:
     from collections.abc import Iterable

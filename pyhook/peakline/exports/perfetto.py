@@ -11,7 +11,7 @@ import heapq
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, BinaryIO
 
-from peakline.device_names import name_of_device
+from peakline.base.device_names import name_of_device
 from peakline.exports.protobuf import data, fixed64, number
 
 if TYPE_CHECKING:

@@ -8,8 +8,8 @@ from __future__ import annotations
 import pickle
 from typing import TYPE_CHECKING, Any, BinaryIO
 
-from peakline.device_names import is_gpu
-from peakline.output import json_text
+from peakline.base.device_names import is_gpu
+from peakline.base.output import json_text
 
 if TYPE_CHECKING:
     from collections.abc import Sequence

@@ -9,8 +9,8 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any, BinaryIO
 
-from peakline.device_names import name_of_device
-from peakline.output import json_text
+from peakline.base.device_names import name_of_device
+from peakline.base.output import json_text
 
 if TYPE_CHECKING:
     from collections.abc import Sequence

@@ -5,8 +5,8 @@ from __future__ import annotations
 import gzip
 from typing import TYPE_CHECKING, BinaryIO
 
+from peakline.base.output import printable
 from peakline.exports.protobuf import data, number, numbers
-from peakline.output import printable
 
 if TYPE_CHECKING:
     from peakline.exports.asked import Asked

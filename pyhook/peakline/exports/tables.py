@@ -6,7 +6,7 @@ import csv
 import io
 from typing import TYPE_CHECKING, BinaryIO
 
-from peakline.output import json_text, printable
+from peakline.base.output import json_text, printable
 from peakline.recording import Event
 
 if TYPE_CHECKING:

@@ -11,7 +11,7 @@ import pickle
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any, BinaryIO, TypeAlias
 
-from peakline.ordered import Ranges
+from peakline.base.ordered import Ranges
 
 if TYPE_CHECKING:
     from peakline.exports.asked import Asked

@@ -10,7 +10,7 @@ from datetime import datetime, timezone
 from pathlib import Path
 from typing import Any
 
-from peakline.device_names import is_gpu, is_worth_showing, name_of_device
+from peakline.base.device_names import is_gpu, is_worth_showing, name_of_device
 from peakline.fleet import schema
 from peakline.fleet.identity import Identity, identity_of
 from peakline.fleet.places import normalised_file, script_folder, stable_hash

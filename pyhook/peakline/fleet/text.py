@@ -5,11 +5,11 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from typing import Any
 
+from peakline.base.output import printable
+from peakline.base.sizes import size_of
 from peakline.differences.text import columns as lines_of
 from peakline.fleet.questions import Question, Shown
-from peakline.output import printable
 from peakline.runs.text import table_lines
-from peakline.sizes import size_of
 
 _OF_TEXT = ("text", "run", "line")
 _SHOWN_OF_RUN = 8  # digits, as folders of runs have them; --json has all

@@ -5,10 +5,10 @@ from __future__ import annotations
 from collections.abc import Iterator
 from dataclasses import dataclass
 
+from peakline.base.ordered import Ranges
 from peakline.imports.layout import Layout
 from peakline.imports.made import NOWHERE, Made
 from peakline.imports.snapshot import Action, Block, DeviceState
-from peakline.ordered import Ranges
 
 _SEGMENTS = {"segment_alloc", "segment_free", "segment_map", "segment_unmap"}
 

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass, field
 
-from peakline.ordered import Ordered, Ranges
+from peakline.base.ordered import Ordered, Ranges
 
 ROUNDING = 512  # torch's kMinBlockSize
 _SMALL_REQUEST = 1 << 20  # torch's kSmallSize: up to here a block is of the small pool

@@ -9,7 +9,7 @@ from dataclasses import dataclass
 from pathlib import Path, PurePath
 from typing import Any
 
-from peakline.device_names import is_worth_showing, name_of_device
+from peakline.base.device_names import is_worth_showing, name_of_device
 from peakline.runs.find import Run, grouped
 from peakline.runs.members import member_of
 from peakline.runs.report import compare_run

@@ -16,10 +16,10 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from peakline.pages.source_lines import read_unchanged
+from peakline.base.sizes import size_of
 from peakline.pages.summary import at_the_peak, facts_of, footer_of, growth_of, summary_of, title_of
 from peakline.pages.text import text_of
-from peakline.sizes import size_of
+from peakline.recording.source_lines import read_unchanged
 
 _ASSETS = Path(__file__).parents[1] / "page"
 _CONTEXT_LINES = 3

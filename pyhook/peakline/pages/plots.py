@@ -11,9 +11,9 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from matplotlib.ticker import FuncFormatter, MaxNLocator
 
-from peakline.output import printable
+from peakline.base.output import printable
+from peakline.base.sizes import size_of
 from peakline.pages.data import category_colours, stacking_order
-from peakline.sizes import size_of
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes

@@ -11,9 +11,9 @@ from datetime import datetime, timezone
 from pathlib import Path
 from typing import Any
 
-from peakline.device_names import is_gpu, memory_of_device, name_of_device
+from peakline.base.device_names import is_gpu, memory_of_device, name_of_device
+from peakline.base.sizes import size_of
 from peakline.pages.text import name_of, share_of, text_of
-from peakline.sizes import size_of
 
 _LINES_SHOWN = 6
 _ADVICE_SHOWN = 6

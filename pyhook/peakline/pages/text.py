@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import html
 
-from peakline.output import printable
+from peakline.base.output import printable
 
 _LONGEST_NAME = 300
 

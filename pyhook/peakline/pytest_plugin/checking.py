@@ -7,7 +7,8 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from peakline.output import joined
+from peakline.base.output import joined
+from peakline.base.sizes import size_of
 from peakline.pytest_plugin.limits import LeakLimit, MemoryLimit
 from peakline.pytest_plugin.measuring import (
     Device,
@@ -20,7 +21,6 @@ from peakline.pytest_plugin.measuring import (
     uses_of_phases,
 )
 from peakline.pytest_plugin.stacks import Stack, StackFrame
-from peakline.sizes import size_of
 
 if TYPE_CHECKING:
     import pytest

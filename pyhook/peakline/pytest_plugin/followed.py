@@ -15,7 +15,7 @@ from pathlib import Path
 import pytest
 
 import peakline
-from peakline import torch_support
+from peakline.api import torch_support
 from peakline.pytest_plugin import checking, measuring
 from peakline.pytest_plugin.limits import Limits
 from peakline.pytest_plugin.notes import (

@@ -11,7 +11,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from peakline.sizes import size_of
+from peakline.base.sizes import size_of
 
 if TYPE_CHECKING:
     from types import ModuleType

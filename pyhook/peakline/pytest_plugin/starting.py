@@ -73,7 +73,7 @@ def _program() -> list[str]:
 
 def _device(settings: Settings) -> str:
     """Return the device to simulate, '' for the real one."""
-    from peakline.devices import missing_device
+    from peakline.api.devices import missing_device
 
     return settings.simulate or ("h200" if missing_device() else "")
 
@@ -83,8 +83,8 @@ def _why_not(*, simulated: bool) -> str:
         return _NO_TORCH
     if not simulated:
         return ""
-    from peakline.native_build import BuildError, find_torch
-    from peakline.simulated_build import ensure_simulated_gpu, has_simulated_gpu
+    from peakline.builds.native_build import BuildError, find_torch
+    from peakline.builds.simulated_build import ensure_simulated_gpu, has_simulated_gpu
 
     try:
         torch = find_torch()
@@ -107,7 +107,7 @@ class OwnRecording:
 
     def begin(self) -> None:
         """Begin to record, once; `why_not` says why that is impossible."""
-        from peakline import torch_support
+        from peakline.api import torch_support
 
         # Under `peakline run` the recorder comes with CUDA.
         if self._was_tried or torch_support.preloaded():
@@ -121,7 +121,7 @@ class OwnRecording:
 
     def _begin(self) -> str:
         import peakline
-        from peakline.devices import missing_device
+        from peakline.api.devices import missing_device
 
         if importlib.util.find_spec("torch") is None:
             return _NO_TORCH

@@ -10,7 +10,7 @@ import os
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, NamedTuple
 
-from peakline.output import printable
+from peakline.base.output import printable
 from peakline.pytest_plugin.notes import (
     FAILED,
     LEAKS,
@@ -110,8 +110,8 @@ class Summary:
         return sorted(found.values(), key=lambda test: -test.use.peak_bytes)
 
     def _lines_of(self, test: _Test) -> list[str]:
+        from peakline.base.sizes import size_of
         from peakline.pytest_plugin.measuring import Shown, lines_at_peak
-        from peakline.sizes import size_of
 
         use = test.use
         where = f" (device {use.device})" if use.device else ""

@@ -7,8 +7,8 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
+from peakline.base.sizes import median_of
 from peakline.runs.members import Member
-from peakline.sizes import median_of
 
 # A rank stands out when it is this far from the median of its peers, in parts of that median and in
 # multiples of their median deviation: a spread that all have is none.

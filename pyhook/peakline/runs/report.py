@@ -6,6 +6,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
+from peakline.base.sizes import median_of
 from peakline.runs.compare import (
     Outlier,
     Place,
@@ -19,7 +20,6 @@ from peakline.runs.compare import (
 from peakline.runs.coordinates import found_coordinates, given_coordinates
 from peakline.runs.find import Run
 from peakline.runs.members import Member
-from peakline.sizes import median_of
 
 
 @dataclass(frozen=True)

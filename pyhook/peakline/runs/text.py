@@ -4,10 +4,10 @@ from __future__ import annotations
 
 from collections.abc import Callable, Collection, Iterable, Sequence
 
+from peakline.base.sizes import size_of
 from peakline.differences.text import columns, signed
 from peakline.runs.compare import Outlier, Process
 from peakline.runs.report import Comparison
-from peakline.sizes import size_of
 
 Shorten = Callable[[str, int], str]
 _LOCATION = {"line": "Location", "module": "Module", "op": "Operator", "category": "Category"}

@@ -9,7 +9,8 @@ def say(text: str) -> None:
     """Write a line to descriptor 2, unless it leads to another file than that of `peakline run`.
 
     A program may have given the number to a file of its own. PEAKLINE_STDERR is DEVICE:INODE. No
-    character drives a terminal; `peakline.output`, which does that elsewhere, may be missing here.
+    character drives a terminal; `peakline.base.output`, which does that elsewhere, may be
+    missing here.
     """
     try:
         status = os.fstat(2)

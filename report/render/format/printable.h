@@ -1,5 +1,5 @@
 // Names as text that people read. Every name in a report of text goes through printable();
-// pyhook/peakline/output.py has the same function for Python.
+// pyhook/peakline/base/output.py has the same function for Python.
 #pragma once
 
 #include <string>

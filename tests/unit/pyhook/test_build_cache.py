@@ -21,8 +21,8 @@ from interpreters import ROOT
 
 sys.path.insert(0, str(ROOT / "pyhook"))
 
-from peakline import build_cache, native_build  # noqa: E402
-from peakline.build_cache import BuildError, Wanted, ensure_built, find_built  # noqa: E402
+from peakline.builds import build_cache, native_build  # noqa: E402
+from peakline.builds.build_cache import BuildError, Wanted, ensure_built, find_built  # noqa: E402
 
 PROGRAMS = Path(__file__).parent / "programs"
 THING = Wanted("torch-x", "content", "compiler", "a thing")

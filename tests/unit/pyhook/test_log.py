@@ -10,7 +10,7 @@ from pathlib import Path
 import pytest
 
 ROOT = Path(__file__).parents[3]
-SAY = "from peakline.log import logger\nlogger().info('one')\nlogger().warning('two')\n"
+SAY = "from peakline.api.log import logger\nlogger().info('one')\nlogger().warning('two')\n"
 
 
 def said(program: str, **environment: str) -> str:

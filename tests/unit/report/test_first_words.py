@@ -171,7 +171,7 @@ def test_a_misspelt_phase_is_corrected(typed: Any, tmp_path: Path) -> None:
 
 
 def test_next_commands_are_no_wider_than_the_terminal(monkeypatch: pytest.MonkeyPatch) -> None:
-    from peakline.commands.shared import common
+    from peakline.base import common
 
     commands = [("table run.peak", "a" * 40), ("html run.peak", "")]
     wide = "Next: peakline table run.peak  " + "a" * 40 + "\n      peakline html run.peak"
@@ -187,8 +187,8 @@ def test_next_commands_are_no_wider_than_the_terminal(monkeypatch: pytest.Monkey
 def test_names_of_traces_are_absolute_and_found_again(
     monkeypatch: pytest.MonkeyPatch, tmp_path: Path
 ) -> None:
-    from peakline.commands.running.output_name import absolute_template, with_slash
-    from peakline.commands.shared.trace_files import folders_of, shown_name
+    from peakline.launch.output_name import absolute_template, with_slash
+    from peakline.launch.trace_files import folders_of, shown_name
 
     here = tmp_path / "50%e"
     (here / "runs").mkdir(parents=True)
@@ -214,7 +214,7 @@ def test_names_of_traces_are_absolute_and_found_again(
 
 def test_options_behind_the_program_are_told_when_nothing_was_recorded() -> None:
     from peakline.commands.running.misplaced_options import misplaced
-    from peakline.commands.running.run_end import RunEnd
+    from peakline.launch.run_end import RunEnd
 
     words = ["prog.py", "--keep", "peak", "--epochs=1", "--html"]
     assert misplaced(words, ["--keep", "--html", "-o"]) == ["--keep", "--html"]

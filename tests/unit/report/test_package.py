@@ -28,8 +28,10 @@ def test_importing_the_package_imports_neither_torch_nor_what_reads_recordings()
     )
     assert done.stdout.split() == [
         "peakline",
-        "peakline.assumptions",
-        "peakline.log",
-        "peakline.output",
-        "peakline.tracing",
+        "peakline.api",
+        "peakline.api.assumptions",
+        "peakline.api.log",
+        "peakline.api.tracing",
+        "peakline.base",
+        "peakline.base.output",
     ]

@@ -7,7 +7,7 @@ from fractions import Fraction
 from pathlib import Path
 
 import pytest
-from peakline.sizes import size_of
+from peakline.base.sizes import size_of
 
 ROOT = Path(__file__).parents[3]
 FORMAT = ROOT / "report" / "render" / "format"

@@ -19,8 +19,8 @@ def simgpu() -> SimulatedGpu:
     if given := os.environ.get("PEAKLINE_SIMGPU_DIR"):
         return SimulatedGpu(Path(given))
     sys.path.insert(0, str(ROOT / "pyhook"))
-    from peakline.native_build import find_torch
-    from peakline.simulated_build import ensure_simulated_gpu
+    from peakline.builds.native_build import find_torch
+    from peakline.builds.simulated_build import ensure_simulated_gpu
 
     return SimulatedGpu(ensure_simulated_gpu(find_torch(sys.executable)))
 

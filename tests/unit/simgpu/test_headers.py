@@ -7,7 +7,7 @@ import subprocess
 import sys
 from pathlib import Path
 
-from peakline.native_build import find_torch, torch_part_flags
+from peakline.builds.native_build import find_torch, torch_part_flags
 
 ROOT = Path(__file__).resolve().parents[3]
 SIMGPU = ROOT / "preload" / "simulate" / "gpu"

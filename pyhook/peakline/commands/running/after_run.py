@@ -9,8 +9,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from peakline.commands.running.run_end import RunEnd
-from peakline.commands.shared.common import (
+from peakline.base.common import (
     here,
     next_commands,
     progress_bar,
@@ -18,15 +17,16 @@ from peakline.commands.shared.common import (
     shell_words,
     terminal_width,
 )
-from peakline.commands.shared.faults import failing_alone
+from peakline.base.device_names import highest_peak
+from peakline.base.faults import failing_alone
+from peakline.base.output import say, write_report
+from peakline.base.sizes import size_of
 from peakline.commands.shared.findings import fault_line
-from peakline.commands.shared.growth import growth_lines
 from peakline.commands.shared.out_of_memory import cause_of
-from peakline.commands.shared.trace_files import folders_of
-from peakline.commands.terminal.report import show_table
-from peakline.device_names import highest_peak
-from peakline.output import say, write_report
-from peakline.sizes import size_of
+from peakline.launch.run_end import RunEnd
+from peakline.launch.trace_files import folders_of
+from peakline.recording.growth import growth_lines
+from peakline.terminal.report import show_table
 
 # A file's time stamp may be a little older than the clock says.
 _CLOCK_SLACK_SECONDS = 2.0

@@ -5,8 +5,8 @@ from __future__ import annotations
 import argparse
 from collections.abc import Sequence
 
-from peakline.commands.running.simulation import simulated_device
-from peakline.commands.shared.common import shell_words
+from peakline.base.common import shell_words
+from peakline.launch.simulation import simulated_device
 
 _SIMULATE = "--simulate"
 

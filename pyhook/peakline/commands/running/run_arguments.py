@@ -7,18 +7,18 @@ import shutil
 from pathlib import Path
 from typing import Any
 
+from peakline.base.common import add_python_argument, recorder
 from peakline.commands.running.hold_option import add_hold_argument, problem_of_hold
 from peakline.commands.running.misplaced_options import problem_of_device_behind
-from peakline.commands.running.output_name import file_mode, problem_of_output, with_slash
-from peakline.commands.running.ranks import parse_ranks
-from peakline.commands.running.simulation import (
+from peakline.commands.running.steps_option import add_recorded_steps_argument, problem_of_steps
+from peakline.commands.shared.report_options import row_count
+from peakline.launch.output_name import file_mode, problem_of_output, with_slash
+from peakline.launch.ranks import parse_ranks
+from peakline.launch.simulation import (
     add_simulation_arguments,
     check_simulation,
     simulated_device,
 )
-from peakline.commands.running.steps_option import add_recorded_steps_argument, problem_of_steps
-from peakline.commands.shared.common import add_python_argument, recorder
-from peakline.commands.shared.report_options import row_count
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:

@@ -6,9 +6,9 @@ import json
 from contextlib import suppress
 from typing import TYPE_CHECKING, Any
 
-from peakline.commands.shared.common import here, report_engine
-from peakline.commands.shared.growth import SHARE_SHOWN, place_of
-from peakline.sizes import size_of
+from peakline.base.common import here, report_engine
+from peakline.base.sizes import size_of
+from peakline.recording.growth import SHARE_SHOWN, place_of
 
 if TYPE_CHECKING:
     from peakline._report import Trace

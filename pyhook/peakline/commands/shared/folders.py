@@ -8,9 +8,9 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from peakline.commands.shared import common
-from peakline.output import say
-from peakline.sizes import size_of
+from peakline.base import common
+from peakline.base.output import say
+from peakline.base.sizes import size_of
 
 if TYPE_CHECKING:
     from peakline.runs.find import Run

@@ -6,10 +6,10 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
-from peakline.commands.shared import common
+from peakline.base import common
+from peakline.base.sizes import size_of
 from peakline.commands.shared.folders import heaviest_of, is_folder, run_in
 from peakline.differences.text import columns, signed
-from peakline.sizes import size_of
 
 if TYPE_CHECKING:
     from peakline.runs.find import Run

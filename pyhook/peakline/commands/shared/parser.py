@@ -7,7 +7,7 @@ import difflib
 from collections.abc import Callable, Iterable, Sequence
 from typing import Any, NoReturn
 
-from peakline.output import say
+from peakline.base.output import say
 
 
 class CommandParser(argparse.ArgumentParser):

@@ -8,7 +8,7 @@ import sys
 from collections.abc import Sequence
 from typing import TYPE_CHECKING, cast
 
-from peakline.commands.shared.common import CommandError, here, report_engine, terminal_width
+from peakline.base.common import CommandError, here, report_engine, terminal_width
 from peakline.commands.shared.parser import refuse_option
 
 if TYPE_CHECKING:

@@ -6,8 +6,8 @@ import argparse
 from collections.abc import Callable
 from pathlib import Path
 
-from peakline.commands.shared.common import CommandError, report_engine
-from peakline.screens.live_state import traces_of_process
+from peakline.base.common import CommandError, report_engine
+from peakline.recording.live_state import traces_of_process
 
 
 def is_process_id(word: str) -> bool:

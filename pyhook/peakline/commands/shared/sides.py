@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import TYPE_CHECKING, Any
 
-from peakline.commands.shared import common
+from peakline.base import common
 
 if TYPE_CHECKING:
     from peakline.differences.side import Side

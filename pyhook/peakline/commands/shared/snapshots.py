@@ -6,7 +6,7 @@ import argparse
 import zlib
 from pathlib import Path
 
-from peakline.commands.shared import common
+from peakline.base import common
 from peakline.imports.packed import open_unpacked
 
 _PICKLE = 0x80  # pickle.PROTO, then the protocol

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from pathlib import Path
 
-from peakline.commands.shared.common import shell_words
+from peakline.base.common import shell_words
 from peakline.commands.shared.parser import did_you_mean
 
 _TRACE_ENDINGS = (".peak", ".peak.zst")

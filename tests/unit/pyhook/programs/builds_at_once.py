@@ -7,7 +7,7 @@ import os
 import sys
 from pathlib import Path
 
-from peakline import native_build, simulated_build
+from peakline.builds import native_build, simulated_build
 
 
 def build_quickly(torch, folder, *_options):

@@ -4,7 +4,7 @@ import subprocess
 import sys
 from pathlib import Path
 
-from peakline.build_cache import Wanted, ensure_built
+from peakline.builds.build_cache import Wanted, ensure_built
 
 
 def build(folder):

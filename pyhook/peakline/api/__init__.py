@@ -1,0 +1,1 @@
+"""Recording from the program itself: the functions of `import peakline`."""

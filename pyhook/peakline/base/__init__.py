@@ -1,0 +1,1 @@
+"""What every layer uses: text, files, names of devices."""

@@ -1,0 +1,32 @@
+"""The console of rich, in which no text can drive the terminal: only rich's own styles do."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from typing import Any
+
+from rich.console import Console, ConsoleOptions, RenderableType
+from rich.segment import Segment
+
+from peakline.base.output import printable
+
+# Line breaks of a layout, and the isolates that `Marks.shown` puts around a name.
+_OURS = "\n\u2068\u2069"
+
+
+class SafeConsole(Console):
+    """Draws text as it is: no markup, no emoji codes, no control characters."""
+
+    def __init__(self, **options: Any) -> None:
+        """Take what rich's Console takes."""
+        super().__init__(markup=False, emoji=False, highlight=False, **options)
+
+    def render(
+        self, renderable: RenderableType, options: ConsoleOptions | None = None
+    ) -> Iterable[Segment]:
+        """Return the segments; those with text hold nothing that a terminal obeys."""
+        for segment in super().render(renderable, options):
+            if segment.control:
+                yield segment
+            else:
+                yield Segment(printable(segment.text, keep=_OURS), segment.style)

@@ -1,0 +1,67 @@
+"""What becomes of an error that nobody expected: one line, never a traceback.
+
+An error of ours is mended where it arises; this is for those that are not known yet.
+"""
+
+from __future__ import annotations
+
+import os
+import sys
+import traceback
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+
+from peakline.base.common import CommandError
+from peakline.base.output import say
+
+_TRACEBACK = "PEAKLINE_TRACEBACK"  # set to anything: show where
+_PACKAGE = Path(__file__).parents[1]
+_LONGEST = 300  # characters of what an error says of itself
+
+
+def shows_traceback() -> bool:
+    """Whether the user wants to see where an error arose."""
+    return bool(os.environ.get(_TRACEBACK))
+
+
+def sentence_of(error: Exception) -> str:
+    """Return an error in one line: what, where, and what to do now."""
+    engine = sys.modules.get("peakline._report")
+    if isinstance(error, CommandError) or (
+        engine is not None and isinstance(error, engine.TraceError)
+    ):
+        return str(error)
+    if isinstance(error, MemoryError):
+        return "memory ran out: give a smaller file, or a machine with more memory"
+    if isinstance(error, OSError) and error.strerror:
+        named = f"{os.fsdecode(error.filename)}: " if error.filename else ""
+        return f"{named}{error.strerror}"
+    kind = type(error).__name__
+    said = " ".join(str(error).split())[:_LONGEST]
+    what = f"{kind}: {said}" if said else kind
+    return (
+        f"this is a fault of peakline ({what}{_place_of(error)}); please report it, with the file;"
+        f" {_TRACEBACK}=1 shows where"
+    )
+
+
+def _place_of(error: Exception) -> str:
+    """Return the innermost of our lines that the error came through."""
+    for frame in reversed(traceback.extract_tb(error.__traceback__)):
+        if frame.filename.startswith(str(_PACKAGE)):
+            return f" in {Path(frame.filename).relative_to(_PACKAGE.parent)}:{frame.lineno}"
+    return ""
+
+
+@contextmanager
+def failing_alone(what: str) -> Iterator[None]:
+    """Say in one line that a part of an answer is missing; all else goes on."""
+    try:
+        yield
+    except BrokenPipeError:
+        raise
+    except Exception as error:
+        if shows_traceback():
+            raise
+        say(f"peakline: {what}: {sentence_of(error)}")

@@ -1,0 +1,1 @@
+"""Finds torch, and builds and keeps what is compiled against it."""

@@ -1,0 +1,271 @@
+"""Keeps what is compiled on this machine: a folder for each content, made once, never changed.
+
+The name of a folder says what it is made of (:class:`Wanted`) and no path, so environments share
+it. It appears by a rename when it is whole. The recorder knows which folder the cache is and what
+may be loaded from it (`preload/life/build_cache.h`); everything else about it is here.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import fcntl
+import functools
+import hashlib
+import os
+import re
+import shutil
+import socket
+import subprocess
+import tempfile
+import time
+from collections.abc import Callable, Iterable, Iterator
+from dataclasses import dataclass
+from pathlib import Path
+from types import ModuleType
+
+from peakline.base.output import LinesError, say
+
+_POLL_SECONDS = 0.1
+_REMIND_SECONDS = 60
+_DAY_SECONDS = 24 * 3600
+_KEPT_SECONDS = 60 * _DAY_SECONDS  # after the last use
+_OURS = re.compile(r"\.?(simgpu-|values-|blank-)?torch-")
+
+
+class BuildError(LinesError):
+    """Something could not be built; the text says what, where, and what to do now."""
+
+
+@dataclass(frozen=True)
+class Wanted:
+    """What is to be in the cache: `content` and `compiler` are digests of all that goes into it."""
+
+    name: str
+    content: str
+    compiler: str  # "" without one: then what another has made is as good
+    what: str  # for people
+
+    @property
+    def folder(self) -> str:
+        """Name of its folder in the cache."""
+        return f"{self.name}-{self.content[:16]}-{self.compiler[:8]}"
+
+
+def cache_folder() -> Path:
+    """Return the folder for what is compiled; says why it is not the one that was asked for.
+
+    Raises:
+        BuildError: there is none that only this user can write to.
+    """
+    folder, refusal = recorder().cache_folder()
+    if not folder:
+        raise BuildError(
+            f"no folder for what is compiled: {refusal}; "
+            "name one of your own with PEAKLINE_CACHE_DIR"
+        )
+    if refusal:
+        _say_once(f"{refusal}: what is compiled is in {folder} instead")
+    return Path(folder)
+
+
+def find_built(wanted: Wanted) -> Path | None:
+    """Return the folder with what is wanted, or None."""
+    cache = cache_folder()
+    if wanted.compiler:
+        found = [folder] if (folder := cache / wanted.folder).is_dir() else []
+    else:
+        found = sorted(cache.glob(f"{wanted.name}-{wanted.content[:16]}-*"))
+    for folder in found:
+        problem = next(filter(None, map(recorder().load_problem, folder.iterdir())), "")
+        if problem:
+            raise BuildError(f"{problem}: what is compiled there is not used; remove {folder}")
+        with contextlib.suppress(OSError):  # a cache of root's
+            os.utime(folder)
+        return folder
+    return None
+
+
+def ensure_built(wanted: Wanted, build: Callable[[Path], object]) -> Path:
+    """Return the folder with what is wanted; `build` fills a new one where there is none.
+
+    Raises:
+        BuildError: it cannot be built.
+    """
+    if found := find_built(wanted):
+        return found
+    cache = cache_folder()
+    try:
+        _make_private(cache)
+        if cache_folder() != cache:
+            return ensure_built(wanted, build)
+        with _lock(cache / f".{wanted.folder}.lock", wanted) as lock:
+            if found := find_built(wanted):
+                return found
+            _say(f"compiling {wanted.what}")
+            try:
+                _build_aside(cache / wanted.folder, build)
+            except BuildError as error:
+                _write(lock, f"{_own_name()}\n{error}")
+                raise
+            _remove_unused(cache)
+    except OSError as error:
+        raise BuildError(
+            f"{error.filename or cache} cannot be written ({error.strerror}): "
+            "name a folder of your own with PEAKLINE_CACHE_DIR"
+        ) from None
+    return cache / wanted.folder
+
+
+def point(link_name: str, file: Path) -> None:
+    """Let a link of this name in the cache lead to the file, which is in one of its folders."""
+    link = file.parent.parent / link_name
+    target = f"{file.parent.name}/{file.name}"
+    with contextlib.suppress(OSError):
+        if link.readlink() == Path(target):
+            return
+    new = link.with_name(f".{link_name}.{os.getpid()}")
+    with contextlib.suppress(OSError):  # a cache of root's
+        new.unlink(missing_ok=True)
+        new.symlink_to(target)
+        new.replace(link)
+
+
+def digest_of(*texts: str, files: Iterable[Path] = ()) -> str:
+    """Return a name for texts and for the contents of files."""
+    digest = hashlib.sha256("\0".join(texts).encode())
+    for file in files:
+        if file.is_file():
+            digest.update(f"\0{file.name}\0{file.stat().st_size}\0".encode())
+            digest.update(file.read_bytes())
+    return digest.hexdigest()
+
+
+@functools.cache
+def digest_of_compiler(compiler: str) -> str:
+    """Return a name for this compiler and its version, "" when there is none."""
+    try:
+        said = subprocess.run([compiler, "--version"], capture_output=True, text=True, check=False)
+    except OSError:
+        return ""
+    return digest_of(said.stdout)
+
+
+def _say(text: str) -> None:
+    """Tell the user what takes a while."""
+    say(f"peakline: {text}")
+
+
+_say_once = functools.cache(_say)
+
+
+def recorder() -> ModuleType:
+    """Return the extension module, which knows where the cache is."""
+    try:
+        from peakline import _recorder
+    except ImportError as error:
+        raise BuildError(f"the recorder is not built ({error}); run: make build") from None
+    return _recorder
+
+
+def _make_private(folder: Path) -> None:
+    if not folder.exists():
+        _make_private(folder.parent)
+        folder.mkdir(mode=0o700, exist_ok=True)
+
+
+@contextlib.contextmanager
+def _lock(path: Path, wanted: Wanted) -> Iterator[int]:
+    """Hold the lock of a folder. It ends with this process, and compilers do not inherit it."""
+    lock = os.open(path, os.O_RDWR | os.O_CREAT | os.O_CLOEXEC | os.O_NOFOLLOW, 0o600)
+    try:
+        _take(lock, wanted)
+        _write(lock, f"{_own_name()}\n")
+        yield lock
+    finally:
+        # Closing is not enough: a child that the program forks meanwhile has the descriptor, too.
+        with contextlib.suppress(OSError):
+            fcntl.flock(lock, fcntl.LOCK_UN)
+        os.close(lock)
+
+
+def _take(lock: int, wanted: Wanted) -> None:
+    begin = told = 0.0
+    while not _try_to_lock(lock):
+        now = time.monotonic()
+        begin = begin or now
+        if not told or now - told >= _REMIND_SECONDS:
+            told = now
+            builder = _read(lock).partition("\n")[0] or "another process"
+            since = max(0, time.time() - os.fstat(lock).st_mtime)
+            _say(
+                f"waiting for {builder}, which has been compiling {wanted.what} for {since:.0f} s; "
+                "if it hangs, kill it, and this one compiles"
+            )
+        time.sleep(_POLL_SECONDS)
+    builder, _, error = _read(lock).partition("\n")
+    if begin and error:
+        raise BuildError(*error.split("\n"))
+
+
+def _try_to_lock(lock: int) -> bool:
+    try:
+        fcntl.flock(lock, fcntl.LOCK_EX | fcntl.LOCK_NB)
+    except BlockingIOError:
+        return False
+    except OSError:
+        return True  # a file system without locks: who comes last finds the folder there
+    return True
+
+
+def _own_name() -> str:
+    return f"process {os.getpid()} on {socket.gethostname()}"
+
+
+def _read(lock: int) -> str:
+    return os.pread(lock, 1 << 16, 0).decode(errors="replace")
+
+
+def _write(lock: int, text: str) -> None:
+    os.ftruncate(lock, 0)
+    os.pwrite(lock, text.encode(errors="replace"), 0)
+
+
+def _build_aside(folder: Path, build: Callable[[Path], object]) -> None:
+    """Build in a new folder, and give it its name when it is whole."""
+    aside = Path(tempfile.mkdtemp(prefix=f".{folder.name}.", suffix=".part", dir=folder.parent))
+    try:
+        build(aside)
+        aside.chmod(0o755)
+        for path in aside.iterdir():
+            path.chmod(0o755)  # whatever the umask: nothing is loaded that others can write to
+        try:
+            aside.rename(folder)
+        except OSError:
+            # Without locks another may have been first, and its folder is whole.
+            if not folder.is_dir():
+                raise
+    finally:
+        shutil.rmtree(aside, ignore_errors=True)
+
+
+def _remove_unused(cache: Path) -> None:
+    """Remove what nobody has used for two months, and what killed builders have left."""
+    now = time.time()
+    for folder in cache.iterdir():
+        with contextlib.suppress(OSError):
+            age = now - folder.lstat().st_mtime
+            is_left = folder.name.endswith(".part") and age > _DAY_SECONDS
+            is_folder = _OURS.match(folder.name) and folder.is_dir() and not folder.is_symlink()
+            if is_folder and (is_left or (age > _KEPT_SECONDS and not _is_loaded(folder))):
+                # Under its own name it is whole or not there.
+                gone = Path(tempfile.mkdtemp(prefix=f".{folder.name}.", suffix=".part", dir=cache))
+                shutil.rmtree(folder.rename(gone / "unused").parent, ignore_errors=True)
+                (cache / f".{folder.name}.lock").unlink(missing_ok=True)
+
+
+def _is_loaded(folder: Path) -> bool:
+    for maps in Path("/proc").glob("[0-9]*/maps"):
+        with contextlib.suppress(OSError):
+            if f"{folder}/" in maps.read_text(errors="replace"):
+                return True
+    return False

@@ -1,0 +1,147 @@
+"""Builds what a simulated run needs: the simulated GPU, and its parts that are torch's."""
+
+from __future__ import annotations
+
+import contextlib
+import json
+import os
+import re
+import subprocess
+import sys
+from pathlib import Path
+
+from peakline.builds.build_cache import (
+    BuildError,
+    Wanted,
+    digest_of,
+    digest_of_compiler,
+    ensure_built,
+    find_built,
+)
+from peakline.builds.native_build import (
+    TorchInstallation,
+    compile_library,
+    source_flags,
+    source_root,
+    wanted_library,
+)
+
+
+def simulated_devices() -> list[str]:
+    """Return the names of the device profiles of the simulated GPU."""
+    profiles = json.loads(
+        (source_root() / "preload" / "simulate" / "gpu" / "profiles.json").read_text()
+    )
+    return list(profiles["profiles"])
+
+
+def ensure_simulated_gpu(torch: TorchInstallation) -> Path:
+    """Build the simulated GPU for this torch's CUDA unless it is there; return its folder."""
+    return ensure_built(
+        _simulated_gpu(torch), lambda into: _run_simulated_gpu_build(torch, into, "--no-audit")
+    )
+
+
+def has_simulated_gpu(torch: TorchInstallation) -> bool:
+    """Whether the simulated GPU for this torch is built."""
+    return find_built(_simulated_gpu(torch)) is not None
+
+
+def audit_simulated_gpu(torch: TorchInstallation) -> str:
+    """Return how every CUDA symbol this torch imports is served by the simulated GPU.
+
+    Raises:
+        BuildError: a symbol is served by nothing; the text names it.
+    """
+    return _run_simulated_gpu_build(torch, ensure_simulated_gpu(torch))
+
+
+def ensure_values_companion(torch: TorchInstallation) -> Path:
+    """Build what keeps small values true on the simulated GPU, unless it is there."""
+    folder = source_root() / "preload" / "simulate" / "companion"
+    headers = ("preload/peakline_api.h", "preload/simulate/gpu/model/base/fork_safe_mutex.h")
+    sources = [*sorted(folder.iterdir()), *(source_root() / header for header in headers)]
+    what = f"the values of the simulated GPU for torch {torch.version} (once, about 30 s)"
+    wanted = _wanted_beside_torch("values-torch", torch, sources, what)
+    built = ensure_built(wanted, lambda into: _compile_companion(torch, into))
+    return built / "libpeakline_values.so"
+
+
+def ensure_blank_weights(torch: TorchInstallation) -> Path:
+    """Return the library of `--blank-weights`, compiled for ``torch`` if needed.
+
+    Raises:
+        BuildError: it does not compile.
+    """
+    sources = [source_root() / "preload" / "simulate" / "companion" / "blank_tensors.cpp"]
+    what = f"blank weights for torch {torch.version} (once, about 20 s)"
+    wanted = _wanted_beside_torch("blank-torch", torch, sources, what)
+    built = ensure_built(wanted, lambda into: _compile_blank_weights(torch, into))
+    return built / "libpeakline_blank.so"
+
+
+def _simulated_gpu(torch: TorchInstallation) -> Wanted:
+    folder = source_root() / "preload" / "simulate" / "gpu"
+    patterns = ("**/*.cpp", "**/*.h", "generate/*.py", "build.py", "*.json")
+    sources = sorted(file for pattern in patterns for file in folder.glob(pattern))
+    return Wanted(
+        name=f"simgpu-torch-{torch.version}",
+        content=digest_of(torch.version, *_contents_of_wheels(torch.site_packages), files=sources),
+        compiler=digest_of_compiler("g++"),
+        what=f"the simulated GPU for torch {torch.version} (once, about 2 minutes)",
+    )
+
+
+def _contents_of_wheels(site: Path) -> list[str]:
+    """Return the headers and libraries that the wheels beside torch have, with their hashes."""
+    lines = []
+    for wheel in sorted(site.glob("nvidia_*.dist-info")):
+        lines.append(wheel.name)
+        with contextlib.suppress(OSError):
+            # Of the other lines some name paths of this environment, and who installed it.
+            record = (wheel / "RECORD").read_text().splitlines()
+            lines += sorted(line for line in record if re.match(r"nvidia/.*/(include|lib)/", line))
+    return lines
+
+
+def _wanted_beside_torch(
+    name: str, torch: TorchInstallation, sources: list[Path], what: str
+) -> Wanted:
+    return wanted_library(name, torch, [Path(__file__), *sources], source_flags(torch), what)
+
+
+def _run_simulated_gpu_build(torch: TorchInstallation, folder: Path, *options: str) -> str:
+    script = str(source_root() / "preload" / "simulate" / "gpu" / "build.py")
+    command = [sys.executable, script, "--python", torch.python, "--out", str(folder), *options]
+    environment = {k: v for k, v in os.environ.items() if k != "LD_PRELOAD"}
+    result = subprocess.run(command, capture_output=True, text=True, env=environment, check=False)
+    if result.returncode != 0:
+        raise BuildError(
+            f"the simulated GPU cannot be built for torch {torch.version}:",
+            *(result.stderr or result.stdout).strip()[-2000:].splitlines(),
+        )
+    return result.stdout
+
+
+def _compile_companion(torch: TorchInstallation, into: Path) -> None:
+    folder = source_root() / "preload" / "simulate" / "companion"
+    names = (
+        "blocks",
+        "companion",
+        "guessed_reads",
+        "operator_info",
+        "operator_results",
+        "small_operators",
+    )
+    sources = [folder / f"{name}.cpp" for name in names]
+    built = into / "libpeakline_values.so"
+    # NDEBUG as torch's own build: its headers check otherwise what only a debug build has set.
+    flags = [*source_flags(torch), "-DNDEBUG", f"-I{folder}"]
+    compile_library(torch, sources, flags, built, ["-lc10", "-lc10_cuda", "-ltorch_cpu", "-ldl"])
+
+
+def _compile_blank_weights(torch: TorchInstallation, into: Path) -> None:
+    source = source_root() / "preload" / "simulate" / "companion" / "blank_tensors.cpp"
+    built = into / "libpeakline_blank.so"
+    flags = [*source_flags(torch), "-DNDEBUG"]
+    compile_library(torch, [source], flags, built, ["-lc10", "-ltorch_cpu"])

@@ -1,0 +1,79 @@
+"""While a recorded program runs: has the kernel write its traces to the disk now and then.
+
+The recorder writes to the pages of a file and never waits for a disk. A program may be killed at
+any moment and loses nothing; a machine that dies loses what the kernel had not written yet. So
+`peakline run`, a process of its own, asks for it every few seconds.
+"""
+
+from __future__ import annotations
+
+import os
+import threading
+from contextlib import suppress
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from peakline.base.common import TRACE_BEGINS
+from peakline.recording.live_state import traces_of_process
+
+if TYPE_CHECKING:
+    from typing import Self
+
+PAUSE_SECONDS = 10.0
+
+
+class DiskSaving:
+    """Saves the traces of all processes below this one, from entering to leaving."""
+
+    def __init__(self, pause_seconds: float = PAUSE_SECONDS) -> None:
+        """Begin after the first pause."""
+        self._pause_seconds = pause_seconds
+        self._is_over = threading.Event()
+        self._thread = threading.Thread(target=self._save_often, name="disk", daemon=True)
+
+    def __enter__(self) -> Self:
+        """Begin to save."""
+        self._thread.start()
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        """Stop; what a disk is still busy with is not waited for."""
+        self._is_over.set()
+
+    def _save_often(self) -> None:
+        while not self._is_over.wait(self._pause_seconds):
+            with suppress(OSError):
+                save_traces(os.getpid())
+
+
+def save_traces(process: int) -> list[str]:
+    """Return the traces that a process and those below it write; all of each is on its disk now.
+
+    Raises:
+        ProcessLookupError: there is no such process.
+        PermissionError: it belongs to somebody else.
+    """
+    return [trace for trace in traces_of_process(process, _is_trace) if _save(trace)]
+
+
+def _is_trace(path: str) -> bool:
+    try:
+        with Path(path).open("rb") as file:
+            return file.read(len(TRACE_BEGINS)) == TRACE_BEGINS
+    except OSError:
+        return False
+
+
+def _save(trace: str) -> bool:
+    """Whether the file could be written back. It may be removed at any moment."""
+    try:
+        descriptor = os.open(trace, os.O_RDONLY | os.O_CLOEXEC)
+    except OSError:
+        return False
+    try:
+        os.fdatasync(descriptor)  # also what was written through a mapping
+    except OSError:
+        return False
+    finally:
+        os.close(descriptor)
+    return True

@@ -1,0 +1,193 @@
+"""What ``peakline run`` executes: the command, its environment, what is loaded into it first."""
+
+from __future__ import annotations
+
+import argparse
+import os
+import re
+import shutil
+import sys
+import uuid
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+from pathlib import Path
+
+from peakline.base.common import recorder
+from peakline.builds.native_build import (
+    NATIVE_FOLDER,
+    PACKAGE_FOLDER,
+    BuildError,
+    TorchInstallation,
+    ensure_torch_part,
+    find_torch,
+)
+from peakline.builds.simulated_build import (
+    ensure_blank_weights,
+    ensure_simulated_gpu,
+    ensure_values_companion,
+)
+from peakline.commands.running.run_arguments import rank_list
+from peakline.launch.output_name import absolute_template, is_no_file
+from peakline.launch.ranks import Ranks, device_count, parse_ranks
+
+
+@dataclass
+class Plan:
+    """What will be executed, and how."""
+
+    command: list[str]
+    environment: dict[str, str]
+    run_id: str
+    output: str
+    program: list[str] = field(default_factory=list)  # as given: script or -m module, arguments
+    is_python: bool = True
+    has_torch: bool = True
+    recorded: bool = True
+    ranks: Ranks | None = None
+    guards_checkpoints: bool = False
+    notes: list[str] = field(default_factory=list)
+
+
+def make_plan(args: argparse.Namespace) -> Plan:
+    """Decide the command and its environment; builds what the program's torch needs.
+
+    Raises:
+        BuildError: the simulated GPU was asked for and cannot be built.
+    """
+    python = args.python or sys.executable
+    command = program_command(list(args.program), python)
+    plan = Plan(
+        command=command,
+        program=list(args.program),
+        is_python=command[0] == python,
+        environment=dict(os.environ),
+        run_id=_run_id(),
+        output=args.output,
+        recorded=not args.no_record,
+    )
+    if plan.recorded and is_no_file(args.output):
+        plan.recorded = False
+        plan.notes.append(f"-o {args.output}: no trace is written")
+    torch = _find_torch_or_note(plan, python)
+    plan.has_torch = torch is not None
+    preload: list[str] = []
+    if plan.recorded:
+        preload.append(str(NATIVE_FOLDER / "libpeakline_preload.so"))
+        _set_recording(plan, args, torch)
+    if args.simulate:
+        if torch is None:
+            raise BuildError(f"--simulate needs torch, and {python} has none")
+        preload += _set_simulation(plan, args, torch)
+    if args.steps is not None:
+        plan.environment["PEAKLINE_STEPS"] = str(args.steps)
+    if args.simulate or args.steps is not None or args.report_on_signal:
+        add_startup(plan)
+    if args.world is not None:
+        chosen = parse_ranks(rank_list(args), args.world)
+        plan.ranks = Ranks(chosen, args.world, device_count(args.simulate))
+    if previous := plan.environment.get("LD_PRELOAD"):
+        preload.append(previous)
+    plan.environment["LD_PRELOAD"] = ":".join(preload)
+    return plan
+
+
+def add_startup(plan: Plan) -> None:
+    """Let the program's Python start with the startup folder, if it does not already."""
+    startup = str(PACKAGE_FOLDER / "startup")
+    given = plan.environment.get("PYTHONPATH")
+    if given is None or given.split(os.pathsep)[0] != startup:
+        plan.environment["PYTHONPATH"] = _joined(startup, given)
+
+
+def program_command(program: Sequence[str], python: str) -> list[str]:
+    """Turn what follows the options into a command: scripts, -m and -c go to Python."""
+    words = list(program)
+    if words[0] == "--":
+        return words[1:]
+    first = words[0]
+    if (
+        first in ("-m", "-c")
+        or first.endswith((".py", ".pyc"))
+        or Path(first, "__main__.py").exists()
+    ):
+        return [python, *words]
+    if shutil.which(first) is None and Path(first).is_file():
+        return [python, *words]
+    return words
+
+
+def _run_id() -> str:
+    """Return the run's id, of 32 hex digits: one that was given, or the same in a job's ranks."""
+    given = os.environ.get("PEAKLINE_RUN_ID", "")
+    if re.fullmatch("[0-9a-f]{32}", given):
+        return given
+    job = recorder().job_of_rank()
+    return uuid.uuid5(uuid.NAMESPACE_OID, job).hex if job else uuid.uuid4().hex
+
+
+def _find_torch_or_note(plan: Plan, python: str) -> TorchInstallation | None:
+    try:
+        return find_torch(python)
+    except BuildError as error:
+        plan.notes.append(str(error))
+        return None
+
+
+def _set_recording(plan: Plan, args: argparse.Namespace, torch: TorchInstallation | None) -> None:
+    plan.environment.update(
+        PEAKLINE_OUTPUT=absolute_template(args.output),
+        PEAKLINE_RUN_ID=plan.run_id,
+        PEAKLINE_BACKEND=args.backend,
+        PEAKLINE_STACKS=args.stacks,
+        PEAKLINE_FREES="1" if args.frees else os.environ.get("PEAKLINE_FREES", ""),
+        PEAKLINE_CPU="1" if args.cpu else os.environ.get("PEAKLINE_CPU", ""),
+        PEAKLINE_KEEP=args.keep,
+        PEAKLINE_FILE_MODE=args.mode or os.environ.get("PEAKLINE_FILE_MODE", ""),
+        PEAKLINE_NO_COMMAND="1" if args.no_command else os.environ.get("PEAKLINE_NO_COMMAND", ""),
+        PEAKLINE_HOLD=args.hold,
+        PEAKLINE_REPORT_ON_SIGNAL="1" if args.report_on_signal else "",
+    )
+    if torch is None or args.backend == "observe":
+        return
+    try:
+        ensure_torch_part(torch)
+    except BuildError as error:
+        plan.notes.append(f"{error}\nRecording with the 'observe' backend.")
+
+
+def _set_simulation(plan: Plan, args: argparse.Namespace, torch: TorchInstallation) -> list[str]:
+    device = args.simulate
+    folder = ensure_simulated_gpu(torch)
+    plan.environment.update(
+        PEAKLINE_SIM_DEVICE=device,
+        PEAKLINE_SIMULATED=device,
+        TRITON_LIBCUDA_PATH=str(folder),
+        PEAKLINE_SIM_COMPANION=_values_companion(plan, torch),
+    )
+    if args.assume:
+        given = plan.environment.get("PEAKLINE_ASSUME", "")
+        plan.environment["PEAKLINE_ASSUME"] = "\n".join(filter(None, [given, *args.assume]))
+    if args.max_value_reads is not None:
+        plan.environment["PEAKLINE_MAX_VALUE_READS"] = str(args.max_value_reads)
+    if args.blank_weights:
+        plan.environment["PEAKLINE_BLANK_WEIGHTS"] = str(ensure_blank_weights(torch))
+    plan.notes.append(f"simulated GPU {device}: sizes are real, numbers are not (all zero)")
+    simulated = [str(folder / name) for name in (folder / "preload.txt").read_text().split()]
+    guard = NATIVE_FOLDER / "libpeakline_guard.so"
+    plan.guards_checkpoints = not args.allow_writes
+    return [str(guard), *simulated] if plan.guards_checkpoints else simulated
+
+
+def _joined(first: str, rest: str | None) -> str:
+    return f"{first}{os.pathsep}{rest}" if rest else first
+
+
+def _values_companion(plan: Plan, torch: TorchInstallation) -> str:
+    # Set and empty: without it operators are not watched, which benchmarks need.
+    if "PEAKLINE_SIM_COMPANION" in plan.environment:
+        return plan.environment["PEAKLINE_SIM_COMPANION"]
+    try:
+        return str(ensure_values_companion(torch))
+    except BuildError as error:
+        plan.notes.append(f"{error}\nSmall values are not computed, reads are not listed.")
+        return ""

@@ -1,0 +1,109 @@
+"""`peakline run --report-on-signal`: makes the reports that SIGUSR2 asks for, while it runs.
+
+A process that gets the signal itself asks by a line in the notes (torch_objects/reporting.py). Sent
+to `peakline run` it goes to all of these, and reports of the other processes that are recorded are
+made from here. The program gets it only where it handles it: its default would end the program.
+"""
+
+from __future__ import annotations
+
+import os
+import signal
+import subprocess
+import sys
+import threading
+from contextlib import suppress
+from pathlib import Path
+
+from peakline.base.common import report_engine
+from peakline.base.output import say
+from peakline.commands.shared.running import is_readable
+from peakline.launch.run_end import read_notes
+from peakline.recording.live_state import traces_of_process
+
+_PAUSE_SECONDS = 0.2
+_NICE = 10
+
+
+class SignalReports:
+    """Watches the notes in a thread, from entering to leaving; what was asked for is made then."""
+
+    def __init__(self, notes: Path) -> None:
+        """Begin with nothing asked for."""
+        self._notes = notes
+        self._done = 0  # lines of the notes
+        self._asked = 0  # by signals to us
+        self._answered = 0
+        self._is_over = threading.Event()
+        self._thread = threading.Thread(target=self._watch, name="reports", daemon=True)
+
+    def __enter__(self) -> SignalReports:
+        """Begin to watch."""
+        self._thread.start()
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        """Make what is asked for, and end."""
+        self._is_over.set()
+        self._thread.join()
+
+    def on_signal(self, child: int | None) -> None:
+        """SIGUSR2 came to us: pass it on where it is handled; others are reported from here."""
+        ready = self._ready()
+        for process in ready:
+            with suppress(OSError):
+                os.kill(process, signal.SIGUSR2)
+        if child is not None and child not in ready and _handles_signal(child):
+            os.kill(child, signal.SIGUSR2)  # the program's own business
+        self._asked += 1
+
+    def _ready(self) -> set[int]:
+        """Return the processes that ask for their reports themselves."""
+        lines = [line.split("\t") for line in read_notes(self._notes)]
+        return {int(line[1]) for line in lines if line[0] == "signal" and _handles_signal(line[1])}
+
+    def _watch(self) -> None:
+        while not self._is_over.wait(_PAUSE_SECONDS):
+            self._make_new()
+        self._make_new()
+
+    def _make_new(self) -> None:
+        lines = read_notes(self._notes)
+        asked = [line.partition("\t")[2] for line in lines[self._done :] if _is_request(line)]
+        self._done = len(lines)
+        if self._asked > self._answered:
+            self._answered = self._asked
+            asked += _traces_of_others(self._ready())
+        for trace in dict.fromkeys(asked):
+            _make(trace)
+
+
+def _is_request(line: str) -> bool:
+    return line.startswith("report\t")
+
+
+def _handles_signal(process: int | str) -> bool:
+    """Whether a process has a handler of SIGUSR2."""
+    with suppress(OSError, ValueError):
+        for line in Path(f"/proc/{process}/status").read_text().splitlines():
+            if line.startswith("SigCgt:"):
+                return bool(int(line.split()[1], 16) >> (signal.SIGUSR2 - 1) & 1)
+    return False
+
+
+def _traces_of_others(ready: set[int]) -> list[str]:
+    """Return the traces of processes below us that do not ask themselves."""
+    engine = report_engine()
+    found = traces_of_process(os.getpid(), is_readable())
+    return [trace for trace in found if engine.Trace(trace).info()["pid"] not in ready]
+
+
+def _make(trace: str) -> None:
+    """Write NAME.<n>.txt beside a trace, in a process that lets the program go first."""
+    command = [sys.executable, "-m", "peakline", "report", "--beside", trace]
+    process = subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True)
+    with suppress(OSError):
+        os.setpriority(os.PRIO_PROCESS, process.pid, _NICE)
+    out, errors = process.communicate()
+    said = [f"peakline: {line[0].lower()}{line[1:]}" for line in out.splitlines()]
+    say(*said, *errors.splitlines())

@@ -1,0 +1,153 @@
+"""What `peakline run` and `peakline fit` do around a simulated program: options, notes, clean-up.
+
+The program writes two lists while it runs: the checkpoints it made (removed afterwards, see
+preload/simulate/guard/README.md) and, when it is not recorded, the values it read that do not
+exist.
+"""
+
+from __future__ import annotations
+
+import argparse
+import re
+import tempfile
+from collections import Counter
+from collections.abc import Iterator, MutableMapping
+from contextlib import contextmanager
+from pathlib import Path
+
+from peakline.api import assumptions
+from peakline.base.output import say
+from peakline.builds.simulated_build import simulated_devices
+from peakline.commands.shared.parser import did_you_mean
+from peakline.launch.written_files import clean_up
+
+_READS_SHOWN = 8
+_MOST_NOTED = 1000  # of unrecorded_reads.py
+_EFFECTS = {
+    "size": "a size: tensors made of it have the wrong size",
+    "number": "a number: what the program decides by it may be wrong",
+    "copy": "copied to the host: sizes computed from it may be wrong",
+}
+_HARMLESS = ("\tprinted", "\tfloating")
+
+
+def add_simulation_arguments(parser: argparse.ArgumentParser) -> None:
+    """Add the options of a simulated run, for every command that runs one."""
+    parser.add_argument(
+        "--assume",
+        action="append",
+        default=[],
+        metavar="WHERE=VALUE",
+        help="Take this value for what is read from the simulated GPU at FILE:LINE or by an"
+        " OPERATOR (nonzero, masked_select, unique, item): a number, or for sizes a fraction"
+        " (0.25) of what is searched",
+    )
+    parser.add_argument(
+        "--max-value-reads",
+        type=int,
+        metavar="N",
+        help="Stop after N reads of an unknowable GPU value at one line, with status 3 (default:"
+        " 10000; 0: never)",
+    )
+    parser.add_argument(
+        "--allow-writes",
+        action="store_true",
+        help="Let a simulated program overwrite and keep checkpoints (their values are not real)",
+    )
+    parser.add_argument(
+        "--blank-weights",
+        action="store_true",
+        help="Let large CPU tensors that are filled at random hold no memory, so that a model of"
+        " any size can be built on the CPU and moved; they read as zero",
+    )
+
+
+def check_simulation(args: argparse.Namespace) -> str:
+    """Return what is wrong with the options of the simulated GPU, or ''."""
+    if args.assume and (not args.simulate or args.no_record):
+        return "--assume needs --simulate and a recording (no --no-record)"
+    if args.max_value_reads is not None and not args.simulate:
+        return "--max-value-reads needs --simulate"
+    if args.blank_weights and not args.simulate:
+        return "--blank-weights needs --simulate"
+    for rule in args.assume:
+        problem = assumptions.problem_of(rule)
+        if problem:
+            return problem
+    return ""
+
+
+def simulated_device(text: str) -> str:
+    """Return the device that --simulate names: NAME, NAMExCOUNT, NAME:SIZE or NAMExCOUNT:SIZE.
+
+    Raises:
+        argparse.ArgumentTypeError: there is none of this name.
+    """
+    if not text:
+        return text  # the default: none
+    names = simulated_devices()
+    suffix = r"(x[1-9][0-9]*)?(:[0-9.]+ *[KMGT]?i?B?)?"
+    if any(re.fullmatch(re.escape(name) + suffix, text, re.IGNORECASE) for name in names):
+        return text
+    if text.endswith(".py") or Path(text).exists():
+        raise argparse.ArgumentTypeError(
+            f"'{text}' is a program, and a device comes first: {names[0]} {text}"
+        )
+    near = did_you_mean(re.split("[:x]", text.lower())[0], names)
+    raise argparse.ArgumentTypeError(
+        f"no device profile is called '{text}'; known are: {', '.join(names)};"
+        f" also several of one (h200x8) and another size (h200:80GiB){near}"
+    )
+
+
+@contextmanager
+def notes_of_program(
+    environment: MutableMapping[str, str],
+    *,
+    guards_checkpoints: bool,
+    notes_reads: bool,
+    shows_reads: bool = False,
+    quiet: bool = False,
+) -> Iterator[None]:
+    """Tell the program where to put its lists, and act on them when it has ended."""
+    with tempfile.TemporaryDirectory(prefix="peakline-") as folder:
+        writes, reads = Path(folder) / "writes", Path(folder) / "reads"
+        if guards_checkpoints:
+            environment["PEAKLINE_SIM_WRITES"] = str(writes)
+        if notes_reads:
+            environment["PEAKLINE_SIM_READS"] = str(reads)
+        try:
+            yield
+        finally:
+            clean_up(writes, quiet=quiet)
+            if shows_reads:
+                say(*_read_lines(reads))
+
+
+def _read_lines(notes: Path) -> Iterator[str]:
+    noted = notes.read_text(errors="replace").splitlines() if notes.exists() else []
+    counts = Counter(line for line in noted if line.count("\t") == 2)
+    if not counts:
+        return
+    harmless = {line: n for line, n in counts.items() if line.endswith(_HARMLESS)}
+    sizes = sum(n for line, n in counts.items() if line.endswith("\tsize"))
+    counts -= Counter(harmless)
+    yield ""
+    yield "The program read these values from the GPU; simulated, they were taken as 0:"
+    for line, count in counts.most_common(_READS_SHOWN):
+        place, operator, effect = line.split("\t")
+        more = "at least " if count >= _MOST_NOTED else ""
+        times = f"{more}{count:,} time{'s' * (count > 1)}"
+        yield f"  {place}  {operator}  {times}  {_EFFECTS.get(effect, effect)}"
+    if len(counts) > _READS_SHOWN:
+        yield f"  ... {len(counts) - _READS_SHOWN} more lines"
+    if harmless:
+        total, lines = sum(harmless.values()), len(harmless)
+        yield (
+            f"  {total:,} read{'s' * (total > 1)} of floating-point numbers (a loss, a norm) or for"
+            f" printing, at {lines:,} line{'s' * (lines > 1)}: no tensor gets its size from them"
+        )
+    if sizes:
+        yield "Tensors of these sizes are empty here: a real run needs more memory"
+    if counts:
+        yield "Give real values: run without --no-record, with --assume FILE:LINE=VALUE"

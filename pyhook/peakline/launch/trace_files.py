@@ -1,0 +1,121 @@
+"""The trace files of one `peakline run`: what they are called, and room for them with --force."""
+
+from __future__ import annotations
+
+import glob
+import os
+import re
+import socket
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager, suppress
+from pathlib import Path
+
+from peakline.base.common import CommandError
+from peakline.base.output import say
+
+# What preload/options/trace_name.cpp does without a template: a process alone, ranks of a run.
+_DEFAULT_NAME = "peakline-%e.%h.%r.peak"
+_DEFAULT_NAME_OF_RANKS = "peakline-%e.%i/rank%r.%h.peak"
+_PLACEHOLDERS = "ehprlai"
+
+
+def shown_name(
+    template: str, words: Sequence[str], process: int | None, run_id: str, *, of_ranks: bool
+) -> str:
+    """Return the name that the recorder will make of a template; `*` for what only it knows.
+
+    `words` are the program with its arguments, empty where the recorded programs may be others;
+    `process` is its process id unless it has several. The recorder's own naming is in
+    preload/options/trace_name.cpp.
+    """
+    values = dict.fromkeys(_PLACEHOLDERS, "*") | {"h": socket.gethostname(), "i": run_id[:8]}
+    if words:
+        values["e"] = _script_name(words)
+    if process is not None:
+        # Without a rank in the environment, which only the recorder reads, it is the process.
+        values |= {"p": str(process), "r": str(process)}
+    [name] = _templates(template, [_DEFAULT_NAME_OF_RANKS if of_ranks else _DEFAULT_NAME])
+    return re.sub(r"%(.)", lambda found: {"%": "%", **values}.get(found[1], found[0]), name)
+
+
+def _templates(template: str, default_names: Sequence[str]) -> list[str]:
+    """Return what a name stands for: a folder, and no name at all, for the default in it."""
+    is_file = template and not template.endswith("/")
+    return [template] if is_file else [template + name for name in default_names]
+
+
+def folders_of(template: str) -> Iterator[Path]:
+    """Yield the folders where traces of this name may lie."""
+    for one in _templates(template, [_DEFAULT_NAME, _DEFAULT_NAME_OF_RANKS]):
+        folder = Path(one).parent
+        root = Path(folder.anchor)
+        below = str(folder.relative_to(root))
+        pattern = re.sub(r"%(.)", _any_of_placeholder, glob.escape(below))
+        yield from (root,) if pattern == "." else root.glob(pattern)
+
+
+def _any_of_placeholder(found: re.Match[str]) -> str:
+    letter = found[1]
+    return "*" if letter in _PLACEHOLDERS else "%" if letter == "%" else found[0]
+
+
+def _script_name(words: Sequence[str]) -> str:
+    first = words[0]
+    if first == "-c":
+        return "python"
+    name = words[1] if first == "-m" and len(words) > 1 else Path(first).name
+    return name.removesuffix(".py")
+
+
+@contextmanager
+def room_for(path: Path) -> Iterator[None]:
+    """Move an existing trace out of the way for the time of a run (--force).
+
+    It is deleted when the run has written a new one, and put back when not. A file that another
+    process is still writing keeps its content under another name, which is printed.
+    """
+    if not path.is_file():
+        yield
+        return
+    writer = _writer_of(path)
+    if writer is not None:
+        kept = _free_name(path, writer)
+        _move(path, kept)
+        say(f"peakline: {path} is still being written by process {writer}: it goes on in {kept}")
+        yield
+        return
+    aside = path.with_name(f".{path.name}.{os.getpid()}.replaced")
+    _move(path, aside)
+    try:
+        yield
+    finally:
+        if path.exists():
+            aside.unlink(missing_ok=True)
+        else:
+            with suppress(OSError):
+                aside.rename(path)
+
+
+def _move(path: Path, target: Path) -> None:
+    try:
+        path.rename(target)
+    except OSError as error:
+        raise CommandError(
+            f"cannot replace {path}: {error.strerror}; name another file with -o"
+        ) from None
+
+
+def _writer_of(path: Path) -> int | None:
+    import peakline._report as engine
+
+    try:
+        info = engine.Trace(str(path)).info()
+    except (OSError, engine.TraceError):
+        return None
+    return int(info["pid"]) if info["is_being_written"] else None
+
+
+def _free_name(path: Path, process: int) -> Path:
+    names = [f"{path.stem}.{process}{path.suffix}"]
+    names += [f"{path.stem}.{process}.{number}{path.suffix}" for number in range(2, 1000)]
+    return next(one for one in map(path.with_name, names) if not one.exists())

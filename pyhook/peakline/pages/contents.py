@@ -1,0 +1,134 @@
+"""Reads what a page is made of: the devices of one trace, and several traces in outline."""
+
+from __future__ import annotations
+
+import argparse
+import gzip
+import json
+from collections.abc import Sequence
+from contextlib import suppress
+from typing import TYPE_CHECKING
+
+from peakline.base import common
+from peakline.base.device_names import is_gpu, is_worth_showing, name_of_device
+from peakline.base.faults import failing_alone
+from peakline.commands.shared import report_options
+from peakline.recording.growth import growth_of_file
+
+if TYPE_CHECKING:
+    from peakline._report import Trace
+    from peakline.pages.page import DeviceData
+
+
+def is_part(args: argparse.Namespace) -> bool:
+    """Whether --from or --to leave something out."""
+    return bool(args.from_seconds > 0 or args.to_seconds < float("inf"))
+
+
+def read_devices(path: str, args: argparse.Namespace) -> list[DeviceData]:
+    """Return the device with the highest peak, and all others unless one was asked for.
+
+    They share the budget.
+
+    Raises:
+        CommandError: the trace cannot be read, or has nothing to show.
+    """
+    engine = common.report_engine()
+    try:
+        with common.progress_bar(path) as progress:
+            trace = engine.Trace(path, progress)
+            first = _read(trace, args, 1)
+            others = _other_devices(first) if args.device is None else []
+            share = 1 + len(others)
+            if others and len(gzip.compress(first.columns, 6)) > args.budget * 1e6 / share:
+                first = _read(trace, args, share)
+            pages = [first]
+            for device in others:
+                # In a part of the run a device may have done nothing.
+                what = f"{name_of_device(device)} is not on the page"
+                with suppress(engine.TraceError) if is_part(args) else failing_alone(what):
+                    pages.append(_read(trace, args, share, device))
+            return pages
+    except engine.TraceError as error:
+        raise common.CommandError(str(error)) from error
+
+
+def read_growth(path: str) -> tuple[str, ...]:
+    """Return what surely grows in a trace; nothing where that is not known."""
+    with failing_alone("what grows is not on the page"):
+        return tuple(growth_of_file(path))
+    return ()
+
+
+def read_outlines(paths: Sequence[str], args: argparse.Namespace) -> list[str]:
+    """Return what several traces are compared by: one pass each, several at once.
+
+    Raises:
+        CommandError: one of them cannot be read; the text names it.
+    """
+    engine = common.report_engine()
+    from peakline.runs.pool import reading_pool
+
+    options = report_options.named_options(args)
+    options.pop("native", None)  # of whole stacks, which outlines have not
+
+    def read(path: str) -> str:
+        outline: str = engine.Trace(path).outline(**options)
+        return outline
+
+    try:
+        with reading_pool(paths) as pool:
+            return list(pool.map(read, paths))
+    except engine.TraceError as error:
+        raise common.CommandError(str(error)) from error
+
+
+def moved_lines(paths: Sequence[str], args: argparse.Namespace) -> list[tuple[str, str]]:
+    """Return lines of the first of two traces that stand elsewhere in the second, and where.
+
+    Within one run, and of more traces, which are ranks of one, nothing has moved.
+
+    Raises:
+        CommandError: one of them cannot be read.
+    """
+    from peakline.differences.compare import compare
+    from peakline.differences.side import side_of_trace
+    from peakline.recording import Recording
+
+    engine = common.report_engine()
+    runs = [engine.Trace(path).info()["run_uuid"] for path in paths] if len(paths) == 2 else []
+    if not runs or (runs[0] == runs[1] and int(runs[0], 16)):
+        return []
+    options = report_options.named_options(args)
+    options.pop("native", None)
+    try:
+        before, after = (side_of_trace(Recording(path), **options) for path in paths)
+    except engine.TraceError as error:
+        raise common.CommandError(str(error)) from error
+    rows = [row for row in compare(before, after).rows if row.has_moved]
+    return [(row.before.at.key, row.after.at.key) for row in rows if row.before and row.after]
+
+
+def _read(
+    trace: Trace, args: argparse.Namespace, share: int, device: int | str | None = None
+) -> DeviceData:
+    from peakline.pages.page import DeviceData
+
+    options = report_options.named_options(args)
+    if device is not None:
+        options["device"] = device
+    names, columns = trace.page(
+        budget=args.budget * 1e6 / share,
+        from_seconds=args.from_seconds,
+        to_seconds=args.to_seconds,
+        **options,
+    )
+    return DeviceData(names, columns)
+
+
+def _other_devices(first: DeviceData) -> list[int | str]:
+    """Return those that held anything: GPUs, then the host, the highest peak first."""
+    page = json.loads(first.names)
+    others = [one for one in page["phases"]["devices"] if one["device"] != page["device"]]
+    others.sort(key=lambda one: (not is_gpu(one["device"]), -one["peak_bytes"]))
+    return [one["device"] for one in others if is_worth_showing(one)]

@@ -1,0 +1,127 @@
+"""Growth in a trace, beyond the report: the exit code, and what is said unasked.
+
+That is at the end of a run, below `summary` and on the page.
+"""
+
+from __future__ import annotations
+
+import argparse
+import json
+from contextlib import suppress
+from typing import TYPE_CHECKING, Any
+
+from peakline.base.common import here, report_engine
+from peakline.base.output import write_lines
+from peakline.base.sizes import size_of
+from peakline.recording.source_lines import read_unchanged
+
+if TYPE_CHECKING:
+    from peakline._report import Options, Trace
+
+# Beyond this a line that nobody asked for would take seconds.
+_MOST_EVENTS = 20_000_000
+SHARE_SHOWN = 10  # a tenth of the peak: less is not said unasked
+# What is certain has one of these, see `leaks --json`.
+_UNITS = {
+    "step": ("step", "steps"),
+    "pass": ("forward pass", "forward passes"),
+    "generate": ("call of generate()", "calls of generate()"),
+}
+
+
+def growth_status(args: argparse.Namespace, options: Options) -> int:
+    """Return 1 when --fail-on-growth is given and something grows in one of the files."""
+    if not args.fail_on_growth:
+        return 0
+    return int(any(_has_growth(path, options) for path in args.files))
+
+
+def _has_growth(path: str, options: Options) -> bool:
+    document = _growth(report_engine().Trace(path), {**options, "top": 0})
+    reserved = document["reserved_growth"]
+    # Blocks that are too small come of inputs that differ, and torch frees them before it runs out.
+    is_kept = reserved and reserved["is_certain"] and reserved["cause"] != "fragments"
+    return any(not row["is_slow"] for row in document["growth"]) or bool(is_kept)
+
+
+def _growth(trace: Trace, options: Options) -> dict[str, Any]:
+    asked: Options = {**options, "findings": False}
+    document: dict[str, Any] = json.loads(trace.report("leaks", json=True, **asked))
+    return document
+
+
+def print_growth(args: argparse.Namespace) -> None:
+    """Print below a report what surely grows in each file."""
+    for path in args.files if not args.json else []:
+        name = f"{path}: " if len(args.files) > 1 else ""
+        lines = growth_of_file(path)
+        write_lines(*(f"{name}{line[0].upper()}{line[1:]}" for line in lines))
+
+
+def growth_of_file(path: str) -> list[str]:
+    """Return what `growth_lines` says of a trace; nothing where it has no events or no time."""
+    engine = report_engine()
+    with suppress(engine.TraceError):
+        trace = engine.Trace(path)
+        return growth_lines(trace, int(trace.summary_data()["event_count"]))
+    return []
+
+
+def growth_lines(trace: Trace, event_count: int) -> list[str]:
+    """Return what to say unasked of what grows, a sentence each; empty where nothing surely does.
+
+    "grows 12.0 MB per step at train.py:31 losses.append(loss)"
+    """
+    if event_count > _MOST_EVENTS:
+        return []
+    document = _growth(trace, {"cwd": here()})
+    found = (_of_program(document, trace), _of_reserved(document, trace), _of_inputs(document))
+    return [sentence for sentence in found if sentence]
+
+
+def _of_program(document: dict[str, Any], trace: Trace) -> str:
+    """Return the line that grew fastest, over and over, or ''."""
+    rows = [row for row in document["growth"] if row["is_certain"]]
+    if not rows:
+        return ""
+    more = len(rows) - 1
+    also = f" (and {more} more line{'s' * (more != 1)})" if more else ""
+    unit, units = _UNITS[document["unit"]]
+    every = int(rows[0]["steps_per_rise"])
+    rises = f" (every {every} {units})" if every > 1 else ""
+    size = size_of(rows[0]["bytes_per_step"])
+    return f"grows {size} per {unit}{rises} at {place_of(rows[0], trace)}{also}"
+
+
+def _of_reserved(document: dict[str, Any], trace: Trace) -> str:
+    growth = document["reserved_growth"]
+    if growth is None or not growth["is_certain"]:
+        return ""
+    place = f"; made at {place_of(growth['rows'][0], trace)}" if growth["rows"] else ""
+    return (
+        f"reserved memory grows from {size_of(growth['begin_bytes'])} to"
+        f" {size_of(growth['end_bytes'])} while allocated is never above"
+        f" {size_of(growth['allocated_bytes'])}, {growth['sentence']}{place}"
+    )
+
+
+def _of_inputs(document: dict[str, Any]) -> str:
+    """Return the line that rose most with its inputs, where that shows in the peak."""
+    rows = document["follows_inputs"]
+    row = max(rows, key=lambda one: int(one["total_bytes"]), default=None)
+    if row is None or row["total_bytes"] * SHARE_SHOWN < document["peak_bytes"]:
+        return ""
+    place = str(row["key"]).split(" (")[0]
+    return f"{row['sentence']} at {place}: it grows because its inputs do"
+
+
+def place_of(row: dict[str, Any], trace: Trace) -> str:
+    """Return the file and line of a row, and its code where the file is as it was."""
+    location = row["location"]
+    if location is None or location["line"] is None or location["native"]:
+        return str(row["key"])
+    lines = read_unchanged(location["file"], int(trace.info()["start_realtime_ns"]))
+    number = int(location["line"])
+    code = " ".join(lines[number - 1].split()) if number <= len(lines) else ""
+    place = str(row["key"]).split(" (")[0]
+    return f"{place} {code}" if code else str(row["key"])

@@ -1,0 +1,185 @@
+"""What a trace that is still being written says now, for ``peakline live``. Prints nothing.
+
+Nothing runs in the recorded program: the file is opened anew each time, and read up to what the
+recorder has committed.
+"""
+
+from __future__ import annotations
+
+import json
+import os
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from peakline.base.device_names import is_gpu, memory_of_device, name_of_device
+
+if TYPE_CHECKING:
+    from peakline._report import Trace
+
+
+@dataclass(frozen=True)
+class LiveLine:
+    """One line of the program, and what it holds now."""
+
+    key: str
+    held_bytes: int
+    block_count: int
+    via: str  # what it called in torch; "" where that is not known
+
+
+@dataclass(frozen=True)
+class LiveState:
+    """A trace at the moment it was read; bytes are those of all devices together."""
+
+    path: str
+    pid: int
+    is_being_written: bool
+    seconds: float  # of the last event, since recording began
+    level_bytes: int
+    peak_bytes: int
+    peak_seconds: float
+    device_name: str
+    device_bytes: int  # of all devices that hold something; 0: not known
+    is_simulated: bool
+    step: int | None  # the last one that began
+    phase: str  # "" between phases
+    peak_place: str  # step and phase of the peak
+    lines: list[LiveLine]
+    line_count: int
+    levels: list[int]  # the highest level of equal parts of the time
+    problems: list[str]
+
+
+def read_state(trace: Trace, line_count: int, level_count: int) -> LiveState:
+    """Read a trace that was just opened.
+
+    Raises:
+        peakline._report.TraceError: there is nothing to read yet, or never will be.
+    """
+    info = trace.info()
+    options: dict[str, Any] = {"device": "all", "top": line_count}
+    table = json.loads(trace.report("table", json=True, at="end", **options))
+    phases = json.loads(trace.report("phases", json=True, device="all", top=1))
+    timeline = json.loads(trace.report("timeline", json=True, top=level_count, device="all"))
+    meta: dict[str, str] = info["meta"]
+    # "all" is the sum of the GPUs; where there is none, memory of the host is shown.
+    devices: list[int | str] = [table["device"]]
+    if table["device"] == "all":
+        devices = [one["device"] for one in table["devices"] if is_gpu(one["device"])]
+    end = float(timeline["end_seconds"])
+    now = _phase_at(phases, end)
+    return LiveState(
+        path=str(info["file"]),
+        pid=int(info["pid"]),
+        is_being_written=bool(info["is_being_written"]),
+        seconds=end,
+        level_bytes=int(table["total_bytes"]),
+        peak_bytes=int(table["peak_bytes"]),
+        peak_seconds=float(table["peak_seconds"]),
+        device_name=_device_name(meta, devices),
+        device_bytes=sum(memory_of_device(meta, one) for one in devices),
+        is_simulated=bool(table["simulated"]),
+        step=phases["steps"][-1]["step"] if phases["steps"] else None,
+        phase=str(now["name"]) if now else "",
+        peak_place=_place(_phase_at(phases, float(table["peak_seconds"]))),
+        lines=[_line(row) for row in table["rows"]],
+        line_count=int(table["row_count"]),
+        levels=[int(point["max_bytes"]) for point in timeline["points"]],
+        problems=[] if info["is_being_written"] else list(table["problems"]),
+    )
+
+
+def duration_of(seconds: float) -> str:
+    """Return a time as people read it: 12.3 s, 4:05 min, 2:31:07 h."""
+    if seconds < 100:
+        return f"{seconds:.1f} s"
+    minutes, rest = divmod(int(seconds), 60)
+    hours, minutes = divmod(minutes, 60)
+    return f"{hours}:{minutes:02}:{rest:02} h" if hours else f"{minutes}:{rest:02} min"
+
+
+def _phase_at(phases: dict[str, Any], seconds: float) -> dict[str, Any] | None:
+    """Return the outermost phase of this moment; those of one that is open end with the trace."""
+    found: list[dict[str, Any]] = [
+        one
+        for one in phases["phases"]
+        if one["depth"] == 0 and one["begin_seconds"] <= seconds <= one["end_seconds"]
+    ]
+    return found[-1] if found else None
+
+
+def _place(phase: dict[str, Any] | None) -> str:
+    if phase is None:
+        return ""
+    step = "" if phase["step"] is None else f"step {phase['step']} "
+    return f"{step}{phase['name']}"
+
+
+def _device_name(meta: dict[str, str], devices: list[int | str]) -> str:
+    names = {meta.get(f"device.{one}.name", name_of_device(one)) for one in devices}
+    many = f"{len(devices)} x " if len(devices) > 1 else ""
+    return f"{many}{', '.join(sorted(names))}"
+
+
+def _line(row: dict[str, Any]) -> LiveLine:
+    via = [part["name"] for part in row["via"] if part["name"]]
+    more = f", +{len(via) - 1} more" if len(via) > 1 else ""
+    return LiveLine(
+        key=str(row["key"]),
+        held_bytes=int(row["bytes"]),
+        block_count=int(row["count"]),
+        via=f"{via[0]}{more}" if via else "",
+    )
+
+
+def traces_of_process(pid: int, is_trace: Callable[[str], bool]) -> list[str]:
+    """Return the traces that this process or one below it writes, its own first.
+
+    A recorder keeps the first page of its file mapped. `is_trace` is asked about regular files
+    that the processes share by a mapping.
+
+    Raises:
+        ProcessLookupError: there is no such process.
+        PermissionError: it belongs to somebody else.
+    """
+    if not Path(f"/proc/{pid}").is_dir():
+        raise ProcessLookupError(f"there is no process {pid}")
+    found: dict[str, None] = {}
+    for one in [pid, *_descendants(pid)]:
+        try:
+            maps = Path(f"/proc/{one}/maps").read_bytes()
+        except (FileNotFoundError, ProcessLookupError):  # it ended meanwhile
+            continue
+        files = dict.fromkeys(_shared_files(maps))
+        # Opening a pipe or a device could wait, or do something.
+        found.update(dict.fromkeys(one for one in files if Path(one).is_file() and is_trace(one)))
+    return list(found)
+
+
+def _shared_files(maps: bytes) -> Iterator[str]:
+    """Yield the path of every shared mapping in the text of /proc/PID/maps (see proc(5))."""
+    for line in maps.split(b"\n"):
+        words = line.split(None, 5)
+        if len(words) == 6 and words[1].endswith(b"s") and words[5].startswith(b"/"):
+            yield os.fsdecode(words[5].replace(b"\\012", b"\n"))
+
+
+def _descendants(pid: int) -> list[int]:
+    parents: dict[int, list[int]] = {}
+    for entry in Path("/proc").iterdir():
+        if entry.name.isdigit():
+            try:
+                stat = (entry / "stat").read_text()
+            except OSError:
+                continue
+            # The name in parentheses may hold anything; the parent is the second word behind it.
+            parents.setdefault(int(stat.rpartition(")")[2].split()[1]), []).append(int(entry.name))
+    found: list[int] = []
+    waiting = list(parents.get(pid, []))
+    while waiting:
+        one = waiting.pop()
+        found.append(one)
+        waiting += parents.get(one, [])
+    return found

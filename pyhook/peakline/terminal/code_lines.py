@@ -1,0 +1,143 @@
+"""A line of code as a terminal shows it: `models/gpt2.py:42 forward  via aten::addmm`.
+
+Where columns are few the folders of its path go first, from the middle, then what it called; the
+file, the line and the function stay as long as anything does.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass
+from typing import Any
+
+from rich.text import Text
+
+from peakline.terminal.terminal import Marks, cells, cut_end, cut_middle
+
+# In less than this, what a line called is left out.
+_LEAST_ROOM_OF_VIA = 12
+_LEAST_ROOM_OF_FUNCTION = 8
+
+
+@dataclass(frozen=True)
+class CodeLine:
+    """A line of a Python file, and what it called; without a path `function` is all there is."""
+
+    before: str = ""
+    path: str = ""
+    number: int = 0
+    function: str = ""
+    via: str = ""
+    more_via: int = 0
+
+    @property
+    def folders(self) -> str:
+        """The path up to its file, with the last slash."""
+        return self.path[: self.path.rfind("/") + 1]
+
+    @property
+    def place(self) -> str:
+        """The file and the line."""
+        name = self.path[self.path.rfind("/") + 1 :]
+        return f"{name}:{self.number}" if self.number else name
+
+    @property
+    def columns(self) -> int:
+        """What it takes when nothing is left out."""
+        return _Pieces(
+            self.before, self.folders, self.place, self.function, _via(self), _more(self)
+        ).columns
+
+
+def line_of_row(row: Mapping[str, Any]) -> CodeLine:
+    """Return what a row of the engine's parts stands for."""
+    called = {"via": row.get("via", ""), "more_via": row.get("more_via", 0)}
+    line = row.get("line")
+    return CodeLine(**line, **called) if line else CodeLine(function=row["text"], **called)
+
+
+def fitted(line: CodeLine, room: int, marks: Marks) -> Text:
+    """Return the line in at most `room` columns."""
+    for folders, more in _shorter_ways(line, marks.gap):
+        found = _Pieces(line.before, folders, line.place, line.function, _via(line), more)
+        if found.columns <= room:
+            return found.text(marks)
+    return _squeezed(line, room, marks.gap).text(marks)
+
+
+@dataclass(frozen=True)
+class _Pieces:
+    before: str
+    folders: str
+    place: str
+    function: str
+    via: str
+    more: str
+
+    @property
+    def columns(self) -> int:
+        pieces = (self.before, self.folders, self.place, self.function, self.via, self.more)
+        return sum(map(cells, pieces)) + self._has_space
+
+    @property
+    def _has_space(self) -> bool:
+        return bool(self.place and self.function)
+
+    def text(self, marks: Marks) -> Text:
+        shown = Text(no_wrap=True, end="")
+        shown.append(marks.shown(self.before))
+        shown.append(marks.shown(self.folders), "dim")
+        shown.append(marks.shown(self.place), "bold")
+        shown.append(" " * self._has_space + marks.shown(self.function))
+        if self.via:
+            shown.append("  via ", "dim")
+            shown.append(marks.shown(self.via.removeprefix("  via ")), "magenta")
+            shown.append(self.more, "dim")
+        return shown
+
+
+def _via(line: CodeLine) -> str:
+    return f"  via {line.via}" if line.via else ""
+
+
+def _more(line: CodeLine) -> str:
+    return f", +{line.more_via} more" if line.via and line.more_via else ""
+
+
+def _shorter_ways(line: CodeLine, gap: str) -> Iterator[tuple[str, str]]:
+    """Give folders and ", +2 more", the longest first."""
+    more = _more(line)
+    ways = list(_shorter_folders(line.folders, gap))
+    yield from ((folders, more) for folders in ways[:-1] or ways)
+    yield from ((folders, "") for folders in ways)
+
+
+def _shorter_folders(folders: str, gap: str) -> Iterator[str]:
+    """Give `a/b/c/`, `a/.../c/`, `a/.../`, `.../` and nothing."""
+    yield folders
+    parts = folders.split("/")[:-1]
+    for begin in range(2, len(parts) + 1):
+        yield "/".join([parts[0], gap, *parts[begin:], ""])
+    if folders:
+        yield f"{gap}/"
+        yield ""
+
+
+def _squeezed(line: CodeLine, room: int, gap: str) -> _Pieces:
+    """The file and the function, with as much of the rest as there is room for."""
+    before, place, function = line.before, line.place, line.function
+    if not place:
+        called = _via(line)
+        own = room - cells(called)
+        if own < room // 2:
+            called, own = "", room
+        return _Pieces("", "", "", cut_middle(before + function, own, gap), called, "")
+    left = room - cells(before) - cells(place) - 1
+    if left < cells(function):
+        before = cut_end(before, room // 4, gap)
+        least = min(cells(function), max(_LEAST_ROOM_OF_FUNCTION, room // 3))
+        place = cut_middle(place, max(room - cells(before) - 1 - least, room // 3), gap)
+        function = cut_end(function, max(room - cells(before) - cells(place) - 1, 0), gap)
+    left = room - cells(before) - cells(place) - 1 - cells(function)
+    called = cut_end(_via(line), left, gap) if left >= _LEAST_ROOM_OF_VIA else ""
+    return _Pieces(before, "", place, function, called, "")

@@ -1,0 +1,155 @@
+"""What a terminal can show: colours, characters, columns; and texts cut to its columns."""
+
+from __future__ import annotations
+
+import os
+import sys
+import unicodedata
+from collections.abc import Iterable
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, TextIO
+
+from peakline.base.output import console_of, printable
+
+if TYPE_CHECKING:
+    from rich.console import Console
+
+# What rich, too, takes for the wish to be treated as a terminal.
+_TERMINAL_WISHES = ("FORCE_COLOR", "TTY_COMPATIBLE")
+_LOCALE_VARIABLES = ("LC_ALL", "LANG")
+_COLUMNS_OF_TEXT = 100
+_EVERYTHING = "utf-8"  # the encoding of a terminal that has every character
+_MOST_MARKS = 3  # accents and the like upon one character; a name may have thousands
+
+
+@dataclass(frozen=True)
+class Marks:
+    """The characters of ours that a terminal may lack, and whether it has others than ASCII."""
+
+    gap: str
+    branch: str
+    last_branch: str
+    trunk: str
+    encoding: str
+
+    def shown(self, text: str) -> str:
+        """Return the text with "?" for what the terminal has not, or would obey.
+
+        Its direction is kept to itself.
+
+        It takes no more columns than before.
+        """
+        text = printable(text)
+        if text.isascii():
+            return text
+        if self.encoding != _EVERYTHING:
+            text = "".join(character for character in text if not _is_mark(character))
+        text = _with_few_marks(text).encode(self.encoding, "replace").decode(self.encoding)
+        return f"\u2068{text}\u2069" if _has_direction(text) else text
+
+
+@dataclass(frozen=True)
+class Terminal:
+    """A stream that is a terminal."""
+
+    console: Console
+    marks: Marks
+
+    @property
+    def width(self) -> int:
+        """Its columns."""
+        return self.console.width
+
+    @property
+    def is_interactive(self) -> bool:
+        """Say whether a person can walk through something here, with every character."""
+        is_dumb = self.console.is_dumb_terminal or self.marks.encoding != _EVERYTHING
+        return sys.stdin.isatty() and self.console.file.isatty() and not is_dumb
+
+
+def terminal_of(
+    stream: TextIO, *, is_plain: bool = False, has_color: bool = True
+) -> Terminal | None:
+    """Return the terminal that `stream` writes to; None where the literal form is to be written.
+
+    NO_COLOR, FORCE_COLOR and TTY_COMPATIBLE mean what they mean to rich.
+    """
+    if is_plain or not (stream.isatty() or any(map(os.environ.get, _TERMINAL_WISHES))):
+        return None
+    console = console_of(stream, no_color=None if has_color else True, soft_wrap=False)
+    return Terminal(console, _marks_of(console.encoding)) if console.is_terminal else None
+
+
+def text_of(stream: TextIO) -> Terminal:
+    """Return what lays out text for a file or a pipe: no colours, COLUMNS or 100 columns."""
+    columns = os.environ.get("COLUMNS", "")
+    width = int(columns) if columns.isdigit() and int(columns) > 0 else _COLUMNS_OF_TEXT
+    console = console_of(stream, width=width, force_terminal=False, color_system=None)
+    return Terminal(console, _marks_of(console.encoding))
+
+
+def _marks_of(encoding: str) -> Marks:
+    is_utf = encoding.lower().startswith("utf") and not _is_c_locale()
+    if is_utf:
+        return Marks("…", "├ ", "└ ", "│ ", _EVERYTHING)
+    return Marks("...", "|-", "`-", "| ", "ascii" if _is_c_locale() else encoding)
+
+
+def _is_c_locale() -> bool:
+    """Say whether the user set the locale C, for which Python writes UTF-8 nevertheless."""
+    names = (os.environ.get(name, "") for name in _LOCALE_VARIABLES)
+    return next(filter(None, names), "") in ("C", "POSIX")
+
+
+def _has_direction(text: str) -> bool:
+    return any(unicodedata.bidirectional(one) in ("R", "AL", "AN") for one in text)
+
+
+def _is_mark(character: str) -> bool:
+    """Say whether a character takes no column of its own."""
+    return unicodedata.category(character) in ("Mn", "Me", "Cf")
+
+
+def _with_few_marks(text: str) -> str:
+    kept: list[str] = []
+    marks = 0
+    for character in text:
+        marks = marks + 1 if _is_mark(character) else 0
+        if marks <= _MOST_MARKS:
+            kept.append(character)
+    return "".join(kept)
+
+
+def cells(text: str) -> int:
+    """Return the columns that a text takes: two for a wide character."""
+    from rich.cells import cell_len
+
+    return len(text) if text.isascii() else cell_len(text)
+
+
+def cut_end(text: str, room: int, gap: str) -> str:
+    """Return the text in at most `room` columns, without its end where it is longer."""
+    if cells(text) <= room:
+        return text
+    return _taken(text, room - len(gap)) + gap if room > len(gap) else gap[:room]
+
+
+def cut_middle(text: str, room: int, gap: str) -> str:
+    """Return the text in at most `room` columns, without its middle; more stays of its end."""
+    if cells(text) <= room:
+        return text
+    kept = room - len(gap)
+    if kept < 2:
+        return cut_end(text, room, gap)
+    start, end = kept // 3, kept - kept // 3
+    return _taken(text, start) + gap + _taken(reversed(text), end)[::-1]
+
+
+def _taken(text: Iterable[str], room: int) -> str:
+    taken: list[str] = []
+    for character in text:
+        room -= cells(character)
+        if room < 0:
+            break
+        taken.append(character)
+    return "".join(taken)

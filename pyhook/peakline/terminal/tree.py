@@ -1,0 +1,114 @@
+"""The tree of `--by stack` on a terminal: root first, one row for every frame.
+
+A node and its only child with the same blocks are one branch: their rows stand below each other,
+the first one that is no folded frame has the numbers.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+from peakline.terminal.code_lines import CodeLine
+from peakline.terminal.terminal import Marks
+
+_NO_NUMBERS = {"held": "", "percent": "", "blocks": "", "share": 0.0}
+
+
+def children_of(nodes: Sequence[Mapping[str, Any]]) -> list[list[int]]:
+    """Return the children of every node, the largest first."""
+    children: list[list[int]] = [[] for _ in nodes]
+    for index, node in enumerate(nodes[1:], start=1):
+        children[node["parent"]].append(index)
+    return children
+
+
+def continues(
+    nodes: Sequence[Mapping[str, Any]], children: Sequence[Sequence[int]], index: int
+) -> bool:
+    """Say whether a node has one child, and all its blocks came through it."""
+    if len(children[index]) != 1 or nodes[index]["left_out_count"]:
+        return False
+    child = nodes[children[index][0]]
+    return bool(child["count"] == nodes[index]["count"] and child["bytes"] == nodes[index]["bytes"])
+
+
+def code_of(frame: Mapping[str, Any]) -> CodeLine:
+    """Return the line of a frame."""
+    if not frame["path"]:
+        return CodeLine(function=frame["text"])
+    return CodeLine(path=frame["path"], number=frame["number"], function=frame["function"])
+
+
+@dataclass(frozen=True)
+class _Branch:
+    """Where a branch begins: a node, or what is left out below one; and its guides."""
+
+    node: int
+    guide: str  # of its first row
+    others: str  # of the rows below that
+    is_left_out: bool = False
+
+
+def tree_rows(tree: Mapping[str, Any], marks: Marks) -> list[dict[str, Any]]:
+    """Return the rows of the folded tree: numbers, guide and line."""
+    nodes = tree["folded"]
+    children = children_of(nodes)
+    rows: list[dict[str, Any]] = []
+    waiting = _branches_below(_Branch(0, "", ""), nodes, children, marks)
+    while waiting:
+        branch = waiting.pop()
+        if branch.is_left_out:
+            rows.append(_left_out(nodes[branch.node], branch.guide, marks))
+            continue
+        last = branch.node
+        while continues(nodes, children, last):
+            last = children[last][0]
+        first = len(rows)
+        for node in nodes[branch.node : last + 1]:
+            for line, is_dim in _lines_of(node, tree["frames"], marks):
+                guide = branch.guide if len(rows) == first else branch.others
+                rows.append({**_NO_NUMBERS, "guide": guide, "code": line, "dim": is_dim})
+        row_of_frame = next((row for row in rows[first:] if not row["dim"]), rows[first])
+        row_of_frame.update({name: nodes[branch.node][name] for name in _NO_NUMBERS})
+        waiting += _branches_below(_Branch(last, "", branch.others), nodes, children, marks)
+    return rows
+
+
+def _branches_below(
+    parent: _Branch,
+    nodes: Sequence[Mapping[str, Any]],
+    children: Sequence[Sequence[int]],
+    marks: Marks,
+) -> list[_Branch]:
+    """Return the branches below a node, the last one first."""
+    begins = [(child, False) for child in children[parent.node]]
+    if nodes[parent.node]["left_out_count"]:
+        begins.append((parent.node, True))
+    if parent.node == 0 and len(begins) == 1:
+        return [_Branch(begins[0][0], "", "")]
+    last = len(begins) - 1
+    return [
+        _Branch(
+            node,
+            parent.others + (marks.last_branch if place == last else marks.branch),
+            parent.others + ("  " if place == last else marks.trunk),
+            is_left_out,
+        )
+        for place, (node, is_left_out) in reversed(list(enumerate(begins)))
+    ]
+
+
+def _lines_of(
+    node: Mapping[str, Any], frames: Sequence[Mapping[str, Any]], marks: Marks
+) -> Iterator[tuple[CodeLine, bool]]:
+    if node["folded"]:
+        yield CodeLine(function=f"{marks.gap} {node['folded']}"), True
+    if node["frame"] is not None:
+        yield code_of(frames[node["frame"]]), False
+
+
+def _left_out(node: Mapping[str, Any], guide: str, marks: Marks) -> dict[str, Any]:
+    line = CodeLine(function=f"{marks.gap} {node['left_out_count']:,} more")
+    return {**_NO_NUMBERS, "held": node["left_out"], "guide": guide, "code": line, "dim": True}

@@ -1,0 +1,230 @@
+"""The view of `peakline tree`: call stacks of the live set on the left, one frame on the right.
+
+Everything shown is a text of the engine (`Trace.parts`); children are added when a node is opened.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import replace
+from typing import Any, ClassVar
+
+from rich.syntax import Syntax
+from rich.text import Text
+from textual.app import App, ComposeResult
+from textual.binding import Binding, BindingType
+from textual.containers import Horizontal, VerticalScroll
+from textual.widgets import Footer, Static, Tree
+from textual.widgets.tree import TreeNode
+
+from peakline.base.output import printable
+from peakline.recording.source_lines import read_unchanged
+from peakline.terminal.code_lines import CodeLine, fitted
+from peakline.terminal.terminal import Marks
+from peakline.terminal.tree import children_of, code_of
+
+_CONTEXT_LINES = 8
+_LONGEST_LINE = 400
+_WIDEST_LABEL = 200
+_LARGE_SHARE = 0.25
+_MARKS = Marks("…", "├ ", "└ ", "│ ", "utf-8")
+
+
+class StackTree:
+    """The nodes of one way to fold, and which of them are shown."""
+
+    def __init__(self, tree: Mapping[str, Any], folding: str) -> None:
+        """Take the engine's tree and the name of the folding."""
+        self.frames: list[Mapping[str, Any]] = tree["frames"]
+        self.nodes: list[Mapping[str, Any]] = tree[folding]
+        self._children = children_of(self.nodes)
+        self.hides_imports = False
+
+    def frame_of(self, index: int) -> Mapping[str, Any] | None:
+        """Return the frame of a node; the root and folded ends of stacks have none."""
+        frame = self.nodes[index]["frame"]
+        return None if frame is None else self.frames[frame]
+
+    def shown_children(self, index: int) -> list[int]:
+        """Return the children, in place of a hidden one what is below it; the largest first."""
+        shown: list[int] = []
+        waiting = list(self._children[index])
+        while waiting:
+            child = waiting.pop()
+            frame = self.frame_of(child)
+            if self.hides_imports and frame is not None and frame["is_import"]:
+                waiting += self._children[child]
+            else:
+                shown.append(child)
+        return sorted(shown, key=lambda child: -int(self.nodes[child]["bytes"]))
+
+    def label(self, index: int) -> Text:
+        """Return the numbers and the frame of a node, on one line."""
+        node = self.nodes[index]
+        text = Text(no_wrap=True)
+        text.append(node["held"], "bold red" if node["share"] >= _LARGE_SHARE else "bold")
+        text.append(f" {node['percent']}%  ", "dim")
+        frame = self.frame_of(index)
+        if frame is not None:
+            text.append_text(fitted(_without_folders(code_of(frame)), _WIDEST_LABEL, _MARKS))
+        elif index == 0:
+            text.append("all blocks")
+        else:
+            text.append(f"… {node['folded']}", "dim")
+        return text
+
+
+def _without_folders(line: CodeLine) -> CodeLine:
+    """The details name the whole path."""
+    return replace(line, path=line.path.rpartition("/")[2])
+
+
+class TreeView(App[None]):
+    """Walks through the tree; the keys are those of `memray tree`, where it has the same."""
+
+    CSS = """
+    Tree { width: 3fr; scrollbar-gutter: stable; }
+    #details { width: 2fr; min-width: 30; border-left: solid $primary; padding: 0 1; }
+    #facts { height: auto; }
+    #source { height: auto; margin-top: 1; }
+    """
+    TITLE = "peakline tree"
+    ENABLE_COMMAND_PALETTE = False
+    BINDINGS: ClassVar[list[BindingType]] = [
+        Binding("q", "quit", "Quit"),
+        Binding("e", "open_branch", "Open the branch"),
+        Binding("u", "fold", "Fold or show library frames"),
+        Binding("i", "imports", "Hide or show imports"),
+        Binding("ctrl+z", "suspend_process", show=False),
+    ]
+
+    def __init__(self, parts: Mapping[str, Any], start_ns: int) -> None:
+        """Take `Trace.parts("table", by="stack,category")` and when the run began."""
+        super().__init__()
+        tree = parts["tree"]
+        self._facts = "   ".join(f"{fact['name']}: {fact['value']}" for fact in parts["facts"])
+        self._start_ns = start_ns
+        self._foldings = {name: StackTree(tree, name) for name in ("folded", "whole")}
+        self._folding = "folded"
+
+    @property
+    def shown(self) -> StackTree:
+        """The tree that is shown."""
+        return self._foldings[self._folding]
+
+    def compose(self) -> ComposeResult:
+        """Make the widgets."""
+        yield Static(Text(self._facts, "bold", no_wrap=True), id="head")
+        with Horizontal():
+            yield Tree[int]("", data=0, id="tree")
+            with VerticalScroll(id="details", can_focus=False):
+                yield Static(id="facts")
+                yield Static(id="source")
+        yield Footer()
+
+    def on_mount(self) -> None:
+        """Show the largest branch first."""
+        self._refill()
+        self._tree.focus()
+
+    @property
+    def _tree(self) -> Tree[int]:
+        return self.query_one("#tree", Tree)
+
+    def _refill(self) -> None:
+        tree = self._tree
+        tree.guide_depth = 3
+        tree.reset(self.shown.label(0), 0)
+        self._open(tree.root)
+        node = tree.root
+        while node.children:
+            node = node.children[0]
+            self._open(node)
+        tree.move_cursor(tree.root)
+        self._show_details(0)
+
+    def _open(self, node: TreeNode[int]) -> None:
+        self._fill(node)
+        if node.children:
+            node.expand()
+
+    def _fill(self, node: TreeNode[int]) -> None:
+        if node.children or node.data is None:
+            return
+        for child in self.shown.shown_children(node.data):
+            has_more = bool(self.shown.shown_children(child))
+            node.add(self.shown.label(child), child, allow_expand=has_more)
+
+    def on_tree_node_expanded(self, event: Tree.NodeExpanded[int]) -> None:
+        """Add what is below a node when it is opened."""
+        self._fill(event.node)
+
+    def on_tree_node_highlighted(self, event: Tree.NodeHighlighted[int]) -> None:
+        """Show the node under the cursor."""
+        if event.node.data is not None:
+            self._show_details(event.node.data)
+
+    def action_open_branch(self) -> None:
+        """Open the node, and what is below it up to where it branches."""
+        node = self._tree.cursor_node
+        while node is not None:
+            self._open(node)
+            node = node.children[0] if len(node.children) == 1 else None
+
+    def action_fold(self) -> None:
+        """Show every frame, or fold those that only pass calls on."""
+        self._folding = "whole" if self._folding == "folded" else "folded"
+        self._refill()
+
+    def action_imports(self) -> None:
+        """Hide or show frames of Python's import system."""
+        for tree in self._foldings.values():
+            tree.hides_imports = not tree.hides_imports
+        self._refill()
+
+    def _show_details(self, index: int) -> None:
+        self.query_one("#facts", Static).update(_details_of(self.shown, index))
+        source = _source_of(self.shown.frame_of(index), self._start_ns)
+        self.query_one("#source", Static).update(source)
+
+
+def _details_of(tree: StackTree, index: int) -> Text:
+    node, frame = tree.nodes[index], tree.frame_of(index)
+    facts: list[tuple[str, str]] = []
+    if frame is not None and frame["path"]:
+        facts.append(("Function", frame["qualified_name"] or frame["function"]))
+        facts.append(("File", printable(frame["file"])))
+        facts.append(("Line", str(frame["number"])))
+    elif frame is not None:
+        facts.append(("Frame", frame["text"]))
+    if node["folded"]:
+        facts.append(("Folded before it", node["folded"]))
+    facts.append(("Held", f"{node['held']}, {node['percent']} %"))
+    facts.append(("Blocks", node["blocks"]))
+    facts.append(("Of stacks that end here", node["own"]))
+    text = Text()
+    for name, value in facts:
+        text.append(f"{name}: ", "dim").append(_MARKS.shown(value), "bold").append("\n")
+    if node["split"]:
+        text.append("\nBy category\n", "dim")
+    for part in node["split"]:
+        text.append(f"{part['held']:>9}  {_MARKS.shown(part['name'])}\n")
+    return text
+
+
+def _source_of(frame: Mapping[str, Any] | None, start_ns: int) -> Syntax | Text:
+    if frame is None or not frame["file"]:
+        return Text()
+    lines = read_unchanged(frame["file"], start_ns)
+    number = int(frame["number"])
+    if not 1 <= number <= len(lines):
+        return Text("The source is not here, or has changed since the run.", "dim")
+    first = max(1, number - _CONTEXT_LINES)
+    around = lines[first - 1 : number + _CONTEXT_LINES]
+    return Syntax(
+        "\n".join(printable(line[:_LONGEST_LINE], keep="\t") for line in around),
+        "python",
+        line_numbers=True,
+        start_line=first,
+        highlight_lines={number},
+    )

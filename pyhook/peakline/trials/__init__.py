@@ -1,0 +1,1 @@
+"""Measured runs of a program: on other devices, with changes."""

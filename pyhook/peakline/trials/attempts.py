@@ -1,0 +1,139 @@
+"""One recorded run of a program, measured: what `peakline fit` and `advise --try` compare."""
+
+from __future__ import annotations
+
+import argparse
+import json
+import subprocess
+import time
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from peakline.base.device_names import highest_peak, memory_of_device
+from peakline.commands.running.after_run import find_traces
+from peakline.commands.running.run_arguments import add_arguments
+from peakline.launch.run_plan import Plan, add_startup, make_plan
+from peakline.launch.simulation import notes_of_program
+
+_LINES = 3
+_LAST_WORDS = 8
+
+
+@dataclass(frozen=True)
+class Line:
+    """One of the heaviest lines at the peak."""
+
+    location: str
+    bytes: int
+
+
+@dataclass(frozen=True)
+class Measured:
+    """What a run came to, of the process and the device with the highest peak.
+
+    ``capacity_bytes`` and ``most_used_bytes`` (with caches and context) are known of simulated
+    devices. ``trace`` is its recording; None: nothing was recorded.
+    """
+
+    status: int
+    out_of_memory: bool
+    peak_bytes: int | None
+    capacity_bytes: int | None
+    most_used_bytes: int | None
+    guessed_places: int
+    lines: list[Line]
+    last_words: list[str]
+    seconds: float
+    trace: Path | None
+
+
+def run_attempt(
+    command: Sequence[str],
+    args: argparse.Namespace,
+    folder: Path,
+    *,
+    simulate: str,
+    stacks: str = "python",
+    changes: Mapping[str, str] | None = None,
+) -> Measured:
+    """Run a program, quietly, and say what it came to.
+
+    Args:
+        command: the program with its arguments, as `peakline run` takes it.
+        args: has python, assume, max_value_reads, allow_writes, blank_weights, steps
+            and frame.
+        folder: is made, and gets the output of the program and its trace.
+        simulate: the simulated device; '' for a real one.
+        stacks: as --stacks of `peakline run`; '' for its default.
+        changes: more of its environment; then Python starts with peakline's startup folder.
+
+    Raises:
+        BuildError: the simulated GPU cannot be built.
+    """
+    folder.mkdir(parents=True)
+    parser = argparse.ArgumentParser()
+    add_arguments(parser)
+    words = ["--simulate", simulate] if simulate else []
+    words += ["--stacks", stacks] if stacks else []
+    options = parser.parse_args([*words, "-o", str(folder / "%p.peak")])
+    options.program = list(command)
+    for name in ("python", "assume", "max_value_reads", "allow_writes", "blank_weights", "steps"):
+        setattr(options, name, getattr(args, name))
+    plan = make_plan(options)
+    if changes is not None:
+        add_startup(plan)
+        plan.environment.update(changes)
+    log = folder / "log"
+    started = time.time()
+    notes = notes_of_program(
+        plan.environment,
+        guards_checkpoints=plan.guards_checkpoints,
+        notes_reads=False,
+        quiet=True,
+    )
+    with log.open("wb") as output, notes:
+        done = subprocess.run(
+            plan.command, env=plan.environment, stdout=output, stderr=output, check=False
+        )
+    return _measure(plan, done.returncode, log, started, args.frame)
+
+
+def _may_change_memory(read: dict[str, Any]) -> bool:
+    is_harmless = read["floating_point"] or read["effect"] == "printed"
+    return not read["assumed"] and not is_harmless
+
+
+def _measure(plan: Plan, status: int, log: Path, started: float, frame: str) -> Measured:
+    import peakline._report as engine
+
+    seconds = time.time() - started
+    words = log.read_text(errors="replace").splitlines()[-_LAST_WORDS:]
+    found: list[tuple[int, dict[str, Any], Path]] = []
+    out_of_memory = False
+    for path in find_traces(plan.run_id, plan.output, started):
+        trace = engine.Trace(str(path))
+        records = json.loads(trace.report("stats", json=True, top=1))["records"]
+        out_of_memory = out_of_memory or records["out_of_memory"] > 0
+        summary = trace.summary_data(top=_LINES, frame=frame, cwd=str(Path.cwd()))
+        found.append((highest_peak(summary["devices"]), summary, Path(path)))
+    if not found:
+        return Measured(status, out_of_memory, None, None, None, 0, [], words, seconds, None)
+    peak, summary, path = max(found, key=lambda one: one[0])
+    number = summary["table"]["device"]
+    meta = [one[1]["meta"] for one in found]
+    used = [int(one.get(f"device.{number}.most_used_bytes", 0)) for one in meta]
+    capacity = memory_of_device(summary["meta"], number)
+    return Measured(
+        status,
+        out_of_memory,
+        peak,
+        capacity or None,
+        max(used) or None,
+        sum(_may_change_memory(read) for read in summary["table"]["value_reads"]),
+        [Line(row["key"], row["bytes"]) for row in summary["table"]["rows"]],
+        words,
+        seconds,
+        path,
+    )

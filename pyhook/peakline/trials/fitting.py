@@ -1,0 +1,87 @@
+"""One try of a program on one simulated device, for ``peakline fit``.
+
+Every device is tried with its own capacity, because the allocator's answer to a full device (free
+cached blocks, try again) is part of the result. A program that does not fit is run once more on the
+same device with room for everything: then we know how much it needs.
+"""
+
+from __future__ import annotations
+
+import argparse
+import re
+from dataclasses import dataclass, field
+from pathlib import Path
+
+from peakline.trials.attempts import Line, Measured, run_attempt
+
+_UNLIMITED = "4096GiB"
+
+
+@dataclass(frozen=True)
+class Attempt:
+    """A program with its arguments on a device; ``value`` is that of the sweep, or ''."""
+
+    device: str
+    value: str
+    command: list[str]
+
+
+@dataclass(frozen=True)
+class Outcome:
+    """What came out. ``verdict`` is "fits", "too small", "failed" or "skipped".
+
+    ``peak_bytes`` is the peak of the program's tensors, of the device with the highest one; when
+    the device is too small, what it would need. ``headroom_bytes`` is the capacity minus the most
+    that was in use, with caches and context; negative: so much is missing.
+    """
+
+    device: str
+    value: str
+    verdict: str
+    status: int = 0
+    peak_bytes: int | None = None
+    capacity_bytes: int | None = None
+    most_used_bytes: int | None = None
+    headroom_bytes: int | None = None
+    guessed_places: int = 0
+    lines: list[Line] = field(default_factory=list)
+    last_words: list[str] = field(default_factory=list)
+
+
+def try_program(attempt: Attempt, args: argparse.Namespace, folder: Path) -> Outcome:
+    """Run the program on the device, and on an unlimited one when it does not fit.
+
+    Raises:
+        BuildError: the simulated GPU cannot be built.
+    """
+    own = _run(attempt, attempt.device, args, folder / "own")
+    if own.status == 0:
+        return _outcome(attempt, "fits", own, own)
+    if not own.out_of_memory:
+        return _outcome(attempt, "failed", own, own)
+    unlimited = re.sub(r":.*", "", attempt.device) + ":" + _UNLIMITED
+    whole = _run(attempt, unlimited, args, folder / "unlimited")
+    return _outcome(attempt, "too small", own, whole if whole.status == 0 else own)
+
+
+def _outcome(attempt: Attempt, verdict: str, own: Measured, needs: Measured) -> Outcome:
+    headroom = None
+    if own.capacity_bytes is not None and needs.most_used_bytes is not None:
+        headroom = own.capacity_bytes - needs.most_used_bytes
+    return Outcome(
+        attempt.device,
+        attempt.value,
+        verdict,
+        status=own.status,
+        peak_bytes=needs.peak_bytes,
+        capacity_bytes=own.capacity_bytes,
+        most_used_bytes=needs.most_used_bytes,
+        headroom_bytes=headroom if verdict != "too small" or needs is not own else None,
+        guessed_places=needs.guessed_places,
+        lines=needs.lines,
+        last_words=own.last_words if verdict == "failed" else [],
+    )
+
+
+def _run(attempt: Attempt, device: str, args: argparse.Namespace, folder: Path) -> Measured:
+    return run_attempt(attempt.command, args, folder, simulate=device)

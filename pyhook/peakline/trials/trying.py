@@ -1,0 +1,181 @@
+"""Changes of a program that need no edit, each measured in a run of its own: `advise --try`.
+
+The changes are applied by startup/_peakline_changes.py in the program's own process, the settings
+of torch's allocator by its environment.
+"""
+
+from __future__ import annotations
+
+import argparse
+import json
+import os
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any
+
+from peakline.trials.attempts import Measured, run_attempt
+
+# Every change by its name, with what it does. "checkpoint" is followed by "=" and a path of
+# modules in which * is a number.
+CHANGES = {
+    "checkpoint": "checkpoint these modules",
+    "zero-grad-early": "zero_grad() directly after step()",
+    "set-to-none": "zero_grad(set_to_none=True)",
+    "fused": "optimizers with fused=True",
+    "no-foreach": "optimizers with foreach=False",
+    "no-grad-in-eval": "no_grad() around models in eval mode",
+    "sdpa-without-math": "scaled_dot_product_attention without its math kernel",
+    "no-autocast-cache": "autocast(cache_enabled=False)",
+    "expandable-segments": "PYTORCH_ALLOC_CONF=expandable_segments:True",
+}
+# Tried whatever the recording says: it tells nothing about the memory that torch keeps.
+_ALWAYS = ("expandable-segments",)
+_CONF = ("PYTORCH_CUDA_ALLOC_CONF", "PYTORCH_ALLOC_CONF")  # the first one wins in torch
+# Less of a gain is not worth a place among all changes together.
+_LEAST_GAIN = 0.01
+
+
+@dataclass(frozen=True)
+class Trial:
+    """A run with changes. ``ok``: it ended as the program does as it is."""
+
+    changes: tuple[str, ...]
+    ok: bool
+    applied: tuple[str, ...]  # those that found something to change
+    before: Measured
+    after: Measured
+
+    @property
+    def is_applied(self) -> bool:
+        """Whether every change took effect."""
+        return set(self.applied) == set(self.changes)
+
+    @property
+    def gain(self) -> float:
+        """The larger part by which the peak, or what the device holds, fell."""
+        pairs = (
+            (self.before.peak_bytes, self.after.peak_bytes),
+            (self.before.most_used_bytes, self.after.most_used_bytes),
+        )
+        falls = [1 - after / before for before, after in pairs if before and after]
+        return max(falls, default=0.0)
+
+    def document(self) -> dict[str, Any]:
+        """Return what the JSON document says of it."""
+        return {
+            "change": "; ".join(self.changes),
+            "ok": self.ok,
+            "applied": self.is_applied,
+            "peak_bytes_before": self.before.peak_bytes,
+            "peak_bytes_after": self.after.peak_bytes,
+            "device_bytes_before": self.before.most_used_bytes,
+            "device_bytes_after": self.after.most_used_bytes,
+            "seconds_before": round(self.before.seconds, 3),
+            "seconds_after": round(self.after.seconds, 3),
+            "status": self.after.status,
+            "last_words": [] if self.ok else self.after.last_words,
+        }
+
+
+@dataclass
+class Trials:
+    """The program as it is, and with changes: each alone, then all that help together."""
+
+    base: Measured
+    advice: dict[str, Any]  # the document of `peakline advise`; empty when nothing was recorded
+    trials: list[Trial] = field(default_factory=list)
+
+
+def problem_of(change: str) -> str:
+    """Return what is wrong with the name of a change, or ''."""
+    name, _, value = change.partition("=")
+    if name not in CHANGES:
+        return f"no change is called '{name}'; there are: {', '.join(CHANGES)}"
+    if (name == "checkpoint") != bool(value):
+        return "checkpoint needs the path of modules: checkpoint='h.*'; other changes take no value"
+    return ""
+
+
+def try_changes(
+    command: Sequence[str],
+    args: argparse.Namespace,
+    folder: Path,
+    tell: Callable[[str], None],
+) -> Iterator[Trials]:
+    """Run the program as it is, then with each change; yield what is known after every run.
+
+    Args:
+        command: the program with its arguments.
+        args: has ``simulate``, ``change`` (names; empty: those that its recording suggests), and
+            what `run_attempt` needs.
+        folder: for the traces.
+        tell: is called with what runs next.
+
+    Raises:
+        BuildError: the simulated GPU cannot be built.
+    """
+    tell("the program as it is")
+    base = run_attempt(
+        command, args, folder / "base", simulate=args.simulate, changes={}, stacks=""
+    )
+    found = Trials(base, _advice_of(base, args))
+    yield found
+    if base.status != 0 or base.peak_bytes is None:
+        return
+
+    def run(changes: tuple[str, ...]) -> Trial:
+        tell(", ".join(changes))
+        return _try(command, args, folder / str(len(found.trials)), base, changes)
+
+    suggested = [one["try"] for one in found.advice.get("advice", []) if one["try"]]
+    for change in dict.fromkeys(args.change or [*suggested, *_ALWAYS]):
+        found.trials.append(run((change,)))
+        yield found
+    helping = tuple(
+        one.changes[0]
+        for one in found.trials
+        if one.ok and one.is_applied and one.gain >= _LEAST_GAIN
+    )
+    if len(helping) > 1:
+        found.trials.append(run(helping))
+        yield found
+
+
+def _advice_of(base: Measured, args: argparse.Namespace) -> dict[str, Any]:
+    import peakline._report as engine
+
+    if base.trace is None:
+        return {}
+    trace = engine.Trace(str(base.trace))
+    text = trace.report("advise", json=True, frame=args.frame, cwd=str(Path.cwd()))
+    document: dict[str, Any] = json.loads(text)
+    return document
+
+
+def _try(
+    command: Sequence[str],
+    args: argparse.Namespace,
+    folder: Path,
+    base: Measured,
+    changes: tuple[str, ...],
+) -> Trial:
+    notes = folder.with_suffix(".notes")
+    environment = {"PEAKLINE_TRY": ";".join(changes), "PEAKLINE_TRY_NOTES": str(notes)}
+    if "expandable-segments" in changes:
+        environment |= _with_setting("expandable_segments:True")
+    after = run_attempt(command, args, folder, simulate=args.simulate, changes=environment)
+    noted = set(notes.read_text().splitlines()) if notes.exists() else set()
+    return Trial(
+        changes,
+        ok=after.status == base.status,
+        applied=tuple(change for change in changes if change in noted),
+        before=base,
+        after=after,
+    )
+
+
+def _with_setting(setting: str) -> dict[str, str]:
+    name = next((one for one in _CONF if os.environ.get(one)), _CONF[0])
+    given = os.environ.get(name, "")
+    return {name: f"{given},{setting}" if given else setting}
