@@ -7,8 +7,6 @@
 namespace peakline::record {
 namespace {
 
-using format::ExtendedType;
-
 constexpr size_t kSideCapacity = size_t{1} << 24;
 
 void fill(LiveBlock& block, const AllocEvent& event, uint8_t flags) {
@@ -96,7 +94,7 @@ void Recorder::remove_block(LiveBlock* block, uint64_t tick, uint32_t context) {
         drop_from_allocated(block);
         writer_.put_free(FreeEvent{back, context, FreeEvent::Kind::kPlain}, tick, live_bytes_);
     } else {
-        writer_.put_extended(ExtendedType::kFreeCompleted, &back, 1, tick);
+        writer_.put_free(FreeEvent{back, 0, FreeEvent::Kind::kCompleted}, tick, live_bytes_);
     }
     devices_[block->device].requested.on_free(*block, block->requested_bytes);
     if (phases_.is_active()) {

@@ -129,9 +129,8 @@ void Recorder::write_live_set_slow() {
                           tick,
                           level);
         if ((block.flags & kFreeRequested) != 0) {
-            const uint64_t back = 1;
             level -= gpu_bytes_of(block);
-            writer_.put_extended(format::ExtendedType::kFreeDeferred, &back, 1, tick);
+            writer_.put_free(FreeEvent{1, 0, FreeEvent::Kind::kDeferred}, tick, level);
         }
     }
 }

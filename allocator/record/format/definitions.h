@@ -36,7 +36,6 @@ enum class DefType : uint32_t {
     kBlockTypes = 18,    // as kTensorBlocks, with tensor types: see Note [Tensor types]
     kContextTag = 19,    // uv context | uv string: what the program called what it made; of imports
 };
-inline constexpr uint32_t kLastDefType = 19;
 inline constexpr size_t kMaxDimensions = 64;  // of a tensor whose type is kept
 
 // Note [Tensor types]

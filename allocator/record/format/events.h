@@ -6,6 +6,7 @@
 #include <bit>
 #include <cstddef>
 #include <cstdint>
+#include <type_traits>
 
 namespace peakline::format {
 
@@ -55,7 +56,6 @@ enum class ExtendedType : uint32_t {
     kMadeFor = 22,
     kDeviceProcesses = 23,
 };
-inline constexpr uint32_t kLastExtendedType = 23;
 
 enum class MarkKind : uint64_t {
     kTracingStarted = 1,
@@ -303,11 +303,31 @@ Record record_of(const uint64_t* fields) {
 template <class... Records>
 struct RecordList {
     static constexpr size_t kMaxFields = std::max({kFieldCount<Records>...});
+    static constexpr uint32_t kLastType = std::max({static_cast<uint32_t>(Records::kType)...});
+    template <class Record>
+    static constexpr bool kHas = (std::is_same_v<Record, Records> || ...);
+
     // 0: of another type.
     static constexpr size_t field_count(ExtendedType type) {
         return ((Records::kType == type ? kFieldCount<Records> : 0) + ...);
     }
+    // Calls visit(record) with the record of this type that has these fields. Does nothing for
+    // another type. A visitor has an overload for each record, so it compiles only when it handles
+    // all of them.
+    template <class Visit>
+    static void visit(ExtendedType type, const uint64_t* fields, Visit&& visit) {
+        ((Records::kType == type ? visit(record_of<Records>(fields)) : void()), ...);
+    }
+
+private:
+    static constexpr bool is_only_one(ExtendedType type) {
+        return ((Records::kType == type ? 1 : 0) + ...) == 1;
+    }
+    static_assert((is_only_one(Records::kType) && ...), "two records have the same type");
+    static_assert(((alignof(Records) == sizeof(uint64_t)) && ...), "every member has 64 bits");
 };
+// All of them. Recorder, reader and tests know a record by its row here: TraceWriter::put() and
+// RareEvent::as() refuse one without.
 using NumberRecords = RecordList<Mark,
                                  Segment,
                                  OutOfMemory,
@@ -327,6 +347,8 @@ using NumberRecords = RecordList<Mark,
                                  ScopeCaller,
                                  MadeFor,
                                  DeviceProcesses>;
+inline constexpr uint32_t kLastExtendedType = NumberRecords::kLastType;
+static_assert(static_cast<uint32_t>(ExtendedType::kFreeWithContext) < kLastExtendedType);
 
 // torch counts pools of graphs and pools of the program apart: (n, 0) and (0, n).
 constexpr uint64_t pool_number(uint64_t graph_pool, uint64_t own_pool) {

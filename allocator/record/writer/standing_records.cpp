@@ -9,7 +9,6 @@ namespace {
 
 using format::AllocatorAction;
 using format::DriverKind;
-using format::ExtendedType;
 using format::SegmentAction;
 
 // Address space only; no program comes near.
@@ -34,55 +33,8 @@ bool StandingRecords::begin_trace() {
            devices_.resize(format::kDeviceCount) && requests_.init();
 }
 
-void StandingRecords::see(ExtendedType type, const uint64_t* fields) {
-    switch (type) {
-        case ExtendedType::kSegment:
-            see(format::record_of<format::Segment>(fields));
-            break;
-        case ExtendedType::kInPool:
-            see(format::record_of<format::InPool>(fields));
-            break;
-        case ExtendedType::kRefusal:
-            has_last_piece_ = false;  // a pool behind it is that of the request
-            break;
-        case ExtendedType::kAllocatorCall:
-            see(format::record_of<format::AllocatorCall>(fields));
-            break;
-        case ExtendedType::kAllocatorSettings:
-            settings_ = static_cast<uint32_t>(fields[0]);
-            break;
-        case ExtendedType::kDriverAlloc:
-            see(format::record_of<format::DriverAlloc>(fields));
-            break;
-        case ExtendedType::kMadeFor:
-            see(format::record_of<format::MadeFor>(fields));
-            break;
-        case ExtendedType::kDriverFree:
-            see(format::record_of<format::DriverFree>(fields));
-            break;
-        case ExtendedType::kPoolSample:
-            see(format::record_of<format::PoolSample>(fields));
-            break;
-        case ExtendedType::kDeviceProcesses: {
-            const auto processes = format::record_of<format::DeviceProcesses>(fields);
-            if (Device* const device = device_of(processes.device)) {
-                device->use.apply(processes);
-            }
-            break;
-        }
-        case ExtendedType::kDriverSample: {
-            const auto sample = format::record_of<format::DriverSample>(fields);
-            if (Device* const device = device_of(sample.device)) {
-                device->use.apply(sample);
-            }
-            break;
-        }
-        case ExtendedType::kScope:
-            see(format::record_of<format::Scope>(fields));
-            break;
-        default:
-            break;
-    }
+void StandingRecords::see(format::ExtendedType type, const uint64_t* fields) {
+    format::NumberRecords::visit(type, fields, [this](const auto& record) { see(record); });
 }
 
 void StandingRecords::see(const format::Scope& scope) {
@@ -254,6 +206,18 @@ void StandingRecords::remove_request(DriverRequest* request) {
         device->use.device_bytes -= format::is_on_device(record.kind) ? record.bytes : 0;
     }
     requests_.remove(request);
+}
+
+void StandingRecords::see(const format::DeviceProcesses& processes) {
+    if (Device* const device = device_of(processes.device)) {
+        device->use.apply(processes);
+    }
+}
+
+void StandingRecords::see(const format::DriverSample& sample) {
+    if (Device* const device = device_of(sample.device)) {
+        device->use.apply(sample);
+    }
 }
 
 void StandingRecords::see(const format::PoolSample& sample) {

@@ -63,14 +63,29 @@ private:
         uint64_t fraction = 0;  // bits of the double
     };
 
+    // One for each of format::NumberRecords; the compiler stops where one is missing.
     void see(const format::Segment& segment);
     void see(const format::InPool& pool);
+    void see(const format::Refusal&) { has_last_piece_ = false; }  // a pool behind it is its own
     void see(const format::AllocatorCall& call);
+    void see(const format::AllocatorSettings& settings) {
+        settings_ = static_cast<uint32_t>(settings.text);
+    }
     void see(const format::DriverAlloc& request);
     void see(const format::MadeFor& made);
     void see(const format::DriverFree& end);
     void see(const format::PoolSample& sample);
+    void see(const format::DriverSample& sample);
+    void see(const format::DeviceProcesses& processes);
     void see(const format::Scope& scope);
+    // Nothing of these stands: each is of its moment, or has a summary record of its own.
+    void see(const format::Mark&) {}
+    void see(const format::OutOfMemory&) {}
+    void see(const format::DeviceMemory&) {}
+    void see(const format::ValueRead&) {}
+    void see(const format::ScopeCaller&) {}
+    void see(const format::Loss&) {}
+    void see(const format::Stopped&) {}
 
     size_t first_piece_from(uint64_t device, uint64_t address) const;
     void cut(uint64_t device, uint64_t begin, uint64_t end);

@@ -109,6 +109,7 @@ bool TraceTotals::write_to(TraceWriter& writer, const Position& end) {
     }
     count_waiting_slow();
     uint64_t values[2 + format::kLastExtendedType] = {end.event_count, end.alloc_count};
+    static_assert(std::size(values) <= TraceWriter::kMaxSummaryValues);
     std::copy_n(extended_counts_ + 1, format::kLastExtendedType, values + 2);
     return writer.put_summary(SummaryType::kTotals, values, std::size(values)) &&
            put_classes(writer, end.class_count) && put_places(writer) && put_sizes(writer) &&

@@ -22,25 +22,18 @@ constexpr size_t kMaxTagBytes = 1 + format::kMaxVarintBytes;
 constexpr size_t kMaxAllocBody = 6 * format::kMaxVarintBytes;
 constexpr size_t kMaxRepeatedBytes =
     kMaxTagBytes + std::max(format::kMaxVarintBytes, sizeof WrittenAlloc::body);
-constexpr DefType kTableTypes[] = {DefType::kString,
-                                   DefType::kPythonFrame,
-                                   DefType::kPythonNode,
-                                   DefType::kModule,
-                                   DefType::kNativeFrame,
-                                   DefType::kNativeNode,
-                                   DefType::kThread,
-                                   DefType::kStream,
-                                   DefType::kContext,
-                                   DefType::kInstance,
-                                   DefType::kTensor,
-                                   DefType::kTensorType};
 constexpr size_t kTensorBlocksBytes = 4096;
 
-// Frees look themselves: whatever else an event names must be defined before it.
-bool may_name_definitions(format::ExtendedType type) {
-    return type != format::ExtendedType::kFreeDeferred &&
-           type != format::ExtendedType::kFreeCompleted &&
-           type != format::ExtendedType::kFreeWithContext;
+format::ExtendedType extended_type(FreeEvent::Kind kind) {
+    switch (kind) {
+        case FreeEvent::Kind::kPlain:
+            return format::ExtendedType::kFreeWithContext;
+        case FreeEvent::Kind::kDeferred:
+            return format::ExtendedType::kFreeDeferred;
+        case FreeEvent::Kind::kCompleted:
+            return format::ExtendedType::kFreeCompleted;
+    }
+    __builtin_unreachable();
 }
 
 // As many chunks as the ring may ever remember; the file never holds more than that.
@@ -316,7 +309,7 @@ void TraceWriter::put_free(const FreeEvent& event, uint64_t tick, uint64_t live_
         return;
     }
     live_bytes_ = live_bytes;
-    if (event.context != 0 || event.kind == FreeEvent::Kind::kDeferred) {
+    if (event.context != 0 || event.kind != FreeEvent::Kind::kPlain) {
         put_extended_free(event, tick);
         return;
     }
@@ -332,14 +325,11 @@ void TraceWriter::repeat_free(uint64_t back, uint64_t tick, uint64_t live_bytes)
 }
 
 void TraceWriter::put_extended_free(const FreeEvent& event, uint64_t tick) {
-    using format::ExtendedType;
     if (event.context > emitted_[static_cast<size_t>(DefType::kContext)]) {
         define_new_slow();
     }
     const uint64_t fields[] = {event.back, event.context};
-    const auto type = event.kind == FreeEvent::Kind::kDeferred ? ExtendedType::kFreeDeferred
-                                                               : ExtendedType::kFreeWithContext;
-    put_extended(type, fields, event.context != 0 ? 2 : 1, tick);
+    put_extended(extended_type(event.kind), fields, event.context != 0 ? 2 : 1, tick);
 }
 
 void TraceWriter::put_extended(format::ExtendedType type,
@@ -349,13 +339,10 @@ void TraceWriter::put_extended(format::ExtendedType type,
     if (target_ == nullptr) {
         return;
     }
-    unsigned char body[8 * format::kMaxVarintBytes];
+    unsigned char body[format::NumberRecords::kMaxFields * format::kMaxVarintBytes];
     unsigned char* body_end = body;
-    for (size_t i = 0; i < value_count && i < 8; ++i) {
+    for (size_t i = 0; i < value_count; ++i) {
         body_end = format::put_uv(body_end, values[i]);
-    }
-    if (may_name_definitions(type)) {
-        define_new_slow();
     }
     const auto length = static_cast<size_t>(body_end - body);
     unsigned char* out = begin_event(Op::kExtended, tick, 2 * format::kMaxVarintBytes + length);

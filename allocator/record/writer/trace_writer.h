@@ -6,6 +6,7 @@
 #include <algorithm>
 #include <cstddef>
 #include <cstdint>
+#include <iterator>
 
 #include "alloc_event.h"
 #include "allocator/record/files/chunk_target.h"
@@ -20,7 +21,8 @@ namespace peakline::record {
 
 // A block that the program frees.
 struct FreeEvent {
-    enum class Kind : uint32_t { kPlain, kDeferred };
+    // kCompleted: of a deferred one.
+    enum class Kind : uint32_t { kPlain, kDeferred, kCompleted };
     uint64_t back = 0;     // next ordinal minus its ordinal
     uint32_t context = 0;  // where; 0: not asked
     Kind kind = Kind::kPlain;
@@ -90,16 +92,15 @@ public:
     // `back` as in FreeEvent, of a plain one. While can_repeat().
     void repeat_free(uint64_t back, uint64_t tick, uint64_t live_bytes);
     void put_free(const FreeEvent& event, uint64_t tick, uint64_t live_bytes);
-    // One of format::NumberRecords.
     template <class Record>
     void put(const Record& record, uint64_t tick) {
+        static_assert(format::NumberRecords::kHas<Record>, "add it to format::NumberRecords");
         const auto fields = format::fields_of(record);
+        if (is_open()) {
+            define_new_slow();  // whatever it names
+        }
         put_extended(Record::kType, fields.data(), fields.size(), tick);
     }
-    void put_extended(format::ExtendedType type,
-                      const uint64_t* values,
-                      size_t value_count,
-                      uint64_t tick);
     // Their names and their types, as far as they are known.
     void put_tensor_blocks(const TensorBlock* blocks, size_t count);
     // See Note [Holders] in format/definitions.h. `back`: next ordinal minus the block's; a text is
@@ -154,6 +155,19 @@ public:
 
 private:
     static constexpr size_t kLastWordsBytes = 32;
+    // Definitions that the table has, in the order of DefType.
+    static constexpr format::DefType kTableTypes[] = {format::DefType::kString,
+                                                      format::DefType::kPythonFrame,
+                                                      format::DefType::kPythonNode,
+                                                      format::DefType::kModule,
+                                                      format::DefType::kNativeFrame,
+                                                      format::DefType::kNativeNode,
+                                                      format::DefType::kThread,
+                                                      format::DefType::kStream,
+                                                      format::DefType::kContext,
+                                                      format::DefType::kInstance,
+                                                      format::DefType::kTensor,
+                                                      format::DefType::kTensorType};
     static const unsigned char* never_due() {
         return reinterpret_cast<const unsigned char*>(UINTPTR_MAX);
     }
@@ -186,6 +200,10 @@ private:
                                      const unsigned char* body,
                                      size_t length);
     void put_checkpoint_part();
+    void put_extended(format::ExtendedType type,
+                      const uint64_t* values,
+                      size_t value_count,
+                      uint64_t tick);
     [[gnu::noinline]] void put_extended_free(const FreeEvent& event, uint64_t tick);
     bool put_summary_record(format::SummaryType type, const unsigned char* body, size_t length);
     // Keeps kLastWordsBytes free, so that a failure can still be written to the trace.
@@ -233,7 +251,9 @@ private:
     uint64_t last_chunk_bytes_ = 0;  // of the chunk before, when it is sealed
     uint64_t sealed_bytes_ = 0;      // payload of closed chunks
     // Definitions written, by DefType; the first kDefTypeCount types have ids.
-    uint32_t emitted_[format::kLastDefType + 1] = {};
+    uint32_t emitted_[static_cast<size_t>(std::max(
+                          *std::rbegin(kTableTypes), format::DefType{format::kDefTypeCount - 1})) +
+                      1] = {};
     ClassTable classes_;
     // From now on what is written may be left out: no room for it is no failure.
     bool puts_totals_ = false;

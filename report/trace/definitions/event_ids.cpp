@@ -77,27 +77,15 @@ private:
     EventIds result_ = EventIds::kKnown;
 };
 
-template <class Record>
-void visit_as(RareEvent* event, IdCheck& check) {
-    if (event->type != Record::kType) {
-        return;
-    }
-    auto record = format::record_of<Record>(event->fields);
-    check(record);
-    const auto fields = format::fields_of(record);
-    std::copy(fields.begin(), fields.end(), event->fields);
-}
-
-template <class... Records>
-void visit(RareEvent* event, IdCheck& check, format::RecordList<Records...> /*all*/) {
-    (visit_as<Records>(event, check), ...);
-}
-
 }  // namespace
 
 EventIds check_ids(RareEvent* event, const Definitions& definitions) {
     IdCheck check(definitions);
-    visit(event, check, format::NumberRecords());
+    format::NumberRecords::visit(event->type, event->fields, [&](auto record) {
+        check(record);
+        const auto fields = format::fields_of(record);
+        std::copy(fields.begin(), fields.end(), event->fields);
+    });
     return check.result();
 }
 

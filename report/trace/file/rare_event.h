@@ -20,6 +20,7 @@ struct RareEvent {
     // Empty when it is a record of another type.
     template <class Record>
     std::optional<Record> as() const {
+        static_assert(format::NumberRecords::kHas<Record>, "add it to format::NumberRecords");
         return type == Record::kType ? std::optional(format::record_of<Record>(fields))
                                      : std::nullopt;
     }

@@ -152,7 +152,7 @@ private:
     template <class Record>
     Record decode_record(FieldCursor& cursor) {
         RareEvent event = {Record::kType, {}};
-        for (size_t i = 0; i < format::NumberRecords::field_count(Record::kType); ++i) {
+        for (size_t i = 0; i < format::kFieldCount<Record>; ++i) {
             event.fields[i] = cursor.uv();
         }
         check_ids(&event, definitions_);

@@ -39,8 +39,7 @@ TEST_CASE("a full disk ends the file with its reason after the last whole record
         record::TraceWriter writer;
         writer.open(&disk, &table);
         const uint32_t context = table.intern_context(record::Context{0, 0, 0, 0, 0, 0});
-        const uint64_t mark[] = {static_cast<uint64_t>(MarkKind::kTracingStarted), 0, 0};
-        writer.put_extended(format::ExtendedType::kMark, mark, 3, 0);
+        writer.put(format::Mark{MarkKind::kTracingStarted, 0, 0}, 0);
         uint64_t level = 0;
         uint64_t sizes = 0;
         while (writer.is_open()) {
@@ -70,11 +69,9 @@ TEST_CASE("a disk without room for the totals leaves a trace with a clean end", 
     record::TraceWriter writer;
     writer.open(&disk, &table);
     const uint32_t context = table.intern_context(record::Context{0, 0, 0, 0, 0, 0});
-    const uint64_t start[] = {static_cast<uint64_t>(MarkKind::kTracingStarted), 0, 0};
-    writer.put_extended(format::ExtendedType::kMark, start, 3, 0);
+    writer.put(format::Mark{MarkKind::kTracingStarted, 0, 0}, 0);
     writer.put_alloc(AllocEvent{4096, 100, 512, context, 0, 0}, 1, 512);
-    const uint64_t end[] = {static_cast<uint64_t>(MarkKind::kProcessEnd), 0, 0};
-    writer.put_extended(format::ExtendedType::kMark, end, 3, 2);
+    writer.put(format::Mark{MarkKind::kProcessEnd, 0, 0}, 2);
     writer.put_totals();
     CHECK(writer.is_open());
     writer.close();
