@@ -183,10 +183,9 @@ bool init_python_stacks() {
     if (!scope.entered()) {
         return capture::kOtherStack;
     }
-    KnownStack& known = scratch->known[number];
+    const KnownStack& known = scratch->known[number];
     const bool is_valid = known.epoch == g_code_table.epoch() || number == 0;
-    if (__builtin_expect(is_valid, 1) &&
-        __builtin_expect(frames_are(known.frames, scratch->last_frames), 1)) {
+    if (__builtin_expect(is_valid, 1) && __builtin_expect(frames_are(known.frames), 1)) {
         return known.node;
     }
     return capture::kOtherStack;

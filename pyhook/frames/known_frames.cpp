@@ -1,9 +1,9 @@
-// The comparison with a known stack, compiled once per CPython version like the walk itself.
+// Compares this thread's frames with a known stack. Compiled once per CPython version, like the
+// walk.
 #include "known_frames.h"
 
 #include "allocator/capture/memo/aes_rounds.h"
 #include "allocator/capture/memo/words_hash.h"
-#include "allocator/record/opaque.h"
 #include "frame_reads.h"
 
 namespace peakline::pyhook {
@@ -44,103 +44,31 @@ struct Chains {
                            capture::absorb(chains.third, chains.last));
 }
 
-// From the innermost frame outwards; all of it in registers. A slot is that of LastFrames
-// for the frame that is compared.
 template <const PythonLayout& kLayout>
-class Comparison {
-public:
-    // `innermost`: of a stack that has one, as `known` has.
-    [[PEAKLINE_USES_AES, gnu::always_inline]] Comparison(const void* innermost,
-                                                         const KnownFrames& known,
-                                                         LastFrames& last)
-        : frame_(innermost),
-          slot_(&last.at[known.frame_count]),
-          first_slot_(slot_),
-          last_moved_(slot_),
-          marks_(known.marks[0]),
-          later_marks_(known.marks[1]) {
-        *slot_ = innermost;
+[[PEAKLINE_USES_AES, gnu::hot]] bool is_stack(const void* thread, const KnownFrames& known) {
+    const void* frame = innermost_frame<kLayout>(thread);
+    uint32_t frames_left = known.frame_count;
+    if (frame == nullptr || frames_left == 0) {
+        return frame == nullptr && frames_left == 0;
     }
-
-    bool is_over() const { return frame_ == nullptr; }
-    // Callers from the innermost one to the last that was not where it had been.
-    uint32_t moved_count() const { return static_cast<uint32_t>(first_slot_ - last_moved_); }
-    [[PEAKLINE_USES_AES, gnu::always_inline]] __m128i hash() const { return joined(chains_); }
-
-    // Follows callers to the frame of `slot`, not nullptr's. False: there are fewer.
-    [[PEAKLINE_USES_AES, gnu::always_inline]] bool follow(const void* const* slot) {
-        while (slot_ > slot) {
-            const void* const caller = absorb_frame();
-            if (caller == nullptr) {
-                return false;
-            }
-            --slot_;
-            last_moved_ = caller != *slot_ ? slot_ : last_moved_;
-            *slot_ = frame_ = caller;
-        }
-        return true;
-    }
-
-    // Goes on where callers lay the last time, up to the first that moved. False: there are fewer
-    // frames, or more, than to `end`, the slot of nullptr.
-    [[PEAKLINE_USES_AES, gnu::always_inline]] bool follow_predicted(const void* const* end) {
-        while (frame_ != nullptr) {
-            const void* const caller = absorb_frame();
-            const void* const predicted = *--slot_;
-            const void* const next = record::opaque(predicted);
-            if (__builtin_expect(caller != predicted, 0)) {
-                last_moved_ = slot_;
-                return slot_ != end && (*slot_ = frame_ = caller) != nullptr;
-            }
-            frame_ = next;
-        }
-        return slot_ == end;
-    }
-
-private:
-    // Returns the caller.
-    [[PEAKLINE_USES_AES, gnu::always_inline]] const void* absorb_frame() {
-        absorb_next(chains_, known_word<kLayout>(frame_, static_cast<int64_t>(marks_) < 0));
-        // The next mark: an addition with carry, where compilers take a double shift, which is slow
-        // on some processors.
-        asm("add %0, %0\n\tadc %1, %1" : "+r"(later_marks_), "+r"(marks_) : : "cc");
-        return caller_of<kLayout>(frame_);
-    }
-
-    const void* frame_;
-    const void** slot_;
-    const void** first_slot_;
-    const void** last_moved_;
-    uint64_t marks_;
-    uint64_t later_marks_;
-    Chains chains_ = first_chains();
-};
-
-template <const PythonLayout& kLayout>
-[[PEAKLINE_USES_AES, gnu::hot]] bool is_stack(const void* thread,
-                                              KnownFrames& known,
-                                              LastFrames& last) {
-    const void* const innermost = innermost_frame<kLayout>(thread);
-    if (innermost == nullptr || known.frame_count == 0) {
-        return innermost == nullptr && known.frame_count == 0;
-    }
-    Comparison<kLayout> comparison(innermost, known, last);
-    const void* const* followed_to = &last.at[known.frame_count - known.followed_count];
-    do {
-        if (!comparison.follow(followed_to) || !comparison.follow_predicted(last.at)) {
+    uint64_t marks = known.marks[0];
+    uint64_t later_marks = known.marks[1];
+    Chains chains = first_chains();
+    for (; frame != nullptr; frame = caller_of<kLayout>(frame)) {
+        if (frames_left-- == 0) {
             return false;
         }
-        followed_to = &last.at[1];
-    } while (!comparison.is_over());
-    if (known.followed_count != comparison.moved_count()) {
-        known.followed_count = comparison.moved_count();
+        absorb_next(chains, known_word<kLayout>(frame, static_cast<int64_t>(marks) < 0));
+        // The next mark: an addition with carry, where compilers take a double shift, which is slow
+        // on some processors.
+        asm("add %0, %0\n\tadc %1, %1" : "+r"(later_marks), "+r"(marks) : : "cc");
     }
-    const __m128i hash = comparison.hash();
-    return static_cast<uint64_t>(_mm_cvtsi128_si64(hash)) == known.low &&
+    const __m128i hash = joined(chains);
+    return frames_left == 0 && static_cast<uint64_t>(_mm_cvtsi128_si64(hash)) == known.low &&
            static_cast<uint64_t>(_mm_extract_epi64(hash, 1)) == known.high;
 }
 
-bool is_never_known(const void*, KnownFrames&, LastFrames&) {
+bool is_never_known(const void*, const KnownFrames&) {
     return false;
 }
 

@@ -26,27 +26,10 @@ struct KnownFrames {
     uint64_t high;
     uint64_t marks[2];     // a bit for each frame, the innermost in the highest of the first
     uint32_t frame_count;  // 0: the stack without frames
-    // Of callers, innermost first, that had moved when this stack was compared last: as many are
-    // followed the next time.
-    uint32_t followed_count;
+    uint32_t unused;
 };
 
-// Where the frames of this thread lay when each depth was seen last, the outermost at 1; 0 is
-// always nullptr, its caller. Zeros: nothing was seen.
-// Note [Frames where they were]
-// To follow callers is a chain of loads, each of which waits for the one before, and between two
-// events of a whole step frames leave the nearest cache. But most of them lie where they lay when
-// the last stack was compared. So the walk goes on from there, and that it is where the caller lies
-// is a branch, which the processor predicts: it reads all frames at the same time. (Value
-// prediction, Lipasti, Wilkerson, Shen 1996, in software.) A failed prediction costs more than to
-// follow, so the innermost callers, which another stack had moved, are followed; in a loop these
-// are the same ones every time. No part of record::Predictor: what is predicted is a value by its
-// depth, not what follows the last one.
-struct LastFrames {
-    const void* at[KnownFrames::kMostFrames + 1];
-};
-
-using Comparer = bool (*)(const void* thread, KnownFrames& known, LastFrames& last);
+using Comparer = bool (*)(const void* thread, const KnownFrames& known);
 // Made for this layout's version; nullptr for a version that is not known.
 Comparer comparer_for(const PythonLayout& layout);
 // From what a Walker wrote. False: it cannot be known.

@@ -38,7 +38,6 @@ struct ThreadScratch {
 
     // Written by the owning thread only; read by the thread that ends the interpreter.
     std::atomic<uint32_t> is_capturing;
-    LastFrames last_frames;
     record::NumberedCache<StackKey, kStacks> stacks;  // before the table of all threads is asked
     KnownStack known[kStacks + 1];  // by the numbers of `stacks`; 0: the stack without frames
     RawFrame frames[kEntriesPerFrame * kMaxFrames];

@@ -80,12 +80,12 @@ inline HashedWalk hash_frames() {
 }
 
 // Whether this thread's frames are the ones of Note [Known stacks] in known_frames.h.
-inline bool frames_are(KnownFrames& known, LastFrames& last) {
+inline bool frames_are(const KnownFrames& known) {
     if (!may_walk()) {
         return false;
     }
     const Comparer comparer = g_walk_gate.comparer.load(std::memory_order_relaxed);
-    return comparer(own_thread_state(), known, last);
+    return comparer(own_thread_state(), known);
 }
 
 }  // namespace peakline::pyhook

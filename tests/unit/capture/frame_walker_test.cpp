@@ -166,7 +166,7 @@ private:
         }
         for (auto& [other, known_before] : known_before_) {
             const bool is_other = other != entries || layout_.position_is_index;
-            REQUIRE(is_stack_(fake_thread(), known_before, last_frames_) != is_other);
+            REQUIRE(is_stack_(fake_thread(), known_before) != is_other);
         }
         if (known_before_.size() > kKnownAtOnce) {
             known_before_.pop_front();
@@ -176,7 +176,6 @@ private:
     const PythonLayout& layout_;
     Walkers walkers_;
     Comparer is_stack_;
-    LastFrames last_frames_{};
     std::vector<unsigned char> room_;
     std::map<std::vector<uint64_t>, Key> hashes_;
     std::set<Key> all_;
@@ -253,46 +252,7 @@ TEST_CASE("two lines of a function and their callers do not make up for each oth
     check_made_to_collide(start, 4);
 }
 
-TEST_CASE("the innermost callers are followed as far as another stack had moved them", "[pyhook]") {
-    const PythonLayout& layout = kLayout311;
-    const Comparer is_stack = comparer_for(layout);
-    if (!has_aes()) {
-        WARN(kNoAes);
-        return;
-    }
-    constexpr uint32_t kDepth = 6;
-    std::mt19937 random(3);
-    FakeStack stack(kDepth);
-    std::generate(stack.begin(), stack.end(), [&] { return random_frame(random); });
-    std::vector<unsigned char> room;
-    lay_out(stack, layout, room);
-    RawFrame frames[2 * kDepth];
-    bool truncated = false;
-    const size_t count = walkers_for(layout).frames(fake_thread(), frames, kDepth, &truncated);
-    KnownFrames known;
-    REQUIRE(know_frames(frames, count, &known));
-    KnownFrames moved = known;
-    LastFrames last_frames{};
-    REQUIRE(is_stack(fake_thread(), known, last_frames));
-    REQUIRE(known.followed_count == kDepth - 1);
-    REQUIRE(is_stack(fake_thread(), known, last_frames));
-    REQUIRE(known.followed_count == 0);
-    // The same stack with its two innermost frames elsewhere.
-    unsigned char* const innermost = room.data();
-    std::vector<unsigned char> elsewhere(innermost, innermost + 2 * kFrameBytes);
-    const void* const caller = elsewhere.data() + kFrameBytes;
-    put(elsewhere.data(), layout.frame_previous, caller);
-    for (int round = 0; round < 3; ++round) {
-        put(g_holder, layout.cframe_frame, elsewhere.data());
-        REQUIRE(is_stack(fake_thread(), moved, last_frames));
-        REQUIRE(moved.followed_count == 1);
-        put(g_holder, layout.cframe_frame, innermost);
-        REQUIRE(is_stack(fake_thread(), known, last_frames));
-        REQUIRE(known.followed_count == 1);
-    }
-}
-
-TEST_CASE("a stack that ends earlier or later is another, wherever frames were", "[pyhook]") {
+TEST_CASE("a stack that ends earlier or later is another", "[pyhook]") {
     if (!has_aes()) {
         WARN(kNoAes);
         return;
@@ -322,9 +282,7 @@ TEST_CASE("a stack that ends earlier or later is another, wherever frames were",
             lay_out(
                 FakeStack(stack.begin(), stack.begin() + static_cast<long>(depth)), layout, room);
             for (size_t other = 1; other <= stack.size(); ++other) {
-                LastFrames unknown{};
-                REQUIRE(is_stack(fake_thread(), known[other - 1], unknown) == (other == depth));
-                REQUIRE(is_stack(fake_thread(), known[other - 1], unknown) == (other == depth));
+                REQUIRE(is_stack(fake_thread(), known[other - 1]) == (other == depth));
             }
         }
     });
@@ -364,8 +322,7 @@ TEST_CASE("deep stacks are cut at the same frame by the walk and its hash", "[py
 TEST_CASE("behind a closed gate no frame is read", "[pyhook]") {
     REQUIRE(g_walk_gate.state.load() == GateState::kClosed);
     KnownFrames known{};
-    LastFrames last_frames{};
-    REQUIRE_FALSE(frames_are(known, last_frames));
+    REQUIRE_FALSE(frames_are(known));
     REQUIRE(hash_frames().frame_count == 0);
     RawFrame frame{};
     bool truncated = true;
