@@ -97,13 +97,11 @@ bool has_visible_frame(const ThreadScratch& scratch, size_t count) {
     return false;
 }
 
-// The sum's low bits are poor, and the cache looks at them: one more multiplication spreads it. It
-// loses nothing: with `high` known, `low` can be computed back.
+// The sum's low bits are poor, and the cache looks at them: they are mixed. That loses nothing:
+// with `high` known, `low` can be computed back.
 StackKey stack_key(const HashedWalk& walk, uint64_t epoch) {
     const uint64_t high = walk.high ^ (epoch << 32U) ^ walk.frame_count;
-    uint64_t low = (walk.low ^ (high << 32U | high >> 32U)) * 0x9E3779B97F4A7C15ULL;
-    low ^= low >> 32U;
-    return {low, high};
+    return {record::mix64(walk.low ^ (high << 32U | high >> 32U)), high};
 }
 
 // Next time the stack with this key is compared. A number may have been another stack's.

@@ -69,7 +69,7 @@ constinit WatchedObjects g_watched_objects;
 
 bool WatchedObjects::learn_finalizer(uint64_t kind, uint64_t finalizer) {
     if (finalizer == 0 || *finalizer_slot(kind) != finalizer ||
-        (!entries_.is_ready() && !(kinds_.init() && entries_.init()))) {
+        (!entries_->is_ready() && !(kinds_->init(kMostKinds) && entries_->init(kMostObjects)))) {
         return false;
     }
     g_python_finalizer = reinterpret_cast<Finalizer>(finalizer);
@@ -82,11 +82,9 @@ bool WatchedObjects::watch_class(uint64_t kind) {
     if (python_finalizer_ == 0 || (flags & kHeapType) == 0) {
         return false;
     }
-    Kind* const known = kinds_.find(kind);
-    if (known->address == 0 && kinds_.is_full()) {
+    if (kinds_->find(kind) == nullptr && kinds_->add({kind}) == nullptr) {
         return false;
     }
-    kinds_.put(known, {kind});
     uint64_t* const slot = finalizer_slot(kind);
     if (*slot == 0) {
         *slot = address_of(finalize);
@@ -101,29 +99,24 @@ uint64_t WatchedObjects::watch(uint64_t object) {
     if (!watch_class(kind)) {
         return 0;
     }
-    Entry* entry = entries_.find(object);
-    if (entry->address != 0 && is_derived(kind, entry->kind)) {
+    Entry* const entry = entries_->find(object);
+    if (entry != nullptr && is_derived(kind, entry->kind)) {
         entry->kind = kind;
         return entry->number;
     }
-    if (entry->address != 0) {
+    if (entry != nullptr) {
         forget(entry);  // another object, or one with a class that says nothing about it
-        entry = entries_.find(object);
     }
-    if (entries_.is_full()) {
-        return 0;
-    }
-    entries_.put(entry, {object, kind, ++last_number_});
-    return last_number_;
+    return entries_->add({{object}, kind, last_number_ + 1}) != nullptr ? ++last_number_ : 0;
 }
 
 bool WatchedObjects::is_alive(uint64_t object, uint64_t number) {
-    Entry* const entry = entries_.is_ready() ? entries_.find(object) : nullptr;
-    if (entry == nullptr || entry->address == 0 || entry->number != number) {
+    Entry* const entry = entries_->find(object);
+    if (entry == nullptr || entry->number != number) {
         return false;
     }
     const bool is_object = is_mapped(object) && is_referenced(object) &&
-                           kinds_.find(class_of(object))->address != 0 &&
+                           kinds_->find(class_of(object)) != nullptr &&
                            is_derived(class_of(object), entry->kind);
     if (!is_object) {
         forget(entry);
@@ -132,16 +125,16 @@ bool WatchedObjects::is_alive(uint64_t object, uint64_t number) {
 }
 
 void WatchedObjects::died(uint64_t object) {
-    Entry* const entry = entries_.find(object);
-    if (entry->address != 0) {
-        entries_.remove(entry);
+    Entry* const entry = entries_->find(object);
+    if (entry != nullptr) {
+        entries_->remove(entry);
     }
     g_instances.died(object);  // one that was only in a stack, too
 }
 
 void WatchedObjects::forget(Entry* entry) {
     g_instances.died(entry->address);
-    entries_.remove(entry);
+    entries_->remove(entry);
 }
 
 }  // namespace peakline::pyhook

@@ -5,6 +5,7 @@
 
 #include <cstdint>
 
+#include "allocator/record/tables/never_destroyed.h"
 #include "pyhook/code/address_table.h"
 
 namespace peakline::pyhook {
@@ -39,19 +40,18 @@ public:
     void died(uint64_t object);
 
 private:
-    struct Entry {
-        uint64_t address;  // 0: free
-        uint64_t kind;     // its class
+    struct Entry : Addressed {
+        uint64_t kind;  // its class
         uint64_t number;
     };
-    struct Kind {
-        uint64_t address;  // 0: free
-    };
+    static constexpr size_t kMostObjects = 3U << 17U;
+    static constexpr size_t kMostKinds = 3U << 13U;
 
     void forget(Entry* entry);
 
-    AddressTable<Entry, 19> entries_;
-    AddressTable<Kind, 15> kinds_;   // the classes with our slot; some may be gone
+    record::NeverDestroyed<AddressTable<Entry>> entries_;
+    // The classes with our slot; some may be gone.
+    record::NeverDestroyed<AddressTable<Addressed>> kinds_;
     uint64_t python_finalizer_ = 0;  // of classes with a __del__
     uint64_t last_number_ = 0;
 };

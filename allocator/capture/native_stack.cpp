@@ -40,7 +40,7 @@ struct Hash {
 // The epoch is part of it: the same addresses may lie in another library later.
 Hash hash_frames(void* const* frames, size_t count, uint64_t epoch) {
     const XXH128_hash_t hash = XXH3_128bits(frames, count * sizeof frames[0]);
-    return {hash.low64 ^ epoch * 0x9E3779B97F4A7C15ULL, hash.high64};
+    return {hash.low64 ^ record::mix64(epoch), hash.high64};
 }
 
 // Root first, so that every parent exists before its child. `frames` is leaf first.

@@ -56,8 +56,7 @@ void (*g_main_end_handler)() = [] {};
 bool (*g_are_gradients_on)() = [] { return true; };
 
 uint32_t hash_of_pair(uint64_t first, uint64_t second) {
-    return static_cast<uint32_t>((first * 0x9E3779B97F4A7C15ULL ^ second) * 0xD6E8FEB86659FD93ULL >>
-                                 32U);
+    return static_cast<uint32_t>(record::mix64(record::mix64(first) ^ second));
 }
 
 uint32_t hash_of(const ContextKey& key) {

@@ -16,6 +16,7 @@
 #include <bit>
 #include <cstdint>
 
+#include "allocator/record/tables/mix64.h"
 #include "allocator/record/tables/predictor.h"
 #include "allocator/record/writer/trace_writer.h"
 
@@ -101,10 +102,8 @@ private:
     }
     static uint32_t hash_of(const PredictedAlloc& event) {
         const uint64_t slot = event.slot | uint64_t{event.context} << 32U;
-        const uint64_t mixed =
-            (event.written.previous_address ^ slot * 0xA0761D6478BD642FULL) * 0x9E3779B97F4A7C15ULL;
-        return static_cast<uint32_t>(
-            (mixed ^ mixed >> 32U ^ event.requested_bytes) * 0xD6E8FEB86659FD93ULL >> 32U);
+        const uint64_t addresses = mix64(event.written.previous_address ^ mix64(slot));
+        return static_cast<uint32_t>(mix64(addresses ^ event.requested_bytes));
     }
 
     static constexpr uint32_t kLongestRound = 1U << 16;

@@ -1,12 +1,12 @@
-// What the driver has given and not taken back, by key. An index with open addressing in mapped
-// memory; a caller's lock guards it. Never calls malloc.
+// What the driver has given and not taken back, by key. A caller's lock guards it.
 #pragma once
 
 #include <cstddef>
 #include <cstdint>
 
 #include "allocator/record/format/events.h"
-#include "allocator/record/tables/mapped_array.h"
+#include "allocator/record/tables/hash_table.h"
+#include "allocator/record/tables/mix64.h"
 
 namespace peakline::preload {
 
@@ -24,59 +24,38 @@ struct DriverBlock {
     uint8_t device;
     uint8_t flags;      // format::DriverAllocFlags
     uint32_t made_for;  // string, see format::MadeFor; 0: not known
-    uint32_t is_used;   // in the index
+    uint32_t is_in_table;
 
+    static uint64_t hash_of(uint32_t space, uint64_t key) {
+        return record::mix64((key >> 4U) + space);
+    }
+    bool is_used() const { return is_in_table != 0; }
+    uint64_t hash() const { return hash_of(space, key); }
     format::DriverKind driver_kind() const { return static_cast<format::DriverKind>(kind); }
 };
 
-class DriverBlocks {
+class DriverBlocks : public record::HashTable<DriverBlock> {
 public:
-    bool init() { return grow(kFirstSlots); }
+    bool init() { return HashTable::init(kFirstSlots); }
 
-    // nullptr: none. Valid until the next insert or erase.
+    // nullptr: none. Valid until the next insert or remove.
     DriverBlock* find(uint32_t space, uint64_t key) {
-        const size_t slot = slot_of(space, key);
-        return slots_[slot].is_used != 0 ? &slots_[slot] : nullptr;
+        return HashTable::find(DriverBlock::hash_of(space, key), [=](const DriverBlock& one) {
+            return one.key == key && one.space == space;
+        });
     }
     // Instead of one with the same key: its end was not seen. False when there is no memory.
-    bool insert(const DriverBlock& block);
-    void erase(DriverBlock* block);
-    void clear();
-
-    template <class Visit>
-    void for_each(Visit visit) const {
-        for (const DriverBlock& block : slots_) {
-            if (block.is_used != 0) {
-                visit(block);
-            }
+    bool insert(DriverBlock block) {
+        block.is_in_table = 1;
+        if (DriverBlock* const known = find(block.space, block.key)) {
+            *known = block;
+            return true;
         }
-    }
-    // Erases those that `is_chosen` says, after `visit`.
-    template <class IsChosen, class Visit>
-    void erase_if(IsChosen is_chosen, Visit visit) {
-        for (size_t i = 0; i < slots_.size();) {
-            DriverBlock& block = slots_[i];
-            if (block.is_used != 0 && is_chosen(block)) {
-                visit(block);
-                erase(&block);  // another may stand here now
-            } else {
-                ++i;
-            }
-        }
+        return add(block) != nullptr;
     }
 
 private:
     static constexpr size_t kFirstSlots = 1024;
-
-    static size_t hash_of(uint32_t space, uint64_t key) {
-        return static_cast<size_t>(((key >> 4U) + space) * 0x9E3779B97F4A7C15ULL >> 20U);
-    }
-    // Of the block, or the free one where it belongs.
-    size_t slot_of(uint32_t space, uint64_t key) const;
-    bool grow(size_t slot_count);
-
-    record::MappedArray<DriverBlock> slots_;
-    size_t size_ = 0;
 };
 
 }  // namespace peakline::preload

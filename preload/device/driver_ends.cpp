@@ -45,7 +45,7 @@ struct Ended {
 void end_if_unused(DriverBlock* physical, Ended* ended) {
     if (physical->handles == 0 && physical->mappings == 0) {
         ended->add(*physical);
-        g_driver.blocks.erase(physical);
+        g_driver.blocks.remove(physical);
     }
 }
 
@@ -62,7 +62,7 @@ bool end_block(uint32_t space, uint64_t key, Ended* ended) {
     }
     const uint64_t physical_key = block->owner;
     ended->add(*block);
-    g_driver.blocks.erase(block);
+    g_driver.blocks.remove(block);
     DriverBlock* const physical =
         space == kPeaklineMapping ? g_driver.blocks.find(kPeaklineHandle, physical_key) : nullptr;
     if (physical != nullptr) {
@@ -99,9 +99,9 @@ void end_all(IsChosen is_chosen) {
             const record::LockGuard guard(g_driver.lock);
             g_driver.blocks.for_each(
                 [&](const DriverBlock& block) { ended = is_chosen(block) ? block : ended; });
-            is_more = ended.is_used != 0;
+            is_more = ended.is_used();
             if (is_more) {
-                g_driver.blocks.erase(g_driver.blocks.find(ended.space, ended.key));
+                g_driver.blocks.remove(g_driver.blocks.find(ended.space, ended.key));
             }
         }
         if (is_more) {

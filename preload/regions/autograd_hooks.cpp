@@ -65,7 +65,7 @@ uint32_t intern_operator(record::StackTable& table, const char* name) {
 }
 
 uint32_t spread(uint64_t type) {
-    return static_cast<uint32_t>(type * 0x9E3779B97F4A7C15ULL >> 32U);
+    return static_cast<uint32_t>(record::mix64(type));
 }
 
 // Asks torch, which takes the heap, once for each type whose nodes have one name. `keep`: the place

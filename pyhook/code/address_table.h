@@ -1,73 +1,55 @@
-// A hash table of entries that are known by an address: open addressing in mapped memory. Not
-// thread safe: its owner guards it.
+// A hash table of entries that are known by an address. Not thread safe: its owner guards it.
 #pragma once
 
 #include <cstddef>
 #include <cstdint>
-#include <type_traits>
 
-#include "allocator/record/tables/mapped_memory.h"
+#include "allocator/record/tables/hash_table.h"
+#include "allocator/record/tables/mix64.h"
 
 namespace peakline::pyhook {
 
-// `Entry` has a field uint64_t address, 0 in a free one, and is zero to begin with. The table has
-// 2^kBits slots, of which at most three quarters are used.
-template <class Entry, unsigned kBits>
+// What an entry begins with.
+struct Addressed {
+    uint64_t address;  // 0: free
+    bool is_used() const { return address != 0; }
+    // Objects lie at multiples of 16.
+    uint64_t hash() const { return record::mix64(address >> 4U); }
+};
+
+template <class Entry>
 class AddressTable {
-    static_assert(std::is_trivially_copyable_v<Entry>);
-
 public:
-    // Maps the memory. Once, before the other functions.
-    bool init() {
-        entries_ = static_cast<Entry*>(record::map_zeroed(kSlots * sizeof(Entry)));
-        return is_ready();
+    // The table holds at most `most` entries.
+    bool init(size_t most) {
+        most_ = most;
+        return entries_.init(kFirstSlots);
     }
-    bool is_ready() const { return entries_ != nullptr; }
+    bool is_ready() const { return entries_.is_ready(); }
 
-    bool is_full() const { return used_ == kSlots / 4 * 3; }
-
-    // The entry, or the free one where it would go.
+    // nullptr: none. Valid until the next add or remove.
     Entry* find(uint64_t address) {
-        size_t i = home_of(address);
-        while (entries_[i].address != 0 && entries_[i].address != address) {
-            i = (i + 1) % kSlots;
-        }
-        return &entries_[i];
+        return entries_.find(Addressed{address}.hash(),
+                             [=](const Entry& entry) { return entry.address == address; });
     }
-
-    // `slot` comes from find(entry.address); a free one needs a table that is not full.
-    void put(Entry* slot, const Entry& entry) {
-        used_ += slot->address == 0 ? 1 : 0;
-        *slot = entry;
+    bool has(uint64_t address) const {
+        return const_cast<AddressTable*>(this)->find(address) != nullptr;
     }
-
-    // Closes the gap, so that no search ends too early.
-    void remove(Entry* entry) {
-        auto gap = static_cast<size_t>(entry - entries_);
-        for (size_t i = (gap + 1) % kSlots; entries_[i].address != 0; i = (i + 1) % kSlots) {
-            const size_t distance_to_home = (i - home_of(entries_[i].address)) % kSlots;
-            if (distance_to_home >= (i - gap) % kSlots) {
-                entries_[gap] = entries_[i];
-                gap = i;
-            }
-        }
-        entries_[gap] = Entry{};
-        --used_;
+    // One that find() did not find. nullptr: the table is full.
+    Entry* add(const Entry& entry) {
+        return entries_.size() < most_ ? entries_.add(entry) : nullptr;
     }
-
-    Entry* begin() { return entries_; }
-    Entry* end() { return entries_ + kSlots; }
+    void remove(Entry* entry) { entries_.remove(entry); }
+    template <class Change>
+    void change_each(Change change) {
+        entries_.change_each(change);
+    }
 
 private:
-    static constexpr size_t kSlots = size_t{1} << kBits;
+    static constexpr size_t kFirstSlots = 1024;
 
-    static size_t home_of(uint64_t address) {
-        return (address >> 4) * 0x9E3779B97F4A7C15U >> (64 - kBits);
-    }
-
-    // Not unmapped: objects die and threads capture until the process is gone.
-    Entry* entries_ = nullptr;
-    size_t used_ = 0;
+    record::HashTable<Entry> entries_;
+    size_t most_ = 0;
 };
 
 }  // namespace peakline::pyhook

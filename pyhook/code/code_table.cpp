@@ -23,8 +23,7 @@ struct FrameKey {
 FrameKey key_of(uint32_t serial, int64_t byte_offset, uint32_t instance) {
     const auto offset = static_cast<uint64_t>(byte_offset);
     const uint64_t key = (uint64_t{serial} << 20U | offset) << 18U | instance;
-    const uint64_t mixed = key * 0x9E3779B97F4A7C15U;
-    return {mixed ^ mixed >> 32, key};
+    return {record::mix64(key), key};
 }
 
 }  // namespace
@@ -38,23 +37,23 @@ bool CodeTable::init() {
         return false;
     }
     const record::LockGuard guard(lock_);
-    return entries_.init();
+    return entries_->init(kMostEntries);
 }
 
 // Under lock_. Another thread may have been faster: then `entry` becomes what it stored.
-bool CodeTable::insert(Entry& entry) {
-    Entry* const slot = entries_.find(entry.address);
-    if (slot->address != 0 && slot->file != 0) {
-        entry = *slot;
-        return true;
+void CodeTable::insert(Entry& entry) {
+    Entry* const known = entries_->find(entry.address);
+    if (known != nullptr && known->file != 0) {
+        entry = *known;
+        return;
     }
-    if (slot->address == 0 && entries_.is_full()) {
+    Entry* const slot = known != nullptr ? known : entries_->add(entry);
+    if (slot == nullptr) {
         overflowed_ = true;
-        return false;
+        return;
     }
     entry.serial = ++last_serial_;
-    entries_.put(slot, entry);
-    return true;
+    *slot = entry;
 }
 
 uint32_t CodeTable::intern_frame_slow(const CodeReader& reader,
@@ -65,7 +64,9 @@ uint32_t CodeTable::intern_frame_slow(const CodeReader& reader,
     Entry entry{};
     {
         const record::LockGuard guard(lock_);
-        entry = *entries_.find(frame.code);
+        if (const Entry* const known = entries_->find(frame.code)) {
+            entry = *known;
+        }
     }
     if (entry.file == 0 && !name_code_slow(reader, frame, table, text, &entry)) {
         return 0;
@@ -91,7 +92,7 @@ bool CodeTable::name_code_slow(const CodeReader& reader,
                                record::StackTable& table,
                                char* text,
                                Entry* named) {
-    Entry entry = {.address = frame.code, .serial = 0, .file = 0, .name = 0, .qualified_name = 0};
+    Entry entry = {{frame.code}, 0, 0, 0, 0};
     size_t length = reader.copy_file(frame, text, kMaxTextBytes);
     entry.file = table.intern_string(text, length);
     length = reader.copy_name(frame, text, kMaxTextBytes);
@@ -110,16 +111,16 @@ bool CodeTable::name_code_slow(const CodeReader& reader,
 }
 
 void CodeTable::watch(uint64_t code) {
-    Entry entry = {.address = code, .serial = 0, .file = 0, .name = 0, .qualified_name = 0};
+    Entry entry = {{code}, 0, 0, 0, 0};
     const record::LockGuard guard(lock_);
     insert(entry);
 }
 
 void CodeTable::code_died(uint64_t code) {
     const record::LockGuard guard(lock_);
-    Entry* const entry = entries_.find(code);
-    if (entry->address != 0) {
-        entries_.remove(entry);
+    Entry* const entry = entries_->find(code);
+    if (entry != nullptr) {
+        entries_->remove(entry);
     } else if (!overflowed_) {
         return;
     }
@@ -129,9 +130,9 @@ void CodeTable::code_died(uint64_t code) {
 
 void CodeTable::forget() {
     const record::LockGuard guard(lock_);
-    for (Entry& entry : entries_) {
+    entries_->change_each([](Entry& entry) {
         entry.file = 0;  // still watched, named anew with a new serial
-    }
+    });
     epoch_.fetch_add(1, std::memory_order_relaxed);
 }
 

@@ -9,6 +9,7 @@
 
 #include "address_table.h"
 #include "allocator/record/tables/leaf_lock.h"
+#include "allocator/record/tables/never_destroyed.h"
 #include "allocator/record/tables/stack_table.h"
 #include "code_reader.h"
 
@@ -58,15 +59,14 @@ public:
     void child_after_fork();
 
 private:
-    struct Entry {
-        uint64_t address;  // of the code object; 0: free
-        uint32_t serial;   // never given twice, so that (serial, offset) names an instruction
+    struct Entry : Addressed {  // the code object
+        uint32_t serial;        // never given twice, so that (serial, offset) names an instruction
         uint32_t file;
         uint32_t name;
         uint32_t qualified_name;
     };
 
-    bool insert(Entry& entry);
+    void insert(Entry& entry);
     bool name_code_slow(const CodeReader& reader,
                         const RawFrame& frame,
                         record::StackTable& table,
@@ -75,8 +75,10 @@ private:
 
     std::atomic<uint64_t> epoch_{1};
     record::LeafLock lock_;
-    AddressTable<Entry, 16> entries_;          // Guarded by lock_.
-    uint32_t last_serial_ = 0;                 // Guarded by lock_.
+    static constexpr size_t kMostEntries = 3U << 14U;
+
+    record::NeverDestroyed<AddressTable<Entry>> entries_;  // Guarded by lock_.
+    uint32_t last_serial_ = 0;                             // Guarded by lock_.
     bool overflowed_ = false;                  // Guarded by lock_. Then every death counts.
     record::RawStackCache* frames_ = nullptr;  // (serial, offset) -> frame id
 };

@@ -7,8 +7,9 @@
 #include <atomic>
 #include <cstdint>
 
+#include "address_table.h"
 #include "allocator/record/tables/leaf_lock.h"
-#include "allocator/record/tables/mapped_array.h"
+#include "allocator/record/tables/never_destroyed.h"
 #include "allocator/record/tables/stack_table.h"
 
 namespace peakline::pyhook {
@@ -45,18 +46,15 @@ public:
     void child_after_fork() { lock_.reset_after_fork(); }
 
 private:
-    struct Entry {
-        uint64_t address;  // 0: free
-        uint32_t id;       // 0: died
+    struct Entry : Addressed {
+        uint32_t id;  // 0: died
         uint32_t unused;
     };
-    Entry* find(uint64_t address);  // the entry, or the free one where it would go
 
     std::atomic<bool> has_news_{false};
     record::LeafLock lock_;
-    record::MappedArray<Entry> entries_;  // Guarded by lock_.
-    uint32_t used_ = 0;                   // Guarded by lock_.
-    uint32_t last_id_ = 0;                // Guarded by lock_.
+    record::NeverDestroyed<AddressTable<Entry>> entries_;  // Guarded by lock_.
+    uint32_t last_id_ = 0;                                 // Guarded by lock_.
 };
 
 extern InstanceTable g_instances;

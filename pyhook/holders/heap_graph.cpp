@@ -64,6 +64,7 @@ std::string name_of_node(uint64_t node) {
 
 HeapGraph::HeapGraph(const std::vector<PeaklineLiveBlock>& blocks, uint64_t deadline_ns)
     : blocks_(blocks), deadline_ns_(deadline_ns), found_counts_(blocks.size()) {
+    index_.init(UINT32_MAX);
     tensor_class_ = tensor_class();
     optimizer_class_ = imported_class("torch.optim.optimizer", "Optimizer");
     context_class_ = imported_class("torch._C", "_FunctionBase");
@@ -135,19 +136,20 @@ uint32_t HeapGraph::add(uint64_t address, Vertex::Kind kind) {
     if (reached_ != nullptr && reached_->index_.has(address)) {
         return 0;
     }
-    const auto place = static_cast<uint32_t>(vertices_.size());
-    uint32_t* const known = index_.find(address);
-    const bool is_new = *known == 0;
-    if (is_new) {
-        *known = place + 1;
+    const auto count = static_cast<uint32_t>(vertices_.size());
+    const NumberedAddress* const known = index_.find(address);
+    const uint32_t vertex = known != nullptr ? known->vertex : count;
+    if (known != nullptr) {
+        add_holder(vertex);
+    } else if (index_.add({{address}, vertex, 0}) != nullptr) {
         vertices_.push_back({address, current_, kind});
     } else {
-        add_holder(*known - 1);
+        return 0;  // no memory
     }
     if (keeps_edges_ && vertices_[current_].kind != Vertex::Kind::kRoot) {
-        edges_.emplace_back(current_, *known - 1);
+        edges_.emplace_back(current_, vertex);
     }
-    return is_new ? place : 0;
+    return known == nullptr ? vertex : 0;
 }
 
 void HeapGraph::add_holder(uint32_t target) {

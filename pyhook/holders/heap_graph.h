@@ -11,8 +11,8 @@
 #include <utility>
 #include <vector>
 
-#include "address_index.h"
 #include "preload/peakline_api.h"
+#include "pyhook/code/address_table.h"
 
 namespace peakline::pyhook {
 
@@ -38,6 +38,11 @@ struct Root {
     PyObject* object = nullptr;
     bool is_namespace = false;  // a dictionary whose keys are names of their own
     bool is_later = false;      // what is reached from others has no path through this one
+};
+
+struct NumberedAddress : Addressed {
+    uint32_t vertex;
+    uint32_t unused;
 };
 
 // What holds a block directly: a tensor in it, or a node that saved one.
@@ -121,7 +126,7 @@ private:
     bool knows_tensors_ = false;
     std::vector<Vertex> vertices_;
     std::vector<Root> roots_;
-    AddressIndex index_;  // vertices by address, from 1
+    AddressTable<NumberedAddress> index_;  // of vertices
     std::unordered_map<PyTypeObject*, Type> types_;
     std::vector<uint32_t> later_;  // vertices
     std::vector<HeldBy> found_;

@@ -1,6 +1,7 @@
 #include "stack_memo.h"
 
 #include "allocator/record/tables/hash_keys.h"
+#include "allocator/record/tables/mix64.h"
 
 namespace peakline::capture {
 
@@ -26,10 +27,7 @@ void StackMemo::clear() {
 }
 
 uint64_t StackMemo::hash(const Registers& start, uint64_t hint) {
-    uint64_t mixed = start.cfa * 0xD6E8FEB86659FD93ULL;
-    mixed = (mixed ^ mixed >> 32U ^ hint) * 0xA0761D6478BD642FULL;
-    mixed = (mixed ^ mixed >> 29U ^ start.return_address) * 0x9E3779B97F4A7C15ULL;
-    return mixed ^ mixed >> 31U;
+    return record::mix64(record::mix64(record::mix64(start.cfa) ^ hint) ^ start.return_address);
 }
 
 [[gnu::hot]] bool StackMemo::holds(const Entry& entry, const Registers& start, uint64_t epoch) {

@@ -32,6 +32,7 @@
 #include <cstddef>
 #include <cstdint>
 
+#include "allocator/record/tables/mix64.h"
 #include "cfi_rule.h"
 
 namespace peakline::capture {
@@ -65,7 +66,7 @@ inline uint64_t rule_key(uint64_t return_address, uint64_t epoch) {
     return return_address | epoch << 48U;
 }
 inline size_t rule_slot(uint64_t return_address) {
-    return (return_address * 0x9E3779B97F4A7C15ULL) >> (64 - kRuleTableBits);
+    return record::mix64(return_address) % kRuleTableEntries;
 }
 
 inline bool read_rule(const RuleEntry& entry, uint64_t key, UnwindRule* rule) {

@@ -1,12 +1,12 @@
-// The live set: allocations not yet freed, by address. An index with open addressing and linear
-// probing in mapped memory; a few nanoseconds an operation.
+// The live set: allocations not yet freed, by address; a few nanoseconds an operation.
 // Used by the recorder, under its lock. Not thread safe. Never calls malloc.
 #pragma once
 
 #include <cstdint>
-#include <cstring>
 
+#include "allocator/record/tables/id_index.h"
 #include "allocator/record/tables/mapped_array.h"
+#include "allocator/record/tables/mix64.h"
 
 namespace peakline::record {
 
@@ -42,12 +42,12 @@ static_assert(sizeof(LiveBlock) == 40);
 // the slot (EventPredictor) does not even look into the index. Only when no slot is left, and
 // half of all are of freed blocks, they are released, all at once; with fewer the array grows. So
 // there are at most four times as many slots as blocks were ever live at once.
-//
-// The index has 8 bytes per entry and is at most half full.
 class LiveSet {
 public:
     // `entry_count`: of the index, a power of two. False when memory cannot be mapped.
-    bool init(size_t entry_count = size_t{1} << 12) { return grow(entry_count); }
+    bool init(size_t entry_count = size_t{1} << 12) {
+        return index_.init(entry_count) && grow(entry_count / 2);
+    }
 
     // The block at this address, or nullptr. Valid until the next add.
     LiveBlock* find(uint64_t address) {
@@ -57,16 +57,9 @@ public:
 
     // The block that is or was at this address: live, or erased since; nullptr: not known.
     [[gnu::noinline]] LiveBlock* find_slot(uint64_t address) {
-        const uint32_t hash = hash_of(address);
-        for (size_t i = hash & mask_; index_[i].block != 0; i = next(i)) {
-            if (index_[i].hash == hash) {
-                LiveBlock& block = blocks_[index_[i].block - 1];
-                if (block.address == address) {
-                    return &block;
-                }
-            }
-        }
-        return nullptr;
+        const uint32_t slot = index_.find(
+            mix64(address), [&](uint32_t one) { return blocks_[one - 1].address == address; });
+        return slot != 0 ? &blocks_[slot - 1] : nullptr;
     }
 
     // Adds a block whose address (never 0) is not in the set; the caller fills in the rest of it,
@@ -117,92 +110,58 @@ public:
     }
 
 private:
-    struct IndexEntry {
-        uint32_t hash;
-        uint32_t block;  // its slot in blocks_, from 1; 0: free
-    };
-
-    size_t next(size_t i) const { return (i + 1) & mask_; }
-
-    static uint32_t hash_of(uint64_t address) {
-        // Fibonacci hashing; addresses are multiples of 512, the product spreads their low bits.
-        return static_cast<uint32_t>(((address >> 4) * 0x9E3779B97F4A7C15ULL) >> 20);
-    }
-
     LiveBlock* take_slot(uint64_t address) {
         if (free_slot_ == 0 && blocks_.size() == blocks_.capacity() && !make_room_slow()) {
             return nullptr;
         }
-        uint32_t slot = static_cast<uint32_t>(blocks_.size());
+        const size_t slot = free_slot_ != 0 ? free_slot_ - 1 : blocks_.size();
+        if (!index_.add(mix64(address), static_cast<uint32_t>(slot + 1))) {
+            return nullptr;
+        }
         if (free_slot_ != 0) {
-            slot = static_cast<uint32_t>(free_slot_ - 1);
             free_slot_ = blocks_[slot].next_free_slot;
         } else {
-            blocks_.resize_untouched(slot + size_t{1});
+            blocks_.resize_untouched(slot + 1);
         }
         blocks_[slot].address = address;
-        put_into_index(index_, mask_, IndexEntry{hash_of(address), slot + 1});
         return &blocks_[slot];
-    }
-
-    static void put_into_index(MappedArray<IndexEntry>& index, size_t mask, IndexEntry entry) {
-        size_t i = entry.hash & mask;
-        while (index[i].block != 0) {
-            i = (i + 1) & mask;
-        }
-        index[i] = entry;
     }
 
     [[gnu::noinline, gnu::cold]] bool make_room_slow() {
         if (size_ > blocks_.size() / 2 || keeps_freed_) {
-            return grow(index_.size() * 2);
+            return grow(blocks_.capacity() * 2);
         }
+        index_.clear();
         for (size_t slot = blocks_.size(); slot-- > 0;) {
             LiveBlock& block = blocks_[slot];
-            if (!is_live(block)) {
+            if (is_live(block)) {
+                index_.add(mix64(block.address), static_cast<uint32_t>(slot + 1));
+            } else {
                 block.address = 0;
                 block.next_free_slot = free_slot_;
                 free_slot_ = slot + 1;
             }
         }
-        std::memset(index_.data(), 0, index_.size() * sizeof(IndexEntry));
-        index_all(index_, mask_);
         return true;
     }
 
-    // Without free slots, but those of freed blocks.
-    void index_all(MappedArray<IndexEntry>& index, size_t mask) const {
-        for (size_t slot = 0; slot < blocks_.size(); ++slot) {
-            if (const uint64_t address = blocks_[slot].address; address != 0) {
-                put_into_index(
-                    index, mask, IndexEntry{hash_of(address), static_cast<uint32_t>(slot + 1)});
-            }
-        }
-    }
-
-    bool grow(size_t entry_count) {
-        MappedArray<IndexEntry> index;
+    bool grow(size_t capacity) {
         MappedArray<LiveBlock> blocks;
-        if (!index.reserve(entry_count) || !index.resize_untouched(entry_count) ||
-            !blocks.reserve(entry_count / 2)) {
+        if (!blocks.reserve(capacity)) {
             return false;
         }
-        index_all(index, entry_count - 1);
         for (const LiveBlock& block : blocks_) {
             blocks.push(block);
         }
-        index_.swap(index);
         blocks_.swap(blocks);
-        mask_ = entry_count - 1;
         return true;
     }
 
     // Of a free slot: address 0, kFreed, and the next one.
     MappedArray<LiveBlock> blocks_;
     size_t size_ = 0;
-    MappedArray<IndexEntry> index_;
+    IdIndex index_;           // of slots, from 1
     uint64_t free_slot_ = 0;  // from 1; 0: none
-    size_t mask_ = 0;
     bool keeps_freed_ = false;
 };
 

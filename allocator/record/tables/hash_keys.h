@@ -6,6 +6,8 @@
 #include <cstddef>
 #include <cstdint>
 
+#include "mix64.h"
+
 namespace peakline::record {
 
 inline constexpr size_t kHashKeyCount = 3072;
@@ -20,7 +22,7 @@ consteval HashKeys make_hash_keys() {
     HashKeys made{};
     uint64_t state = 0x5EED0F5EA4C1E5ULL;
     for (uint64_t& key : made.keys) {
-        state += 0x9E3779B97F4A7C15ULL;
+        state += kGoldenRatio;
         uint64_t mixed = (state ^ state >> 30U) * 0xBF58476D1CE4E5B9ULL;
         mixed = (mixed ^ mixed >> 27U) * 0x94D049BB133111EBULL;
         key = mixed ^ mixed >> 31U;

@@ -40,7 +40,7 @@ uint32_t StackTable::intern(Kind<Record>& kind, const Record& record) {
         return known;
     }
     const auto id = static_cast<uint32_t>(kind.size() + 1);
-    if (kind.size() == kind.records.capacity() || !kind.index.insert(hash, id)) {
+    if (kind.size() == kind.records.capacity() || !kind.index.add(hash, id)) {
         ++full_count_;
         return 0;
     }
@@ -66,7 +66,7 @@ uint32_t StackTable::intern_bytes(Kind<String>& kind, const char* bytes, size_t 
     const size_t offset = string_bytes_.size();
     const auto id = static_cast<uint32_t>(kind.size() + 1);
     if (kind.size() == kind.records.capacity() ||
-        !string_bytes_.resize_untouched(offset + length) || !kind.index.insert(hash, id)) {
+        !string_bytes_.resize_untouched(offset + length) || !kind.index.add(hash, id)) {
         ++full_count_;
         return 0;
     }

@@ -10,7 +10,7 @@
 #include <cstring>
 
 #include "allocator/record/format/trace_format.h"
-#include "intern_index.h"
+#include "id_index.h"
 #include "leaf_lock.h"
 #include "mapped_array.h"
 #include "raw_stack_cache.h"
@@ -99,7 +99,7 @@ private:
     template <class Record>
     struct Kind {
         MappedArray<Record> records;
-        InternIndex index;
+        IdIndex index;
         bool init(size_t capacity) { return records.reserve(capacity) && index.init(); }
         size_t size() const { return records.size(); }
     };

@@ -8,6 +8,7 @@
 
 #include "alloc_event.h"
 #include "allocator/record/tables/mapped_array.h"
+#include "allocator/record/tables/mix64.h"
 #include "allocator/record/tables/numbered_cache.h"
 #include "allocator/record/tables/predictor.h"
 #include "allocator/record/tables/prefetch.h"
@@ -75,11 +76,9 @@ private:
     // Chooses a slot, no more. From registers, where a hash of the struct's bytes would wait until
     // they are in memory.
     static uint64_t shape_hash(const AllocEvent& event) {
-        uint64_t mixed = (event.requested_bytes ^ event.block_bytes << 20U) * 0x9E3779B97F4A7C15ULL;
-        mixed ^= mixed >> 32U;
-        mixed += event.context | uint64_t{event.stream} << 32U | uint64_t{event.device} << 48U;
-        mixed *= 0xD6E8FEB86659FD93ULL;
-        return mixed >> 40U;
+        const uint64_t ids =
+            event.context | uint64_t{event.stream} << 32U | uint64_t{event.device} << 48U;
+        return mix64(mix64(event.requested_bytes ^ event.block_bytes << 20U) ^ ids);
     }
     static bool is_same_shape(const ClassSlot& slot, const AllocEvent& event) {
         return slot.requested_bytes == event.requested_bytes &&

@@ -15,6 +15,7 @@ using format::SegmentAction;
 constexpr size_t kMaxPieces = 1U << 20;
 constexpr size_t kMaxPools = 1U << 16;
 constexpr size_t kMaxUnseen = 1U << 16;
+constexpr size_t kFirstRequests = 256;
 constexpr size_t kMaxScopes = 1U << 12;  // beyond that they are forgotten: they tell phases only
 
 constexpr DriverKind kKindsOfSegments[] = {
@@ -30,7 +31,7 @@ bool StandingRecords::begin_trace() {
     return pieces_.clear_with_room(kMaxPieces) && owners_.clear_with_room(kMaxPools) &&
            pools_.clear_with_room(kMaxPools) && unseen_.clear_with_room(kMaxUnseen) &&
            devices_.clear_with_room(format::kDeviceCount) && scopes_.clear_with_room(kMaxScopes) &&
-           devices_.resize(format::kDeviceCount) && requests_.init();
+           devices_.resize(format::kDeviceCount) && requests_.init(kFirstRequests);
 }
 
 void StandingRecords::see(format::ExtendedType type, const uint64_t* fields) {
@@ -173,7 +174,7 @@ void StandingRecords::see(const format::AllocatorCall& call) {
 
 void StandingRecords::see(const format::DriverAlloc& request) {
     remove_request(requests_.find(request.kind, request.key));  // its end was not seen
-    need(requests_.add(request));
+    need(requests_.add({request, 0}) != nullptr);
     has_last_request_ = true;
     last_kind_ = request.kind;
     last_key_ = request.key;

@@ -12,47 +12,25 @@ namespace {
 
 using format::SummaryType;
 
-uint64_t key_hash(const uint32_t (&key)[3]) {
-    const uint64_t mixed = key[0] | uint64_t{key[1]} << 32U | uint64_t{key[2]} << 48U;
-    return (mixed * 0x9E3779B97F4A7C15ULL) >> 40U;
-}
-
 }  // namespace
 
-bool KeyedCounts::begin(size_t slot_count) {
-    size_ = 0;
-    // Fresh pages are zero.
-    if (!slots_.reserve(slot_count)) {
-        return false;
+bool KeyedCounts::count(const KeyedCount& more) {
+    KeyedCount* const known = find(more.hash(), [&](const KeyedCount& one) {
+        return std::memcmp(one.key, more.key, sizeof one.key) == 0;
+    });
+    if (known == nullptr) {
+        return add(more) != nullptr;
     }
-    slots_.resize_untouched(slot_count);
-    return true;
-}
-
-bool KeyedCounts::add(const uint32_t (&key)[3], uint64_t count, uint64_t first, uint64_t second) {
-    const size_t mask = slots_.size() - 1;
-    size_t at = key_hash(key) & mask;
-    while (slots_[at].count != 0 && std::memcmp(slots_[at].key, key, sizeof key) != 0) {
-        at = (at + 1) & mask;
-    }
-    Slot& slot = slots_[at];
-    if (slot.count == 0) {
-        if (size_ == slots_.size() / 4 * 3) {
-            return false;
-        }
-        ++size_;
-        std::memcpy(slot.key, key, sizeof key);
-    }
-    slot.count += count;
-    slot.first_sum += first;
-    slot.second_sum += second;
+    known->count += more.count;
+    known->first_sum += more.first_sum;
+    known->second_sum += more.second_sum;
     return true;
 }
 
 void TraceTotals::begin_trace(Wanted wanted, uint32_t max_classes) {
     // Fresh pages are zero.
     is_whole_ = wanted == Wanted::kYes && class_counts_.reserve(size_t{max_classes} + 1) &&
-                inline_totals_.begin(kPlaceSlots) && value_reads_.begin(kValueReadSlots);
+                inline_totals_.init(kFirstSlots) && value_reads_.init(kFirstSlots);
     phase_count_ = 0;
     main_end_tick_ = 0;
     waiting_count_ = 0;
@@ -74,10 +52,11 @@ void TraceTotals::add_inline_records(const ClassSlot& shape, uint64_t count) {
     const auto requested_slot = static_cast<size_t>(std::bit_width(shape.requested_bytes));
     const auto block_slot = static_cast<size_t>(std::bit_width(shape.block_bytes));
     if (std::max(requested_slot, block_slot) >= format::kSizeSlots ||
-        !inline_totals_.add({shape.context, shape.stream, shape.device},
-                            count,
-                            count * shape.requested_bytes,
-                            count * shape.block_bytes)) {
+        !inline_totals_.count({count,
+                               count * shape.requested_bytes,
+                               count * shape.block_bytes,
+                               {shape.context, shape.stream, shape.device},
+                               0})) {
         give_up();
         return;
     }
@@ -93,12 +72,13 @@ void TraceTotals::add_phase_slow(uint64_t string) {
 }
 
 void TraceTotals::add_value_read(const format::ValueRead& read) {
-    if (is_whole_ && !value_reads_.add({static_cast<uint32_t>(read.context),
-                                        static_cast<uint32_t>(read.operators),
-                                        static_cast<uint32_t>(read.flags)},
-                                       1,
-                                       read.bytes,
-                                       0)) {
+    if (is_whole_ && !value_reads_.count({1,
+                                          read.bytes,
+                                          0,
+                                          {static_cast<uint32_t>(read.context),
+                                           static_cast<uint32_t>(read.operators),
+                                           static_cast<uint32_t>(read.flags)},
+                                          0})) {
         give_up();
     }
 }
@@ -132,32 +112,24 @@ bool TraceTotals::put_classes(TraceWriter& writer, uint32_t class_count) const {
 }
 
 bool TraceTotals::put_places(TraceWriter& writer) const {
-    if (inline_totals_.size() == 0) {
-        return true;  // its pages were never touched
-    }
-    for (const KeyedCounts::Slot& slot : inline_totals_) {
-        const auto& [context, stream, device] = slot.key;
+    bool is_in_file = true;
+    inline_totals_.for_each([&](const KeyedCount& one) {
+        const auto& [context, stream, device] = one.key;
         const uint64_t values[] = {
-            context, device, stream, slot.count, slot.first_sum, slot.second_sum};
-        if (slot.count != 0 && !writer.put_summary(SummaryType::kInlineTotals, values, 6)) {
-            return false;
-        }
-    }
-    return true;
+            context, device, stream, one.count, one.first_sum, one.second_sum};
+        is_in_file = is_in_file && writer.put_summary(SummaryType::kInlineTotals, values, 6);
+    });
+    return is_in_file;
 }
 
 bool TraceTotals::put_value_reads(TraceWriter& writer) const {
-    if (value_reads_.size() == 0) {
-        return true;
-    }
-    for (const KeyedCounts::Slot& slot : value_reads_) {
-        const auto& [context, operators, flags] = slot.key;
-        const uint64_t values[] = {context, operators, flags, slot.count, slot.first_sum};
-        if (slot.count != 0 && !writer.put_summary(SummaryType::kValueReads, values, 5)) {
-            return false;
-        }
-    }
-    return true;
+    bool is_in_file = true;
+    value_reads_.for_each([&](const KeyedCount& one) {
+        const auto& [context, operators, flags] = one.key;
+        const uint64_t values[] = {context, operators, flags, one.count, one.first_sum};
+        is_in_file = is_in_file && writer.put_summary(SummaryType::kValueReads, values, 5);
+    });
+    return is_in_file;
 }
 
 bool TraceTotals::put_out_of_memory(TraceWriter& writer) const {

@@ -7,35 +7,31 @@
 #include <cstdint>
 
 #include "allocator/record/format/trace_format.h"
+#include "allocator/record/tables/hash_table.h"
 #include "allocator/record/tables/mapped_array.h"
+#include "allocator/record/tables/mix64.h"
 
 namespace peakline::record {
 
 struct ClassSlot;
 class TraceWriter;
 
-// Numbers by a key of three: open addressing, never emptied but as a whole.
-class KeyedCounts {
+// Sums by a key of three numbers.
+struct KeyedCount {
+    uint64_t count;  // 0: a free slot
+    uint64_t first_sum;
+    uint64_t second_sum;
+    uint32_t key[3];
+    uint32_t unused;
+
+    bool is_used() const { return count != 0; }
+    uint64_t hash() const { return mix64(mix64(key[0] | uint64_t{key[1]} << 32U) ^ key[2]); }
+};
+
+class KeyedCounts : public HashTable<KeyedCount> {
 public:
-    struct Slot {
-        uint64_t count;  // 0: a free slot
-        uint64_t first_sum;
-        uint64_t second_sum;
-        uint32_t key[3];
-        uint32_t unused;
-    };
-
-    // Empty, with room for three quarters of `slot_count`, a power of two. False without memory.
-    bool begin(size_t slot_count);
-    // False when there is no room for another key.
-    bool add(const uint32_t (&key)[3], uint64_t count, uint64_t first, uint64_t second);
-    size_t size() const { return size_; }
-    const Slot* begin() const { return slots_.begin(); }
-    const Slot* end() const { return slots_.end(); }
-
-private:
-    MappedArray<Slot> slots_;
-    size_t size_ = 0;
+    // False when memory ran out.
+    bool count(const KeyedCount& more);
 };
 
 class TraceTotals {
@@ -93,8 +89,7 @@ public:
     uint64_t main_end_tick() const { return main_end_tick_; }
 
 private:
-    static constexpr size_t kPlaceSlots = size_t{1} << 17;
-    static constexpr size_t kValueReadSlots = size_t{1} << 13;
+    static constexpr size_t kFirstSlots = size_t{1} << 10;
     static constexpr uint32_t kMostWaiting = 64;
 
     void add_mark(const format::Mark& mark, uint64_t tick) {

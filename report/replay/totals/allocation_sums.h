@@ -12,6 +12,7 @@
 #include <vector>
 
 #include "allocation_totals.h"
+#include "allocator/record/tables/mix64.h"
 
 namespace peakline::report {
 
@@ -24,9 +25,7 @@ struct PlaceKey {
 
 struct PlaceKeyHash {
     size_t operator()(const PlaceKey& key) const {
-        const uint64_t mixed =
-            (uint64_t{key.context} << 32) ^ (uint64_t{key.stream} << 8) ^ key.device;
-        return static_cast<size_t>((mixed * 0x9E3779B97F4A7C15ULL) >> 16);
+        return record::mix64(uint64_t{key.context} << 32 ^ uint64_t{key.stream} << 8 ^ key.device);
     }
 };
 

@@ -9,6 +9,7 @@
 #include <utility>
 #include <vector>
 
+#include "allocator/record/tables/mix64.h"
 #include "report/attribute/facets.h"
 #include "report/attribute/grouping.h"
 
@@ -77,8 +78,7 @@ private:
     };
     struct HashOfKey {
         size_t operator()(const BlockKey& key) const {
-            return static_cast<size_t>(key.place * 0x9E3779B97F4A7C15U ^
-                                       key.life * 0xC2B2AE3D27D4EB4FU);
+            return record::mix64(record::mix64(key.place) ^ key.life);
         }
     };
     using Ids = std::unordered_map<std::string, uint32_t>;

@@ -45,7 +45,7 @@ TEST_CASE("the blocks of the driver are those that were put in and not taken out
         REQUIRE((found != nullptr) == (expected.count(key) != 0));
         if (found != nullptr && random() % 2 == 0) {
             REQUIRE(found->bytes == expected[key]);
-            blocks.erase(found);
+            blocks.remove(found);
             expected.erase(key);
         } else {
             expected[key] = random();
