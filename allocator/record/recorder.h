@@ -10,17 +10,11 @@
 
 #include "allocator/record/files/file_target.h"
 #include "allocator/record/files/memory_target.h"
-#include "allocator/record/levels/live_set.h"
-#include "allocator/record/levels/peak_groups.h"
-#include "allocator/record/levels/peak_tracker.h"
-#include "allocator/record/levels/phase_peaks.h"
-#include "allocator/record/levels/refusal_history.h"
-#include "allocator/record/levels/step_history.h"
 #include "allocator/record/tables/leaf_lock.h"
 #include "allocator/record/tables/prefetch.h"
 #include "allocator/record/tables/stack_table.h"
-#include "allocator/record/writer/trace_writer.h"
 #include "event_predictor.h"
+#include "summary_writer.h"
 #include "tick_clock.h"
 
 namespace peakline::record {
@@ -61,8 +55,10 @@ public:
     bool is_tracing() const { return tracing_.load(std::memory_order_relaxed); }
     bool uses_several_gpus() const { return used_gpus_.load(std::memory_order_relaxed) > 1; }
 
-    // `torch_total_bytes`: what torch says is allocated on the device with this block, taken under
-    // its lock, or kUnknownTotal. A difference is recorded as an untraced baseline block.
+    // ---- blocks: recorder_events.cpp ----
+
+    // `torch_total_bytes`: torch's own count of allocated bytes on the device with this block, read
+    // under its lock, or kUnknownTotal. A difference is recorded as an untraced baseline block.
     void record_alloc(const AllocEvent& event, uint64_t torch_total_bytes);
 
     enum class FreeKind { kCompleted, kDeferred };
@@ -78,6 +74,8 @@ public:
     // allocator's report; for any other the report follows and is the one that counts.
     void record_unreported_free(uint64_t address, uint32_t context = 0);
 
+    // ---- blocks from before the hooks: recorder_adoption.cpp ----
+
     // For an allocator that is in use already: begin, put the hooks in place, ask it for its
     // blocks, adopt. See Note [Blocks from before] in recorder_adoption.cpp.
     struct AdoptedBlock {
@@ -92,6 +90,8 @@ public:
     // As untraced blocks. Returns the bytes of those that were not known.
     uint64_t adopt(const AdoptedBlock* blocks, size_t count);
 
+    // ---- rare records: recorder_records.cpp ----
+
     void record_segment(format::SegmentAction action,
                         uint32_t device,
                         uint32_t stream,
@@ -102,34 +102,29 @@ public:
     void record_out_of_memory(const format::OutOfMemory& request,
                               const format::Refusal& refusal,
                               uint64_t pool = 0);
-    // These open no trace: who opens one restates what still holds.
-    void record_allocator_call(const format::AllocatorCall& call);
-    void record_allocator_settings(uint32_t string);
-    void record_device_memory(const format::DeviceMemory& memory);
     // See Note [Driver records] in format/events.h. Levels and peaks do not know of them. Only
     // memory of a device, or of the host and page-locked, opens a trace that waits for its first
     // record.
     void record_driver_alloc(const format::DriverAlloc& request);
-    // One of the other records; nothing where no trace is open.
+    // Any other rare record; nothing where no trace is open. It opens none: who opens one records
+    // again what still holds.
     template <class Record>
-    void record_driver(const Record& record) {
+    void record(const Record& record) {
         const LockGuard guard(lock_);
         if (usable_) {
-            writer_.put(record, clock_.now_tick());
-            check_writer();
+            put(record);
         }
     }
-    // flags: format::ValueReadFlags.
-    void record_value_read(uint32_t context, uint64_t bytes, uint32_t operators, uint32_t flags);
+    // A phase's peak is known from its marks on, so they are recorded once: after opening a trace
+    // record() repeats those that still hold.
     void record_mark(format::MarkKind kind, uint32_t thread, uint32_t string);
-    // For a trace that has just been opened: what was marked before it and still holds. It opens no
-    // trace, and the peaks of phases know it already.
-    void restate_mark(format::MarkKind kind, uint32_t thread, uint32_t string);
     void record_scope(format::ScopeAction action, uint32_t thread, uint32_t string);
     // Beside the scopes: of the methods of optimizers.
     void record_step(StepAction action);
     // Where the scope that began last on this thread was called. `context`: of StackTable.
     void record_scope_caller(uint32_t context);
+
+    // ---- what objects say of blocks: recorder_objects.cpp ----
 
     // Storages of tensors: live blocks at these addresses, each reported once for its kind. Returns
     // how many addresses are no block's.
@@ -165,10 +160,21 @@ public:
     // out.
     uint32_t record_holders(format::HolderSearch search, const FoundHolder* holders, size_t count);
 
+    // ---- tracing, levels, counters: recorder.cpp ----
+
     void start_tracing();
     void stop_tracing();
     // Forgets peaks and totals; levels stay. So does the file, where it keeps peaks, not events.
     void reset_peaks();
+
+    RecorderCounters counters();
+    // On all GPUs, while tracing, since the peaks were reset.
+    uint64_t total_allocated_bytes();
+    // Levels now and peak of one device, or 0 for an unknown device.
+    uint64_t peak_bytes(uint32_t device, format::Measure measure);
+    uint64_t level_bytes(uint32_t device, format::Measure measure);
+
+    // ---- the trace: recorder_trace.cpp ----
 
     struct TraceOptions {
         const char* path = nullptr;
@@ -209,12 +215,7 @@ public:
     // simulated: the name of the simulated device, or "".
     bool write_summary(MemoryTarget* target, const char* simulated);
 
-    RecorderCounters counters();
-    // On all GPUs, while tracing, since the peaks were reset.
-    uint64_t total_allocated_bytes();
-    // Levels now and peak of one device, or 0 for an unknown device.
-    uint64_t peak_bytes(uint32_t device, format::Measure measure);
-    uint64_t level_bytes(uint32_t device, format::Measure measure);
+    // ---- fork: recorder.cpp ----
 
     // Fork: the parent goes on, the child must not write into its parent's file.
     void prepare_fork();
@@ -222,28 +223,12 @@ public:
     void child_after_fork();
 
 private:
-    // What every event uses is two cache lines.
-    struct alignas(kCacheLine) DeviceState {
-        bool used = false;
-        uint64_t allocs = 0;
-        uint64_t frees = 0;
-        PeakTracker allocated;
-        alignas(kCacheLine) PeakTracker requested;
-        KeptGroups allocated_groups;  // for checkpoints
-        KeptGroups requested_groups;
-        uint64_t baseline_bytes = 0;
-        // Of the open trace: `allocs` before its first event, and the levels where main ended.
-        uint64_t allocs_before_trace = 0;
-        uint64_t end_allocated_bytes = 0;
-        uint64_t end_requested_bytes = 0;
-    };
-
     // All of these are called with lock_ held.
-    DeviceState* device_state(uint32_t device) {
+    DeviceLevels* device_levels(uint32_t device) {
         return device < format::kDeviceCount && devices_[device].used ? &devices_[device]
-                                                                      : device_state_slow(device);
+                                                                      : device_levels_slow(device);
     }
-    [[gnu::noinline, gnu::cold]] DeviceState* device_state_slow(uint32_t device);
+    [[gnu::noinline, gnu::cold]] DeviceLevels* device_levels_slow(uint32_t device);
     // Prepares the next event. To be called after everything that moves blocks.
     void fetch_ahead() {
         predictor_.prefetch();
@@ -271,9 +256,9 @@ private:
         return format::is_of_host(block.device) ? 0 : block.block_bytes;
     }
     // A block that is in the live set now, but in no view yet. Returns the time of the event.
-    uint64_t count_new(DeviceState& state, LiveBlock& block);
+    uint64_t count_new(DeviceLevels& levels, LiveBlock& block);
     // The same, and in all views.
-    uint64_t count_alloc(DeviceState& state, LiveBlock& block, bool is_traced);
+    uint64_t count_alloc(DeviceLevels& levels, LiveBlock& block, bool is_traced);
     // The live block at this address, mostly without asking the index; nullptr: none.
     LiveBlock* find_block(uint64_t address) {
         return next_block_->address == address && LiveSet::is_live(*next_block_)
@@ -282,7 +267,7 @@ private:
     }
     void remove_block(LiveBlock* block, uint64_t tick, uint32_t context = 0);
     // A block whose bytes torch counts no more; phases do not know yet.
-    void count_freed(DeviceState& state, const LiveBlock& block);
+    void count_freed(DeviceLevels& levels, const LiveBlock& block);
     void drop_from_allocated(LiveBlock* block);
     size_t tell_some_tensors(const ToldTensor* tensors, size_t count);
     [[gnu::noinline, gnu::cold]] void free_of_unknown_slow(uint64_t address,
@@ -308,8 +293,10 @@ private:
         }
     }
     template <class Record>
-    void put_rare(const Record& record);
-    void put_mark(format::MarkKind kind, uint32_t thread, uint32_t string);
+    void put(const Record& record) {
+        writer_.put(record, clock_.now_tick());
+        check_writer();
+    }
     // Every view counts from this moment: its level is the first candidate for its peak.
     // `tick`: of the mark that says so in the trace.
     void start_views(uint64_t tick);
@@ -321,21 +308,13 @@ private:
         }
     }
     [[gnu::noinline, gnu::cold]] void check_writer_slow();
-    void put_view_groups(TraceWriter& writer, uint32_t device, format::Measure measure);
-    void put_trouble(TraceWriter& writer) const;
     // See Note [Views at the end] in trace_format.h.
     void begin_end_views();
-    void put_end_views();
-    bool put_end_view(uint32_t device, format::Measure measure);
     void write_checkpoint_slow();
+    Counted counted();
     void end_step();
-    void put_phases();
-    void put_baseline();
-    void put_step_history();
-    void put_refusals();
     // After a phase mark, a device's first block, and when tracing is switched.
     void update_phases();
-    format::Superblock superblock(const unsigned char* run_uuid, Keep keep) const;
     // One load when the trace is open, or none is wanted.
     void open_if_waiting() {
         if (opener_.load(std::memory_order_acquire) != nullptr) {
@@ -373,7 +352,7 @@ private:
     LiveSet live_set_;
     TraceWriter writer_;
     EventPredictor predictor_;
-    DeviceState devices_[format::kDeviceCount];
+    DeviceLevels devices_[format::kDeviceCount];
     PhasePeaks phases_;
     // Of a bounded trace.
     StepHistory steps_;

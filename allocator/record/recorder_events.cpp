@@ -20,30 +20,30 @@ void fill(LiveBlock& block, const AllocEvent& event, uint8_t flags) {
 
 }  // namespace
 
-Recorder::DeviceState* Recorder::device_state_slow(uint32_t device) {
+DeviceLevels* Recorder::device_levels_slow(uint32_t device) {
     if (device >= format::kDeviceCount) {
         return nullptr;
     }
-    DeviceState& state = devices_[device];
-    if (!state.used) {
-        if (!state.allocated.init(kSideCapacity) || !state.requested.init(kSideCapacity)) {
+    DeviceLevels& levels = devices_[device];
+    if (!levels.used) {
+        if (!levels.allocated.init(kSideCapacity) || !levels.requested.init(kSideCapacity)) {
             return nullptr;
         }
-        state.used = true;
+        levels.used = true;
         used_gpus_.fetch_add(format::is_of_host(device) ? 0 : 1, std::memory_order_relaxed);
         if (is_tracing()) {
             const uint64_t tick = clock_.now_tick();
-            state.allocated.start(next_ordinal_, false, tick);
-            state.requested.start(next_ordinal_, false, tick);
+            levels.allocated.start(next_ordinal_, false, tick);
+            levels.requested.start(next_ordinal_, false, tick);
         }
         update_phases();
     }
-    return &state;
+    return &levels;
 }
 
 LiveBlock* Recorder::add_block(const AllocEvent& event, LiveBlock* erased, uint8_t flags) {
-    DeviceState* state = device_state(event.device);
-    LiveBlock* block = state != nullptr ? live_set_.add(event.address, erased) : nullptr;
+    DeviceLevels* levels = device_levels(event.device);
+    LiveBlock* block = levels != nullptr ? live_set_.add(event.address, erased) : nullptr;
     if (block == nullptr) {
         ++counters_.records_dropped;
         counters_.bytes_dropped += event.block_bytes;
@@ -53,26 +53,26 @@ LiveBlock* Recorder::add_block(const AllocEvent& event, LiveBlock* erased, uint8
     return block;
 }
 
-uint64_t Recorder::count_new(DeviceState& state, LiveBlock& block) {
+uint64_t Recorder::count_new(DeviceLevels& levels, LiveBlock& block) {
     block.ordinal = next_ordinal_++;
-    ++state.allocs;
+    ++levels.allocs;
     return clock_.event_tick();
 }
 
-void Recorder::count_freed(DeviceState& state, const LiveBlock& block) {
-    ++state.frees;
-    state.allocated.on_free(block, block.block_bytes);
+void Recorder::count_freed(DeviceLevels& levels, const LiveBlock& block) {
+    ++levels.frees;
+    levels.allocated.on_free(block, block.block_bytes);
 }
 
-uint64_t Recorder::count_alloc(DeviceState& state, LiveBlock& block, bool is_traced) {
-    const uint64_t tick = count_new(state, block);
+uint64_t Recorder::count_alloc(DeviceLevels& levels, LiveBlock& block, bool is_traced) {
+    const uint64_t tick = count_new(levels, block);
     live_bytes_ += gpu_bytes_of(block);
     if (is_traced) {
-        state.allocated.on_alloc(block.ordinal, block.block_bytes, tick);
-        state.requested.on_alloc(block.ordinal, block.requested_bytes, tick);
+        levels.allocated.on_alloc(block.ordinal, block.block_bytes, tick);
+        levels.requested.on_alloc(block.ordinal, block.requested_bytes, tick);
     } else {
-        state.allocated.on_untraced_alloc(block.ordinal, block.block_bytes, tick);
-        state.requested.on_untraced_alloc(block.ordinal, block.requested_bytes, tick);
+        levels.allocated.on_untraced_alloc(block.ordinal, block.block_bytes, tick);
+        levels.requested.on_untraced_alloc(block.ordinal, block.requested_bytes, tick);
     }
     if (phases_.is_active()) {
         phases_.on_alloc(block, tick, is_traced);
@@ -115,16 +115,16 @@ bool Recorder::record_predicted_alloc(const AllocEvent& event, uint64_t torch_to
         !predicted.is_shape_of(event) || !writer_.means_the_same(predicted.written)) [[unlikely]] {
         return false;
     }
-    DeviceState& state = *opaque(&devices_[event.device]);
-    if (state.allocated.level_bytes() + event.block_bytes != torch_total_bytes) [[unlikely]] {
+    DeviceLevels& levels = *opaque(&devices_[event.device]);
+    if (levels.allocated.level_bytes() + event.block_bytes != torch_total_bytes) [[unlikely]] {
         return false;
     }
     LiveBlock& block = *live_set_.add(event.address, &erased);
     fill(block, event, 0);
-    const uint64_t tick = count_new(state, block);
+    const uint64_t tick = count_new(levels, block);
     live_bytes_ += event.block_bytes;  // of a GPU: nobody reports a total of the host
-    state.allocated.on_alloc_while_tracing(block.ordinal, event.block_bytes, tick);
-    state.requested.on_alloc_while_tracing(block.ordinal, event.requested_bytes, tick);
+    levels.allocated.on_alloc_while_tracing(block.ordinal, event.block_bytes, tick);
+    levels.requested.on_alloc_while_tracing(block.ordinal, event.requested_bytes, tick);
     writer_.repeat_alloc(predicted.written, event.address, tick, live_bytes_);
     predictor_.hit();
     fetch_ahead();
@@ -140,14 +140,14 @@ bool Recorder::record_predicted_free(uint64_t address, uint64_t torch_total_byte
         !predictor_.predicts_free()) [[unlikely]] {
         return false;
     }
-    DeviceState& state = *opaque(&devices_[block.device]);
-    if (state.allocated.level_bytes() - block.block_bytes != torch_total_bytes) [[unlikely]] {
+    DeviceLevels& levels = *opaque(&devices_[block.device]);
+    if (levels.allocated.level_bytes() - block.block_bytes != torch_total_bytes) [[unlikely]] {
         return false;
     }
     const uint64_t tick = clock_.event_tick();
-    count_freed(state, block);
+    count_freed(levels, block);
     live_bytes_ -= block.block_bytes;
-    state.requested.on_free(block, block.requested_bytes);
+    levels.requested.on_free(block, block.requested_bytes);
     writer_.repeat_free(next_ordinal_ - block.ordinal, tick, live_bytes_);
     live_set_.erase(&block);
     predictor_.hit();
@@ -288,13 +288,13 @@ void Recorder::correct_baseline_slow(uint32_t device, uint64_t torch_total_bytes
     if (is_adopting_) {
         return;
     }
-    DeviceState& state = devices_[device];
+    DeviceLevels& levels = devices_[device];
     ++counters_.baseline_corrections;
     if (LiveBlock* baseline = live_set_.find(baseline_address(device))) {
         remove_block(baseline, clock_.event_tick());
     }
-    if (torch_total_bytes > state.allocated.level_bytes()) {
-        const uint64_t bytes = torch_total_bytes - state.allocated.level_bytes();
+    if (torch_total_bytes > levels.allocated.level_bytes()) {
+        const uint64_t bytes = torch_total_bytes - levels.allocated.level_bytes();
         const uint64_t address = baseline_address(device);
         put_alloc(AllocEvent{address, bytes, bytes, untraced_context_, 0, device}, 0);
     }

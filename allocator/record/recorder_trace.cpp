@@ -1,4 +1,4 @@
-// The recorder's slow operations on trace files: opening and closing.
+// The life of a trace: opened, with checkpoints, closed; and summaries without a file.
 #include <algorithm>
 #include <cerrno>
 #include <cstddef>
@@ -17,9 +17,7 @@ namespace {
 
 using format::MarkKind;
 
-}  // namespace
-
-format::Superblock Recorder::superblock(const unsigned char* run_uuid, Keep keep) const {
+format::Superblock superblock(const TickClock& clock, const unsigned char* run_uuid, Keep keep) {
     format::Superblock block{};
     std::memcpy(block.magic, format::kMagic, sizeof block.magic);
     block.major = format::kMajor;
@@ -36,11 +34,13 @@ format::Superblock Recorder::superblock(const unsigned char* run_uuid, Keep keep
     }
     block.pid = static_cast<uint32_t>(getpid());
     block.parent_pid = static_cast<uint32_t>(getppid());
-    block.start_monotonic_ns = clock_.start_monotonic_ns();
-    block.start_realtime_ns = clock_.start_realtime_ns();
+    block.start_monotonic_ns = clock.start_monotonic_ns();
+    block.start_realtime_ns = clock.start_realtime_ns();
     block.header_xxh3 = XXH3_64bits(&block, offsetof(format::Superblock, header_xxh3));
     return block;
 }
+
+}  // namespace
 
 void Recorder::open_waiting_slow() {
     const LockGuard guard(opener_lock_);
@@ -61,7 +61,7 @@ int Recorder::open_trace(const TraceOptions& options) {
     }
     file_.abandon();
     if (!file_.create(options.path,
-                      superblock(options.run_uuid, options.keep),
+                      superblock(clock_, options.run_uuid, options.keep),
                       options.exists,
                       options.mode)) {
         return file_.error();
@@ -135,6 +135,53 @@ void Recorder::write_live_set_slow() {
     }
 }
 
+// The peaks that the end of the trace says are of its own events.
+void Recorder::begin_end_views() {
+    peaks_are_of_trace_ = true;
+    for (DeviceLevels& device : devices_) {
+        device.allocs_before_trace = device.allocs;
+        device.end_allocated_bytes = device.end_requested_bytes = 0;
+    }
+    // Those that live are written again as the first allocations of the file.
+    live_set_.for_each(
+        [this](const LiveBlock& block) { --devices_[block.device].allocs_before_trace; });
+}
+
+void Recorder::write_checkpoint_slow() {
+    if (steps_.ends_part() && is_tracing()) {
+        end_step();
+    }
+    writer_.begin_checkpoint({next_ordinal_, clock_.now_tick(), is_tracing()});
+    SummaryWriter(counted(), writer_).put_checkpoint();
+    writer_.end_checkpoint();
+}
+
+bool Recorder::write_summary(MemoryTarget* target, const char* simulated) {
+    const LockGuard guard(lock_);
+    if (!usable_ || !target->create(superblock(clock_, nullptr, Keep{}))) {
+        return false;
+    }
+    TraceWriter writer;
+    writer.open(target, &table_);
+    if (simulated[0] != '\0') {
+        writer.put_meta("simulated", simulated, std::strlen(simulated));
+    }
+    SummaryWriter(counted(), writer).put_views();
+    writer.close();
+    return writer.error() == 0;
+}
+
+Counted Recorder::counted() {
+    return {live_set_,
+            devices_,
+            phases_,
+            steps_,
+            refusals_,
+            next_ordinal_,
+            counters_.records_dropped,
+            counters_.bytes_dropped};
+}
+
 void Recorder::put_meta(const char* key, const char* value, size_t value_length) {
     const LockGuard guard(lock_);
     writer_.put_meta(key, value, value_length);
@@ -152,7 +199,7 @@ void Recorder::close_trace() {
             check_writer();  // a checkpoint after the mark would take its place as the last event
             writer_.put(format::Mark{MarkKind::kProcessEnd, 0, 0}, clock_.now_tick());
             if (writer_.put_totals() && peaks_are_of_trace_) {
-                put_end_views();
+                SummaryWriter(counted(), writer_).put_end_views();
             }
             writer_.close();
             file_.abandon();
@@ -169,12 +216,12 @@ void Recorder::record_main_end() {
         return;
     }
     if (writer_.main_end_tick() == 0) {
-        for (DeviceState& state : devices_) {
-            state.end_allocated_bytes = state.allocated.level_bytes();
-            state.end_requested_bytes = state.requested.level_bytes();
+        for (DeviceLevels& device : devices_) {
+            device.end_allocated_bytes = device.allocated.level_bytes();
+            device.end_requested_bytes = device.requested.level_bytes();
         }
     }
-    put_mark(MarkKind::kMainEnd, 0, 0);
+    put(format::Mark{MarkKind::kMainEnd, 0, 0});
 }
 
 // What the calls at the end lock, in their order. Another thread may take it again afterwards, but

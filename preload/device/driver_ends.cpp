@@ -20,7 +20,7 @@ void record_end(const DriverBlock& block) {
     }
     {
         const record::LockGuard guard(driver_record_lock());
-        recorder.record_driver(format::DriverFree{block.driver_kind(), block.key});
+        recorder.record(format::DriverFree{block.driver_kind(), block.key});
     }
     g_freed_bytes += format::is_on_device(block.driver_kind()) ? block.bytes : 0;
     if (block.driver_kind() == DriverKind::kPool) {

@@ -64,7 +64,7 @@ void record_request(const DriverBlock& block) {
     Recorder& recorder = Recorder::instance();
     recorder.record_driver_alloc(record_of(block));
     if (block.made_for != 0) {
-        recorder.record_driver(format::MadeFor{block.made_for});
+        recorder.record(format::MadeFor{block.made_for});
     }
     if (has_alloc_record(block)) {
         recorder.record_alloc({address_of_block(block),
@@ -269,9 +269,9 @@ void restate_driver() {
     }
     const record::LockGuard guard(g_driver.lock);
     g_driver.blocks.for_each([](const DriverBlock& block) {
-        Recorder::instance().record_driver(record_of(block));
+        Recorder::instance().record(record_of(block));
         if (block.made_for != 0) {
-            Recorder::instance().record_driver(format::MadeFor{block.made_for});
+            Recorder::instance().record(format::MadeFor{block.made_for});
         }
     });
     restate_samples();

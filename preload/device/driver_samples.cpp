@@ -79,7 +79,7 @@ std::optional<DeviceBytes> timed_device_bytes() {
 }
 
 void put_pool(const PoolState& pool, uint64_t key) {
-    Recorder::instance().record_driver(
+    Recorder::instance().record(
         format::PoolSample{pool.device.load(std::memory_order_relaxed),
                            key,
                            pool.reserved_bytes.load(std::memory_order_relaxed),
@@ -133,7 +133,7 @@ PoolState* find_pool(uint64_t key, uint32_t device) {
 
 void put_sample(SampleReason reason, uint32_t device) {
     const DeviceState& state = g_devices[device];
-    Recorder::instance().record_driver(
+    Recorder::instance().record(
         format::DriverSample{reason,
                              device,
                              state.free_bytes.load(std::memory_order_relaxed),
@@ -195,7 +195,7 @@ void sample_device(SampleReason reason) {
     state.total_bytes.store(bytes->total_bytes, std::memory_order_relaxed);
     const uint64_t before = state.free_bytes.exchange(bytes->free_bytes, std::memory_order_relaxed);
     if (processes) {
-        Recorder::instance().record_driver(format::DeviceProcesses{
+        Recorder::instance().record(format::DeviceProcesses{
             *device, processes->own_bytes, processes->other_bytes, processes->other_count});
     }
     g_context_ended.store(false, std::memory_order_relaxed);

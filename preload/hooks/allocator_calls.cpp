@@ -116,7 +116,7 @@ void StandingCalls::note(const format::AllocatorCall& call) {
 }
 
 void record(AllocatorAction action, uint64_t device, uint64_t pool = 0, uint64_t value = 0) {
-    Recorder::instance().record_allocator_call({action, device, pool, value});
+    Recorder::instance().record(format::AllocatorCall{action, device, pool, value});
 }
 
 void restate(const KnownPool& known) {
@@ -148,7 +148,7 @@ void allocator_called(uint32_t action, int device, uint64_t pool, uint64_t value
         const LockGuard guard(g_calls.lock);
         g_calls.standing.note(call);
     }
-    Recorder::instance().record_allocator_call(call);
+    Recorder::instance().record(call);
 }
 
 void settings_given(const char* settings) {
@@ -157,7 +157,7 @@ void settings_given(const char* settings) {
         const LockGuard guard(g_calls.lock);
         g_calls.standing.settings = string;
     }
-    Recorder::instance().record_allocator_settings(string);
+    Recorder::instance().record(format::AllocatorSettings{string});
 }
 
 void hook_settings(const torch_part::Part& part) {
@@ -183,7 +183,7 @@ void restate_allocator_calls() {
         standing = g_calls.standing;
     }
     if (standing.settings != 0) {
-        Recorder::instance().record_allocator_settings(standing.settings);
+        Recorder::instance().record(format::AllocatorSettings{standing.settings});
     }
     for (uint64_t device = 0; device < record::kMaxDevices; ++device) {
         if (standing.fractions[device] != 0) {

@@ -100,8 +100,8 @@ void record_memory(format::MemoryMoment moment,
         }
         g_last_failures[device] = failure;
     }
-    Recorder::instance().record_device_memory(
-        {moment, device, requested_bytes, free_bytes + extra_free_bytes});
+    Recorder::instance().record(
+        format::DeviceMemory{moment, device, requested_bytes, free_bytes + extra_free_bytes});
 }
 
 // relaxed: set under torch's lock of the device.

@@ -222,7 +222,7 @@ void restate_marks() {
     for (size_t i = 0; i < count; ++i) {
         restate_regions(restated_ns, marks[i].begin_ns);
         restated_ns = marks[i].begin_ns;
-        Recorder::instance().restate_mark(marks[i].kind, marks[i].thread, marks[i].string);
+        Recorder::instance().record(format::Mark{marks[i].kind, marks[i].thread, marks[i].string});
     }
     restate_regions(restated_ns, UINT64_MAX);
 }

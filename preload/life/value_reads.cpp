@@ -170,7 +170,7 @@ void on_value_read(PeaklineValueRead* read) {
             (read->is_assumed != 0 ? uint32_t{format::kReadAssumed} : 0) |
             (read->is_floating_point != 0 ? uint32_t{format::kReadsFloatingPoint} : 0);
         const uint32_t operators = recorder.table().intern_text(read->operators);
-        recorder.record_value_read(context, read->bytes, operators, what);
+        recorder.record(format::ValueRead{context, read->bytes, operators, what});
     }
     const uint64_t count = read->is_assumed != 0 ? 0 : count_read(context);
     if (g_max_reads != 0 && count >= g_max_reads) {

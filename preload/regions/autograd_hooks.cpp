@@ -152,7 +152,7 @@ void forget_graphs() {
         return;
     }
     state.graph_epoch = epoch;
-    Recorder::instance().restate_mark(format::MarkKind::kGraphBegin, state.thread_id, 0);
+    Recorder::instance().record(format::Mark{format::MarkKind::kGraphBegin, state.thread_id, 0});
 }
 
 bool init_operator_names() {

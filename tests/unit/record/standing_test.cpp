@@ -52,7 +52,7 @@ private:
     }
     template <class Record>
     void tell_driver(const Record& record) {
-        tell([&](Recorder& recorder) { recorder.record_driver(record); });
+        tell([&](Recorder& recorder) { recorder.record(record); });
     }
 
     void add_event() {
@@ -202,13 +202,14 @@ private:
         count += ends ? -uint64_t{1} : 1;
         const Action begins = pick(2) == 0 ? Action::kPoolCreated : Action::kRoutingBegun;
         tell([&](Recorder& recorder) {
-            recorder.record_allocator_call({ends ? Action::kPoolReleased : begins, gpu, pool, 0});
+            recorder.record(
+                format::AllocatorCall{ends ? Action::kPoolReleased : begins, gpu, pool, 0});
         });
         if (pick(20) == 0) {
             const std::string text = "large_segment_size_mb:" + std::to_string(20 + pick(3) * 10);
             tell([&](Recorder& recorder) {
-                recorder.record_allocator_settings(
-                    recorder.table().intern_string(text.data(), text.size()));
+                recorder.record(format::AllocatorSettings{
+                    recorder.table().intern_string(text.data(), text.size())});
             });
         }
     }

@@ -66,13 +66,9 @@ TEST_CASE("a recorder of zeros does nothing, whatever it is told", "[zeros]") {
     recorder.adopt(&held, 1);
     recorder.record_segment(format::SegmentAction{}, 0, 0, 1 << 20, 1 << 21, 3);
     recorder.record_out_of_memory({}, {}, 3);
-    recorder.record_allocator_call({});
-    recorder.record_allocator_settings(1);
-    recorder.record_device_memory({});
+    recorder.record(format::AllocatorCall{});
     recorder.record_driver_alloc({});
-    recorder.record_value_read(1, 4, 1, 0);
     recorder.record_mark(format::MarkKind{}, 1, 1);
-    recorder.restate_mark(format::MarkKind{}, 1, 1);
     recorder.record_scope(format::ScopeAction{}, 1, 1);
     recorder.record_step({});
     recorder.record_scope_caller(1);

@@ -1,0 +1,53 @@
+// Writes what the recorder has counted as SUMMARY records: the peaks for reports without a file,
+// those at the end of a whole trace, and the checkpoints of files that keep less than every event.
+// Slow operations of the recorder, under its lock.
+#pragma once
+
+#include <cstdint>
+
+#include "allocator/record/levels/device_levels.h"
+#include "allocator/record/levels/live_set.h"
+#include "allocator/record/levels/phase_peaks.h"
+#include "allocator/record/levels/refusal_history.h"
+#include "allocator/record/levels/step_history.h"
+#include "allocator/record/writer/trace_writer.h"
+
+namespace peakline::record {
+
+// Of the recorder.
+struct Counted {
+    const LiveSet& live_set;
+    DeviceLevels* devices;  // format::kDeviceCount of them
+    PhasePeaks& phases;
+    const StepHistory& steps;
+    const RefusalHistory& refusals;
+    uint64_t next_ordinal;
+    uint64_t records_dropped;
+    uint64_t bytes_dropped;
+};
+
+class SummaryWriter {
+public:
+    SummaryWriter(const Counted& counted, TraceWriter& writer) : of_(counted), writer_(writer) {}
+
+    // Peaks and live blocks of this moment.
+    void put_views();
+    // See Note [Views at the end] in trace_format.h.
+    void put_end_views();
+    // Between begin_checkpoint() and end_checkpoint() of the writer.
+    void put_checkpoint();
+
+private:
+    void put_view_groups(ViewOf view);
+    bool put_end_view(ViewOf view);
+    void put_trouble();
+    void put_phases();
+    void put_baseline();
+    void put_step_history();
+    void put_refusals();
+
+    Counted of_;
+    TraceWriter& writer_;
+};
+
+}  // namespace peakline::record
