@@ -37,7 +37,7 @@ void end_node(ThreadState& state);
 bool tells_leaves(const ThreadState& state);
 // `leaf`: the address of its AccumulateGrad.
 void tell_leaf(const void* leaf, uint32_t forward_node);
-// What was registered for this leaf, which is forgotten; else the stack of the node that ended last
+// Returns, and forgets, the stack registered for this leaf; else that of the node that ended last
 // here.
 uint32_t forward_of_leaf(const ThreadState& state, const void* leaf);
 
@@ -52,7 +52,7 @@ void end_engine(ThreadState& state, uint32_t outer_caller);
 RunningNode owning_node(const ThreadState& state, bool has_python_frames);
 
 // Note [The stack of a new node]
-// What runs while the engine runs a node may make nodes itself: double backward, the recomputation
+// Code that the engine runs in a node may make nodes itself: double backward, the recomputation
 // of checkpointing, a backward function in Python. On a thread of the engine its Python stack ends
 // where the engine called it; the forward stack of the running node continues it.
 // Returns the whole stack of a node made now. `python_node`: this thread's Python stack.

@@ -1,4 +1,4 @@
-// What the native capture keeps for each thread: where its stack lies, room for a walk, its memo.
+// The state of native capture of each thread: bounds of its stack, room for a walk, its memo.
 // See thread_blocks.h. Only the owning thread uses its own.
 #pragma once
 

@@ -10,7 +10,7 @@
 namespace peakline::capture {
 namespace {
 
-// What every capture reads, side by side.
+// Every capture reads these, so they lie side by side.
 struct alignas(record::kCacheLine) Switches {
     // relaxed everywhere but `attached`: set once while recording is switched on; a hook that reads
     // the old value records one stack more or less.

@@ -22,7 +22,7 @@
 
 namespace peakline::record {
 
-// An allocation and what was done for it. Of a free only the slot is kept.
+// An allocation and its record in the trace. A free is kept as its slot alone.
 struct PredictedAlloc {
     uint32_t slot;  // of the block, in LiveSet
     WrittenAlloc written;

@@ -3,7 +3,7 @@
 // linker puts them side by side, on two pages instead of ten.)
 //
 // Note [In one line]
-// Between two events of a whole step torch runs through more code than the nearest cache holds. So
+// A step of torch runs through more code between two events than the nearest cache holds. So
 // each cache line of our code is a miss, and evicts one of torch's; a jump over rare code costs
 // more than the code. Therefore rare branches of the hot path are marked [[unlikely]] (the compiler
 // moves them behind the function), comparisons that mostly hold are joined without branches, and

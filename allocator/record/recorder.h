@@ -34,8 +34,8 @@ struct RecorderCounters {
     uint64_t trace_events;
 };
 
-// In static storage, which is zero at first. What every event uses stands first, not what packs
-// best.
+// Lives in static storage, which is zero at first. Members are ordered by how often events use
+// them, not by how well they pack.
 // NOLINTNEXTLINE(clang-analyzer-optin.performance.Padding, cppcoreguidelines-pro-type-member-init)
 class Recorder {
 public:
@@ -135,7 +135,7 @@ public:
         uint32_t type = 0;  // id of StackTable::intern_tensor_type; 0: not known
     };
     size_t tell_tensors(const ToldTensor* tensors, size_t count);
-    // What an operator has made: of live blocks at these addresses those that are not older than
+    // Results of an operator: live blocks at these addresses, without those older than
     // block_count() was when it began.
     struct MadeTensor {
         uint64_t address;
@@ -146,7 +146,7 @@ public:
 
     // Copies the blocks that are live now, as many as `room` allows; returns how many there are.
     size_t copy_live_blocks(LiveBlock* out, size_t room);
-    // What a search of ours found; see Note [Holders] in format/definitions.h.
+    // A result of our search; see Note [Holders] in format/definitions.h.
     struct FoundHolder {
         uint64_t address;  // of a block that was live when the search began
         uint64_t ordinal;  // as copy_live_blocks() has it
@@ -274,7 +274,7 @@ private:
                                                            uint32_t device,
                                                            uint64_t torch_total_bytes);
     void remember_freed(uint64_t address);
-    // Of the baseline block of a device: below every real address.
+    // The baseline block of a device: below every real address.
     static uint64_t baseline_address(uint32_t device) { return uint64_t{device} + 1; }
     // After an event of a device that is known: whether torch counts what we count.
     void check_total(uint32_t device, uint64_t torch_total_bytes) {
@@ -286,7 +286,7 @@ private:
     [[gnu::noinline, gnu::cold]] void correct_baseline_slow(uint32_t device,
                                                             uint64_t torch_total_bytes);
     void write_live_set_slow();
-    // Of the record that was put last.
+    // The pool of the record that was put last.
     void put_pool(uint64_t pool, uint64_t tick) {
         if (pool != 0) {
             writer_.put(format::InPool{pool}, tick);
@@ -339,7 +339,7 @@ private:
     // relaxed: a hint; the trouble itself is read under the lock.
     std::atomic<bool> has_trouble_{false};
     std::atomic<uint32_t> used_gpus_{0};  // relaxed, too
-    // Everything below but table_ is guarded by lock_. What every event uses stands first.
+    // Everything below but table_ is guarded by lock_. Every event uses the first ones.
     bool usable_ = false;
     bool had_trace_ = false;
     uint32_t untraced_context_ = 0;
@@ -354,7 +354,7 @@ private:
     EventPredictor predictor_;
     DeviceLevels devices_[format::kDeviceCount];
     PhasePeaks phases_;
-    // Of a bounded trace.
+    // For a bounded trace.
     StepHistory steps_;
     RefusalHistory refusals_;
     StackTable table_;

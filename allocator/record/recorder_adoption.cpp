@@ -2,10 +2,10 @@
 //
 // Note [Blocks from before]
 // The program may run on while the hooks come into place and torch is asked for its blocks: the
-// answer is of some moment in between. Of an address that had an event since the hooks were there,
-// the recorder knows better than the answer: the event came after it, or is in it. So the live set
-// keeps the slots of all these addresses, those of unknown blocks that were freed, too, and what
-// has a slot is passed over. Meanwhile torch's totals are not compared with ours.
+// answer is of some moment in between. For an address with an event since the hooks were there, the
+// recorder knows better: the event came after the answer, or is in it. So the live set keeps the
+// slots of all these addresses, including those of unknown blocks that were freed, and adopt()
+// skips a block whose address has a slot. Meanwhile torch's totals are not compared with ours.
 #include "recorder.h"
 
 namespace peakline::record {

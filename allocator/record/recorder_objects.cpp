@@ -1,5 +1,5 @@
-// What the objects of the program say of blocks: the tensors in them, and who keeps them alive.
-// Knows no objects: blocks go out; names, types and texts come in. See Note [Holders] in
+// Facts about blocks from the objects of the program: the tensors in them, and their holders. Knows
+// no objects: blocks go out; names, types and texts come in. See Note [Holders] in
 // format/definitions.h.
 #include <algorithm>
 

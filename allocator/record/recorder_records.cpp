@@ -68,7 +68,7 @@ void Recorder::record_mark(MarkKind kind, uint32_t thread, uint32_t string) {
 
 void Recorder::record_scope(format::ScopeAction action, uint32_t thread, uint32_t string) {
     const LockGuard guard(lock_);
-    // What began while tracing ends, whether or not it still goes on.
+    // A scope that began while tracing also ends when tracing is off.
     if (usable_ && (is_tracing() || action == format::ScopeAction::kEnd)) {
         put(format::Scope{action, thread, string});
     }

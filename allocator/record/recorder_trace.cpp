@@ -224,8 +224,8 @@ void Recorder::record_main_end() {
     put(format::Mark{MarkKind::kMainEnd, 0, 0});
 }
 
-// What the calls at the end lock, in their order. Another thread may take it again afterwards, but
-// gives it back.
+// Tries the locks that the calls at the end take, in the same order. Another thread may take one
+// again afterwards, but releases it.
 bool Recorder::may_end() {
     if (!lock_.lock_patiently()) {
         return false;

@@ -22,7 +22,7 @@ void put_groups(TraceWriter& writer, SummaryType type, const MappedArray<BlockGr
     }
 }
 
-// Of a view at the end of a whole trace; a group takes some ten bytes.
+// Limits for a view at the end of a whole trace; a group takes some ten bytes.
 constexpr uint64_t kMostEndGroups = 2000;
 constexpr uint64_t kEventsPerEndGroup = 64;
 

@@ -14,7 +14,7 @@
 
 namespace peakline::record {
 
-// Of the recorder.
+// The recorder's counts.
 struct Counted {
     const LiveSet& live_set;
     DeviceLevels* devices;  // format::kDeviceCount of them
@@ -34,7 +34,7 @@ public:
     void put_views();
     // See Note [Views at the end] in trace_format.h.
     void put_end_views();
-    // Between begin_checkpoint() and end_checkpoint() of the writer.
+    // The caller begins and ends the checkpoint.
     void put_checkpoint();
 
 private:

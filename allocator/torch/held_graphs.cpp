@@ -38,7 +38,7 @@ struct Learnt {
     size_t data_of_storage = 0;    // its address
 };
 Learnt g_learnt;
-// Of the pointer to the TensorImpl in an object of Python; 0: not yet.
+// Offset of the pointer to the TensorImpl in an object of Python; 0: not yet known.
 size_t g_impl_of_object = 0;
 
 // The virtual table of c10::TensorImpl, behind its two words about the class.

@@ -1,4 +1,4 @@
-// What tensors and autograd's nodes hold, for the search of what keeps blocks alive: storages,
+// Reads the references of tensors and autograd's nodes, for the search of holders: storages,
 // gradients, graphs, and the tensors that nodes saved for their backward. Creates no object of
 // Python and holds no reference.
 #pragma once

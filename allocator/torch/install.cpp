@@ -27,7 +27,7 @@ namespace {
 // Note [A tracker only where needed]
 // A trace tracker makes torch build three records for every pair of allocation and free: half of
 // what recording costs. Requested size, stream and ordinary frees are known without it, segments
-// from cudaMalloc, out-of-memory from its observer. What only a tracker reports:
+// from cudaMalloc, out-of-memory from its observer. Only a tracker reports:
 //   - when a block released while another stream uses it (record_stream) is free: attached before
 //     the first record_stream;
 //   - requested sizes and streams of blocks that a graph pool restores: attached before that;

@@ -1,5 +1,5 @@
-// What preload/ believes of this torch, checked by the compiler. The hooks there know torch by its
-// exported names alone, which state parameters, but neither results nor how classes are passed.
+// The assumptions of preload/ about this torch, checked by the compiler. The hooks know torch by
+// its exported names alone, which state parameters, but neither results nor how classes are passed.
 // Nothing here is called.
 #include <type_traits>
 #include <vector>

@@ -1,4 +1,4 @@
-// What torch's autograd and record_function report: named scopes, and facts of nodes.
+// Reports of torch's autograd and record_function: named scopes, and facts of nodes.
 #pragma once
 
 #include "torch_part.h"

@@ -50,7 +50,7 @@ void change_routes(Change change) {
     all.routes = std::move(changed);
 }
 
-// Of several routings the last one counts, as in torch.
+// The last of several routings counts, as in torch.
 uint64_t pool_of_request(int device, uint64_t stream) {
     RoutingState& all = state();
     if (!all.has_routes.load(std::memory_order_relaxed)) {

@@ -34,8 +34,8 @@ const std::string& name_of(c10::ScalarType type) {
     return number < names->size() ? (*names)[number] : *none;
 }
 
-// What says its sizes itself: a nested tensor, a wrapper of functorch, a subclass in Python. Their
-// own members may say something else, and to ask them may run code of the program.
+// Tensors that compute their sizes themselves: a nested tensor, a wrapper of functorch, a subclass
+// in Python. Their own members may say something else, and asking them may run code of the program.
 struct CustomSizes : c10::TensorImpl {
     static bool of(const c10::TensorImpl& tensor) {
         return (tensor.*(&CustomSizes::matches_policy))(SizesStridesPolicy::CustomSizes);

@@ -14,7 +14,7 @@ inline constexpr uint32_t kInterfaceVersion = 17;
 // begin_alloc: on the stream that is current on the device the allocator chooses.
 inline constexpr uint64_t kCurrentStream = ~uint64_t{0};
 
-// Of the allocation that a thread is about to make.
+// Progress of the allocation that a thread is about to make.
 enum AllocProgress : uint32_t {
     kNoAlloc = 0,
     kAllocBegun = 1,
@@ -22,7 +22,7 @@ enum AllocProgress : uint32_t {
     kAllocRefused = 3,   // and recorded
 };
 
-// What the part calls. All functions are safe on any thread, never throw, never call torch.
+// The functions that the part calls. All are safe on any thread, never throw, never call torch.
 struct Host {
     uint32_t interface_version;
 
@@ -64,10 +64,10 @@ struct Host {
     void (*end_scope)(const char* name);
 };
 
-// Of a node that has no number: AccumulateGrad, a leaf.
+// The sequence of a node without a number: AccumulateGrad, a leaf.
 inline constexpr uint64_t kNoSequence = ~uint64_t{0};
 
-// Of a torch::autograd::Node.
+// Facts of a torch::autograd::Node.
 struct NodeFacts {
     uint64_t type;            // of the node: the same for every node of one class
     uint64_t sequence;        // or kNoSequence
@@ -76,7 +76,7 @@ struct NodeFacts {
 
 using VisitLeaf = void (*)(const void* leaf, void* data);
 
-// What a tensor holds, by addresses; 0: nothing.
+// The references of a tensor, by addresses; 0: none.
 struct TensorFacts {
     uint64_t storage = 0;   // of its data
     uint64_t gradient = 0;  // the TensorImpl of its .grad
@@ -102,7 +102,7 @@ struct Redirection {
     void** real;
 };
 
-// What the part offers in return. Empty where it is not installed.
+// The functions that the part offers. Empty where it is not installed.
 struct Part {
     // The handle of the stream that is current on this thread; safe under the allocator's lock.
     uint64_t (*current_stream)(int device) = nullptr;
@@ -113,7 +113,7 @@ struct Part {
     Redirection settings[2] = {};
     // Safe on any thread that does not hold the allocator's lock; the first call counts.
     void (*attach_tracker)() = nullptr;
-    // Of a node that is about to run.
+    // Facts of a node that is about to run.
     NodeFacts (*node_facts)(const void* node) = nullptr;
     // Visits the leaves among the nodes after it.
     void (*visit_leaves)(const void* node, VisitLeaf visit, void* data) = nullptr;
@@ -128,11 +128,12 @@ struct Part {
     // With the GIL: the storages of the gradients of live tensors, each given by its TensorImpl
     // (Tensor._cdata); 0 for one without.
     void (*gradient_storages)(const uint64_t* tensors, size_t count, uint64_t* addresses) = nullptr;
-    // Of a live tensor, given by its TensorImpl, and of its gradient, if it has one. Runs no code
-    // of the program: what a subclass says of its shape is not asked.
+    // The type of a live tensor, given by its TensorImpl, and of its gradient, if it has one. Runs
+    // no code of the program: a subclass is not asked for its shape.
     TensorType (*tensor_type)(uint64_t tensor) = nullptr;
     TensorType (*gradient_type)(uint64_t tensor) = nullptr;
-    // What keeps memory alive; with the GIL, of live tensors and nodes. See Note [Saved tensors].
+    // References that keep memory alive; with the GIL, for live tensors and nodes.
+    // See Note [Saved tensors].
     // The TensorImpl of an object of Python that is a tensor; 0: not known yet.
     uint64_t (*impl_of_object)(uint64_t object) = nullptr;
     TensorFacts (*tensor_facts)(uint64_t tensor) = nullptr;

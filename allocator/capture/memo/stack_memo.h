@@ -36,8 +36,8 @@ public:
     // For the next thread, whose stack may be shorter.
     void clear();
 
-    // What selects the set. `hint`: anything that tells stacks with equal innermost frames
-    // apart; best a return address a few frames further out.
+    // Selects the set. `hint`: differs between stacks with equal innermost frames; best a return
+    // address a few frames further out.
     static uint64_t hash(const Registers& start, uint64_t hint);
 
     // The node of the stack, 0: not known. `number`: of an entry, 0: none; find_predicted()

@@ -128,8 +128,9 @@ private:
         return mapped;
     }
 
-    // At the end of a thread. What runs later in it may take a block again: then pthread calls this
-    // once more (up to PTHREAD_DESTRUCTOR_ITERATIONS times; after that one block stays in use).
+    // At the end of a thread. Destructors that run later may take a block again: then pthread calls
+    // this once more (up to PTHREAD_DESTRUCTOR_ITERATIONS times; after that one block stays in
+    // use).
     static void release_slow(void* mapped) {
         SetOwn(nullptr);
         push_free(static_cast<Mapped*>(mapped));

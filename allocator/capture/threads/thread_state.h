@@ -1,4 +1,4 @@
-// What the recorder keeps for each thread: scratch space for stacks, the allocation in progress,
+// The recorder's state of each thread: scratch space for stacks, the allocation in progress,
 // and the autograd node that is running. See thread_blocks.h.
 // Only the owning thread reads or writes its state.
 #pragma once
@@ -28,7 +28,7 @@ struct RunningNode {
     bool is_engine = false;
 };
 
-// What is known before the allocator takes its lock, used when it reports the block.
+// Facts known before the allocator takes its lock, used when it reports the block.
 struct PendingAlloc {
     uint32_t progress = 0;  // torch_part::AllocProgress
     uint32_t context = 0;
@@ -36,7 +36,7 @@ struct PendingAlloc {
     uint64_t stream = 0;  // a handle, or torch_part::kCurrentStream
 };
 
-// What the allocator's own trace said about the block it is about to report.
+// Facts from the allocator's own trace about the block that it reports next.
 struct TracedAlloc {
     uint64_t address = 0;
     uint64_t requested_bytes = 0;
@@ -48,7 +48,7 @@ struct KnownStream {
     uint64_t libraries = 0;  // it holds as long as no more were loaded; 0: not known
     uint32_t device = 0;
     uint32_t id = 0;
-    // What was made current last, in torch's words, while so many libraries were loaded.
+    // The stream that torch made current last, and how many libraries were loaded then.
     uint64_t set_libraries = 0;
     uint64_t set_device = 0;
     uint64_t set_stream = 0;
@@ -61,7 +61,7 @@ struct NodeName {
 };
 inline constexpr unsigned kNodeNameBits = 8;
 
-// What makes a context.
+// The parts of a context.
 struct ContextKey {
     uint32_t thread;
     uint32_t python_node;
@@ -97,7 +97,7 @@ struct PythonPause {
     uint32_t stack_number = 0;  // as in CacheEntries
 };
 
-// What a thread begins with anew.
+// Reset when another thread takes the state over.
 struct ThreadBegin {
     uint32_t thread_id = 0;  // StackTable id
     PythonPause pause;

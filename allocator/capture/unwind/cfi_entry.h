@@ -47,7 +47,7 @@ private:
     }
 };
 
-// What an FDE and its CIE say.
+// The contents of an FDE and its CIE.
 struct CfiEntry {
     Cursor common{};    // the CIE's program
     Cursor specific{};  // the FDE's program

@@ -3,7 +3,7 @@
 namespace peakline::capture {
 namespace {
 
-// Of this thread's stack, not of a variable: AddressSanitizer guards the room between these.
+// Reads this thread's stack, not a variable: AddressSanitizer guards the room between variables.
 [[gnu::no_sanitize("address")]] uint64_t word_at(uint64_t address) {
     return *reinterpret_cast<const uint64_t*>(address);
 }

@@ -12,7 +12,7 @@ namespace peakline::capture {
 
 namespace {
 
-// What the loader says about an address, and how many libraries it has unloaded so far.
+// The loader's answer about an address, and how many libraries it has unloaded so far.
 struct LoaderAnswer {
     uint64_t address;
     uint64_t unload_count;

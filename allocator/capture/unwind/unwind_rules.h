@@ -4,7 +4,7 @@
 // Note [Code that changes]
 // A rule, a memoised stack and the module of a frame hold as long as the code stays loaded. When
 // a library is unloaded and another is mapped at the same place, all three may be wrong. How many
-// were unloaded is known from dl_iterate_phdr (dlpi_subs). That count (code_epoch) is part of
+// were unloaded is known from dl_iterate_phdr (dlpi_subs). This count (code_epoch) is part of
 // every rule's key, of every memo entry and of the stack's hash, so a change empties all three at
 // once. The code on this thread's own stack cannot be unloaded during its walk.
 //

@@ -51,8 +51,8 @@ int write_all(int file, const void* bytes, size_t length) {
 }
 
 // Zeros, in one call. The kernel then has all pages of the chunk at once, in large folios where the
-// file system has them: a quarter of what it takes when each page's first write faults. What cannot
-// be written is left to those faults: the blocks are there.
+// file system has them: a quarter of what it takes when each page's first write faults. Pages
+// that cannot be written are left to those faults: the blocks are there.
 void write_zeros_slow(int file, uint64_t offset) {
     static const std::array<unsigned char, kPageBytes> zeros = {};
     std::array<iovec, kChunkPages> pages = {};
@@ -86,7 +86,7 @@ bool is_no_room(int error) {
 // A descriptor that stays open is the program's to close, to dup2 over, or to run out of. So the
 // file is opened by its name whenever it is needed, with a table of descriptors that is not the
 // program's (Note [Own descriptors]), and used only if it is the file that we made: the same device
-// and inode. The first page stays mapped. That keeps the open file, and with it the lock that
+// and inode. The first page stays mapped. This keeps the open file, and with it the lock that
 // readers ask for, until the process ends, however it ends.
 
 // Note [Replacing a trace]

@@ -1,5 +1,5 @@
 // Pages of the trace file that the file no longer backs. Another process may truncate the file at
-// any moment; the next store to a page behind its new end raises SIGBUS. That signal stays with us:
+// any moment; the next store to a page behind its new end raises SIGBUS. We handle that signal:
 // the page becomes memory of its own, and is_lost() is true from then on.
 #pragma once
 

@@ -51,8 +51,8 @@ enum ContextFlags : uint32_t {
     kBeforePython = 8,       // Python stacks could not be read yet
     kWithoutGradients = 16,  // gradients were off where the recorder first saw this stack
 };
-// What the objects of the program say a block is. Names are those of named_parameters() and
-// named_buffers(); gradient and state have the name of their parameter.
+// The role of a block, as the objects of the program show it. Names are those of named_parameters()
+// and named_buffers(); gradient and state have the name of their parameter.
 enum class TensorKind : uint32_t {
     kParameter = 1,
     kBuffer = 2,
@@ -152,10 +152,10 @@ struct Tensor {
 };
 
 // Note [Holders]
-// Who keeps a block alive is known at one moment only, by looking through the program's objects: a
-// search. It stands here and not among the events, since a bounded file gives events up. The blocks
-// are written out, so that a report of a search needs no event. Holders follow their search; a
-// block may have several, the best one first, and one without any was not found.
+// Only a search through the program's objects shows which of them keep a block alive, and only for
+// its own moment. It is a definition and not among the events, since a bounded file gives events
+// up. The blocks are written out, so that a report of a search needs no event. Holders follow their
+// search; a block may have several, the best one first, and one without any was not found.
 enum class HoldReason : uint32_t {
     kAsked = 1,  // peakline.holders()
     kStep = 2,   // run --hold STEP
@@ -171,7 +171,7 @@ enum HolderSearchFlags : uint32_t {
     kTensorsUnknown = 2,  // no tensor can be read: the part compiled against torch is missing
     kFramesUnknown = 4,   // local variables of running functions cannot be read with this Python
 };
-// What the last link of a holder's path is. Each has a word in kHolderKindNames.
+// The last link of a holder's path. Each kind has a word in kHolderKindNames.
 enum class HolderKind : uint32_t {
     kNone = 0,    // the block was not found among the objects of the program
     kGlobal = 1,  // of a module
@@ -186,7 +186,6 @@ enum class HolderKind : uint32_t {
     kCycle = 10,      // only the garbage collector frees it
     kOther = 11,      // something in C or C++
 };
-inline constexpr uint32_t kLastHolderKind = 11;
 inline constexpr const char* kHolderKindNames[] = {
     "none",
     "global",
@@ -201,7 +200,7 @@ inline constexpr const char* kHolderKindNames[] = {
     "cycle",
     "other",
 };
-static_assert(std::size(kHolderKindNames) == kLastHolderKind + 1);
+static_assert(std::size(kHolderKindNames) == static_cast<size_t>(HolderKind::kOther) + 1);
 struct HolderSearch {
     uint32_t search;  // from 1
     uint64_t tick;

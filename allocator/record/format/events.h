@@ -31,7 +31,7 @@ enum class ExtendedType : uint32_t {
     // and `requested` (as torch counts it) at kFreeCompleted.
     kFreeDeferred = 1,   // back | uv context of the free; may be absent
     kFreeCompleted = 2,  // back
-    // Of recordings that ask where blocks are freed (PEAKLINE_FREES).
+    // In recordings with contexts of frees (PEAKLINE_FREES).
     kFreeWithContext = 3,  // back | uv context of the free
     kMark = 4,
     kSegment = 5,
@@ -46,8 +46,8 @@ enum class ExtendedType : uint32_t {
     kDeviceMemory = 15,
     kInPool = 16,
     // Note [Driver records]
-    // Memory that the driver gave to anybody: torch's allocator, libraries, the program. What backs
-    // a segment of torch is here, too; readers join the two by address.
+    // Memory that the driver gave to anybody: torch's allocator, libraries, the program. Memory
+    // behind segments of torch is included; readers join the two by address.
     kDriverAlloc = 17,
     kDriverFree = 18,
     kDriverSample = 19,
@@ -73,7 +73,7 @@ enum class MarkKind : uint64_t {
     kGraphBegin = 9,
 };
 enum class SegmentAction : uint64_t { kAlloc = 1, kFree = 2, kMap = 3, kUnmap = 4 };
-// What the program asks of torch's allocator besides blocks.
+// Requests to torch's allocator other than for blocks.
 enum class AllocatorAction : uint64_t {
     kPoolCreated = 1,   // or given one more owner; value: 1 where its segments are not torch's own
     kPoolReleased = 2,  // by one owner
@@ -185,7 +185,7 @@ struct Scope {
     uint64_t name;  // string
 };
 
-// What the driver gave. A free repeats the kind of its request.
+// How the driver was asked for memory. A free repeats the kind of its request.
 enum class DriverKind : uint64_t {
     kDevice = 1,  // cuMemAlloc
     kPitch = 2,
@@ -202,7 +202,6 @@ enum class DriverKind : uint64_t {
     kPool = 13,
     kMulticast = 14,
 };
-inline constexpr uint32_t kLastDriverKind = 14;
 // Takes memory of the device beside others, as long as it lives.
 constexpr bool is_on_device(DriverKind kind) {
     return kind == DriverKind::kDevice || kind == DriverKind::kPitch ||
@@ -234,7 +233,7 @@ struct DriverFree {
     DriverKind kind;
     uint64_t key;
 };
-// What has just happened on the device.
+// The event on the device before the sample.
 enum class SampleReason : uint64_t {
     kGrowth = 1,   // nothing that was seen: found before the next call
     kRequest = 2,  // a DriverAlloc
@@ -247,7 +246,6 @@ enum class SampleReason : uint64_t {
     kEnd = 9,
     kPhase = 10,  // a phase or step of the program has ended
 };
-inline constexpr uint32_t kLastSampleReason = 10;
 // As cuMemGetInfo says: of the whole device, all processes.
 struct DriverSample {
     static constexpr ExtendedType kType = ExtendedType::kDriverSample;
@@ -269,7 +267,7 @@ struct MadeFor {
     static constexpr ExtendedType kType = ExtendedType::kMadeFor;
     uint64_t text;  // string: "communicator 1: rank 0 of 8"
 };
-// Of processes that use a device, as NVML says. Stands before the DriverSample of its moment.
+// The processes that use a device, from NVML. Precedes the DriverSample of its moment.
 struct DeviceProcesses {
     static constexpr ExtendedType kType = ExtendedType::kDeviceProcesses;
     uint64_t device;

@@ -10,7 +10,7 @@
 //   +------------+-----------------+-----------------+-----------------+-- - -
 //                 \ header | payload .... committed | not yet written /
 //
-// What always holds
+// Invariants
 //   * Bytes of a payload up to `committed` are final. `committed` is stored with release order
 //     after them, so a program killed at any moment leaves a readable file.
 //   * A definition is committed before the first event that names it.
@@ -163,7 +163,7 @@ enum class SummaryType : uint32_t {
     // have the same bodies and mean the same before its first event, and as numbers where records
     // cannot say it. They hold when kStandingEnd is there; without it nothing is known of them.
     kStanding = 19,  // uv ExtendedType | the body of that type
-    // What DriverSample and DeviceProcesses of a device have come to, see
+    // The sums of DriverSample and DeviceProcesses of a device, see
     // allocator/record/levels/device_use.h.
     kDeviceUse = 20,  // uv device | uv total bytes | zz sampled bytes | zz asked at sample
                       // | uv calls since sample | uv 0 or 1 + bytes of others
@@ -173,14 +173,14 @@ enum class SummaryType : uint32_t {
     kStandingEnd = 22,    // uv records of these three types
     // The run in outline, put there by whoever read the events after the end; the last one counts.
     kOutline = 23,  // uv version of its JSON | the JSON as a zstd frame
-    // Of a checkpoint: Note [Step history] in allocator/record/levels/step_history.h. It holds when
+    // In a checkpoint: Note [Step history] in allocator/record/levels/step_history.h. It holds when
     // kStepHistoryEnd is there. A sample comes before what changed since the one before it.
     kStepHistory = 24,     // uv SampleSource | uv steps that ended | uv steps per sample
     kStepSample = 25,      // uv tick | uv next ordinal | of all GPUs: uv level | uv peak since the
                            // sample before
     kLevelChange = 26,     // uv context | uv device | zz block bytes | zz requested | zz blocks
     kStepHistoryEnd = 27,  // uv samples
-    // Of a checkpoint: the last requests before it that a device refused, oldest first. They hold
+    // In a checkpoint: the last requests before it that a device refused, oldest first. They hold
     // when kRefusalsEnd is there.
     kRefused = 28,       // uv tick | the fields of OutOfMemory, then of Refusal | uv pool
                          // | of the device: uv live bytes | uv bytes of segments | uv bytes that
@@ -189,7 +189,7 @@ enum class SummaryType : uint32_t {
     kRefusalsEnd = 30,   // uv refused requests before the checkpoint, kept here or not
 };
 inline constexpr size_t kMostStepSamples = 256;
-// What the samples of a step history are the ends of.
+// A sample of a step history is taken at the end of each of these.
 enum class SampleSource : uint32_t { kParts = 0, kOptimizer = 1, kMarks = 2 };
 inline constexpr size_t kSizeSlots = 52;
 inline constexpr size_t kMaxPhaseNames = 1000;  // as many as reports list

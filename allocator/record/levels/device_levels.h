@@ -1,4 +1,4 @@
-// What the recorder counts of one device, in both measures. Changed by the recorder under its lock.
+// The recorder's counts of one device, in both measures. Changed under the recorder's lock.
 #pragma once
 
 #include <cstdint>
@@ -9,7 +9,7 @@
 
 namespace peakline::record {
 
-// What every event uses is two cache lines.
+// Every event uses the first two cache lines.
 struct alignas(kCacheLine) DeviceLevels {
     bool used = false;
     uint64_t allocs = 0;
@@ -18,7 +18,7 @@ struct alignas(kCacheLine) DeviceLevels {
     alignas(kCacheLine) PeakTracker requested;
     KeptGroups allocated_groups;  // for checkpoints
     KeptGroups requested_groups;
-    // Of the open trace: `allocs` before its first event, and the levels where main ended.
+    // For the open trace: `allocs` before its first event, and the levels where main ended.
     uint64_t allocs_before_trace = 0;
     uint64_t end_allocated_bytes = 0;
     uint64_t end_requested_bytes = 0;

@@ -1,17 +1,17 @@
-// What is in use of one device, as the driver's records say it one after another. The recorder
-// follows them where its file is bounded, so that a checkpoint can say what they came to; the
-// report follows them in every other trace. Both by this code, so both come to the same.
+// The use of one device, from the records of the driver. The recorder follows them where its file
+// is bounded, for checkpoints; the report follows them in every other trace. Both use this code,
+// so both get the same sums.
 //
 // Note [Steps]
-// The driver says what is in use on the whole device; what was asked for is known to the byte. The
-// difference of the two is what nobody asked for: the context, code, graphs, rounding. It changes
+// The driver reports the use of the whole device; requests are known to the byte. The difference
+// is memory that nobody requested: the context, code, graphs, rounding. It changes
 // in steps from sample to sample, and each step belongs to what came before its sample. A step that
 // belongs to nothing is unexplained.
 //
 // Note [Other processes]
-// NVML says what each process holds of a device. What others hold is known like a request, from the
-// first time that NVML was asked: it is taken to have been the same before. Where NVML does not
-// list this process (a container sees other process ids) it says nothing about others.
+// NVML reports the bytes of each process on a device. Those of others count like requests. Before
+// the first report they are taken to have been the same. Where NVML does not list this process (a
+// container sees other process ids), the others are unknown.
 #pragma once
 
 #include <cstddef>
@@ -22,7 +22,7 @@
 namespace peakline::record {
 
 enum class Step : uint8_t {
-    kBefore,   // what was in use at the first sample beyond what was asked for
+    kBefore,   // in use at the first sample, beyond all requests
     kContext,  // of further contexts
     kModules,
     kLimits,
@@ -34,7 +34,7 @@ enum class Step : uint8_t {
 inline constexpr size_t kStepCount = 8;
 
 struct DeviceUse {
-    // What was asked for and is still held.
+    // Requested and still held.
     uint64_t device_bytes = 0;  // of requests that take memory of the device
     uint64_t pool_bytes = 0;    // reserved by pools
     uint64_t unseen_bytes = 0;  // of torch's segments whose requests are not known

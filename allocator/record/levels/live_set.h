@@ -38,8 +38,8 @@ static_assert(sizeof(LiveBlock) == 40);
 // Note [Slots that stay]
 // A caching allocator returns the same few addresses again and again. So a freed block keeps its
 // slot in the array, and its address stands in the index: when the address comes again, it is
-// the same slot, and neither the index nor a list of free slots had to be changed. Who remembers
-// the slot (EventPredictor) does not even look into the index. Only when no slot is left, and
+// the same slot, and neither the index nor a list of free slots had to be changed. EventPredictor
+// remembers the slot and does not even look into the index. Only when no slot is left, and
 // half of all are of freed blocks, they are released, all at once; with fewer the array grows. So
 // there are at most four times as many slots as blocks were ever live at once.
 class LiveSet {
@@ -157,7 +157,7 @@ private:
         return true;
     }
 
-    // Of a free slot: address 0, kFreed, and the next one.
+    // A free slot has address 0, kFreed, and the next free slot.
     MappedArray<LiveBlock> blocks_;
     size_t size_ = 0;
     IdIndex index_;           // of slots, from 1

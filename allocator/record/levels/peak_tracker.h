@@ -91,7 +91,7 @@ public:
     uint64_t level_bytes() const { return level_; }
     uint64_t peak_bytes() const { return peak_; }
     uint64_t peak_tick() const { return peak_tick_; }
-    // Of the allocation that made the peak; meaningless without has_peak().
+    // The allocation that made the peak; meaningless without has_peak().
     uint64_t peak_ordinal() const { return after_peak_ - 1; }
     uint64_t total_allocated_bytes() const { return total_allocated_bytes_; }
     uint64_t side_dropped_count() const { return side_dropped_; }

@@ -36,7 +36,7 @@ public:
         uint64_t allocated_bytes;
         uint64_t requested_bytes;
     };
-    // What a phase needs to know of the recorder when it begins to count.
+    // The recorder's state when a phase begins to count.
     struct Moment {
         const DeviceLevel* levels;
         uint32_t level_count;

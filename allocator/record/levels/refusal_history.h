@@ -14,7 +14,7 @@ namespace peakline::record {
 class RefusalHistory {
 public:
     static constexpr size_t kMostKept = 8;
-    // Of one device that is fuller than this nothing is kept but its levels.
+    // A device with more groups keeps its levels only.
     static constexpr size_t kMostGroups = 10'000;
 
     struct Refused {
@@ -22,7 +22,7 @@ public:
         format::OutOfMemory request = {};
         format::Refusal refusal = {};
         uint64_t pool = 0;
-        // Of the device: blocks that torch counts, its segments, blocks that other streams use yet.
+        // On the device: blocks that torch counts, its segments, blocks that other streams use yet.
         uint64_t live_bytes = 0;
         uint64_t reserved_bytes = 0;
         uint64_t waiting_bytes = 0;

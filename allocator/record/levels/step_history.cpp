@@ -146,7 +146,7 @@ void StepHistory::put_changes() {
     }
 }
 
-// Of every two samples the later one stays, with the changes of both. A last one without a second
+// Keeps the later one of every two samples, with the changes of both. A last one without a second
 // stays open: its changes are those of the sample that comes next.
 void StepHistory::halve() {
     steps_per_sample_ *= 2;

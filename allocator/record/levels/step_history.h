@@ -1,5 +1,5 @@
-// What the steps of a program came to: when each ended, the peak within it, and what contexts held
-// then. For traces that keep less than every event: a checkpoint writes it, so that growth over the
+// The steps of a program: when each ended, the peak within it, and the bytes of each context then.
+// For traces that keep less than every event: a checkpoint writes it, so that growth over the
 // whole run is known. Used by the recorder under its lock. Never calls malloc.
 //
 // Note [Step history]
@@ -10,7 +10,7 @@
 //
 // There is room for kMostSamples of them. When they are full, two become one, and from then on each
 // is the end of twice as many steps: sample n (from 0) is that of step (n + 1) * steps_per_sample()
-// - 1. What contexts held is kept as differences from sample to sample.
+// - 1. The bytes of contexts are kept as differences from sample to sample.
 #pragma once
 
 #include <cstddef>

@@ -7,8 +7,8 @@
 // after a hit the prediction moves on along the log; after a miss it continues after the previous
 // use of the entry that came instead. When a whole round of at least a thousand uses was predicted,
 // it is a loop: nothing is logged until the next miss, and the round is read again and again.
-// A prediction is fetched into the caches at once. Between two events of a whole step torch's own
-// work empties them, and then a lookup in a hash table costs as much as everything else. For the
+// A prediction is fetched into the caches at once. In a whole step torch's own work between two
+// events empties them, and then a lookup in a hash table costs as much as everything else. For the
 // same reason entries stand in the order of first use (numbered_cache.h): entries that are used one
 // after the other share cache lines and pages.
 #pragma once
@@ -112,7 +112,7 @@ public:
     void miss_number(uint32_t number) {
         log_.miss(kFirstNumber + number, logged_at(kFirstNumber + number));
     }
-    // What was predicted came.
+    // The prediction was right.
     void hit() {
         log_.hit([this](uint32_t entry) { return logged_at(entry); });
     }

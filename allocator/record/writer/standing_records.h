@@ -1,7 +1,7 @@
-// What the rare records of a bounded trace have come to: torch's segments, requests of the driver,
-// its pools and samples, the allocator's settings, the scopes that are open. A checkpoint writes
-// it, since the records themselves may be gone. The trace writer shows it every such record, under
-// the recorder's lock. Never calls malloc.
+// The state that the rare records of a bounded trace led to: torch's segments, requests of the
+// driver, its pools and samples, the allocator's settings, the scopes that are open. A checkpoint
+// writes it, since the records themselves may be gone. The trace writer shows it every such record,
+// under the recorder's lock. Never calls malloc.
 //
 // The rules are those of report/views/segments/segment_pieces.h and
 // report/views/ledger/driver_memory.h: a reader that begins here comes to what it would have come
@@ -26,7 +26,7 @@ public:
     bool begin_trace();
     // An extended record with the fields of its type.
     void see(format::ExtendedType type, const uint64_t* fields);
-    // Of the segments of a device.
+    // All segments of a device.
     uint64_t reserved_bytes(uint64_t device) const;
     // See Note [Standing records] in trace_format.h. Nothing where some had no room.
     void write_to(TraceWriter& writer) const;
@@ -96,7 +96,7 @@ private:
     void remove_request(DriverRequest* request);
     // nullptr: no such device.
     Device* device_of(uint64_t number);
-    // What has no room would be missing from then on.
+    // Without room the state would miss a part from then on.
     void need(bool has_room) { is_whole_ = is_whole_ && has_room; }
 
     uint64_t write_segments(TraceWriter& writer) const;
@@ -107,7 +107,7 @@ private:
 
     bool is_whole_ = true;
     uint32_t settings_ = 0;  // string; 0: those of the start
-    // That the next record may be about: a piece, a request.
+    // The piece and the request that the next record may be about.
     uint64_t last_device_ = 0;
     uint64_t last_address_ = 0;
     bool has_last_piece_ = false;

@@ -46,7 +46,7 @@ struct TensorBlock {
     uint32_t type;    // id of StackTable::intern_tensor_type; 0: not known
 };
 
-// What of a recording stays in its file.
+// How much of a recording stays in its file.
 struct Keep {
     enum class Kind : uint32_t {
         kAll,   // every event
@@ -135,7 +135,7 @@ public:
     // Writes what the table learnt since the last call: before an event names it.
     [[gnu::noinline]] void define_new_slow();
 
-    // Of torch's segments on the device, in a bounded file.
+    // Segments of torch on the device; in a bounded file only.
     uint64_t reserved_bytes(uint64_t device) const { return standing_.reserved_bytes(device); }
     // The highest level of all GPUs since the last call.
     uint64_t take_peak_bytes();
@@ -148,7 +148,7 @@ public:
     void abandon();
 
     uint64_t event_count() const { return event_count_; }
-    // Of payload.
+    // Payload bytes.
     uint64_t byte_count() const {
         return sealed_bytes_ + events_.payload() + definitions_.payload() + summary_.payload();
     }
@@ -192,7 +192,7 @@ private:
     uint64_t least_segment_chunks() const {
         return std::max<uint64_t>(keep_.bytes / format::kChunkBytes / 8, 1);
     }
-    // What an inline allocation, a class and a block of a checkpoint have in common.
+    // The part that an inline allocation, a class and a block of a checkpoint have in common.
     static unsigned char* put_shape(unsigned char* out, const AllocEvent& event);
     // Type, length and body, as definitions, summaries and extended events are written.
     static unsigned char* put_record(unsigned char* out,
@@ -229,7 +229,7 @@ private:
     bool put_definition(format::DefType type, const unsigned char* body, size_t length);
     void fail(int error);
 
-    // What every event uses stands first.
+    // Every event uses the first ones.
     ChunkTarget* target_ = nullptr;
     OpenChunk events_;
     // A checkpoint is due once the open EVENTS chunk passes this; the end of memory disables it.
@@ -251,14 +251,14 @@ private:
     uint64_t last_chunk_bytes_ = 0;  // of the chunk before, when it is sealed
     uint64_t sealed_bytes_ = 0;      // payload of closed chunks
     // Definitions written, by DefType; the first kDefTypeCount types have ids.
-    uint32_t emitted_[static_cast<size_t>(std::max(
-                          *std::rbegin(kTableTypes), format::DefType{format::kDefTypeCount - 1})) +
+    uint32_t emitted_[static_cast<size_t>(std::max(*std::rbegin(kTableTypes),
+                                                   format::DefType{format::kDefTypeCount - 1})) +
                       1] = {};
     ClassTable classes_;
     // From now on what is written may be left out: no room for it is no failure.
     bool puts_totals_ = false;
 
-    // Of recordings with a bounded file.
+    // For recordings with a bounded file.
     Keep keep_;
     ChunkRing ring_;
     StandingRecords standing_;

@@ -159,7 +159,8 @@ private:
     // The keys of a device are its own.
     void add_request() {
         const uint64_t gpu = pick(kGpus);
-        const auto kind = static_cast<DriverKind>(1 + pick(format::kLastDriverKind));
+        const auto kind =
+            static_cast<DriverKind>(1 + pick(static_cast<uint64_t>(DriverKind::kMulticast)));
         const uint64_t key = (gpu + 1) << 44 | pick(400) * 512;
         request({kind, 0, 0, gpu, pick(3), key, (1 + pick(9)) * 100'000, 1 + pick(3)});
     }
@@ -180,7 +181,8 @@ private:
         if (pick(5) == 0) {
             tell_driver(format::DeviceProcesses{gpu, pick(3) * kUnit, pick(50) * kUnit, 1});
         }
-        const auto reason = static_cast<format::SampleReason>(1 + pick(format::kLastSampleReason));
+        const auto reason = static_cast<format::SampleReason>(
+            1 + pick(static_cast<uint64_t>(format::SampleReason::kPhase)));
         tell_driver(format::DriverSample{
             reason, gpu, 1000 * kMebibyte + pick(1000) * 4096, uint64_t{1} << 33});
     }
