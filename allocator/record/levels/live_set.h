@@ -71,15 +71,6 @@ public:
         size_ += block != nullptr ? 1 : 0;
         return block;
     }
-    // The same with a whole block. False when the set cannot grow.
-    bool insert(const LiveBlock& block) {
-        LiveBlock* slot = add(block.address);
-        if (slot == nullptr) {
-            return false;
-        }
-        *slot = block;
-        return true;
-    }
 
     // Removes a live block. All of it but the flags stays as it was.
     void erase(LiveBlock* block) {
