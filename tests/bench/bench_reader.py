@@ -13,7 +13,7 @@ import time
 from pathlib import Path
 
 import peakline._report as engine
-from peakline.pages.page import DeviceData, PageOptions, make_page
+from peakline.pages.page import DeviceData, PageContent, make_page
 
 ROOT = Path(__file__).resolve().parents[2]
 REPORTS = ("stats", "table", "phases", "layers", "ops", "stages", "tensors")
@@ -32,7 +32,7 @@ def print_page(trace: Path, repetitions: int) -> None:
     times = []
     for _ in range(repetitions):
         begin = time.perf_counter()
-        page = make_page([DeviceData(*engine.Trace(str(trace)).page())], PageOptions())
+        page = make_page([DeviceData(*engine.Trace(str(trace)).page())], PageContent())
         times.append(time.perf_counter() - begin)
     print(f"  html     {statistics.median(times):6.2f} s, a page of {len(page) / 1e6:.1f} MB")
 

@@ -21,7 +21,7 @@ from lab import PROGRAMS, ROOT, Lab, Run
 sys.path.insert(0, str(ROOT / "pyhook"))
 
 import peakline  # noqa: E402
-from peakline.base import common  # noqa: E402
+from peakline.base import files  # noqa: E402
 from peakline.base.output import printable  # noqa: E402
 from peakline.commands import all_commands  # noqa: E402
 from peakline.commands.shared.parser import CommandParser  # noqa: E402
@@ -135,7 +135,7 @@ def subjects_of(name: str) -> list[list[str]]:
 def test_no_command_writes_what_a_name_holds(
     hostile: Hostile, name: str, columns: int, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(common, "_PROGRESS_FROM_BYTES", 0)
+    monkeypatch.setattr(files, "_PROGRESS_FROM_BYTES", 0)
     monkeypatch.setenv("TERM", "xterm-256color")
     for words in subjects_of(name):
         answers = not {MISSING, FAILS, "PICKLE"}.intersection(words)

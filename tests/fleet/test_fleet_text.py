@@ -6,7 +6,7 @@ from typing import Any
 
 import pytest
 from expected import asked_and_expected
-from peakline.base.common import shortened
+from peakline.base.next_commands import shortened
 from peakline.fleet.questions import QUESTIONS
 from peakline.fleet.text import answer_text, rows_text
 from synthetic import Size, make_fleet

@@ -16,7 +16,7 @@ import pytest
 from lab import PROGRAMS, Lab, Run
 from peakline.base.sizes import size_of
 from peakline.pages.files import files_data, heaviest
-from peakline.pages.page import DeviceData, PageOptions, make_page
+from peakline.pages.page import DeviceData, PageContent, make_page
 from peakline.runs.compare import compare_rows, process_of
 from peakline.runs.members import member_of
 from shown import Shown
@@ -169,7 +169,7 @@ def test_a_thousand_ranks_are_shown_at_once(show: Show, lab: Lab, rank_runs: lis
         outlines.append(json.dumps(outline))
     page = make_page(
         [DeviceData(*trace.page())],
-        PageOptions(files=files_data(outlines, heaviest(outlines))),
+        PageContent(files=files_data(outlines, heaviest(outlines))),
     )
     file = lab.folder / "thousand.html"
     file.write_text(page)
@@ -228,7 +228,7 @@ def write_page(lab: Lab, name: str, outlines: list[dict[str, Any]], trace: engin
     texts = [json.dumps(one) for one in outlines]
     data = files_data(texts, heaviest(texts))
     file = lab.folder / name
-    file.write_text(make_page([DeviceData(*trace.page())], PageOptions(files=data)))
+    file.write_text(make_page([DeviceData(*trace.page())], PageContent(files=data)))
     return file
 
 

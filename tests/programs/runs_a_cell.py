@@ -23,7 +23,7 @@ said = {"peak": torch.cuda.max_memory_allocated(), "answer": shell.user_ns["answ
 said["shown"] = [one.data.get("text/html", "") for one in first.outputs]
 said["text"] = first.stdout
 with capture_output() as second:
-    shell.run_cell_magic("peakline", "--tab nothing", "wrong = 1")
+    shell.run_cell("%%peakline --tab nothing\nwrong = 1")
 said["wrong_ran"] = "wrong" in shell.user_ns
 said["usage"] = second.stderr
 with capture_output() as third:

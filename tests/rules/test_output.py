@@ -34,7 +34,7 @@ EXCEPTIONS = {
     "_peakline_simulated/object_channel.py: write_bytes": "objects between ranks",
     "compat/memory_tracker.py: write_bytes": "a pickle",
     "commands/check.py: write_bytes": "JUnit, whose texts are printable: gate.junit_of",
-    "commands/html.py: write_bytes": "the page, whose script shows names as text",
+    "pages/making.py: write_bytes": "the page, whose script shows names as text",
     "commands/report.py: write_text": "printable() stands in the call",
     "commands/pack.py: write_text": "json_text() made it: summary.text_of",
     "commands/export.py: sys.stdout.buffer": "bytes of a format; e2e tests read each of them",

@@ -12,7 +12,7 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
 
-from peakline.base.common import CommandError
+from peakline.base.engine import CommandError
 from peakline.base.output import say
 
 _TRACEBACK = "PEAKLINE_TRACEBACK"  # set to anything: show where

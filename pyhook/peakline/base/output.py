@@ -12,6 +12,7 @@ from __future__ import annotations
 import json
 import re
 import sys
+from collections.abc import Iterable
 from typing import TYPE_CHECKING, Any, TextIO
 
 if TYPE_CHECKING:
@@ -47,6 +48,14 @@ class LinesError(Exception):
 def joined(lines: tuple[str, ...] | list[str]) -> str:
     """Return lines as one text, without an end of the last one."""
     return "\n".join(map(printable, lines))
+
+
+def did_you_mean(word: str, known: Iterable[str]) -> str:
+    """Return "; did you mean NAME?" for the known name that is most alike, or ''."""
+    import difflib
+
+    near = difflib.get_close_matches(word, list(known), n=1)
+    return f"; did you mean {near[0]}?" if near else ""
 
 
 def write_lines(*lines: str, to: TextIO | None = None) -> None:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterable
 from statistics import median_high, median_low
 
@@ -30,7 +31,27 @@ def size_or_unknown(count: int | None) -> str:
     return "?" if count is None else size_of(count)
 
 
+def share_of(part: int, whole: int) -> str:
+    """Return a share in percent; small ones have a digit more."""
+    share = part / whole if whole else 0.0
+    if 0 < share < 0.001:
+        return "<0.1 %"
+    return f"{share * 100:.0f} %" if share >= 0.0995 or share == 0 else f"{share * 100:.1f} %"
+
+
 def median_of(sizes: Iterable[int]) -> int:
     """Return the size in the middle; of an even count the mean of two, rounded down; of none 0."""
     found = list(sizes)
     return (median_low(found) + median_high(found)) // 2 if found else 0
+
+
+def bytes_of(text: str) -> int:
+    """Return the bytes of "512", "64K" or "1.5 MiB".
+
+    Raises:
+        ValueError: the text is no size.
+    """
+    found = re.fullmatch(r"([0-9]+(?:\.[0-9]+)?) *([KMGT]?)(?:i?B)?", text, re.IGNORECASE)
+    if found is None:
+        raise ValueError(f"'{text}' is not a size: 512, 64K, 1.5MiB ...")
+    return int(float(found[1]) * 1024 ** " KMGT".index(found[2].upper() or " "))

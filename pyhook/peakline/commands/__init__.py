@@ -16,7 +16,7 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from typing import cast
 
-from peakline.base.common import CommandError
+from peakline.base.engine import CommandError
 from peakline.base.faults import sentence_of, shows_traceback
 from peakline.base.output import say, say_error
 from peakline.commands.shared.folders import open_folders

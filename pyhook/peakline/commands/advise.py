@@ -11,20 +11,22 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from peakline.api import assumptions
-from peakline.base.common import (
-    CommandError,
-    next_commands,
-    print_reports,
-    shell_words,
-    suggest,
-)
+from peakline.base.engine import CommandError
+from peakline.base.next_commands import next_commands, shell_words
 from peakline.base.output import console_of, printable, write_json, write_lines
 from peakline.base.sizes import size_of, size_or_unknown
 from peakline.builds.native_build import BuildError
-from peakline.commands.running.steps_option import add_steps_argument
+from peakline.commands.running.program_options import (
+    add_python_argument,
+    add_simulation_arguments,
+    add_steps_argument,
+    run_options_of,
+    simulated_device,
+)
 from peakline.commands.shared import report_options as options
 from peakline.commands.shared.folders import HEAVIEST, WHOLE
-from peakline.launch.simulation import add_simulation_arguments, simulated_device
+from peakline.commands.shared.printing import print_reports, suggest
+from peakline.trials.attempts import TryOptions
 from peakline.trials.trying import CHANGES, Trial, Trials, problem_of, try_changes
 
 if TYPE_CHECKING:
@@ -77,9 +79,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     )
     add_simulation_arguments(parser)
     add_steps_argument(parser)
-    parser.add_argument(
-        "--python", metavar="PATH", default="", help="Use this Python, which has torch"
-    )
+    add_python_argument(parser)
     options.add_frames(parser)
     options.add_device(parser)
     options.add_measure(parser)
@@ -100,16 +100,17 @@ def run(args: argparse.Namespace) -> int:
 def _run_trials(args: argparse.Namespace) -> int:
     _check(args)
     command = [*([args.program] if args.program else []), *args.program_arguments]
+    tried = TryOptions(run_options_of(args), args.simulate, tuple(args.change), args.frame)
     try:
         with tempfile.TemporaryDirectory(prefix="peakline-advise-") as folder, _progress() as tell:
-            *_, found = try_changes(command, args, Path(folder), tell)
+            *_, found = try_changes(command, tried, Path(folder), tell)
     except BuildError as error:
         raise CommandError(*error.args) from None
     if found.base.status != 0 or found.base.peak_bytes is None:
         raise CommandError(*_failure_of(found.base))
     if args.json:
-        tried = [trial.document() for trial in found.trials]
-        write_json({**found.advice, "tried": tried}, indent=2)
+        trials = [trial.document() for trial in found.trials]
+        write_json({**found.advice, "tried": trials}, indent=2)
     else:
         write_lines(*_report(args, command, found))
     return 0 if any(trial.ok for trial in found.trials) else 1

@@ -8,7 +8,7 @@ from dataclasses import asdict
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from peakline.base import common
+from peakline.base.engine import CommandError
 from peakline.base.output import write_json, write_lines
 from peakline.commands.shared import report_options
 from peakline.commands.shared.folders import ALL, chosen_run, heaviest_of, is_folder, run_in
@@ -70,7 +70,7 @@ def run(args: argparse.Namespace) -> int:
     from peakline.differences import gate
 
     if args.max_peak is None and not args.max_phase and not args.baseline:
-        raise common.CommandError("give a limit: --max-peak, --max-phase or --baseline")
+        raise CommandError("give a limit: --max-peak, --max-phase or --baseline")
     baselines = _baselines_of(args)
     verdicts = [
         verdict
@@ -81,7 +81,7 @@ def run(args: argparse.Namespace) -> int:
         try:
             Path(args.junit).write_bytes(gate.junit_of(verdicts))
         except OSError as error:
-            raise common.CommandError(f"cannot write {args.junit}: {error.strerror}") from error
+            raise CommandError(f"cannot write {args.junit}: {error.strerror}") from error
     if args.json:
         write_json({"schema_version": 1, "limits": [asdict(one) for one in verdicts]}, indent=2)
     else:
@@ -128,7 +128,7 @@ def _judge_phase(phases: Side, name: str, limit: int, args: argparse.Namespace) 
     found = next((row.bytes for row in phases.rows if row.at.key == name), None)
     if found is None:
         known = ", ".join(row.at.key for row in phases.rows)
-        raise common.CommandError(f"{phases.name}: no phase is called '{name}'; there are: {known}")
+        raise CommandError(f"{phases.name}: no phase is called '{name}'; there are: {known}")
     held = _lines_of(phases.name, args, phase=name).rows if found > limit else ()
     return gate.check_limit(f"phase {name}", phases, found, limit, held)
 

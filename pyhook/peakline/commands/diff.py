@@ -6,7 +6,8 @@ import argparse
 import sys
 from typing import TYPE_CHECKING
 
-from peakline.base import common
+from peakline.base.engine import CommandError
+from peakline.base.next_commands import next_commands, shell_words, shortened, terminal_width
 from peakline.base.output import say, write_json, write_lines
 from peakline.commands.shared import report_options
 from peakline.commands.shared.pairs import Pair, chosen_pair, paired, pairs_text
@@ -68,7 +69,7 @@ def run(args: argparse.Namespace) -> int:
         args.before, args.after = pair.before, pair.after
     else:
         if args.rank is not None:
-            raise common.CommandError("--rank: give two folders of runs that have ranks")
+            raise CommandError("--rank: give two folders of runs that have ranks")
         args.before, args.after = found
     before, after = (_side_of(path, args) for path in (args.before, args.after))
     comparison = compare(before, after)
@@ -81,19 +82,19 @@ def run(args: argparse.Namespace) -> int:
         return 0
     titles = {"phases": "Highest peak of a phase", "total": "Allocated over the run"}
     title = titles.get(what, "Peak" if what == "peak" else f"At {what}")
-    width = common.terminal_width(sys.stdout)
+    width = terminal_width(sys.stdout)
     top = args.top if args.top is not None else _TOP
 
     def shorten(text: str, used: int) -> str:
-        return common.shortened(text, max(width - used, 20) if width else 0)
+        return shortened(text, max(width - used, 20) if width else 0)
 
     if pairs:
         write_lines(*pairs_text(pairs, top), "")
         title = f"Rank {pair.rank}, {title[0].lower()}{title[1:]}"
     write_lines(*comparison_text(comparison, title, top, shorten))
     if not any(path.endswith(".json") for path in (args.before, args.after)):
-        words = common.shell_words([args.before, args.after])
-        say(*common.next_commands([(f"html {words} -o both.html", "")]))
+        words = shell_words([args.before, args.after])
+        say(*next_commands([(f"html {words} -o both.html", "")]))
     return 0
 
 

@@ -10,7 +10,7 @@ import sys
 from collections.abc import Callable
 from dataclasses import asdict, dataclass
 
-from peakline.base.common import CommandError, add_python_argument, recorder
+from peakline.base.engine import CommandError, recorder
 from peakline.base.output import write_json, write_lines
 from peakline.builds.native_build import (
     NATIVE_FOLDER,
@@ -25,6 +25,7 @@ from peakline.builds.simulated_build import (
     ensure_simulated_gpu,
     has_simulated_gpu,
 )
+from peakline.commands.running.program_options import add_python_argument
 
 NAME = "doctor"
 HELP = "Show what works on this machine, what does not, and why."

@@ -9,11 +9,11 @@ from collections.abc import Iterable, Iterator, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from peakline.base import common
-from peakline.base.output import json_text, write_lines, write_report
+from peakline.base.engine import CommandError, report_engine
+from peakline.base.next_commands import suggest_for, terminal_width
+from peakline.base.output import did_you_mean, json_text, write_lines, write_report
 from peakline.base.sizes import size_of
 from peakline.commands.shared import report_options
-from peakline.commands.shared.parser import did_you_mean
 
 if TYPE_CHECKING:
     from peakline.recording import Event, Recording
@@ -72,7 +72,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 
 def run(args: argparse.Namespace) -> int:
     """Print the events as they are read."""
-    engine = common.report_engine()
+    engine = report_engine()
     from peakline.recording import Recording
 
     top = args.top if args.top is not None else 0 if args.json else _TOP
@@ -92,9 +92,9 @@ def run(args: argparse.Namespace) -> int:
             if rest is not None:
                 write_lines("... (--top 0 shows all; --during, --kind and --device choose)")
     except engine.TraceError as error:
-        raise common.CommandError(str(error)) from error
+        raise CommandError(str(error)) from error
     if not args.json:
-        common.suggest_for(args.file, "phases")
+        suggest_for(args.file, "phases")
     return 0
 
 
@@ -102,7 +102,7 @@ def _of_kinds(events: Iterable[Event], kinds: Sequence[str]) -> Iterator[Event]:
     unknown = set(kinds).difference(KINDS)
     if unknown:
         near = did_you_mean(min(unknown), KINDS)
-        raise common.CommandError(
+        raise CommandError(
             f"no event is of kind '{min(unknown)}'{near or '; there are: ' + ', '.join(KINDS)}"
         )
     return (event for event in events if event.kind in kinds)
@@ -120,7 +120,7 @@ def _print_json(recording: Recording, events: Iterable[Event]) -> None:
 
 
 def _print_text(events: Iterable[Event]) -> None:
-    width = common.terminal_width(sys.stdout)
+    width = terminal_width(sys.stdout)
     write_lines("    Seconds  Event               Size      Level  Dev  What")
     for event in events:
         size = size_of(event.bytes) if event.bytes is not None else ""

@@ -9,12 +9,12 @@ from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from pathlib import Path
 
-from peakline.base import common
-from peakline.base.output import console_of, say, write_lines
+from peakline.base.engine import CommandError, report_engine
+from peakline.base.files import replacing, trace_stem
+from peakline.base.output import console_of, did_you_mean, say, write_lines
 from peakline.base.sizes import size_of
 from peakline.commands.shared import report_options
 from peakline.commands.shared.folders import HEAVIEST, WHOLE, is_folder, run_in
-from peakline.commands.shared.parser import did_you_mean
 from peakline.exports import FORMATS, Format
 from peakline.exports.asked import Asked
 
@@ -75,7 +75,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 def run(args: argparse.Namespace) -> int:
     """Write the file, or the tables."""
     form = _format_of(args)
-    engine = common.report_engine()
+    engine = report_engine()
     if _wants_tables(args, form):
         return _write_tables(args)
     [file] = args.files
@@ -87,16 +87,16 @@ def run(args: argparse.Namespace) -> int:
         if args.output == "-":
             form.write(recording, asked, sys.stdout.buffer)
             return 0
-        name = args.output or common.trace_stem(file) + form.suffix
+        name = args.output or trace_stem(file) + form.suffix
         with (
-            common.replacing(Path(name), force=args.force) as unfinished,
+            replacing(Path(name), force=args.force) as unfinished,
             unfinished.open("wb") as out,
         ):
             form.write(recording, asked, out)
     except engine.TraceError as error:
-        raise common.CommandError(str(error)) from error
+        raise CommandError(str(error)) from error
     except ImportError as error:
-        raise common.CommandError(_lacks(form.needs, form.extra)) from error
+        raise CommandError(_lacks(form.needs, form.extra)) from error
     write_lines(f"Wrote {name}")
     return 0
 
@@ -105,7 +105,7 @@ def _format_of(args: argparse.Namespace) -> Format:
     form = FORMATS.get(args.format)
     if form is None:
         near = did_you_mean(args.format, FORMATS)
-        raise common.CommandError(
+        raise CommandError(
             f"no format is called '{args.format}'{near or '; there are: ' + ', '.join(FORMATS)}"
         )
     for option, is_given in (
@@ -115,7 +115,7 @@ def _format_of(args: argparse.Namespace) -> Format:
     ):
         if is_given and option not in form.takes:
             takes = ", ".join(f"--{one}" for one in (*form.takes, "device"))
-            raise common.CommandError(f"{form.name} does not take --{option}; it takes {takes}")
+            raise CommandError(f"{form.name} does not take --{option}; it takes {takes}")
     return form
 
 
@@ -134,39 +134,39 @@ def _wants_tables(args: argparse.Namespace, form: Format) -> bool:
     several = len(args.files) > 1 or is_folder(args.files[0])
     if form.name != _TABLES:
         if several or args.tables or args.label:
-            raise common.CommandError(
+            raise CommandError(
                 f"{form.name} takes one trace; tables of several are: peakline export parquet"
             )
         return False
     if not (several or args.tables):
         if args.label:
-            raise common.CommandError("labels are columns of tables; add --tables -o FOLDER")
+            raise CommandError("labels are columns of tables; add --tables -o FOLDER")
         return False
     for option in ("during", "device"):
         if getattr(args, option) is not None:
-            raise common.CommandError(f"tables are of whole runs: they do not take --{option}")
+            raise CommandError(f"tables are of whole runs: they do not take --{option}")
     if args.output in (None, "-"):
-        raise common.CommandError("tables are a folder; name it with -o FOLDER")
+        raise CommandError("tables are a folder; name it with -o FOLDER")
     if Path(args.output).is_file():
-        raise common.CommandError(f"{args.output} is a file; name a folder with -o")
+        raise CommandError(f"{args.output} is a file; name a folder with -o")
     return True
 
 
 def _write_tables(args: argparse.Namespace) -> int:
     """Write a summary of each trace; those that cannot be read are named and left out."""
     if importlib.util.find_spec("pyarrow") is None:
-        raise common.CommandError(_lacks("pyarrow", "fleet"))
+        raise CommandError(_lacks("pyarrow", "fleet"))
     from peakline.fleet import collecting
     from peakline.fleet.engines import FleetError
 
     paths = collecting.find_traces(_files_of_runs(args.files))
     if not paths:
-        raise common.CommandError(f"{args.files[0]}: no trace there (.peak, .peak.zst)")
+        raise CommandError(f"{args.files[0]}: no trace there (.peak, .peak.zst)")
     try:
         with _bar(len(paths)) as progress:
             done = collecting.collect(paths, args.output, dict(args.label), progress)
     except FleetError as error:
-        raise common.CommandError(str(error)) from error
+        raise CommandError(str(error)) from error
     for sentence in done.failed:
         say(f"peakline: error: {sentence}")
     if done.traces:

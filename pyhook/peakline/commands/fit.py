@@ -13,20 +13,20 @@ from dataclasses import asdict, dataclass, field
 from pathlib import Path
 
 from peakline.api import assumptions
-from peakline.base.common import (
-    CommandError,
-    add_python_argument,
-    next_commands,
-    shell_words,
-    shortened,
-    terminal_width,
-)
+from peakline.base.engine import CommandError
+from peakline.base.next_commands import next_commands, shell_words, shortened, terminal_width
 from peakline.base.output import console_of, printable, write_json, write_lines
 from peakline.base.sizes import size_of, size_or_unknown
 from peakline.builds.native_build import BuildError
-from peakline.commands.running.steps_option import add_steps_argument
+from peakline.commands.running.program_options import (
+    add_python_argument,
+    add_simulation_arguments,
+    add_steps_argument,
+    run_options_of,
+)
 from peakline.commands.shared.report_options import add_frame_argument
-from peakline.launch.simulation import add_simulation_arguments, simulated_device
+from peakline.launch.simulation import problem_of_device
+from peakline.trials.attempts import TryOptions
 from peakline.trials.fitting import Attempt, Outcome, try_program
 
 NAME = "fit"
@@ -79,12 +79,13 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 def run(args: argparse.Namespace) -> int:
     """Try them all. 0: it fits somewhere; 1: nowhere; 2: it cannot be run as asked."""
     attempts = plan_attempts(args)
+    options = TryOptions(run_options_of(args), frame=args.frame)
     try:
         with (
             tempfile.TemporaryDirectory(prefix="peakline-fit-") as folder,
             _progress(len(attempts)) as tell,
         ):
-            outcomes = list(_try_all(attempts, args, Path(folder), tell))
+            outcomes = list(_try_all(attempts, options, Path(folder), tell, tries_all=args.try_all))
     except BuildError as error:
         raise CommandError(*error.args) from None
     if args.json:
@@ -100,15 +101,14 @@ def plan_attempts(args: argparse.Namespace) -> list[Attempt]:
     """Every device with every value, in the order to try them."""
     program = _program(args)
     devices = [name for name in args.device.split(",") if name]
-    try:
-        devices = [simulated_device(name) for name in devices]
-    except argparse.ArgumentTypeError as error:
-        raise CommandError(str(error)) from None
     if not devices:
         raise CommandError("--device names no device: --device h100,h200")
-    for rule_problem in map(assumptions.problem_of, args.assume):
-        if rule_problem:
-            raise CommandError(rule_problem)
+    for problem in (
+        *map(problem_of_device, devices),
+        *map(assumptions.problem_of, args.assume),
+    ):
+        if problem:
+            raise CommandError(problem)
     name, values = _sweep(args.sweep)
     if not name:
         return [Attempt(device, "", [*program, *args.program_arguments]) for device in devices]
@@ -179,19 +179,21 @@ class _Sweep:
 
 def _try_all(
     attempts: Sequence[Attempt],
-    args: argparse.Namespace,
+    options: TryOptions,
     folder: Path,
     tell: Callable[[str], None],
+    *,
+    tries_all: bool,
 ) -> Iterator[Outcome]:
     sweeps: dict[str, _Sweep] = {}
     for number, attempt in enumerate(attempts, 1):
         sweep = sweeps.setdefault(attempt.device, _Sweep())
         value = float(attempt.value) if _is_number(attempt.value) else None
         tell(f"{attempt.device} {attempt.value}".rstrip())
-        if value is not None and not args.try_all and sweep.rules_out(value):
+        if value is not None and not tries_all and sweep.rules_out(value):
             yield Outcome(attempt.device, attempt.value, "skipped")
             continue
-        outcome = try_program(attempt, args, folder / str(number))
+        outcome = try_program(attempt, options, folder / str(number))
         if value is not None:
             sweep.note(value, outcome)
         yield outcome

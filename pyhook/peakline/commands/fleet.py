@@ -10,10 +10,10 @@ from contextlib import contextmanager
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from peakline.base import common
-from peakline.base.output import console_of, write_json, write_lines
+from peakline.base.engine import CommandError
+from peakline.base.next_commands import shortened, terminal_width
+from peakline.base.output import console_of, did_you_mean, write_json, write_lines
 from peakline.base.sizes import size_of
-from peakline.commands.shared.parser import did_you_mean
 from peakline.fleet.engines import Engine, FleetError, Progress, count_files, is_url
 from peakline.fleet.questions import QUESTIONS, Asked, Question
 
@@ -131,7 +131,7 @@ def run(args: argparse.Namespace) -> int:
             return 0
         found = _ask(args, question)
     except FleetError as error:
-        raise common.CommandError(str(error)) from error
+        raise CommandError(str(error)) from error
     if question is None:
         _show_rows(args, found.rows)
     else:
@@ -165,14 +165,14 @@ def _question_of(args: argparse.Namespace) -> Question | None:
     if args.question is None:
         return None
     if args.sql is not None:
-        raise common.CommandError("name a question or give --sql, not both")
+        raise CommandError("name a question or give --sql, not both")
     found = QUESTIONS.get(args.question)
     if found is None:
         near = did_you_mean(args.question, QUESTIONS)
         listed = "; there are: " + ", ".join(QUESTIONS) + "; or --sql"
-        raise common.CommandError(f"no question is called '{args.question}'{near or listed}")
+        raise CommandError(f"no question is called '{args.question}'{near or listed}")
     if args.by and not found.default_by:
-        raise common.CommandError(f"--by is about lines, and {found.name} has none")
+        raise CommandError(f"--by is about lines, and {found.name} has none")
     return found
 
 
@@ -180,9 +180,7 @@ def _need_packages(*modules: str) -> None:
     for module in ("pyarrow", *modules):
         if importlib.util.find_spec(module) is None:
             extra = "spark" if module == "pyspark" else "fleet"
-            raise common.CommandError(
-                f"this is done with {module}; type: pip install 'peakline[{extra}]'"
-            )
+            raise CommandError(f"this is done with {module}; type: pip install 'peakline[{extra}]'")
 
 
 def _list_questions(fleet: str) -> None:
@@ -239,10 +237,10 @@ def _show(args: argparse.Namespace, question: Question, found: Answered) -> None
         write_lines(f"None: {question.nothing}")
         return
     write_lines("")
-    width = common.terminal_width(sys.stdout) or 0
+    width = terminal_width(sys.stdout) or 0
 
     def shorten(text: str, used: int) -> str:
-        return common.shortened(text, max(width - used, _LEAST_ROOM) if width else 0)
+        return shortened(text, max(width - used, _LEAST_ROOM) if width else 0)
 
     write_lines(*answer_text(question, found.rows, width, shorten))
     if asked.top and len(found.rows) == asked.top:

@@ -10,7 +10,9 @@ from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 
-from peakline.base import common
+from peakline.base.engine import CommandError, report_engine
+from peakline.base.files import TRACE_BEGINS, replacing
+from peakline.base.next_commands import shell_words, suggest_for
 from peakline.base.output import write_lines
 from peakline.commands.shared.snapshots import trace_name
 
@@ -39,7 +41,7 @@ def run(args: argparse.Namespace) -> int:
     from peakline.imports.plain_pickle import load_file
     from peakline.imports.writing import UnreadableError
 
-    engine = common.report_engine()
+    engine = report_engine()
     source = Path(args.file)
     output = Path(args.output) if args.output else Path(trace_name(source))
     try:
@@ -48,16 +50,16 @@ def run(args: argparse.Namespace) -> int:
             found = load_file(source)
             is_tracker = isinstance(found, dict) and tracker_stats.KEY in found
             write = _write_tracker if is_tracker else _write_snapshot
-            with common.replacing(output, force=args.force) as unfinished:
+            with replacing(output, force=args.force) as unfinished:
                 said = write(found, unfinished)
     except OSError as error:
-        raise common.CommandError(f"{source}: {error.strerror}") from error
+        raise CommandError(f"{source}: {error.strerror}") from error
     except (pickle.UnpicklingError, UnreadableError) as error:
-        raise common.CommandError(f"{source}: {error}") from error
+        raise CommandError(f"{source}: {error}") from error
     except engine.TraceError as error:
-        raise common.CommandError(str(error)) from error
+        raise CommandError(str(error)) from error
     write_lines(f"Wrote {output}: {said[0]}", *said[1:])
-    common.suggest_for(str(output), "table")
+    suggest_for(str(output), "table")
     return 0
 
 
@@ -79,9 +81,9 @@ def _refuse_trace(source: Path) -> None:
     if source.is_file():
         with source.open("rb") as file:
             begin = file.read(64)
-    if begin.startswith(common.TRACE_BEGINS) or source.name.endswith(".peak.zst"):
-        words = common.shell_words([str(source)])
-        raise common.CommandError(f"{source} is a trace already: peakline table {words}")
+    if begin.startswith(TRACE_BEGINS) or source.name.endswith(".peak.zst"):
+        words = shell_words([str(source)])
+        raise CommandError(f"{source} is a trace already: peakline table {words}")
 
 
 def _write_snapshot(snapshot: Any, path: Path) -> list[str]:

@@ -9,10 +9,11 @@ import time
 from collections.abc import Iterator
 from typing import TYPE_CHECKING
 
-from peakline.base import common
+from peakline.base.engine import CommandError, report_engine
+from peakline.base.next_commands import suggest_for
 from peakline.base.output import console_of, say, write_json
-from peakline.commands.shared import running
 from peakline.commands.shared.report_options import row_count
+from peakline.commands.shared.running import is_process_id
 
 if TYPE_CHECKING:
     from peakline.recording.live_state import LiveState
@@ -72,22 +73,22 @@ def run(args: argparse.Namespace) -> int:
     except KeyboardInterrupt:
         path = ""
     if path and not args.json:
-        common.suggest_for(path, "table")
+        suggest_for(path, "table")
     return 0
 
 
 def _trace_of(source: str) -> str:
     """Return the file; waits for the first block of a process that has not made one yet."""
-    if not running.is_process_id(source):
+    if not is_process_id(source):
         return source
-    from peakline.recording.live_state import traces_of_process
+    from peakline.recording.live_state import is_readable, traces_of_process
 
     said = False
     while True:
         try:
-            traces = traces_of_process(int(source), running.is_readable())
+            traces = traces_of_process(int(source), is_readable())
         except (ProcessLookupError, PermissionError) as error:
-            raise common.CommandError(
+            raise CommandError(
                 f"{error}; name a process that peakline records, or its trace file"
             ) from error
         if traces:
@@ -112,7 +113,7 @@ def _follow(path: str, args: argparse.Namespace) -> Iterator[LiveState]:
     """Read the trace again and again, until nobody writes it any more."""
     from peakline.recording.live_state import read_state
 
-    engine = common.report_engine()
+    engine = report_engine()
     is_first = True
     while True:
         begin = time.monotonic()
@@ -121,7 +122,7 @@ def _follow(path: str, args: argparse.Namespace) -> Iterator[LiveState]:
         except engine.TraceError as error:
             # A file that was just made has no event yet.
             if not is_first or not _is_being_written(path):
-                raise common.CommandError(str(error)) from error
+                raise CommandError(str(error)) from error
             time.sleep(_WAIT_FOR_TRACE_SECONDS)
             continue
         is_first = False
@@ -132,7 +133,7 @@ def _follow(path: str, args: argparse.Namespace) -> Iterator[LiveState]:
 
 
 def _is_being_written(path: str) -> bool:
-    engine = common.report_engine()
+    engine = report_engine()
     try:
         return bool(engine.Trace(path).info()["is_being_written"])
     except engine.TraceError:

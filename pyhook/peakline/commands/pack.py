@@ -5,7 +5,9 @@ from __future__ import annotations
 import argparse
 from pathlib import Path
 
-from peakline.base import common
+from peakline.base.engine import CommandError, report_engine
+from peakline.base.files import progress_bar, replacing, trace_stem
+from peakline.base.next_commands import suggest_for
 from peakline.base.output import write_lines
 
 NAME = "pack"
@@ -50,16 +52,16 @@ def run(args: argparse.Namespace) -> int:
     if args.summary:
         return _write_summary(args)
     output = Path(args.output or args.file + _SUFFIX)
-    with common.replacing(output, force=args.force) as unfinished:
-        engine = common.report_engine()
+    with replacing(output, force=args.force) as unfinished:
+        engine = report_engine()
         try:
-            with common.progress_bar(args.file, "Packing") as progress:
+            with progress_bar(args.file, "Packing") as progress:
                 raw, packed = engine.pack(args.file, str(unfinished), args.level, progress)
         except engine.TraceError as error:
-            raise common.CommandError(str(error)) from error
+            raise CommandError(str(error)) from error
     times = f"{raw / packed:.0f} times smaller" if raw > packed else "no smaller"
     write_lines(f"Wrote {output} ({packed / 1e6:.1f} MB, {times}; zstd -d unpacks it, too)")
-    common.suggest_for(str(output), "table")
+    suggest_for(str(output), "table")
     return 0
 
 
@@ -67,13 +69,13 @@ def _write_summary(args: argparse.Namespace) -> int:
     from peakline.differences import summary
     from peakline.recording import Recording
 
-    output = Path(args.output or common.trace_stem(args.file) + summary.SUFFIX)
-    engine = common.report_engine()
+    output = Path(args.output or trace_stem(args.file) + summary.SUFFIX)
+    engine = report_engine()
     try:
         text = summary.text_of(summary.summary_of(Recording(args.file)))
     except engine.TraceError as error:
-        raise common.CommandError(str(error)) from error
-    with common.replacing(output, force=args.force) as unfinished:
+        raise CommandError(str(error)) from error
+    with replacing(output, force=args.force) as unfinished:
         unfinished.write_text(text)
     write_lines(f"Wrote {output} ({len(text) / 1e3:.1f} kB)")
     return 0

@@ -7,7 +7,9 @@ import json
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from peakline.base import common
+from peakline.base.engine import CommandError, report_engine
+from peakline.base.files import replacing, trace_stem
+from peakline.base.next_commands import suggest_for
 from peakline.base.output import write_lines
 from peakline.commands.shared import report_options
 from peakline.commands.shared.folders import ALL, HEAVIEST
@@ -63,26 +65,22 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 def run(args: argparse.Namespace) -> int:
     """Write the figure."""
     if len(args.files) > 1 and args.kind != "ranks":
-        raise common.CommandError(
-            f"--kind {args.kind} draws one trace; --kind ranks compares several"
-        )
+        raise CommandError(f"--kind {args.kind} draws one trace; --kind ranks compares several")
     output = Path(args.output) if args.output else _beside(args.files[0], args.kind)
     if output.suffix not in FORMATS:
-        raise common.CommandError(f"{output}: the name must end with {', '.join(FORMATS)}")
+        raise CommandError(f"{output}: the name must end with {', '.join(FORMATS)}")
     try:
         import matplotlib
     except ImportError as error:
-        raise common.CommandError(
-            "plots need matplotlib; type: pip install 'peakline[plot]'"
-        ) from error
+        raise CommandError("plots need matplotlib; type: pip install 'peakline[plot]'") from error
     matplotlib.use("Agg")
-    engine = common.report_engine()
+    engine = report_engine()
     try:
         _write(args, output)
     except engine.TraceError as error:
-        raise common.CommandError(str(error)) from error
+        raise CommandError(str(error)) from error
     write_lines(f"Wrote {output}")
-    common.suggest_for(args.files[0], "html")
+    suggest_for(args.files[0], "html")
     return 0
 
 
@@ -99,7 +97,7 @@ def _write(args: argparse.Namespace, output: Path) -> None:
             axes.spines[["top", "right"]].set_visible(False)
             if args.title:
                 axes.set_title(args.title, loc="left")
-            with common.replacing(output, force=args.force) as unfinished:
+            with replacing(output, force=args.force) as unfinished:
                 figure.savefig(
                     unfinished, format=output.suffix[1:], dpi=_DOTS_PER_INCH, metadata={}
                 )
@@ -132,7 +130,7 @@ def _draw(axes: Axes, args: argparse.Namespace) -> int:
     if args.kind == "phases":
         phases = json.loads(trace.report("phases", json=True, **options))
         if not any(one["step"] is not None for one in phases["phases"]):
-            raise common.CommandError(
+            raise CommandError(
                 f"{args.files[0]} has no steps: they begin with backward passes and"
                 " optimizers, or with peakline.step()"
             )
@@ -144,15 +142,15 @@ def _draw(axes: Axes, args: argparse.Namespace) -> int:
 
 
 def _open(path: str) -> Trace:
-    trace: Trace = common.report_engine().Trace(path)
+    trace: Trace = report_engine().Trace(path)
     return trace
 
 
 def _rank_name(path: str, trace: Trace) -> str:
     """The rank where the trace knows it, else the file."""
     rank = trace.info()["meta"].get("rank", "")
-    return f"rank {rank}" if rank else common.trace_stem(path)
+    return f"rank {rank}" if rank else trace_stem(path)
 
 
 def _beside(path: str, kind: str) -> Path:
-    return Path(path).with_name(f"{common.trace_stem(path)}.{kind}.png")
+    return Path(path).with_name(f"{trace_stem(path)}.{kind}.png")

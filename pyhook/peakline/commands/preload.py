@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import argparse
 
-from peakline.base.common import add_python_argument
 from peakline.base.output import say, say_error, write_lines
 from peakline.builds.native_build import NATIVE_FOLDER, BuildError, ensure_torch_part, find_torch
+from peakline.commands.running.program_options import add_python_argument
 
 NAME = "preload"
 HELP = "Print the path of the library for LD_PRELOAD, to record without peakline run."

@@ -8,7 +8,14 @@ from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from typing import TYPE_CHECKING
 
-from peakline.base import common
+from peakline.base.engine import CommandError, report_engine
+from peakline.base.next_commands import (
+    next_commands,
+    shell_words,
+    shortened,
+    suggest_for,
+    terminal_width,
+)
 from peakline.base.output import console_of, say, write_json, write_lines
 from peakline.commands.shared.folders import WHOLE, chosen_run
 
@@ -63,28 +70,28 @@ def run(args: argparse.Namespace) -> int:
     from peakline.runs.report import compare_run, document_of
     from peakline.runs.text import comparison_text
 
-    common.report_engine()
+    report_engine()
     found = chosen_run(args.files)
     paths = [one.path for one in found.compared]
     if len(found.members) == 1 and found.world_size < 2 and not args.json:
         write_lines(f"{paths[0]} is the only process of its run: there is nothing to compare")
-        common.suggest_for(str(paths[0]), "table")
+        suggest_for(str(paths[0]), "table")
         return 0
     with _progress(len(paths)) as progress:
         outlines = read_outlines(paths, progress)
     try:
         comparison = compare_run(found, outlines, args.by, args.mesh)
     except MeshError as error:
-        raise common.CommandError(f"--mesh: {error}") from error
+        raise CommandError(f"--mesh: {error}") from error
     except ValueError as error:
-        raise common.CommandError(str(error)) from error
+        raise CommandError(str(error)) from error
     if args.json:
         write_json(document_of(comparison))
         return 0
-    width = common.terminal_width(sys.stdout)
+    width = terminal_width(sys.stdout)
 
     def shorten(text: str, used: int) -> str:
-        return common.shortened(text, max(width - used, 20) if width else 0)
+        return shortened(text, max(width - used, 20) if width else 0)
 
     write_lines(*comparison_text(comparison, args.top, shorten))
     _suggest(found, args.files)
@@ -92,10 +99,10 @@ def run(args: argparse.Namespace) -> int:
 
 
 def _suggest(found: Run, files: Sequence[str]) -> None:
-    words = common.shell_words(files)
+    words = shell_words(files)
     heaviest = [(f"table {words}", "the lines of the heaviest")] if len(files) == 1 else []
     page = (f"html {words} -o {found.name}.html", "all ranks in one page")
-    say(*common.next_commands([*heaviest, page]))
+    say(*next_commands([*heaviest, page]))
 
 
 @contextmanager

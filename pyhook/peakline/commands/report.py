@@ -7,9 +7,12 @@ from itertools import count
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from peakline.base import common
+from peakline.base.engine import CommandError, report_engine
+from peakline.base.files import progress_bar, replacing, trace_stem
+from peakline.base.next_commands import suggest_for
 from peakline.base.output import printable, write_json, write_lines, write_report
 from peakline.commands.shared import report_options
+from peakline.pages.making import PageOptions, make_file
 
 if TYPE_CHECKING:
     from peakline._report import Options
@@ -68,38 +71,36 @@ def run(args: argparse.Namespace) -> int:
     if args.json:
         write_json(documents[0] if len(documents) == 1 else documents, indent=2)
     elif not args.beside:
-        common.suggest_for(args.files[0], "table --by category")
+        suggest_for(args.files[0], "table --by category")
     return 0
 
 
 def _made(path: str, options: Options, *, as_json: bool = False) -> Any:
     from peakline.terminal.live_report import report_document, report_text
 
-    engine = common.report_engine()
+    engine = report_engine()
     make = report_document if as_json else report_text
     try:
-        with common.progress_bar(path) as progress:
+        with progress_bar(path) as progress:
             return make(engine.Trace(path, progress), options)
     except engine.TraceError as error:
-        raise common.CommandError(str(error)) from error
+        raise CommandError(str(error)) from error
 
 
 def _free_name(trace: Path) -> Path:
     """Return NAME.<n>.txt beside a trace, of which there is no text and no page."""
-    stem = common.trace_stem(trace)
+    stem = trace_stem(trace)
     names = (trace.with_name(f"{stem}.{number}.txt") for number in count(1))
     return next(one for one in names if not (one.exists() or one.with_suffix(".html").exists()))
 
 
 def _write(output: Path, text: str) -> None:
-    with common.replacing(output, force=False) as unfinished:
+    with replacing(output, force=False) as unfinished:
         unfinished.write_text(printable(text, keep="\n"), encoding="utf-8", errors="replace")
     write_lines(f"Wrote {output}")
 
 
 def _write_page(path: str, output: Path, *, says: bool) -> None:
-    from peakline.commands import html
-
-    html.make_file(html.page_arguments([path], output, force=False))
+    make_file(PageOptions([path], str(output)))
     if says:
         write_lines(f"Wrote {output}; open it in a browser")

@@ -10,7 +10,7 @@ import subprocess
 import sys
 import tempfile
 import time
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from contextlib import contextmanager, nullcontext
 from pathlib import Path
 
@@ -19,15 +19,15 @@ from peakline.base.output import say, say_error
 from peakline.builds.native_build import BuildError
 from peakline.commands.running.misplaced_options import misplaced
 from peakline.commands.running.run_arguments import add_arguments as add_arguments
-from peakline.commands.running.run_arguments import check_arguments
-from peakline.commands.running.steps_option import waited_steps
+from peakline.commands.running.run_arguments import options_of, problem_of_words
 from peakline.launch.disk_saving import DiskSaving
+from peakline.launch.options import RunOptions
 from peakline.launch.ranks import Job
 from peakline.launch.run_end import RunEnd, file_identity, kernel_kills, read_notes
 from peakline.launch.run_plan import Plan, make_plan
 from peakline.launch.signal_reports import SignalReports
 from peakline.launch.simulation import notes_of_program
-from peakline.launch.trace_files import room_for, shown_name
+from peakline.launch.trace_files import find_traces, room_for, shown_name
 
 NAME = "run"
 HELP = "Run a program unchanged and record which lines hold the GPU memory."
@@ -43,25 +43,22 @@ _FORWARDED_SIGNALS = (signal.SIGTERM, signal.SIGHUP, signal.SIGUSR1, signal.SIGU
 
 def run(args: argparse.Namespace) -> int:
     """Run the program; returns its exit code, or 2 when it cannot be run as asked."""
-    if args.module is not None:
-        args.program = ["-m", *args.module]
-    elif args.code is not None:
-        args.program = ["-c", *args.code]
-    problem = check_arguments(args)
+    options = options_of(args)
+    problem = problem_of_words(args, options)
     if problem:
         say(f"peakline: error: {problem}")
         return 2
     try:
-        plan = make_plan(args)
+        plan = make_plan(options)
     except BuildError as error:
         say_error(error)
         return 2
     for note in plan.notes:
         say(*f"peakline: {note}".split("\n"))
-    replaced = Path(args.output) if plan.recorded and args.force and args.output else None
+    replaced = Path(options.output) if plan.recorded and options.force and options.output else None
     try:
         with room_for(replaced) if replaced else nullcontext():
-            status = run_and_report(args, plan)
+            status = run_and_report(options, plan, misplaced(options.program, args.own_options))
     except OSError as error:
         say(f"peakline: error: cannot run {plan.command[0]}: {error.strerror}")
         return 127 if isinstance(error, FileNotFoundError) else 126
@@ -70,7 +67,7 @@ def run(args: argparse.Namespace) -> int:
     return status
 
 
-def run_and_report(args: argparse.Namespace, plan: Plan) -> int:
+def run_and_report(options: RunOptions, plan: Plan, misplaced_words: Sequence[str]) -> int:
     """Execute the plan and say what was recorded; returns the status as `execute` does.
 
     Raises:
@@ -86,24 +83,24 @@ def run_and_report(args: argparse.Namespace, plan: Plan) -> int:
         with notes_of_program(
             plan.environment,
             guards_checkpoints=plan.guards_checkpoints,
-            notes_reads=bool(args.simulate) and not plan.recorded,
-            shows_reads=not args.quiet,
+            notes_reads=bool(options.simulate) and not plan.recorded,
+            shows_reads=not options.quiet,
         ):
             kills = kernel_kills()
-            reports = SignalReports(notes) if args.report_on_signal else None
+            reports = SignalReports(notes) if options.report_on_signal else None
             with reports or nullcontext(), DiskSaving() if plan.recorded else nullcontext():
-                says_where = plan.recorded and not args.quiet
+                says_where = plan.recorded and not options.quiet
                 status = execute(plan, says_where=says_where, reports=reports)
         kills = kernel_kills() - kills
         end = RunEnd(
             status,
-            bool(args.simulate),
-            args.program,
+            bool(options.simulate),
+            options.program,
             read_notes(notes),
             kills,
-            args.cpu,
-            waited_steps(args.steps),
-            misplaced(args.program, args.own_options),
+            options.cpu,
+            options.waited_steps,
+            misplaced_words,
             plan.has_torch,
         )
     for text in end.said():
@@ -114,17 +111,19 @@ def run_and_report(args: argparse.Namespace, plan: Plan) -> int:
 
         # Whatever becomes of the report, the status is the program's.
         with failing_alone("the report of this run ends here"):
-            paths = after_run.find_traces(plan.run_id, plan.output, started)
+            paths = find_traces(plan.run_id, plan.output, started)
             with failing_alone("ranks will be compared without their outlines"):
                 store_outlines(paths)
-            if args.assume:
+            if options.assume:
                 with failing_alone("what --assume matched is not known"):
-                    after_run.report_unmatched(paths, args.assume)
-            page = after_run.write_page(paths, force=args.force) if args.html and paths else ""
-            if args.quiet == 1:
+                    after_run.report_unmatched(paths, options.assume)
+            page = (
+                after_run.write_page(paths, force=options.force) if options.html and paths else ""
+            )
+            if options.quiet == 1:
                 after_run.name_files(paths, page)
-            elif not args.quiet:
-                after_run.report(paths, end, args.top, page)
+            elif not options.quiet:
+                after_run.report(paths, end, options.top, page)
     return status
 
 

@@ -6,9 +6,10 @@ import argparse
 import sys
 from typing import Any
 
-from peakline.base import common
+from peakline.base.engine import CommandError, report_engine
+from peakline.base.files import progress_bar
 from peakline.commands.shared import report_options
-from peakline.terminal.report import all_rows_command
+from peakline.commands.shared.printing import all_rows_command
 from peakline.terminal.terminal import Terminal, terminal_of, text_of
 
 NAME = "tree"
@@ -44,13 +45,13 @@ def run(args: argparse.Namespace) -> int:
     """Open the tree on a terminal, else print it."""
     terminal = terminal_of(sys.stdout, is_plain=args.plain, has_color=not args.no_color)
     walks = terminal is not None and terminal.is_interactive
-    engine = common.report_engine()
+    engine = report_engine()
     try:
-        with common.progress_bar(args.files[0]) as progress:
+        with progress_bar(args.files[0]) as progress:
             trace = engine.Trace(args.files[0], progress)
             parts = _parts(trace, args, walks)
     except engine.TraceError as error:
-        raise common.CommandError(str(error)) from error
+        raise CommandError(str(error)) from error
     if walks:
         _walk(trace, parts)
     else:
@@ -66,7 +67,7 @@ def _parts(trace: Any, args: argparse.Namespace, walks: bool) -> dict[str, Any]:
         return dict(trace.parts("table", by="stack", top=top, **options))
     try:
         return dict(trace.parts("table", by="stack,category", **options))
-    except common.report_engine().TraceError:
+    except report_engine().TraceError:
         return dict(trace.parts("table", by="stack", **options))
 
 
@@ -74,7 +75,7 @@ def _walk(trace: Any, parts: dict[str, Any]) -> None:
     try:
         from peakline.terminal.tree_view import TreeView
     except ImportError as error:
-        raise common.CommandError(
+        raise CommandError(
             f"the tree needs the package textual ({error}): pip install textual, or add --plain"
         ) from error
     TreeView(parts, int(trace.info()["start_realtime_ns"])).run()

@@ -13,7 +13,7 @@ from contextlib import suppress
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from peakline.base.common import TRACE_BEGINS
+from peakline.base.files import TRACE_BEGINS
 from peakline.recording.live_state import traces_of_process
 
 if TYPE_CHECKING:

@@ -6,22 +6,9 @@ noticed only then. Placeholders are those of preload/options/trace_name.h.
 
 from __future__ import annotations
 
-import argparse
 import os
-import re
 import tempfile
 from pathlib import Path
-
-
-def file_mode(text: str) -> str:
-    """Return the permissions that --mode gives to traces.
-
-    Raises:
-        argparse.ArgumentTypeError: they are none.
-    """
-    if text and not re.fullmatch("0?[0246]{3}", text):
-        raise argparse.ArgumentTypeError(f"'{text}' is no mode of a file that is read: 0640, 0644")
-    return text
 
 
 def with_slash(output: str) -> str:
@@ -45,8 +32,9 @@ def is_no_file(output: str) -> bool:
     return output == os.devnull
 
 
-def problem_of_output(output: str, *, force: bool) -> str:
+def problem_of_output(name: str, *, force: bool) -> str:
     """Return why no trace can be written under this name, or ''."""
+    output = with_slash(name)
     if is_no_file(output):
         return ""
     try:

@@ -9,7 +9,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from peakline.api.devices import missing_device
-from peakline.base.common import next_commands, shell_words
+from peakline.base.next_commands import next_commands, shell_words
 from peakline.base.output import printable
 
 

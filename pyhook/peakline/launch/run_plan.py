@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import argparse
 import os
 import re
 import shutil
@@ -12,7 +11,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 
-from peakline.base.common import recorder
+from peakline.base.engine import recorder
 from peakline.builds.native_build import (
     NATIVE_FOLDER,
     PACKAGE_FOLDER,
@@ -26,9 +25,9 @@ from peakline.builds.simulated_build import (
     ensure_simulated_gpu,
     ensure_values_companion,
 )
-from peakline.commands.running.run_arguments import rank_list
-from peakline.launch.output_name import absolute_template, is_no_file
-from peakline.launch.ranks import Ranks, device_count, parse_ranks
+from peakline.launch.options import RunOptions
+from peakline.launch.output_name import absolute_template, is_no_file, with_slash
+from peakline.launch.ranks import Ranks
 
 
 @dataclass
@@ -48,43 +47,42 @@ class Plan:
     notes: list[str] = field(default_factory=list)
 
 
-def make_plan(args: argparse.Namespace) -> Plan:
+def make_plan(options: RunOptions) -> Plan:
     """Decide the command and its environment; builds what the program's torch needs.
 
     Raises:
         BuildError: the simulated GPU was asked for and cannot be built.
+        ValueError: the options name ranks that the job does not have.
     """
-    python = args.python or sys.executable
-    command = program_command(list(args.program), python)
+    python = options.python or sys.executable
+    command = program_command(list(options.program), python)
     plan = Plan(
         command=command,
-        program=list(args.program),
+        program=list(options.program),
         is_python=command[0] == python,
         environment=dict(os.environ),
         run_id=_run_id(),
-        output=args.output,
-        recorded=not args.no_record,
+        output=with_slash(options.output),
+        recorded=options.is_recorded,
+        ranks=options.job(),
     )
-    if plan.recorded and is_no_file(args.output):
+    if plan.recorded and is_no_file(options.output):
         plan.recorded = False
-        plan.notes.append(f"-o {args.output}: no trace is written")
+        plan.notes.append(f"-o {options.output}: no trace is written")
     torch = _find_torch_or_note(plan, python)
     plan.has_torch = torch is not None
     preload: list[str] = []
     if plan.recorded:
         preload.append(str(NATIVE_FOLDER / "libpeakline_preload.so"))
-        _set_recording(plan, args, torch)
-    if args.simulate:
+        _set_recording(plan, options, torch)
+    if options.simulate:
         if torch is None:
             raise BuildError(f"--simulate needs torch, and {python} has none")
-        preload += _set_simulation(plan, args, torch)
-    if args.steps is not None:
-        plan.environment["PEAKLINE_STEPS"] = str(args.steps)
-    if args.simulate or args.steps is not None or args.report_on_signal:
+        preload += _set_simulation(plan, options, torch)
+    if options.steps is not None:
+        plan.environment["PEAKLINE_STEPS"] = options.steps
+    if options.simulate or options.steps is not None or options.report_on_signal:
         add_startup(plan)
-    if args.world is not None:
-        chosen = parse_ranks(rank_list(args), args.world)
-        plan.ranks = Ranks(chosen, args.world, device_count(args.simulate))
     if previous := plan.environment.get("LD_PRELOAD"):
         preload.append(previous)
     plan.environment["LD_PRELOAD"] = ":".join(preload)
@@ -133,21 +131,26 @@ def _find_torch_or_note(plan: Plan, python: str) -> TorchInstallation | None:
         return None
 
 
-def _set_recording(plan: Plan, args: argparse.Namespace, torch: TorchInstallation | None) -> None:
+def _set_recording(plan: Plan, options: RunOptions, torch: TorchInstallation | None) -> None:
+    backend = options.backend or recorder().BACKENDS[0]
     plan.environment.update(
-        PEAKLINE_OUTPUT=absolute_template(args.output),
+        PEAKLINE_OUTPUT=absolute_template(plan.output),
         PEAKLINE_RUN_ID=plan.run_id,
-        PEAKLINE_BACKEND=args.backend,
-        PEAKLINE_STACKS=args.stacks,
-        PEAKLINE_FREES="1" if args.frees else os.environ.get("PEAKLINE_FREES", ""),
-        PEAKLINE_CPU="1" if args.cpu else os.environ.get("PEAKLINE_CPU", ""),
-        PEAKLINE_KEEP=args.keep,
-        PEAKLINE_FILE_MODE=args.mode or os.environ.get("PEAKLINE_FILE_MODE", ""),
-        PEAKLINE_NO_COMMAND="1" if args.no_command else os.environ.get("PEAKLINE_NO_COMMAND", ""),
-        PEAKLINE_HOLD=args.hold,
-        PEAKLINE_REPORT_ON_SIGNAL="1" if args.report_on_signal else "",
+        PEAKLINE_BACKEND=backend,
+        PEAKLINE_STACKS=options.stacks or recorder().STACKS[0],
+        PEAKLINE_KEEP=options.keep,
+        PEAKLINE_HOLD=options.hold,
+        PEAKLINE_REPORT_ON_SIGNAL="1" if options.report_on_signal else "",
     )
-    if torch is None or args.backend == "observe":
+    # These may be set for every run of a shell.
+    for name, value in (
+        ("PEAKLINE_FREES", "1" * options.frees),
+        ("PEAKLINE_CPU", "1" * options.cpu),
+        ("PEAKLINE_FILE_MODE", options.mode),
+        ("PEAKLINE_NO_COMMAND", "1" * options.no_command),
+    ):
+        plan.environment[name] = value or plan.environment.get(name, "")
+    if torch is None or backend == "observe":
         return
     try:
         ensure_torch_part(torch)
@@ -155,8 +158,8 @@ def _set_recording(plan: Plan, args: argparse.Namespace, torch: TorchInstallatio
         plan.notes.append(f"{error}\nRecording with the 'observe' backend.")
 
 
-def _set_simulation(plan: Plan, args: argparse.Namespace, torch: TorchInstallation) -> list[str]:
-    device = args.simulate
+def _set_simulation(plan: Plan, options: RunOptions, torch: TorchInstallation) -> list[str]:
+    device = options.simulate
     folder = ensure_simulated_gpu(torch)
     plan.environment.update(
         PEAKLINE_SIM_DEVICE=device,
@@ -164,17 +167,17 @@ def _set_simulation(plan: Plan, args: argparse.Namespace, torch: TorchInstallati
         TRITON_LIBCUDA_PATH=str(folder),
         PEAKLINE_SIM_COMPANION=_values_companion(plan, torch),
     )
-    if args.assume:
+    if options.assume:
         given = plan.environment.get("PEAKLINE_ASSUME", "")
-        plan.environment["PEAKLINE_ASSUME"] = "\n".join(filter(None, [given, *args.assume]))
-    if args.max_value_reads is not None:
-        plan.environment["PEAKLINE_MAX_VALUE_READS"] = str(args.max_value_reads)
-    if args.blank_weights:
+        plan.environment["PEAKLINE_ASSUME"] = "\n".join(filter(None, [given, *options.assume]))
+    if options.max_value_reads is not None:
+        plan.environment["PEAKLINE_MAX_VALUE_READS"] = str(options.max_value_reads)
+    if options.blank_weights:
         plan.environment["PEAKLINE_BLANK_WEIGHTS"] = str(ensure_blank_weights(torch))
     plan.notes.append(f"simulated GPU {device}: sizes are real, numbers are not (all zero)")
     simulated = [str(folder / name) for name in (folder / "preload.txt").read_text().split()]
     guard = NATIVE_FOLDER / "libpeakline_guard.so"
-    plan.guards_checkpoints = not args.allow_writes
+    plan.guards_checkpoints = not options.allow_writes
     return [str(guard), *simulated] if plan.guards_checkpoints else simulated
 
 

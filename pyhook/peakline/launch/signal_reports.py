@@ -15,11 +15,10 @@ import threading
 from contextlib import suppress
 from pathlib import Path
 
-from peakline.base.common import report_engine
+from peakline.base.engine import report_engine
 from peakline.base.output import say
-from peakline.commands.shared.running import is_readable
 from peakline.launch.run_end import read_notes
-from peakline.recording.live_state import traces_of_process
+from peakline.recording.live_state import is_readable, traces_of_process
 
 _PAUSE_SECONDS = 0.2
 _NICE = 10

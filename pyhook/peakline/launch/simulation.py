@@ -1,4 +1,4 @@
-"""What `peakline run` and `peakline fit` do around a simulated program: options, notes, clean-up.
+"""What `peakline run` and `peakline fit` do around a simulated program: notes, clean-up.
 
 The program writes two lists while it runs: the checkpoints it made (removed afterwards, see
 preload/simulate/guard/README.md) and, when it is not recorded, the values it read that do not
@@ -7,7 +7,6 @@ exist.
 
 from __future__ import annotations
 
-import argparse
 import re
 import tempfile
 from collections import Counter
@@ -15,10 +14,8 @@ from collections.abc import Iterator, MutableMapping
 from contextlib import contextmanager
 from pathlib import Path
 
-from peakline.api import assumptions
-from peakline.base.output import say
+from peakline.base.output import did_you_mean, say
 from peakline.builds.simulated_build import simulated_devices
-from peakline.commands.shared.parser import did_you_mean
 from peakline.launch.written_files import clean_up
 
 _READS_SHOWN = 8
@@ -31,70 +28,19 @@ _EFFECTS = {
 _HARMLESS = ("\tprinted", "\tfloating")
 
 
-def add_simulation_arguments(parser: argparse.ArgumentParser) -> None:
-    """Add the options of a simulated run, for every command that runs one."""
-    parser.add_argument(
-        "--assume",
-        action="append",
-        default=[],
-        metavar="WHERE=VALUE",
-        help="Take this value for what is read from the simulated GPU at FILE:LINE or by an"
-        " OPERATOR (nonzero, masked_select, unique, item): a number, or for sizes a fraction"
-        " (0.25) of what is searched",
-    )
-    parser.add_argument(
-        "--max-value-reads",
-        type=int,
-        metavar="N",
-        help="Stop after N reads of an unknowable GPU value at one line, with status 3 (default:"
-        " 10000; 0: never)",
-    )
-    parser.add_argument(
-        "--allow-writes",
-        action="store_true",
-        help="Let a simulated program overwrite and keep checkpoints (their values are not real)",
-    )
-    parser.add_argument(
-        "--blank-weights",
-        action="store_true",
-        help="Let large CPU tensors that are filled at random hold no memory, so that a model of"
-        " any size can be built on the CPU and moved; they read as zero",
-    )
+def problem_of_device(text: str) -> str:
+    """Return why --simulate cannot name this device, or ''.
 
-
-def check_simulation(args: argparse.Namespace) -> str:
-    """Return what is wrong with the options of the simulated GPU, or ''."""
-    if args.assume and (not args.simulate or args.no_record):
-        return "--assume needs --simulate and a recording (no --no-record)"
-    if args.max_value_reads is not None and not args.simulate:
-        return "--max-value-reads needs --simulate"
-    if args.blank_weights and not args.simulate:
-        return "--blank-weights needs --simulate"
-    for rule in args.assume:
-        problem = assumptions.problem_of(rule)
-        if problem:
-            return problem
-    return ""
-
-
-def simulated_device(text: str) -> str:
-    """Return the device that --simulate names: NAME, NAMExCOUNT, NAME:SIZE or NAMExCOUNT:SIZE.
-
-    Raises:
-        argparse.ArgumentTypeError: there is none of this name.
+    A device is NAME, NAMExCOUNT, NAME:SIZE or NAMExCOUNT:SIZE.
     """
-    if not text:
-        return text  # the default: none
     names = simulated_devices()
     suffix = r"(x[1-9][0-9]*)?(:[0-9.]+ *[KMGT]?i?B?)?"
     if any(re.fullmatch(re.escape(name) + suffix, text, re.IGNORECASE) for name in names):
-        return text
+        return ""
     if text.endswith(".py") or Path(text).exists():
-        raise argparse.ArgumentTypeError(
-            f"'{text}' is a program, and a device comes first: {names[0]} {text}"
-        )
+        return f"'{text}' is a program, and a device comes first: {names[0]} {text}"
     near = did_you_mean(re.split("[:x]", text.lower())[0], names)
-    raise argparse.ArgumentTypeError(
+    return (
         f"no device profile is called '{text}'; known are: {', '.join(names)};"
         f" also several of one (h200x8) and another size (h200:80GiB){near}"
     )

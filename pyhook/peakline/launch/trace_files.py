@@ -10,13 +10,15 @@ from collections.abc import Iterator, Sequence
 from contextlib import contextmanager, suppress
 from pathlib import Path
 
-from peakline.base.common import CommandError
+from peakline.base.engine import CommandError, report_engine
 from peakline.base.output import say
 
 # What preload/options/trace_name.cpp does without a template: a process alone, ranks of a run.
 _DEFAULT_NAME = "peakline-%e.%h.%r.peak"
 _DEFAULT_NAME_OF_RANKS = "peakline-%e.%i/rank%r.%h.peak"
 _PLACEHOLDERS = "ehprlai"
+# A file's time stamp may be a little older than the clock says.
+_CLOCK_SLACK_SECONDS = 2.0
 
 
 def shown_name(
@@ -52,6 +54,22 @@ def folders_of(template: str) -> Iterator[Path]:
         below = str(folder.relative_to(root))
         pattern = re.sub(r"%(.)", _any_of_placeholder, glob.escape(below))
         yield from (root,) if pattern == "." else root.glob(pattern)
+
+
+def find_traces(run_id: str, output: str, started: float) -> list[Path]:
+    """Return the trace files of one run, by the run id inside them, sorted by name."""
+    since = started - _CLOCK_SLACK_SECONDS
+    paths = {path for folder in folders_of(output) for path in folder.glob("*")}
+    return [path for path in sorted(paths) if _is_of_run(path, run_id, since)]
+
+
+def _is_of_run(path: Path, run_id: str, since: float) -> bool:
+    engine = report_engine()
+    try:
+        recent = path.is_file() and path.stat().st_mtime >= since
+        return recent and engine.Trace(str(path)).info()["run_uuid"] == run_id
+    except (OSError, engine.TraceError):
+        return False
 
 
 def _any_of_placeholder(found: re.Match[str]) -> str:
@@ -106,8 +124,7 @@ def _move(path: Path, target: Path) -> None:
 
 
 def _writer_of(path: Path) -> int | None:
-    import peakline._report as engine
-
+    engine = report_engine()
     try:
         info = engine.Trace(str(path)).info()
     except (OSError, engine.TraceError):

@@ -2,30 +2,24 @@
 
 from __future__ import annotations
 
-import argparse
 import gzip
 import json
-from collections.abc import Sequence
 from contextlib import suppress
 from typing import TYPE_CHECKING
 
-from peakline.base import common
 from peakline.base.device_names import is_gpu, is_worth_showing, name_of_device
+from peakline.base.engine import CommandError, report_engine
 from peakline.base.faults import failing_alone
-from peakline.commands.shared import report_options
+from peakline.base.files import reading
 from peakline.recording.growth import growth_of_file
 
 if TYPE_CHECKING:
     from peakline._report import Trace
+    from peakline.pages.making import PageOptions
     from peakline.pages.page import DeviceData
 
 
-def is_part(args: argparse.Namespace) -> bool:
-    """Whether --from or --to leave something out."""
-    return bool(args.from_seconds > 0 or args.to_seconds < float("inf"))
-
-
-def read_devices(path: str, args: argparse.Namespace) -> list[DeviceData]:
+def read_devices(path: str, options: PageOptions) -> list[DeviceData]:
     """Return the device with the highest peak, and all others unless one was asked for.
 
     They share the budget.
@@ -33,24 +27,21 @@ def read_devices(path: str, args: argparse.Namespace) -> list[DeviceData]:
     Raises:
         CommandError: the trace cannot be read, or has nothing to show.
     """
-    engine = common.report_engine()
-    try:
-        with common.progress_bar(path) as progress:
-            trace = engine.Trace(path, progress)
-            first = _read(trace, args, 1)
-            others = _other_devices(first) if args.device is None else []
-            share = 1 + len(others)
-            if others and len(gzip.compress(first.columns, 6)) > args.budget * 1e6 / share:
-                first = _read(trace, args, share)
-            pages = [first]
-            for device in others:
-                # In a part of the run a device may have done nothing.
-                what = f"{name_of_device(device)} is not on the page"
-                with suppress(engine.TraceError) if is_part(args) else failing_alone(what):
-                    pages.append(_read(trace, args, share, device))
-            return pages
-    except engine.TraceError as error:
-        raise common.CommandError(str(error)) from error
+    engine = report_engine()
+    budget = options.budget_megabytes * 1e6
+    with reading(path) as trace:
+        first = _read(trace, options, 1)
+        others = _other_devices(first) if options.report.get("device") is None else []
+        share = 1 + len(others)
+        if others and len(gzip.compress(first.columns, 6)) > budget / share:
+            first = _read(trace, options, share)
+        pages = [first]
+        for device in others:
+            # In a part of the run a device may have done nothing.
+            what = f"{name_of_device(device)} is not on the page"
+            with suppress(engine.TraceError) if options.is_part else failing_alone(what):
+                pages.append(_read(trace, options, share, device))
+        return pages
 
 
 def read_growth(path: str) -> tuple[str, ...]:
@@ -60,16 +51,16 @@ def read_growth(path: str) -> tuple[str, ...]:
     return ()
 
 
-def read_outlines(paths: Sequence[str], args: argparse.Namespace) -> list[str]:
+def read_outlines(page: PageOptions) -> list[str]:
     """Return what several traces are compared by: one pass each, several at once.
 
     Raises:
         CommandError: one of them cannot be read; the text names it.
     """
-    engine = common.report_engine()
+    engine = report_engine()
     from peakline.runs.pool import reading_pool
 
-    options = report_options.named_options(args)
+    options = page.report.copy()
     options.pop("native", None)  # of whole stacks, which outlines have not
 
     def read(path: str) -> str:
@@ -77,13 +68,13 @@ def read_outlines(paths: Sequence[str], args: argparse.Namespace) -> list[str]:
         return outline
 
     try:
-        with reading_pool(paths) as pool:
-            return list(pool.map(read, paths))
+        with reading_pool(page.files) as pool:
+            return list(pool.map(read, page.files))
     except engine.TraceError as error:
-        raise common.CommandError(str(error)) from error
+        raise CommandError(str(error)) from error
 
 
-def moved_lines(paths: Sequence[str], args: argparse.Namespace) -> list[tuple[str, str]]:
+def moved_lines(page: PageOptions) -> list[tuple[str, str]]:
     """Return lines of the first of two traces that stand elsewhere in the second, and where.
 
     Within one run, and of more traces, which are ranks of one, nothing has moved.
@@ -95,32 +86,33 @@ def moved_lines(paths: Sequence[str], args: argparse.Namespace) -> list[tuple[st
     from peakline.differences.side import side_of_trace
     from peakline.recording import Recording
 
-    engine = common.report_engine()
+    engine = report_engine()
+    paths = page.files
     runs = [engine.Trace(path).info()["run_uuid"] for path in paths] if len(paths) == 2 else []
     if not runs or (runs[0] == runs[1] and int(runs[0], 16)):
         return []
-    options = report_options.named_options(args)
+    options = page.report.copy()
     options.pop("native", None)
     try:
         before, after = (side_of_trace(Recording(path), **options) for path in paths)
     except engine.TraceError as error:
-        raise common.CommandError(str(error)) from error
+        raise CommandError(str(error)) from error
     rows = [row for row in compare(before, after).rows if row.has_moved]
     return [(row.before.at.key, row.after.at.key) for row in rows if row.before and row.after]
 
 
 def _read(
-    trace: Trace, args: argparse.Namespace, share: int, device: int | str | None = None
+    trace: Trace, page: PageOptions, share: int, device: int | str | None = None
 ) -> DeviceData:
     from peakline.pages.page import DeviceData
 
-    options = report_options.named_options(args)
+    options = page.report.copy()
     if device is not None:
         options["device"] = device
     names, columns = trace.page(
-        budget=args.budget * 1e6 / share,
-        from_seconds=args.from_seconds,
-        to_seconds=args.to_seconds,
+        budget=page.budget_megabytes * 1e6 / share,
+        from_seconds=page.from_seconds,
+        to_seconds=page.to_seconds,
         **options,
     )
     return DeviceData(names, columns)

@@ -28,13 +28,13 @@ _MOST_SOURCES = 400
 
 
 @dataclass(frozen=True)
-class PageOptions:
+class PageContent:
     """What the page is to be like beside its data."""
 
     with_source: bool = True
     tab: str = "summary"  # the one it opens at
     is_part: bool = False  # of the run: the data begin later, or end before it
-    grows: tuple[str, ...] = ()  # what surely does, of commands/shared/growth.py
+    grows: tuple[str, ...] = ()  # what surely does, of recording/growth.py
     files: dict[str, Any] | None = None  # what is compared, of files.files_data()
 
 
@@ -46,7 +46,7 @@ class DeviceData:
     columns: bytes
 
 
-def make_page(devices: Sequence[DeviceData], options: PageOptions) -> str:
+def make_page(devices: Sequence[DeviceData], options: PageContent) -> str:
     """Return the page, which shows the first device until another one is chosen."""
     pages = [_page_of(one, options) for one in devices]
     page = pages[0]
@@ -82,7 +82,7 @@ def make_page(devices: Sequence[DeviceData], options: PageOptions) -> str:
     )
 
 
-def _page_of(device: DeviceData, options: PageOptions) -> dict[str, Any]:
+def _page_of(device: DeviceData, options: PageContent) -> dict[str, Any]:
     """What the script gets of a device: the engine's names, and the texts around the tabs."""
     page: dict[str, Any] = json.loads(device.names)
     page["sources"] = _sources(page) if options.with_source else {}

@@ -12,8 +12,8 @@ from pathlib import Path
 from typing import Any
 
 from peakline.base.device_names import is_gpu, memory_of_device, name_of_device
-from peakline.base.sizes import size_of
-from peakline.pages.text import name_of, share_of, text_of
+from peakline.base.sizes import share_of, size_of
+from peakline.pages.text import name_of, text_of
 
 _LINES_SHOWN = 6
 _ADVICE_SHOWN = 6

@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-import argparse
 from collections.abc import Callable
 from dataclasses import dataclass
 from typing import TypeVar
 
 import pytest
 
+from peakline.base.sizes import bytes_of
 from peakline.pytest_plugin.notes import LEAKS, MEMORY
 from peakline.pytest_plugin.stacks import Stack
 
@@ -72,7 +72,7 @@ def _closest(item: pytest.Item, name: str, make: Callable[..., Limit]) -> tuple[
 
 
 def _memory_limit(size: str, *, device: object = None) -> MemoryLimit:
-    return MemoryLimit(_bytes(size), _device(device))
+    return MemoryLimit(bytes_of(str(size)), _device(device))
 
 
 def _leak_limit(
@@ -80,16 +80,7 @@ def _leak_limit(
 ) -> LeakLimit:
     if filter_fn is not None and not callable(filter_fn):
         raise ValueError(f"filter_fn={filter_fn!r} cannot be called")
-    return LeakLimit(_bytes(size), _device(device), filter_fn)
-
-
-def _bytes(text: object) -> int:
-    from peakline.commands.shared.report_options import size
-
-    try:
-        return size(str(text))
-    except argparse.ArgumentTypeError as error:
-        raise ValueError(str(error)) from None
+    return LeakLimit(bytes_of(str(size)), _device(device), filter_fn)
 
 
 def _device(given: object) -> int | str | None:

@@ -139,7 +139,7 @@ def status_of(report: pytest.CollectReport | pytest.TestReport) -> tuple[str, st
 
 def _traces() -> list[Path]:
     """Return the traces of this run."""
-    from peakline.commands.running.after_run import find_traces
+    from peakline.launch.trace_files import find_traces
 
     pattern = str(folder_of_traces() / "*.peak")
     return find_traces(os.environ["PEAKLINE_RUN_ID"], pattern, started=0)

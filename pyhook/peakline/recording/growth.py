@@ -1,17 +1,13 @@
-"""Growth in a trace, beyond the report: the exit code, and what is said unasked.
-
-That is at the end of a run, below `summary` and on the page.
-"""
+"""What grows in a trace, in sentences: at the end of a run, below `summary`, on the page."""
 
 from __future__ import annotations
 
-import argparse
 import json
 from contextlib import suppress
 from typing import TYPE_CHECKING, Any
 
-from peakline.base.common import here, report_engine
-from peakline.base.output import write_lines
+from peakline.base.engine import report_engine
+from peakline.base.files import here
 from peakline.base.sizes import size_of
 from peakline.recording.source_lines import read_unchanged
 
@@ -29,33 +25,11 @@ _UNITS = {
 }
 
 
-def growth_status(args: argparse.Namespace, options: Options) -> int:
-    """Return 1 when --fail-on-growth is given and something grows in one of the files."""
-    if not args.fail_on_growth:
-        return 0
-    return int(any(_has_growth(path, options) for path in args.files))
-
-
-def _has_growth(path: str, options: Options) -> bool:
-    document = _growth(report_engine().Trace(path), {**options, "top": 0})
-    reserved = document["reserved_growth"]
-    # Blocks that are too small come of inputs that differ, and torch frees them before it runs out.
-    is_kept = reserved and reserved["is_certain"] and reserved["cause"] != "fragments"
-    return any(not row["is_slow"] for row in document["growth"]) or bool(is_kept)
-
-
-def _growth(trace: Trace, options: Options) -> dict[str, Any]:
+def leaks_document(trace: Trace, options: Options) -> dict[str, Any]:
+    """Return the report `leaks` without its findings."""
     asked: Options = {**options, "findings": False}
     document: dict[str, Any] = json.loads(trace.report("leaks", json=True, **asked))
     return document
-
-
-def print_growth(args: argparse.Namespace) -> None:
-    """Print below a report what surely grows in each file."""
-    for path in args.files if not args.json else []:
-        name = f"{path}: " if len(args.files) > 1 else ""
-        lines = growth_of_file(path)
-        write_lines(*(f"{name}{line[0].upper()}{line[1:]}" for line in lines))
 
 
 def growth_of_file(path: str) -> list[str]:
@@ -74,7 +48,7 @@ def growth_lines(trace: Trace, event_count: int) -> list[str]:
     """
     if event_count > _MOST_EVENTS:
         return []
-    document = _growth(trace, {"cwd": here()})
+    document = leaks_document(trace, {"cwd": here()})
     found = (_of_program(document, trace), _of_reserved(document, trace), _of_inputs(document))
     return [sentence for sentence in found if sentence]
 

@@ -14,6 +14,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from peakline.base.device_names import is_gpu, memory_of_device, name_of_device
+from peakline.base.engine import report_engine
 
 if TYPE_CHECKING:
     from peakline._report import Trace
@@ -183,3 +184,17 @@ def _descendants(pid: int) -> list[int]:
         found.append(one)
         waiting += parents.get(one, [])
     return found
+
+
+def is_readable() -> Callable[[str], bool]:
+    """Return what tells whether a file is a trace."""
+    engine = report_engine()
+
+    def is_trace(path: str) -> bool:
+        try:
+            engine.Trace(path)
+        except engine.TraceError:
+            return False
+        return True
+
+    return is_trace

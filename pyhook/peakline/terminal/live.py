@@ -10,8 +10,7 @@ from rich.table import Table
 from rich.text import Text
 
 from peakline.base.output import printable
-from peakline.base.sizes import size_of
-from peakline.pages.text import share_of
+from peakline.base.sizes import share_of, size_of
 from peakline.recording.live_state import duration_of
 
 if TYPE_CHECKING:

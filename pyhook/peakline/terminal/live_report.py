@@ -8,8 +8,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from peakline.base.output import printable
-from peakline.base.sizes import size_of
-from peakline.pages.text import share_of
+from peakline.base.sizes import share_of, size_of
 from peakline.recording.live_state import LiveState, duration_of, read_state
 
 if TYPE_CHECKING:

@@ -2,20 +2,19 @@
 
 from __future__ import annotations
 
-import argparse
 import json
 import subprocess
 import time
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any
 
 from peakline.base.device_names import highest_peak, memory_of_device
-from peakline.commands.running.after_run import find_traces
-from peakline.commands.running.run_arguments import add_arguments
+from peakline.launch.options import RunOptions
 from peakline.launch.run_plan import Plan, add_startup, make_plan
 from peakline.launch.simulation import notes_of_program
+from peakline.launch.trace_files import find_traces
 
 _LINES = 3
 _LAST_WORDS = 8
@@ -49,9 +48,23 @@ class Measured:
     trace: Path | None
 
 
+@dataclass(frozen=True)
+class TryOptions:
+    """How a program is tried: on which simulated device ('': a real one), with which changes.
+
+    Without changes `advise --try` takes those that the recording suggests. ``frame`` chooses the
+    lines of a result, as --frame does.
+    """
+
+    run: RunOptions = field(default_factory=RunOptions)
+    simulate: str = ""
+    changes: tuple[str, ...] = ()
+    frame: str = "caller"
+
+
 def run_attempt(
     command: Sequence[str],
-    args: argparse.Namespace,
+    options: TryOptions,
     folder: Path,
     *,
     simulate: str,
@@ -62,8 +75,7 @@ def run_attempt(
 
     Args:
         command: the program with its arguments, as `peakline run` takes it.
-        args: has python, assume, max_value_reads, allow_writes, blank_weights, steps
-            and frame.
+        options: how it is run; the program, the trace, the device and the stacks are replaced.
         folder: is made, and gets the output of the program and its trace.
         simulate: the simulated device; '' for a real one.
         stacks: as --stacks of `peakline run`; '' for its default.
@@ -73,15 +85,15 @@ def run_attempt(
         BuildError: the simulated GPU cannot be built.
     """
     folder.mkdir(parents=True)
-    parser = argparse.ArgumentParser()
-    add_arguments(parser)
-    words = ["--simulate", simulate] if simulate else []
-    words += ["--stacks", stacks] if stacks else []
-    options = parser.parse_args([*words, "-o", str(folder / "%p.peak")])
-    options.program = list(command)
-    for name in ("python", "assume", "max_value_reads", "allow_writes", "blank_weights", "steps"):
-        setattr(options, name, getattr(args, name))
-    plan = make_plan(options)
+    plan = make_plan(
+        replace(
+            options.run,
+            program=command,
+            output=str(folder / "%p.peak"),
+            simulate=simulate,
+            stacks=stacks,
+        )
+    )
     if changes is not None:
         add_startup(plan)
         plan.environment.update(changes)
@@ -97,7 +109,7 @@ def run_attempt(
         done = subprocess.run(
             plan.command, env=plan.environment, stdout=output, stderr=output, check=False
         )
-    return _measure(plan, done.returncode, log, started, args.frame)
+    return _measure(plan, done.returncode, log, started, options.frame)
 
 
 def _may_change_memory(read: dict[str, Any]) -> bool:

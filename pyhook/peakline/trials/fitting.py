@@ -7,12 +7,11 @@ same device with room for everything: then we know how much it needs.
 
 from __future__ import annotations
 
-import argparse
 import re
 from dataclasses import dataclass, field
 from pathlib import Path
 
-from peakline.trials.attempts import Line, Measured, run_attempt
+from peakline.trials.attempts import Line, Measured, TryOptions, run_attempt
 
 _UNLIMITED = "4096GiB"
 
@@ -48,19 +47,19 @@ class Outcome:
     last_words: list[str] = field(default_factory=list)
 
 
-def try_program(attempt: Attempt, args: argparse.Namespace, folder: Path) -> Outcome:
+def try_program(attempt: Attempt, options: TryOptions, folder: Path) -> Outcome:
     """Run the program on the device, and on an unlimited one when it does not fit.
 
     Raises:
         BuildError: the simulated GPU cannot be built.
     """
-    own = _run(attempt, attempt.device, args, folder / "own")
+    own = _run(attempt, attempt.device, options, folder / "own")
     if own.status == 0:
         return _outcome(attempt, "fits", own, own)
     if not own.out_of_memory:
         return _outcome(attempt, "failed", own, own)
     unlimited = re.sub(r":.*", "", attempt.device) + ":" + _UNLIMITED
-    whole = _run(attempt, unlimited, args, folder / "unlimited")
+    whole = _run(attempt, unlimited, options, folder / "unlimited")
     return _outcome(attempt, "too small", own, whole if whole.status == 0 else own)
 
 
@@ -83,5 +82,5 @@ def _outcome(attempt: Attempt, verdict: str, own: Measured, needs: Measured) -> 
     )
 
 
-def _run(attempt: Attempt, device: str, args: argparse.Namespace, folder: Path) -> Measured:
-    return run_attempt(attempt.command, args, folder, simulate=device)
+def _run(attempt: Attempt, device: str, options: TryOptions, folder: Path) -> Measured:
+    return run_attempt(attempt.command, options, folder, simulate=device)

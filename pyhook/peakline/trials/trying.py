@@ -6,7 +6,6 @@ of torch's allocator by its environment.
 
 from __future__ import annotations
 
-import argparse
 import json
 import os
 from collections.abc import Callable, Iterator, Sequence
@@ -14,7 +13,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
-from peakline.trials.attempts import Measured, run_attempt
+from peakline.trials.attempts import Measured, TryOptions, run_attempt
 
 # Every change by its name, with what it does. "checkpoint" is followed by "=" and a path of
 # modules in which * is a number.
@@ -99,7 +98,7 @@ def problem_of(change: str) -> str:
 
 def try_changes(
     command: Sequence[str],
-    args: argparse.Namespace,
+    options: TryOptions,
     folder: Path,
     tell: Callable[[str], None],
 ) -> Iterator[Trials]:
@@ -107,8 +106,7 @@ def try_changes(
 
     Args:
         command: the program with its arguments.
-        args: has ``simulate``, ``change`` (names; empty: those that its recording suggests), and
-            what `run_attempt` needs.
+        options: how it is run, and which changes are tried.
         folder: for the traces.
         tell: is called with what runs next.
 
@@ -117,19 +115,19 @@ def try_changes(
     """
     tell("the program as it is")
     base = run_attempt(
-        command, args, folder / "base", simulate=args.simulate, changes={}, stacks=""
+        command, options, folder / "base", simulate=options.simulate, changes={}, stacks=""
     )
-    found = Trials(base, _advice_of(base, args))
+    found = Trials(base, _advice_of(base, options))
     yield found
     if base.status != 0 or base.peak_bytes is None:
         return
 
     def run(changes: tuple[str, ...]) -> Trial:
         tell(", ".join(changes))
-        return _try(command, args, folder / str(len(found.trials)), base, changes)
+        return _try(command, options, folder / str(len(found.trials)), base, changes)
 
     suggested = [one["try"] for one in found.advice.get("advice", []) if one["try"]]
-    for change in dict.fromkeys(args.change or [*suggested, *_ALWAYS]):
+    for change in dict.fromkeys(options.changes or [*suggested, *_ALWAYS]):
         found.trials.append(run((change,)))
         yield found
     helping = tuple(
@@ -142,20 +140,20 @@ def try_changes(
         yield found
 
 
-def _advice_of(base: Measured, args: argparse.Namespace) -> dict[str, Any]:
+def _advice_of(base: Measured, options: TryOptions) -> dict[str, Any]:
     import peakline._report as engine
 
     if base.trace is None:
         return {}
     trace = engine.Trace(str(base.trace))
-    text = trace.report("advise", json=True, frame=args.frame, cwd=str(Path.cwd()))
+    text = trace.report("advise", json=True, frame=options.frame, cwd=str(Path.cwd()))
     document: dict[str, Any] = json.loads(text)
     return document
 
 
 def _try(
     command: Sequence[str],
-    args: argparse.Namespace,
+    options: TryOptions,
     folder: Path,
     base: Measured,
     changes: tuple[str, ...],
@@ -164,7 +162,7 @@ def _try(
     environment = {"PEAKLINE_TRY": ";".join(changes), "PEAKLINE_TRY_NOTES": str(notes)}
     if "expandable-segments" in changes:
         environment |= _with_setting("expandable_segments:True")
-    after = run_attempt(command, args, folder, simulate=args.simulate, changes=environment)
+    after = run_attempt(command, options, folder, simulate=options.simulate, changes=environment)
     noted = set(notes.read_text().splitlines()) if notes.exists() else set()
     return Trial(
         changes,

@@ -171,7 +171,7 @@ def test_a_misspelt_phase_is_corrected(typed: Any, tmp_path: Path) -> None:
 
 
 def test_next_commands_are_no_wider_than_the_terminal(monkeypatch: pytest.MonkeyPatch) -> None:
-    from peakline.base import common
+    from peakline.base import next_commands
 
     commands = [("table run.peak", "a" * 40), ("html run.peak", "")]
     wide = "Next: peakline table run.peak  " + "a" * 40 + "\n      peakline html run.peak"
@@ -180,8 +180,8 @@ def test_next_commands_are_no_wider_than_the_terminal(monkeypatch: pytest.Monkey
         (71, wide),
         (70, wide.replace("run.peak  a", "run.peak\n          a")),
     ):
-        monkeypatch.setattr(common, "terminal_width", lambda _, columns=columns: columns)
-        assert common.next_commands(commands) == text.split("\n")
+        monkeypatch.setattr(next_commands, "terminal_width", lambda _, columns=columns: columns)
+        assert next_commands.next_commands(commands) == text.split("\n")
 
 
 def test_names_of_traces_are_absolute_and_found_again(

@@ -9,27 +9,20 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from peakline.base.common import (
-    here,
-    next_commands,
-    progress_bar,
-    report_engine,
-    shell_words,
-    terminal_width,
-)
 from peakline.base.device_names import highest_peak
+from peakline.base.engine import report_engine
 from peakline.base.faults import failing_alone
+from peakline.base.files import here, progress_bar
+from peakline.base.next_commands import next_commands, shell_words, terminal_width
 from peakline.base.output import say, write_report
 from peakline.base.sizes import size_of
 from peakline.commands.shared.findings import fault_line
 from peakline.commands.shared.out_of_memory import cause_of
 from peakline.launch.run_end import RunEnd
-from peakline.launch.trace_files import folders_of
+from peakline.pages.making import PageOptions, make_file, page_beside
 from peakline.recording.growth import growth_lines
 from peakline.terminal.report import show_table
 
-# A file's time stamp may be a little older than the clock says.
-_CLOCK_SLACK_SECONDS = 2.0
 _PLACES_SHOWN = 8
 _AUTOPSY_ROWS = 5  # of each of its tables: all of it on one screen
 _CAUSE = "the cause, and what to change"
@@ -45,22 +38,6 @@ class _Recorded:
     event_count: int
     row_count: int
     refused: int  # requests that a device could not serve
-
-
-def find_traces(run_id: str, output: str, started: float) -> list[Path]:
-    """Return the trace files of one run, by the run id inside them, sorted by name."""
-    since = started - _CLOCK_SLACK_SECONDS
-    paths = {path for folder in folders_of(output) for path in folder.glob("*")}
-    return [path for path in sorted(paths) if _is_of_run(path, run_id, since)]
-
-
-def _is_of_run(path: Path, run_id: str, since: float) -> bool:
-    engine = report_engine()
-    try:
-        recent = path.is_file() and path.stat().st_mtime >= since
-        return recent and engine.Trace(str(path)).info()["run_uuid"] == run_id
-    except (OSError, engine.TraceError):
-        return False
 
 
 def name_files(paths: list[Path], page: str = "") -> None:
@@ -163,11 +140,9 @@ def write_page(paths: Sequence[Path], *, force: bool) -> str:
 
     No page is no failure of the program: then "".
     """
-    from peakline.commands import html
-
-    output = html.page_beside(paths[0])
+    output = page_beside(paths[0])
     with failing_alone("no page was written"):
-        html.make_file(html.page_arguments([str(path) for path in paths], output, force=force))
+        make_file(PageOptions([str(path) for path in paths], str(output), force=force))
         size = size_of(output.stat().st_size)
         return f"peakline: wrote {output} ({size}); open it in a browser"
     return ""

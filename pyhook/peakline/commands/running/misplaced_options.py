@@ -2,11 +2,10 @@
 
 from __future__ import annotations
 
-import argparse
 from collections.abc import Sequence
 
-from peakline.base.common import shell_words
-from peakline.launch.simulation import simulated_device
+from peakline.base.next_commands import shell_words
+from peakline.launch.simulation import problem_of_device
 
 _SIMULATE = "--simulate"
 
@@ -16,11 +15,11 @@ def problem_of_device_behind(program: Sequence[str]) -> str:
 
     Other options may well be the program's own: see `misplaced`.
     """
-    if program[0] == "--":
+    if program[:1] == ["--"]:
         return ""
     words = [part for word in program for part in _parts(word)]
     for at, word in enumerate(words[:-1]):
-        if word == _SIMULATE and _is_device(words[at + 1]):
+        if word == _SIMULATE and not problem_of_device(words[at + 1]):
             device = f"{_SIMULATE} {words[at + 1]}"
             rest = shell_words([*words[:at], *words[at + 2 :]])
             return (
@@ -33,13 +32,6 @@ def problem_of_device_behind(program: Sequence[str]) -> str:
 def _parts(word: str) -> list[str]:
     name, equals, value = word.partition("=")
     return [name, value] if equals and name == _SIMULATE else [word]
-
-
-def _is_device(text: str) -> bool:
-    try:
-        return bool(simulated_device(text))
-    except argparse.ArgumentTypeError:
-        return False
 
 
 def misplaced(program: Sequence[str], own_options: Sequence[str]) -> list[str]:

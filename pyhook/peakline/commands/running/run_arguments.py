@@ -1,24 +1,20 @@
-"""The options of ``peakline run``, and what may be wrong with them."""
+"""The options of ``peakline run`` as words of its command line."""
 
 from __future__ import annotations
 
 import argparse
-import shutil
-from pathlib import Path
 from typing import Any
 
-from peakline.base.common import add_python_argument, recorder
-from peakline.commands.running.hold_option import add_hold_argument, problem_of_hold
+from peakline.base.engine import recorder
 from peakline.commands.running.misplaced_options import problem_of_device_behind
-from peakline.commands.running.steps_option import add_recorded_steps_argument, problem_of_steps
-from peakline.commands.shared.report_options import row_count
-from peakline.launch.output_name import file_mode, problem_of_output, with_slash
-from peakline.launch.ranks import parse_ranks
-from peakline.launch.simulation import (
+from peakline.commands.running.program_options import (
+    STEPS,
+    add_python_argument,
     add_simulation_arguments,
-    check_simulation,
     simulated_device,
 )
+from peakline.commands.shared.report_options import row_count
+from peakline.launch.options import RunOptions, problem_of
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
@@ -59,8 +55,22 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         "--ranks", metavar="LIST", help="Run several ranks of --world, one trace each: 0,7,56-63"
     )
     add_simulation_arguments(parser)
-    add_recorded_steps_argument(parser)
-    add_hold_argument(parser)
+    parser.add_argument(
+        "--steps",
+        metavar="N",
+        help=f"{STEPS}. A..B: record only steps A to B (5..8), or A.. from step A on; the program"
+        " runs to its own end, and what it holds when step A begins is 'untraced'",
+    )
+    parser.add_argument(
+        "--hold",
+        default="",
+        metavar="STEP",
+        help="Record what keeps the largest blocks alive, for peakline holders: after the STEPth"
+        " step of an optimizer (where none is made: of peakline.step(), or batch of a DataLoader),"
+        " at the end (end: as the main function returns, and when all is"
+        " over), or at several of these (10,20,end); also when memory runs out, and on SIGUSR2. A"
+        " search may take 2 seconds, or as given (100,5s)",
+    )
     parser.add_argument("--no-record", action="store_true", help="Simulate only, write no trace")
     parser.add_argument(
         "--backend", choices=backends, default=backends[0], help="Choose how to intercept"
@@ -93,7 +103,6 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     )
     parser.add_argument(
         "--mode",
-        type=file_mode,
         default="",
         metavar="MODE",
         help="Let others read the trace: 0640 for your group, 0644 for all (default: 0600)",
@@ -135,65 +144,29 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("program", nargs=argparse.REMAINDER, help=argparse.SUPPRESS)
 
 
-def check_arguments(args: argparse.Namespace) -> str:
-    """Return what is wrong with the arguments, or ''."""
-    if not args.program or args.program in (["--"], ["-m"], ["-c"]):
-        return "nothing to run: peakline run SCRIPT.py, -m MODULE, -c CODE or -- COMMAND"
-    script = args.program[0]
-    if script.endswith(".py") and not Path(script).exists():
-        return f"{script} does not exist: give the path of the script"
-    if Path(script).is_dir() and not Path(script, "__main__.py").exists():
-        return f"{script} is a folder without __main__.py: give the path of a script"
-    if problem := problem_of_device_behind(args.program):
-        return problem
-    if args.python and shutil.which(args.python) is None:
-        return f"{args.python} cannot be run: name the Python that has torch with --python"
-    args.output = with_slash(args.output)
-    if not args.no_record and (problem := problem_of_output(args.output, force=args.force)):
-        return problem
-    if problem := recorder().keep_problem(args.keep):
-        return f"--keep {args.keep} {problem}"
-    if args.no_record and not args.simulate:
-        return "--no-record needs --simulate: without both there is nothing to do"
-    if args.no_record and args.html:
-        return "--html shows what was recorded: leave --no-record out"
-    if args.cpu and args.no_record:
-        return "--cpu records CPU tensors: leave --no-record out"
-    if problem := problem_of_hold(args.hold):
-        return problem
-    if args.report_on_signal and args.no_record:
-        return "--report-on-signal reports what is recorded: leave --no-record out"
-    if args.hold and args.no_record:
-        return "--hold records what it finds: leave --no-record out"
-    if problem := problem_of_steps(args.steps, is_recorded=not args.no_record):
-        return problem
-    return check_simulation(args) or _check_ranks(args)
+def options_of(args: argparse.Namespace) -> RunOptions:
+    """Return the options that were typed."""
+    program = args.program
+    if args.module is not None:
+        program = ["-m", *args.module]
+    elif args.code is not None:
+        program = ["-c", *args.code]
+    names = (
+        "python output force simulate world assume max_value_reads allow_writes blank_weights steps"
+        " hold backend stacks frees cpu keep mode no_command report_on_signal html quiet top"
+    )
+    return RunOptions(
+        program=program,
+        is_recorded=not args.no_record,
+        ranks=next(filter(None, (args.ranks, args.rank)), ""),
+        **{name: getattr(args, name) for name in names.split()},
+    )
 
 
-def _check_ranks(args: argparse.Namespace) -> str:
-    if args.world is None:
-        chosen = "--rank" if args.rank is not None else "--ranks"
-        is_wrong = args.rank is not None or args.ranks is not None
-        return f"{chosen} needs --world N, the number of ranks of the job" if is_wrong else ""
-    if not args.simulate:
-        return "--world needs --simulate: ranks that do not exist need a simulated GPU"
-    if args.world < 1:
-        return f"--world {args.world}: a job has at least one rank"
+def problem_of_words(args: argparse.Namespace, options: RunOptions) -> str:
+    """Return what is wrong with the options as they were typed, or ''."""
+    if args.rank is not None and args.world is None:
+        return "--rank needs --world N, the number of ranks of the job"
     if args.rank is not None and args.ranks is not None:
         return "--rank and --ranks say the same: give one of them"
-    words = [word for word in args.program if word != "--"]
-    if words and Path(words[0]).name in ("torchrun", "accelerate", "deepspeed", "mpirun"):
-        return (
-            f"--world runs one rank by itself: give the script, not {Path(words[0]).name} "
-            "(to run all ranks on this machine, leave --world away)"
-        )
-    try:
-        parse_ranks(rank_list(args), args.world)
-    except ValueError as error:
-        return str(error)
-    return ""
-
-
-def rank_list(args: argparse.Namespace) -> str:
-    """Return which ranks were chosen, as --ranks takes them."""
-    return str(args.ranks if args.ranks is not None else args.rank or "0")
+    return problem_of_device_behind(options.program) or problem_of(options)

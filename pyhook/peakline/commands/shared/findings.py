@@ -6,7 +6,8 @@ import json
 from contextlib import suppress
 from typing import TYPE_CHECKING, Any
 
-from peakline.base.common import here, report_engine
+from peakline.base.engine import report_engine
+from peakline.base.files import here
 from peakline.base.sizes import size_of
 from peakline.recording.growth import SHARE_SHOWN, place_of
 

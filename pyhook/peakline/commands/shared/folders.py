@@ -8,7 +8,8 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from peakline.base import common
+from peakline.base.engine import CommandError, report_engine
+from peakline.base.next_commands import shell_words
 from peakline.base.output import say
 from peakline.base.sizes import size_of
 
@@ -46,7 +47,7 @@ def open_folders(args: argparse.Namespace) -> None:
         found = [path for word in words for path in _traces_of(word, gives)]
         setattr(args, name, found if name == "files" else found[0])
     if is_left_out:
-        say(f"peakline: {common.shell_words(args.files)}:")
+        say(f"peakline: {shell_words(args.files)}:")
 
 
 def _has_folder(words: Sequence[str]) -> bool:
@@ -86,18 +87,18 @@ def run_in(word: str) -> Run:
     """
     from peakline.runs.find import runs_of, traces_in
 
-    common.report_engine()
+    report_engine()
     folder, wanted = _split(word) or (Path(word), "")
     runs = runs_of(traces_in(folder))
     if not runs:
-        raise common.CommandError(
+        raise CommandError(
             f"{folder}: there is no trace in this folder, or in one in it; peakline run SCRIPT.py"
             " makes one"
         )
     if wanted:
         runs = [run for run in runs if run.id.startswith(wanted)]
         if not runs:
-            raise common.CommandError(f"{folder}: no run there has an id that begins {wanted}")
+            raise CommandError(f"{folder}: no run there has an id that begins {wanted}")
     elif len(runs) > 1:
         _say_others(folder, runs)
     return runs[0]
@@ -117,7 +118,7 @@ def chosen_run(words: Sequence[str]) -> Run:
     if len(runs) != 1:
         texts = ", ".join(f"{run.id} ({run.name})" for run in runs[:_RUNS_LISTED])
         why = f"these are traces of {len(runs)} runs: {texts}" if runs else "no trace can be read"
-        raise common.CommandError(f"{why}; give those of one run, or its folder")
+        raise CommandError(f"{why}; give those of one run, or its folder")
     return runs[0]
 
 
@@ -151,10 +152,10 @@ def heaviest_of(found: Run, word: str) -> str:
         return str(found.compared[0].path)
     peaks = read_peaks(found.compared)
     if not peaks:
-        raise common.CommandError(f"{word}: no trace of this run can be read")
+        raise CommandError(f"{word}: no trace of this run can be read")
     heaviest, size = max(peaks, key=lambda pair: pair[1])
     say(
         f"peakline: {heaviest.label} is the heaviest of {len(peaks)} ({size_of(size)}):"
-        f" {heaviest.path}; peakline ranks {common.shell_words([word])} compares them"
+        f" {heaviest.path}; peakline ranks {shell_words([word])} compares them"
     )
     return str(heaviest.path)

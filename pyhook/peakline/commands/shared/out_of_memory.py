@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 from typing import TYPE_CHECKING, Any
 
-from peakline.base.common import report_engine
+from peakline.base.engine import report_engine
 
 if TYPE_CHECKING:
     from peakline._report import Options

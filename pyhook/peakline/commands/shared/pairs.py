@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
-from peakline.base import common
+from peakline.base.engine import CommandError
 from peakline.base.sizes import size_of
 from peakline.commands.shared.folders import heaviest_of, is_folder, run_in
 from peakline.differences.text import columns, signed
@@ -79,9 +79,9 @@ def chosen_pair(pairs: Sequence[Pair], rank: int | None) -> Pair:
     if rank is not None:
         whole = [pair for pair in whole if pair.rank == rank]
         if not whole:
-            raise common.CommandError(f"--rank {rank}: this rank is not in both runs")
+            raise CommandError(f"--rank {rank}: this rank is not in both runs")
     if not whole:
-        raise common.CommandError("no rank is in both runs")
+        raise CommandError("no rank is in both runs")
     return max(whole, key=lambda pair: (abs(pair.delta_bytes), pair.bytes_after))
 
 

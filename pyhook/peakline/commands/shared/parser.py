@@ -3,11 +3,10 @@
 from __future__ import annotations
 
 import argparse
-import difflib
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Sequence
 from typing import Any, NoReturn
 
-from peakline.base.output import say
+from peakline.base.output import did_you_mean, say
 
 
 class CommandParser(argparse.ArgumentParser):
@@ -86,9 +85,3 @@ def refuse_option(parser: argparse.ArgumentParser, option: str, reason: str) -> 
             parser.error(f"{option} cannot apply: {reason}")
 
     parser.add_argument(option, action=Refusal, nargs="?", help=argparse.SUPPRESS)
-
-
-def did_you_mean(word: str, known: Iterable[str]) -> str:
-    """Return "; did you mean NAME?" for the known name that is most alike, or ''."""
-    near = difflib.get_close_matches(word, list(known), n=1)
-    return f"; did you mean {near[0]}?" if near else ""

@@ -3,18 +3,19 @@
 from __future__ import annotations
 
 import argparse
-import re
 import sys
 from collections.abc import Sequence
 from typing import TYPE_CHECKING, cast
 
-from peakline.base.common import CommandError, here, report_engine, terminal_width
+from peakline.base.engine import CommandError, report_engine
+from peakline.base.files import here
+from peakline.base.next_commands import terminal_width
+from peakline.base.sizes import bytes_of
 from peakline.commands.shared.parser import refuse_option
 
 if TYPE_CHECKING:
     from peakline._report import Options
 
-_UNITS = {"": 1, "K": 1 << 10, "M": 1 << 20, "G": 1 << 30, "T": 1 << 40}
 _LAST_REQUEST = "oom"  # as --at takes it
 
 
@@ -348,10 +349,10 @@ def add_terminal(parser: argparse.ArgumentParser) -> None:
 
 def size(text: str) -> int:
     """Return the bytes of "512", "64K" or "1.5 MiB"."""
-    found = re.fullmatch(r"([0-9]+(?:\.[0-9]+)?) *([KMGT]?)(?:i?B)?", text, re.IGNORECASE)
-    if found is None:
-        raise argparse.ArgumentTypeError(f"'{text}' is not a size: 512, 64K, 1.5MiB ...")
-    return int(float(found[1]) * _UNITS[found[2].upper()])
+    try:
+        return bytes_of(text)
+    except ValueError as error:
+        raise argparse.ArgumentTypeError(str(error)) from None
 
 
 def _point_count(text: str) -> int:

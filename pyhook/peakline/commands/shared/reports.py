@@ -9,11 +9,10 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 
-from peakline.base.common import print_reports, suggest
 from peakline.commands.shared import report_options as options
+from peakline.commands.shared.growth import growth_status, print_growth
 from peakline.commands.shared.out_of_memory import command_after_oom
-from peakline.recording.growth import growth_status, print_growth
-from peakline.terminal.report import show_reports
+from peakline.commands.shared.printing import print_reports, show_reports, suggest
 
 if TYPE_CHECKING:
     from peakline._report import Options

@@ -3,11 +3,10 @@
 from __future__ import annotations
 
 import argparse
-from collections.abc import Callable
 from pathlib import Path
 
-from peakline.base.common import CommandError, report_engine
-from peakline.recording.live_state import traces_of_process
+from peakline.base.engine import CommandError
+from peakline.recording.live_state import is_readable, traces_of_process
 
 
 def is_process_id(word: str) -> bool:
@@ -56,17 +55,3 @@ def open_traces(process: int) -> list[str]:
             f" the GPU yet (peakline live {process} waits for that)"
         )
     return traces
-
-
-def is_readable() -> Callable[[str], bool]:
-    """Return what tells whether a file is a trace."""
-    engine = report_engine()
-
-    def is_trace(path: str) -> bool:
-        try:
-            engine.Trace(path)
-        except engine.TraceError:
-            return False
-        return True
-
-    return is_trace

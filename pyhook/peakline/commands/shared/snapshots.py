@@ -6,7 +6,8 @@ import argparse
 import zlib
 from pathlib import Path
 
-from peakline.base import common
+from peakline.base.engine import CommandError
+from peakline.base.next_commands import shell_words
 from peakline.imports.packed import open_unpacked
 
 _PICKLE = 0x80  # pickle.PROTO, then the protocol
@@ -26,8 +27,8 @@ def refuse_snapshots(args: argparse.Namespace) -> None:
         value = getattr(args, name, None)
         for word in value if isinstance(value, list) else [value]:
             if isinstance(word, str) and is_pickle(Path(word)):
-                words = common.shell_words([word])
-                raise common.CommandError(
+                words = shell_words([word])
+                raise CommandError(
                     f"{word} is a pickle, as torch's snapshots are, and no trace; make one of it:"
                     f" peakline import {words}"
                 )

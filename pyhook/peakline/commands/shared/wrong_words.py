@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections.abc import Sequence
 from pathlib import Path
 
-from peakline.base.common import shell_words
-from peakline.commands.shared.parser import did_you_mean
+from peakline.base.next_commands import shell_words
+from peakline.base.output import did_you_mean
 
 _TRACE_ENDINGS = (".peak", ".peak.zst")
 _ATTACH = (

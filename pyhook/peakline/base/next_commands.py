@@ -1,0 +1,51 @@
+"""The commands to type next, in the width of the terminal."""
+
+from __future__ import annotations
+
+import shlex
+import shutil
+import sys
+from collections.abc import Iterable, Sequence
+from typing import TextIO
+
+from peakline.base.output import say
+
+_NEXT = "Next: "
+
+
+def suggest_for(path: str, command: str) -> None:
+    """Name the command to type next for one trace."""
+    sys.stdout.flush()
+    say(*next_commands([(f"{command} {shell_words([path])}", "")]))
+
+
+def next_commands(commands: Sequence[tuple[str, str]]) -> list[str]:
+    """Return the commands to type next, each with what it shows.
+
+    In two columns where the terminal has room for both, else what it shows stands below.
+    """
+    column = max(len(command) for command, _ in commands)
+    lines = [f"peakline {command:{column}}  {shows}".rstrip() for command, shows in commands]
+    terminal = terminal_width(sys.stderr)
+    if terminal and max(map(len, lines)) + len(_NEXT) > terminal:
+        pairs = [(f"peakline {command}", f"    {shows}".rstrip()) for command, shows in commands]
+        lines = [line for pair in pairs for line in pair if line]
+    return [(" " * len(_NEXT) if number else _NEXT) + line for number, line in enumerate(lines)]
+
+
+def shell_words(words: Iterable[str]) -> str:
+    """Return words as a shell takes them, quoted where it needs quotes."""
+    return shlex.join(words)
+
+
+def shortened(text: str, width: int) -> str:
+    """Return text without its middle, so that it takes `width` columns; 0: no limit."""
+    if width == 0 or len(text) <= width:
+        return text
+    kept = max(width - 3, 20)
+    return text[: kept // 3] + "..." + text[len(text) - (kept - kept // 3) :]
+
+
+def terminal_width(stream: TextIO) -> int:
+    """Return the columns of the terminal that `stream` writes to; 0 when it is none."""
+    return shutil.get_terminal_size().columns if stream.isatty() else 0

@@ -1,0 +1,105 @@
+"""Writes the page of one trace or of several: what `peakline html` does, and whoever shows a page.
+
+Nothing is replaced before the new page is whole.
+"""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from peakline.base.engine import CommandError
+from peakline.base.files import here, replacing, trace_stem
+
+if TYPE_CHECKING:
+    from peakline._report import Options
+
+
+def _default_report() -> Options:
+    return {"cwd": here()}
+
+
+@dataclass(frozen=True)
+class PageOptions:
+    """A page: of which traces, where it goes, and how much of them it shows.
+
+    ``output``: "" is a file beside the trace, or ``folder``, the run that the traces are of.
+    ``report`` are the engine's options for the rows.
+    """
+
+    files: Sequence[str]
+    output: str = ""
+    folder: Path | None = None
+    force: bool = False
+    has_source: bool = True
+    tab: str = "summary"
+    from_seconds: float = 0.0
+    to_seconds: float = float("inf")
+    budget_megabytes: float = 8.0
+    report: Options = field(default_factory=_default_report)
+
+    @property
+    def is_part(self) -> bool:
+        """Whether the page leaves out a part of the run."""
+        return self.from_seconds > 0 or self.to_seconds < float("inf")
+
+
+def make_file(options: PageOptions) -> tuple[Path, str]:
+    """Write the page.
+
+    Returns:
+        The page, and which of the traces it shows in full.
+
+    Raises:
+        CommandError: a trace cannot be read, or the page not be written.
+    """
+    from peakline.pages import contents
+    from peakline.pages.files import files_data, heaviest
+    from peakline.pages.page import PageContent, make_page
+
+    files = options.files
+    _check(options)
+    output = Path(options.output) if options.output else _beside(files, options.folder)
+    with replacing(output, force=options.force) as unfinished:
+        outlines = contents.read_outlines(options) if len(files) > 1 else []
+        shown = heaviest(outlines) if outlines else 0
+        devices = contents.read_devices(files[shown], options)
+        content = PageContent(
+            with_source=options.has_source,
+            tab=options.tab,
+            is_part=options.is_part,
+            grows=contents.read_growth(files[shown]),
+            files=files_data(outlines, shown, contents.moved_lines(options)) if outlines else None,
+        )
+        text = make_page(devices, content)
+        unfinished.write_bytes(text.encode("utf-8", errors="replace"))
+    return output, files[shown]
+
+
+def _check(options: PageOptions) -> None:
+    if options.to_seconds <= options.from_seconds:
+        raise CommandError("--to must be later than --from")
+    if len(options.files) == 1:
+        return
+    if options.is_part:
+        raise CommandError("--from and --to show a part of one run: give one FILE")
+    if not options.output and options.folder is None:
+        raise CommandError("several files make one page: name it with -o")
+    twice = [path for path, count in Counter(options.files).items() if count > 1]
+    if twice:
+        raise CommandError(f"{twice[0]} is given twice")
+
+
+def _beside(files: Sequence[str], folder: Path | None) -> Path:
+    """Return where the page goes without a name: of a run into its folder."""
+    if folder is None or len(files) == 1:
+        return page_beside(Path(files[0]))
+    return folder / "ranks.html"
+
+
+def page_beside(source: Path) -> Path:
+    """Return where the page of a trace goes: beside it, under its name."""
+    return source.with_name(f"{trace_stem(source)}.html")
