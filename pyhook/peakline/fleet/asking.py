@@ -36,11 +36,11 @@ def open_engine(
         FleetError: there are no tables, or they cannot be read.
         ImportError: the engine is not installed.
     """
-    look_for_tables(fleet, tuple(schema.TABLES))
     if not is_url(fleet):
         from peakline.fleet.compaction import finish
 
         finish(Path(fleet))
+    look_for_tables(fleet, tuple(schema.TABLES))
     if name == "spark":
         from peakline.fleet.spark_engine import SparkEngine
 

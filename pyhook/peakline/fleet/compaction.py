@@ -1,16 +1,19 @@
 """Joins the small files of a fleet to few large ones: opening a file costs more than its rows.
 
-The large ones are written beside the small ones under hidden names. Then a journal says what is to
-appear and what to go, and that is done; whoever finds a journal does what is left of it, so no row
-is lost or counted twice when a compaction is killed.
+Table by table, the large files are written to a folder beside the table, `.TABLE.new`. The table is
+renamed to `.TABLE.old`; then the new files, and those of the old ones that were not joined, move to
+the table. Whoever finds an old folder does what is left of that, so a compaction that is killed
+loses no row and doubles none. Tables need not change together: all hold the rows they held, but for
+rows that no row of `ranks` names.
 """
 
 from __future__ import annotations
 
 import fcntl
-import json
 import os
-from collections.abc import Callable, Iterator, Sequence
+import shutil
+import time
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import contextmanager, suppress
 from dataclasses import dataclass
 from pathlib import Path
@@ -25,9 +28,10 @@ from peakline.fleet.engines import FleetError
 from peakline.fleet.tables import ROWS_OF_A_GROUP, SCHEMAS
 
 FOLDER = "run=many"
-_JOURNAL, _LOCK, _UNFINISHED = "_compacting.json", "_lock", ".part"
+_LOCK = "_lock"  # its time stamp is the begin of the last compaction
 _ROWS_OF_A_FILE = 8 * ROWS_OF_A_GROUP
 _LARGE_BYTES = 32 << 20  # such a file is left as it is
+_TICK_SECONDS = 0.02  # more than the resolution of time stamps
 
 
 @dataclass(frozen=True)
@@ -47,88 +51,93 @@ def compact(fleet: Path, progress: Callable[[float], object] = lambda _: None) -
     """
     with _lock(fleet):
         finish(fleet)
-        for left_by_killed in fleet.glob(f"*/{FOLDER}/.*{_UNFINISHED}"):
-            left_by_killed.unlink()
-        small = {name: _small_files(fleet / name) for name in schema.TABLES}
+        _remove_unused(fleet)
+        os.utime(fleet / _LOCK)
+        time.sleep(_TICK_SECONDS)
+        small = {name: _small_files(fleet, fleet / name) for name in schema.TABLES}
         total = sum(map(len, small.values()))
         if all(len(files) < 2 for files in small.values()):
             return Compacted(total, total, 0)
-        # Known before the rows are read: a file that changes meanwhile is left.
-        known = [_state(fleet, path) for files in small.values() for path in files]
-        # To remove many small files takes as long as to read them.
         writing = _Writing(fleet, lambda part: progress(part / 2), total)
         try:
             stale = writing.join_ranks(small[schema.RANKS])
             for name in schema.TABLES:
                 if name != schema.RANKS:
                     writing.join(name, small[name], stale)
+            size = sum(path.stat().st_size for path in writing.files)
+            # To remove many small files takes as long as to read them.
+            for number, name in enumerate(schema.TABLES, 1):
+                (fleet / name).rename(_old(fleet, name))
+                finish(fleet)
+                progress((1 + number / len(schema.TABLES)) / 2)
         except (OSError, pa.ArrowException) as error:
-            writing.give_up()
+            _remove_unused(fleet)
             raise FleetError(f"{fleet}: cannot be compacted: {error}") from error
-        journal = {"new": [str(path.relative_to(fleet)) for path in writing.files], "old": known}
-        _write_journal(fleet, journal)
-        size = sum(path.stat().st_size for path in writing.files)
-        finish(fleet, lambda part: progress((1 + part) / 2))
         return Compacted(total, len(writing.files), size)
 
 
-def finish(fleet: Path, progress: Callable[[float], object] = lambda _: None) -> None:
-    """Do what the journal of a compaction says; without one there is nothing to do.
+def finish(fleet: Path) -> None:
+    """Do what is left of a compaction; where no table was renamed there is nothing to do.
 
     Raises:
         FleetError: the folder cannot be written.
     """
-    path = fleet / _JOURNAL
-    try:
-        journal = json.loads(path.read_text())
-    except FileNotFoundError:
-        return
-    try:
-        for name in journal["new"]:
-            hidden = fleet / name
-            with suppress(FileNotFoundError):  # it was done already, or is by another process
-                hidden.rename(hidden.with_name(hidden.name[1:].removesuffix(_UNFINISHED)))
-        for number, (name, size, changed_ns) in enumerate(journal["old"], 1):
-            _remove(fleet / name, size, changed_ns)
-            progress(number / len(journal["old"]))
-        path.unlink(missing_ok=True)
-    except OSError as error:
-        raise FleetError(
-            f"{fleet}: a compaction was interrupted and cannot be finished here"
-            f" ({error.strerror}); finish it where the folder can be written, with:"
-            f" peakline fleet {fleet} --compact"
-        ) from error
+    for name in schema.TABLES:
+        table, new, old = fleet / name, _new(fleet, name), _old(fleet, name)
+        if not old.exists():
+            continue
+        joined = set(_small_files(fleet, old))
+        try:
+            _move(new.rglob("*.parquet"), new, table)
+            _move((path for path in old.rglob("*.parquet") if path not in joined), old, table)
+            shutil.rmtree(new, ignore_errors=True)
+            shutil.rmtree(old, ignore_errors=True)
+        except OSError as error:
+            raise FleetError(
+                f"{fleet}: a compaction was interrupted and cannot be finished here"
+                f" ({error.strerror}); finish it where the folder can be written, with:"
+                f" peakline fleet {fleet} --compact"
+            ) from error
 
 
-def _remove(path: Path, size: int, changed_ns: int) -> None:
-    """Remove a file whose rows are elsewhere now, unless it was written anew since."""
-    with suppress(FileNotFoundError):
-        now = path.stat()
-        if (now.st_size, now.st_mtime_ns) == (size, changed_ns):
-            path.unlink()
-    with suppress(OSError):  # other ranks of the run may have files there
-        path.parent.rmdir()
+def _new(fleet: Path, table: str) -> Path:
+    return fleet / f".{table}.new"
 
 
-def _write_journal(fleet: Path, journal: dict[str, Any]) -> None:
-    unfinished = fleet / f".{_JOURNAL}.{os.getpid()}"
-    unfinished.write_text(json.dumps(journal))
-    unfinished.replace(fleet / _JOURNAL)
+def _old(fleet: Path, table: str) -> Path:
+    return fleet / f".{table}.old"
 
 
-def _small_files(folder: Path) -> list[Path]:
+def _remove_unused(fleet: Path) -> None:
+    """Remove what a compaction wrote for tables that it did not rename."""
+    for name in schema.TABLES:
+        if not _old(fleet, name).exists():
+            shutil.rmtree(_new(fleet, name), ignore_errors=True)
+
+
+def _move(paths: Iterable[Path], source: Path, target: Path) -> None:
+    for path in list(paths):
+        moved = target / path.relative_to(source)
+        moved.parent.mkdir(parents=True, exist_ok=True)
+        with suppress(FileNotFoundError):  # another process moved it
+            path.rename(moved)
+
+
+def _small_files(fleet: Path, folder: Path) -> list[Path]:
+    """Return the files that a compaction joins: small ones that were there when it began."""
+    began = (fleet / _LOCK).stat().st_mtime_ns
     found = sorted(path for path in folder.rglob("*.parquet") if not path.name.startswith("."))
-    return [path for path in found if path.stat().st_size < _LARGE_BYTES]
+    return [path for path in found if _is_joined(path.stat(), began)]
 
 
-def _state(fleet: Path, path: Path) -> tuple[str, int, int]:
-    now = path.stat()
-    return str(path.relative_to(fleet)), now.st_size, now.st_mtime_ns
+def _is_joined(file: os.stat_result, began: int) -> bool:
+    """Its last change of any kind counts: a file is complete before it gets its name."""
+    return file.st_size < _LARGE_BYTES and file.st_ctime_ns <= began
 
 
 @contextmanager
 def _lock(fleet: Path) -> Iterator[None]:
-    with (fleet / _LOCK).open("w") as lock:
+    with (fleet / _LOCK).open("a") as lock:
         try:
             fcntl.flock(lock, fcntl.LOCK_EX | fcntl.LOCK_NB)
         except OSError as error:
@@ -137,7 +146,7 @@ def _lock(fleet: Path) -> Iterator[None]:
 
 
 class _Writing:
-    """The large files of one compaction, under hidden names."""
+    """The large files of one compaction, in the new folders."""
 
     def __init__(self, fleet: Path, progress: Callable[[float], object], total: int) -> None:
         self.files: list[Path] = []
@@ -168,13 +177,16 @@ class _Writing:
         self._write(name, (_without(table, stale) for table in self._read(paths)))
 
     def _read(self, paths: Sequence[Path]) -> Iterator[pa.Table]:
+        began = (self._fleet / _LOCK).stat().st_mtime_ns
         for path in paths:
-            yield pq.ParquetFile(path).read()
+            with path.open("rb") as file:
+                if _is_joined(os.fstat(file.fileno()), began):  # else it was written anew
+                    yield pq.ParquetFile(file).read()
             self._done += 1
             self._progress(self._done / self._total)
 
     def _write(self, name: str, tables: Any) -> None:
-        folder = self._fleet / name / FOLDER
+        folder = _new(self._fleet, name) / FOLDER
         folder.mkdir(parents=True, exist_ok=True)
         waiting: list[pa.Table] = []
         writer, rows_of_file, rows_waiting = None, 0, 0
@@ -182,8 +194,7 @@ class _Writing:
         def write_group() -> None:
             nonlocal writer, rows_of_file, waiting, rows_waiting
             if writer is None:
-                token = os.urandom(8).hex()
-                self.files.append(folder / f".{token}.parquet{_UNFINISHED}")
+                self.files.append(folder / f"{os.urandom(8).hex()}.parquet")
                 writer = pq.ParquetWriter(self.files[-1], SCHEMAS[name], compression="zstd")
             writer.write_table(pa.concat_tables(waiting), row_group_size=ROWS_OF_A_GROUP)
             rows_of_file += rows_waiting
@@ -201,11 +212,6 @@ class _Writing:
             write_group()
         if writer is not None:
             writer.close()
-
-    def give_up(self) -> None:
-        """Remove what was written."""
-        for path in self.files:
-            path.unlink(missing_ok=True)
 
 
 def _without(table: pa.Table, stale: pa.Array) -> pa.Table:

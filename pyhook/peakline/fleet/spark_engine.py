@@ -101,7 +101,7 @@ class SparkEngine:
                 session: SparkSession = builder.getOrCreate()
         except _ERRORS as error:
             self._folder.cleanup()
-            raise FleetError(_why_not(master, saying.reason() or _first_line(error))) from error
+            raise FleetError(_why_not(master, saying.lines(), _first_line(error))) from error
         return session
 
     def _with_connector(self, why: str) -> str:
@@ -185,14 +185,15 @@ def _full(fleet: str, table: str) -> str:
     return path if is_url(path) else f"file://{Path(path).resolve()}"
 
 
-def _why_not(master: str, reason: str) -> str:
-    """Return why there is no session."""
-    if "masters are unresponsive" in reason:
+def _why_not(master: str, said: list[str], error: str) -> str:
+    """Return why there is no session: what Java says as it ends, else what pyspark says."""
+    if any("masters are unresponsive" in line for line in said):
         return (
             f"Spark: what answers at {master} does not take part; is it a Spark master, of the"
             f" version of pyspark here ({pyspark.__version__})?"
         )
-    return f"Spark: {reason}"
+    reasons = [line for line in said if line.startswith("Exception in thread")]
+    return f"Spark: {(reasons or [error])[0]}"
 
 
 def _first_line(error: PySparkException | Py4JError) -> str:

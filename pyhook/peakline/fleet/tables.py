@@ -70,6 +70,13 @@ def _as_bytes(table: pa.Table) -> pa.Buffer:
 
 def write_table(table: pa.Table, path: Path) -> int:
     """Write a file, whole or not at all; returns its size."""
+    try:
+        return _write_table(table, path)
+    except FileNotFoundError:  # a compaction has renamed the folder meanwhile
+        return _write_table(table, path)
+
+
+def _write_table(table: pa.Table, path: Path) -> int:
     path.parent.mkdir(parents=True, exist_ok=True)
     unfinished = path.with_name(f".{path.name}.{os.getpid()}.part")
     try:
