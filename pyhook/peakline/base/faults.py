@@ -25,12 +25,17 @@ def shows_traceback() -> bool:
     return bool(os.environ.get(_TRACEBACK))
 
 
+def is_expected(error: Exception) -> bool:
+    """Whether an error is in words for the user: of a command, or of a trace."""
+    engine = sys.modules.get("peakline._report")
+    return isinstance(error, CommandError) or (
+        engine is not None and isinstance(error, engine.TraceError)
+    )
+
+
 def sentence_of(error: Exception) -> str:
     """Return an error in one line: what, where, and what to do now."""
-    engine = sys.modules.get("peakline._report")
-    if isinstance(error, CommandError) or (
-        engine is not None and isinstance(error, engine.TraceError)
-    ):
+    if is_expected(error):
         return str(error)
     if isinstance(error, MemoryError):
         return "memory ran out: give a smaller file, or a machine with more memory"

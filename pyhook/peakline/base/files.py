@@ -54,14 +54,10 @@ def reading(path: str) -> Iterator[Trace]:
     """Open a trace, with a bar while a big one is read.
 
     Raises:
-        CommandError: it cannot be opened, or has not what it is asked for.
+        peakline._report.TraceError: it cannot be opened.
     """
-    engine = report_engine()
-    try:
-        with progress_bar(path) as progress:
-            yield engine.Trace(path, progress)
-    except engine.TraceError as error:
-        raise CommandError(str(error)) from error
+    with progress_bar(path) as progress:
+        yield report_engine().Trace(path, progress)
 
 
 @contextmanager

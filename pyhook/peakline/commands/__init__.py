@@ -17,7 +17,7 @@ from dataclasses import dataclass
 from typing import cast
 
 from peakline.base.engine import CommandError
-from peakline.base.faults import sentence_of, shows_traceback
+from peakline.base.faults import is_expected, sentence_of, shows_traceback
 from peakline.base.output import say, say_error
 from peakline.commands.shared.folders import open_folders
 from peakline.commands.shared.parser import CommandParser
@@ -158,7 +158,7 @@ def main(argv: Sequence[str] | None = None) -> int:
     except KeyboardInterrupt:
         return 130
     except Exception as error:
-        if shows_traceback():
+        if shows_traceback() and not is_expected(error):
             raise
         say(f"peakline: error: {sentence_of(error)}")
         return 2

@@ -9,7 +9,7 @@ from collections.abc import Iterable, Iterator, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from peakline.base.engine import CommandError, report_engine
+from peakline.base.engine import CommandError
 from peakline.base.next_commands import suggest_for, terminal_width
 from peakline.base.output import did_you_mean, json_text, write_lines, write_report
 from peakline.base.sizes import size_of
@@ -72,27 +72,23 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 
 def run(args: argparse.Namespace) -> int:
     """Print the events as they are read."""
-    engine = report_engine()
     from peakline.recording import Recording
 
     top = args.top if args.top is not None else 0 if args.json else _TOP
-    try:
-        recording = Recording(args.file)
-        options = report_options.named_options(args)
-        options.pop("native", None)
-        events: Iterator[Event] = iter(recording.events(**options))
-        if args.kind:
-            events = _of_kinds(events, args.kind)
-        shown = itertools.islice(events, top or None)
-        if args.json:
-            _print_json(recording, shown)
-        else:
-            _print_text(shown)
-            rest = next(events, None)
-            if rest is not None:
-                write_lines("... (--top 0 shows all; --during, --kind and --device choose)")
-    except engine.TraceError as error:
-        raise CommandError(str(error)) from error
+    recording = Recording(args.file)
+    options = report_options.named_options(args)
+    options.pop("native", None)
+    events: Iterator[Event] = iter(recording.events(**options))
+    if args.kind:
+        events = _of_kinds(events, args.kind)
+    shown = itertools.islice(events, top or None)
+    if args.json:
+        _print_json(recording, shown)
+    else:
+        _print_text(shown)
+        rest = next(events, None)
+        if rest is not None:
+            write_lines("... (--top 0 shows all; --during, --kind and --device choose)")
     if not args.json:
         suggest_for(args.file, "phases")
     return 0

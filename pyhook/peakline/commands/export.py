@@ -9,7 +9,7 @@ from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from pathlib import Path
 
-from peakline.base.engine import CommandError, report_engine
+from peakline.base.engine import CommandError
 from peakline.base.files import replacing, trace_stem
 from peakline.base.output import console_of, did_you_mean, say, write_lines
 from peakline.base.sizes import size_of
@@ -75,7 +75,6 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 def run(args: argparse.Namespace) -> int:
     """Write the file, or the tables."""
     form = _format_of(args)
-    engine = report_engine()
     if _wants_tables(args, form):
         return _write_tables(args)
     [file] = args.files
@@ -93,8 +92,6 @@ def run(args: argparse.Namespace) -> int:
             unfinished.open("wb") as out,
         ):
             form.write(recording, asked, out)
-    except engine.TraceError as error:
-        raise CommandError(str(error)) from error
     except ImportError as error:
         raise CommandError(_lacks(form.needs, form.extra)) from error
     write_lines(f"Wrote {name}")

@@ -41,7 +41,7 @@ def run(args: argparse.Namespace) -> int:
     from peakline.imports.plain_pickle import load_file
     from peakline.imports.writing import UnreadableError
 
-    engine = report_engine()
+    report_engine()
     source = Path(args.file)
     output = Path(args.output) if args.output else Path(trace_name(source))
     try:
@@ -56,8 +56,6 @@ def run(args: argparse.Namespace) -> int:
         raise CommandError(f"{source}: {error.strerror}") from error
     except (pickle.UnpicklingError, UnreadableError) as error:
         raise CommandError(f"{source}: {error}") from error
-    except engine.TraceError as error:
-        raise CommandError(str(error)) from error
     write_lines(f"Wrote {output}: {said[0]}", *said[1:])
     suggest_for(str(output), "table")
     return 0

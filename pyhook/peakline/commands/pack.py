@@ -5,7 +5,7 @@ from __future__ import annotations
 import argparse
 from pathlib import Path
 
-from peakline.base.engine import CommandError, report_engine
+from peakline.base.engine import report_engine
 from peakline.base.files import progress_bar, replacing, trace_stem
 from peakline.base.next_commands import suggest_for
 from peakline.base.output import write_lines
@@ -54,11 +54,8 @@ def run(args: argparse.Namespace) -> int:
     output = Path(args.output or args.file + _SUFFIX)
     with replacing(output, force=args.force) as unfinished:
         engine = report_engine()
-        try:
-            with progress_bar(args.file, "Packing") as progress:
-                raw, packed = engine.pack(args.file, str(unfinished), args.level, progress)
-        except engine.TraceError as error:
-            raise CommandError(str(error)) from error
+        with progress_bar(args.file, "Packing") as progress:
+            raw, packed = engine.pack(args.file, str(unfinished), args.level, progress)
     times = f"{raw / packed:.0f} times smaller" if raw > packed else "no smaller"
     write_lines(f"Wrote {output} ({packed / 1e6:.1f} MB, {times}; zstd -d unpacks it, too)")
     suggest_for(str(output), "table")
@@ -70,11 +67,7 @@ def _write_summary(args: argparse.Namespace) -> int:
     from peakline.recording import Recording
 
     output = Path(args.output or trace_stem(args.file) + summary.SUFFIX)
-    engine = report_engine()
-    try:
-        text = summary.text_of(summary.summary_of(Recording(args.file)))
-    except engine.TraceError as error:
-        raise CommandError(str(error)) from error
+    text = summary.text_of(summary.summary_of(Recording(args.file)))
     with replacing(output, force=args.force) as unfinished:
         unfinished.write_text(text)
     write_lines(f"Wrote {output} ({len(text) / 1e3:.1f} kB)")

@@ -74,11 +74,8 @@ def run(args: argparse.Namespace) -> int:
     except ImportError as error:
         raise CommandError("plots need matplotlib; type: pip install 'peakline[plot]'") from error
     matplotlib.use("Agg")
-    engine = report_engine()
-    try:
-        _write(args, output)
-    except engine.TraceError as error:
-        raise CommandError(str(error)) from error
+    report_engine()
+    _write(args, output)
     write_lines(f"Wrote {output}")
     suggest_for(args.files[0], "html")
     return 0

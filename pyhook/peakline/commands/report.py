@@ -7,8 +7,7 @@ from itertools import count
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from peakline.base.engine import CommandError, report_engine
-from peakline.base.files import progress_bar, replacing, trace_stem
+from peakline.base.files import reading, replacing, trace_stem
 from peakline.base.next_commands import suggest_for
 from peakline.base.output import printable, write_json, write_lines, write_report
 from peakline.commands.shared import report_options
@@ -78,13 +77,9 @@ def run(args: argparse.Namespace) -> int:
 def _made(path: str, options: Options, *, as_json: bool = False) -> Any:
     from peakline.terminal.live_report import report_document, report_text
 
-    engine = report_engine()
     make = report_document if as_json else report_text
-    try:
-        with progress_bar(path) as progress:
-            return make(engine.Trace(path, progress), options)
-    except engine.TraceError as error:
-        raise CommandError(str(error)) from error
+    with reading(path) as trace:
+        return make(trace, options)
 
 
 def _free_name(trace: Path) -> Path:

@@ -7,7 +7,7 @@ import sys
 from typing import Any
 
 from peakline.base.engine import CommandError, report_engine
-from peakline.base.files import progress_bar
+from peakline.base.files import reading
 from peakline.commands.shared import report_options
 from peakline.commands.shared.printing import all_rows_command
 from peakline.terminal.terminal import Terminal, terminal_of, text_of
@@ -45,13 +45,8 @@ def run(args: argparse.Namespace) -> int:
     """Open the tree on a terminal, else print it."""
     terminal = terminal_of(sys.stdout, is_plain=args.plain, has_color=not args.no_color)
     walks = terminal is not None and terminal.is_interactive
-    engine = report_engine()
-    try:
-        with progress_bar(args.files[0]) as progress:
-            trace = engine.Trace(args.files[0], progress)
-            parts = _parts(trace, args, walks)
-    except engine.TraceError as error:
-        raise CommandError(str(error)) from error
+    with reading(args.files[0]) as trace:
+        parts = _parts(trace, args, walks)
     if walks:
         _walk(trace, parts)
     else:

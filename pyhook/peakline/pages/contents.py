@@ -8,7 +8,7 @@ from contextlib import suppress
 from typing import TYPE_CHECKING
 
 from peakline.base.device_names import is_gpu, is_worth_showing, name_of_device
-from peakline.base.engine import CommandError, report_engine
+from peakline.base.engine import report_engine
 from peakline.base.faults import failing_alone
 from peakline.base.files import reading
 from peakline.recording.growth import growth_of_file
@@ -25,7 +25,7 @@ def read_devices(path: str, options: PageOptions) -> list[DeviceData]:
     They share the budget.
 
     Raises:
-        CommandError: the trace cannot be read, or has nothing to show.
+        peakline._report.TraceError: it cannot be read, or has nothing to show.
     """
     engine = report_engine()
     budget = options.budget_megabytes * 1e6
@@ -55,7 +55,7 @@ def read_outlines(page: PageOptions) -> list[str]:
     """Return what several traces are compared by: one pass each, several at once.
 
     Raises:
-        CommandError: one of them cannot be read; the text names it.
+        peakline._report.TraceError: one of them cannot be read; the text names it.
     """
     engine = report_engine()
     from peakline.runs.pool import reading_pool
@@ -67,11 +67,8 @@ def read_outlines(page: PageOptions) -> list[str]:
         outline: str = engine.Trace(path).outline(**options)
         return outline
 
-    try:
-        with reading_pool(page.files) as pool:
-            return list(pool.map(read, page.files))
-    except engine.TraceError as error:
-        raise CommandError(str(error)) from error
+    with reading_pool(page.files) as pool:
+        return list(pool.map(read, page.files))
 
 
 def moved_lines(page: PageOptions) -> list[tuple[str, str]]:
@@ -80,7 +77,7 @@ def moved_lines(page: PageOptions) -> list[tuple[str, str]]:
     Within one run, and of more traces, which are ranks of one, nothing has moved.
 
     Raises:
-        CommandError: one of them cannot be read.
+        peakline._report.TraceError: one of them cannot be read.
     """
     from peakline.differences.compare import compare
     from peakline.differences.side import side_of_trace
@@ -93,10 +90,7 @@ def moved_lines(page: PageOptions) -> list[tuple[str, str]]:
         return []
     options = page.report.copy()
     options.pop("native", None)
-    try:
-        before, after = (side_of_trace(Recording(path), **options) for path in paths)
-    except engine.TraceError as error:
-        raise CommandError(str(error)) from error
+    before, after = (side_of_trace(Recording(path), **options) for path in paths)
     rows = [row for row in compare(before, after).rows if row.has_moved]
     return [(row.before.at.key, row.after.at.key) for row in rows if row.before and row.after]
 

@@ -54,7 +54,8 @@ def make_file(options: PageOptions) -> tuple[Path, str]:
         The page, and which of the traces it shows in full.
 
     Raises:
-        CommandError: a trace cannot be read, or the page not be written.
+        CommandError: the page cannot be written.
+        peakline._report.TraceError: a trace cannot be read.
     """
     from peakline.pages import contents
     from peakline.pages.files import files_data, heaviest

@@ -7,12 +7,12 @@ import sys
 from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from peakline.base.device_names import highest_peak
 from peakline.base.engine import report_engine
 from peakline.base.faults import failing_alone
-from peakline.base.files import here, progress_bar
+from peakline.base.files import here, reading
 from peakline.base.next_commands import next_commands, shell_words, terminal_width
 from peakline.base.output import say, write_report
 from peakline.base.sizes import size_of
@@ -22,6 +22,9 @@ from peakline.launch.run_end import RunEnd
 from peakline.pages.making import PageOptions, make_file, page_beside
 from peakline.recording.growth import growth_lines
 from peakline.terminal.report import show_table
+
+if TYPE_CHECKING:
+    from peakline._report import Options
 
 _PLACES_SHOWN = 8
 _AUTOPSY_ROWS = 5  # of each of its tables: all of it on one screen
@@ -101,8 +104,7 @@ def report(paths: list[Path], end: RunEnd, top: int, page: str = "") -> None:
 def _show_heaviest(heaviest: _Recorded, count: int, top: int, *, says_end: bool) -> None:
     if count > 1:
         say(f"{count} processes recorded; the heaviest:")
-    with progress_bar(str(heaviest.path)) as progress:
-        trace = report_engine().Trace(str(heaviest.path), progress)
+    with reading(str(heaviest.path)) as trace:
         show_table(trace, sys.stderr, {"top": top, "cwd": here()}, says_end=says_end)
 
 
@@ -112,9 +114,8 @@ def _ran_out(one: _Recorded) -> tuple[str, str] | None:
         return None
     with (
         failing_alone(f"{one.path.name}: why memory ran out is not known"),
-        progress_bar(str(one.path)) as progress,
+        reading(str(one.path)) as trace,
     ):
-        trace = report_engine().Trace(str(one.path), progress)
         found = json.loads(trace.report("oom", json=True, top=1))
         return None if found["ooms"][0]["is_caught"] else cause_of(found)
     return None
@@ -125,9 +126,8 @@ def _say_why(ran_out: Sequence[_Recorded], count: int) -> None:
     first, *others = ran_out
     if count > 1:
         say(f"{count} processes recorded; the one of {first.path.name} ran out of memory:")
-    options = {"top": _AUTOPSY_ROWS, "cwd": here(), "width": terminal_width(sys.stderr)}
-    with progress_bar(str(first.path)) as progress:
-        trace = report_engine().Trace(str(first.path), progress)
+    options: Options = {"top": _AUTOPSY_ROWS, "cwd": here(), "width": terminal_width(sys.stderr)}
+    with reading(str(first.path)) as trace:
         write_report(trace.report("oom", **options), sys.stderr)
     if others:
         names = ", ".join(one.path.name for one in others[:_PLACES_SHOWN])
@@ -177,8 +177,8 @@ def _line_of(read: dict[str, Any]) -> str:
 
 
 def _load(path: Path) -> _Recorded | None:
-    with failing_alone("a trace cannot be read"), progress_bar(str(path)) as progress:
-        summary = report_engine().Trace(str(path), progress).summary_data()
+    with failing_alone("a trace cannot be read"), reading(str(path)) as trace:
+        summary = trace.summary_data()
         peak = highest_peak(summary["devices"])
         events, rows = int(summary["event_count"]), int(summary["table"]["row_count"])
         refused = int((summary["table"]["out_of_memory"] or {}).get("count", 0))

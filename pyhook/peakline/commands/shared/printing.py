@@ -7,14 +7,13 @@ import sys
 from collections.abc import Sequence
 from typing import TYPE_CHECKING, TextIO
 
-from peakline.base.engine import CommandError, report_engine
-from peakline.base.files import progress_bar
+from peakline.base.files import reading
 from peakline.base.next_commands import shell_words, suggest_for
 from peakline.base.output import write_lines, write_report
 from peakline.terminal.terminal import Terminal, terminal_of
 
 if TYPE_CHECKING:
-    from peakline._report import Options, Trace
+    from peakline._report import Options
 
 _ASCII_BLOCKS = str.maketrans("▁▂▃▄▅▆▇█", "..::==##")
 
@@ -47,13 +46,8 @@ def _for_stream(text: str, stream: TextIO) -> str:
 
 
 def _make_report(path: str, name: str, as_json: bool, options: Options) -> str:
-    engine = report_engine()
-    try:
-        with progress_bar(path) as progress:
-            trace: Trace = engine.Trace(path, progress)
-            return trace.report(name, json=as_json, **options)
-    except engine.TraceError as error:
-        raise CommandError(str(error)) from error
+    with reading(path) as trace:
+        return trace.report(name, json=as_json, **options)
 
 
 def show_reports(args: argparse.Namespace, name: str, options: Options) -> bool:
@@ -90,13 +84,8 @@ def all_rows_command(words: Sequence[str]) -> str:
 def _show_file(path: str, name: str, options: Options, terminal: Terminal, command: str) -> None:
     from peakline.terminal.table import show_parts
 
-    engine = report_engine()
-    try:
-        with progress_bar(path) as progress:
-            trace = engine.Trace(path, progress)
-            show_parts(name, trace.parts(name, **options), terminal, command)
-    except engine.TraceError as error:
-        raise CommandError(str(error)) from error
+    with reading(path) as trace:
+        show_parts(name, trace.parts(name, **options), terminal, command)
 
 
 def suggest(args: argparse.Namespace, command: str) -> None:

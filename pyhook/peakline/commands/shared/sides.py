@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import TYPE_CHECKING, Any
 
-from peakline.base.engine import CommandError, report_engine
+from peakline.base.engine import CommandError
 
 if TYPE_CHECKING:
     from peakline.differences.side import Side
@@ -30,12 +30,11 @@ def load_side(
     from peakline.differences import summary
     from peakline.recording import Recording
 
-    engine = report_engine()
     try:
         if not summary.is_summary(path):
             return of_trace(Recording(path))
         if of_summary is not None:
             return of_summary(summary.read_summary(path), path)
-    except (engine.TraceError, summary.SummaryError) as error:
+    except summary.SummaryError as error:
         raise CommandError(str(error)) from error
     raise CommandError(f"{path}: a summary has the lines of the peak, and phases: give both traces")
