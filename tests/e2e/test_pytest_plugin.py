@@ -114,7 +114,7 @@ def test_without_option_and_marker_nothing_is_loaded(run: PytestRuns) -> None:
 import sys
 
 def pytest_terminal_summary():
-    unwanted = ("_recorder", "_report", "recording", "holding", "pytest_plugin.measuring")
+    unwanted = ("_recorder", "_report", "recording", "api.holding", "pytest_plugin.measuring")
     print("LOADED", {f"peakline.{name}" for name in unwanted} & set(sys.modules))
 """,
         test_plain="def test_plain(tmp_path): pass",

@@ -106,3 +106,29 @@ def test_the_rule_lets_imports_pass_that_go_down(tmp_path):
     }
     for name, text in planted.items():
         assert wrong_imports(plant(tmp_path, name, text), tmp_path) == [], name
+
+
+OTHER_TOOLS = re.compile(
+    r"memory_?viz|memray|heaptrack|tdynamics|gpu_?optimizer|memory_?profiler|mem_?tracer"
+    r"|memory_?tracker|speedscope|perfetto|bytehound",
+    re.IGNORECASE,
+)
+NAMES_OTHER_TOOLS = ("compat", "exports", "imports")
+
+
+def names_of_other_tools(path: Path, package: Path = PACKAGE) -> list[str]:
+    """Return functions, classes and arguments that are called as another tool is."""
+    if layer_of(path, package) in NAMES_OTHER_TOOLS:
+        return []
+    nodes = list(ast.walk(ast.parse(path.read_text())))
+    definitions = (ast.FunctionDef, ast.AsyncFunctionDef, ast.ClassDef)
+    names = [node.name for node in nodes if isinstance(node, definitions)]
+    names += [node.arg for node in nodes if isinstance(node, ast.arg)]
+    return [name for name in names if OTHER_TOOLS.search(name)]
+
+
+def test_only_compat_and_formats_are_called_as_other_tools_are(tmp_path):
+    assert [name for path in PACKAGE.rglob("*.py") for name in names_of_other_tools(path)] == []
+    text = "class TDynamics: ...\ndef draw(memray_style): ...\n"
+    assert len(names_of_other_tools(plant(tmp_path, "runs/a.py", text), tmp_path)) == 2
+    assert names_of_other_tools(plant(tmp_path, "compat/a.py", text), tmp_path) == []

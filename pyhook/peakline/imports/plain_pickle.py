@@ -1,6 +1,8 @@
 """Reads pickles of plain values, and nothing else: no class is looked up, no function called.
 
-The machine is in report/python/plain_pickle.cpp. Time and memory are bounded by the file.
+The machine is in report/python/plain_pickle.cpp. Time and memory are bounded by the file. A
+`pickle.Unpickler` that refuses every class is no substitute: an index of its memo fills gigabytes,
+keys that collide keep it busy for hours, and deep keys end the process by SIGSEGV.
 """
 
 from __future__ import annotations
