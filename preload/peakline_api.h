@@ -149,13 +149,13 @@ uint32_t peakline_define_tensor(uint32_t kind,
                                 uint32_t instance);
 // Id of shape and dtype of a live tensor, given by its object; 0: not known.
 uint32_t peakline_tensor_type(uint64_t object);
-struct PeaklineToldTensor {
+struct PeaklineReportedTensor {
     uint64_t address;  // of its storage
     uint32_t tensor;
     uint32_t type;  // of peakline_tensor_type, or 0
 };
 // Returns how many addresses belong to no block.
-size_t peakline_tell_tensors(uint32_t kind, const PeaklineToldTensor* tensors, size_t count);
+size_t peakline_report_tensors(uint32_t kind, const PeaklineReportedTensor* tensors, size_t count);
 // Remembers parameters, whose gradients are reported together; null: not possible here. Holds no
 // reference to them.
 struct PeaklineParameter {
@@ -165,10 +165,10 @@ struct PeaklineParameter {
 struct PeaklineGradients;
 struct PeaklineGradients* peakline_follow_gradients(const PeaklineParameter* parameters,
                                                     size_t count);
-// Tells where they lie now, like peakline_tell_tensors; somebody holds the parameters meanwhile,
+// Tells where they lie now, like peakline_report_tensors; somebody holds the parameters meanwhile,
 // and they have the same TensorImpl still. False, and nothing is reported: one storage holds
 // several gradients.
-int32_t peakline_tell_gradients(struct PeaklineGradients* gradients);
+int32_t peakline_report_gradients(struct PeaklineGradients* gradients);
 void peakline_forget_gradients(struct PeaklineGradients* gradients);
 void peakline_safe_point(uint32_t reason);
 
@@ -241,7 +241,7 @@ uint64_t peakline_device_bytes(uint32_t device, uint32_t measure, int32_t peak);
 // Simulated devices only. What an operator that ends now has made: live tensors, each given by its
 // TensorImpl. Those whose blocks were made since peakline_block_count() was `first_block` are kept.
 uint64_t peakline_block_count();
-void peakline_tell_made_tensors(uint64_t first_block, const uint64_t* tensor_impls, size_t count);
+void peakline_report_made_tensors(uint64_t first_block, const uint64_t* tensor_impls, size_t count);
 
 // Simulated devices only: the program read values that do not exist.
 struct PeaklineValueRead {

@@ -213,16 +213,16 @@ uint32_t capture_python_stack(record::StackTable& table, uint32_t* flags, uint32
 }
 
 void watch_methods(const uint64_t* codes, size_t count) {
-    uint64_t placed[kWatchedPlaces] = {};
+    uint64_t by_slot[kWatchedSlots] = {};
     for (size_t i = 0; i < std::min(count, kMaxWatchedMethods); ++i) {
-        unsigned place = watched_place(codes[i]);
-        while (placed[place] != 0 && placed[place] != codes[i]) {
-            place = (place + 1) % kWatchedPlaces;
+        unsigned slot = watched_slot(codes[i]);
+        while (by_slot[slot] != 0 && by_slot[slot] != codes[i]) {
+            slot = (slot + 1) % kWatchedSlots;
         }
-        placed[place] = codes[i];
+        by_slot[slot] = codes[i];
     }
-    for (size_t i = 0; i < kWatchedPlaces; ++i) {
-        g_watched_methods.codes[i].store(placed[i], std::memory_order_relaxed);
+    for (size_t i = 0; i < kWatchedSlots; ++i) {
+        g_watched_methods.codes[i].store(by_slot[i], std::memory_order_relaxed);
     }
     g_code_table.bump_epoch();  // known stacks have other words now
 }

@@ -13,7 +13,7 @@ namespace {
 constexpr size_t kRingSlots = size_t{1} << 18;
 constexpr size_t kMaxAutogradThreads = 4096;
 constexpr uint64_t kSlotsAhead = 8;
-constexpr size_t kToldLeaves = size_t{1} << 12;  // many more than wait at one time
+constexpr size_t kReportedLeaves = size_t{1} << 12;  // many more than wait at one time
 
 }  // namespace
 
@@ -30,11 +30,11 @@ namespace {
 // By the address of the leaf: its upper bits, so that none is taken for another, and the stack. 0:
 // empty. The engine orders a leaf after the node that registered it, and both are one word:
 // relaxed.
-std::atomic<uint64_t> g_told_leaves[kToldLeaves];
-[[PEAKLINE_HOT_DATA]] std::atomic<bool> g_leaves_are_told{false};
+std::atomic<uint64_t> g_reported_leaves[kReportedLeaves];
+[[PEAKLINE_HOT_DATA]] std::atomic<bool> g_leaves_are_reported{false};
 
-std::atomic<uint64_t>& told_leaf(const void* leaf) {
-    return g_told_leaves[(reinterpret_cast<uint64_t>(leaf) >> 4U) % kToldLeaves];
+std::atomic<uint64_t>& reported_leaf(const void* leaf) {
+    return g_reported_leaves[(reinterpret_cast<uint64_t>(leaf) >> 4U) % kReportedLeaves];
 }
 
 // The bits of the address that do not choose the slot.
@@ -91,28 +91,28 @@ void remember_sequence(ThreadState& state, uint64_t sequence, uint32_t python_no
     return slot.sequence_plus_one == static_cast<uint32_t>(sequence + 1) ? slot.python_node : 0;
 }
 
-bool tells_leaves(const ThreadState& state) {
+bool reports_leaves(const ThreadState& state) {
     if (!state.is_engine_thread) [[unlikely]] {
         return true;
     }
-    return g_leaves_are_told.load(std::memory_order_relaxed);
+    return g_leaves_are_reported.load(std::memory_order_relaxed);
 }
 
-void tell_leaf(const void* leaf, uint32_t forward_node) {
-    told_leaf(leaf).store(upper_bits(leaf) | forward_node, std::memory_order_relaxed);
-    g_leaves_are_told.store(true, std::memory_order_relaxed);
+void report_leaf(const void* leaf, uint32_t forward_node) {
+    reported_leaf(leaf).store(upper_bits(leaf) | forward_node, std::memory_order_relaxed);
+    g_leaves_are_reported.store(true, std::memory_order_relaxed);
 }
 
 uint32_t forward_of_leaf(const ThreadState& state, const void* leaf) {
-    if (!g_leaves_are_told.load(std::memory_order_relaxed)) {
+    if (!g_leaves_are_reported.load(std::memory_order_relaxed)) {
         return state.last_node.forward_node;
     }
-    std::atomic<uint64_t>& told = told_leaf(leaf);
-    const uint64_t known = told.load(std::memory_order_relaxed);
+    std::atomic<uint64_t>& reported = reported_leaf(leaf);
+    const uint64_t known = reported.load(std::memory_order_relaxed);
     if (known == 0 || (known ^ upper_bits(leaf)) >> 32U != 0) {
         return state.last_node.forward_node;
     }
-    told.store(0, std::memory_order_relaxed);
+    reported.store(0, std::memory_order_relaxed);
     return static_cast<uint32_t>(known);
 }
 

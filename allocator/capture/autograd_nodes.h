@@ -34,9 +34,9 @@ void end_node(ThreadState& state);
 // leaves, every node does, so a lookup always finds the latest entry.
 
 // Whether a node of this thread has to register its leaves, although one device only is in use.
-bool tells_leaves(const ThreadState& state);
+bool reports_leaves(const ThreadState& state);
 // `leaf`: the address of its AccumulateGrad.
-void tell_leaf(const void* leaf, uint32_t forward_node);
+void report_leaf(const void* leaf, uint32_t forward_node);
 // Returns, and forgets, the stack registered for this leaf; else that of the node that ended last
 // here.
 uint32_t forward_of_leaf(const ThreadState& state, const void* leaf);

@@ -128,20 +128,20 @@ public:
 
     // Storages of tensors: live blocks at these addresses, each reported once for its kind. Returns
     // how many addresses are no block's.
-    struct ToldTensor {
+    struct ReportedTensor {
         uint64_t address = 0;
         uint32_t tensor = 0;  // id of StackTable::intern_tensor
         format::TensorKind kind = {};
         uint32_t type = 0;  // id of StackTable::intern_tensor_type; 0: not known
     };
-    size_t tell_tensors(const ToldTensor* tensors, size_t count);
+    size_t report_tensors(const ReportedTensor* tensors, size_t count);
     // Results of an operator: live blocks at these addresses, without those older than
     // block_count() was when it began.
     struct MadeTensor {
         uint64_t address;
         uint32_t type;  // id of StackTable::intern_tensor_type
     };
-    void tell_made_tensors(uint64_t first_ordinal, const MadeTensor* tensors, size_t count);
+    void report_made_tensors(uint64_t first_ordinal, const MadeTensor* tensors, size_t count);
     uint64_t block_count();  // so far
 
     // Copies the blocks that are live now, as many as `room` allows; returns how many there are.
@@ -269,7 +269,7 @@ private:
     // A block whose bytes torch counts no more; phases do not know yet.
     void count_freed(DeviceLevels& levels, const LiveBlock& block);
     void drop_from_allocated(LiveBlock* block);
-    size_t tell_some_tensors(const ToldTensor* tensors, size_t count);
+    size_t report_some_tensors(const ReportedTensor* tensors, size_t count);
     [[gnu::noinline, gnu::cold]] void free_of_unknown_slow(uint64_t address,
                                                            uint32_t device,
                                                            uint64_t torch_total_bytes);

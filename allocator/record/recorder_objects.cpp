@@ -14,22 +14,23 @@ constexpr uint32_t kMaxHolders = 20'000;
 
 }  // namespace
 
-size_t Recorder::tell_tensors(const ToldTensor* tensors, size_t count) {
+size_t Recorder::report_tensors(const ReportedTensor* tensors, size_t count) {
     size_t unknown_count = 0;
     for (size_t done = 0; done < count; done += kTensorsAtOnce) {
         const LockGuard guard(lock_);
-        unknown_count += tell_some_tensors(tensors + done, std::min(count - done, kTensorsAtOnce));
+        unknown_count +=
+            report_some_tensors(tensors + done, std::min(count - done, kTensorsAtOnce));
     }
     return unknown_count;
 }
 
 // A block keeps the first name of a kind: tied weights and views of one storage share it.
-size_t Recorder::tell_some_tensors(const ToldTensor* tensors, size_t count) {
+size_t Recorder::report_some_tensors(const ReportedTensor* tensors, size_t count) {
     if (!usable_ || !writer_.is_open()) {
         return 0;
     }
-    TensorBlock told[kTensorsAtOnce];
-    size_t told_count = 0;
+    TensorBlock reported[kTensorsAtOnce];
+    size_t reported_count = 0;
     size_t unknown_count = 0;
     for (size_t i = 0; i < count; ++i) {
         // Address 0, as tensors without storage have, would find a free slot.
@@ -42,32 +43,34 @@ size_t Recorder::tell_some_tensors(const ToldTensor* tensors, size_t count) {
         const auto kind = static_cast<unsigned>(tensors[i].kind) << kTensorKindShift;
         if ((block->flags & kTensorKind) != kind) {
             block->flags = static_cast<uint8_t>((block->flags & ~kTensorKind) | kind);
-            told[told_count++] =
+            reported[reported_count++] =
                 TensorBlock{next_ordinal_ - block->ordinal, tensors[i].tensor, tensors[i].type};
         }
     }
-    writer_.put_tensor_blocks(told, told_count);
+    writer_.put_tensor_blocks(reported, reported_count);
     check_writer();
     return unknown_count;
 }
 
-void Recorder::tell_made_tensors(uint64_t first_ordinal, const MadeTensor* tensors, size_t count) {
+void Recorder::report_made_tensors(uint64_t first_ordinal,
+                                   const MadeTensor* tensors,
+                                   size_t count) {
     for (size_t done = 0; done < count;) {
         const LockGuard guard(lock_);
         if (!usable_ || !writer_.is_open()) {
             return;
         }
-        TensorBlock told[kTensorsAtOnce];
-        size_t told_count = 0;
+        TensorBlock reported[kTensorsAtOnce];
+        size_t reported_count = 0;
         for (const size_t end = std::min(count, done + kTensorsAtOnce); done < end; ++done) {
             const LiveBlock* const block =
                 tensors[done].address == 0 ? nullptr : live_set_.find(tensors[done].address);
             if (block != nullptr && block->ordinal >= first_ordinal) {
-                told[told_count++] =
+                reported[reported_count++] =
                     TensorBlock{next_ordinal_ - block->ordinal, 0, tensors[done].type};
             }
         }
-        writer_.put_tensor_blocks(told, told_count);
+        writer_.put_tensor_blocks(reported, reported_count);
         check_writer();
     }
 }

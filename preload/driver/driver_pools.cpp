@@ -8,7 +8,7 @@ using format::DriverKind;
 namespace {
 
 // CUmemAllocationProp and CUmemPoolProps begin alike.
-struct PlacedProperties {
+struct LocatedProperties {
     int type;
     int handle_types;
     int location_type;
@@ -34,16 +34,16 @@ PeaklineDriverEvent free_later(PeaklineAddress address, PeaklineHandle stream) {
     return event;
 }
 
-PeaklineDriverEvent placed(const void* properties,
-                           DriverKind kind,
-                           DriverKind kind_elsewhere,
-                           PeaklineKeySpace space,
-                           uint64_t key,
-                           uint64_t bytes) {
-    const auto& place = *static_cast<const PlacedProperties*>(properties);
-    const bool is_on_device = place.location_type == kOnDevice;
+PeaklineDriverEvent request_at_location(const void* properties,
+                                        DriverKind kind,
+                                        DriverKind kind_elsewhere,
+                                        PeaklineKeySpace space,
+                                        uint64_t key,
+                                        uint64_t bytes) {
+    const auto& located = *static_cast<const LocatedProperties*>(properties);
+    const bool is_on_device = located.location_type == kOnDevice;
     PeaklineDriverEvent event = request(is_on_device ? kind : kind_elsewhere, space, key, bytes);
-    event.device = is_on_device ? place.location : kPeaklineCurrentDevice;
+    event.device = is_on_device ? located.location : kPeaklineCurrentDevice;
     return event;
 }
 
@@ -108,12 +108,12 @@ DRIVER_CALL cuMemPoolCreate(PeaklineHandle* pool, const void* properties) {
     return call_then_report(
         REAL(cuMemPoolCreate),
         [&] {
-            return placed(properties,
-                          DriverKind::kPool,
-                          DriverKind::kPool,
-                          kPeaklinePool,
-                          number_of(*pool),
-                          0);
+            return request_at_location(properties,
+                                       DriverKind::kPool,
+                                       DriverKind::kPool,
+                                       kPeaklinePool,
+                                       number_of(*pool),
+                                       0);
         },
         pool,
         properties);
@@ -144,12 +144,12 @@ DRIVER_CALL cuMemCreate(PeaklineAddress* handle,
     return call_then_report<Around::kSample>(
         REAL(cuMemCreate),
         [&](Result result) {
-            PeaklineDriverEvent event = placed(properties,
-                                               DriverKind::kPhysical,
-                                               DriverKind::kPhysicalHost,
-                                               kPeaklineHandle,
-                                               result == kSuccess ? *handle : 0,
-                                               bytes);
+            PeaklineDriverEvent event = request_at_location(properties,
+                                                            DriverKind::kPhysical,
+                                                            DriverKind::kPhysicalHost,
+                                                            kPeaklineHandle,
+                                                            result == kSuccess ? *handle : 0,
+                                                            bytes);
             event.call = result == kSuccess ? kPeaklineRequest : kPeaklineRefused;
             return event;
         },

@@ -20,9 +20,9 @@
 #include "preload/life/open_marks.h"
 #include "preload/life/recorded_steps.h"
 #include "preload/life/torch_library.h"
-#include "preload/options/job_place.h"
 #include "preload/options/messages.h"
 #include "preload/options/option_words.h"
+#include "preload/options/rank_info.h"
 #include "preload/peakline_api.h"
 #include "preload/regions/open_regions.h"
 
@@ -176,12 +176,12 @@ PEAKLINE_EXPORT const char* peakline_option_word(const char* option, size_t inde
 }
 
 PEAKLINE_EXPORT const char* peakline_job_of_rank() {
-    static const peakline::preload::JobPlace place = [] {
-        peakline::preload::JobPlace read{};
-        peakline::preload::read_job_place(&read);
+    static const peakline::preload::RankInfo info = [] {
+        peakline::preload::RankInfo read{};
+        peakline::preload::read_rank_info(&read);
         return read;
     }();
-    return place.rank[0] != '\0' ? place.job : "";
+    return info.rank[0] != '\0' ? info.job : "";
 }
 
 PEAKLINE_EXPORT const char* peakline_keep_problem(const char* text) {

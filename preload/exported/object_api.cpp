@@ -38,7 +38,7 @@ struct PeaklineGradients {
     std::vector<uint64_t> tensors;
     std::vector<uint32_t> ids;
     std::vector<uint64_t> addresses;
-    std::vector<Recorder::ToldTensor> told;
+    std::vector<Recorder::ReportedTensor> reported;
 };
 
 extern "C" {
@@ -58,7 +58,7 @@ PEAKLINE_EXPORT uint32_t peakline_name_instance(uint64_t address,
     peakline::record::StackTable& table = Recorder::instance().table();
     const uint32_t id = object_side().instance_id(table, address);
     if (id != 0) {
-        table.tell_instance(
+        table.report_instance(
             {id, table.intern_text(class_name), table.intern_text(root), table.intern_text(path)});
     }
     return id;
@@ -99,21 +99,21 @@ PEAKLINE_EXPORT uint32_t peakline_tensor_type(uint64_t object) {
     return intern(type_of(peakline_tensor_of_object(object)));
 }
 
-PEAKLINE_EXPORT size_t peakline_tell_tensors(uint32_t kind,
-                                             const PeaklineToldTensor* tensors,
-                                             size_t count) {
+PEAKLINE_EXPORT size_t peakline_report_tensors(uint32_t kind,
+                                               const PeaklineReportedTensor* tensors,
+                                               size_t count) {
     constexpr size_t kAtOnce = 128;
-    Recorder::ToldTensor told[kAtOnce];
+    Recorder::ReportedTensor reported[kAtOnce];
     size_t unknown_count = 0;
     for (size_t done = 0; done < count;) {
         size_t some = 0;
         for (; some < kAtOnce && done < count; ++some, ++done) {
-            told[some] = {tensors[done].address,
-                          tensors[done].tensor,
-                          static_cast<TensorKind>(kind),
-                          tensors[done].type};
+            reported[some] = {tensors[done].address,
+                              tensors[done].tensor,
+                              static_cast<TensorKind>(kind),
+                              tensors[done].type};
         }
-        unknown_count += Recorder::instance().tell_tensors(told, some);
+        unknown_count += Recorder::instance().report_tensors(reported, some);
     }
     return unknown_count;
 }
@@ -129,28 +129,30 @@ PEAKLINE_EXPORT PeaklineGradients* peakline_follow_gradients(const PeaklineParam
         gradients->ids.push_back(parameters[i].gradient);
     }
     gradients->addresses.resize(count);
-    gradients->told.reserve(count);
+    gradients->reported.reserve(count);
     return gradients;
 }
 
-PEAKLINE_EXPORT int32_t peakline_tell_gradients(PeaklineGradients* gradients) {
-    std::vector<Recorder::ToldTensor>& told = gradients->told;
+PEAKLINE_EXPORT int32_t peakline_report_gradients(PeaklineGradients* gradients) {
+    std::vector<Recorder::ReportedTensor>& reported = gradients->reported;
     torch_part_slot().gradient_storages(
         gradients->tensors.data(), gradients->tensors.size(), gradients->addresses.data());
-    told.clear();
+    reported.clear();
     for (size_t i = 0; i < gradients->ids.size(); ++i) {
         if (gradients->addresses[i] != 0) {
             const uint32_t type = intern(torch_part_slot().gradient_type(gradients->tensors[i]));
-            told.push_back(
+            reported.push_back(
                 {gradients->addresses[i], gradients->ids[i], TensorKind::kGradient, type});
         }
     }
-    const auto of_address = [](const Recorder::ToldTensor& told_one) { return told_one.address; };
-    std::ranges::sort(told, {}, of_address);
-    if (std::ranges::adjacent_find(told, {}, of_address) != told.end()) {
+    const auto of_address = [](const Recorder::ReportedTensor& reported_one) {
+        return reported_one.address;
+    };
+    std::ranges::sort(reported, {}, of_address);
+    if (std::ranges::adjacent_find(reported, {}, of_address) != reported.end()) {
         return 0;
     }
-    Recorder::instance().tell_tensors(told.data(), told.size());
+    Recorder::instance().report_tensors(reported.data(), reported.size());
     return 1;
 }
 
@@ -162,9 +164,9 @@ PEAKLINE_EXPORT uint64_t peakline_block_count() {
     return Recorder::instance().block_count();
 }
 
-PEAKLINE_EXPORT void peakline_tell_made_tensors(uint64_t first_block,
-                                                const uint64_t* tensor_impls,
-                                                size_t count) {
+PEAKLINE_EXPORT void peakline_report_made_tensors(uint64_t first_block,
+                                                  const uint64_t* tensor_impls,
+                                                  size_t count) {
     // No heap: this runs with every operator.
     constexpr size_t kAtOnce = 16;
     for (size_t done = 0; done < count;) {
@@ -176,7 +178,7 @@ PEAKLINE_EXPORT void peakline_tell_made_tensors(uint64_t first_block,
                 made[made_count++] = {type.storage, id};
             }
         }
-        Recorder::instance().tell_made_tensors(first_block, made, made_count);
+        Recorder::instance().report_made_tensors(first_block, made, made_count);
     }
 }
 

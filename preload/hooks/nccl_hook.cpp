@@ -97,9 +97,9 @@ uint32_t new_text(int rank, int rank_count, const Config* config) {
     const uint32_t number = g_count.fetch_add(1, std::memory_order_relaxed) + 1;
     const bool has_name = config != nullptr && config->magic == kConfigMagic &&
                           config->bytes >= sizeof(Config) && config->communicator_name != nullptr;
-    char place[48] = "";
+    char rank_text[48] = "";
     if (rank >= 0) {
-        snprintf(place, sizeof place, ", rank %d of %d", rank, rank_count);
+        snprintf(rank_text, sizeof rank_text, ", rank %d of %d", rank, rank_count);
     }
     char text[128];
     snprintf(text,
@@ -108,7 +108,7 @@ uint32_t new_text(int rank, int rank_count, const Config* config) {
              number,
              has_name ? " " : "",
              has_name ? config->communicator_name : "",
-             place);
+             rank_text);
     return record::Recorder::instance().table().intern_text(text);
 }
 

@@ -127,11 +127,11 @@ void put_all_meta(const Installed& state, const ProcessNames& names) {
     put_meta("peakline_version", PEAKLINE_VERSION);
     put_meta("script", names.script);
     put_meta("host", names.host);
-    put_meta("rank", names.place.rank);
-    put_meta("local_rank", names.place.local_rank);
-    put_meta("world_size", names.place.world_size);
-    put_meta("attempt", names.place.attempt);
-    put_meta("job", names.place.job);
+    put_meta("rank", names.rank_info.rank);
+    put_meta("local_rank", names.rank_info.local_rank);
+    put_meta("world_size", names.rank_info.world_size);
+    put_meta("attempt", names.rank_info.attempt);
+    put_meta("job", names.rank_info.job);
     put_meta("argv", is_set(state.options.no_command) ? "" : names.command);
     put_meta("executable", names.executable);
     put_meta("python_version", capture::python_side().version());
@@ -441,7 +441,7 @@ int32_t enter(int32_t way_in, char* message, size_t room) {
     if (way_in != kPeaklineCpu) {
         add_driver(state);
     }
-    tell_marks_to_recorder();
+    record_early_marks();
     return is_late ? kPeaklineLate : kPeaklineOk;
 }
 

@@ -26,7 +26,7 @@ void put_lines_missing(uint64_t blocks, uint64_t bytes) {
 }
 
 // What is recorded so far. Blocks that another thread makes right now may count, too.
-void tell_lines_missing() {
+void report_lines_missing() {
     Recorder& recorder = Recorder::instance();
     const uint64_t bytes = recorder.total_allocated_bytes();
     const uint64_t blocks = bytes != 0 ? recorder.counters().allocs : 0;
@@ -47,7 +47,7 @@ void attach_late() {
         return;
     }
     if (installed().has_python_stacks) {
-        tell_lines_missing();
+        report_lines_missing();
     } else {
         put_lines_missing(0, 0);  // nothing has lines: the note says why
         put_text("note", installed().note);
@@ -76,9 +76,9 @@ void attach_if_waiting() {
     }
 }
 
-void tell_lines_never_came() {
+void report_lines_never_came() {
     if (capture::waits_for_python()) {
-        tell_lines_missing();
+        report_lines_missing();
     }
 }
 

@@ -10,6 +10,6 @@ void attach_python_side();
 // Again, where the caller holds the GIL and an earlier call could not have it.
 void attach_if_waiting();
 // At the end of the process: there was never a GIL.
-void tell_lines_never_came();
+void report_lines_never_came();
 
 }  // namespace peakline::preload

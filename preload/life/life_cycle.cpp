@@ -82,7 +82,7 @@ void end_of_process() {
     record::Recorder& recorder = record::Recorder::instance();
     if (!g_ended.exchange(true, std::memory_order_relaxed) && recorder.may_end()) {
         put_device_use();
-        tell_lines_never_came();
+        report_lines_never_came();
         say_if_trace_is_lost();
         recorder.close_trace();
     }

@@ -36,7 +36,7 @@ struct OpenMark {
     // Once the recorder has it (is_told): ids in its table.
     uint32_t thread = 0;
     uint32_t string = 0;
-    bool is_told = false;
+    bool is_recorded = false;
     bool has_name = false;
     char thread_name[16] = "";
     char name[kMaxNameBytes] = "";
@@ -102,8 +102,8 @@ bool add(const OpenMark& mark) {
 
 void keep(const OpenMark& mark) {
     // relaxed: said once, by whoever comes first.
-    static std::atomic<bool> is_said{false};
-    if (!add(mark) && !mark.is_told && !is_said.exchange(true, std::memory_order_relaxed)) {
+    static std::atomic<bool> is_reported{false};
+    if (!add(mark) && !mark.is_recorded && !is_reported.exchange(true, std::memory_order_relaxed)) {
         say("more than %zu marks were made before the recording began: '%s' is not recorded",
             kMaxOpen,
             mark.name);
@@ -111,19 +111,20 @@ void keep(const OpenMark& mark) {
 }
 
 // Copies: the recorder is not called under the lock.
-size_t copy_marks(OpenMark* copies, bool are_told) {
+size_t copy_marks(OpenMark* copies, bool are_recorded) {
     OpenList<OpenMark>& open = open_marks();
     const LockGuard guard(open.lock);
-    return open.copy(copies, [=](const OpenMark& mark) { return mark.is_told == are_told; });
+    return open.copy(copies,
+                     [=](const OpenMark& mark) { return mark.is_recorded == are_recorded; });
 }
 
 // The thread of marks[place], which was made before threads had ids.
-uint32_t thread_of(const OpenMark* marks, size_t place) {
-    const OpenMark& mark = marks[place];
+uint32_t thread_of(const OpenMark* marks, size_t index) {
+    const OpenMark& mark = marks[index];
     if (mark.kernel_thread_id == own_kernel_id()) {
         return own_thread();
     }
-    for (size_t i = 0; i < place; ++i) {
+    for (size_t i = 0; i < index; ++i) {
         if (marks[i].kernel_thread_id == mark.kernel_thread_id) {
             return marks[i].thread;
         }
@@ -132,17 +133,18 @@ uint32_t thread_of(const OpenMark* marks, size_t place) {
         mark.kernel_thread_id, mark.thread_name, strlen(mark.thread_name));
 }
 
-void keep_as_told(const OpenMark& told) {
+void keep_as_recorded(const OpenMark& recorded) {
     OpenList<OpenMark>& open = open_marks();
     const LockGuard guard(open.lock);
     for (size_t i = 0; i < open.count; ++i) {
         OpenMark& mark = open.items[i];
-        if (!mark.is_told && mark.kind == told.kind && strcmp(mark.name, told.name) == 0 &&
-            mark.kernel_thread_id == told.kernel_thread_id) {
-            if (told.kind == MarkKind::kNote) {
+        if (!mark.is_recorded && mark.kind == recorded.kind &&
+            strcmp(mark.name, recorded.name) == 0 &&
+            mark.kernel_thread_id == recorded.kernel_thread_id) {
+            if (recorded.kind == MarkKind::kNote) {
                 open.remove_at(i);
             } else {
-                mark = told;
+                mark = recorded;
             }
             return;
         }
@@ -152,7 +154,7 @@ void keep_as_told(const OpenMark& told) {
 // What a trace that opens later begins with. A note is reported once.
 bool is_kept(const OpenMark& mark) {
     return mark.kind == MarkKind::kPhaseBegin || mark.kind == MarkKind::kStep ||
-           (mark.kind == MarkKind::kNote && !mark.is_told);
+           (mark.kind == MarkKind::kNote && !mark.is_recorded);
 }
 
 }  // namespace
@@ -168,7 +170,7 @@ void mark(MarkKind kind, const char* name) {
     prctl(PR_GET_NAME, mark.thread_name);
     snprintf(mark.name, sizeof mark.name, "%s", name != nullptr ? name : "");
     if (installed().is_on) {
-        mark.is_told = true;
+        mark.is_recorded = true;
         const uint32_t known = thread_of_open_phase(mark.kernel_thread_id);
         mark.thread = known != 0 ? known : own_thread();
         mark.string = Recorder::instance().table().intern_text(name);
@@ -177,7 +179,7 @@ void mark(MarkKind kind, const char* name) {
     // A phase ends on the thread that it began on in the trace.
     const bool ends = kind == MarkKind::kPhaseEnd;
     const uint32_t began_on = ends ? forget_phase(mark) : 0;
-    if (mark.is_told) {
+    if (mark.is_recorded) {
         if (ends || kind == MarkKind::kStep) {
             sample_after_phase();
         }
@@ -188,29 +190,29 @@ void mark(MarkKind kind, const char* name) {
     }
 }
 
-void tell_marks_to_recorder() {
+void record_early_marks() {
     OpenMark marks[kMaxOpen];
     const size_t count = copy_marks(marks, false);
     PeaklineEarlyRegion regions[kMaxEarlyRegions];
     const size_t region_count = take_early_regions(regions);
     size_t region = 0;
-    const auto tell_regions_before = [&](uint64_t begin_ns) {
+    const auto record_regions_before = [&](uint64_t begin_ns) {
         for (; region < region_count && regions[region].begin_ns < begin_ns; ++region) {
             record_early_region(regions[region], own_thread());
         }
     };
     Recorder& recorder = Recorder::instance();
     for (size_t i = 0; i < count; ++i) {
-        tell_regions_before(marks[i].begin_ns);
-        marks[i].is_told = true;
+        record_regions_before(marks[i].begin_ns);
+        marks[i].is_recorded = true;
         marks[i].thread = thread_of(marks, i);
         marks[i].string = recorder.table().intern_text(marks[i].has_name ? marks[i].name : nullptr);
         recorder.record_mark(marks[i].kind, marks[i].thread, marks[i].string);
     }
-    tell_regions_before(UINT64_MAX);
+    record_regions_before(UINT64_MAX);
     finish_early_regions();
     for (size_t i = 0; i < count; ++i) {
-        keep_as_told(marks[i]);
+        keep_as_recorded(marks[i]);
     }
 }
 

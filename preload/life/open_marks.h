@@ -14,7 +14,7 @@ namespace peakline::preload {
 void mark(format::MarkKind kind, const char* name);
 
 // The recorder has come up: it gets what was marked before.
-void tell_marks_to_recorder();
+void record_early_marks();
 
 // A trace was opened: what is open begins in it, too. The recorder's opener may call this.
 void restate_marks();

@@ -52,7 +52,7 @@ void end_recorded_steps() {
         record_memory_at_main_end();
         sample_at_end();
         put_device_use();
-        tell_lines_never_came();
+        report_lines_never_came();
         peakline_close_trace();
     }
 }

@@ -32,7 +32,7 @@ using record::Recorder;
 
 constexpr int kStoppedStatus = 3;
 constexpr uint64_t kDefaultMaxReads = 10000;
-constexpr size_t kCountedPlaces = size_t{1} << 16;
+constexpr size_t kCountedStacks = size_t{1} << 16;
 
 Assumptions& assumptions() {
     alignas(Assumptions) static unsigned char storage[sizeof(Assumptions)];
@@ -45,22 +45,22 @@ uint64_t g_max_reads = kDefaultMaxReads;
 // Of the simulated GPU; the same. The loader is not asked at the end, which may interrupt it.
 size_t (*g_most_used)(int) = nullptr;
 
-struct Places {
+struct ReadCounts {
     record::LeafLock lock;
     record::MappedArray<uint64_t> counts;  // by context id
-    bool is_told = false;
+    bool is_reported = false;
 };
-Places& places() {
-    alignas(Places) static unsigned char storage[sizeof(Places)];
-    static auto* const all = new (storage) Places;
+ReadCounts& read_counts() {
+    alignas(ReadCounts) static unsigned char storage[sizeof(ReadCounts)];
+    static auto* const all = new (storage) ReadCounts;
     return *all;
 }
 
 // How often this place was read, this time included.
 uint64_t count_read(uint32_t context) {
-    Places& all = places();
+    ReadCounts& all = read_counts();
     const LockGuard guard(all.lock);
-    return context < kCountedPlaces && all.counts.size() == kCountedPlaces ? ++all.counts[context]
+    return context < kCountedStacks && all.counts.size() == kCountedStacks ? ++all.counts[context]
                                                                            : 0;
 }
 
@@ -73,7 +73,7 @@ bool is_library(const char* file, size_t length) {
 }
 
 // "train.py:57 (step)": the innermost line that is the user's, else the innermost.
-void describe_place(uint32_t python_node, char* text, size_t room) {
+void describe_location(uint32_t python_node, char* text, size_t room) {
     snprintf(text, room, "a line that is not known");
     bool has_any = false;
     Recorder::instance().table().visit_python_stack(
@@ -97,32 +97,32 @@ void describe_place(uint32_t python_node, char* text, size_t room) {
         });
 }
 
-void put_stopped_meta(const char* place) {
-    Recorder::instance().put_meta("stopped_waiting_at", place, strlen(place));
+void put_stopped_meta(const char* location) {
+    Recorder::instance().put_meta("stopped_waiting_at", location, strlen(location));
 }
 
 void end_waiting_program(uint32_t python_node, uint64_t count) {
-    Places& all = places();
+    ReadCounts& all = read_counts();
     bool is_first = false;
     {
         const LockGuard guard(all.lock);
-        is_first = !all.is_told;
-        all.is_told = true;
+        is_first = !all.is_reported;
+        all.is_reported = true;
     }
     if (is_first) {
-        char place[512];
-        describe_place(python_node, place, sizeof place);
-        put_stopped_meta(place);
-        const int name_length = static_cast<int>(strcspn(place, " "));
+        char location[512];
+        describe_location(python_node, location, sizeof location);
+        put_stopped_meta(location);
+        const int name_length = static_cast<int>(strcspn(location, " "));
         say("%s has read a value %llu times that the simulated GPU does not have, and seems to "
             "wait "
             "for it. The program ends here with status %d; its trace is whole. Say what the value "
             "is with --assume %.*s=VALUE, or let it read on with --max-value-reads 0.",
-            place,
+            location,
             static_cast<unsigned long long>(count),
             kStoppedStatus,
             name_length,
-            place);
+            location);
         if (capture::python_side().request_exit(kStoppedStatus)) {
             return;
         }
@@ -198,9 +198,9 @@ void set_up_value_reads(Installed& state) {
         return;
     }
     g_most_used = reinterpret_cast<size_t (*)(int)>(dlsym(RTLD_DEFAULT, "peakline_sim_most_used"));
-    Places& all = places();
-    if (all.counts.size() == 0 && all.counts.reserve(kCountedPlaces)) {
-        all.counts.resize_untouched(kCountedPlaces);
+    ReadCounts& all = read_counts();
+    if (all.counts.size() == 0 && all.counts.reserve(kCountedStacks)) {
+        all.counts.resize_untouched(kCountedStacks);
     }
     const char* const wrong = assumptions().add_all(state.options.assume);
     if (wrong != nullptr) {

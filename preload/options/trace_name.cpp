@@ -18,13 +18,13 @@ namespace {
 // The machines of a job have run ids of their own: what its launcher calls it is the same there.
 void name_run(ProcessNames* names, const char* run_id) {
     constexpr int kDigits = 8;
-    const JobPlace& place = names->place;
-    const bool is_on_one_machine = strcmp(place.local_world_size, place.world_size) == 0;
-    if (place.job[0] == '\0' || (is_on_one_machine && run_id[0] != '\0')) {
+    const RankInfo& rank_info = names->rank_info;
+    const bool is_on_one_machine = strcmp(rank_info.local_world_size, rank_info.world_size) == 0;
+    if (rank_info.job[0] == '\0' || (is_on_one_machine && run_id[0] != '\0')) {
         snprintf(names->run, sizeof names->run, "%.*s", kDigits, run_id);
         return;
     }
-    snprintf(names->run, sizeof names->run, "%.47s", place.job);
+    snprintf(names->run, sizeof names->run, "%.47s", rank_info.job);
     for (char* at = names->run; *at != '\0'; ++at) {
         if (isalnum(static_cast<unsigned char>(*at)) == 0 && strchr("-_.", *at) == nullptr) {
             *at = '-';
@@ -33,11 +33,12 @@ void name_run(ProcessNames* names, const char* run_id) {
 }
 
 const char* default_template(const ProcessNames& names) {
-    const JobPlace& place = names.place;
-    if (place.rank[0] == '\0' || strcmp(place.world_size, "1") == 0 || names.run[0] == '\0') {
+    const RankInfo& rank_info = names.rank_info;
+    if (rank_info.rank[0] == '\0' || strcmp(rank_info.world_size, "1") == 0 ||
+        names.run[0] == '\0') {
         return "peakline-%e.%h.%r.peak";
     }
-    const bool is_first = place.attempt[0] == '\0' || strcmp(place.attempt, "0") == 0;
+    const bool is_first = rank_info.attempt[0] == '\0' || strcmp(rank_info.attempt, "0") == 0;
     return is_first ? "peakline-%e.%i/rank%r.%h.peak" : "peakline-%e.%i/rank%r.%h.attempt%a.peak";
 }
 
@@ -52,11 +53,11 @@ const char* value_of(char letter, const ProcessNames& names, const char* process
         case 'p':
             return process;
         case 'r':
-            return names.place.rank[0] != '\0' ? names.place.rank : process;
+            return names.rank_info.rank[0] != '\0' ? names.rank_info.rank : process;
         case 'l':
-            return or_zero(names.place.local_rank);
+            return or_zero(names.rank_info.local_rank);
         case 'a':
-            return or_zero(names.place.attempt);
+            return or_zero(names.rank_info.attempt);
         case 'i':
             return names.run[0] != '\0' ? names.run : process;
         case '%':
@@ -120,7 +121,7 @@ void read_process_names(ProcessNames* names, const char* run_id) {
     names->host[sizeof names->host - 1] = '\0';
     read_executable(getpid(), names->executable, sizeof names->executable);
     write_program_name(line, names->executable, names->script, sizeof names->script);
-    read_job_place(&names->place);
+    read_rank_info(&names->rank_info);
     name_run(names, run_id);
 }
 

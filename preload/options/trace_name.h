@@ -8,14 +8,14 @@
 
 #include <sys/types.h>
 
-#include "job_place.h"
+#include "rank_info.h"
 
 namespace peakline::preload {
 
 struct ProcessNames {
     char script[128];  // see write_program_name
     char host[128];
-    JobPlace place;
+    RankInfo rank_info;
     char run[48];        // what names of files call the run: of its job, or of the run id; else ""
     char command[2048];  // the command line, see write_masked
     char executable[512];

@@ -110,13 +110,13 @@ capture::RunningNode running_node(const ThreadState& state,
 }
 
 // See Note [The line of a leaf].
-[[gnu::noinline]] void tell_leaves_slow(const torch_part::Part& part,
-                                        const void* node,
-                                        uint32_t forward_node) {
-    const auto tell = [](const void* leaf, void* forward) {
-        capture::tell_leaf(leaf, *static_cast<const uint32_t*>(forward));
+[[gnu::noinline]] void report_leaves_slow(const torch_part::Part& part,
+                                          const void* node,
+                                          uint32_t forward_node) {
+    const auto report = [](const void* leaf, void* forward) {
+        capture::report_leaf(leaf, *static_cast<const uint32_t*>(forward));
     };
-    part.visit_leaves(node, tell, &forward_node);
+    part.visit_leaves(node, report, &forward_node);
 }
 
 void record_scope(format::ScopeAction action, const char* name) {
@@ -182,9 +182,9 @@ void begin_node_of(const torch_part::Part& part, const void* node) {
         const capture::RunningNode running = running_node(state, name, node, facts);
         capture::begin_node(state, running);
         // Without a branch for each: on a thread of the engine neither holds.
-        if (static_cast<unsigned>(capture::tells_leaves(state)) |
+        if (static_cast<unsigned>(capture::reports_leaves(state)) |
             static_cast<unsigned>(Recorder::instance().uses_several_gpus())) [[unlikely]] {
-            tell_leaves_slow(part, node, running.forward_node);
+            report_leaves_slow(part, node, running.forward_node);
         }
     });
 }

@@ -42,7 +42,7 @@ struct SmallVector {
     Pair first[4];
 };
 
-enum State : uint32_t { kFree, kTaken, kOpen, kBeingTold, kTold, kEndedWhileTold };
+enum State : uint32_t { kFree, kTaken, kOpen, kBeingRecorded, kRecorded, kEndedWhileRecorded };
 
 struct Region {
     State state;
@@ -55,7 +55,7 @@ Region g_regions[kMaxOpen];
 StepCallbacks g_real = nullptr;
 NameOfRegion g_name = nullptr;
 void (*g_end_region)(const char* name) = nullptr;
-bool g_is_told = false;
+bool g_is_recorded = false;
 
 bool change(Region& region, State from, State to) {
     return __atomic_compare_exchange_n(
@@ -84,7 +84,7 @@ void* on_begin(void** out_context, const void* function) {
     return out_context;
 }
 
-void end_told(Region& region) {
+void end_recorded(Region& region) {
     g_end_region(region.facts.name);
     __atomic_store_n(&region.state, kFree, __ATOMIC_RELEASE);
 }
@@ -92,12 +92,12 @@ void end_told(Region& region) {
 void on_end(const void* function, void*) {
     for (Region& region : g_regions) {
         const State state = __atomic_load_n(&region.state, __ATOMIC_ACQUIRE);
-        if (state < kOpen || state == kEndedWhileTold ||
+        if (state < kOpen || state == kEndedWhileRecorded ||
             __atomic_load_n(&region.function, __ATOMIC_RELAXED) != function) {
             continue;
         }
-        if (!change(region, kOpen, kFree) && !change(region, kBeingTold, kEndedWhileTold)) {
-            end_told(region);
+        if (!change(region, kOpen, kFree) && !change(region, kBeingRecorded, kEndedWhileRecorded)) {
+            end_recorded(region);
         }
         return;
     }
@@ -146,7 +146,7 @@ EXPORT void* _ZN2at16getStepCallbacksENS_11RecordScopeE(void* out, uint8_t scope
     }
     g_real(out, scope);
     auto* const callbacks = static_cast<SmallVector*>(out);
-    if (scope == kUserScope && !__atomic_load_n(&g_is_told, __ATOMIC_ACQUIRE) &&
+    if (scope == kUserScope && !__atomic_load_n(&g_is_recorded, __ATOMIC_ACQUIRE) &&
         has_room(*callbacks)) {
         callbacks->first[callbacks->size++] = Pair{on_begin, on_end};
     }
@@ -156,20 +156,20 @@ EXPORT void* _ZN2at16getStepCallbacksENS_11RecordScopeE(void* out, uint8_t scope
 EXPORT size_t peakline_early_regions(PeaklineEarlyRegion* regions, size_t room) {
     size_t count = 0;
     for (Region& region : g_regions) {
-        if (count < room && change(region, kOpen, kBeingTold)) {
+        if (count < room && change(region, kOpen, kBeingRecorded)) {
             regions[count++] = region.facts;
         }
     }
     return count;
 }
 
-EXPORT void peakline_early_regions_are_told(void (*end_region)(const char* name)) {
+EXPORT void peakline_early_regions_recorded(void (*end_region)(const char* name)) {
     g_end_region = end_region;
-    __atomic_store_n(&g_is_told, true, __ATOMIC_RELEASE);
+    __atomic_store_n(&g_is_recorded, true, __ATOMIC_RELEASE);
     for (Region& region : g_regions) {
-        if (!change(region, kBeingTold, kTold) &&
-            __atomic_load_n(&region.state, __ATOMIC_ACQUIRE) == kEndedWhileTold) {
-            end_told(region);
+        if (!change(region, kBeingRecorded, kRecorded) &&
+            __atomic_load_n(&region.state, __ATOMIC_ACQUIRE) == kEndedWhileRecorded) {
+            end_recorded(region);
         }
     }
 }

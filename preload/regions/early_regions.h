@@ -19,6 +19,6 @@ struct PeaklineEarlyRegion {
 size_t peakline_early_regions(PeaklineEarlyRegion* regions, size_t room);
 // They have been recorded: from now on `end_region` is called where one of them ends, and at once
 // for those that ended meanwhile.
-void peakline_early_regions_are_told(void (*end_region)(const char* name));
+void peakline_early_regions_recorded(void (*end_region)(const char* name));
 
 }  // extern "C"

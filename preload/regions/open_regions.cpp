@@ -120,10 +120,10 @@ void record_early_region(const PeaklineEarlyRegion& region, uint32_t own_thread)
 }
 
 void finish_early_regions() {
-    const auto are_told = find_in_preload<decltype(&peakline_early_regions_are_told)>(
-        "peakline_early_regions_are_told");
-    if (are_told != nullptr) {
-        are_told(end_scope);
+    const auto recorded = find_in_preload<decltype(&peakline_early_regions_recorded)>(
+        "peakline_early_regions_recorded");
+    if (recorded != nullptr) {
+        recorded(end_scope);
     }
 }
 

@@ -47,7 +47,7 @@ uint32_t InstanceTable::intern_slow(uint64_t address, record::StackTable& table)
         }
         id = entry->id = ++last_id_;
     }
-    table.tell_instance({id, intern_class_name(address, table), 0, 0});
+    table.report_instance({id, intern_class_name(address, table), 0, 0});
     has_news_.store(true, std::memory_order_relaxed);
     return id;
 }

@@ -10,13 +10,13 @@ namespace {
 
 __extension__ using Uint128 = unsigned __int128;
 
-uint64_t watched_at(unsigned place) {
-    return g_watched_methods.codes[place % kWatchedPlaces].load(std::memory_order_relaxed);
+uint64_t watched_at(unsigned slot) {
+    return g_watched_methods.codes[slot % kWatchedSlots].load(std::memory_order_relaxed);
 }
 
 [[gnu::noinline, gnu::cold]] bool is_watched_further_slow(uint64_t code) {
-    for (unsigned place = watched_place(code) + 1; watched_at(place) != 0; ++place) {
-        if (watched_at(place) == code) {
+    for (unsigned slot = watched_slot(code) + 1; watched_at(slot) != 0; ++slot) {
+        if (watched_at(slot) == code) {
             return true;
         }
     }
@@ -25,7 +25,7 @@ uint64_t watched_at(unsigned place) {
 
 // Whether the frames of `code` hold their first local variable.
 [[gnu::always_inline]] inline bool is_watched(uint64_t code) {
-    const uint64_t watched = watched_at(watched_place(code));
+    const uint64_t watched = watched_at(watched_slot(code));
     return __builtin_expect(watched != 0, 0) && (watched == code || is_watched_further_slow(code));
 }
 

@@ -33,18 +33,18 @@ static_assert(kMaxFrames % 2 == 0);  // they are hashed in pairs
 
 // The methods whose first local variable is part of a stack.
 inline constexpr size_t kMaxWatchedMethods = 8;
-inline constexpr unsigned kWatchedPlaces = 64;
-static_assert(kMaxWatchedMethods < kWatchedPlaces);  // one is always free
-// At watched_place(code) of each, or the next free place after it; 0: none.
+inline constexpr unsigned kWatchedSlots = 64;
+static_assert(kMaxWatchedMethods < kWatchedSlots);  // one is always free
+// At watched_slot(code) of each, or the next free place after it; 0: none.
 // relaxed: set under the GIL before the methods run with anything to show.
 struct WatchedMethods {
-    std::atomic<uint64_t> codes[kWatchedPlaces];
+    std::atomic<uint64_t> codes[kWatchedSlots];
 };
 extern WatchedMethods g_watched_methods;
 
 // Code objects are some hundred bytes large and lie at multiples of 16.
-inline unsigned watched_place(uint64_t code) {
-    return static_cast<unsigned>(code >> 4U) % kWatchedPlaces;
+inline unsigned watched_slot(uint64_t code) {
+    return static_cast<unsigned>(code >> 4U) % kWatchedSlots;
 }
 
 // Note [Walking without the GIL]

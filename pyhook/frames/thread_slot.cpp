@@ -20,12 +20,12 @@ constexpr ptrdiff_t kSearchedBytes = 0x600;
 // The only word of this thread's block that is `value`; 0: none, or several are.
 ptrdiff_t offset_of(const void* value) {
     ptrdiff_t found = 0;
-    for (ptrdiff_t place = sizeof(void*); place < kSearchedBytes; place += sizeof(void*)) {
-        if (read_thread_slot(place) == value) {
+    for (ptrdiff_t offset = sizeof(void*); offset < kSearchedBytes; offset += sizeof(void*)) {
+        if (read_thread_slot(offset) == value) {
             if (found != 0) {
                 return 0;
             }
-            found = place;
+            found = offset;
         }
     }
     return found;
@@ -67,9 +67,9 @@ ptrdiff_t find_thread_slot(ThreadStateGetter getter) {
     const void* const thread = getter();
     const ptrdiff_t first = thread != nullptr ? offset_of_first_key() : 0;
     for (pthread_key_t key = 0; key < kInlineKeys && first != 0; ++key) {
-        const ptrdiff_t place = first + static_cast<ptrdiff_t>(key * sizeof(KeyData));
-        if (read_thread_slot(place) == thread && is_key_of(key, getter, thread)) {
-            return place;
+        const ptrdiff_t offset = first + static_cast<ptrdiff_t>(key * sizeof(KeyData));
+        if (read_thread_slot(offset) == thread && is_key_of(key, getter, thread)) {
+            return offset;
         }
     }
     return 0;

@@ -81,13 +81,13 @@ void PathWriter::add_attribute(const std::string& name, PyObject* held) {
     repeats_end_ = head_.size();
 }
 
-void PathWriter::restart(const Place& place, HolderKind kind) {
+void PathWriter::restart(const Location& location, HolderKind kind) {
     if (order_ == Order::kHolderFirst) {
-        head_ += kArrow + place.name + place.where;
+        head_ += kArrow + location.name + location.where;
         has_arrived_ = true;
     } else {
-        tail_ = place.where + place.link + head_ + tail_;
-        head_ = place.name;
+        tail_ = location.where + location.link + head_ + tail_;
+        head_ = location.name;
     }
     kind_ = kind;
 }

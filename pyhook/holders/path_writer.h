@@ -38,13 +38,13 @@ private:
 
     void add_attribute(const std::string& name, PyObject* held);
     // Something with a name of its own, where that is, and how it follows from its holder.
-    struct Place {
+    struct Location {
         std::string name;
         std::string where;
         std::string link;
     };
     // What is written so far holds it.
-    void restart(const Place& place, format::HolderKind kind);
+    void restart(const Location& location, format::HolderKind kind);
     void arrive_at(PyObject* holder);
     void restart_in(PyObject* code, const std::string& name, format::HolderKind kind);
 

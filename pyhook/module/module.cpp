@@ -23,8 +23,8 @@ using peakline::pyhook::is_frame_returning;
 using peakline::pyhook::note;
 using peakline::pyhook::read_file;
 using peakline::pyhook::remember_lines;
+using peakline::pyhook::report_gradients;
 using peakline::pyhook::say;
-using peakline::pyhook::tell_gradients;
 
 PyObject* g_recorder_error = nullptr;
 
@@ -252,13 +252,14 @@ PyObject* define_tensor(PyObject*, PyObject* arguments) {
     return PyLong_FromUnsignedLong(peakline_define_tensor(kind, name, detail, instance));
 }
 
-bool read_told(PyObject* list, std::vector<PeaklineToldTensor>* told) {
+bool read_reported(PyObject* list, std::vector<PeaklineReportedTensor>* reported) {
     const Py_ssize_t size = PyList_Size(list);
     const auto id = [list](Py_ssize_t at) {
         return static_cast<uint32_t>(PyLong_AsUnsignedLong(PyList_GetItem(list, at)));
     };
     for (Py_ssize_t i = 0; i + 2 < size && PyErr_Occurred() == nullptr; i += 3) {
-        told->push_back({PyLong_AsUnsignedLongLong(PyList_GetItem(list, i)), id(i + 1), id(i + 2)});
+        reported->push_back(
+            {PyLong_AsUnsignedLongLong(PyList_GetItem(list, i)), id(i + 1), id(i + 2)});
     }
     return PyErr_Occurred() == nullptr;
 }
@@ -276,15 +277,15 @@ PyObject* tensor_type(PyObject*, PyObject* arguments) {
 }
 
 // (kind, [address, tensor, type, address, tensor, type, ...])
-PyObject* tell_tensors(PyObject*, PyObject* arguments) {
+PyObject* report_tensors(PyObject*, PyObject* arguments) {
     unsigned kind = 0;
     PyObject* list = nullptr;
-    std::vector<PeaklineToldTensor> told;
+    std::vector<PeaklineReportedTensor> reported;
     if (!PyArg_ParseTuple(arguments, "IO!", &kind, &PyList_Type, &list) ||
-        !read_told(list, &told)) {
+        !read_reported(list, &reported)) {
         return nullptr;
     }
-    return PyLong_FromSize_t(peakline_tell_tensors(kind, told.data(), told.size()));
+    return PyLong_FromSize_t(peakline_report_tensors(kind, reported.data(), reported.size()));
 }
 
 PyObject* safe_point(PyObject*, PyObject* reason) {
@@ -402,13 +403,16 @@ PyMethodDef g_methods[] = {
     {"watched", watched, METH_VARARGS, "The object (id, number), or None when it has died."},
     {"define_tensor", define_tensor, METH_VARARGS, "Id of (kind, name, detail, instance)."},
     {"tensor_type", tensor_type, METH_VARARGS, "Id of shape and dtype (object, torch.Tensor)."},
-    {"tell_tensors", tell_tensors, METH_VARARGS, "Storages (kind, [address, tensor, type ...])."},
+    {"report_tensors",
+     report_tensors,
+     METH_VARARGS,
+     "Storages (kind, [address, tensor, type ...])."},
     {"follow_gradients",
      follow_gradients,
      METH_VARARGS,
      "Follow gradients ([Tensor._cdata, tensor, ...], param_groups) until the result dies."},
-    {"tell_gradients",
-     tell_gradients,
+    {"report_gradients",
+     report_gradients,
      METH_VARARGS,
      "Report those of (followed, param_groups). False: ask the parameters themselves; None: others "
      "are in the groups now."},

@@ -129,7 +129,7 @@ PyObject* follow_gradients(PyObject*, PyObject* arguments) {
     return capsule;
 }
 
-PyObject* tell_gradients(PyObject*, PyObject* arguments) {
+PyObject* report_gradients(PyObject*, PyObject* arguments) {
     PyObject* capsule = nullptr;
     PyObject* groups = nullptr;
     if (!PyArg_ParseTuple(arguments, "OO", &capsule, &groups)) {
@@ -147,7 +147,7 @@ PyObject* tell_gradients(PyObject*, PyObject* arguments) {
         Py_RETURN_NONE;
     }
     return PyBool_FromLong(followed->gradients != nullptr &&
-                           peakline_tell_gradients(followed->gradients) != 0);
+                           peakline_report_gradients(followed->gradients) != 0);
 }
 
 }  // namespace peakline::pyhook

@@ -11,6 +11,6 @@ PyObject* follow_gradients(PyObject*, PyObject* arguments);
 
 // (result of follow_gradients, param_groups). None: the groups have other parameters now. False:
 // they must be asked one by one. True: all are reported.
-PyObject* tell_gradients(PyObject*, PyObject* arguments);
+PyObject* report_gradients(PyObject*, PyObject* arguments);
 
 }  // namespace peakline::pyhook

@@ -61,11 +61,11 @@ Program make_program(record::StackTable& table) {
     program.backward_name = string_of(table, "MmBackward0");
     const uint32_t root_class = string_of(table, "Model");
     const uint32_t main_node = node_of(table, 0, "/train.py", "main", 10);
-    table.tell_instance({1, root_class, root_class, 0});
+    table.report_instance({1, root_class, root_class, 0});
     const uint32_t model = node_of(table, main_node, kModuleFile, "_call_impl", 1, 1);
     for (uint32_t layer = 0; layer < kLayers; ++layer) {
         const std::string path = "layers." + std::to_string(layer);
-        table.tell_instance(
+        table.report_instance(
             {layer + 2, string_of(table, "Layer"), root_class, string_of(table, path)});
         const uint32_t call = node_of(table, model, kModuleFile, "_call_impl", 1, layer + 2);
         for (uint32_t line = 0; line < kLinesOfLayer; ++line) {

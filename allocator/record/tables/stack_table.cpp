@@ -155,7 +155,7 @@ uint32_t StackTable::intern_context(const Context& context) {
     return id;
 }
 
-void StackTable::tell_instance(const Instance& instance) {
+void StackTable::report_instance(const Instance& instance) {
     const LockGuard guard(lock_);
     if (!instances_.push(instance)) {
         ++full_count_;

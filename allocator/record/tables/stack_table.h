@@ -57,7 +57,7 @@ public:
     [[gnu::noinline]] uint32_t intern_stream(uint64_t handle);
     uint32_t intern_context(const Context& context);
     // Says something new about an instance; what was said before stays in the trace.
-    void tell_instance(const Instance& instance);
+    void report_instance(const Instance& instance);
     uint32_t intern_tensor(const Tensor& tensor);
     // 0 also for more than kMaxDimensions.
     uint32_t intern_tensor_type(const char* dtype, const int64_t* sizes, size_t size_count);

@@ -31,19 +31,19 @@ void describe(c10::ArrayRef<const c10::IValue> inputs, RunningOperator* running)
 }
 
 // Operators that copy a tensor; every other one with a kernel copies what it keeps for itself.
-void tell_device() {
-    bool launches_are_told = false;
+void report_to_device() {
+    bool launches_are_reported = false;
     bool reads_are_guessed = false;
     for (int i = 0; i < t_running.kept(); ++i) {
         const RunningOperator& running = t_running.items[i];
-        launches_are_told = launches_are_told || running.is_told;
+        launches_are_reported = launches_are_reported || running.is_reported;
         reads_are_guessed = reads_are_guessed || (running.info->is_leaf && !running.info->copies);
     }
-    if (launches_are_told != t_running.launches_are_told ||
+    if (launches_are_reported != t_running.launches_are_reported ||
         reads_are_guessed != t_running.reads_are_guessed) {
-        t_running.launches_are_told = launches_are_told;
+        t_running.launches_are_reported = launches_are_reported;
         t_running.reads_are_guessed = reads_are_guessed;
-        device_values()->set_operator(launches_are_told ? 1 : 0, reads_are_guessed ? 1 : 0);
+        device_values()->set_operator(launches_are_reported ? 1 : 0, reads_are_guessed ? 1 : 0);
     }
 }
 
@@ -58,9 +58,9 @@ std::unique_ptr<at::ObserverContext> on_begin(const at::RecordFunction& function
     begin_results(info, &t_running);
     auto call = begin_operator(info, function.inputs(), running);
     if (running != nullptr) {
-        running->is_told = info.is_leaf;
+        running->is_reported = info.is_leaf;
     }
-    tell_device();
+    report_to_device();
     return call;
 }
 
@@ -68,7 +68,7 @@ void on_end(const at::RecordFunction& function, at::ObserverContext* context) {
     const OperatorInfo& info = operator_info(function);
     --t_running.depth;
     end_results(function.outputs(), &t_running);
-    tell_device();
+    report_to_device();
     watch_blocks_once();
     if (info.is_leaf) {
         end_operator(info, static_cast<OperatorCall*>(context), function.outputs());

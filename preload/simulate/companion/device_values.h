@@ -1,5 +1,5 @@
-// The simulated GPU's functions about values (preload/simulate/gpu/driver/companion.h), found by name:
-// this library also loads where they are missing, and then does nothing.
+// The simulated GPU's functions about values (preload/simulate/gpu/driver/companion.h), found by
+// name: this library also loads where they are missing, and then does nothing.
 #pragma once
 
 #include <cstddef>
@@ -12,7 +12,7 @@ using ReadListener = void (*)(const char* operators, size_t bytes, int kind);
 
 struct DeviceValues {
     void (*set_read_handler)(void (*handler)(void* host, size_t bytes));
-    void (*set_operator)(int launches_are_told, int reads_are_guessed);
+    void (*set_operator)(int launches_are_reported, int reads_are_guessed);
     int (*read)(const void* device, size_t bytes, void* host);
     void (*write)(void* device, size_t bytes, const void* host, int is_exact);
     void (*forget)(void* device, size_t bytes);

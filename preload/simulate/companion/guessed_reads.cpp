@@ -18,12 +18,12 @@
 namespace peakline::simulated {
 namespace {
 
-using TellFunction = decltype(&peakline_value_read);
+using ValueReadFunction = decltype(&peakline_value_read);
 
-TellFunction recorder() {
-    static const TellFunction tell =
+ValueReadFunction recorder() {
+    static const ValueReadFunction report =
         recorder_function<decltype(peakline_value_read)>("peakline_value_read");
-    return tell;
+    return report;
 }
 
 // "aten::index>aten::nonzero", outermost first; as much of it as has room.
@@ -111,12 +111,12 @@ void on_guessed_read(void* host, size_t bytes) {
     char chain[256];
     write_chain(running, chain, sizeof chain);
     if (recorder() == nullptr) {
-        if (const ReadListener tell = device_values()->get_read_listener(); tell != nullptr) {
-            tell(chain,
-                 bytes,
-                 finder != nullptr ? kReadsSize
-                 : is_number       ? kReadsNumber
-                                   : kReadsOther);
+        if (const ReadListener report = device_values()->get_read_listener(); report != nullptr) {
+            report(chain,
+                   bytes,
+                   finder != nullptr ? kReadsSize
+                   : is_number       ? kReadsNumber
+                                     : kReadsOther);
         }
         return;
     }

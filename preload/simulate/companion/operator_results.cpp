@@ -16,13 +16,13 @@ namespace {
 
 struct RecorderCalls {
     decltype(&peakline_block_count) block_count;
-    decltype(&peakline_tell_made_tensors) tell;
+    decltype(&peakline_report_made_tensors) report;
 };
 
 const RecorderCalls& recorder() {
     static const RecorderCalls calls{
         recorder_function<decltype(peakline_block_count)>("peakline_block_count"),
-        recorder_function<decltype(peakline_tell_made_tensors)>("peakline_tell_made_tensors")};
+        recorder_function<decltype(peakline_report_made_tensors)>("peakline_report_made_tensors")};
     return calls;
 }
 
@@ -60,7 +60,7 @@ void end_results(const std::vector<c10::IValue>& results, RunningOperators* runn
         }
     }
     if (!tensors.empty()) {
-        recorder().tell(ended.first_block, tensors.data(), tensors.size());
+        recorder().report(ended.first_block, tensors.data(), tensors.size());
     }
 }
 

@@ -15,7 +15,7 @@ struct RunningOperator {
     const OperatorInfo* info = nullptr;
     int64_t element_count = 0;              // of the first tensor
     int64_t exact_result = kUnknownResult;  // what it will read from the device, when known
-    bool is_told = false;                   // the device learns what it writes when it ends
+    bool is_reported = false;               // the device learns what it writes when it ends
     int scalar_type = -1;                   // at::ScalarType of the tensor that is read
     uint64_t first_block = 0;  // of those made since it began; only where reports_results
     bool reports_results = false;
@@ -27,7 +27,7 @@ struct RunningOperators {
     RunningOperator items[kMaxRunning];
     int depth = 0;  // may be larger than kMaxRunning: the innermost are then not kept
     // What was reported to the device last.
-    bool launches_are_told = false;
+    bool launches_are_reported = false;
     bool reads_are_guessed = false;
     // One of those that run reports its results to the recorder.
     bool results_are_reported = false;

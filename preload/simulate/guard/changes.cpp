@@ -46,24 +46,24 @@ bool saves_simulated(const Resolved& file) {
     return is_saving() && values_are_simulated() && !is_in_cache(file.path);
 }
 
-Path opened_new(const Resolved& file, const Path& as_asked) {
+Path opened_new(const Resolved& file, const Path& as_requested) {
     const bool is_simulated = saves_simulated(file);
     set_state(file.path, is_simulated ? FileState::kSimulated : FileState::kOwn);
     if (is_simulated) {
         say_new(file.path);
     }
-    return as_asked;
+    return as_requested;
 }
 
-Path opened_own(const Resolved& file, int flags, const Path& as_asked) {
+Path opened_own(const Resolved& file, int flags, const Path& as_requested) {
     if (saves_simulated(file)) {
         if (file.state == FileState::kOwn) {
-            opened_new(file, as_asked);
+            opened_new(file, as_requested);
         }
     } else if (file.state == FileState::kSimulated && (flags & O_TRUNC) != 0) {
         set_state(file.path, FileState::kOwn);
     }
-    return as_asked;
+    return as_requested;
 }
 
 Path opened_hidden(const Resolved& file, int flags, char* buffer) {
@@ -92,9 +92,9 @@ Path opened_removed(const Resolved& file, int flags, char* buffer) {
 }
 
 // A file that was there before the run.
-Path opened_existing(const Resolved& file, int flags, char* buffer, const Path& as_asked) {
+Path opened_existing(const Resolved& file, int flags, char* buffer, const Path& as_requested) {
     if ((flags & O_EXCL) != 0 || !kernel::is_regular(file.actual) || is_in_cache(file.path)) {
-        return as_asked;
+        return as_requested;
     }
     const auto content = (flags & O_TRUNC) != 0 ? CopyContent::kNo : CopyContent::kYes;
     if (saves_simulated(file)) {
@@ -105,7 +105,7 @@ Path opened_existing(const Resolved& file, int flags, char* buffer, const Path& 
         (content == CopyContent::kNo && may_be_checkpoint_name(file.path));
     return may_be_checkpoint && values_are_simulated()
                ? hide(file, FileState::kHiddenOwn, content, buffer)
-               : as_asked;
+               : as_requested;
 }
 
 }  // namespace
@@ -134,7 +134,7 @@ Path opened_path(int folder, const char* path, int flags, char* buffer) {
     if (!has_notes() || (flags & O_TMPFILE) == O_TMPFILE || !resolve(folder, path, last, &file)) {
         return {folder, path};
     }
-    const Path as_asked = file.is_elsewhere ? use(file.actual, buffer) : Path{folder, path};
+    const Path as_requested = file.is_elsewhere ? use(file.actual, buffer) : Path{folder, path};
     switch (file.state) {
         case FileState::kHidden:
         case FileState::kHiddenOwn:
@@ -143,14 +143,14 @@ Path opened_path(int folder, const char* path, int flags, char* buffer) {
             return opened_removed(file, flags, buffer);
         case FileState::kOwn:
         case FileState::kSimulated:
-            return opened_own(file, flags, as_asked);
+            return opened_own(file, flags, as_requested);
         default:
             break;
     }
     if (kernel::exists(file.actual)) {
-        return opened_existing(file, flags, buffer, as_asked);
+        return opened_existing(file, flags, buffer, as_requested);
     }
-    return (flags & O_CREAT) != 0 ? opened_new(file, as_asked) : as_asked;
+    return (flags & O_CREAT) != 0 ? opened_new(file, as_requested) : as_requested;
 }
 
 }  // namespace peakline::guard

@@ -226,9 +226,9 @@ off_t append(const char* record, size_t bytes) {
         constexpr char kText[] =
             "peakline: cannot note which files are written (is the folder for temporary files "
             "full?): check the checkpoints of this simulated run by hand\n";
-        static bool is_said = false;
-        is_said = is_said || record::write_standard_error_slow(
-                                 record::first_standard_error(), kText, sizeof kText - 1);
+        static bool is_reported = false;
+        is_reported = is_reported || record::write_standard_error_slow(
+                                         record::first_standard_error(), kText, sizeof kText - 1);
     }
     return is_written ? end - static_cast<off_t>(bytes) : -1;
 }

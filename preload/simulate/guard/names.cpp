@@ -71,8 +71,8 @@ bool goes_to_hidden(const Resolved& to, bool has_no_values) {
 int copy_under_new_name(const Resolved& from,
                         const Resolved& to,
                         bool is_hidden_there,
-                        const char* place) {
-    if (!copy_file(from.path, place, CopyContent::kYes)) {
+                        const char* new_path) {
+    if (!copy_file(from.path, new_path, CopyContent::kYes)) {
         errno = ENOSPC;
         return -1;
     }
@@ -102,7 +102,7 @@ void note_move(const Resolved& from, const Resolved& to, bool is_hidden_there) {
     }
 }
 
-int rename_as_asked(int from_folder, const char* from, int to_folder, const char* to) {
+int rename_as_requested(int from_folder, const char* from, int to_folder, const char* to) {
     return static_cast<int>(syscall(SYS_renameat, from_folder, from, to_folder, to));
 }
 
@@ -116,25 +116,25 @@ int rename_file(int from_folder, const char* from, int to_folder, const char* to
         !resolve(to_folder, to, LastLink::kKeep, &target) ||
         strcmp(source.path, target.path) == 0) {
         errno = error;
-        return rename_as_asked(from_folder, from, to_folder, to);
+        return rename_as_requested(from_folder, from, to_folder, to);
     }
     if (source.state == FileState::kRemoved) {
         return no_such_file();
     }
     const bool has_no_values = is_simulated(source.state);
     const bool is_hidden_there = goes_to_hidden(target, has_no_values);
-    char place[PATH_MAX];
+    char new_path[PATH_MAX];
     if (!is_hidden_there) {
-        memcpy(place, target.path, sizeof place);
-    } else if (!hidden_path(target.path, place)) {
+        memcpy(new_path, target.path, sizeof new_path);
+    } else if (!hidden_path(target.path, new_path)) {
         return no_such_file();
     }
     int result = 0;
     if (kernel::is_regular(source.actual) && is_kept(source)) {
-        result = copy_under_new_name(source, target, is_hidden_there, place);
+        result = copy_under_new_name(source, target, is_hidden_there, new_path);
     } else {
         const char* const old_name = is_hidden(source.state) ? source.actual : source.path;
-        result = kernel::rename(old_name, place);
+        result = kernel::rename(old_name, new_path);
         if (result == 0) {
             note_move(source, target, is_hidden_there);
         }
@@ -160,14 +160,14 @@ int link_file(int from_folder, const char* from, int to_folder, const char* to, 
         return no_such_file();
     }
     const bool is_removed = target.state == FileState::kRemoved;
-    char place[PATH_MAX];
+    char new_path[PATH_MAX];
     if (!is_removed) {
-        memcpy(place, target.path, sizeof place);
-    } else if (!hidden_path(target.path, place)) {
+        memcpy(new_path, target.path, sizeof new_path);
+    } else if (!hidden_path(target.path, new_path)) {
         return no_such_file();
     }
     const char* const old_name = is_hidden(source.state) ? source.actual : source.path;
-    const long result = syscall(SYS_linkat, AT_FDCWD, old_name, AT_FDCWD, place, 0);
+    const long result = syscall(SYS_linkat, AT_FDCWD, old_name, AT_FDCWD, new_path, 0);
     if (result != 0) {
         return -1;
     }

@@ -89,14 +89,14 @@ class Optimizers:
         """Runs at every step: what does not change is not read again."""
         told = None
         if known.name_count == self._parameters.name_count:
-            told = self._recorder.tell_gradients(known.gradients, optimizer.param_groups)
+            told = self._recorder.report_gradients(known.gradients, optimizer.param_groups)
         if told is None:
             self._tell_modules()  # new parameters have names there
             known.gradients = self._parameters.follow_gradients(optimizer)
             known.name_count = self._parameters.name_count
-            told = self._recorder.tell_gradients(known.gradients, optimizer.param_groups)
+            told = self._recorder.report_gradients(known.gradients, optimizer.param_groups)
         if not told:
-            self._parameters.tell_gradients(optimizer)
+            self._parameters.report_gradients(optimizer)
 
     def _stepping_optimizer(self) -> Any:
         """The optimizer whose step has just ended: its wrapper still runs on this thread."""
@@ -117,8 +117,8 @@ class Optimizers:
         for place, parameter in parameters:
             known = self._parameters.of_optimizer(optimizer, place, parameter)
             self._parameters.add(told, parameter, known.storage)
-        self._recorder.tell_tensors(self._recorder.PARAMETER, told)
-        self._parameters.tell_gradients(optimizer)
+        self._recorder.report_tensors(self._recorder.PARAMETER, told)
+        self._parameters.report_gradients(optimizer)
         self._tell_state(optimizer, parameters)
 
     def _tell_state(self, optimizer: Any, parameters: list[tuple[str, Any]]) -> None:
@@ -140,7 +140,7 @@ class Optimizers:
                 self._parameters.add(
                     told, tensor, self._state_tensor(None, f"{class_name}.{detail}")
                 )
-        self._recorder.tell_tensors(self._recorder.OPTIMIZER_STATE, told)
+        self._recorder.report_tensors(self._recorder.OPTIMIZER_STATE, told)
 
     def _state_tensor(self, known: Parameter | None, detail: str) -> int:
         define, kind = self._recorder.define_tensor, self._recorder.OPTIMIZER_STATE

@@ -59,9 +59,9 @@ class Parameters:
                     self._recorder.BUFFER, join(named.path, name), None, named.instance
                 )
                 self.add(buffers, buffer, tensor)
-        self._recorder.tell_tensors(self._recorder.BUFFER, buffers)
-        self._recorder.tell_tensors(self._recorder.PARAMETER, parameters)
-        self._recorder.tell_tensors(self._recorder.GRADIENT, self._joined(gradients))
+        self._recorder.report_tensors(self._recorder.BUFFER, buffers)
+        self._recorder.report_tensors(self._recorder.PARAMETER, parameters)
+        self._recorder.report_tensors(self._recorder.GRADIENT, self._joined(gradients))
 
     def _know_parameter(self, parameter: Any, name: str, root: str, instance: int) -> Parameter:
         number = self._recorder.watch(parameter)
@@ -138,12 +138,12 @@ class Parameters:
             return known
         return self._know_parameter(parameter, f"{type(optimizer).__name__}.{place}", "", 0)
 
-    def tell_gradients(self, optimizer: Any) -> None:
+    def report_gradients(self, optimizer: Any) -> None:
         """Tell those of an optimizer, asking the parameters one by one."""
         told: list[int] = []
         for place, parameter in optimized(optimizer):
             self._add_gradient(told, parameter, self.of_optimizer(optimizer, place, parameter))
-        self._recorder.tell_tensors(self._recorder.GRADIENT, self._joined(told))
+        self._recorder.report_tensors(self._recorder.GRADIENT, self._joined(told))
 
     def follow_gradients(self, optimizer: Any) -> object:
         """Let the recorder follow those of an optimizer, or, where it cannot, the parameters."""

@@ -110,18 +110,18 @@ TEST_CASE("a leaf has the line that was told for it, once", "[capture]") {
     engine.run(1);
     constexpr uint64_t kLeaf = 0x7F12'3456'7890;
     const auto leaf = [](uint64_t address) { return reinterpret_cast<const void*>(address); };
-    tell_leaf(leaf(kLeaf), 77);
+    report_leaf(leaf(kLeaf), 77);
     // The same place in the table, another address.
     CHECK(forward_of_leaf(*engine.state, leaf(kLeaf + 0x10000)) == 101);
     CHECK(forward_of_leaf(*engine.state, leaf(kLeaf + 0x10)) == 101);
     CHECK(forward_of_leaf(*engine.state, leaf(kLeaf)) == 77);
     CHECK(forward_of_leaf(*engine.state, leaf(kLeaf)) == 101);
     // Another thread's leaf may come before the one of the node that ended last.
-    tell_leaf(leaf(kLeaf), 77);
+    report_leaf(leaf(kLeaf), 77);
     CHECK(engine.run_leaf(leaf(kLeaf)) == 77);
     CHECK(engine.run_leaf(leaf(kLeaf + 0x40)) == 101);
     // One has told: from now on all do, so that what is told is never an old one's.
-    CHECK(tells_leaves(*engine.state));
+    CHECK(reports_leaves(*engine.state));
 }
 
 TEST_CASE("a node made while another runs has the stack of both", "[capture]") {

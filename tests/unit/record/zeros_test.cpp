@@ -42,7 +42,7 @@ void define_everything(StackTable& table) {
     CHECK(table.intern_context({}) == 0);
     CHECK(table.intern_tensor({}) == 0);
     CHECK(table.intern_tensor_type("float32", sizes, 2) == 0);
-    table.tell_instance({});
+    table.report_instance({});
 }
 
 }  // namespace
@@ -72,10 +72,10 @@ TEST_CASE("a recorder of zeros does nothing, whatever it is told", "[zeros]") {
     recorder.record_scope(format::ScopeAction{}, 1, 1);
     recorder.record_step({});
     recorder.record_scope_caller(1);
-    const Recorder::ToldTensor told{1 << 20, 1, format::TensorKind{}, 1};
-    CHECK(recorder.tell_tensors(&told, 1) <= 1);
+    const Recorder::ReportedTensor told{1 << 20, 1, format::TensorKind{}, 1};
+    CHECK(recorder.report_tensors(&told, 1) <= 1);
     const Recorder::MadeTensor made{1 << 20, 1};
-    recorder.tell_made_tensors(0, &made, 1);
+    recorder.report_made_tensors(0, &made, 1);
     CHECK(recorder.block_count() == 0);
     record::LiveBlock blocks[1];
     CHECK(recorder.copy_live_blocks(blocks, 1) == 0);

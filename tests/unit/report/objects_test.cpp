@@ -44,9 +44,9 @@ public:
     }
     size_t tell(uint64_t address, TensorKind kind, const std::string& name) {
         const uint32_t string = table().intern_string(name.data(), name.size());
-        const Recorder::ToldTensor told = {
+        const Recorder::ReportedTensor told = {
             address, table().intern_tensor({kind, string, 0, 0}), kind};
-        return recorder_->tell_tensors(&told, 1);
+        return recorder_->report_tensors(&told, 1);
     }
 
     uint32_t type(const char* dtype, const std::vector<int64_t>& sizes) {
@@ -113,7 +113,7 @@ TEST_CASE("a block is told once for its kind, and anew in a new trace", "[record
 
 TEST_CASE("more tensors than one record holds are all told", "[record][objects]") {
     Recording recording;
-    std::vector<Recorder::ToldTensor> told;
+    std::vector<Recorder::ReportedTensor> told;
     for (uint32_t i = 1; i <= 5000; ++i) {
         recording.alloc(i * 512);
         const std::string name = "p" + std::to_string(i);
@@ -122,7 +122,7 @@ TEST_CASE("more tensors than one record holds are all told", "[record][objects]"
                         recording.table().intern_tensor({TensorKind::kParameter, string, 0, 0}),
                         TensorKind::kParameter});
     }
-    CHECK(recording.recorder().tell_tensors(told.data(), told.size()) == 0);
+    CHECK(recording.recorder().report_tensors(told.data(), told.size()) == 0);
     const auto reader = recording.close();
     for (uint32_t i = 1; i <= 5000; ++i) {
         REQUIRE(name_at(reader, i - 1) == "1 p" + std::to_string(i));
@@ -140,11 +140,11 @@ TEST_CASE("a tensor's type is told with its name", "[record][objects]") {
     CHECK(recording.type("bfloat16", {1, 0, 1LL << 62}) == large);
     CHECK(recording.type("float16", {1, 0, 1LL << 62}) != large);
     CHECK(recording.type("float32", std::vector<int64_t>(65, 1)) == 0);
-    const Recorder::ToldTensor told[] = {
+    const Recorder::ReportedTensor told[] = {
         {0x1000, tensor, TensorKind::kParameter, large},
         {0x2000, tensor, TensorKind::kParameter},
         {0x3000, tensor, TensorKind::kParameter, recording.type("float32", {})}};
-    CHECK(recording.recorder().tell_tensors(told, 3) == 0);
+    CHECK(recording.recorder().report_tensors(told, 3) == 0);
     const auto reader = recording.close();
     CHECK(type_at(reader, 0) == "bfloat16 [1, 0, 4611686018427387904]");
     CHECK(type_at(reader, 1) == "-");
@@ -162,7 +162,7 @@ TEST_CASE("an operator made the blocks that are not older than it", "[record][ob
     recording.free(0x3000);
     const uint32_t type = recording.type("int64", {4, 7});
     const Recorder::MadeTensor made[] = {{0x1000, type}, {0x2000, type}, {0x3000, type}, {0, type}};
-    recording.recorder().tell_made_tensors(begin, made, 4);
+    recording.recorder().report_made_tensors(begin, made, 4);
     const auto reader = recording.close();
     CHECK(type_at(reader, 0) == "-");
     CHECK(type_at(reader, 1) == "int64 [4, 7]");

@@ -22,7 +22,7 @@ struct CaptureInfo {
     size_t* dependency_count = nullptr;
 };
 
-CUresult tell_capture(CUstream handle, const CaptureInfo& info) {
+CUresult write_capture_info(CUstream handle, const CaptureInfo& info) {
     SIMGPU_SESSION(session)
     const Stream* const stream = session.stream(handle);
     if (stream == nullptr) {
@@ -104,7 +104,7 @@ SIMGPU_API CUresult cuStreamEndCapture(CUstream handle, CUgraph* graph) {
 }
 
 SIMGPU_API CUresult cuStreamIsCapturing(CUstream handle, CUstreamCaptureStatus* status) {
-    return tell_capture(handle, {.status = status});
+    return write_capture_info(handle, {.status = status});
 }
 
 SIMGPU_API CUresult cuStreamGetCaptureInfo_v2(CUstream handle,
@@ -113,7 +113,7 @@ SIMGPU_API CUresult cuStreamGetCaptureInfo_v2(CUstream handle,
                                               CUgraph* graph,
                                               const CUgraphNode** dependencies,
                                               size_t* count) {
-    return tell_capture(handle, {status, id, graph, dependencies, count});
+    return write_capture_info(handle, {status, id, graph, dependencies, count});
 }
 
 SIMGPU_API CUresult cuStreamGetCaptureInfo_v3(CUstream handle,
@@ -126,7 +126,7 @@ SIMGPU_API CUresult cuStreamGetCaptureInfo_v3(CUstream handle,
     if (edges != nullptr) {
         *edges = nullptr;
     }
-    return tell_capture(handle, {status, id, graph, dependencies, count});
+    return write_capture_info(handle, {status, id, graph, dependencies, count});
 }
 
 SIMGPU_API CUresult cuStreamUpdateCaptureDependencies(CUstream handle,

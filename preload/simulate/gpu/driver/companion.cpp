@@ -59,8 +59,8 @@ SIMGPU_API peakline_sim_read_listener peakline_sim_get_read_listener(void) {
     return g_read_listener.load(std::memory_order_relaxed);
 }
 
-SIMGPU_API void peakline_sim_set_operator(int launches_are_told, int reads_are_guessed) {
-    simgpu::running_operator() = {launches_are_told != 0, reads_are_guessed != 0};
+SIMGPU_API void peakline_sim_set_operator(int launches_are_reported, int reads_are_guessed) {
+    simgpu::running_operator() = {launches_are_reported != 0, reads_are_guessed != 0};
 }
 
 SIMGPU_API int peakline_sim_read_values(const void* device, size_t bytes, void* host) {

@@ -29,10 +29,10 @@ using peakline_sim_read_listener = void (*)(const char* operators, size_t bytes,
 SIMGPU_API void peakline_sim_set_read_listener(peakline_sim_read_listener listener);
 SIMGPU_API peakline_sim_read_listener peakline_sim_get_read_listener(void);
 
-// What the calling thread does from now on. launches_are_told: the companion says what its launches
-// write, so they forget nothing. reads_are_guessed: it copies what an operator keeps for itself, so
-// what is known of these addresses belongs to memory that was given back.
-SIMGPU_API void peakline_sim_set_operator(int launches_are_told, int reads_are_guessed);
+// What the calling thread does from now on. launches_are_reported: the companion says what its
+// launches write, so they forget nothing. reads_are_guessed: it copies what an operator keeps for
+// itself, so what is known of these addresses belongs to memory that was given back.
+SIMGPU_API void peakline_sim_set_operator(int launches_are_reported, int reads_are_guessed);
 
 // What device memory holds: 2 all of it true, 1 some of it known or computed from zeros, 0 nothing
 // known, -1 not device memory in use, -2 another rank is still to deliver it. Unknown bytes are

@@ -49,7 +49,7 @@ CUresult copy_locked(uintptr_t to, uintptr_t from, size_t bytes, CUstream stream
 CUresult copy(uintptr_t to, uintptr_t from, size_t bytes, CUstream stream) {
     wait_for_deliveries(to, from, bytes);
     const CUresult result = copy_locked(to, from, bytes, stream);
-    simgpu::tell_guessed_reads();
+    simgpu::report_guessed_reads();
     return result;
 }
 
@@ -155,13 +155,13 @@ CUresult copy_3d_locked(const CUDA_MEMCPY3D* shape, CUstream stream) {
 
 CUresult copy_2d(const CUDA_MEMCPY2D* shape, CUstream stream) {
     const CUresult result = copy_2d_locked(shape, stream);
-    simgpu::tell_guessed_reads();
+    simgpu::report_guessed_reads();
     return result;
 }
 
 CUresult copy_3d(const CUDA_MEMCPY3D* shape, CUstream stream) {
     const CUresult result = copy_3d_locked(shape, stream);
-    simgpu::tell_guessed_reads();
+    simgpu::report_guessed_reads();
     return result;
 }
 

@@ -19,7 +19,7 @@ thread_local int g_group_depth = 0;
 
 namespace {
 
-struct Place {
+struct Membership {
     int rank;
     int rank_count;
     int device;
@@ -41,22 +41,22 @@ bool is_first_on(int device) {
     return (with_communicators.fetch_or(bit) & bit) == 0;
 }
 
-ncclResult_t create(ncclComm_t* handle, const ncclUniqueId& id, const Place& place) {
-    if (handle == nullptr || place.rank < 0 || place.rank >= place.rank_count) {
+ncclResult_t create(ncclComm_t* handle, const ncclUniqueId& id, const Membership& membership) {
+    if (handle == nullptr || membership.rank < 0 || membership.rank >= membership.rank_count) {
         return ncclInvalidArgument;
     }
     auto* const made = static_cast<Communicator*>(peakline_sim_new_handle(sizeof(Communicator)));
     made->own_memory = nullptr;
-    if (is_first_on(place.device) &&
+    if (is_first_on(membership.device) &&
         !take_own_memory(SIMGPU_NCCL_COMMUNICATOR, &made->own_memory)) {
         peakline_sim_free_handle(made);
         return ncclUnhandledCudaError;
     }
-    made->rank = place.rank;
-    made->rank_count = place.rank_count;
-    made->device = place.device;
-    made->ranks =
-        peakline_sim_join(id.internal, place.rank, place.rank_count, g_group_depth == 0 ? 1 : 0);
+    made->rank = membership.rank;
+    made->rank_count = membership.rank_count;
+    made->device = membership.device;
+    made->ranks = peakline_sim_join(
+        id.internal, membership.rank, membership.rank_count, g_group_depth == 0 ? 1 : 0);
     *handle = reinterpret_cast<ncclComm_t>(made);
     return ncclSuccess;
 }

@@ -95,14 +95,14 @@ size_t all_matrix_elements(const RecurrentLayers& layers, int end_pseudo_layer) 
     return elements;
 }
 
-struct MatrixPlace {
+struct MatrixLocation {
     size_t element_offset;
     int rows;
     int columns;
 };
 
 // Linear layers 0..gates-1 take the input, the next as many the state, the last one projects.
-MatrixPlace matrix_place(const RecurrentLayers& layers, int pseudo_layer, int linear_layer) {
+MatrixLocation matrix_location(const RecurrentLayers& layers, int pseudo_layer, int linear_layer) {
     const int gates = gate_count(layers);
     const int columns = input_columns(layers, pseudo_layer);
     const auto hidden = static_cast<size_t>(layers.hidden_size);
@@ -120,7 +120,7 @@ MatrixPlace matrix_place(const RecurrentLayers& layers, int pseudo_layer, int li
     return {offset, layers.projected_size, layers.hidden_size};
 }
 
-MatrixPlace bias_place(const RecurrentLayers& layers, int pseudo_layer, int linear_layer) {
+MatrixLocation bias_location(const RecurrentLayers& layers, int pseudo_layer, int linear_layer) {
     const size_t offset =
         all_matrix_elements(layers, pseudo_layer_count(layers)) +
         static_cast<size_t>(pseudo_layer) * bias_elements(layers) +
@@ -131,14 +131,14 @@ MatrixPlace bias_place(const RecurrentLayers& layers, int pseudo_layer, int line
 // A program may ask for the matrix only, or for the bias only.
 void give_weight(const RecurrentLayers& layers,
                  uintptr_t start,
-                 const MatrixPlace& place,
+                 const MatrixLocation& location,
                  cudnnTensorDescriptor_t descriptor,
                  void** weight) {
     if (descriptor == nullptr || weight == nullptr) {
         return;
     }
-    *weight = reinterpret_cast<void*>(start + place.element_offset * element_bytes(layers.type));
-    const int sizes[3] = {1, place.rows, place.columns};
+    *weight = reinterpret_cast<void*>(start + location.element_offset * element_bytes(layers.type));
+    const int sizes[3] = {1, location.rows, location.columns};
     simgpu::set_shape(
         reinterpret_cast<simgpu::TensorShape*>(descriptor), layers.type, 3, sizes, nullptr);
 }
@@ -200,12 +200,15 @@ SIMGPU_API cudnnStatus_t cudnnGetRNNWeightParams(cudnnHandle_t,
                                                  void** bias) {
     const RecurrentLayers& layers = *to_layers(descriptor);
     const auto start = reinterpret_cast<uintptr_t>(weights);
-    const MatrixPlace place = matrix_place(layers, pseudo_layer, linear_layer);
-    give_weight(layers, start, place, matrix_descriptor, matrix);
+    const MatrixLocation location = matrix_location(layers, pseudo_layer, linear_layer);
+    give_weight(layers, start, location, matrix_descriptor, matrix);
     const bool has_bias = linear_layer < bias_sets(layers) * gate_count(layers);
     if (has_bias) {
-        give_weight(
-            layers, start, bias_place(layers, pseudo_layer, linear_layer), bias_descriptor, bias);
+        give_weight(layers,
+                    start,
+                    bias_location(layers, pseudo_layer, linear_layer),
+                    bias_descriptor,
+                    bias);
     } else if (bias != nullptr) {
         *bias = nullptr;
     }

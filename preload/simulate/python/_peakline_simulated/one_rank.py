@@ -49,7 +49,7 @@ def change(c10d: Any) -> None:
         c10d.split_group = _new_group_for_split(c10d)
 
 
-def own_place() -> tuple[int, int]:
+def rank_and_world_size() -> tuple[int, int]:
     """Return this rank and the number of ranks."""
     return int(os.environ["RANK"]), int(os.environ["WORLD_SIZE"])
 
@@ -60,7 +60,7 @@ def _make_store_class(base: type) -> type:
 
         def __init__(self, *_args: Any, **_kwargs: Any) -> None:
             super().__init__()
-            self._rank, self._world_size = own_place()
+            self._rank, self._world_size = rank_and_world_size()
             self._values: dict[str, bytes] = {}
             self._timeout = timedelta(minutes=5)
             _stores.append(self)
@@ -144,7 +144,7 @@ def _is_same_key_of_another_rank(own_key: str, key: str, rank: int) -> bool:
 def _replace_rendezvous(rendezvous: Any, store_class: type) -> None:
     def handle(url: str, *_args: Any, **_kwargs: Any) -> Any:
         asked = parse_qs(urlparse(url).query)
-        rank, world_size = own_place()
+        rank, world_size = rank_and_world_size()
         rank = int(asked.get("rank", [rank])[0])
         yield store_class(), rank, int(asked.get("world_size", [world_size])[0])
 
@@ -175,9 +175,9 @@ def _new_group_for_split(c10d: Any) -> Any:
         **_more: Any,
     ) -> Any:
         parent = parent_pg or c10d._get_default_group()
-        for places in split_ranks or ():
-            if parent.rank() in places:
-                ranks = [c10d.get_global_rank(parent, place) for place in places]
+        for members in split_ranks or ():
+            if parent.rank() in members:
+                ranks = [c10d.get_global_rank(parent, member) for member in members]
                 return c10d.new_group(ranks, timeout=timeout, group_desc=group_desc)
         return None
 

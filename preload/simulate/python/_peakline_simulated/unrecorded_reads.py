@@ -42,7 +42,7 @@ class _Notes:
         os.close(os.open(path, os.O_WRONLY | os.O_CREAT, 0o600))
         self._most_reads = most_reads
         self._counts: Counter[tuple[str, str]] = Counter()
-        self._is_told = False
+        self._is_reported = False
         self._read_count = 0
 
     def note(self, operators: bytes, _bytes: int, kind: int) -> None:
@@ -54,18 +54,18 @@ class _Notes:
             return
 
     def _note(self, operators: list[str], kind: int) -> None:
-        place, is_printed = _place()
+        location, is_printed = _location()
         is_size = kind == _SIZE
         operator = _named(operators, is_size)
-        key = (place, operator)
+        key = (location, operator)
         self._counts[key] += 1
         if self._counts[key] <= _MOST_NOTED:
             effect = _effect(operator, kind, is_printed)
-            self._add(f"{place}\t{operator}\t{effect}\n".encode())
+            self._add(f"{location}\t{operator}\t{effect}\n".encode())
         self._read_count += 1
-        if self._most_reads and self._counts[key] >= self._most_reads and not self._is_told:
-            self._is_told = True
-            self._end_waiting_program(place, self._counts[key])
+        if self._most_reads and self._counts[key] >= self._most_reads and not self._is_reported:
+            self._is_reported = True
+            self._end_waiting_program(location, self._counts[key])
 
     def _add(self, line: bytes) -> None:
         # A descriptor that stays open is the program's to close, and its number to use again.
@@ -76,11 +76,11 @@ class _Notes:
             finally:
                 os.close(file)
 
-    def _end_waiting_program(self, place: str, count: int) -> None:
+    def _end_waiting_program(self, location: str, count: int) -> None:
         import threading
 
         _peakline_words.say(
-            f"{place} has read a value {count} times that the simulated "
+            f"{location} has read a value {count} times that the simulated "
             "GPU does not have, and seems to wait for it. The program ends here with status "
             f"{_WAITED_STATUS}. Run it without --no-record to say what the value is with "
             "--assume, or let it read on with --max-value-reads 0."
@@ -102,7 +102,7 @@ class _Notes:
             time.sleep(0.1)
 
 
-def _place() -> tuple[str, bool]:
+def _location() -> tuple[str, bool]:
     """The innermost line outside libraries, as `train.py:57 (step)`, and whether it prints."""
     frame = sys._getframe(2).f_back
     innermost, is_printed = "a line that is not known", False

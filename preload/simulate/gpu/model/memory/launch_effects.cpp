@@ -36,7 +36,7 @@ uintptr_t stack_end() {
 void note_launch(void* const* parameters) {
     Contents& contents = Contents::instance();
     contents.count_launch();
-    if (contents.is_empty() || parameters == nullptr || running_operator().launches_are_told) {
+    if (contents.is_empty() || parameters == nullptr || running_operator().launches_are_reported) {
         return;
     }
     const auto here = reinterpret_cast<uintptr_t>(__builtin_frame_address(0));

@@ -126,17 +126,17 @@ Meeting::~Meeting() {
     munmap(memory_, bytes_);
 }
 
-size_t Meeting::place_of(int rank) const {
+size_t Meeting::slot_of_rank(int rank) const {
     return is_alone() ? 0 : to_size(rank);
 }
 
 Meeting::Member& Meeting::member(int rank) const {
-    return reinterpret_cast<Member*>(memory_ + Layout(present_count_).members)[place_of(rank)];
+    return reinterpret_cast<Member*>(memory_ + Layout(present_count_).members)[slot_of_rank(rank)];
 }
 
 Meeting::Mailbox& Meeting::mailbox(int from_rank, int to_rank) const {
     auto* const first = reinterpret_cast<Mailbox*>(memory_ + Layout(present_count_).mailboxes);
-    return first[place_of(from_rank) * to_size(present_count_) + place_of(to_rank)];
+    return first[slot_of_rank(from_rank) * to_size(present_count_) + slot_of_rank(to_rank)];
 }
 
 bool Meeting::have_all_joined() const {
@@ -177,7 +177,7 @@ Slot& Meeting::own_slot(uint64_t number) {
 }
 
 const Slot& Meeting::posted_slot(int rank, uint64_t number) const {
-    const size_t index = place_of(rank) * kBoardSlots + number % kBoardSlots;
+    const size_t index = slot_of_rank(rank) * kBoardSlots + number % kBoardSlots;
     return *reinterpret_cast<const Slot*>(memory_ + Layout(present_count_).boards +
                                           index * Layout::slot_bytes());
 }

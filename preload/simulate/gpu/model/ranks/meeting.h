@@ -73,7 +73,7 @@ private:
     };
     Meeting(void* memory, size_t bytes, int rank, Size size);
     // Where a rank's part of the memory is.
-    size_t place_of(int rank) const;
+    size_t slot_of_rank(int rank) const;
     Member& member(int rank) const;
     Mailbox& mailbox(int from_rank, int to_rank) const;
 

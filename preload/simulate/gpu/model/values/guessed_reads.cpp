@@ -37,7 +37,7 @@ void note_guessed_read(unsigned char* host, size_t bytes) {
     }
 }
 
-void tell_guessed_reads() {
+void report_guessed_reads() {
     const auto handler = g_read_handler.load(std::memory_order_relaxed);
     const int count = g_waiting_count;
     g_waiting_count = 0;

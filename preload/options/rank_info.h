@@ -4,7 +4,7 @@
 
 namespace peakline::preload {
 
-struct JobPlace {
+struct RankInfo {
     char rank[32];
     char local_rank[32];  // among the processes of its machine
     char world_size[32];
@@ -13,6 +13,6 @@ struct JobPlace {
     char job[128];     // "torchrun NAME", "slurm JOB.STEP": the same on all machines of the job
 };
 
-void read_job_place(JobPlace* place);
+void read_rank_info(RankInfo* info);
 
 }  // namespace peakline::preload

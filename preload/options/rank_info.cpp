@@ -1,4 +1,4 @@
-#include "job_place.h"
+#include "rank_info.h"
 
 #include <cstddef>
 #include <cstdio>
@@ -56,24 +56,23 @@ void read_job(char* text, size_t room) {
 
 }  // namespace
 
-void read_job_place(JobPlace* place) {
+void read_rank_info(RankInfo* info) {
     copy_first({"RANK", "SLURM_PROCID", "OMPI_COMM_WORLD_RANK", "PMI_RANK", "PMIX_RANK"},
-               place->rank,
-               sizeof place->rank);
+               info->rank,
+               sizeof info->rank);
     copy_first({"LOCAL_RANK", "SLURM_LOCALID", "OMPI_COMM_WORLD_LOCAL_RANK", "MPI_LOCALRANKID"},
-               place->local_rank,
-               sizeof place->local_rank);
+               info->local_rank,
+               sizeof info->local_rank);
     copy_first(
         {"WORLD_SIZE", "SLURM_STEP_NUM_TASKS", "SLURM_NTASKS", "OMPI_COMM_WORLD_SIZE", "PMI_SIZE"},
-        place->world_size,
-        sizeof place->world_size);
+        info->world_size,
+        sizeof info->world_size);
     copy_first({"LOCAL_WORLD_SIZE", "OMPI_COMM_WORLD_LOCAL_SIZE", "MPI_LOCALNRANKS"},
-               place->local_world_size,
-               sizeof place->local_world_size);
-    copy_first({"TORCHELASTIC_RESTART_COUNT", "SLURM_RESTART_COUNT"},
-               place->attempt,
-               sizeof place->attempt);
-    read_job(place->job, sizeof place->job);
+               info->local_world_size,
+               sizeof info->local_world_size);
+    copy_first(
+        {"TORCHELASTIC_RESTART_COUNT", "SLURM_RESTART_COUNT"}, info->attempt, sizeof info->attempt);
+    read_job(info->job, sizeof info->job);
 }
 
 }  // namespace peakline::preload
