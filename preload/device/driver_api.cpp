@@ -5,11 +5,11 @@
 namespace peakline::preload {
 namespace {
 
-// Numbers of cuda.h.
+// Values from cuda.h.
 enum PoolAttribute : int { kReservedNow = 5, kUsedNow = 7 };
 enum GraphAttribute : int { kGraphUsedNow = 0, kGraphReservedNow = 2 };
 
-// Written once, by whoever comes first: every writer writes the same.
+// Written once, by the first caller. Concurrent writers write the same values.
 struct Api {
     int (*mem_get_info)(size_t*, size_t*) = nullptr;
     int (*ctx_get_device)(int*) = nullptr;
@@ -105,7 +105,7 @@ std::optional<PoolBytes> graph_bytes(uint32_t device) {
     return bytes;
 }
 
-// The legacy stream cannot be asked while another one captures: then it does not.
+// The legacy stream cannot be queried while another stream captures; it does not capture then.
 bool is_capturing(uint64_t stream) {
     int status = 0;
     return g_api.stream_is_capturing != nullptr &&

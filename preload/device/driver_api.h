@@ -1,5 +1,5 @@
-// What the recorder asks the driver itself. Nothing here makes a context, and nothing is asked
-// while the driver is not yet there.
+// The recorder's own queries to the CUDA driver. They never create a context, and they do nothing
+// while the driver is not loaded.
 #pragma once
 
 #include <cstddef>
@@ -17,26 +17,26 @@ struct PoolBytes {
     uint64_t used_bytes;
 };
 
-// Finds the functions; takes the loader's lock. Again: nothing.
+// Finds the driver's functions; takes the loader's lock. Later calls do nothing.
 void find_driver_api_slow();
 
-// Of the current context of this thread; nothing without one.
+// These read the current context of this thread. Without a context they return nothing.
 std::optional<uint32_t> current_device();
 uint64_t current_context();  // 0: none
 std::optional<DeviceBytes> device_bytes();
 
 uint64_t current_pool(uint32_t device);  // 0: none
 std::optional<PoolBytes> pool_bytes(uint64_t pool);
-// Of the graphs of a device.
+// Memory held by the graphs of a device.
 std::optional<PoolBytes> graph_bytes(uint32_t device);
 bool is_capturing(uint64_t stream);
-// Whether the primary context of a device is there; true when it cannot be asked.
+// Whether the device has a primary context; true when the driver cannot report it.
 bool has_primary_context(uint32_t device);
 
-// Where the device is, as NVML knows it: CUDA may count devices in another order.
+// PCI address of the device, by which NVML identifies it. CUDA may number devices in another order.
 bool pci_bus_of(uint32_t device, char* text, size_t room);
 
-// While it lives this thread may ask the driver what a capture of another stream forbids.
+// While it lives, this thread may make calls that a capture on another stream forbids.
 class CaptureAllowance {
 public:
     CaptureAllowance();

@@ -1,4 +1,4 @@
-// What the driver has given and not taken back, by key. A caller's lock guards it.
+// The driver's allocations that are still live, by key. The caller's lock guards it.
 #pragma once
 
 #include <cstddef>
@@ -12,11 +12,11 @@ namespace peakline::preload {
 
 struct DriverBlock {
     uint64_t key;    // in its space, see PeaklineKeySpace
-    uint64_t bytes;  // 0: none of this process, or not known
+    uint64_t bytes;  // 0: not memory of this process, or unknown
     uint64_t owner;  // as in format::DriverAlloc
     uint32_t context;
     uint32_t stream;
-    // Of physical memory, which lives as long as one of both.
+    // Only for physical memory, which lives as long as it has a handle or a mapping.
     uint32_t handles;
     uint32_t mappings;
     uint8_t space;  // PeaklineKeySpace
@@ -38,13 +38,13 @@ class DriverBlocks : public record::HashTable<DriverBlock> {
 public:
     bool init() { return HashTable::init(kFirstSlots); }
 
-    // nullptr: none. Valid until the next insert or remove.
+    // nullptr if absent. Valid until the next insert or remove.
     DriverBlock* find(uint32_t space, uint64_t key) {
         return HashTable::find(DriverBlock::hash_of(space, key), [=](const DriverBlock& one) {
             return one.key == key && one.space == space;
         });
     }
-    // Instead of one with the same key: its end was not seen. False when there is no memory.
+    // Replaces a block with the same key, whose end was missed. Returns false when out of memory.
     bool insert(DriverBlock block) {
         block.is_in_table = 1;
         if (DriverBlock* const known = find(block.space, block.key)) {

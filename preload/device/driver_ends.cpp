@@ -10,7 +10,7 @@ namespace {
 using format::DriverKind;
 using record::Recorder;
 
-// Bytes of a device that the call in progress on this thread gives back.
+// Bytes of a device that the free in progress on this thread returns.
 thread_local uint64_t g_freed_bytes __attribute__((tls_model("initial-exec"))) = 0;
 
 void record_end(const DriverBlock& block) {
@@ -28,7 +28,7 @@ void record_end(const DriverBlock& block) {
     }
 }
 
-// Of one block that ends, with what it holds alive: at most a physical handle.
+// Blocks that end together: a block, and a physical handle that it alone kept alive.
 struct Ended {
     DriverBlock blocks[2] = {};
     size_t count = 0;
@@ -41,7 +41,7 @@ struct Ended {
     }
 };
 
-// With the lock held. The memory lives as long as a handle or a mapping of it.
+// Requires the lock. The memory lives as long as it has a handle or a mapping.
 void end_if_unused(DriverBlock* physical, Ended* ended) {
     if (physical->handles == 0 && physical->mappings == 0) {
         ended->add(*physical);
@@ -49,7 +49,7 @@ void end_if_unused(DriverBlock* physical, Ended* ended) {
     }
 }
 
-// With the lock held. False: there is no such block.
+// Requires the lock. Returns false if there is no such block.
 bool end_block(uint32_t space, uint64_t key, Ended* ended) {
     DriverBlock* const block = g_driver.blocks.find(space, key);
     if (block == nullptr) {
@@ -72,7 +72,7 @@ bool end_block(uint32_t space, uint64_t key, Ended* ended) {
     return true;
 }
 
-// One call may take several mappings back that lie side by side.
+// One call may unmap several adjacent mappings.
 void end_mappings(const PeaklineDriverEvent& event) {
     for (uint64_t at = event.key; at < event.key + event.bytes;) {
         Ended ended;
@@ -90,7 +90,7 @@ void end_mappings(const PeaklineDriverEvent& event) {
     }
 }
 
-// Nobody frees these one by one.
+// Ends blocks that are not freed one by one.
 template <class IsChosen>
 void end_all(IsChosen is_chosen) {
     for (bool is_more = true; is_more;) {

@@ -1,5 +1,5 @@
-// Ends of what the driver has given: one by one, or all of a context or a device at once. Physical
-// memory lives as long as a handle or a mapping of it.
+// Ends of the driver's allocations: one at a time, or all of a context or device at once. Physical
+// memory lives as long as it has a handle or a mapping.
 #pragma once
 
 #include <cstdint>
@@ -10,11 +10,11 @@
 namespace peakline::preload {
 
 void on_free(const PeaklineDriverEvent& event);
-// Whether the free in progress on this thread gives memory of a device back.
+// Whether the free in progress on this thread returns memory of a device.
 bool call_frees_memory();
 
-// What stands at the same key: an address whose end was not seen ends now; importing what is known
-// gives one more handle of it. True for such a handle.
+// Handles an earlier block with the same key. An address whose end was missed ends now. Importing a
+// known physical allocation adds a handle to it; only then returns true.
 bool is_known_handle(const DriverBlock& block);
 
 void end_context(uint64_t context);

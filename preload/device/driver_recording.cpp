@@ -30,8 +30,8 @@ using format::DriverKind;
 using format::SampleReason;
 using record::Recorder;
 
-// torch's allocator asks the driver under its lock, where the loader must not be asked: what is
-// known of the request was captured before.
+// torch's allocator calls the driver under its own lock, where the loader must not be called. The
+// stack of the request was captured before.
 uint32_t context_of_request() {
     Recorder& recorder = Recorder::instance();
     capture::ThreadState* const state = capture::thread_state(recorder.table());
@@ -105,7 +105,8 @@ DriverBlock block_of(const PeaklineDriverEvent& event, uint32_t device) {
     return block;
 }
 
-// After its record: what is in the table stands in the trace, or is restated where one is opened.
+// After its record, so that a block in the table is either in the trace or restated when a trace
+// opens.
 void keep_block(const DriverBlock& block) {
     const record::LockGuard guard(g_driver.lock);
     g_driver.blocks.insert(block);
@@ -117,7 +118,7 @@ void keep_block(const DriverBlock& block) {
     }
 }
 
-// A piece of a segment that torch's allocator is about to map.
+// Whether this is a piece of a segment that torch's allocator is about to map.
 bool is_piece_of_segment(const PeaklineDriverEvent& event) {
     const capture::ThreadState* const state = capture::g_thread_state;
     return event.kind == static_cast<uint64_t>(DriverKind::kPhysical) && state != nullptr &&
@@ -212,7 +213,7 @@ void before_call() {
     sample_device(SampleReason::kGrowth);
 }
 
-// What a library that is linked to the driver calls.
+// Redirects the imports of a library that is linked to the driver.
 void lead_to_driver_call(const capture::Import& import, void*) {
     void* const replacement =
         strncmp(import.symbol, "cu", 2) == 0 ? peakline_driver_replacement(import.symbol) : nullptr;
@@ -297,7 +298,7 @@ void parent_after_fork_driver() {
     g_driver.lock.unlock();
     driver_record_lock().unlock();
 }
-// CUDA does not survive a fork, nor does what it gave.
+// CUDA does not survive a fork; neither do its allocations.
 void child_after_fork_driver() {
     g_driver.lock.reset_after_fork();
     driver_record_lock().reset_after_fork();

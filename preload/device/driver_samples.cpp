@@ -15,15 +15,15 @@ namespace {
 using format::SampleReason;
 using record::Recorder;
 
-// Pools take memory from the driver in steps of this size at least.
+// The driver grows its pools in steps of at least this size.
 constexpr uint64_t kPoolStepBytes = 1U << 20;
 constexpr size_t kMostPools = 64;
-// Asking takes some microseconds. Where it takes much longer (a container has been seen with 8 ms),
-// it is done only where little is asked for.
+// A query takes some microseconds. Where it takes much longer (8 ms in one container), only the
+// rare reasons are sampled.
 constexpr uint64_t kSlowNs = 200'000;
 constexpr uint32_t kTrials = 4;
 
-// relaxed everywhere: two threads that ask at once may write a sample too many.
+// relaxed everywhere: two threads that sample at once may write one sample too many.
 struct DeviceState {
     std::atomic<uint64_t> free_bytes{~uint64_t{0}};
     std::atomic<uint64_t> total_bytes{0};
@@ -86,7 +86,7 @@ void put_pool(const PoolState& pool, uint64_t key) {
                            pool.used_bytes.load(std::memory_order_relaxed)});
 }
 
-// True when it holds more or less than before.
+// Returns true when the pool's bytes have changed.
 bool update(PoolState& pool, uint64_t key, std::optional<PoolBytes> bytes) {
     pool.bytes_since.store(0, std::memory_order_relaxed);
     if (!bytes) {
@@ -114,7 +114,7 @@ void update_pools(uint32_t device) {
     }
 }
 
-// The slot of this pool, or a free one for it; nullptr: there are too many.
+// The slot of this pool, or a free slot for it; nullptr when all are taken.
 PoolState* find_pool(uint64_t key, uint32_t device) {
     for (PoolState& pool : g_pools) {
         uint64_t free_slot = 0;
@@ -140,7 +140,7 @@ void put_sample(SampleReason reason, uint32_t device) {
                              state.total_bytes.load(std::memory_order_relaxed)});
 }
 
-// NVML is asked at most so often, and loaded at the end only.
+// NVML is queried at most this often. It is loaded only at the end of the process.
 constexpr uint64_t kProcessesNs = 1'000'000'000;
 
 bool asks_processes(SampleReason reason) {
@@ -148,7 +148,7 @@ bool asks_processes(SampleReason reason) {
            reason == SampleReason::kEnd;
 }
 
-// Not under a lock.
+// Call without locks held.
 std::optional<ProcessBytes> processes_slow(SampleReason reason, uint32_t device) {
     static std::atomic<uint64_t> next_ns{0};
     const bool is_end = reason == SampleReason::kEnd;
@@ -241,7 +241,7 @@ void watch_graphs(uint32_t device) {
     }
 }
 
-// What it reserved has gone back.
+// The pool's memory has been returned.
 void forget_pool(uint64_t key) {
     for (PoolState& pool : g_pools) {
         if (pool.key.load(std::memory_order_relaxed) == key) {

@@ -1,11 +1,11 @@
-// What is free on the device, and what its pools hold, as the driver says at chosen moments: after
-// every request and free that it serves at once, and where it takes memory that nobody asked for.
-// Never from a callback of the driver, never for another thread's context.
+// Samples of the device's free memory and of the driver's pools. Taken after every synchronous
+// request and free, and where the driver takes memory without a request. Never taken in a callback
+// of the driver, nor for another thread's context.
 //
 // Note [Alone in the driver]
-// A request of another thread that is being served is in what the driver says and not in the trace,
-// or the other way round. So a sample counts only if nobody else was in the driver while it was
-// taken, nor came in before it was recorded: requests are recorded under the same lock.
+// While another thread is inside the driver, its request may be in the driver's numbers but not yet
+// in the trace, or the reverse. So a sample counts only if no other thread was in the driver from
+// its start until it was recorded. Requests are recorded under the same lock.
 #pragma once
 
 #include <cstdint>
@@ -20,16 +20,17 @@ record::LeafLock& driver_record_lock();
 
 inline constexpr uint64_t kPhaseSampleNs = 10'000'000;
 
-// Of the device of this thread's context. kGrowth is recorded only where something has changed.
+// Samples the device of this thread's context. kGrowth and kPhase samples are recorded only if the
+// free memory changed.
 void sample_device(format::SampleReason reason);
-// When a context has ended: if none is current now, the next sample is about it.
+// Called when a context has ended: if no context is current, the next sample covers it.
 void sample_after_context();
-// Where a phase of the program ends: at most every kPhaseSampleNs, more rarely where asking is
-// slow.
+// Called where a phase of the program ends. Samples at most every kPhaseSampleNs, less often where
+// queries are slow.
 void sample_at_phase_end();
-// After a request of so many bytes from a pool.
+// Called after a request of this many bytes from a pool.
 void sample_pool(uint64_t pool, uint32_t device, uint64_t bytes);
-// Their memory is counted from now on.
+// From now on the memory of the device's graphs is sampled.
 void watch_graphs(uint32_t device);
 void forget_pool(uint64_t pool);
 

@@ -1,4 +1,4 @@
-// What driver_recording and driver_ends share: the table of what the driver has given.
+// State shared by driver_recording and driver_ends: the table of the driver's live allocations.
 #pragma once
 
 #include <atomic>
@@ -20,8 +20,8 @@ struct Driver {
 };
 extern Driver g_driver;
 
-// Handles are small numbers: not one of an address. Where memory is registered, a tensor of the CPU
-// may lie.
+// A key for records of blocks. A physical handle is a small number, so it gets a bit that no
+// address has. Registered host memory may hold a tensor of the CPU, so it gets another bit.
 inline uint64_t address_of_block(const DriverBlock& block) {
     constexpr uint64_t kHandleBit = uint64_t{1} << 62;
     constexpr uint64_t kRegisteredBit = uint64_t{1} << 61;
@@ -30,7 +30,7 @@ inline uint64_t address_of_block(const DriverBlock& block) {
                                                                     : block.key;
 }
 
-// Page-locked memory always is one, of a device of its own: see Note [Memory of the host] in
+// Page-locked memory always has one, on a device of its own: see Note [Memory of the host] in
 // allocator/record/format/trace_format.h.
 inline bool has_alloc_record(const DriverBlock& block) {
     return (block.flags & format::kIsAlsoBlock) != 0 || format::is_page_locked(block.driver_kind());

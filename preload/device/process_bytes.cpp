@@ -13,7 +13,7 @@ namespace {
 constexpr unsigned kMostProcesses = 256;
 constexpr uint64_t kNotAvailable = ~uint64_t{0};
 
-// nvmlProcessInfo_t of the functions with _v3.
+// nvmlProcessInfo_t of the functions with the suffix _v3.
 struct Process {
     unsigned process_id;
     unsigned long long used_bytes;
@@ -35,7 +35,7 @@ struct Nvml {
 
 enum class Found : int { kUnknown, kNo, kYes };
 
-// Written once before g_found says so.
+// Written once, before g_found is set.
 Nvml g_nvml;
 std::atomic<Found> g_found{Found::kUnknown};
 
@@ -65,9 +65,9 @@ bool find_nvml(NvmlUse use) {
     return is_usable;
 }
 
-// NVML opens files of the driver when it is initialised, with descriptors of the program. Where the
-// program uses it, they are open; at the end of the process they are given back. It counts who has
-// initialised it: the program's use does not end with ours.
+// NVML opens files of the driver at initialisation, with descriptors of the program. If the program
+// uses NVML, they are already open; at the end of the process they are closed again. NVML counts
+// its users, so closing ours does not end the program's.
 class NvmlScope {
 public:
     explicit NvmlScope(NvmlUse use)

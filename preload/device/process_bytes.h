@@ -1,5 +1,5 @@
-// What processes hold of a device, as NVML says. NVML needs no context and is asked rarely: its
-// first question takes milliseconds.
+// Memory of a device by process, from NVML. NVML needs no context. It is queried rarely: the first
+// query takes milliseconds.
 #pragma once
 
 #include <cstdint>
@@ -13,10 +13,10 @@ struct ProcessBytes {
     uint64_t other_count;
 };
 
-// kIfLoaded: only where the program has loaded NVML already.
+// kIfLoaded: only if the program has already loaded NVML.
 enum class NvmlUse { kIfLoaded, kLoad };
 
-// nullopt: NVML is not there, or does not know. Takes the loader's lock.
+// nullopt: NVML is missing or does not know. Takes the loader's lock.
 std::optional<ProcessBytes> process_bytes_slow(uint32_t device, NvmlUse use);
 
 }  // namespace peakline::preload
