@@ -1,6 +1,6 @@
-// The stub that stands for dlsym. It jumps to the real one for every name that is not the driver's,
-// and calls nothing: RTLD_NEXT and RTLD_DEFAULT mean the library that the return address lies in.
-// In assembly, since no compiler promises a tail call.
+// The stub that replaces dlsym. For every name outside the driver it jumps to the real one without
+// calling anything: RTLD_NEXT and RTLD_DEFAULT depend on the library of the return address. It is
+// assembly because no compiler guarantees a tail call.
 #include "driver_seam.h"
 
 extern "C" [[gnu::naked]] void* peakline_driver_dlsym(void*, const char*) {

@@ -1,5 +1,5 @@
-// The functions of the driver as they are answered here: the same name and arguments. Each calls
-// the real one and reports what it gave. Types are those of cuda.h, as plain ones.
+// Declarations of our replacements of driver functions, with the driver's names and arguments. Each
+// calls the real function and reports the result. Types of cuda.h are replaced by plain ones.
 #pragma once
 
 #include <cstddef>

@@ -1,5 +1,5 @@
-// What takes memory of the device and does not say how much: contexts, code, graphs, limits. And
-// the driver's own look-up.
+// Driver calls that take memory of the device without stating how much: contexts, code, graphs,
+// limits. Also the driver's own symbol lookup.
 #include "reporting.h"
 
 namespace peakline::driver {

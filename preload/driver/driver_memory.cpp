@@ -1,4 +1,4 @@
-// Memory of devices and of the host: the calls that give it, and those that take it back.
+// Memory of devices and of the host: the calls that allocate it and the calls that free it.
 #include "reporting.h"
 
 namespace peakline::driver {
@@ -167,7 +167,7 @@ DRIVER_CALL cuMipmappedArrayCreate(PeaklineHandle* array, const void* shape, uns
         levels);
 }
 
-// Memory of another process: nothing of this one's.
+// Memory of another process: none of it counts for this one.
 DRIVER_CALL cuIpcOpenMemHandle_v2(PeaklineAddress* address, IpcHandle handle, unsigned flags) {
     return call_then_report(
         REAL(cuIpcOpenMemHandle_v2),

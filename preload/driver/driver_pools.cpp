@@ -1,4 +1,4 @@
-// Memory in the order of streams, and physical memory that is mapped by hand.
+// Stream-ordered memory, and physical memory that the program maps itself.
 #include "reporting.h"
 
 namespace peakline::driver {
@@ -7,7 +7,7 @@ using format::DriverKind;
 
 namespace {
 
-// CUmemAllocationProp and CUmemPoolProps begin alike.
+// The common beginning of CUmemAllocationProp and CUmemPoolProps.
 struct LocatedProperties {
     int type;
     int handle_types;
@@ -140,7 +140,7 @@ DRIVER_CALL cuMemCreate(PeaklineAddress* handle,
                         size_t bytes,
                         const void* properties,
                         unsigned long long flags) {
-    // Torch asks for each piece of an expandable segment; that one was refused is known only here.
+    // Torch requests each piece of an expandable segment. Only here is a refusal visible.
     return call_then_report<Around::kSample>(
         REAL(cuMemCreate),
         [&](Result result) {
@@ -159,7 +159,7 @@ DRIVER_CALL cuMemCreate(PeaklineAddress* handle,
         flags);
 }
 
-// Its bound memory is counted where it was made.
+// The memory bound to it is counted where it was created.
 DRIVER_CALL cuMulticastCreate(PeaklineAddress* handle, const void* properties) {
     return call_then_report(
         REAL(cuMulticastCreate),

@@ -1,7 +1,7 @@
-// The border between the answered functions of the CUDA driver and whoever records them. The seam
-// is libc only and stands in two libraries: in the preloaded one, which is there before anything
-// looks the driver up, and in libpeakline.so for programs that were not started with it. Only one
-// of the two is in use. Plain C types.
+// The border between our replacements of CUDA driver functions and the code that records them. The
+// seam is libc only and part of two libraries: the preloaded one, which is present before any
+// driver lookup, and libpeakline.so for programs started without it. Only one of the two is in use.
+// Plain C types.
 #pragma once
 
 #include <cstddef>
@@ -10,23 +10,23 @@
 extern "C" {
 
 enum PeaklineDriverCall : uint32_t {
-    kPeaklineRequest = 1,        // kind and key say what was given
-    kPeaklineFree = 2,           // key says what is to be given back; comes before the call
-    kPeaklineFreed = 3,          // the call after that came back
+    kPeaklineRequest = 1,  // kind and key describe the memory
+    kPeaklineFree = 2,  // key: the memory to free; comes before the call
+    kPeaklineFreed = 3,  // that call returned
     kPeaklineReference = 4,      // one more handle of a physical allocation
-    kPeaklineContext = 5,        // made
+    kPeaklineContext = 5,  // created
     kPeaklineContextEnd = 6,     // key: the context; comes before the call
-    kPeaklineDeviceReset = 7,    // device: all of its primary context is gone
-    kPeaklineDeviceRelease = 8,  // device: its primary context may be gone
+    kPeaklineDeviceReset = 7,  // the device's primary context is gone
+    kPeaklineDeviceRelease = 8,  // the device's primary context may be gone
     kPeaklineModule = 9,
     kPeaklineLimit = 10,
     kPeaklineGraph = 11,
     kPeaklineTrim = 12,
     kPeaklineRefused = 13,  // a request for physical memory of a device: too little is free
     kPeaklineContextGone =
-        14,  // after kPeaklineContextEnd and kPeaklineDeviceReset: the call came back
+        14,  // the call after kPeaklineContextEnd or kPeaklineDeviceReset returned
 };
-// What a key names.
+// The kind of handle or address in a key.
 enum PeaklineKeySpace : uint32_t {
     kPeaklineAddress = 0,
     kPeaklineHandle = 1,  // of physical memory
@@ -51,34 +51,33 @@ struct PeaklineDriverEvent {
     int32_t is_asynchronous;
 };
 
-// All on the thread that calls the driver; a call of the driver within is not reported.
+// Called on the thread that calls the driver. Nested driver calls are not reported.
 struct PeaklineDriverListener {
-    // Before a call that takes more memory of the device than it says.
+    // Before a call that takes more device memory than its arguments state.
     void (*before)();
     void (*on_event)(const PeaklineDriverEvent* event);
 };
-// nullptr: nobody listens. Of the preloaded library where it is in the process: both libraries
-// export it, and the loader finds that one first.
+// nullptr removes the listener. Both libraries export this function; if the preloaded one is in the
+// process, the loader finds that one first.
 void peakline_driver_listen(const PeaklineDriverListener* listener);
-// Calls of the driver on all threads: begun so far, and not over.
+// Driver calls of all threads: those begun so far, and those still running.
 struct PeaklineDriverCalls {
     uint64_t begun;
     uint64_t in_flight;
 };
 PeaklineDriverCalls peakline_driver_calls();
-// Whether this thread is within a call of the driver.
+// Whether this thread is inside a driver call.
 int32_t peakline_driver_is_calling();
-// Of the preloaded library: called once, when a context was made or memory was given and nobody
-// listens.
+// In the preloaded library: called once, when a context or memory was created without a listener.
 __attribute__((visibility("hidden"))) void peakline_driver_first_use();
 
-// The real function of this name, or nullptr where the driver is not loaded or has none.
+// The real function of this name, or nullptr if the driver is not loaded or lacks it.
 void* peakline_driver_function(const char* symbol);
 
-// What stands for a function of the driver that is imported by name, or nullptr.
+// Our replacement for a driver function that is imported by name, or nullptr.
 void* peakline_driver_replacement(const char* symbol);
 
-// What stands for dlsym in the import tables of libraries: jumps there where the name is not ours.
+// Replaces dlsym in import tables. Jumps to the real one for names that are not the driver's.
 void* peakline_driver_dlsym(void* handle, const char* name);
 
 }  // extern "C"

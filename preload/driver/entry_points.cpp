@@ -1,10 +1,10 @@
-// Looks the driver's functions up for others, and answers with ours. Never looks at a handle that
-// the caller did not name, and never takes its own answer for the real one.
+// Looks up the driver's functions for callers and returns ours instead. It never searches a handle
+// that the caller did not name, and never mistakes our function for the real one.
 //
 // Note [Which driver]
-// Only what lies in the library that is the driver is replaced. A program may load a second driver
-// (dlmopen, the lower library of WSL): a caller in a library of that name gets the truth,
-// or our "real" function would be ours.
+// Only functions inside the driver's own library are replaced. A program may load a second driver
+// (dlmopen, the lower library of WSL). A caller inside a library of that name gets the real
+// function; otherwise our "real" function would be ours.
 #include "entry_points.h"
 
 #include <cstring>
@@ -17,7 +17,7 @@
 namespace peakline::driver {
 namespace {
 
-// As cudaTypedefs.h of this release has them.
+// Versions from cudaTypedefs.h of this CUDA release.
 constexpr int kNewestKnownVersion = 13020;
 constexpr uint64_t kPerThreadFlag = 2;  // CU_GET_PROC_ADDRESS_PER_THREAD_DEFAULT_STREAM
 constexpr char kDriverName[] = "libcuda.so";
@@ -34,7 +34,7 @@ struct Row {
 #define HOOKED(symbol, name, version, is_per_thread) \
     {#symbol, name, version, is_per_thread, reinterpret_cast<void*>(&(symbol)), Entry::k_##symbol},
 #define EARLIER(name, version) {nullptr, name, version, false, nullptr, Entry{}},
-// Addresses of functions are known when the library is loaded: no constructor runs.
+// These addresses are link-time constants, so no constructor has to run.
 const Row g_rows[] = {
 #include "entry_points.inc"
 };
@@ -42,9 +42,9 @@ const Row g_rows[] = {
 #undef EARLIER
 constexpr size_t kRowCount = sizeof g_rows / sizeof g_rows[0];
 
-// By Entry. relaxed everywhere: every writer writes the same.
+// Indexed by Entry. relaxed everywhere: every writer writes the same.
 void* g_real[kRowCount];
-// Where the first driver of the process lies, as dladdr has it.
+// Base address of the first driver in the process, from dladdr.
 void* g_driver_base;
 
 void* load(void* const& from) {
@@ -76,7 +76,7 @@ bool may_replace(const void* found, const void* caller) {
     void* const base = load(g_driver_base);
     if (base == nullptr) {
         store(g_driver_base, library.dli_fbase);
-        // Its addresses are kept: it must not go away.
+        // Keeps the library loaded: its addresses are cached.
         dlopen(library.dli_fname, RTLD_LAZY | RTLD_NOLOAD | RTLD_NODELETE);
     }
     return base == nullptr || base == library.dli_fbase;
@@ -165,7 +165,8 @@ void* real_function(Entry entry) {
     void*& real = g_real[static_cast<size_t>(entry)];
     void* known = load(real);
     if (__builtin_expect(known == nullptr, 0)) {
-        // A linked program calls ours by the loader's binding: nobody has looked the real one up.
+        // A linked program reaches ours by the loader's binding, so no lookup has found the real
+        // one yet.
         for (const Row& row : g_rows) {
             if (row.ours != nullptr && row.entry == entry) {
                 known = peakline_driver_function(row.symbol);
@@ -181,7 +182,7 @@ void* answer_for(const char* name, int version, uint64_t flags, void* found, con
     if (row == nullptr || row->ours == nullptr) {
         return found;
     }
-    // A later release may have a newer ABI of this name, which is not ours to answer.
+    // A later release may have a newer ABI of this name. We must not replace it.
     if (version > kNewestKnownVersion && found != real_function(row->entry)) {
         return found;
     }
@@ -192,7 +193,7 @@ void* answer_for(const char* name, int version, uint64_t flags, void* found, con
 
 extern "C" {
 
-// Set by the stub or below, before it is used.
+// The stub, or the code below, sets it before use.
 __attribute__((visibility("hidden"))) void* (*g_peakline_real_dlsym)(void*, const char*) = nullptr;
 
 // Before glibc 2.34 dlsym is libdl's.
@@ -208,8 +209,8 @@ __attribute__((visibility("hidden"), used)) void peakline_find_real_dlsym() {
     __builtin_trap();  // a libc without dlsym
 }
 
-// What dlsym(handle, name) is to give for a name that begins with "cu"; nullptr: ask the real one,
-// in the name of `caller`.
+// Our result for dlsym(handle, name), for a name that begins with "cu". nullptr: the stub must jump
+// to the real dlsym, which then sees `caller`.
 __attribute__((visibility("hidden"), used)) void* peakline_driver_find(void* handle,
                                                                        const char* name,
                                                                        const void* caller) {

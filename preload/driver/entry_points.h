@@ -1,4 +1,4 @@
-// The table of the driver's functions that are answered here, and where the real ones are.
+// The table of replaced driver functions, and the addresses of the real ones.
 #pragma once
 
 #include <cstddef>
@@ -14,11 +14,11 @@ enum class Entry : uint32_t {
 #undef HOOKED
 #undef EARLIER
 
-// nullptr: the driver is not there, or has no such function.
+// nullptr if the driver is not loaded or has no such function.
 void* real_function(Entry entry);
 
-// What a look-up by cuGetProcAddress, from `caller`, is to give instead of `found`, the driver's
-// own answer.
+// The function to return for a cuGetProcAddress lookup by `caller`, where the driver returned
+// `found`.
 void* answer_for(const char* name, int version, uint64_t flags, void* found, const void* caller);
 
 }  // namespace peakline::driver

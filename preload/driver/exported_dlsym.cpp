@@ -1,5 +1,5 @@
-// Of the preloaded library only: the name under which every library finds the stub, and the sign
-// that it is there. libpeakline.so has neither: its own calls mean the real dlsym.
+// In the preloaded library only: the name by which every library finds the stub, and a marker that
+// the preload is present. libpeakline.so has neither: its own calls must reach the real dlsym.
 extern "C" __attribute__((visibility("default"))) int peakline_driver_is_preloaded() {
     return 1;
 }

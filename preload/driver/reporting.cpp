@@ -1,4 +1,4 @@
-// Who listens, and who is asked to when memory is first given.
+// The listener, and the start of the recorder at the first use of device memory.
 #include "reporting.h"
 
 // Null in libpeakline.so: only the preloaded library has it.

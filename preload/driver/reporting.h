@@ -1,4 +1,4 @@
-// How an answered function of the driver calls the real one and reports. Used by driver_*.cpp.
+// Calls the real driver function and reports the result. Used by driver_*.cpp.
 #pragma once
 
 #include <cstdint>
@@ -15,15 +15,15 @@ inline constexpr Result kSuccess = 0;
 inline constexpr Result kOutOfMemory = 2;     // CUDA_ERROR_OUT_OF_MEMORY
 inline constexpr Result kNotInitialised = 3;  // CUDA_ERROR_NOT_INITIALIZED
 
-// Calls of the driver on this thread that are not over. No destructor: calls come while the process
-// ends, too.
+// Depth of driver calls on this thread. It has no destructor, because calls also come while the
+// process ends.
 extern __thread int g_depth __attribute__((tls_model("initial-exec")));
 
-// Of all threads: calls that were begun, above those that are not over.
+// For all threads. Upper bits: calls begun so far. Lower bits: calls still running.
 inline constexpr uint64_t kBegunCall = uint64_t{1} << 16U;
 extern uint64_t g_calls;
 
-// True for the outermost call: one that the driver makes itself is its own business.
+// True for the outermost call: calls that the driver makes itself are not reported.
 class Outermost {
 public:
     Outermost() {
@@ -51,9 +51,9 @@ Function real(Entry entry, Function) {
 
 enum class Around { kNothing, kSample };
 
-// The event comes after success: what a failed call left in its arguments is nothing. A description
-// that takes the result is asked for a lack of memory, too. kSample: what the device has free may
-// change by more than is asked for.
+// Reports after success: a failed call leaves no valid arguments. If `describe` takes the result,
+// out-of-memory is reported, too. kSample: the device's free memory may change by more than the
+// request.
 template <Around around = Around::kNothing, class Function, class Describe, class... Arguments>
 Result call_then_report(Function function, Describe describe, Arguments... arguments) {
     if (function == nullptr) {
@@ -77,14 +77,14 @@ Result call_then_report(Function function, Describe describe, Arguments... argum
     return result;
 }
 
-// The same where what happens is known before the call.
+// For an event that is fully known before the call.
 template <class Function, class... Arguments>
 Result call_then_sample(Function function, PeaklineDriverEvent event, Arguments... arguments) {
     return call_then_report<Around::kSample>(
         function, [&event] { return event; }, arguments...);
 }
 
-// The event comes first: another thread may get the same address at once.
+// Reports first: another thread may get the same address at once.
 template <class Function, class... Arguments>
 Result report_then_call(Function function, PeaklineDriverEvent event, Arguments... arguments) {
     if (function == nullptr) {
