@@ -13,7 +13,7 @@ using format::AllocatorAction;
 using record::LockGuard;
 using record::Recorder;
 
-// Further pools are recorded, and not restated.
+// More pools than this are recorded, but not restated.
 constexpr size_t kMostPools = 256;
 
 struct KnownPool {
@@ -40,7 +40,7 @@ struct StandingCalls {
         });
         return found != end ? found : nullptr;
     }
-    // nullptr: there is no room.
+    // nullptr when there is no room.
     KnownPool* find_or_add(uint64_t pool, uint64_t device) {
         KnownPool* const found = find(pool, device);
         if (found != nullptr || pool_count == kMostPools) {
@@ -138,7 +138,7 @@ void restate(const KnownPool& known) {
 }  // namespace
 
 void allocator_called(uint32_t action, int device, uint64_t pool, uint64_t value) {
-    // -1: of all devices.
+    // -1: all devices.
     const auto number = static_cast<uint64_t>(device < 0 ? 0 : device);
     const format::AllocatorCall call{static_cast<AllocatorAction>(action), number, pool, value};
     if (number >= record::kMaxDevices) {

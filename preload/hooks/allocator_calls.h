@@ -1,5 +1,5 @@
-// What the program asks of torch's allocator besides blocks: pools, emptied caches, limits,
-// settings. Calls that come before a trace is open are kept as what still holds of them.
+// Calls of the program to torch's allocator other than for blocks: pools, emptied caches, limits,
+// settings. Calls from before a trace opens are reduced to the state they leave.
 #pragma once
 
 #include <cstdint>
@@ -8,11 +8,11 @@
 
 namespace peakline::preload {
 
-// Of torch_part::Host.
+// Entries of torch_part::Host.
 void allocator_called(uint32_t action, int device, uint64_t pool, uint64_t value);
 void settings_given(const char* settings);
 
-// Redirects the functions by which a program gives new settings.
+// Redirects the functions by which a program changes settings.
 void hook_settings(const torch_part::Part& part);
 
 // For a trace that has just been opened.

@@ -28,12 +28,12 @@ using FreeFunction = void (*)(void*);
 [[PEAKLINE_HOT_DATA]] FreeFunction g_real_free = nullptr;
 [[PEAKLINE_HOT_DATA]] ReportFunction g_real_report = nullptr;
 
-// relaxed: false only in a child after fork, whose one thread has set it. It records nothing, and
-// the loader, whom hooks ask, may be locked by a thread that it does not have.
+// relaxed: false only in a child after fork, whose single thread has set it. The child records
+// nothing: a thread that did not survive the fork may hold the loader's lock, which hooks need.
 [[PEAKLINE_HOT_DATA]] std::atomic<bool> g_is_on{false};
 
-// The first block may come before `import torch` is through, where objects cannot be named yet. So
-// it is tried again, more and more rarely.
+// The first block may come before `import torch` has finished, when objects cannot be named yet. So
+// we try again at block counts that are powers of two.
 void name_objects_if_due(Recorder& recorder) {
     static std::atomic<uint32_t> count{0};
     const uint32_t now = count.fetch_add(1, std::memory_order_relaxed) + 1;  // relaxed: a counter
@@ -66,7 +66,7 @@ void record_freed(void* address) {
                                     context_of_free(recorder, state));
 }
 
-// Throws where memory is out: that passes through.
+// Throws when out of memory; the exception passes through.
 [[gnu::hot]] void* alloc_hook(size_t bytes) {
     void* const address = g_real_alloc(bytes);
     if (address != nullptr && g_is_on.load(std::memory_order_relaxed)) {
@@ -82,8 +82,8 @@ void record_freed(void* address) {
     g_real_free(address);
 }
 
-// libtorch_cpu.so reports storages that lie in shared memory or are mapped from a file, which do
-// not come from the allocator.
+// libtorch_cpu.so reports storages in shared memory or mapped from a file. They do not come from
+// the allocator.
 void mapped_report_hook(
     void* address, int64_t bytes, size_t total, size_t reserved, uint16_t device) {
     constexpr uint8_t kCpuDeviceType = 0;

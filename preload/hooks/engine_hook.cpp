@@ -9,8 +9,8 @@ namespace {
 
 // torch::autograd::Engine::execute(const edge_list& roots, const variable_list& inputs,
 //     bool keep_graph, bool create_graph, bool accumulate_grad, const edge_list& outputs).
-// Python's engine calls it across libraries. The result is a std::vector, so its place comes
-// first, in a hidden argument.
+// Python's engine calls it across libraries. The result is a std::vector, so the address for it is
+// a hidden first argument.
 constexpr char kExecuteSymbol[] =
     "_ZN5torch8autograd6Engine7executeERKSt6vectorINS0_4EdgeESaIS3_EERKS2_IN2at6TensorESaIS9_EE"
     "bbbS7_";
@@ -18,8 +18,8 @@ using ExecuteFunction =
     void* (*)(void*, void*, const void*, const void*, bool, bool, bool, const void*);
 
 // torch::autograd::Engine::evaluate_function(std::shared_ptr<GraphTask>& graph_task, Node* node,
-//     InputBuffer& inputs, const std::shared_ptr<ReadyQueue>& queue): the hooks of the node, the
-// node, and the sums of what it returns.
+//     InputBuffer& inputs, const std::shared_ptr<ReadyQueue>& queue): runs the node's hooks, the
+// node itself, and sums its results.
 constexpr char kEvaluateSymbol[] =
     "_ZN5torch8autograd6Engine17evaluate_functionERSt10shared_ptrINS0_9GraphTaskEEPNS0_4NodeE"
     "RNS0_11InputBufferERKS2_INS0_10ReadyQueueEE";
@@ -32,7 +32,7 @@ ExecuteFunction g_real_execute = nullptr;
 bool g_nodes_are_hooked = false;  // or observed
 bool g_scopes_are_hooked = false;
 
-// The engine throws what a node threw: the end is marked then, too.
+// The engine rethrows exceptions of nodes, so a destructor marks the end.
 struct EngineScope {
     EngineScope() : outer_caller(begin_engine_run()) {}
     ~EngineScope() { end_engine_run(outer_caller); }

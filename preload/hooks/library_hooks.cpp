@@ -15,7 +15,7 @@ struct LibraryHook {
     const char* symbol;
     void* replacement;
 };
-// Written while recording is set up.
+// Written only while recording is set up.
 LibraryHook g_hooks[kMostLibraryHooks];
 size_t g_hook_count = 0;
 
@@ -42,7 +42,7 @@ void add_library_hook(const char* symbol, void* replacement) {
 }
 
 void hook_all_libraries_slow() {
-    // Before they are scanned: what is loaded meanwhile has another count.
+    // Read before the scan: libraries loaded meanwhile get another count.
     const uint64_t added = capture::libraries_added();
     for (size_t i = 0; i < g_hook_count; ++i) {
         capture::redirect_imports(g_hooks[i].symbol, "", g_hooks[i].replacement);
@@ -50,7 +50,7 @@ void hook_all_libraries_slow() {
     g_hooked_libraries.store(added, std::memory_order_relaxed);
 }
 
-// Two threads that come here at once do the same.
+// Two threads that run this at once do the same work.
 void hook_new_libraries_slow() {
     const uint64_t added = capture::libraries_added();
     const uint64_t hooked = g_hooked_libraries.load(std::memory_order_relaxed);

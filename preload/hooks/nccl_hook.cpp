@@ -17,7 +17,8 @@ using Handle = void*;
 struct UniqueId {  // passed by value, on the stack
     char bytes[128];
 };
-// The members that ncclConfig_t has had at these offsets since they came; `bytes` says whether.
+// The first members of ncclConfig_t, whose offsets have never changed; `bytes` gives the size of
+// the caller's version.
 struct Config {
     size_t bytes;
     unsigned magic;
@@ -34,13 +35,13 @@ struct Known {
     std::atomic<Handle> communicator{nullptr};
     std::atomic<uint32_t> text{0};
 };
-// relaxed: a slot is read by threads that got the communicator after it was written.
+// relaxed: threads read a slot only with a communicator that they got after it was written.
 Known g_known[kMostCommunicators];
 std::atomic<uint32_t> g_count{0};        // made so far
 std::atomic<uint32_t> g_in_progress{0};  // calls of NCCL
 std::atomic<uint32_t> g_last_text{0};    // of the call that began last
 thread_local uint32_t g_text __attribute__((tls_model("initial-exec"))) = 0;
-// What a group that ends on this thread is for.
+// The communicator of the group that ends on this thread.
 thread_local uint32_t g_group_text __attribute__((tls_model("initial-exec"))) = 0;
 
 uint32_t text_of(Handle communicator) {
@@ -92,7 +93,7 @@ private:
     uint32_t before_;
 };
 
-// A new communicator, by what is known before it is made.
+// Text of a new communicator, from the arguments that create it.
 uint32_t new_text(int rank, int rank_count, const Config* config) {
     const uint32_t number = g_count.fetch_add(1, std::memory_order_relaxed) + 1;
     const bool has_name = config != nullptr && config->magic == kConfigMagic &&
@@ -112,8 +113,8 @@ uint32_t new_text(int rank, int rank_count, const Config* config) {
     return record::Recorder::instance().table().intern_text(text);
 }
 
-// A function of NCCL that works for the communicator in its argument of this index. `number` makes
-// each of them another type.
+// Hook of an NCCL function whose argument at this index is the communicator. `number` makes each
+// instance a separate type.
 template <int number, size_t index, class... Arguments>
 struct Led {
     static inline Result (*real)(Arguments...) = nullptr;
@@ -175,7 +176,7 @@ Result init_rank_scalable_hook(
     });
 }
 
-// Who is in the new one is known when it is made.
+// rank -1: the split assigns ranks, so members are known only after the call.
 Result split_hook(Handle parent, int color, int key, Handle* communicator, Config* config) {
     return make(communicator, new_text(-1, 0, config), [&] {
         return g_split(parent, color, key, communicator, config);

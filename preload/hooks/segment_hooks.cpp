@@ -30,13 +30,13 @@ CurrentDeviceFunction g_current_device = nullptr;
 MemoryInfoFunction g_memory_info = nullptr;  // nullptr: free memory is not recorded
 const torch_part::Part* g_part = nullptr;
 
-// What a segment was, for the record of its end.
-// There are few, some megabytes each, and their calls are slow: a search scans all of them.
+// Live segments, for the record of their end. There are few, of some megabytes each, and their
+// calls are slow, so a search scans all of them.
 struct Segments {
     record::LeafLock lock;
     LiveSegments live;  // Guarded by lock.
 
-    // nullptr: there is none at this address.
+    // nullptr if there is none at this address.
     Segment* find(uint64_t address) {
         Segment* const found = std::find_if(live.begin(), live.end(), [&](const Segment& segment) {
             return segment.address == address;
@@ -51,7 +51,8 @@ struct Segments {
 constexpr size_t kMostSegments = size_t{1} << 20;
 Segments* g_segments = nullptr;
 
-// relaxed: written and compared under torch's lock of the device, or by a hint that may be wrong.
+// relaxed: written and compared under torch's lock of the device, or used as a hint that may be
+// wrong.
 struct TrackerState {
     std::atomic<bool> is_wanted{false};
     // Same ordering. No block can be freed late before this is set.
@@ -60,7 +61,7 @@ struct TrackerState {
 };
 [[PEAKLINE_HOT_DATA]] constinit TrackerState g_tracker;
 
-// Handle of the stream of the block that this thread is about to get a segment for.
+// Handle of the stream of the block for which this thread requests a segment.
 uint64_t stream_of_segment() {
     const capture::ThreadState* state = capture::g_thread_state;
     const bool is_for_block = state != nullptr && state->pending.progress != torch_part::kNoAlloc;
@@ -72,8 +73,8 @@ void record_segment(format::SegmentAction action, const Segment& segment) {
         action, segment.device, segment.stream, segment.address, segment.bytes, segment.pool);
 }
 
-// A program may run into its limit ten thousand times: of failures that are alike, with no segment
-// made or freed between them, one is recorded. Set under torch's lock of the device.
+// A program may hit its limit ten thousand times. Of equal failures without a segment made or freed
+// between them, only one is recorded. Guarded by torch's lock of the device.
 struct LastFailure {
     uint64_t requested_bytes = 0;
     uint64_t free_bytes = 0;
@@ -83,7 +84,8 @@ struct LastFailure {
 constinit LastFailure g_last_failures[record::kMaxDevices] = {};
 constinit uint64_t g_unmapped_bytes[record::kMaxDevices] = {};  // of pieces; the same lock
 
-// Of the current device. `extra_free_bytes`: what was free besides at the moment that is meant.
+// Records the memory of the current device. `extra_free_bytes` is added to the free bytes, to
+// describe an earlier moment.
 void record_memory(format::MemoryMoment moment,
                    uint32_t device,
                    uint64_t requested_bytes,
@@ -107,7 +109,7 @@ void record_memory(format::MemoryMoment moment,
 // relaxed: set under torch's lock of the device.
 constinit std::atomic<bool> g_first_is_recorded[record::kMaxDevices] = {};
 
-// After the record of the segment, which may open the trace.
+// Call after the record of the segment, which may open the trace.
 void record_first_memory(uint32_t device, uint64_t bytes) {
     if (!g_first_is_recorded[device].exchange(true, std::memory_order_relaxed)) {
         record_memory(format::MemoryMoment::kFirstSegment, device, 0, bytes);
@@ -116,7 +118,7 @@ void record_first_memory(uint32_t device, uint64_t bytes) {
 
 int malloc_hook(void** address, size_t bytes) {
     const int error = g_real_malloc(address, bytes);
-    // Negative where there is none.
+    // Negative without a device.
     const uint32_t device = static_cast<uint8_t>(g_current_device());
     if (device >= record::kMaxDevices) {
         return error;
@@ -147,7 +149,7 @@ int malloc_hook(void** address, size_t bytes) {
     return error;
 }
 
-// The record comes first: another thread may get the address as soon as it is free.
+// Records first: another thread may get the address as soon as it is free.
 int free_hook(void* address) {
     Segment segment{};
     if (address != nullptr) {
@@ -172,8 +174,8 @@ void want_tracker() {
                               std::memory_order_relaxed);
 }
 
-// By the handle of libc10_cuda: the runtime it is linked to answers. Somebody else may stand
-// before that one: see redirect().
+// Looks them up by the handle of libc10_cuda, so that the runtime linked to it answers. Another
+// library may interpose that runtime: see redirect().
 bool find_real_functions() {
     g_real_malloc =
         reinterpret_cast<MallocFunction>(capture::find_in_loaded("libc10_cuda.so", "cudaMalloc"));

@@ -9,8 +9,8 @@ namespace peakline::preload {
 
 namespace {
 
-// c10::cuda::setCurrentCUDAStream(c10::cuda::CUDAStream): two words, device and stream id, that
-// travel in registers.
+// c10::cuda::setCurrentCUDAStream(c10::cuda::CUDAStream): the argument is two words, device and
+// stream id, passed in registers.
 constexpr char kSymbol[] = "_ZN3c104cuda20setCurrentCUDAStreamENS0_10CUDAStreamE";
 using SetStreamFunction = void (*)(uint64_t, uint64_t);
 
@@ -18,13 +18,13 @@ using SetStreamFunction = void (*)(uint64_t, uint64_t);
 [[PEAKLINE_HOT_DATA]] SetStreamFunction g_real_set_stream = nullptr;
 [[PEAKLINE_HOT_DATA]] bool g_is_hooked_at_home = false;
 
-// Whether every call was seen since so many libraries were loaded.
+// Whether every call was hooked since this many libraries were loaded.
 bool all_are_seen(uint64_t added) {
     return g_is_hooked_at_home && added == g_hooked_libraries.load(std::memory_order_relaxed);
 }
 
-// The engine sets what is set already, twice for each of its nodes: that changes nothing, if every
-// call since was seen.
+// The engine sets the same stream twice per node. That changes nothing if every call since was
+// hooked.
 void note_set_stream(capture::KnownStream& known, uint64_t device, uint64_t stream) {
     const uint64_t added = capture::libraries_added();
     if (known.set_device == device && known.set_stream == stream && known.set_libraries == added &&

@@ -1,12 +1,12 @@
-// The stream that is current on a thread, known without asking torch at every allocation.
+// The current stream of a thread, known without calling torch at every allocation.
 //
 // Note [Current stream]
-// Torch keeps it in a thread-local of libc10_cuda; to ask is a call of 110 instructions, a sixth of
-// what recording an allocation without stacks takes. It changes only in
-// c10::cuda::setCurrentCUDAStream, which every library reaches through its import table. So these
-// imports are redirected, and a call with another stream forgets what its thread knows. A library
-// loaded later may call unseen: while libraries_added() is not what it was before the imports were
-// redirected last, torch is asked every time.
+// Torch keeps the current stream in a thread-local of libc10_cuda. Reading it is a call of 110
+// instructions, a sixth of the cost of recording an allocation without stacks. It changes only in
+// c10::cuda::setCurrentCUDAStream, which every library reaches through its import table. So we
+// redirect these imports, and a call with another stream clears the thread's cached value. A
+// library loaded later may call unseen. While libraries_added() differs from its value at the last
+// redirect, torch is called every time.
 #pragma once
 
 #include <cstdint>
@@ -17,14 +17,14 @@
 
 namespace peakline::preload {
 
-// Adds it to the functions that are hooked in every library. Where libc10_cuda does not import its
-// own function, calls within it would not be seen, and torch is asked every time.
+// Hooks it in every library. If libc10_cuda does not import its own function, calls inside it are
+// invisible, and torch is called every time.
 void add_stream_hook();
 
 [[gnu::noinline]] uint32_t current_stream_slow(const torch_part::Part& part,
                                                capture::KnownStream& known,
                                                uint32_t device);
-// Id of the stream that is current on this thread, whose state this is.
+// Id of the current stream of this thread, given its state.
 inline uint32_t current_stream(const torch_part::Part& part,
                                capture::ThreadState& state,
                                uint32_t device) {

@@ -26,11 +26,11 @@ using record::Recorder;
 // torch calls kReportSymbol under its device lock for every block: exact sizes in exact order.
 constexpr uint8_t kCudaDeviceType = 1;
 
-// at::sequence_number::get_and_increment(), called by every autograd node that is made.
+// at::sequence_number::get_and_increment(): every new autograd node calls it.
 constexpr char kSequenceSymbol[] = "_ZN2at15sequence_number17get_and_incrementEv";
 using SequenceFunction = uint64_t (*)();
 
-// at::RecordFunction::currentThreadId(): the thread number the backward side will report.
+// at::RecordFunction::currentThreadId(): the thread number that the backward pass reports later.
 constexpr char kThreadIdSymbol[] = "_ZN2at14RecordFunction15currentThreadIdEv";
 using ThreadIdFunction = uint64_t (*)();
 
@@ -50,7 +50,8 @@ uint32_t stream_id(ThreadState& state, uint64_t handle, uint32_t device) {
     return stream_of(g_part, handle, device);
 }
 
-// Observed only, or made inside the allocator (a graph pool being restored).
+// For a block that torch was only observed to make, or that the allocator made itself (when it
+// restores a graph pool).
 [[gnu::noinline, gnu::cold]] void begin_observed_slow(Recorder& recorder,
                                                       ThreadState& state,
                                                       uint64_t bytes) {
@@ -91,8 +92,8 @@ uint32_t stream_id(ThreadState& state, uint64_t handle, uint32_t device) {
     Recorder& recorder = Recorder::instance();
     ThreadState* state = capture::thread_state(recorder.table());
     const auto freed = reinterpret_cast<uint64_t>(address);
-    // With a tracker, the completion of an ordinary free was reported just before; when it was not,
-    // the block still waits for another stream.
+    // With a tracker, an ordinary free was reported as complete just before. If not, the block
+    // still waits for another stream.
     const bool completed = state == nullptr || !has_tracker() || state->completed_address == freed;
     recorder.record_free(freed,
                          device,
@@ -124,7 +125,7 @@ uint32_t stream_id(ThreadState& state, uint64_t handle, uint32_t device) {
     if (recorder.is_tracing()) {
         ThreadState* state = capture::thread_state(recorder.table());
         uint32_t flags = 0;
-        hook_new_libraries_if_due();  // begin_alloc is not called where torch is only observed
+        hook_new_libraries_if_due();  // with the observer backend begin_alloc is never called
         if (state != nullptr) {
             uint32_t node = capture::capture_python(recorder.table(), *state, &flags);
             if (node == 0 || state->node_depth != 0 || state->is_engine_thread) {

@@ -1,6 +1,7 @@
-// The hook bodies for torch: what runs when torch reports a block, takes an autograd sequence
+// The hook bodies for torch: they run when torch reports a block, takes an autograd sequence
 // number, allocates through the delegate, or runs a backward node. They may open a scope, call the
-// real function and call the recorder; no lock of theirs, no heap, no print, no waiting.
+// real function and call the recorder. They take no lock, use no heap, print nothing and never
+// wait.
 #pragma once
 
 #include <cstddef>
@@ -18,7 +19,7 @@ namespace peakline::preload {
 inline constexpr char kReportSymbol[] = "_ZN3c1027reportMemoryUsageToProfilerEPvlmmNS_6DeviceE";
 using ReportFunction = void (*)(void*, int64_t, size_t, size_t, uint16_t);
 
-// Of a block that is made on this thread.
+// The context of a block that this thread allocates.
 inline uint32_t context_now(record::Recorder& recorder, capture::ThreadState& state) {
     if (recorder.is_tracing()) [[likely]] {
         return capture::capture_context(recorder.table(), state);
@@ -26,7 +27,7 @@ inline uint32_t context_now(record::Recorder& recorder, capture::ThreadState& st
     return recorder.untraced_context();
 }
 
-// Of a block that the program frees; 0: the recording does not want to know.
+// The context of a free on this thread; 0 when stacks of frees are not recorded.
 inline uint32_t context_of_free(record::Recorder& recorder, capture::ThreadState* state) {
     if (state == nullptr || !recorder.is_tracing()) [[unlikely]] {
         return 0;
@@ -37,15 +38,14 @@ inline uint32_t context_of_free(record::Recorder& recorder, capture::ThreadState
 // The table the torch part calls. Valid for the life of the process.
 const torch_part::Host& torch_host();
 
-// Where the part puts what it offers in return.
+// The slot for the functions that the torch part offers.
 torch_part::Part& torch_part_slot();
 
-// Follows backward passes, nodes and scopes, whatever the device; hook_torch_imports() does it,
-// too.
+// Hooks backward passes, nodes and scopes, for every device; hook_torch_imports() calls it, too.
 bool hook_autograd(const char** reason);
 
-// Redirects torch's two functions to the hooks in every loaded library. Call again after
-// libraries were loaded. False when torch's libraries do not have them; `reason` then says which.
+// Redirects torch's two functions to the hooks in every loaded library. Call again after libraries
+// were loaded. Returns false when torch's libraries lack them; `reason` then names them.
 bool hook_torch_imports(const char** reason);
 
 }  // namespace peakline::preload
