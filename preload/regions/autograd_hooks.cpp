@@ -22,17 +22,17 @@ using capture::ThreadState;
 using record::Recorder;
 using record::StepAction;
 
-// The name of the scope around a run of the engine, known to report/attribute.
+// Name of the scope around a run of the engine; report/attribute knows it.
 constexpr char kEngineScope[] = "torch::autograd::Engine::execute";
-// How those around the methods of optimizers begin.
+// Prefixes of torch's scopes around methods of optimizers.
 constexpr char kOptimizer[] = "Optimizer.";
 constexpr char kStep[] = "Optimizer.step#";
 constexpr char kZeroGrad[] = "Optimizer.zero_grad#";
-// How that around the fetch of a batch begins.
+// Prefix of torch's scope around the fetch of a batch.
 constexpr char kNextBatch[] = "enumerate(DataLoader)#";
 
-// Set once before anything is hooked. Ids of strings by the hash of their text, and by the type
-// of a node, whose address cannot be taken for such a hash: the other half is a constant.
+// Set once before anything is hooked. Maps the hash of a text, or the type of a node, to the id of
+// a string. Keys of types cannot collide with hashes: their other half derives from a constant.
 record::RawStackCache* g_operator_names = nullptr;
 void (*g_after_step)() = nullptr;
 bool g_counts_batches = false;  // for --hold
@@ -50,7 +50,7 @@ void record_step(const char* name, StepAction of_step, StepAction of_zero_grad) 
     }
 }
 
-// The name is torch's for the duration of the call only.
+// torch keeps the name only during the call.
 uint32_t intern_operator(record::StackTable& table, const char* name) {
     const size_t length = strlen(name);
     const XXH128_hash_t hash = XXH3_128bits(name, length);
@@ -68,8 +68,8 @@ uint32_t spread(uint64_t type) {
     return static_cast<uint32_t>(record::mix64(type));
 }
 
-// Asks torch, which takes the heap, once for each type whose nodes have one name. `keep`: the place
-// of this type in the thread's own table, where two types may push each other out.
+// Calls torch, which uses the heap, once per type whose nodes share one name. `keep`: the slot of
+// this type in the thread's own table, where two types may evict each other.
 [[gnu::noinline]] uint32_t name_of_node_slow(record::StackTable& table,
                                              const torch_part::Part& part,
                                              const void* node,
@@ -127,7 +127,7 @@ void record_scope(format::ScopeAction action, const char* name) {
     }
 }
 
-// Does it with the state of this thread, if there is one.
+// Calls it with the state of this thread, if there is one.
 template <class Action>
 void on_this_thread(Action action) {
     ThreadState* state = capture::thread_state(Recorder::instance().table());
@@ -144,9 +144,9 @@ void forget_graphs() {
     g_graph_epoch.fetch_add(1, std::memory_order_relaxed);
 }
 
-// What runs within the backward pass (recomputation, double backward) begins no forward pass. A
-// node of an autograd.Function is made without gradients, too. A trace that waits for its first
-// block is not opened for this: when it opens, graphs are marked anew.
+// Work inside the backward pass (recomputation, double backward) begins no forward pass. The node
+// of an autograd.Function is made without gradients, too. A trace that waits for its first block is
+// not opened for this mark: once it opens, graphs are marked again.
 [[gnu::noinline, gnu::cold]] void mark_graph_slow(ThreadState& state, uint32_t epoch) {
     if (state.is_engine_thread || state.node_depth != 0 || !capture::are_gradients_on()) {
         return;
@@ -181,7 +181,7 @@ void begin_node_of(const torch_part::Part& part, const void* node) {
         const uint32_t name = name_of_node(state, part, node, facts.type);
         const capture::RunningNode running = running_node(state, name, node, facts);
         capture::begin_node(state, running);
-        // Without a branch for each: on a thread of the engine neither holds.
+        // One branch for both: neither holds on a thread of the engine.
         if (static_cast<unsigned>(capture::reports_leaves(state)) |
             static_cast<unsigned>(Recorder::instance().uses_several_gpus())) [[unlikely]] {
             report_leaves_slow(part, node, running.forward_node);
@@ -193,7 +193,7 @@ void begin_node_of(const torch_part::Part& part, const void* node) {
     on_this_thread(capture::end_node);
 }
 
-// The engine is followed while nothing is traced, too: its end must find its begin.
+// Runs without tracing, too, so that every end has its beginning.
 uint32_t begin_engine_run() {
     record_scope(format::ScopeAction::kBegin, kEngineScope);
     uint32_t outer_caller = 0;
@@ -213,8 +213,8 @@ void end_engine_run(uint32_t outer_caller) {
     record_scope(format::ScopeAction::kEnd, kEngineScope);
 }
 
-// The methods of an optimizer allocate where torch's code does; where the program calls them says
-// the line to change.
+// Methods of an optimizer allocate in torch's code. The line to change is the caller in the
+// program.
 void begin_scope(const char* name) {
     on_this_thread([name](ThreadState& state) {
         Recorder& recorder = Recorder::instance();
@@ -229,8 +229,8 @@ void begin_scope(const char* name) {
     });
 }
 
-// After a step gradients and optimizer state are all there, and may be scanned on the thread
-// that made the step.
+// After a step all gradients and optimizer state exist. They may be scanned on the thread that made
+// the step.
 void call_after_steps(void (*call)()) {
     g_after_step = call;
 }

@@ -1,4 +1,4 @@
-// What torch's autograd engine and record_function report: nodes that run, engines within nodes,
+// Entry points for torch's autograd engine and record_function: running nodes, nested engine runs,
 // named scopes.
 #pragma once
 
@@ -10,24 +10,24 @@
 
 namespace peakline::preload {
 
-// Before the first of the others. False when memory cannot be mapped.
+// Call before the other functions. Returns false when memory cannot be mapped.
 bool init_operator_names();
 
-// The entries of torch_part::Host.
+// Entries of torch_part::Host.
 void begin_node(const char* name, int64_t sequence, uint64_t forward_thread);
 void end_node();
 void begin_scope(const char* name);
 void end_scope(const char* name);
 
-// Around a run of the engine on this thread, also one within a node. The first returns what the
-// second must be given.
+// Mark a run of the engine on this thread, also one inside a node. Pass the result of the first to
+// the second.
 uint32_t begin_engine_run();
 void end_engine_run(uint32_t outer_caller);
 
 // Note [Graphs]
-// Stacks do not say whether a forward pass is for a backward pass. A thread that makes an autograd
-// node while gradients are on marks it, once until the engine has run (or another trace is open):
-// that is one event per training step.
+// Stacks do not show whether a forward pass belongs to a backward pass. So a thread that makes an
+// autograd node with gradients enabled records a mark, once per engine run (or per trace). That is
+// one event per training step.
 extern std::atomic<uint32_t> g_graph_epoch;
 void mark_graph_slow(capture::ThreadState& state, uint32_t epoch);
 // relaxed: a thread that sees the number late marks its graph a node later.
@@ -37,14 +37,14 @@ inline void mark_graph_if_new(capture::ThreadState& state) {
         mark_graph_slow(state, epoch);
     }
 }
-// Every thread marks its next graph.
+// Makes every thread mark its next graph.
 void forget_graphs();
 
-// Called on the main thread when a step of an optimizer has ended.
+// Sets a function to call on the main thread after each optimizer step.
 void call_after_steps(void (*call)());
 
-// The same as begin_node, of the torch::autograd::Node at `node`: its name is asked for once a
-// type. Never throws.
+// Like begin_node, for the torch::autograd::Node at `node`. Fetches its name once per type. Never
+// throws.
 void begin_node_of(const torch_part::Part& part, const void* node);
 
 }  // namespace peakline::preload

@@ -1,12 +1,12 @@
-// A part of the preloaded library, libc only: keeps which record_function regions are open before
-// something is recorded.
+// Keeps the open record_function regions until the recorder is loaded. Part of the preloaded
+// library: libc only.
 //
 // Note [Regions before the recording]
-// torch keeps no list of open regions, and one that nobody wanted to know when it began tells
-// nobody its end. So the question that a region asks, at::getStepCallbacks, is answered here until
-// the recorder is there, as Note [Scopes without an observer] (allocator/torch) does after that.
-// No class of torch is known here: the answer begins with a c10::SmallVector of pairs of functions.
-// An answer that does not look like one is passed on as it is, and its regions stay unknown.
+// torch keeps no list of open regions, and a region without a callback at its beginning has none at
+// its end. So until the recorder is loaded, this file replaces at::getStepCallbacks, from which a
+// region gets its callbacks; after that Note [Scopes without an observer] (allocator/torch)
+// applies. It uses no class of torch: the result begins with a c10::SmallVector of pairs of
+// functions. A result of another form is returned unchanged, and its regions stay unknown.
 #include "early_regions.h"
 
 #include <cstring>
@@ -24,7 +24,7 @@ constexpr char kNameSymbol[] = "_ZNK2at14RecordFunction4nameEv";
 constexpr uint8_t kUserScope = 7;  // at::RecordScope::USER_SCOPE
 constexpr size_t kMaxOpen = 64;    // more regions open at once are not kept
 
-// Objects of classes with a destructor are returned in memory that the caller gives: `out`.
+// The caller passes memory for a result whose class has a destructor: `out`.
 using StepCallbacks = void* (*)(void* out, uint8_t scope);
 using NameOfRegion = const char* (*)(const void* function);
 using StartCallback = void* (*)(void** out_context, const void* function);
@@ -34,7 +34,7 @@ struct Pair {
     StartCallback start;
     EndCallback end;
 };
-// The begin of a c10::SmallVector<Pair, 4> that has not grown.
+// The beginning of a c10::SmallVector<Pair, 4> that has not grown.
 struct SmallVector {
     Pair* begin;
     uint32_t size;
@@ -50,7 +50,7 @@ struct Region {
     PeaklineEarlyRegion facts;
 };
 
-// A slot is written by the thread that has taken it; `state` hands it on.
+// The thread that has taken a slot writes it; `state` publishes it.
 Region g_regions[kMaxOpen];
 StepCallbacks g_real = nullptr;
 NameOfRegion g_name = nullptr;
@@ -68,7 +68,8 @@ void* on_begin(void** out_context, const void* function) {
         if (change(region, kFree, kTaken)) {
             timespec now{};
             clock_gettime(CLOCK_MONOTONIC, &now);
-            // relaxed: who ends it has its begin behind him.
+            // relaxed: the thread that ends a region began it or synchronised with the one that
+            // did.
             __atomic_store_n(&region.function, function, __ATOMIC_RELAXED);
             region.facts.begin_ns = static_cast<uint64_t>(now.tv_sec) * 1'000'000'000U +
                                     static_cast<uint64_t>(now.tv_nsec);
@@ -103,7 +104,7 @@ void on_end(const void* function, void*) {
     }
 }
 
-// Where the caller's library has it from; else torch's own name for the library.
+// Searches the caller's library first, then torch's usual library.
 bool find_real(const void* caller) {
     Dl_info info{};
     const char* const names[] = {dladdr(caller, &info) != 0 ? info.dli_fname : nullptr,
@@ -132,12 +133,12 @@ bool has_room(const SmallVector& callbacks) {
 
 extern "C" {
 
-// at::StepCallbacks at::getStepCallbacks(at::RecordScope). Operators ask another function.
+// at::StepCallbacks at::getStepCallbacks(at::RecordScope). Operators use another function.
 // NOLINTNEXTLINE(readability-identifier-naming): torch's own name.
 EXPORT void* _ZN2at16getStepCallbacksENS_11RecordScopeE(void* out, uint8_t scope) {
     if (__atomic_load_n(&g_real, __ATOMIC_ACQUIRE) == nullptr &&
         !find_real(__builtin_return_address(0))) {
-        // Nobody wants to know; what follows the functions is numbers and flags.
+        // Returns an empty list of callbacks. The rest of the result is numbers and flags.
         auto* const none = static_cast<SmallVector*>(out);
         memset(static_cast<void*>(none), 0, sizeof *none + 2 * sizeof(uint64_t));
         none->begin = none->first;

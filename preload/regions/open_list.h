@@ -1,5 +1,5 @@
-// Things that the program has begun and not ended, in the order of their begin. Used by open_marks
-// and open_regions.
+// Items that the program has begun and not ended, in the order they began. Used by open_marks and
+// open_regions.
 #pragma once
 
 #include <cstddef>
@@ -12,10 +12,10 @@
 
 namespace peakline::preload {
 
-// More open at once are recorded, but not begun again by a trace that opens later.
+// Items beyond this are recorded, but a trace that opens later does not begin with them.
 inline constexpr size_t kMaxOpen = 64;
 
-// The members other than `lock` are guarded by it; the caller holds it.
+// The caller holds `lock`, which guards the other members.
 template <class Item>
 struct OpenList {
     static_assert(std::is_trivially_copyable_v<Item>);
@@ -36,8 +36,8 @@ struct OpenList {
         --count;
         memmove(&items[index], &items[index + 1], (count - index) * sizeof items[0]);
     }
-    // The innermost of those that are_named, of this thread (is_own) if there is one: another
-    // thread, or a child of fork, may end what it did not begin. kMaxOpen: none.
+    // The innermost item that is_named, preferably one of this thread (is_own): another thread, or
+    // a child of fork, may end an item. kMaxOpen: none.
     template <class IsNamed, class IsOwn>
     size_t innermost(IsNamed is_named, IsOwn is_own) const {
         size_t found = kMaxOpen;
@@ -49,7 +49,8 @@ struct OpenList {
         }
         return found;
     }
-    // Copies of those that are_wanted; returns how many. wanted(item) may change it.
+    // Copies the items for which wanted(item) is true, and returns their number. wanted(item) may
+    // change the item.
     template <class Wanted>
     size_t copy(Item* copies, Wanted wanted) {
         size_t copied = 0;
@@ -62,8 +63,8 @@ struct OpenList {
     }
 };
 
-// Holds the lock of the list over forks, see Note [Fork] in life_cycle.cpp. To be called once. No
-// other lock is taken under it.
+// Registers handlers that hold the list's lock over forks, see Note [Fork] in life_cycle.cpp. Call
+// once. No other lock is taken under it.
 template <auto kList>
 void watch_forks() {
     pthread_atfork([] { kList().lock.lock(); },

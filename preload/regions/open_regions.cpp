@@ -18,7 +18,7 @@ using record::LockGuard;
 using record::Recorder;
 
 struct OpenRegion {
-    uint32_t thread = 0;  // 0: of another thread than the one that switched recording on
+    uint32_t thread = 0;  // 0: another thread than the one that switched recording on
     uint32_t string = 0;
     uint64_t begin_ns = 0;
     bool is_recorded = false;  // in the trace that is open
@@ -49,8 +49,8 @@ bool remove(uint32_t thread, uint32_t string, OpenRegion* removed) {
     return true;
 }
 
-// Copies those that `is_wanted`, and counts them as recorded: the recorder is not called under the
-// lock.
+// Copies the regions for which `is_wanted` is true, and marks them as recorded. The lock is not
+// held while the recorder is called.
 template <class Wanted>
 size_t take(OpenRegion* copies, Wanted is_wanted) {
     const bool is_recorded = Recorder::instance().is_tracing();
