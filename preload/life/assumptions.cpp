@@ -52,7 +52,7 @@ bool parse(const char* text, Assumption* rule) {
            parse_value(equals + 1, rule);
 }
 
-// "train.py" is "/home/me/train.py", not "pretrain.py".
+// "train.py" matches "/home/me/train.py", not "pretrain.py".
 bool is_file(const Assumption& rule, const char* file, size_t length) {
     const size_t wanted = strlen(rule.where);
     return length >= wanted && memcmp(file + length - wanted, rule.where, wanted) == 0 &&
@@ -63,7 +63,7 @@ bool is_name(const char* name, size_t length, const char* wanted) {
     return strlen(wanted) == length && memcmp(name, wanted, length) == 0;
 }
 
-// One operator of the chain, "aten::_unique2" for example.
+// Compares with one operator of the chain, for example "aten::_unique2".
 bool is_operator(const Assumption& rule, const char* name, size_t length) {
     constexpr char kNamespace[] = "aten::";
     constexpr size_t kNamespaceLength = sizeof kNamespace - 1;

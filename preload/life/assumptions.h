@@ -1,5 +1,5 @@
-// What the user said about values of a simulated device: rules WHERE=VALUE, where WHERE is
-// FILE:LINE or the name of an operator. The syntax is described in preload/simulate/companion/README.md.
+// Values that the user assumes for a simulated device: rules WHERE=VALUE, where WHERE is FILE:LINE
+// or the name of an operator. preload/simulate/companion/README.md describes the syntax.
 #pragma once
 
 #include <cstddef>
@@ -22,16 +22,16 @@ struct Assumption {
 
 class Assumptions {
 public:
-    // False when the text is not a rule, or there is no more room.
+    // Returns false when the text is not a rule, or when there are too many.
     bool add(const char* rule);
     void remove(const char* rule);
-    // Rules, one per line, or ';' between them. Returns the first that does not parse, or nullptr;
-    // it lives in `texts`, which is changed.
+    // Adds rules, one per line or separated by ';'. Returns the first that does not parse, or
+    // nullptr. The result points into `texts`, which is modified.
     const char* add_all(char* texts);
 
-    // The rule for a read at this stack by these operators: a line before an operator, the
-    // innermost frame before its callers, the latest rule first. False: there is none. The first
-    // time that a rule matches, `has_matched` of `found` is false.
+    // Finds the rule for a read at this stack by these operators. A rule for a line wins over one
+    // for an operator, an inner frame over its callers, a later rule over an earlier one. Returns
+    // false if no rule matches. `has_matched` of `found` is false the first time a rule matches.
     bool find(record::StackTable& table,
               uint32_t python_node,
               const char* operators,
@@ -40,7 +40,7 @@ public:
 private:
     static constexpr size_t kMaxRules = 64;
     record::LeafLock lock_;
-    // Guarded by lock_, which is taken before the table's.
+    // Guarded by lock_, which is taken before the table's lock.
     Assumption rules_[kMaxRules];
     size_t count_ = 0;
 };

@@ -13,7 +13,7 @@ namespace {
 
 static_assert(PATH_MAX == 4096, "as kPathBytes");
 
-// Makes `path` the folder around it. False at the root.
+// Cuts `path` to its parent folder. Returns false at the root.
 bool go_up(char* path) {
     char* slash = strrchr(path, '/');
     if (slash == nullptr || path[1] == '\0') {
@@ -40,7 +40,7 @@ bool only_we_write(const char* path, char* why, size_t room) {
     return true;
 }
 
-// In a sticky folder, as /tmp is, nobody can replace what others have made there.
+// In a sticky folder such as /tmp, nobody can replace files of others.
 bool can_be_replaced_in(const char* folder) {
     struct stat facts {};
     return stat(folder, &facts) == 0 && (facts.st_mode & S_IWOTH) != 0 &&
@@ -64,7 +64,7 @@ bool is_usable(const char* folder, char* why, size_t room) {
         snprintf(why, room, "%s cannot be made", folder);
         return false;
     }
-    // The one that exists already is looked at above.
+    // The existing folder itself was checked above.
     bool goes_on = !is_there || go_up(real);
     for (; goes_on; goes_on = go_up(real)) {
         if (can_be_replaced_in(real)) {

@@ -39,11 +39,11 @@ using record::FileTarget;
 using record::Recorder;
 
 constexpr unsigned kMaxNumberedNames = 1000;
-constexpr int kNoRegularFile = -1;  // no errno: /dev/null asks for no trace
+constexpr int kNoRegularFile = -1;  // not an errno: /dev/null means no trace
 
 void on_trouble(const char* what, int error) {
     char text[128];
-    // The GNU strerror_r: may return its own constant text.
+    // This is the GNU strerror_r, which may return its own constant text.
     say("%s: %s (the program goes on; peaks in this process stay exact)",
         what,
         strerror_r(error, text, sizeof text));
@@ -66,9 +66,9 @@ void parse_run_id(const char* hex, unsigned char* uuid) {
     }
 }
 
-// Name and size of every device, from the driver that torch has already initialised. Neither call
-// makes a context. Read while recording is switched on: the trace may be opened under torch's lock,
-// where the loader must not be asked.
+// Reads name and size of every device from the driver, which torch has already initialised. Neither
+// call creates a context. This runs while recording is switched on: the trace may later be opened
+// under torch's lock, where the loader must not be called.
 void read_devices(Installed& state) {
     void* driver = dlopen("libcuda.so.1", RTLD_NOLOAD | RTLD_LAZY);
     if (driver == nullptr) {
@@ -112,7 +112,7 @@ bool is_set(const char* option) {
     return option[0] != '\0' && strcmp(option, "0") != 0;
 }
 
-// As torch reads them: with both, the first counts alone.
+// Same precedence as in torch: if both are set, only the first counts.
 void put_allocator_settings() {
     for (const char* name : {"PYTORCH_CUDA_ALLOC_CONF", "PYTORCH_ALLOC_CONF"}) {
         if (const char* const settings = getenv(name)) {
@@ -147,7 +147,7 @@ void put_all_meta(const Installed& state, const ProcessNames& names) {
     put_meta("note", state.note);
     put_meta(format::kLinesMissing,
              capture::waits_for_python() ? format::kLinesMissingYet : state.lines_missing);
-    // Names of files in the stacks are relative to where the program was started.
+    // File names in stacks are relative to the folder where the program was started.
     if (state.options.start_folder[0] != '\0') {
         put_meta("working_directory", state.options.start_folder);
     } else if (getcwd(folder, sizeof folder) != nullptr) {
@@ -196,7 +196,7 @@ void announce_note(const Installed& state) {
     }
 }
 
-// Said by the caller, who knows how much there is already.
+// The caller reports it, because it knows how many bytes there are already.
 void note_late_start(Installed& state, bool is_late) {
     if (is_late && state.note[0] == '\0') {
         snprintf(state.note,
@@ -335,14 +335,16 @@ bool add_torch(Installed& state, int32_t way_in, bool* is_late, char* message, s
     return true;
 }
 
-// NCCL may ask the driver before torch's allocator is there: what it gets is no block of torch.
+// NCCL may call the driver before torch's allocator is installed. Its memory is not a block of
+// torch.
 void leave_blocks_to_torch_if_loaded() {
     if (torch_is_loaded()) {
         leave_blocks_to_torch();
     }
 }
 
-// Where CPU tensors are wanted, and are not recorded yet. False: they cannot be.
+// Records CPU tensors if the options request it and they are not recorded yet. Returns false if
+// that is impossible.
 bool add_cpu(Installed& state, char* message, size_t room) {
     if (!state.has_cpu && is_set(state.options.cpu)) {
         state.has_cpu = install_cpu(state, message, room);
@@ -350,7 +352,7 @@ bool add_cpu(Installed& state, char* message, size_t room) {
     return state.has_cpu || !is_set(state.options.cpu);
 }
 
-// A program that records CUDA loses nothing when its CPU tensors cannot be recorded.
+// If CPU tensors cannot be recorded, the recording of CUDA goes on.
 void add_cpu_or_say_why(Installed& state, char* message, size_t room) {
     if (!add_cpu(state, message, room)) {
         say("not recording %s", message);
@@ -366,7 +368,7 @@ void add_driver(Installed& state) {
     }
 }
 
-// The recording began with the driver, or with CPU tensors; its trace may be open.
+// For a recording that began with the driver or with CPU tensors: its trace may already be open.
 void restate_torch_meta(const Installed& state) {
     put_meta("torch_version", state.torch_version);
     put_meta("backend", state.backend);
@@ -376,7 +378,7 @@ void restate_torch_meta(const Installed& state) {
     put_device_meta(state);
 }
 
-// Recording is on, and something more comes to it.
+// Recording is on already, and a further part is added.
 int32_t enter_again(Installed& state, int32_t way_in, char* message, size_t room) {
     bool is_late = false;
     if (way_in != kPeaklineDriver) {
@@ -432,7 +434,7 @@ int32_t enter(int32_t way_in, char* message, size_t room) {
     if (way_in == kPeaklinePreload || way_in == kPeaklineDriver || way_in == kPeaklineCpu) {
         note_for_run("on", "");
         if (!waits_for_steps(state.options)) {
-            // Not before something is recorded: many a process initialises CUDA and allocates
+            // The trace opens at the first record: many processes initialise CUDA and allocate
             // nothing.
             Recorder::instance().open_at_first_record(open_trace_or_say_why);
             peakline_start_tracing();

@@ -1,4 +1,4 @@
-// Puts the recorder into a process: options, recorder, Python side, torch part, hooks, trace file.
+// Installs the recorder into a process: options, recorder, Python side, torch part, hooks, trace.
 #pragma once
 
 #include <cstddef>
@@ -18,12 +18,12 @@ struct NamedDevice {
     size_t total_bytes = 0;
 };
 
-// What was put in place, for status and for the trace's meta data.
+// The installed parts, for status and for the trace's metadata.
 struct Installed {
     bool is_on = false;
-    bool has_torch = false;   // its CUDA allocator is recorded
-    bool has_cpu = false;     // its CPU allocator
-    bool has_driver = false;  // what the driver gives
+    bool has_torch = false;  // torch's CUDA allocator is recorded
+    bool has_cpu = false;  // torch's CPU allocator is recorded
+    bool has_driver = false;  // driver memory is recorded
     bool has_python_stacks = false;
     char backend[32] = "";
     char note[sizeof(PeaklineStatus::note)] = "";
@@ -39,17 +39,17 @@ struct Installed {
     Options options;
 };
 
-// The one description of this process's recording. Written while recording is switched on, with
-// the GIL held; read afterwards.
+// The one description of this process's recording. Written while recording is switched on, with the
+// GIL held; only read afterwards.
 Installed& installed();
 
-// Opens the trace the options ask for and writes the meta data. Returns 0, an errno, or less where
-// the name is that of a device.
+// Opens the trace that the options name and writes its metadata. Returns 0, an errno, or a negative
+// number if the name is a device file.
 int open_configured_trace(Installed& state);
-// The same. A file or folder that cannot be written switches the file off, not the recording in
+// The same, with a message on failure. If the file or folder is not writable, recording goes on in
 // memory.
 void open_trace_or_say_why();
-// Says so when another program removed or replaced the file under us.
+// Warns if another program removed or replaced the trace file.
 void say_if_trace_is_lost();
 // The body of peakline_enter().
 int32_t enter(int32_t way_in, char* message, size_t room);

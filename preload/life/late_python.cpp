@@ -25,7 +25,7 @@ void put_lines_missing(uint64_t blocks, uint64_t bytes) {
     put_text(format::kLinesMissing, state.lines_missing);
 }
 
-// What is recorded so far. Blocks that another thread makes right now may count, too.
+// Counts the blocks recorded so far. It may include blocks that another thread is making now.
 void report_lines_missing() {
     Recorder& recorder = Recorder::instance();
     const uint64_t bytes = recorder.total_allocated_bytes();
@@ -49,7 +49,7 @@ void attach_late() {
     if (installed().has_python_stacks) {
         report_lines_missing();
     } else {
-        put_lines_missing(0, 0);  // nothing has lines: the note says why
+        put_lines_missing(0, 0);  // no block has lines: the note gives the reason
         put_text("note", installed().note);
     }
 }

@@ -1,15 +1,15 @@
-// The Python side of a recording, which may come later than the recording itself: see Note
-// [Attaching later] in pyhook/interpreter/late_attach.h. Counts what was recorded without it, and
-// says so once.
+// The Python side of a recording, which may start later than the recording itself: see Note
+// [Attaching later] in pyhook/interpreter/late_attach.h. Counts the blocks recorded without it, and
+// reports them once.
 #pragma once
 
 namespace peakline::preload {
 
-// Finds and verifies the interpreter, now or as soon as the GIL is held.
+// Finds and verifies the interpreter, now or as soon as a thread holds the GIL.
 void attach_python_side();
-// Again, where the caller holds the GIL and an earlier call could not have it.
+// Tries again. The caller holds the GIL, which an earlier call could not take.
 void attach_if_waiting();
-// At the end of the process: there was never a GIL.
+// Call at the end of the process. Reports the case that the GIL was never held.
 void report_lines_never_came();
 
 }  // namespace peakline::preload

@@ -23,10 +23,10 @@ namespace {
 std::atomic<bool> g_ended{false};
 
 // Note [Fork]
-// A child made while another thread held one of our locks would wait for ever: prepare takes them
-// all, in the order the code takes them. The child leaves its parent's file alone and records
-// nothing: CUDA does not survive a fork either. A child forked before CUDA was initialised knows
-// nothing of us and starts its own recording when it initialises CUDA.
+// A child made while another thread held one of our locks would wait for ever. So prepare takes all
+// locks, in the order the code takes them. The child leaves its parent's file alone and records
+// nothing, since CUDA does not survive a fork either. A child forked before CUDA was initialised
+// has no recorder yet; it starts its own recording when it initialises CUDA.
 void prepare_fork() {
     capture::python_side().prepare_fork();
     prepare_fork_segments();
@@ -42,8 +42,8 @@ void parent_after_fork() {
     capture::python_side().parent_after_fork();
 }
 void child_after_fork() {
-    // Its end has nothing to report, and the device's locks may be held by threads it does not
-    // have.
+    // The child has nothing to report at its end. Threads that did not survive the fork may hold
+    // the device's locks.
     g_ended.store(true, std::memory_order_relaxed);
     child_after_fork_cpu();
     record::Recorder::instance().child_after_fork();
@@ -52,7 +52,7 @@ void child_after_fork() {
     child_after_fork_allocator_calls();
     capture::free_states_of_lost_threads();
     capture::free_native_state_of_lost_threads();
-    // A thread that is gone may hold the loader's lock, and unwinding asks the loader.
+    // A thread that did not survive the fork may hold the loader's lock, which unwinding needs.
     capture::set_capture_options({false, false});
     capture::python_side().child_after_fork();
 }
@@ -69,7 +69,7 @@ void watch_life_cycle() {
             sample_at_end();
             record::Recorder::instance().record_main_end();
         });
-        // Python's own end comes before this: the interpreter is finalised inside main.
+        // The interpreter is finalised inside main, before this handler.
         atexit([] {
             sample_at_end();
             end_of_process();
@@ -78,7 +78,7 @@ void watch_life_cycle() {
 }
 
 void end_of_process() {
-    // relaxed: only a second call matters, and that comes from the same exiting thread.
+    // relaxed: only a second call matters, and it comes from the same exiting thread.
     record::Recorder& recorder = record::Recorder::instance();
     if (!g_ended.exchange(true, std::memory_order_relaxed) && recorder.may_end()) {
         put_device_use();

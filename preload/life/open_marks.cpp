@@ -33,7 +33,7 @@ struct OpenMark {
     MarkKind kind = MarkKind::kPhaseBegin;
     uint64_t begin_ns = 0;
     uint32_t kernel_thread_id = 0;
-    // Once the recorder has it (is_told): ids in its table.
+    // Set once the mark is recorded: ids in the recorder's table.
     uint32_t thread = 0;
     uint32_t string = 0;
     bool is_recorded = false;
@@ -42,7 +42,7 @@ struct OpenMark {
     char name[kMaxNameBytes] = "";
 };
 
-// The step, of which there is one, stands among the phases.
+// The list holds the phases and at most one step.
 OpenList<OpenMark>& open_marks() {
     static constinit OpenList<OpenMark> marks;
     return marks;
@@ -52,8 +52,8 @@ uint32_t own_kernel_id() {
     return static_cast<uint32_t>(syscall(SYS_gettid));
 }
 
-// Other threads' phases that were open when the recorder came up have a thread of their own in the
-// trace: what nests in them must have the same one.
+// Phases of other threads that were open when the recorder was installed have a separate thread in
+// the trace. Phases nested in them must use the same one.
 uint32_t thread_of_open_phase(uint32_t kernel_thread_id) {
     OpenList<OpenMark>& open = open_marks();
     const LockGuard guard(open.lock);
@@ -88,7 +88,7 @@ uint32_t forget_phase(const OpenMark& end) {
     return thread;
 }
 
-// False when there is no room.
+// Returns false when there is no room.
 bool add(const OpenMark& mark) {
     OpenList<OpenMark>& open = open_marks();
     const LockGuard guard(open.lock);
@@ -101,7 +101,7 @@ bool add(const OpenMark& mark) {
 }
 
 void keep(const OpenMark& mark) {
-    // relaxed: said once, by whoever comes first.
+    // relaxed: the first thread reports it, once.
     static std::atomic<bool> is_reported{false};
     if (!add(mark) && !mark.is_recorded && !is_reported.exchange(true, std::memory_order_relaxed)) {
         say("more than %zu marks were made before the recording began: '%s' is not recorded",
@@ -110,7 +110,7 @@ void keep(const OpenMark& mark) {
     }
 }
 
-// Copies: the recorder is not called under the lock.
+// Copies, because the recorder must not be called under the lock.
 size_t copy_marks(OpenMark* copies, bool are_recorded) {
     OpenList<OpenMark>& open = open_marks();
     const LockGuard guard(open.lock);
@@ -118,7 +118,7 @@ size_t copy_marks(OpenMark* copies, bool are_recorded) {
                      [=](const OpenMark& mark) { return mark.is_recorded == are_recorded; });
 }
 
-// The thread of marks[place], which was made before threads had ids.
+// The thread of marks[index], which was made before threads had ids.
 uint32_t thread_of(const OpenMark* marks, size_t index) {
     const OpenMark& mark = marks[index];
     if (mark.kernel_thread_id == own_kernel_id()) {
@@ -151,7 +151,7 @@ void keep_as_recorded(const OpenMark& recorded) {
     }
 }
 
-// What a trace that opens later begins with. A note is reported once.
+// Whether a trace that opens later begins with this mark. A note is recorded once.
 bool is_kept(const OpenMark& mark) {
     return mark.kind == MarkKind::kPhaseBegin || mark.kind == MarkKind::kStep ||
            (mark.kind == MarkKind::kNote && !mark.is_recorded);
@@ -175,8 +175,8 @@ void mark(MarkKind kind, const char* name) {
         mark.thread = known != 0 ? known : own_thread();
         mark.string = Recorder::instance().table().intern_text(name);
     }
-    // First the recorder: it may open the trace, which would begin a phase that was kept again.
-    // A phase ends on the thread that it began on in the trace.
+    // Calls the recorder first: it may open the trace, which would begin a kept phase again. A
+    // phase ends on the thread on which it began in the trace.
     const bool ends = kind == MarkKind::kPhaseEnd;
     const uint32_t began_on = ends ? forget_phase(mark) : 0;
     if (mark.is_recorded) {

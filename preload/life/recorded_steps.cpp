@@ -39,7 +39,7 @@ bool begin_recorded_steps() {
         record_segments(segments);
     }
     peakline_start_tracing();
-    // Models and optimizers are older than the trace.
+    // Models and optimizers existed before the trace.
     capture::object_side().run_safe_point(capture::SafePoint::kLook);
     return true;
 }

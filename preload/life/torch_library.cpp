@@ -44,7 +44,7 @@ bool read_version_line(const char* path, char* version, size_t room) {
     return true;
 }
 
-// From version.py, above the folder that the library with this address lies in.
+// Reads version.py, in the folder above that of the library.
 bool read_torch_version(Installed& state, const char* library_path) {
     char path[kPathBytes];
     snprintf(path, sizeof path, "%s", library_path);
@@ -77,8 +77,8 @@ struct BuildSearch {
     size_t room;
 };
 
-// Names the loaded libc10_cuda.so, whose classes the part was compiled against: by its build id,
-// or by size and time of the file. As library_build() in build_id.py does.
+// Identifies the loaded libc10_cuda.so, against whose classes the part was compiled: by build id,
+// or by size and time of the file. library_build() in build_id.py does the same.
 void name_torch_build(const void* within, const char* path, char* name, size_t room) {
     BuildSearch search{within, name, room};
     snprintf(name, room, "b");
@@ -102,8 +102,8 @@ void name_torch_build(const void* within, const char* path, char* name, size_t r
     }
 }
 
-// Built by `peakline run`, `peakline preload` or switch_allocator(): named outright, or in the
-// cache. False: the reason is in state.note.
+// Finds the part that `peakline run`, `peakline preload` or switch_allocator() built: named by the
+// option, or in the cache. Returns false with the reason in state.note.
 bool find_part(Installed& state, char* path, size_t room) {
     if (state.options.torch_part[0] != '\0') {
         snprintf(path, room, "%s", state.options.torch_part);
@@ -178,7 +178,7 @@ Backend backend_of(Installed& state) {
 
 }  // namespace
 
-// It begins as all our libraries do: their frames and their imports are not the program's.
+// The name begins like all our libraries: their frames and imports are not the program's.
 void name_of_part(const char* version, const char* build, char* name, size_t room) {
     snprintf(name,
              room,
@@ -247,14 +247,14 @@ bool install_torch_part(Installed& state, bool* is_late, char* message, size_t r
         return false;
     }
     if (*is_late && torch_part_slot().attach_tracker != nullptr) {
-        torch_part_slot().attach_tracker();  // for requested sizes: nobody sees the calls
+        torch_part_slot().attach_tracker();  // the calls are not hooked, so requested sizes need it
     }
     return true;
 }
 
 namespace {
 
-// A torch without CUDA has no part: nodes and scopes of autograd are not seen.
+// A torch without CUDA has no part, so autograd nodes and scopes are not recorded.
 void observe_torch(Installed& state) {
     if (!find_torch(state)) {
         Dl_info info{};

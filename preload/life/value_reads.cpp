@@ -1,9 +1,9 @@
 // Note [Waiting]
 // `while not done.item()` never ends when kernels compute nothing. A program that reads guessed
-// values at one place (one stack) more often than PEAKLINE_MAX_VALUE_READS is ended: one message,
+// values at one stack more than PEAKLINE_MAX_VALUE_READS times is ended: with one message and
 // SystemExit(3) in the main thread, so that `finally` and exit handlers run and the trace ends
-// cleanly. A main thread that runs no Python code any more does not see the exception: after as
-// many reads again the process is ended by force, its trace whole all the same.
+// cleanly. A main thread that runs no more Python code does not get the exception. So after as many
+// reads again the process is killed; its trace is still complete.
 #include "value_reads.h"
 
 #include <cstdio>
@@ -42,7 +42,8 @@ Assumptions& assumptions() {
 
 // Written once, before the first read.
 uint64_t g_max_reads = kDefaultMaxReads;
-// Of the simulated GPU; the same. The loader is not asked at the end, which may interrupt it.
+// A function of the simulated GPU; also written once. Looked up early: at the end the process may
+// have interrupted the loader.
 size_t (*g_most_used)(int) = nullptr;
 
 struct ReadCounts {
@@ -56,7 +57,7 @@ ReadCounts& read_counts() {
     return *all;
 }
 
-// How often this place was read, this time included.
+// Returns the number of reads at this stack, including this one.
 uint64_t count_read(uint32_t context) {
     ReadCounts& all = read_counts();
     const LockGuard guard(all.lock);
@@ -72,7 +73,7 @@ bool is_library(const char* file, size_t length) {
            (length > 0 && file[0] == '<');
 }
 
-// "train.py:57 (step)": the innermost line that is the user's, else the innermost.
+// "train.py:57 (step)": the innermost line of the user's code, else the innermost line.
 void describe_location(uint32_t python_node, char* text, size_t room) {
     snprintf(text, room, "a line that is not known");
     bool has_any = false;
@@ -141,7 +142,7 @@ void answer(const Assumption& rule, PeaklineValueRead* read) {
         read->is_size != 0 && (rule.is_percentage || (!rule.is_whole && rule.value <= 1)) ? 1 : 0;
 }
 
-// `peakline run` reports the rules of which no trace says this.
+// `peakline run` reports rules that no trace marks as matched.
 void put_matched_meta(const Assumption& rule) {
     char key[sizeof rule.text + 32];
     snprintf(key, sizeof key, "assumption_matched %s", rule.text);
@@ -178,7 +179,7 @@ void on_value_read(PeaklineValueRead* read) {
     }
 }
 
-// A simulated GPU that was preloaded by hand says so, too.
+// Also names a simulated GPU that was preloaded by hand.
 void name_simulated_device(Options& options) {
     if (options.simulated[0] == '\0' &&
         dlsym(RTLD_DEFAULT, "peakline_sim_device_memory") != nullptr) {
