@@ -1,14 +1,14 @@
-// With `--blank-weights`: large tensors of the CPU that are filled at random hold no memory. Loaded
-// when torch is imported, compiled against it.
+// Implements `--blank-weights`: large CPU tensors with random values use no memory. Compiled
+// against torch and loaded when torch is imported.
 //
 // Note [Blank tensors]
-// The weights of a model that is built on the CPU are written there once, at random, and then go to
-// the device, where a simulated run has no numbers. So the fill is skipped: the pages of the tensor
-// are given back to the kernel, and read as zero. A tensor whose storage was made blank stays known
-// as such; a copy of it to another large tensor (of another type, say) is skipped, too. All else
-// reads zeros and writes what it writes. Not for storages that are not torch's own (files, NumPy),
-// views and small tensors. preload/simulate/python/_peakline_simulated/blank_weights.py loads this.
-// The generator of random numbers does not move on where a fill is skipped.
+// A model built on the CPU fills its weights once with random numbers and then copies them to the
+// device, where a simulated run has no numbers. So the fill is skipped: the tensor's pages are
+// returned to the kernel and read as zero. A tensor with a blank storage is remembered as blank.
+// Copying it to another large tensor (for example of another type) is skipped, too. All other
+// operators read zeros and write normally. Storages not owned by torch (files, NumPy), views and
+// small tensors are excluded. preload/simulate/python/_peakline_simulated/blank_weights.py loads
+// this library. A skipped fill does not advance the random number generator.
 
 #include <cstring>
 #include <mutex>
@@ -33,8 +33,8 @@ constexpr size_t kLeastBytes = 16 << 20;
 
 using WeakStorage = c10::weak_intrusive_ptr<c10::StorageImpl>;
 
-// Storages that were made blank. A weak pointer keeps the address of the StorageImpl from being
-// used again, so that nothing else is taken for it.
+// Blank storages. A weak pointer keeps the address of the StorageImpl from being reused, so no
+// other storage can match it.
 class BlankStorages {
 public:
     void add(const c10::Storage& storage) {
@@ -63,7 +63,7 @@ BlankStorages& blank_storages() {
     return *storages;
 }
 
-// Whether a tensor is all of a large storage of torch's own CPU allocator.
+// Whether a tensor covers all of a large storage of torch's own CPU allocator.
 bool may_be_blank(const at::Tensor& tensor) {
     if (!tensor.device().is_cpu() || !tensor.has_storage() ||
         !at::isFloatingType(tensor.scalar_type()) || !tensor.is_non_overlapping_and_dense()) {
@@ -83,7 +83,7 @@ void make_blank(const at::Tensor& tensor) {
     char* const first_page = begin + (page - reinterpret_cast<size_t>(begin) % page) % page;
     char* const last_page = end - reinterpret_cast<size_t>(end) % page;
     const auto whole = static_cast<size_t>(last_page - first_page);
-    // Else the zeros of both ends would take a huge page each.
+    // Without this, the zeros at each end would take a huge page.
     madvise(first_page, whole, MADV_NOHUGEPAGE);
     if (madvise(first_page, whole, MADV_DONTNEED) != 0) {
         std::memset(first_page, 0, whole);
@@ -124,7 +124,7 @@ at::Tensor& copy(at::Tensor& self, const at::Tensor& source, bool is_non_blockin
     return self;
 }
 
-// A handler that is asked while kernels are replaced: that they are is no news to the user.
+// A handler that drops warnings: torch would warn the user that kernels are replaced.
 class NoWarnings : public c10::WarningHandler {
 public:
     void process(const c10::Warning&) override {}
@@ -144,7 +144,7 @@ __attribute__((constructor)) void replace_kernels() {
 }  // namespace
 }  // namespace peakline::simulated
 
-// For the part in Python, which knows large tensors by it, too.
+// The Python part uses it to recognise large tensors.
 extern "C" __attribute__((visibility("default"))) size_t peakline_least_blank_bytes() {
     return peakline::simulated::kLeastBytes;
 }

@@ -1,5 +1,5 @@
-// Reports each block that torch's allocator gives out to the simulated GPU. The callback runs under
-// the allocator's lock and must not call torch.
+// Reports each block of torch's allocator to the simulated GPU. The callback runs under the
+// allocator's lock and must not call torch.
 #include "blocks.h"
 
 #include <atomic>
@@ -25,7 +25,7 @@ std::atomic<bool> g_is_watched{false};
 }  // namespace
 
 void watch_blocks_once() {
-    // relaxed: says only whether this was tried.
+    // relaxed: only shows whether this was tried.
     if (g_is_watched.load(std::memory_order_relaxed)) {
         return;
     }
@@ -36,7 +36,8 @@ void watch_blocks_once() {
     try {
         allocator->attachAllocatorTraceTracker(on_entry);
     } catch (const std::exception&) {
-        // backend:cudaMallocAsync and allocators of the program have none: blocks stay unknown.
+        // backend:cudaMallocAsync and the program's own allocators have no watcher: blocks stay
+        // unknown.
     }
 }
 

@@ -1,10 +1,10 @@
-// The blocks of torch's caching allocator. What the simulated GPU knows of a block ends with it,
-// and a kernel's pointer means one block: only torch knows where blocks begin and end.
+// Reports blocks of torch's caching allocator. Only torch knows where blocks begin and end: known
+// contents end with their block, and a kernel's pointer means one block.
 #pragma once
 
 namespace peakline::simulated {
 
-// Called after every operator: the allocator takes a watcher only once it is initialised.
+// Call after every operator: the allocator accepts a watcher only once it is initialised.
 void watch_blocks_once();
 
 }  // namespace peakline::simulated

@@ -1,6 +1,7 @@
-// Entry of the companion of the simulated GPU: loaded by it when the first context is made (see
-// preload/simulate/gpu/driver/companion.h), compiled against the installed torch. Watches torch's
-// operators, keeps small values true, and reports values that do not exist to the recorder.
+// Entry of the companion of the simulated GPU. The simulated driver loads it when the first context
+// is made (preload/simulate/gpu/driver/companion.h). Compiled against the installed torch. Watches
+// torch's operators, keeps small values correct, and reports reads of values that do not exist to
+// the recorder.
 #include <exception>
 
 #include <ATen/record_function.h>
@@ -18,7 +19,7 @@ namespace {
 
 thread_local RunningOperators t_running;
 
-// The tensor that a copy to the host or item() reads.
+// Notes the tensor that a copy to the host or item() reads.
 void describe(c10::ArrayRef<const c10::IValue> inputs, RunningOperator* running) {
     for (const c10::IValue& input : inputs) {
         if (input.isTensor() && input.toTensor().defined()) {
@@ -30,7 +31,8 @@ void describe(c10::ArrayRef<const c10::IValue> inputs, RunningOperator* running)
     }
 }
 
-// Operators that copy a tensor; every other one with a kernel copies what it keeps for itself.
+// An operator with a kernel that is not a copy reads memory of its own, whose known contents may be
+// stale (see reads_are_guessed of the device).
 void report_to_device() {
     bool launches_are_reported = false;
     bool reads_are_guessed = false;
@@ -86,7 +88,7 @@ void watch() {
     device_values()->set_read_handler(on_guessed_read);
 }
 
-// All processes of the run guard checkpoints from now on (preload/simulate/guard).
+// From now on all processes of the run guard checkpoints (preload/simulate/guard).
 void report_device_use() {
     const auto report =
         reinterpret_cast<void (*)()>(dlsym(RTLD_DEFAULT, "peakline_guard_device_used"));

@@ -1,12 +1,12 @@
 // The simulated GPU's functions about values (preload/simulate/gpu/driver/companion.h), found by
-// name: this library also loads where they are missing, and then does nothing.
+// name. This library may also be loaded without a simulated GPU and then does nothing.
 #pragma once
 
 #include <cstddef>
 
 namespace peakline::simulated {
 
-// What is read, for the listener: see preload/simulate/gpu/driver/companion.h.
+// The kind of value that is read: see preload/simulate/gpu/driver/companion.h.
 enum ReadKind : int { kReadsOther = 0, kReadsSize = 1, kReadsNumber = 2 };
 using ReadListener = void (*)(const char* operators, size_t bytes, int kind);
 
@@ -23,7 +23,7 @@ struct DeviceValues {
     ReadListener (*get_read_listener)();
 };
 
-// nullptr: this is no simulated GPU.
+// nullptr: this is not a simulated GPU.
 const DeviceValues* device_values();
 
 }  // namespace peakline::simulated

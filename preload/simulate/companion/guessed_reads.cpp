@@ -1,6 +1,6 @@
-// What happens when the program reads a value that does not exist: a size that is known after all
-// is put in, else the recorder gets it (libpeakline.so, when there is one) and may know an
-// assumption. Without a recorder the listener gets it, if the program has one.
+// Handles a read of a value that does not exist. If the operator's result is known after all, it is
+// written. Else the recorder (libpeakline.so) gets the read and may return an assumption. Without a
+// recorder the program's listener gets it.
 #include <algorithm>
 #include <cmath>
 #include <cstdint>
@@ -26,7 +26,7 @@ ValueReadFunction recorder() {
     return report;
 }
 
-// "aten::index>aten::nonzero", outermost first; as much of it as has room.
+// Writes "aten::index>aten::nonzero", outermost first, cut to `room`.
 void write_chain(RunningOperators& running, char* text, size_t room) {
     text[0] = '\0';
     size_t length = 0;

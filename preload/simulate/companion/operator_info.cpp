@@ -24,7 +24,8 @@ constexpr std::array kFindsSize = {"aten::nonzero",
                                    "aten::repeat_interleave",
                                    "aten::bincount"};
 
-// Their values on the host cost much and decide nothing, or they are about storage, not values.
+// Operators that are not computed: costly on the host without deciding anything, or about storage
+// rather than values.
 constexpr std::array kNotComputed = {"aten::mm",
                                      "aten::addmm",
                                      "aten::bmm",
@@ -50,7 +51,7 @@ constexpr std::array kCopies = {"aten::copy_",
                                 "aten::clone",
                                 "aten::_pin_memory",
                                 "aten::pin_memory"};
-// By these programs learn the size of what other ranks send next.
+// Programs use these to learn the size that other ranks will send next.
 constexpr std::array kAwaitsOthers = {"aten::sum", "aten::max", "aten::amax"};
 constexpr std::array kOverwrites = {
     "aten::copy_", "aten::fill_", "aten::zero_", "aten::_foreach_copy_", "aten::_foreach_zero_"};
@@ -90,8 +91,8 @@ void read_schema(OperatorInfo* info) {
         handle.hasKernelForDispatchKey(c10::DispatchKey::CompositeExplicitAutogradNonFunctional);
     info->is_composite =
         handle.hasKernelForDispatchKey(c10::DispatchKey::CompositeImplicitAutograd);
-    // Operators of others (collectives, extensions) are the device's business: it looks at what
-    // their launches point at, and knows what a collective delivers.
+    // Other operators (collectives, extensions) are left to the device: it checks the pointers of
+    // their launches, and knows which data a collective delivers.
     const bool is_torchs_own = info->name.compare(0, 6, "aten::") == 0;
     info->is_leaf = is_torchs_own && has_kernel && !returns_view;
 }
@@ -134,7 +135,7 @@ const OperatorInfo& look_up(const at::RecordFunction& function) {
     return *known->try_emplace(key, std::move(info)).first->second;
 }
 
-// The operators that this thread ran lately, by name.
+// The operators that this thread ran recently, by name.
 struct Recent {
     const void* name = nullptr;
     const OperatorInfo* info = nullptr;
@@ -144,7 +145,7 @@ thread_local Recent t_recent[kRecentCount];
 
 }  // namespace
 
-// The name's address belongs to the schema of one overload, which stays.
+// The address of the name identifies one overload: it belongs to a schema that is never freed.
 const OperatorInfo& operator_info(const at::RecordFunction& function) {
     const void* const name = function.name();
     Recent& recent = t_recent[(reinterpret_cast<uintptr_t>(name) >> 5) % kRecentCount];

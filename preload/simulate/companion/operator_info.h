@@ -1,4 +1,4 @@
-// What must be known of a torch operator, looked up once for each overload.
+// Facts about a torch operator, looked up once per overload.
 #pragma once
 
 #include <optional>
@@ -13,18 +13,18 @@ namespace peakline::simulated {
 struct OperatorInfo {
     std::string name;  // "aten::nonzero"
     std::optional<c10::OperatorHandle> handle;
-    // Has a kernel of its own: what it writes is new. Others are made of such.
+    // Has its own kernel, so its outputs are new. Other operators are composed of such ones.
     bool is_leaf = false;
-    // Made of other operators only: a TorchDispatchMode sees those instead.
+    // Composed of other operators: a TorchDispatchMode sees those instead.
     bool is_composite = false;
-    bool copies = false;         // its reads are of tensors: copy_, item()
-    bool may_compute = false;    // its result on the host is its result on a device
-    bool finds_size = false;     // reads from the device how much it found
-    bool awaits_others = false;  // of 64-bit integers: programs learn sizes from other ranks by it
-    bool reads_result = false;   // that, or another result: it must be known before it runs
-    // By argument.
+    bool copies = false;         // it reads tensors only to copy them: copy_, item()
+    bool may_compute = false;    // the host computes the same result as a device
+    bool finds_size = false;     // reads from the device how many elements it found
+    bool awaits_others = false;  // a reduction of 64-bit integers; programs exchange sizes with it
+    bool reads_result = false;   // finds_size, or needs another result before it runs
+    // Indexed by argument.
     std::vector<bool> writes;
-    std::vector<bool> only_writes;  // whatever it held before
+    std::vector<bool> only_writes;  // overwrites without reading
     mutable int failure_count = 0;
 };
 

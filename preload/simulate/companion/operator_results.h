@@ -1,5 +1,5 @@
-// Shape and dtype of what operators make, for the recorder: of the outermost operator that is not
-// made of others, as a TorchDispatchMode sees it, the results that lie in a block of its own.
+// Reports shape and dtype of operator results to the recorder. Covers results that have their own
+// block, of the outermost operator that is not composed of others (as seen by a TorchDispatchMode).
 #pragma once
 
 #include <vector>
@@ -11,9 +11,9 @@ namespace peakline::simulated {
 struct OperatorInfo;
 struct RunningOperators;
 
-// Of the operator that has just been put on top.
+// For the operator just pushed.
 void begin_results(const OperatorInfo& info, RunningOperators* running);
-// Of the operator that has just been taken from the top.
+// For the operator just popped.
 void end_results(const std::vector<c10::IValue>& results, RunningOperators* running);
 
 }  // namespace peakline::simulated

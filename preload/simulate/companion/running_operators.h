@@ -1,5 +1,5 @@
-// The torch operators that run on this thread, outermost first: who asks when a value is read.
-// Plain thread-local data; only the owning thread touches it.
+// The torch operators running on this thread, outermost first: they show which operator reads a
+// value. Plain thread-local data, used only by the owning thread.
 #pragma once
 
 #include <cstddef>
@@ -14,10 +14,10 @@ inline constexpr int64_t kUnknownResult = -1;
 struct RunningOperator {
     const OperatorInfo* info = nullptr;
     int64_t element_count = 0;              // of the first tensor
-    int64_t exact_result = kUnknownResult;  // what it will read from the device, when known
-    bool is_reported = false;               // the device learns what it writes when it ends
+    int64_t exact_result = kUnknownResult;  // the value it will read from the device, if known
+    bool is_reported = false;               // at its end the device gets the contents it writes
     int scalar_type = -1;                   // at::ScalarType of the tensor that is read
-    uint64_t first_block = 0;  // of those made since it began; only where reports_results
+    uint64_t first_block = 0;  // first block made since it began; only if reports_results
     bool reports_results = false;
 };
 
@@ -25,11 +25,11 @@ inline constexpr int kMaxRunning = 64;
 
 struct RunningOperators {
     RunningOperator items[kMaxRunning];
-    int depth = 0;  // may be larger than kMaxRunning: the innermost are then not kept
-    // What was reported to the device last.
+    int depth = 0;  // may exceed kMaxRunning; the innermost operators are then not kept
+    // Last values passed to the device.
     bool launches_are_reported = false;
     bool reads_are_guessed = false;
-    // One of those that run reports its results to the recorder.
+    // A running operator reports its results to the recorder.
     bool results_are_reported = false;
 
     RunningOperator* top() {
@@ -40,7 +40,7 @@ struct RunningOperators {
 
 RunningOperators& running_operators();
 
-// Told by the device: `host` was filled with values that do not exist.
+// Called by the device, which filled `host` with values that do not exist.
 void on_guessed_read(void* host, size_t bytes);
 
 }  // namespace peakline::simulated

@@ -1,12 +1,12 @@
 // Note [Values]
-// The device reads as zero where nothing is known. An operator whose tensors are all small is
-// computed on the host from what they hold, and the result becomes what its outputs hold: exact
-// when every input was, else "derived", computed from values that were taken as zero. Programs then
-// see one consistent device: 0 == 0 is true there, a counter counts, a length reaches its limit.
-// Nothing is computed under a graph capture, under Python dispatch modes (tracing), with random
-// numbers, or for tensors above kMaxElements. A derived floating result that is not finite becomes
-// zero: 0 / 0 on a device without values is no news. After every operator, what its outputs held
-// before is forgotten; what it only read stays (its launches forget nothing).
+// Unknown contents of the device read as zero. An operator with only small tensors is computed on
+// the host from their contents, and the result becomes the contents of its outputs. The result is
+// exact if every input was, else "derived": computed from values that were taken as zero. Programs
+// then see one consistent device: 0 == 0 is true there, a counter counts, a length reaches its
+// limit. Nothing is computed under a graph capture, under Python dispatch modes (tracing), with
+// random numbers, or for tensors above kMaxElements. A derived floating-point result that is not
+// finite becomes zero: 0 / 0 is expected without values. After every operator the old contents of
+// its outputs are forgotten. Contents that it only read stay (its launches forget nothing).
 #include "small_operators.h"
 
 #include <algorithm>
@@ -21,10 +21,10 @@
 namespace peakline::simulated {
 namespace {
 
-constexpr int64_t kMaxElements = 32768;        // one thread's work
-constexpr int64_t kMaxUnknownElements = 1024;  // of operators that know none of their inputs
+constexpr int64_t kMaxElements = 32768;        // cheap enough for one thread
+constexpr int64_t kMaxUnknownElements = 1024;  // for operators with no known input
 constexpr int kMaxFailures = 3;
-constexpr int kBeingDelivered = -2;  // of DeviceValues::read
+constexpr int kBeingDelivered = -2;  // a result of DeviceValues::read
 
 bool is_device_tensor(const at::Tensor& tensor) {
     constexpr c10::DispatchKeySet kOther({c10::DispatchKey::Python,
@@ -43,7 +43,7 @@ size_t span_bytes(const at::Tensor& tensor) {
         tensor.sizes(), tensor.strides(), tensor.dtype().itemsize());
 }
 
-// Made without the dispatcher, so no observer sees it.
+// Bypasses the dispatcher, so no observer sees it.
 at::Tensor host_like(const at::Tensor& tensor) {
     return at::Tensor(
         at::detail::empty_strided_cpu(tensor.sizes(), tensor.strides(), tensor.scalar_type()));
@@ -58,7 +58,7 @@ public:
     void process(const c10::Warning&) override {}
 };
 
-// Torch as it is inside a kernel, unseen by observers and modes.
+// Excludes dispatch keys as inside a kernel, so that no observer or mode sees the calls.
 class InsideTorch {
     static c10::DispatchKeySet excluded() {
         return c10::autograd_dispatch_keyset | c10::autocast_dispatch_keyset |
@@ -79,7 +79,7 @@ bool is_traced() {
     return c10::impl::tls_local_dispatch_key_set().included_.has_any(kModes);
 }
 
-// Replaces the device's tensors in an argument by what they hold.
+// Replaces device tensors in an argument by host tensors with their contents.
 class HostArguments {
 public:
     HostArguments(const OperatorInfo& info, OperatorCall* call) : info_(info), call_(call) {}
@@ -125,7 +125,7 @@ private:
             return tensor;
         }
         if (!is_device_tensor(tensor)) {
-            // A host tensor that is written is the program's own.
+            // Writing to a host tensor would change the program's own data.
             may_compute = may_compute && tensor.device().is_cpu() && !access.writes;
             return tensor;
         }
@@ -178,13 +178,13 @@ void compute(const OperatorInfo& info, OperatorCall* call) {
         info.handle->callBoxed(call->results);
         call->is_computed = true;
     } catch (const std::exception&) {
-        // No such kernel on the host, or values that it refuses: zeros, as without us.
+        // The host has no such kernel, or it refuses the values: outputs read as zero.
         ++info.failure_count;
     }
     call->arguments.clear();
 }
 
-// How much was found, or the bool that comes out.
+// The number of elements found, or a bool result.
 int64_t read_result(const torch::jit::Stack& results) {
     if (!results.empty() && results.front().isBool()) {
         return results.front().toBool() ? 1 : 0;
@@ -242,7 +242,7 @@ void update_outputs(const OperatorCall* call,
     }
 }
 
-// What was written without being returned is computed or gone.
+// Updates or forgets inputs that were written but not returned.
 void update_inputs(const OperatorCall& call) {
     for (const Snapshot& snapshot : call.snapshots) {
         if (!snapshot.is_written) {
@@ -272,7 +272,7 @@ void visit_tensors(c10::ArrayRef<const c10::IValue> inputs, Visit visit) {
     }
 }
 
-// The common case, and the quick one: there is nothing to compute and nothing to wait for.
+// Fast path for the common case: nothing to compute and nothing to wait for.
 bool is_left_to_device(const OperatorInfo& info, c10::ArrayRef<const c10::IValue> inputs) {
     if (device_values()->may_await_others() != 0) {
         return false;

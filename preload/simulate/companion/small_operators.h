@@ -1,6 +1,6 @@
-// Computes operators on small tensors on the host, with torch's own kernels, so that counters,
-// flags, lengths and masks stay true on a device whose kernels compute nothing. See Note [Values]
-// in small_operators.cpp.
+// Computes operators on small tensors on the host, with torch's own kernels. So counters, flags,
+// lengths and masks stay correct on a device whose kernels compute nothing. See Note [Values] in
+// small_operators.cpp.
 #pragma once
 
 #include <memory>
@@ -15,7 +15,7 @@
 
 namespace peakline::simulated {
 
-// A small tensor of the device as it was when the operator began.
+// A small tensor of the device, as it was when the operator began.
 struct Snapshot {
     void* device = nullptr;
     size_t bytes = 0;
@@ -27,20 +27,20 @@ struct Snapshot {
 
 struct OperatorCall : at::ObserverContext {
     std::vector<Snapshot> snapshots;
-    torch::jit::Stack arguments;  // with host tensors; empty: not to be computed
+    torch::jit::Stack arguments;  // with host tensors; empty: do not compute
     torch::jit::Stack results;
     bool is_exact = true;
     bool is_computed = false;
-    // Other ranks are still to deliver an input: what is written is forgotten before the operator
-    // runs, and what it copies on the device brings along what is still to come.
+    // Other ranks have not yet delivered an input. The contents of its outputs are forgotten before
+    // it runs; a copy on the device also copies the pending delivery.
     bool is_left_alone = false;
 };
 
-// Call before the operator runs. nullptr: nothing to remember.
+// Call before the operator runs. Returns nullptr if end_operator() is not needed.
 std::unique_ptr<OperatorCall> begin_operator(const OperatorInfo& info,
                                              c10::ArrayRef<const c10::IValue> inputs,
                                              RunningOperator* running);
-// Call after it: brings the contents of the device up to date.
+// Call after the operator: updates the known contents of the device.
 void end_operator(const OperatorInfo& info,
                   OperatorCall* call,
                   const std::vector<c10::IValue>& outputs);
