@@ -1,4 +1,4 @@
-// For the files that replace functions of libc: the real one, and the modes of fopen.
+// For files that replace functions of libc: access to the real function, and the modes of fopen.
 #pragma once
 
 #include <dlfcn.h>

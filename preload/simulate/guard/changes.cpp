@@ -25,8 +25,8 @@ Path use(const char* path, char* buffer) {
     return {AT_FDCWD, buffer};
 }
 
-// Sends what is written to a hidden file. Without room for it there is nothing to open: the real
-// file is still not written.
+// Redirects writes to a hidden file. If it cannot be created, the open fails, so that the real file
+// stays unwritten.
 Path hide(const Resolved& file, FileState state, CopyContent content, char* buffer) {
     char hidden[PATH_MAX];
     if (!hidden_path(file.path, hidden)) {
@@ -78,7 +78,7 @@ Path opened_hidden(const Resolved& file, int flags, char* buffer) {
     return use(file.actual, buffer);
 }
 
-// A file that was removed, and that is made again. It is still there.
+// Reopens a file that the program removed. On disk it still exists.
 Path opened_removed(const Resolved& file, int flags, char* buffer) {
     if ((flags & O_CREAT) == 0) {
         return {AT_FDCWD, nullptr};
@@ -91,7 +91,7 @@ Path opened_removed(const Resolved& file, int flags, char* buffer) {
     return use(hidden, buffer);
 }
 
-// A file that was there before the run.
+// Opens a file that existed before the run.
 Path opened_existing(const Resolved& file, int flags, char* buffer, const Path& as_requested) {
     if ((flags & O_EXCL) != 0 || !kernel::is_regular(file.actual) || is_in_cache(file.path)) {
         return as_requested;

@@ -1,4 +1,4 @@
-// The functions of libc that change names: rename, unlink, mkdir and their relatives.
+// Replaces the functions of libc that change names: rename, unlink, mkdir and related ones.
 #include <cerrno>
 #include <climits>
 #include <cstdio>
@@ -10,7 +10,7 @@
 #include "calls.h"
 #include "changes.h"
 
-using namespace peakline::guard;  // NOLINT(google-build-using-namespace): this file is its border
+using namespace peakline::guard;  // NOLINT(google-build-using-namespace): a border to libc
 
 EXPORT int rename(const char* from, const char* to) noexcept {
     return rename_file(AT_FDCWD, from, AT_FDCWD, to);

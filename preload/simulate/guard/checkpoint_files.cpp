@@ -34,7 +34,7 @@ constexpr const char* kSmallFiles[] = {"/config.json",
                                        ".index.json",
                                        "/.metadata"};
 
-// torch.save since version 1.6: a zip file. The first names that its writers put in.
+// torch.save since version 1.6 writes a zip file. These are the first names that it contains.
 bool is_torch_zip(const unsigned char* start, size_t bytes) {
     constexpr const char* kFirstNames[] = {
         "/data.pkl", "/constants.pkl", "/version", "/byteorder", "/.format_version"};
@@ -52,13 +52,13 @@ bool is_torch_zip(const unsigned char* start, size_t bytes) {
     return false;
 }
 
-// torch.save before version 1.6: a pickle that begins with a magic number.
+// torch.save before version 1.6 wrote a pickle that begins with a magic number.
 bool is_torch_pickle(const unsigned char* start, size_t bytes) {
     constexpr char kMagic[] = "\x80\x02\x8a\nl\xfc\x9c\x46\xf9\x20j\xa8P\x19.";
     return bytes >= sizeof kMagic - 1 && memcmp(start, kMagic, sizeof kMagic - 1) == 0;
 }
 
-// The length of a header, and the header: JSON.
+// The file begins with the length of a JSON header and the header.
 bool is_safetensors(const unsigned char* start, size_t bytes) {
     constexpr uint64_t kLongestHeader = 100'000'000;
     uint64_t length = 0;

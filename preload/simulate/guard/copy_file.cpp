@@ -10,7 +10,7 @@
 namespace peakline::guard {
 namespace {
 
-// As getdents64 fills it.
+// Layout of an entry from getdents64.
 struct Entry {
     uint64_t inode;
     int64_t next_offset;
@@ -36,13 +36,13 @@ bool copy_by_hand(int from, int to) {
     }
 }
 
-// By the file system where it can: without reading, and often without room.
+// Lets the file system copy if it can: that reads nothing, and often shares the disk blocks.
 bool copy_content(int from, int to) {
     constexpr size_t kMost = size_t{1} << 30;
     while (true) {
         const ssize_t bytes = kernel::copy_file_range(from, to, kMost);
         if (bytes == 0) {
-            return copy_by_hand(from, to);  // some file systems copy nothing, and say so
+            return copy_by_hand(from, to);  // some file systems copy nothing and report success
         }
         if (bytes < 0) {
             return errno != ENOSPC && errno != EIO && copy_by_hand(from, to);
@@ -50,12 +50,12 @@ bool copy_content(int from, int to) {
     }
 }
 
-// With descriptors of its own.
+// Uses descriptors that are not in the program's table.
 bool copy_file_slow(const char* from, const char* to, CopyContent content) {
     const int source = kernel::open(from, O_RDONLY);
     struct stat status {};
     if (source < 0 || fstat(source, &status) != 0) {
-        // It cannot be read: what is written to it can be, all the same.
+        // The file may be writable without being readable.
         if (!kernel::stat(from, &status)) {
             return false;
         }

@@ -1,4 +1,4 @@
-// The guard's own work on files and folders, by system calls.
+// File and folder operations of the guard itself, by system calls.
 #pragma once
 
 #include <cstddef>
@@ -7,11 +7,11 @@ namespace peakline::guard {
 
 enum class CopyContent { kNo, kYes };
 
-// Makes or replaces `to`, with the permissions of `from`. False: disk full, or not allowed; `to` is
-// then not there.
+// Creates or replaces `to`, with the permissions of `from`. Returns false if the disk is full or
+// access is denied; `to` then does not exist.
 bool copy_file(const char* from, const char* to, CopyContent content);
 
-// The names in a folder, without "." and "..".
+// Iterates over the names in a folder, without "." and "..".
 class FolderEntries {
 public:
     explicit FolderEntries(const char* path);
@@ -19,9 +19,9 @@ public:
     FolderEntries(const FolderEntries&) = delete;
     FolderEntries& operator=(const FolderEntries&) = delete;
 
-    // nullptr: no more. Valid until the next call.
+    // nullptr at the end. Valid until the next call.
     const char* next();
-    // Whether it could be read to its end.
+    // Whether the folder was read without errors.
     bool is_read() const { return folder_ >= 0 && !has_failed_; }
 
 private:

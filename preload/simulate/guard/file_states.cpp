@@ -34,7 +34,7 @@ Entry* g_entries = nullptr;
 size_t g_entry_count = 0;
 uint32_t* g_slots = nullptr;  // a hash table: the number of an entry, from 1 on
 size_t g_slot_count = 0;      // a power of two
-off_t g_read_bytes = 0;       // of the notes
+off_t g_read_bytes = 0;       // bytes of the notes read so far
 size_t g_redirection_count = 0;
 
 std::atomic_flag g_lock = ATOMIC_FLAG_INIT;
@@ -49,7 +49,7 @@ void unlock() {
     g_lock.clear(std::memory_order_release);
 }
 
-// Another thread must not hold the lock in a forked child, where it does not exist.
+// A forked child must not inherit the lock from a thread that it does not have.
 __attribute__((constructor)) void prepare_for_fork() {
     pthread_atfork(lock, unlock, unlock);
 }
@@ -78,7 +78,7 @@ bool is_redirection(char state) {
     return state == 'P' || state == 'C' || state == 'X';
 }
 
-// Where the entry of this path is in g_slots, or would be. There is always a free slot.
+// The slot of this path in g_slots, or the free slot for it. There is always a free slot.
 uint32_t* slot_of(const char* path, uint64_t hash) {
     for (size_t i = hash & (g_slot_count - 1);; i = (i + 1) & (g_slot_count - 1)) {
         const uint32_t number = g_slots[i];
@@ -97,7 +97,7 @@ Entry* find(const char* path) {
     return number == 0 ? nullptr : &g_entries[number - 1];
 }
 
-// Room for one more entry, with half of the slots free.
+// Makes room for one more entry, with half of the slots free.
 bool grow() {
     if (2 * g_entry_count < g_slot_count) {
         return true;
@@ -163,7 +163,7 @@ void move_all(const char* from, const char* to) {
     }
 }
 
-// The records in `text`, all of them whole.
+// `text` holds only whole records.
 void take_records(const char* text, size_t bytes) {
     const char* const end = text + bytes;
     while (text < end) {
@@ -179,8 +179,8 @@ void take_records(const char* text, size_t bytes) {
     }
 }
 
-// Takes the records that the processes of the run have noted since, up to this place in the notes.
-// Records are appended whole.
+// Reads the records that processes of the run have appended, up to this offset. Records are
+// appended whole.
 void read_news(off_t end) {
     struct stat status {};
     const char* const notes = notes_path();
@@ -212,7 +212,7 @@ void read_news() {
     read_news(std::numeric_limits<off_t>::max());
 }
 
-// Where in the notes the record begins, -1 if it cannot be written. Other processes append too.
+// Appends a record and returns its offset; -1 on failure. Other processes append too.
 off_t append(const char* record, size_t bytes) {
     bool is_written = false;
     off_t end = 0;
@@ -292,7 +292,7 @@ bool note_fact(const char* fact) {
         return false;
     }
     const off_t begin = append_record(kFact, fact);
-    read_news(begin);  // of two processes that note a fact at once, the first record counts
+    read_news(begin);  // if two processes note a fact at once, the first record counts
     const bool is_first = find(fact) == nullptr;
     read_news();
     return is_first;

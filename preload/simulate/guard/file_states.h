@@ -1,9 +1,9 @@
-// What this run did to the files that it wrote: one state per path, the same in all processes of
-// the run. The states are the notes file that PEAKLINE_SIM_WRITES names: records, each a letter and
-// a path with a zero byte at its end, appended by whoever changes a state; the last one counts.
-// `peakline run` reads them at the end (pyhook/peakline/launch/written_files.py).
+// The state of each file that this run wrote: one per path, shared by all processes of the run.
+// PEAKLINE_SIM_WRITES names the notes file with the states. Each record is a letter and a path,
+// ended by a zero byte. Whoever changes a state appends a record; the last one counts. `peakline
+// run` reads them at the end (pyhook/peakline/launch/written_files.py).
 //
-// Paths are absolute and without links, but for a link at the end.
+// Paths are absolute and resolved, except for a link as the last part.
 #pragma once
 
 #include <cstddef>
@@ -14,10 +14,10 @@ enum class FileState : char {
     kNone = '-',       // not made by this run
     kOwn = 'O',        // made by this run: the program's own data
     kSimulated = 'N',  // made by this run: a checkpoint without real values
-    // The real file stays as it is. What the program wrote is in the hidden file beside it:
-    kHiddenOwn = 'P',  // the program's own data, so far
+    // The real file is unchanged. The program's output is in the hidden file beside it:
+    kHiddenOwn = 'P',  // the program's own data, unless a checkpoint follows
     kHidden = 'C',     // a checkpoint without real values
-    kRemoved = 'X',    // nothing: the program removed it
+    kRemoved = 'X',    // the program removed it
     kFolder = 'D',     // a folder made by this run
     kLink = 'L',       // a symbolic link made by this run
 };
@@ -30,17 +30,17 @@ inline bool is_simulated(FileState state) {
     return state == FileState::kHidden || state == FileState::kSimulated;
 }
 
-// False: there are no notes, and nothing is guarded.
+// Returns false if there is no notes file; then nothing is guarded.
 bool has_notes();
 
 FileState state_of(const char* path);
 void set_state(const char* path, FileState state);
-// A file or folder with all that is in it has a new name.
+// Call when a file, or a folder with its contents, was renamed.
 void move_states(const char* from, const char* to);
-// Whether any path is hidden or removed: else every path is what it is on disk.
+// Whether any path is hidden or removed. If not, every path is the file on disk.
 bool has_redirections();
 
-// Facts about the run. True for the first of all processes that note this one.
+// Facts about the run. Returns true for the first process that notes the fact.
 bool note_fact(const char* fact);
 bool has_fact(const char* fact);
 

@@ -1,5 +1,4 @@
-// The system calls of the guard itself. Never through libc: its functions are the ones that the
-// guard replaces.
+// The guard's own system calls. They bypass libc, because the guard replaces its functions.
 #pragma once
 
 #include <fcntl.h>
@@ -13,7 +12,7 @@ namespace peakline::guard::kernel {
 inline int open(const char* path, int flags, mode_t mode = 0) {
     return static_cast<int>(syscall(SYS_openat, AT_FDCWD, path, flags | O_CLOEXEC, mode));
 }
-// Does not follow a link at the end.
+// Does not follow a link as the last part.
 inline bool lstat(const char* path, struct stat* status) {
     return syscall(SYS_newfstatat, AT_FDCWD, path, status, AT_SYMLINK_NOFOLLOW) == 0;
 }
@@ -36,7 +35,7 @@ inline ssize_t copy_file_range(int from, int to, size_t bytes) {
     return syscall(SYS_copy_file_range, from, nullptr, to, nullptr, bytes, 0U);
 }
 
-// Of the name itself: a link is none of the two.
+// These test the name itself: both are false for a link.
 inline bool is_regular(const char* path) {
     struct stat status {};
     return kernel::lstat(path, &status) && S_ISREG(status.st_mode);

@@ -1,5 +1,5 @@
-// The functions of libc that look at files by name: the program sees what it wrote, and does not
-// see what it removed. Each forwards to the real one with at most another path.
+// Replaces the functions of libc that look up files by name: the program finds files it wrote, and
+// not files it removed. Each forwards to the real function, possibly with another path.
 #include <cerrno>
 #include <climits>
 #include <cstdio>
@@ -19,7 +19,7 @@ using peakline::guard::FileState;
 using peakline::guard::Path;
 using peakline::guard::read_path;
 
-// Functions that older libraries call; no header declares them any more.
+// Functions that older libraries call. No header declares them any more.
 // NOLINTBEGIN(readability-identifier-naming,bugprone-reserved-identifier): names of libc
 extern "C" {
 int __xstat(int version, const char* path, struct stat* status);
@@ -112,7 +112,7 @@ EXPORT ssize_t readlinkat(int folder, const char* path, char* target, size_t roo
     LOOK(readlinkat, folder, path, false, real(chosen.folder, chosen.path, target, room));
 }
 
-// Not looks, but the same for them: what belongs to a file that the program wrote.
+// These change attributes of the same file that the program would see.
 EXPORT int chmod(const char* path, mode_t mode) noexcept {
     LOOK(chmod, AT_FDCWD, path, true, real(chosen.path, mode));
 }
@@ -139,7 +139,7 @@ EXPORT DIR* opendir(const char* path) {
 
 namespace {
 
-// A hidden file has no entry of its own, and what the program removed has none.
+// A hidden file is not listed under its own name, and a removed file is not listed.
 bool is_listed(DIR* folder, const char* name) {
     using namespace peakline::guard;  // NOLINT(google-build-using-namespace)
     if (!has_notes() || is_hidden_name(name)) {

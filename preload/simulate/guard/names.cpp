@@ -1,4 +1,4 @@
-// Changes of names: files that are moved, linked and removed, folders that are made and removed.
+// Changes of names: moves, links and removes files, creates and removes folders.
 #include <cerrno>
 #include <cstdio>
 #include <cstring>
@@ -14,7 +14,7 @@
 namespace peakline::guard {
 namespace {
 
-// Removing this file would lose a real checkpoint.
+// Whether removing this file would lose a real checkpoint.
 bool is_kept(const Resolved& file) {
     if (file.state != FileState::kNone || is_in_cache(file.path) || !values_are_simulated()) {
         return false;
@@ -28,7 +28,7 @@ bool is_kept(const Resolved& file) {
              is_beside_checkpoint(file.path)));
 }
 
-// With descriptors of its own.
+// Uses descriptors that are not in the program's table.
 bool is_empty_for_program_slow(const char* folder) {
     char path[PATH_MAX];
     FolderEntries entries(folder);
@@ -45,7 +45,7 @@ bool is_empty_for_program_slow(const char* folder) {
     return entries.is_read();
 }
 
-// All that is left in a folder is what the program has removed.
+// Whether the folder holds only files that the program has removed.
 bool is_empty_for_program(const char* folder) {
     bool is_empty = false;
     record::with_own_descriptors([&] { is_empty = is_empty_for_program_slow(folder); });
@@ -57,7 +57,7 @@ int no_such_file() {
     return -1;
 }
 
-// Where a file goes that is moved to `to`: to the hidden file, if a real one is to be kept.
+// Whether a file moved to `to` goes to the hidden file, because a real file there must be kept.
 bool goes_to_hidden(const Resolved& to, bool has_no_values) {
     if (is_hidden(to.state) || to.state == FileState::kRemoved) {
         return true;
@@ -67,7 +67,7 @@ bool goes_to_hidden(const Resolved& to, bool has_no_values) {
                             (has_no_values || may_be_checkpoint_name(to.path))));
 }
 
-// A real checkpoint gets another name: the program sees a copy under it.
+// Gives a real checkpoint another name: the program sees a copy under that name.
 int copy_under_new_name(const Resolved& from,
                         const Resolved& to,
                         bool is_hidden_there,

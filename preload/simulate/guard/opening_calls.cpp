@@ -1,5 +1,5 @@
-// The functions of libc that open files or copy between them. Each forwards to the real one with
-// at most another path.
+// Replaces the functions of libc that open files or copy between them. Each forwards to the real
+// function, possibly with another path.
 #include <cerrno>
 #include <climits>
 #include <cstdarg>
@@ -43,7 +43,7 @@ int flags_of_mode(const char* mode) {
     }
 }
 
-// A copy of a checkpoint without real values is one.
+// A copy of a checkpoint without real values is also such a checkpoint.
 void note_copy(int from, int to) {
     using namespace peakline::guard;  // NOLINT(google-build-using-namespace)
     const int error = errno;
@@ -57,7 +57,7 @@ void note_copy(int from, int to) {
     errno = error;
 }
 
-// Made by a function of libc that opens it out of our sight.
+// For files that a function of libc opens internally, where we cannot intercept it.
 int note_made(int file) {
     using namespace peakline::guard;  // NOLINT(google-build-using-namespace)
     const int error = errno;

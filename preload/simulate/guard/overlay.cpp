@@ -8,7 +8,7 @@
 namespace peakline::guard {
 namespace {
 
-constexpr int kMostLinks = 40;  // as the kernel
+constexpr int kMostLinks = 40;  // same as the kernel
 
 bool start_folder(int folder, const char* path, char (&start)[PATH_MAX]) {
     start[0] = '\0';
@@ -21,7 +21,7 @@ bool start_folder(int folder, const char* path, char (&start)[PATH_MAX]) {
     return syscall(SYS_getcwd, start, sizeof start) > 0 && start[0] == '/';
 }
 
-// Puts the next part of `rest` behind `path`. False: too long.
+// Appends the next part of `rest` to `path`. Returns false if it is too long.
 bool append_part(char (&path)[PATH_MAX], const char* part, size_t length) {
     const size_t old_length = strcmp(path, "/") == 0 ? 0 : strlen(path);
     if (old_length + length + 2 > sizeof path) {
@@ -57,7 +57,7 @@ bool place_part(Walk& walk) {
     return true;
 }
 
-// If the part just placed is a link: its target is what remains to be walked.
+// If the last part is a link, the walk continues with its target.
 bool follow_link(Walk& walk, const char* rest) {
     char target[PATH_MAX];
     const ssize_t length = kernel::readlink(walk.at->actual, target, sizeof target - 1);
@@ -80,7 +80,7 @@ bool follow_link(Walk& walk, const char* rest) {
     return ++walk.link_count <= kMostLinks;
 }
 
-// One part of the path. False: it cannot be followed, or nothing is left.
+// Walks one part of the path. Returns false at the end, or if it cannot be followed.
 bool step(Walk& walk, LastLink last, bool* is_wrong) {
     const char* const part = walk.rest + strspn(walk.rest, "/");
     const size_t length = strcspn(part, "/");
@@ -101,7 +101,7 @@ bool step(Walk& walk, LastLink last, bool* is_wrong) {
     }
     const bool is_last = rest[strspn(rest, "/")] == '\0';
     if (walk.at->state == FileState::kRemoved) {
-        // What is in a removed folder is removed.
+        // Files inside a removed folder count as removed.
         *is_wrong = !is_last && !append_part(walk.at->path, rest + 1, strlen(rest + 1));
         return false;
     }

@@ -1,5 +1,5 @@
-// Which file a path of the program means: the file itself, the hidden one beside it, or none,
-// because the program removed it and the guard kept it.
+// Resolves a path of the program: to the file itself, to the hidden file beside it, or to none if
+// the program removed it and the guard kept it.
 #pragma once
 
 #include <climits>
@@ -13,21 +13,22 @@ constexpr char kHiddenEnd[] = ".peakline-simulated";
 enum class LastLink { kFollow, kKeep };
 
 struct Resolved {
-    char path[PATH_MAX] = "";    // absolute, without links; the name in the states
-    char actual[PATH_MAX] = "";  // where the file is
+    char path[PATH_MAX] = "";    // absolute and resolved; the key in the states
+    char actual[PATH_MAX] = "";  // the file on disk
     FileState state = FileState::kNone;
-    bool is_elsewhere = false;  // a part of the path is hidden: only `actual` leads there
+    bool is_elsewhere = false;  // a part of the path is hidden, so only `actual` leads to the file
 };
 
-// "dir/.name.peakline-simulated" of "dir/name". False: too long.
+// Returns "dir/.name.peakline-simulated" for "dir/name". Returns false if it is too long.
 bool hidden_path(const char* path, char (&hidden)[PATH_MAX]);
 bool is_hidden_name(const char* name);
-// The path that a hidden one stands for; others stay. Changes `path`.
+// Replaces the path of a hidden file by that of its real file. Other paths stay.
 void to_logical_path(char* path);
-// The file or folder behind a descriptor, as the program knows it. False: it has no path.
+// The path that the program knows for a descriptor's file or folder. Returns false if it has none.
 bool path_of_descriptor(int descriptor, char (&path)[PATH_MAX]);
 
-// folder: of openat and the like. False when the path cannot be followed: the kernel says why.
+// folder: as for openat. Returns false if the path cannot be followed; the kernel then gives the
+// error.
 bool resolve(int folder, const char* path, LastLink last, Resolved* resolved);
 
 }  // namespace peakline::guard

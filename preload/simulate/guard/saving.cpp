@@ -135,7 +135,7 @@ EXPORT void peakline_guard_saves_to(int descriptor) {
     errno = error;
 }
 
-// A checkpoint in memory, "LENGTH:CRC32": a file with this content is a checkpoint.
+// A checkpoint in memory, "LENGTH:CRC32". A file with this content is a checkpoint, too.
 EXPORT void peakline_guard_saved_in_memory(const char* digest) {
     if (has_notes() && values_are_simulated()) {
         char fact[128];
@@ -150,12 +150,12 @@ EXPORT void peakline_guard_device_used() {
     }
 }
 
-// For a writer with system calls of its own: the path to write to. buffer: PATH_MAX bytes.
+// For writers that make their own system calls: returns the path to write. buffer: PATH_MAX bytes.
 EXPORT const char* peakline_guard_write_path(const char* path, char* buffer) {
     return opened_path(AT_FDCWD, path, O_WRONLY | O_CREAT | O_TRUNC, buffer).path;
 }
 
-// A checkpoint that was there before the run.
+// Whether this checkpoint existed before the run.
 EXPORT int peakline_guard_is_real_checkpoint(const char* path) {
     Resolved file;
     return has_notes() && values_are_simulated() &&
