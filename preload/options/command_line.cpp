@@ -26,7 +26,7 @@ size_t read_file_of(pid_t process, const char* name, char* buffer, size_t room) 
 pid_t parent_of(pid_t process) {
     char text[512] = "";
     read_file_of(process, "stat", text, sizeof text);
-    // "PID (NAME) STATE PARENT ...", and a name may hold anything.
+    // "PID (NAME) STATE PARENT ...": a name may contain any character.
     const char* const after_name = strrchr(text, ')');
     return after_name != nullptr && strlen(after_name) > 4 ? atoi(after_name + 4) : 0;
 }
@@ -41,7 +41,7 @@ bool takes_argument(const char* option) {
            strcmp(option, "--check-hash-based-pycs") == 0;
 }
 
-// The program that python runs: a script, -m module, -c code or stdin. `code` is that of -c.
+// The program that Python runs: a script, -m module, -c code or stdin. `code` gets the text of -c.
 const char* program_word(const CommandLine& line, const char** code) {
     for (size_t i = 1; i < line.count; ++i) {
         const char* const next = i + 1 < line.count ? line.words[i + 1] : nullptr;
@@ -98,7 +98,7 @@ void read_executable(pid_t process, char* path, size_t room) {
 void write_program_name(const CommandLine& line, const char* executable, char* name, size_t room) {
     const char* code = nullptr;
     if (!is_python(executable)) {
-        // Its arguments are its own.
+        // Without Python, the program is the executable.
         copy_program_name(line.count > 0 ? line.words[0] : executable, name, room);
         return;
     }

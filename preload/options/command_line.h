@@ -1,4 +1,4 @@
-// The words that a process was started with, and which of them names its program.
+// The command line of a process, and the name of its program.
 #pragma once
 
 #include <cstddef>
@@ -13,14 +13,14 @@ struct CommandLine {
     size_t count;
 };
 
-// Reads /proc/PROCESS/cmdline; no words where it cannot be read.
+// Reads /proc/PROCESS/cmdline. Leaves no words if it cannot be read.
 void read_command_line(pid_t process, CommandLine* line);
 
-// "" where it cannot be read.
+// Leaves "" if it cannot be read.
 void read_executable(pid_t process, char* path, size_t room);
 
 // Fills `name` with the file name of the program without .py, or the module of -m; "python" for -c
-// and stdin. A process that multiprocessing spawned has the name of the program that did.
+// and stdin. A process spawned by multiprocessing gets the name of the program that spawned it.
 void write_program_name(const CommandLine& line, const char* executable, char* name, size_t room);
 
 }  // namespace peakline::preload

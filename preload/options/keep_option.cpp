@@ -7,7 +7,7 @@
 namespace peakline::preload {
 namespace {
 
-// 0: not a unit.
+// 0: the text is not a unit.
 double unit_bytes(const char* text) {
     if (text[0] == '\0' || strcasecmp(text, "b") == 0) {
         return 1;
@@ -29,10 +29,10 @@ double unit_bytes(const char* text) {
     return bytes;
 }
 
-// Digits with at most one point among them; returns what follows, null without a digit. Not by
-// strtod, which reads the locale of the program.
+// Parses digits with at most one point. Returns the rest, or nullptr without a digit. strtod would
+// use the program's locale.
 const char* parse_number(const char* text, double* number) {
-    double digit_worth = 0;  // of the next one behind the point; 0: before it
+    double digit_worth = 0;  // value of the next digit after the point; 0: before it
     bool found = false;
     for (;; ++text) {
         if (*text >= '0' && *text <= '9') {

@@ -40,7 +40,7 @@ constexpr string_view kKeyBeginnings[] = {"sk-",
                                           "xoxb-",
                                           "xoxp-"};
 constexpr string_view kHubBeginning = "hf_";
-constexpr size_t kLeastKeyLength = 8;  // behind its beginning
+constexpr size_t kLeastKeyLength = 8;  // after its prefix
 constexpr string_view kBlanks = " \t\n";
 constexpr string_view kQuotes = "\"'";
 constexpr string_view kValueEnds = " \t\n\"'&;,)}]";
@@ -70,7 +70,7 @@ bool is_of_name(char letter) {
     return is_alphanumeric(letter) || is_one_of(letter, "_-.");
 }
 
-// db.api_key, --apiKey and API-KEY are one name.
+// Treats db.api_key, --apiKey and API-KEY alike.
 bool is_secret_name(string_view name) {
     char plain[64];
     size_t length = 0;
@@ -92,7 +92,7 @@ bool is_secret_name(string_view name) {
 bool is_key(string_view run) {
     if (run.starts_with(kHubBeginning)) {
         run.remove_prefix(kHubBeginning.size());
-        // Others are names of modules: hf_internal_testing.
+        // Other words are module names: hf_internal_testing.
         return run.size() >= kLeastKeyLength &&
                std::all_of(run.begin(), run.end(), is_alphanumeric);
     }
@@ -107,7 +107,8 @@ size_t skip(string_view word, size_t at, string_view letters) {
     return found == string_view::npos ? word.size() : found;
 }
 
-// Returns where the value begins behind the secret name that ends at `at`; npos: not in this word.
+// Returns the beginning of the value after the secret name that ends at `at`; npos: not in this
+// word.
 size_t value_begin(string_view word, size_t at, bool is_option) {
     size_t next = at;
     if (next < word.size() && is_one_of(word[next], kQuotes)) {
@@ -120,7 +121,8 @@ size_t value_begin(string_view word, size_t at, bool is_option) {
     return is_option && next > at && next < word.size() ? next : string_view::npos;
 }
 
-// `name_begin` is where its name begins: a word that is only a name and its value may hold blanks.
+// `name_begin` is the beginning of its name: if the word holds only a name and a value, the value
+// may contain blanks.
 size_t value_end(string_view word, size_t at, size_t name_begin) {
     size_t end = string_view::npos;
     if (at < word.size() && is_one_of(word[at], kQuotes)) {
@@ -131,8 +133,8 @@ size_t value_end(string_view word, size_t at, size_t name_begin) {
     return end == string_view::npos ? word.size() : end;
 }
 
-// Writes a run of letters of names, and the value behind it when it is the name of a secret.
-// Returns where the rest begins.
+// Writes a run of name characters, and masks the value after it if it is the name of a secret.
+// Returns the beginning of the rest.
 size_t add_run(string_view word, size_t begin, Text* text) {
     size_t end = begin;
     while (end < word.size() && is_of_name(word[end])) {
@@ -158,8 +160,8 @@ size_t add_run(string_view word, size_t begin, Text* text) {
     return std::max(rest, value);
 }
 
-// Writes "://user:" and the mask where an address has a password, else "://". Returns where the
-// rest begins.
+// Writes "://user:" and the mask if an address has a password, else "://". Returns the beginning of
+// the rest.
 size_t add_address(string_view word, size_t begin, Text* text) {
     constexpr size_t kMark = 3;
     const string_view rest = word.substr(begin + kMark);

@@ -1,5 +1,5 @@
-// The command line as a trace shows it: without the secrets that people pass as arguments, since
-// traces, pages and tables made of them are shared. Masked is "***" in place of
+// Masks secrets in the command line of a trace, since people share traces, pages and tables. "***"
+// replaces:
 //   the value of a name that ends with token, secret, password, api-key ...: --token X, API_KEY=X,
 //   "api_key": "X" within code or JSON, ?token=X within an address;
 //   the password of an address: https://user:X@host;
@@ -11,7 +11,7 @@
 
 namespace peakline::preload {
 
-// Fills `text` with the words and blanks between them, cut to `room`.
+// Fills `text` with the words, separated by blanks, cut to `room`.
 void write_masked(const char* const* words, size_t count, char* text, size_t room);
 
 }  // namespace peakline::preload

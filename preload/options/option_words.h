@@ -1,5 +1,5 @@
-// The words that PEAKLINE_BACKEND and PEAKLINE_STACKS take, the default first. `peakline run` takes
-// them from here, through peakline._recorder.
+// The values of PEAKLINE_BACKEND and PEAKLINE_STACKS, the default first. `peakline run` reads them
+// through peakline._recorder.
 #pragma once
 
 #include <algorithm>
@@ -13,7 +13,7 @@ namespace peakline::preload {
 
 struct BackendWord {
     const char* name;
-    torch_part::Backend backend;  // its first word is the name that status shows
+    torch_part::Backend backend;  // status shows the first name of a backend
 };
 inline constexpr BackendWord kBackends[] = {
     {"delegate", torch_part::Backend::kDelegate},
@@ -36,7 +36,7 @@ inline constexpr StacksWord kStacks[] = {
     {"none", false, false},
 };
 
-// The row of this name; null: there is none.
+// The row with this name; nullptr if there is none.
 template <class Row, size_t kCount>
 const Row* find_word(const Row (&rows)[kCount], const char* name) {
     for (const Row& row : rows) {
@@ -47,7 +47,7 @@ const Row* find_word(const Row (&rows)[kCount], const char* name) {
     return nullptr;
 }
 
-// Writes the names of all rows with commas between, cut to `room` with the end mark.
+// Writes all names, separated by commas, cut to `room` including the final zero.
 template <class Row, size_t kCount>
 void list_words(const Row (&rows)[kCount], char* out, size_t room) {
     size_t used = 0;

@@ -16,7 +16,7 @@ namespace {
 static_assert(Options().backend == std::string_view(kBackends[0].name));
 static_assert(Options().stacks == std::string_view(kStacks[0].name));
 
-// False: it is too long.
+// Returns false if it is too long.
 bool read_one(const char* name, char* value, size_t room) {
     const char* given = getenv(name);
     if (given == nullptr || given[0] == '\0') {
@@ -30,7 +30,8 @@ bool read_one(const char* name, char* value, size_t room) {
 }
 
 void read_start_folder(Options* options) {
-    // Of the preloaded library. A program that loaded the recorder itself names its traces.
+    // Exported by the preloaded library. A program that loaded the recorder itself names its own
+    // traces.
     const auto start_folder =
         reinterpret_cast<const char* (*)()>(dlsym(RTLD_DEFAULT, "peakline_start_folder"));
     if (start_folder != nullptr) {

@@ -1,5 +1,5 @@
-// Every option that reaches the recorder through the environment, in one table (options.cpp).
-// `peakline run` sets these for its child; people who use LD_PRELOAD set them by hand.
+// All options that reach the recorder through the environment, in one table (options.cpp).
+// `peakline run` sets them for its child; users of LD_PRELOAD set them by hand.
 #pragma once
 
 #include <cstddef>
@@ -9,7 +9,7 @@ namespace peakline::preload {
 inline constexpr size_t kPathBytes = 4096;
 
 struct Options {
-    // Where the process was started, which the preloaded library knows; else "".
+    // Folder where the process was started, from the preloaded library; else "".
     char start_folder[kPathBytes] = "";
     // PEAKLINE_OUTPUT: name template, %h %p %r %e; "FOLDER/": the default name in it. Absolute
     // where start_folder is known.
@@ -31,8 +31,8 @@ struct Options {
     char max_value_reads[24] = "";     // PEAKLINE_MAX_VALUE_READS: 0 is no limit
 };
 
-// Reads the environment, and where the process was started. A value that is too long is ignored,
-// with a line on stderr.
+// Reads the environment and the start folder. A value that is too long is ignored, with a line on
+// stderr.
 void read_options(Options* options);
 
 }  // namespace peakline::preload

@@ -16,7 +16,8 @@ const char* value_of(const char* name) {
     return value != nullptr ? value : "";
 }
 
-// A launcher that starts another sets its own, too: the inner one's stand first.
+// Nested launchers each set variables. Names are ordered so that the innermost launcher's come
+// first.
 void copy_first(Names names, char* text, size_t room) {
     text[0] = '\0';
     for (const char* const name : names) {
@@ -38,7 +39,7 @@ bool write_job(char* text, size_t room, const char* launcher, const char* id) {
 void read_job(char* text, size_t room) {
     text[0] = '\0';
     const char* const elastic = value_of("TORCHELASTIC_RUN_ID");
-    // "none" is what torchrun says where it was given no name.
+    // torchrun sets "none" when it was given no name.
     if (strcmp(elastic, "none") != 0 && write_job(text, room, "torchrun", elastic)) {
         return;
     }
@@ -48,7 +49,7 @@ void read_job(char* text, size_t room) {
         snprintf(text + length, room - length, ".%s", step);
         return;
     }
-    // A job of Ray's is a whole program: it may run several after each other.
+    // A Ray job is a whole program, which may run several trainings one after another.
     write_job(text, room, "mpi", value_of("PMIX_NAMESPACE")) ||
         write_job(text, room, "mpi", value_of("OMPI_MCA_ess_base_jobid")) ||
         write_job(text, room, "ray", value_of("RAY_JOB_ID"));

@@ -1,5 +1,5 @@
-// Which process of a job this one is, as its launcher says in the environment: torchrun and what is
-// built on it, SLURM, Open MPI, MPICH, Ray. What a launcher does not say is "".
+// Identifies this process within its job, from variables that launchers set: torchrun and tools
+// built on it, SLURM, Open MPI, MPICH, Ray. Fields without a variable are "".
 #pragma once
 
 namespace peakline::preload {
@@ -9,8 +9,8 @@ struct RankInfo {
     char local_rank[32];  // among the processes of its machine
     char world_size[32];
     char local_world_size[32];  // of its machine
-    char attempt[32];  // how often the launcher has started the job anew; "0" the first time
-    char job[128];     // "torchrun NAME", "slurm JOB.STEP": the same on all machines of the job
+    char attempt[32];           // number of restarts of the job by the launcher
+    char job[128];  // "torchrun NAME", "slurm JOB.STEP": the same on all machines of the job
 };
 
 void read_rank_info(RankInfo* info);

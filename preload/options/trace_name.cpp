@@ -15,7 +15,7 @@
 namespace peakline::preload {
 namespace {
 
-// The machines of a job have run ids of their own: what its launcher calls it is the same there.
+// Machines of a job have different run ids, but the launcher's name for the job is the same on all.
 void name_run(ProcessNames* names, const char* run_id) {
     constexpr int kDigits = 8;
     const RankInfo& rank_info = names->rank_info;
@@ -42,7 +42,7 @@ const char* default_template(const ProcessNames& names) {
     return is_first ? "peakline-%e.%i/rank%r.%h.peak" : "peakline-%e.%i/rank%r.%h.attempt%a.peak";
 }
 
-// What stands for the placeholder of this letter; nullptr: it is none.
+// The value for this placeholder; nullptr if the letter is not one.
 const char* value_of(char letter, const ProcessNames& names, const char* process) {
     const auto or_zero = [](const char* text) { return text[0] != '\0' ? text : "0"; };
     switch (letter) {
@@ -67,7 +67,8 @@ const char* value_of(char letter, const ProcessNames& names, const char* process
     }
 }
 
-// A value of the environment may hold anything: it stays within its part of the path.
+// A value from the environment may contain any character; slashes are replaced so that it stays one
+// part of the path.
 bool append_value(const char* value, char* path, size_t* length, size_t room) {
     const char* const first = value;
     for (; *value != '\0'; ++value) {
@@ -98,7 +99,7 @@ bool append_expanded(
         if (*length + 1 >= room) {
             return false;
         }
-        path[(*length)++] = *from;  // also a percent sign that is not ours
+        path[(*length)++] = *from;  // also a percent sign without a placeholder
     }
     path[*length] = '\0';
     return true;
@@ -137,7 +138,7 @@ void make_template_absolute(const char* folder, char* name_template, size_t room
         }
         absolute[length++] = *from;
         if (*from == '%') {
-            absolute[length++] = '%';  // as a template says it
+            absolute[length++] = '%';  // a template escapes it so
         }
     }
     if (length > 1) {
