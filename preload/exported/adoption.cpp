@@ -1,4 +1,4 @@
-// Hands over what torch's allocator held before the recording: see Note [Blocks from before] in
+// Records blocks that torch's allocator held before the recording: see Note [Blocks from before] in
 // allocator/record/recorder_adoption.cpp.
 #include <vector>
 
@@ -22,7 +22,7 @@ void adopt_held_segments(const PeaklineHeldSegment* segments, size_t count) {
                          segments[i].bytes,
                          recorder.table().intern_stream(segments[i].stream),
                          segments[i].device,
-                         0});  // of which pool is not known
+                         0});  // the pool is unknown
         }
     }
     peakline::preload::adopt_segments(listed);

@@ -1,5 +1,5 @@
-// The small functions of peakline_api.h; peakline_enter stands in install.cpp, the allocator
-// interface in pluggable.cpp.
+// The small functions of peakline_api.h. peakline_enter is in install.cpp, the allocator interface
+// in pluggable.cpp.
 #include <cstdio>
 #include <cstdlib>
 #include <cstring>
@@ -38,7 +38,7 @@ extern "C" {
 PEAKLINE_EXPORT void peakline_start_tracing() {
     const char* reason = nullptr;
     if (installed().is_on) {
-        // Libraries loaded since then may make autograd nodes, too.
+        // Libraries loaded meanwhile may make autograd nodes, too.
         if (installed().has_torch) {
             peakline::preload::hook_torch_imports(&reason);
         } else if (installed().has_cpu) {
@@ -211,7 +211,7 @@ PEAKLINE_EXPORT void peakline_load_problem(const char* path, char* why, size_t r
 }
 
 PEAKLINE_EXPORT void peakline_end_of_process(const void* caller) {
-    // os._exit() comes with the GIL: the last moment to ask for names.
+    // os._exit() holds the GIL, so this is the last chance to read names of objects.
     peakline::capture::object_side().run_last_look(caller);
     peakline::preload::end_of_process();
 }

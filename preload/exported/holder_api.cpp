@@ -1,4 +1,4 @@
-// The functions of peakline_api.h for the search of what keeps blocks alive: between the extension
+// The functions of peakline_api.h for the search of holders of blocks. They connect the extension
 // module, the part compiled against torch, and the recorder.
 #include <cstring>
 #include <vector>

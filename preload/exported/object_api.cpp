@@ -1,5 +1,5 @@
-// The functions of peakline_api.h about objects of the program: from the extension module to the
-// recorder and to pyhook.
+// The functions of peakline_api.h about the program's objects. The extension module calls them;
+// they pass facts to the recorder and to pyhook.
 #include <algorithm>
 #include <cstring>
 #include <vector>
@@ -25,7 +25,7 @@ uint32_t intern(const TensorType& type) {
                                        type.dtype, type.sizes, type.size_count);
 }
 
-// Of nothing where the part that is compiled against torch is missing.
+// Empty if the part compiled against torch is missing.
 TensorType type_of(uint64_t tensor_impl) {
     const auto tensor_type = torch_part_slot().tensor_type;
     return tensor_type == nullptr || tensor_impl == 0 ? TensorType{} : tensor_type(tensor_impl);
@@ -33,7 +33,7 @@ TensorType type_of(uint64_t tensor_impl) {
 
 }  // namespace
 
-// With room for what every step needs.
+// Buffers are sized once, for the needs of every step.
 struct PeaklineGradients {
     std::vector<uint64_t> tensors;
     std::vector<uint32_t> ids;
@@ -167,7 +167,7 @@ PEAKLINE_EXPORT uint64_t peakline_block_count() {
 PEAKLINE_EXPORT void peakline_report_made_tensors(uint64_t first_block,
                                                   const uint64_t* tensor_impls,
                                                   size_t count) {
-    // No heap: this runs with every operator.
+    // No heap: this runs at every operator.
     constexpr size_t kAtOnce = 16;
     for (size_t done = 0; done < count;) {
         Recorder::MadeTensor made[kAtOnce];

@@ -1,8 +1,8 @@
 // The plain C allocator interface, for programs that load it by hand:
 //   torch.cuda.memory.CUDAPluggableAllocator(peakline.library_path(), "peakline_malloc",
 //                                            "peakline_free")
-// Every tensor is one cudaMalloc. The functions are reached through the loaded CUDA runtime, found
-// on first use. The only file of this library compiled with exceptions, see peakline_malloc.
+// Every tensor is one cudaMalloc. The functions come from the loaded CUDA runtime, found on first
+// use. This is the only file of the library compiled with exceptions, see peakline_malloc.
 #include <cstdio>
 #include <stdexcept>
 #include <string>
@@ -61,7 +61,7 @@ const CudaRuntime& real_cuda() {
     return runtime;
 }
 
-// Recording is set up on first use: a program that loads us by hand calls nothing else.
+// Sets recording up on first use: a program that loads us by hand calls nothing else.
 Recorder& ready_recorder() {
     static const bool ready = [] {
         char message[512] = "";
@@ -76,7 +76,7 @@ Recorder& ready_recorder() {
     return Recorder::instance();
 }
 
-// Sets the device for one call; torch frees on any thread, with any current device.
+// Sets the device for one call: torch frees on any thread, with any current device.
 class DeviceScope {
 public:
     explicit DeviceScope(int device) {
@@ -100,7 +100,7 @@ private:
 };
 
 [[noreturn]] void throw_out_of_memory(ptrdiff_t bytes, int device, int error) {
-    real_cuda().get_last_error();  // what torch reads next must not be our failure
+    real_cuda().get_last_error();  // torch must not read our failure as its own
     throw std::runtime_error(
         "CUDA out of memory. Tried to allocate " + std::to_string(bytes) + " bytes on GPU " +
         std::to_string(device) +
@@ -126,7 +126,7 @@ extern "C" __attribute__((visibility("default"))) void* peakline_malloc(ptrdiff_
         throw_out_of_memory(bytes, device, error);
     }
     peakline::capture::ThreadState* state = peakline::capture::thread_state(recorder.table());
-    // Under the delegate the block is recorded there.
+    // With the delegate backend, the delegate records the block.
     if (state != nullptr && state->pending.progress == peakline::torch_part::kNoAlloc) {
         const uint32_t context = recorder.is_tracing()
                                      ? peakline::capture::capture_context(recorder.table(), *state)
