@@ -1,8 +1,8 @@
-// The preloaded library: libc only. It does nothing (no output, no file) until torch initialises
-// CUDA or the driver is used without it, but for the one call that notes the working directory, for
-// what early_regions.cpp keeps and driver/ answers; then it loads libpeakline.so from its own
-// folder, once. Everything it interposes forwards to the real function, before, after and whenever
-// loading failed.
+// The preloaded library: libc only. Until torch initialises CUDA, or the driver is used without
+// torch, it produces no output and no file. It only notes the working directory, keeps open regions
+// (early_regions.cpp) and forwards driver calls (driver/). Then it loads libpeakline.so from its
+// own folder, once. Every function that it interposes forwards to the real one, also if loading
+// failed.
 #include <cerrno>
 #include <cstdint>
 #include <cstdlib>
@@ -29,22 +29,22 @@ constexpr char kEngineSymbol[] = "_ZN5torch8autograd23set_default_engine_stubEPF
 
 void (*g_end_of_process)(const void* caller) = nullptr;
 void (*g_real_exit)(int) = nullptr;
-long g_recorded_pid = 0;  // of the process that is recorded
+long g_recorded_pid = 0;  // pid of the recorded process
 int g_entered = 0;
 char g_start_folder[4096] = "";
 
-// A program may change its folder before it uses CUDA, and a relative name of the trace means the
-// one where it was started. The C library has its errno ready by now, and `main` may not see ours.
+// A program may change its folder before it uses CUDA, but a relative trace name refers to the
+// start folder. The C library's errno is usable by now, and `main` must not see our error.
 __attribute__((constructor)) void note_start_folder() {
     const int error = errno;
     if (syscall(SYS_getcwd, g_start_folder, sizeof g_start_folder) < 0 ||
         g_start_folder[0] != '/') {
-        g_start_folder[0] = '\0';  // removed, or outside of the root
+        g_start_folder[0] = '\0';  // removed, or outside the root
     }
     errno = error;
 }
 
-// Asked of the kernel: a child of vfork has another number, in the memory of its parent.
+// Uses the system call: a child of vfork has its own id but shares its parent's memory.
 long process_id() {
     return syscall(SYS_getpid);
 }
@@ -54,8 +54,8 @@ bool wants_cpu() {
     return given != nullptr && given[0] != '\0' && strcmp(given, "0") != 0;
 }
 
-// torch calls us before the allocator is initialised: the last moment at which it may be replaced.
-// It mostly holds the GIL then; see Note [Attaching later] in pyhook/interpreter/late_attach.h.
+// torch calls us before the allocator is initialised, the last moment to replace it. It usually
+// holds the GIL then; see Note [Attaching later] in pyhook/interpreter/late_attach.h.
 void enter_slow(int32_t way_in) {
     Dl_info self{};
     char path[4096];
@@ -76,7 +76,7 @@ void enter_slow(int32_t way_in) {
     }
     const auto enter =
         reinterpret_cast<int32_t (*)(int32_t, char*, size_t)>(dlsym(library, "peakline_enter"));
-    // Found now: a signal handler that calls _exit may have interrupted the loader or malloc.
+    // Looked up now: a signal handler that calls _exit may have interrupted the loader or malloc.
     g_real_exit = reinterpret_cast<void (*)(int)>(dlsym(RTLD_NEXT, "_exit"));
     g_recorded_pid = process_id();
     g_end_of_process =
@@ -93,14 +93,14 @@ void enter_slow(int32_t way_in) {
 
 extern "C" {
 
-// Working directory at the start of the process; "": unknown.
+// Working directory at the start of the process; "" if unknown.
 EXPORT const char* peakline_start_folder() {
     return g_start_folder;
 }
 
-// DeviceIndex c10::cuda::device_count_ensure_non_zero(): an int8_t, in older torch an int, of which
-// the lowest byte is the count in both. Throws when there is no GPU; that passes through
-// and nothing is loaded.
+// DeviceIndex c10::cuda::device_count_ensure_non_zero(). Its result is an int8_t, in older torch an
+// int; the lowest byte is the count in both. It throws when there is no GPU; the exception passes
+// through and nothing is loaded.
 // NOLINTNEXTLINE(readability-identifier-naming): torch's own name.
 EXPORT int _ZN3c104cuda28device_count_ensure_non_zeroEv() {
     static int (*real)() = nullptr;
@@ -119,8 +119,8 @@ EXPORT int _ZN3c104cuda28device_count_ensure_non_zeroEv() {
     return count;
 }
 
-// void torch::autograd::set_default_engine_stub(Engine& (*)()): torch._C calls it once while it is
-// imported, with the GIL, when all of torch's libraries are there and no tensor is.
+// void torch::autograd::set_default_engine_stub(Engine& (*)()). torch._C calls it once during its
+// import, with the GIL held, when all of torch's libraries are loaded and no tensor exists.
 // NOLINTNEXTLINE(readability-identifier-naming): torch's own name.
 EXPORT void _ZN5torch8autograd23set_default_engine_stubEPFRNS0_6EngineEvE(void* stub) {
     Dl_info caller{};
@@ -142,14 +142,14 @@ EXPORT void _ZN5torch8autograd23set_default_engine_stubEPFRNS0_6EngineEvE(void* 
     }
 }
 
-// Somebody uses the driver, and torch has not come by.
+// The program uses the driver without torch.
 void peakline_driver_first_use() {
     enter_slow(kDriverWayIn);
 }
 
-// Forked and spawned workers leave by _exit, where no exit handler runs. So does a child of vfork
-// whose exec failed (subprocess.run of a missing program), and it shares its parent's memory: only
-// the recorded process ends its recording.
+// Forked and spawned workers leave by _exit, which runs no exit handler. So does a child of vfork
+// whose exec failed (subprocess.run of a missing program), in its parent's memory. Only the
+// recorded process ends its recording.
 EXPORT void _exit(int status) {
     if (g_end_of_process != nullptr && process_id() == g_recorded_pid) {
         g_end_of_process(__builtin_return_address(0));

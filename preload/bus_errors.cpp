@@ -1,6 +1,6 @@
-// sigaction and signal as the program calls them, for SIGBUS alone: while a trace is written, that
-// signal is the recorder's (Note [Truncated pages] in allocator/record/files/page_guard.h), and the
-// program sees and replaces its own action. Part of the preloaded library: libc only.
+// Replaces sigaction and signal for SIGBUS. While a trace is written, the recorder handles that
+// signal (Note [Truncated pages] in allocator/record/files/page_guard.h). The program still reads
+// and sets its own action. Part of the preloaded library: libc only.
 #include "bus_errors.h"
 
 #include <csignal>
@@ -11,7 +11,7 @@ extern "C" {
 
 using SignalHandler = void (*)(int);
 
-// glibc's own names for the two.
+// glibc's own names for the two functions.
 int __sigaction(int signal, const struct sigaction* wanted, struct sigaction* before);
 SignalHandler ssignal(int signal, SignalHandler handler);
 

@@ -1,6 +1,6 @@
 // Remembers which file standard error is, before the program's first line: later the descriptor may
-// lead to a file of the program's. PEAKLINE_STDERR (DEVICE:INODE, hexadecimal) is that of
-// `peakline run`: no line goes to a child's pipe that its parent reads. Part of the preloaded
+// refer to a file of the program. PEAKLINE_STDERR (DEVICE:INODE, hexadecimal) identifies that of
+// `peakline run`: no line may go into a pipe between a child and its parent. Part of the preloaded
 // library: libc only.
 #include "standard_error.h"
 
@@ -12,7 +12,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-// Device and inode; zeros: there was none. libpeakline.so looks it up.
+// Device and inode; zeros if there was none. libpeakline.so looks this symbol up.
 extern "C" __attribute__((visibility("default"))) uint64_t peakline_first_standard_error[2];
 uint64_t peakline_first_standard_error[2];
 

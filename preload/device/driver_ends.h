@@ -13,7 +13,7 @@ void on_free(const PeaklineDriverEvent& event);
 // Whether the free in progress on this thread returns memory of a device.
 bool call_frees_memory();
 
-// Handles an earlier block with the same key. An address whose end was missed ends now. Importing a
+// Handles an earlier block with the same key. A missed end of an address is recorded now. Importing a
 // known physical allocation adds a handle to it; only then returns true.
 bool is_known_handle(const DriverBlock& block);
 

@@ -10,13 +10,13 @@
 extern "C" {
 
 enum PeaklineDriverCall : uint32_t {
-    kPeaklineRequest = 1,  // kind and key describe the memory
-    kPeaklineFree = 2,  // key: the memory to free; comes before the call
-    kPeaklineFreed = 3,  // that call returned
+    kPeaklineRequest = 1,        // kind and key describe the memory
+    kPeaklineFree = 2,           // key: the memory to free; comes before the call
+    kPeaklineFreed = 3,          // that call returned
     kPeaklineReference = 4,      // one more handle of a physical allocation
-    kPeaklineContext = 5,  // created
+    kPeaklineContext = 5,        // created
     kPeaklineContextEnd = 6,     // key: the context; comes before the call
-    kPeaklineDeviceReset = 7,  // the device's primary context is gone
+    kPeaklineDeviceReset = 7,    // the device's primary context is gone
     kPeaklineDeviceRelease = 8,  // the device's primary context may be gone
     kPeaklineModule = 9,
     kPeaklineLimit = 10,

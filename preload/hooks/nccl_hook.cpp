@@ -17,7 +17,7 @@ using Handle = void*;
 struct UniqueId {  // passed by value, on the stack
     char bytes[128];
 };
-// The first members of ncclConfig_t, whose offsets have never changed; `bytes` gives the size of
+// The first members of ncclConfig_t. Their offsets have never changed; `bytes` gives the size of
 // the caller's version.
 struct Config {
     size_t bytes;
@@ -113,7 +113,7 @@ uint32_t new_text(int rank, int rank_count, const Config* config) {
     return record::Recorder::instance().table().intern_text(text);
 }
 
-// Hook of an NCCL function whose argument at this index is the communicator. `number` makes each
+// Hook of an NCCL function with the communicator as argument `index`. `number` makes each
 // instance a separate type.
 template <int number, size_t index, class... Arguments>
 struct Led {

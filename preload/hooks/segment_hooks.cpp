@@ -73,8 +73,8 @@ void record_segment(format::SegmentAction action, const Segment& segment) {
         action, segment.device, segment.stream, segment.address, segment.bytes, segment.pool);
 }
 
-// A program may hit its limit ten thousand times. Of equal failures without a segment made or freed
-// between them, only one is recorded. Guarded by torch's lock of the device.
+// A program may hit its limit ten thousand times. Equal failures are recorded once, until a segment
+// is made or freed. Guarded by torch's lock of the device.
 struct LastFailure {
     uint64_t requested_bytes = 0;
     uint64_t free_bytes = 0;

@@ -23,7 +23,7 @@ bool all_are_seen(uint64_t added) {
     return g_is_hooked_at_home && added == g_hooked_libraries.load(std::memory_order_relaxed);
 }
 
-// The engine sets the same stream twice per node. That changes nothing if every call since was
+// The engine sets the same stream twice per node. This changes nothing if every call since was
 // hooked.
 void note_set_stream(capture::KnownStream& known, uint64_t device, uint64_t stream) {
     const uint64_t added = capture::libraries_added();

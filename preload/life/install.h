@@ -21,8 +21,8 @@ struct NamedDevice {
 // The installed parts, for status and for the trace's metadata.
 struct Installed {
     bool is_on = false;
-    bool has_torch = false;  // torch's CUDA allocator is recorded
-    bool has_cpu = false;  // torch's CPU allocator is recorded
+    bool has_torch = false;   // torch's CUDA allocator is recorded
+    bool has_cpu = false;     // torch's CPU allocator is recorded
     bool has_driver = false;  // driver memory is recorded
     bool has_python_stacks = false;
     char backend[32] = "";

@@ -11,7 +11,7 @@ extern "C" {
 
 struct PeaklineEarlyRegion {
     uint64_t begin_ns;  // CLOCK_MONOTONIC
-    pthread_t thread;  // the thread that began it
+    pthread_t thread;   // the thread that began it
     char name[256];
 };
 
