@@ -1,6 +1,5 @@
-// A mutex that is free in a forked child, whatever thread held it in the parent: fork waits for it.
-// Each library has its own list of them. Held only for some lines that call nothing outside the
-// simulated GPU.
+// A mutex that is free in a forked child: fork waits until no thread holds it. Each library has its
+// own list of them. Hold it only for a few lines that call nothing outside the simulated GPU.
 #pragma once
 
 #include <atomic>
@@ -12,12 +11,12 @@ namespace simgpu {
 
 class ForkSafeMutex {
 public:
-    // Never destroyed: it stays in the list.
+    // Never destroyed, because it stays in the list.
     ForkSafeMutex() {
         [[maybe_unused]] static const int registered =
             pthread_atfork(lock_all, unlock_all, unlock_all);
         next_ = first_.load(std::memory_order_relaxed);
-        // release: whoever finds it in the list finds it whole.
+        // release: a thread that finds it in the list also sees its fields.
         while (!first_.compare_exchange_weak(next_, this, std::memory_order_release)) {
         }
     }
@@ -34,7 +33,7 @@ private:
             at->lock();
         }
     }
-    // In the child, too: the thread that locked them is the one that goes on there.
+    // Also runs in the child: its only thread is the one that locked them.
     static void unlock_all() {
         for (ForkSafeMutex* at = locked_; at != nullptr; at = at->next_) {
             at->unlock();
@@ -42,7 +41,7 @@ private:
     }
 
     static inline std::atomic<ForkSafeMutex*> first_{nullptr};
-    static inline ForkSafeMutex* locked_ = nullptr;  // Guarded by fork, which is one at a time.
+    static inline ForkSafeMutex* locked_ = nullptr;  // Guarded by fork, which runs once at a time.
     std::mutex mutex_;
     ForkSafeMutex* next_ = nullptr;
 };

@@ -1,4 +1,4 @@
-// Line-at-a-time messages on stderr. Each message is one write(2), so that ranks do not mix lines.
+// Writes each message to stderr with one write(2), so that lines of several ranks do not mix.
 
 #include "model/base/log.h"
 
@@ -18,8 +18,8 @@ namespace {
 constexpr char kPrefix[] = "peakline simgpu: ";
 constexpr int kLineBytes = 800;
 
-// The names that were reported: a list that only grows, without a lock that a forked child could
-// wait for, and never destroyed, because stubs are still called while the process exits.
+// The reported names. The list only grows. It has no lock, for which a forked child could wait, and
+// is never destroyed, because stubs are still called while the process exits.
 struct Reported {
     const char* function_name;
     Reported* next;
@@ -28,12 +28,12 @@ std::atomic<Reported*> g_reported{nullptr};
 
 bool is_first_report(const char* function_name) {
     Reported* added = nullptr;
-    // acquire and release: whoever finds an entry finds it whole.
+    // acquire and release: a thread that finds an entry also sees its fields.
     Reported* first = g_reported.load(std::memory_order_acquire);
     do {
         for (const Reported* at = first; at != nullptr; at = at->next) {
             if (std::strcmp(at->function_name, function_name) == 0) {
-                return false;  // `added`, if another thread was quicker, is not worth its release
+                return false;  // leaks `added` if another thread was first
             }
         }
         if (added == nullptr) {
@@ -45,8 +45,8 @@ bool is_first_report(const char* function_name) {
     return true;
 }
 
-// A program may have given the descriptor to a file of its own. PEAKLINE_STDERR of `peakline run`
-// is DEVICE:INODE, hexadecimal.
+// A program may have replaced the descriptor. PEAKLINE_STDERR of `peakline run` is DEVICE:INODE,
+// hexadecimal.
 bool standard_error_is_first() {
     struct stat status {};
     char now[48];
@@ -82,7 +82,7 @@ void log_message(int level, const char* format, ...) {
         used = kLineBytes - 2;
     }
     line[used++] = '\n';
-    // Nothing can be done about a closed stderr.
+    // A closed stderr is ignored.
     if (standard_error_is_first()) {
         [[maybe_unused]] const ssize_t written =
             write(STDERR_FILENO, line, static_cast<size_t>(used));

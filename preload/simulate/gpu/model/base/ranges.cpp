@@ -1,4 +1,4 @@
-// Free ranges as an ordered map: what CUDA allocates is few and large, so first fit is fast enough.
+// Free ranges as an ordered map. CUDA allocations are few and large, so first fit is fast enough.
 
 #include "model/base/ranges.h"
 

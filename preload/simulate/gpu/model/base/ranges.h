@@ -1,6 +1,6 @@
-// First-fit allocation of ranges out of a set of free ranges, with coalescing.
-// Used for device addresses (2 MiB granules), small blocks inside one granule, and memory pools.
-// Knows addresses only: it never touches the memory they stand for. Not thread-safe.
+// First-fit allocation from a set of free address ranges, with coalescing. Used for device
+// addresses (2 MiB granules), small blocks inside one granule, and memory pools. It never touches
+// the memory at these addresses. Not thread-safe.
 #pragma once
 
 #include <cstddef>
@@ -18,10 +18,10 @@ public:
     // Returns 0 when no free range is large enough.
     uintptr_t take(size_t bytes, size_t alignment);
 
-    // The range must not overlap a free one. Merges with its neighbours.
+    // The range must not overlap a free one. Merges it with adjacent free ranges.
     void give(uintptr_t start, size_t bytes);
 
-    // Removes exactly this range if all of it is free.
+    // Takes exactly this range if all of it is free.
     bool take_exactly(uintptr_t start, size_t bytes);
 
     bool contains(uintptr_t start, size_t bytes) const;

@@ -1,29 +1,29 @@
-// What the simulated libraries may ask of the simulated driver beyond the public CUDA API.
-// Plain C, exported by libcuda.so.1, called by hand-written and generated code alike.
-// Not for programs: nothing outside preload/simulate/gpu calls these.
+// Functions of the simulated driver for the other simulated libraries, beyond the public CUDA API.
+// Plain C, exported by libcuda.so.1. Hand-written and generated code calls them; nothing outside
+// preload/simulate/gpu may.
 #pragma once
 
 #include <cstddef>
 
 #define SIMGPU_API extern "C" __attribute__((visibility("default")))
 
-// Says once that a function is not modelled and which error it returned.
+// Reports, once, that a function is not modelled and the error it returned.
 SIMGPU_API void peakline_sim_not_modelled(const char* function_name, const char* error_name);
 
 // Notes a call of a generated stub that succeeded; shown with PEAKLINE_SIM_LOG=2.
 SIMGPU_API void peakline_sim_called(const char* function_name);
 
-// Library handles: zeroed, at least 64 bytes, with room for the stream they work on.
+// Library handles: zeroed, at least 64 bytes, with a field for their stream.
 SIMGPU_API void* peakline_sim_new_handle(size_t bytes);
 SIMGPU_API void peakline_sim_free_handle(void* handle);
 SIMGPU_API void peakline_sim_set_stream(void* handle, void* stream);
 SIMGPU_API void* peakline_sim_stream_of(void* handle);
 
-// A library call that would run on the device: it becomes a node when the stream is captured.
+// A library call that would run on the device. It becomes a node if the stream is captured.
 SIMGPU_API void peakline_sim_work_on_handle(void* handle);
 SIMGPU_API void peakline_sim_work_on_stream(void* stream);
 
-// Communicators, see model/ranks/communicator.h. An id is 16 bytes and travels between processes.
+// Communicators, see model/ranks/communicator.h. Processes pass the 16 bytes of an id on.
 SIMGPU_API int peakline_sim_create_meeting(void* id);
 // may_wait: the other ranks join from other threads or processes, so this call waits for them.
 SIMGPU_API void* peakline_sim_join(const void* id, int rank, int rank_count, int may_wait);
@@ -57,14 +57,14 @@ enum {
     SIMGPU_ELEMENT_OTHER,
 };
 
-// A part of what a rank contributed (or of the reduced contributions) and where it goes.
+// A part of a rank's contribution (or of the reduced contributions), and its destination.
 struct peakline_sim_output {
     void* to;
     int source_rank;
     size_t offset_bytes;
     size_t bytes;
 };
-// A collective as one rank sees it.
+// A collective from the view of one rank.
 struct peakline_sim_collective {
     const void* from;
     size_t contributed_bytes;  // 0: only others contribute
@@ -81,15 +81,14 @@ SIMGPU_API void peakline_sim_send_on_stream(
 SIMGPU_API void peakline_sim_receive_on_stream(
     void* communicator, int from_rank, void* to, size_t bytes, void* stream);
 
-// How many bytes of the current device a library's handle takes.
+// Bytes of the current device that a library's handle takes.
 enum { SIMGPU_CUBLAS_HANDLE, SIMGPU_CUDNN_HANDLE, SIMGPU_NCCL_COMMUNICATOR };
 SIMGPU_API size_t peakline_sim_handle_bytes(int kind);
 
-// Gives a host output a defined value; device addresses and null are left alone.
+// Zeroes an output in host memory; device addresses and null are ignored.
 SIMGPU_API void peakline_sim_zero_output(void* output, size_t bytes);
 
-// A device as NVML reports it: known to programs that do not initialise CUDA, and to forked
-// children.
+// A device as NVML reports it, also to programs that do not initialise CUDA and to forked children.
 struct peakline_sim_device {
     const char* name;
     unsigned char uuid[16];
@@ -97,15 +96,15 @@ struct peakline_sim_device {
     int compute_major;
     int compute_minor;
 };
-// 0: there is no device of this ordinal.
+// Returns 0 if there is no device of this ordinal.
 SIMGPU_API int peakline_sim_find_device(int ordinal, struct peakline_sim_device* device);
 
 // Memory in use and capacity of a device, without making a context on it.
 SIMGPU_API int peakline_sim_device_memory(int device, size_t* used_bytes, size_t* capacity_bytes);
-// The part of it that other processes use: PEAKLINE_SIM_CONSTANTS="other_processes_bytes=...".
+// The part of it in other processes: PEAKLINE_SIM_CONSTANTS="other_processes_bytes=...".
 SIMGPU_API size_t peakline_sim_other_processes(int device);
 
-// The most that was ever in use on a device, everything included. 0: no such device.
+// Peak bytes in use on a device, everything included. 0: no such device.
 SIMGPU_API size_t peakline_sim_most_used(int device);
 
 // The documented text of an error number (the driver and the runtime share their numbers).

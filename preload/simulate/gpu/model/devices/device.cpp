@@ -9,20 +9,20 @@
 namespace simgpu {
 namespace {
 
-// Room for every granule twice over, so that addresses never run out before memory does.
+// Twice the granules, so that addresses never run out before memory does.
 constexpr size_t kArenaFactor = 3;
 
 // Note [Where device addresses lie]
-// A device takes more address space than all libraries together. Where the kernel chooses the
-// place, it is below the libraries that are loaded by then, and those loaded later (a compiled
-// kernel, the recorder) lie behind it, hundreds of GB from the code that calls them: calls cost
-// more then: 96 ns per event in place of 82, measured in turns. So device addresses are asked for
-// where nothing else is, above the heap of programs at fixed addresses and below that of all
-// others. Only asked for: where the place is taken, the kernel chooses.
+// A device takes more address space than all libraries together. If the kernel chooses the address,
+// it is below the libraries loaded so far. Libraries loaded later (a compiled kernel, the recorder)
+// then lie behind it, hundreds of GB from the code that calls them, and their calls cost more: 96
+// ns per event instead of 82, in interleaved measurements. So we request device addresses in an
+// empty region, above the heap of programs at fixed addresses and below that of all others. If the
+// region is taken, the kernel chooses.
 constexpr uintptr_t kLowestAddress = uintptr_t{1} << 40;
 constexpr uintptr_t kHighestAddress = uintptr_t{1} << 46;
 
-// The caller holds the lock of the world, or makes it.
+// The caller holds the lock of the world, or is creating the world.
 void* map_addresses(size_t bytes) {
     static uintptr_t next = kLowestAddress;
     if (bytes > kHighestAddress - next) {

@@ -1,7 +1,7 @@
-// One simulated device: its addresses, its physical memory, its context.
-// The physical granule is 2 MiB; requests below 1 MiB share granules at 512-byte steps.
-// Addresses are reserved without access rights, so a host read of device memory faults, as it
-// should. Not thread-safe: the world's lock guards every call.
+// One simulated device: its addresses, its physical memory, its context. The physical granule is 2
+// MiB; requests below 1 MiB share granules in 512-byte steps. Addresses are reserved without access
+// rights, so a host read of device memory faults, as on a real device. Not thread-safe: the world's
+// lock guards every call.
 #pragma once
 
 #include <atomic>
@@ -27,14 +27,14 @@ struct Context {
     bool is_primary = false;
 };
 
-// Where one request lies and what it took.
+// The location of one request and its size.
 struct Placement {
     uintptr_t start = 0;
     size_t block_bytes = 0;
     bool shares_granule = false;
 };
 
-// The reserved addresses of a device. No memory is behind them.
+// The reserved addresses of a device. They have no memory.
 struct AddressArena {
     uintptr_t start = 0;
     size_t bytes = 0;
@@ -52,18 +52,18 @@ public:
     CUresult place(size_t bytes, Placement* placement);
     void remove(const Placement& placement);
 
-    // Physical memory in whole granules, for pools and mapped memory as well.
+    // Physical memory in whole granules, also for pools and mapped memory.
     bool charge(size_t bytes);
     void discharge(size_t bytes);
 
-    // Addresses only.
+    // These manage addresses only.
     uintptr_t take_addresses(size_t bytes, size_t alignment);
     void give_addresses(uintptr_t start, size_t bytes);
 
     // The first use of a device creates its context, which takes memory of its own.
     bool create_primary_context();
     void destroy_primary_context();
-    // The first launch loads code and takes local memory. False when memory ran out.
+    // The first launch loads code and takes local memory. Returns false when out of memory.
     bool load_first_module();
 
     int ordinal() const { return ordinal_; }
@@ -83,8 +83,8 @@ private:
     const DeviceProfile& profile_;
     const size_t capacity_bytes_;
     size_t used_bytes_ = 0;
-    // So far. Written under the world's lock; read without it when the process ends, perhaps from
-    // a signal handler of the thread that holds the lock. relaxed: nothing hangs on it.
+    // Peak so far. Written under the world's lock. Read without it when the process ends, perhaps
+    // in a signal handler of the thread that holds the lock. relaxed: no other data depends on it.
     std::atomic<size_t> most_used_bytes_{0};
     AddressArena arena_;
     FreeRanges free_addresses_;

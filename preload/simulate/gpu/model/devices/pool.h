@@ -1,7 +1,7 @@
-// A stream-ordered memory pool (cudaMallocAsync): spans of device memory that it keeps until a
-// synchronisation finds more reserved than the release threshold. Everything completes at once
-// here, so a freed block is free at once, and streams never wait for one another's blocks.
-// Not thread-safe: the world's lock guards every call.
+// A stream-ordered memory pool (cudaMallocAsync). It keeps spans of device memory until a
+// synchronisation finds more reserved than the release threshold. Work completes at once here, so a
+// freed block is free at once, and streams never wait for each other's blocks. Not thread-safe: the
+// world's lock guards every call.
 #pragma once
 
 #include <cstddef>
@@ -12,7 +12,7 @@
 
 namespace simgpu {
 
-// Growth step of a pool. Assumed from the reserved sizes that programs report, not documented.
+// Growth step of a pool. Inferred from the reserved sizes that programs report; undocumented.
 inline constexpr size_t kPoolSpanBytes = 32u << 20;
 
 class MemoryPool {
@@ -26,7 +26,7 @@ public:
 
     // Returns wholly free spans to the device while more than keep_bytes are reserved.
     void trim(size_t keep_bytes);
-    // What a synchronisation does.
+    // Called by a synchronisation.
     void release_above_threshold() { trim(release_threshold_bytes); }
 
     Device* device() const { return device_; }

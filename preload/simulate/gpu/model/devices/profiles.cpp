@@ -33,7 +33,7 @@ std::string known_profiles() {
     return names;
 }
 
-// "80GiB", "512 MiB", "1e9"; 0 when it is no size.
+// Parses "80GiB", "512 MiB", "1e9"; 0 if it is not a size.
 size_t parse_bytes(const char* text) {
     char* unit = nullptr;
     const double number = std::strtod(text, &unit);
@@ -65,7 +65,7 @@ size_t parse_bytes(const char* text) {
     return 0;
 }
 
-// Splits a trailing "xCOUNT" off the name. Names may hold an x themselves (rtx4090).
+// Removes a trailing "xCOUNT" from the name. Names may contain an x themselves (rtx4090).
 int take_device_count(std::string* name) {
     const size_t x = name->rfind('x');
     if (x == std::string::npos || x + 1 == name->size() || find_profile(*name) != nullptr) {
@@ -95,7 +95,7 @@ constexpr ConstantName kConstants[] = {
     {Constant::kOtherProcesses, "other_processes_bytes", nullptr},
 };
 
-// The number behind "NAME=" in the environment's list; false when it has none.
+// Finds the number after "NAME=" in the environment's list. Returns false if there is none.
 bool find_in_environment(const char* name, size_t* bytes) {
     static const char* const text = std::getenv("PEAKLINE_SIM_CONSTANTS");
     const size_t length = std::strlen(name);

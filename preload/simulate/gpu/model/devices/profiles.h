@@ -1,6 +1,6 @@
-// The table of device profiles (compiled in from profiles.json and calibration.json) and the choice
-// among them that PEAKLINE_SIM_DEVICE makes: NAME[xCOUNT][:CAPACITY], for example h200, h200x8,
-// h200x2:24GiB. Read once, by the world when it is made.
+// The table of device profiles (compiled in from profiles.json and calibration.json), and the
+// choice by PEAKLINE_SIM_DEVICE: NAME[xCOUNT][:CAPACITY], for example h200, h200x8, h200x2:24GiB.
+// Read once, when the world is created.
 #pragma once
 
 #include <cstddef>
@@ -8,8 +8,8 @@
 namespace simgpu {
 
 struct DeviceProfile {
-    const char* key;   // what the user types
-    const char* name;  // what the driver reports
+    const char* key;   // name in PEAKLINE_SIM_DEVICE
+    const char* name;  // name that the driver reports
     size_t capacity_bytes;
     size_t context_bytes;
     size_t first_launch_bytes;
@@ -29,25 +29,25 @@ struct DeviceProfile {
     int clock_khz;
 };
 
-// What a real device holds besides what a program asks for: calibration.json. The environment may
-// set others, PEAKLINE_SIM_CONSTANTS="context_bytes=1048576,cublas_handle_bytes=0".
+// Memory of a real device beyond the program's requests, from calibration.json. The environment may
+// override it, PEAKLINE_SIM_CONSTANTS="context_bytes=1048576,cublas_handle_bytes=0".
 enum class Constant {
     kContext,
     kFirstLaunch,
     kCublasHandle,
     kCudnnHandle,
     kNcclCommunicator,
-    kOtherProcesses,  // what they hold of each device; of the environment only
+    kOtherProcesses,  // per device; only from the environment
 };
 size_t constant(Constant which, const DeviceProfile& profile);
 
 struct DeviceSelection {
-    const DeviceProfile* profile = nullptr;  // null: the choice was not understood
+    const DeviceProfile* profile = nullptr;  // null: the choice did not parse
     int device_count = 0;
     size_t capacity_bytes = 0;
 };
 
-// Complains on stderr and selects nothing when the text names no profile.
+// Warns on stderr and selects nothing if the text names no profile.
 DeviceSelection select_devices(const char* text);
 
 }  // namespace simgpu

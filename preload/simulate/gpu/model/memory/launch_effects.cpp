@@ -1,4 +1,4 @@
-// Reads the parameters of a launch: how many there are is not said, and what they are neither.
+// Reads launch parameters; CUDA gives neither their number nor their types.
 
 #include "model/memory/launch_effects.h"
 
@@ -14,7 +14,7 @@
 namespace simgpu {
 namespace {
 
-// The end of this thread's stack; 0 when it is not known.
+// The end of this thread's stack; 0 if unknown.
 uintptr_t stack_end() {
     thread_local uintptr_t end = [] {
         pthread_attr_t attributes;
@@ -32,7 +32,7 @@ uintptr_t stack_end() {
 
 }  // namespace
 
-// The parameters end where a word is no address in the stack.
+// The parameters end at the first word that is not an address in the stack.
 void note_launch(void* const* parameters) {
     Contents& contents = Contents::instance();
     contents.count_launch();

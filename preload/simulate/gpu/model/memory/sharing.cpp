@@ -1,4 +1,4 @@
-// Opening takes addresses of the device that the memory is on, as the driver does.
+// Opening takes addresses of the device that has the memory, like the driver.
 
 #include "model/memory/sharing.h"
 

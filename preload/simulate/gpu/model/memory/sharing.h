@@ -1,6 +1,6 @@
-// Memory and events of another process on this machine: what a handle says, and what this process
-// has opened. Nothing is behind an opened address, and the memory is charged where it was
-// allocated: each process has accounts of its own. The world's lock guards every call.
+// Memory and events of other processes on this machine: handles, and the memory that this process
+// has opened. An opened address has no memory. The memory is charged where it was allocated: each
+// process has its own accounts. The world's lock guards every call.
 #pragma once
 
 #include <cstddef>
@@ -13,7 +13,7 @@
 
 namespace simgpu {
 
-// The text of a CUipcMemHandle or CUipcEventHandle, and of the file behind a shareable block.
+// Contents of a CUipcMemHandle or CUipcEventHandle, and of the file of a shareable block.
 struct SharedHandle {
     uint64_t mark;
     int32_t process;
@@ -27,11 +27,11 @@ public:
     static SharedMemory& instance();
 
     CUresult describe(uintptr_t address, SharedHandle* handle) const;
-    // Opening once more gives the same address; it is closed as often as it was opened.
+    // Opening it again gives the same address. It needs one close per open.
     CUresult open(const SharedHandle& handle, uintptr_t* start);
     CUresult close(uintptr_t start);
 
-    // A file whose descriptor stands for a block, and the block that such a file stands for.
+    // Exports a block as a descriptor, and imports the block of such a descriptor.
     CUresult export_block(PhysicalBlock* block, int* file) const;
     CUresult import_block(int file, PhysicalBlock** block) const;
 
@@ -43,7 +43,7 @@ private:
     std::map<uintptr_t, Opened> opened_;  // by address here
 };
 
-// Null marks and other libraries' handles are refused.
+// Handles with other marks are rejected.
 inline constexpr uint64_t kMemoryMark = 0x70656b6c6d656d31;  // "peklmem1"
 inline constexpr uint64_t kEventMark = 0x70656b6c65767431;   // "peklevt1"
 

@@ -1,4 +1,4 @@
-// Moves bytes between host addresses, and checks the device ones.
+// Moves bytes between host addresses, and checks device addresses.
 
 #include "model/memory/transfer.h"
 

@@ -1,6 +1,6 @@
-// Copies and fills. Between host addresses they are real; what a program reads from a device is
-// zero, because kernels compute nothing; everything else has no effect.
-// The world's lock guards every call that takes a World.
+// Copies and fills. Copies from host to host are real. Reads from a device give zero, because
+// kernels compute nothing. All else has no effect. The world's lock guards every call that takes a
+// World.
 #pragma once
 
 #include <cstddef>

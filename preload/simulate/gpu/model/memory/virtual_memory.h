@@ -1,6 +1,6 @@
 // Virtual memory management (cuMemAddressReserve, cuMemCreate, cuMemMap): reservations, physical
-// blocks and the mappings between them. Memory is charged when a block is created and given back
-// when its last handle and its last mapping are gone. The world's lock guards every call.
+// blocks and their mappings. Memory is charged when a block is created, and discharged when its
+// last handle and last mapping are gone. The world's lock guards every call.
 #pragma once
 
 #include <cstddef>
@@ -31,14 +31,14 @@ public:
     CUresult reserve(size_t bytes, size_t alignment, uintptr_t* start);
     CUresult unreserve(uintptr_t start, size_t bytes);
     CUresult create(size_t bytes, const CUmemAllocationProp& properties, PhysicalBlock** block);
-    // A block of another process.
+    // Adds a block of another process.
     CUresult adopt(size_t bytes, const CUmemAllocationProp& properties, PhysicalBlock** block);
     CUresult release_handle(PhysicalBlock* block);
     CUresult map(uintptr_t start, size_t bytes, size_t offset_bytes, PhysicalBlock* block);
     CUresult unmap(uintptr_t start, size_t bytes);
     CUresult set_access(uintptr_t start, size_t bytes);
     CUresult get_access(uintptr_t address, unsigned long long* flags) const;
-    // A new handle for the block mapped at this address.
+    // Adds a handle to the block mapped at this address.
     CUresult retain_mapped(uintptr_t address, PhysicalBlock** block);
     bool is_block(PhysicalBlock* block) const { return blocks_.count(block) != 0; }
 

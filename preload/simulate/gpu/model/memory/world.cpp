@@ -22,8 +22,8 @@ std::mutex g_mutex;  // of the world
 std::atomic<bool> g_is_used{false};
 std::atomic<bool> g_is_forked_child{false};
 
-// When the driver is loaded, before any library that calls it: fork takes locks in the opposite
-// order, and the runtime holds its own while it calls the driver.
+// Registered when the driver is loaded, before any library that calls it: fork takes locks in
+// reverse order, and the runtime holds its own lock while it calls the driver.
 [[gnu::constructor]] void watch_forks() {
     pthread_atfork([] { g_mutex.lock(); },
                    [] { g_mutex.unlock(); },
@@ -40,7 +40,8 @@ std::unique_lock<std::mutex> World::lock() {
 }
 
 void World::note_use() {
-    // relaxed: read by the thread that forks, which has called this or waits for nobody who has.
+    // relaxed: the forking thread reads it, and has set it itself or does not depend on the thread
+    // that did.
     g_is_used.store(true, std::memory_order_relaxed);
 }
 
@@ -264,8 +265,8 @@ CUresult World::destroy_pool(MemoryPool* pool) {
     if (pools_.count(pool) == 0) {
         return CUDA_ERROR_INVALID_VALUE;
     }
-    // Documented: what is still allocated lives on, and the pool goes with the last of it. The pool
-    // object stays for that, only its cached memory goes back now.
+    // Documented: live allocations stay valid, and the last of them ends the pool. So the pool
+    // object stays; only its cached memory is returned now.
     pool->trim(0);
     pool->release_threshold_bytes = 0;
     const int device_ordinal = pool->device()->ordinal();

@@ -1,12 +1,12 @@
-// All simulated state of this process: devices, allocations, and the one lock that guards them.
-// The driver takes the lock at every entry and calls nothing foreign while it holds it.
-// Never destroyed: frees still arrive while the process exits.
+// All simulated state of this process: devices, allocations, and their one lock. The driver takes
+// the lock at every entry and calls nothing foreign while it holds it. Never destroyed: frees still
+// arrive while the process exits.
 //
 // Note [Forked children]
 // A real device does not survive a fork. In a child of a process that initialised CUDA every call
-// fails with CUDA_ERROR_NOT_INITIALIZED, and so it does here, except for those that register code,
-// as libraries do when they are loaded. None waits for a lock that a thread of the parent held.
-// NVML goes on as before: it needs no CUDA.
+// fails with CUDA_ERROR_NOT_INITIALIZED. So it does here, except for calls that register code,
+// which libraries make when they are loaded. No call waits for a lock that a thread of the parent
+// held. NVML works as before: it needs no CUDA.
 #pragma once
 
 #include <cstddef>
@@ -46,8 +46,8 @@ public:
     [[nodiscard]] std::unique_lock<std::mutex> lock();
     // See Note [Forked children]. Any thread; needs no lock.
     static bool is_forked_child();
-    // A program initialised the device. Registering code, as libraries do when they are loaded,
-    // does not.
+    // Call when the program has initialised the device. Registering code does not count: libraries
+    // do so when they are loaded.
     static void note_use();
 
     int device_count() const { return static_cast<int>(devices_.size()); }
@@ -55,20 +55,20 @@ public:
     Device& device(int ordinal) { return *devices_[static_cast<size_t>(ordinal)]; }
     uint64_t next_id() { return next_id_++; }
 
-    // All below: the caller holds the lock.
+    // The caller of all functions below holds the lock.
     CUresult allocate_device(int device, size_t bytes, uintptr_t* start);
     CUresult allocate_host(size_t bytes, MemoryKind kind, int device, unsigned flags, void** start);
     CUresult allocate_from_pool(MemoryPool* pool, size_t bytes, uintptr_t* start);
     CUresult register_host(void* start, size_t bytes, int device, unsigned flags);
     CUresult unregister_host(void* start);
-    // kinds: which of them this call may free; anything else is CUDA_ERROR_INVALID_VALUE.
+    // kinds: the kinds that this call may free; others give CUDA_ERROR_INVALID_VALUE.
     CUresult free(uintptr_t start, std::initializer_list<MemoryKind> kinds);
     void free_all_of_device(int device);
 
     void add_mapping(uintptr_t start, size_t bytes, int device);
     void remove_mapping(uintptr_t start) { allocations_.erase(start); }
 
-    // The allocation that this address lies in.
+    // The allocation that contains this address.
     const Allocation* find(uintptr_t address) const;
 
     // Device addresses, allocated or not. The host must not touch them.
@@ -83,13 +83,13 @@ public:
     MemoryPool* create_pool(int device);
     bool is_pool(const MemoryPool* pool) const;
     CUresult destroy_pool(MemoryPool* pool);
-    // A synchronisation of the device: pools give back what is above their threshold.
+    // A synchronisation of the device: pools return memory above their threshold.
     void release_pools_of(int device);
 
 private:
     World();
 
-    // A failed request lets the pools give back all they hold, then tries once more.
+    // After a failed request the pools return all free memory, then the request is tried once more.
     void empty_pools_of(int device);
 
     std::vector<std::unique_ptr<Device>> devices_;

@@ -1,4 +1,4 @@
-// Posts what this rank contributes, and delivers what the others did when all have come.
+// Posts this rank's contributions, and delivers those of all ranks once they are complete.
 
 #include "model/ranks/communicator.h"
 
@@ -125,7 +125,7 @@ void Communicator::finish_ready() {
     if (meeting_ == nullptr) {
         return;
     }
-    // Collectives are ready in the order they were started, messages of one sender likewise.
+    // Collectives become ready in the order they were started; so do messages of one sender.
     for (auto next = unfinished_.begin(); next != unfinished_.end();) {
         if (is_ready(**next)) {
             finish(next->get());
@@ -190,7 +190,8 @@ void Communicator::begin(std::shared_ptr<Operation> operation, Stream* stream) {
     finish_ready();
 }
 
-// What is sent must be here: this rank has started it, so it will be once the others have.
+// Waits for pending deliveries into memory that is sent. This rank has started them, so they finish
+// once the others have started theirs.
 static void wait_for_contents(const void* from, size_t bytes) {
     Operations operations;
     {

@@ -1,6 +1,6 @@
-// One rank's side of a communicator: starts collectives and messages, and finishes them when the
+// One rank's side of a communicator. It starts collectives and messages, and finishes them when the
 // other ranks have started theirs. Starting does not wait for other ranks (unless one is hundreds
-// of collectives ahead), so it holds up a program no more than a launch on a real device does.
+// of collectives ahead), so it delays a program no more than a launch on a real device.
 #pragma once
 
 #include <cstddef>
@@ -27,18 +27,18 @@ public:
 
     bool is_alone() const;
 
-    // Those below are called without the world's lock.
-    // False when a rank did not come.
+    // Call the functions below without the world's lock.
+    // Returns false when a rank did not join.
     bool wait_for_all_to_join();
     void start(const peakline_sim_collective& collective, Stream* stream);
     void send(int to_rank, const void* from, size_t bytes);
     void receive(int from_rank, void* to, size_t bytes, Stream* stream);
-    // Host bytes of every rank, in order of rank. False when a rank is gone.
+    // Gathers host bytes of every rank, in order of rank. Returns false when a rank is gone.
     bool gather_on_host(const void* from, size_t bytes, void* to);
 
-    // All communicators of this process; the caller holds the lock. See waiting.h.
+    // For all communicators of this process; the caller holds the lock. See waiting.h.
     static void finish_what_can_be();
-    // A rank is gone that one of these operations waits for.
+    // Whether one of these operations waits for a rank that is gone.
     static bool is_anybody_gone(const Operations& operations);
     static void give_up_on(const Operations& operations);
 
@@ -53,7 +53,7 @@ private:
     void put(Slot* slot, uintptr_t from, size_t bytes) const;
     void begin(std::shared_ptr<Operation> operation, Stream* stream);
 
-    // Waits until `condition` holds; false when the communicator broke meanwhile.
+    // Waits until `condition` holds. Returns false if the communicator broke meanwhile.
     template <typename Condition>
     bool wait_until(Condition condition);
 

@@ -1,5 +1,5 @@
-// The layout of the shared memory and its counters. Every counter has one writer; a reader that
-// sees it raised sees the slot behind it, which is what release and acquire are for.
+// The layout of the shared memory and its counters. Every counter has one writer. A reader that
+// sees a raised counter also sees the slot, thanks to release and acquire.
 //
 //   0             number of the meeting
 //   4096          one Member per rank
@@ -8,9 +8,9 @@
 //   ...           kMailSlots slots per pair of ranks
 
 // Note [A rank alone]
-// One process may be one rank of a job whose other ranks do not exist. Its meeting has room for
-// one rank; what any rank contributed to a collective is what this one contributed, and messages
-// go nowhere and arrive with nothing in them. Nothing waits.
+// One process may be one rank of a job without the other ranks. Its meeting has room for one rank.
+// All contributions to a collective equal this rank's; messages it sends are dropped, and messages
+// it receives are empty. Nothing waits.
 
 #include "model/ranks/meeting.h"
 
@@ -208,7 +208,8 @@ bool Meeting::has_room_to_send(int to_rank, uint64_t number) const {
 Slot& Meeting::mail_slot(int from_rank, int to_rank, uint64_t number) const {
     const Layout layout(present_count_);
     if (is_alone()) {
-        // The first slot is where messages go, the second, which nobody fills, is what arrives.
+        // Sent messages go to the first slot. Received ones come from the second, which is never
+        // filled.
         const size_t index = from_rank == rank_ ? 0 : 1;
         return *reinterpret_cast<Slot*>(memory_ + layout.mail + index * Layout::slot_bytes());
     }

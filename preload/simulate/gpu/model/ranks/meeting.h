@@ -1,9 +1,8 @@
-// The shared memory in which the ranks of one communicator meet, in one process or several on one
-// machine. A board per rank takes what it contributes to collectives, a mailbox per pair of ranks
-// what one sends the other; both are rings. The memory is a file without a name, which the others
-// open through the process that made it, so nothing is left behind by a crash.
-// Calls do not block. The world's lock guards them within a process; between processes the counters
-// do.
+// The shared memory between the ranks of one communicator, in one process or several on one
+// machine. A board per rank holds its contributions to collectives; a mailbox per pair of ranks
+// holds messages. Both are rings. The memory is an unnamed file, which other ranks open through the
+// process that made it, so a crash leaves nothing behind. Calls do not block. Within a process the
+// world's lock guards them; between processes the counters do.
 #pragma once
 
 #include <cstddef>
@@ -15,14 +14,14 @@
 
 namespace simgpu {
 
-// Travels in the unique id of a communicator.
+// Part of the unique id of a communicator, which processes pass on.
 struct MeetingId {
     int32_t process = 0;
     int32_t file = 0;
     uint64_t number = 0;
 };
 
-// Makes the memory; its size is set by the first rank that joins.
+// Creates the memory; the first rank that joins sets its size.
 MeetingId create_meeting();
 
 struct Slot {
@@ -34,7 +33,7 @@ class Meeting {
 public:
     // Null when the memory cannot be reached.
     static std::unique_ptr<Meeting> open(const MeetingId& id, int rank, int rank_count);
-    // One rank of a large job, see Note [A rank alone]. Null when there is no memory.
+    // One rank of a large job, see Note [A rank alone]. Null when out of memory.
     static std::unique_ptr<Meeting> alone(int rank, int rank_count);
     ~Meeting();
     Meeting(const Meeting&) = delete;
@@ -44,7 +43,7 @@ public:
     int rank_count() const { return rank_count_; }
     bool is_alone() const { return present_count_ < rank_count_; }
     bool have_all_joined() const;
-    // A rank ended or left, so what it did not post will never come.
+    // Whether a rank ended or left, so that its missing posts will never come.
     bool is_anybody_gone() const;
     void leave();
 
@@ -72,7 +71,7 @@ private:
         int present_count;
     };
     Meeting(void* memory, size_t bytes, int rank, Size size);
-    // Where a rank's part of the memory is.
+    // Index of a rank's part of the memory.
     size_t slot_of_rank(int rank) const;
     Member& member(int rank) const;
     Mailbox& mailbox(int from_rank, int to_rank) const;

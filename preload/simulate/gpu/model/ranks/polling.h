@@ -1,4 +1,4 @@
-// Asks again and again, with growing pauses, whether something has come from another process.
+// Polls, with growing pauses, for data from another process.
 #pragma once
 
 #include <algorithm>
@@ -13,11 +13,11 @@ namespace simgpu {
 inline constexpr unsigned kFirstPauseUs = 20;
 inline constexpr unsigned kLongestPauseUs = 2000;
 inline constexpr int kPollsBetweenLifeSigns = 32;
-// As long as torch waits for a collective by default.
+// torch's default timeout of a collective.
 inline constexpr uint64_t kPatienceUs = 600'000'000;
 
-// Polls done() with growing pauses. done() is called with the world's lock; may_go_on() is asked
-// now and then, also with it.
+// Polls done() with growing pauses. Calls may_go_on() now and then. Both are called with the
+// world's lock held.
 template <typename Done, typename MayGoOn>
 bool poll(Done done, MayGoOn may_go_on) {
     uint64_t waited_us = 0;
@@ -30,7 +30,7 @@ bool poll(Done done, MayGoOn may_go_on) {
             }
             const bool is_patient = waited_us < kPatienceUs;
             if (!is_patient || (polls % kPollsBetweenLifeSigns == 0 && !may_go_on())) {
-                // What came between the two questions counts.
+                // counts an arrival between the two calls
                 return done();
             }
         }

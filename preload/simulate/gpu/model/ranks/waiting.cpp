@@ -1,4 +1,4 @@
-// Operations are waited for whatever communicator they belong to.
+// Operations may belong to any communicator.
 
 #include "model/ranks/waiting.h"
 

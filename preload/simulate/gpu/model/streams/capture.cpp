@@ -7,9 +7,9 @@
 
 // Note [Capture]
 // A capture starts at its origin stream. Another stream joins when it waits for an event recorded
-// in the capture, and must lead back to the origin, again through an event, before the end.
-// A stream's frontier is the set of nodes that its next node depends on. An error in between
-// makes the capture invalid; it then ends with an error and no graph.
+// in the capture. It must rejoin the origin, again through an event, before the end. A stream's
+// frontier is the set of nodes on which its next node depends. An error makes the capture invalid;
+// it then ends with an error and no graph.
 
 namespace simgpu {
 namespace {
@@ -22,7 +22,7 @@ void merge_frontier(std::vector<GraphNode*>* into, const std::vector<GraphNode*>
     }
 }
 
-// The work of this stream comes before something that the origin has waited for.
+// Whether the origin has waited for all work of this stream.
 bool has_rejoined(const Stream& stream, const Stream& origin) {
     return std::all_of(stream.frontier.begin(), stream.frontier.end(), [&](const GraphNode* node) {
         return std::any_of(origin.frontier.begin(),
@@ -151,7 +151,7 @@ CUresult Streams::enqueue(Stream* stream, CUgraphNodeType type, GraphNode** node
     if (!stream->is_legacy) {
         return CUDA_SUCCESS;
     }
-    // The legacy stream waits for every blocking stream, which a captured one cannot answer.
+    // The legacy stream waits for every blocking stream, which is impossible for a captured one.
     for (const auto& active : captures_) {
         const Stream* const origin = active->origin;
         if (origin->context == stream->context && (origin->flags & CU_STREAM_NON_BLOCKING) == 0) {

@@ -1,6 +1,6 @@
-// CUDA graphs: nodes, their order, and what a launch of the instantiated graph does on the host.
-// A node does no work on the device; it is there so that a program finds what it put in.
-// Not thread-safe: the world's lock guards every call.
+// CUDA graphs: nodes, their order, and the host side of a launch of an instantiated graph. Nodes do
+// no work on the device; they exist so that a program finds its nodes again. Not thread-safe: the
+// world's lock guards every call.
 #pragma once
 
 #include <cstddef>
@@ -26,7 +26,7 @@ struct GraphNode {
     uintptr_t memory = 0;              // allocation and free nodes: the address
 };
 
-// Shared between a graph and what holds it; its destructor runs when the last reference goes.
+// Shared by graphs and executables; its destructor runs when the last reference goes.
 struct UserObject {
     void* object = nullptr;
     CUhostFn destroy = nullptr;
@@ -52,12 +52,12 @@ struct MemoryNode {
     bool is_free = false;
 };
 
-// What is left of a graph after instantiation.
+// The parts of a graph that instantiation keeps.
 struct ExecutableGraph {
     size_t node_count = 0;
     std::vector<HostCall> host_calls;
     std::vector<MemoryNode> memory_nodes;  // in the order of the graph
-    std::map<int, size_t> held_bytes;      // by device; since it was launched, see graph_memory.h
+    std::map<int, size_t> held_bytes;      // by device, since a launch; see graph_memory.h
     std::vector<UserObject*> user_objects;
 };
 
@@ -65,7 +65,7 @@ std::unique_ptr<Graph> clone_graph(const Graph& graph);
 void fill_executable(const Graph& graph, ExecutableGraph* executable);
 bool leads_to(const GraphNode* from, const GraphNode* to);
 
-// Drops references; the calls that destroy the objects are appended, to be made without the lock.
+// Drops references. Appends the calls that destroy objects; make them without the lock.
 void release_user_objects(std::vector<UserObject*>* objects, std::vector<HostCall>* destroy_calls);
 
 }  // namespace simgpu

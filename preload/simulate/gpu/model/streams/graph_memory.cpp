@@ -30,7 +30,8 @@ void GraphMemory::set_live(Node* node, bool is_live) {
 
 CUresult GraphMemory::free(uintptr_t address) {
     const auto found = nodes_.find(address);
-    // Also of a graph that was never launched: torch frees blocks when their graph is destroyed.
+    // Also works for a graph that was never launched: torch frees blocks when their graph is
+    // destroyed.
     if (found == nodes_.end()) {
         return CUDA_ERROR_INVALID_VALUE;
     }
@@ -45,7 +46,7 @@ CUresult GraphMemory::launch(World& world, ExecutableGraph* executable) {
         size_t& level = levels[known.device];
         size_t& held = executable->held_bytes[known.device];
         if (node.is_free) {
-            level -= std::min(level, known.bytes);  // it may be of another graph
+            level -= std::min(level, known.bytes);  // the node may be in another graph
             continue;
         }
         level += known.bytes;

@@ -1,7 +1,7 @@
-// Memory of graphs: what allocation nodes (a captured cuMemAllocAsync) take. A node has its address
-// from the capture on. Memory is behind it from the first launch of the instantiated graph on, as
-// much as the nodes of one launch hold at one time; it stays the device's graph memory when it is
-// free again, for later launches, until cuDeviceGraphMemTrim. The world's lock guards every call.
+// Memory of graphs, taken by allocation nodes (a captured cuMemAllocAsync). A node gets its address
+// in the capture. It gets memory at the first launch of the instantiated graph: as much as the
+// nodes of one launch hold at once. When freed, the memory stays the device's graph memory, for
+// later launches, until cuDeviceGraphMemTrim. The world's lock guards every call.
 #pragma once
 
 #include <cstddef>
@@ -14,21 +14,21 @@
 namespace simgpu {
 
 struct GraphMemoryUse {
-    size_t used_bytes = 0;  // of allocations that live
+    size_t used_bytes = 0;  // of live allocations
     size_t used_high_bytes = 0;
     size_t reserved_bytes = 0;
     size_t reserved_high_bytes = 0;
-    size_t unused_bytes = 0;  // of the reserved ones, for the next launch that needs them
+    size_t unused_bytes = 0;  // reserved, for the next launch that needs them
 };
 
 class GraphMemory {
 public:
     static GraphMemory& instance();
 
-    // Addresses only. 0: there are none.
+    // Takes addresses only. 0: there are none.
     uintptr_t reserve(Device& device, size_t bytes);
     bool owns(uintptr_t address) const { return nodes_.count(address) != 0; }
-    // Of a node that has run; by a call of the program.
+    // Frees memory of a node that has run, for a call of the program.
     CUresult free(uintptr_t address);
 
     CUresult launch(World& world, ExecutableGraph* executable);
@@ -36,7 +36,7 @@ public:
 
     GraphMemoryUse& of_device(int device) { return uses_[device]; }
     void trim(Device& device);
-    // Of a device that is reset.
+    // For a device that is reset.
     void drop(Device& device);
 
 private:
@@ -47,7 +47,7 @@ private:
     };
     void set_live(Node* node, bool is_live);
 
-    std::map<uintptr_t, Node> nodes_;  // by address; addresses are not used again
+    std::map<uintptr_t, Node> nodes_;  // by address; addresses are not reused
     std::map<int, GraphMemoryUse> uses_;
 };
 

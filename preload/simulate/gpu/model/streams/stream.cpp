@@ -1,4 +1,4 @@
-// Streams and events as objects; what a capture makes of them is in capture.cpp.
+// Streams and events as objects; capture.cpp has the rules of capture.
 
 #include "model/streams/stream.h"
 

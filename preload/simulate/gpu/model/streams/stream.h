@@ -1,8 +1,7 @@
-// Streams, events, and the capture of streams into graphs.
-// Work completes at once: a stream holds its place in a capture and the collectives that wait for
-// other ranks, nothing else. Work is announced with enqueue(), which adds a node when the stream is
-// being captured.
-// Not thread-safe: the world's lock guards every call.
+// Streams, events, and the capture of streams into graphs. Work completes at once: a stream only
+// holds its position in a capture and the collectives that wait for other ranks. Each piece of work
+// calls enqueue(), which adds a node if the stream is being captured. Not thread-safe: the world's
+// lock guards every call.
 #pragma once
 
 #include <cstdint>
@@ -28,7 +27,7 @@ struct Stream {
     uint64_t id = 0;
     bool is_legacy = false;
     Capture* capture = nullptr;
-    std::vector<GraphNode*> frontier;  // the captured nodes that the next one comes after
+    std::vector<GraphNode*> frontier;  // the captured nodes before the next one
     Operations unfinished;
 };
 
@@ -38,7 +37,7 @@ struct Capture {
     std::thread::id thread;
     Stream* origin = nullptr;
     Graph* graph = nullptr;
-    std::unique_ptr<Graph> own_graph;  // empty when the program gave the graph
+    std::unique_ptr<Graph> own_graph;  // empty if the program passed the graph
     std::unordered_set<Stream*> streams;
     bool is_invalid = false;
 };
@@ -51,22 +50,22 @@ struct Event {
     uint64_t capture_id = 0;  // not 0: recorded in this capture
     std::vector<GraphNode*> frontier;
     Operations unfinished;
-    uint64_t queries_left = 0;  // that find it unfinished; see Note [Late events]
+    uint64_t queries_left = 0;  // number of queries that find it unfinished; see Note [Late events]
 };
 
 // Note [Late events]
 // Work takes no time here, so an event would be finished as soon as it is recorded. With
 // PEAKLINE_SIM_LATE_EVENTS=N the first N queries of an event find it unfinished, unless the program
-// waited for anything in between: a program sees what it sees on a busy device.
+// waited for anything in between. A program then sees the same as on a busy device.
 class Streams {
 public:
     static Streams& instance();
 
     Stream* create(Context* context, unsigned flags, int priority);
     CUresult destroy(Stream* stream);
-    // What a reset destroys.
+    // Destroys the streams of a context that is reset.
     void destroy_all_of(const Context* context);
-    // The object behind a handle, with the default streams of this context; null when unknown.
+    // Resolves a handle, also of a default stream of this context; null when unknown.
     Stream* resolve(CUstream handle, Context* context);
 
     Event* create_event(int device, unsigned flags);
@@ -77,9 +76,9 @@ public:
     CUresult record_event(Event* event, Stream* stream);
     CUresult wait_event(Stream* stream, Event* event);
     CUresult query_event(const Event* event) const;
-    // A query more. False where the event is late.
+    // Counts a query. Returns false if the event is late.
     static bool comes_in_time(Event* event);
-    // The program has waited: no event is late any more.
+    // Call when the program has waited: no event is late any more.
     void finish_events();
 
     CUresult begin_capture(Stream* stream,
@@ -90,13 +89,14 @@ public:
     bool is_capturing() const { return !captures_.empty(); }
     CUstreamCaptureStatus capture_status(const Stream* stream) const;
 
-    // Announces one piece of work. The node is null when nothing is being captured.
+    // Adds one piece of work. The node is null if nothing is being captured.
     CUresult enqueue(Stream* stream, CUgraphNodeType type, GraphNode** node = nullptr);
-    // For calls that wait: an error, and the capture is lost, when the stream is being captured.
+    // For calls that wait: if the stream is being captured, returns an error and invalidates the
+    // capture.
     CUresult check_may_wait(Stream* stream);
     Operations unfinished_of(const Context* context) const;
     CUresult check_may_wait_for_device(const Context* context);
-    // For the calls that the driver calls potentially unsafe while this thread captures.
+    // For calls that the driver documents as potentially unsafe while this thread captures.
     CUresult check_unsafe_call();
 
 private:

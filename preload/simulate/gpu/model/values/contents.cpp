@@ -1,4 +1,4 @@
-// Keeps pieces by device address.
+// Stores pieces by device address.
 
 #include "model/values/contents.h"
 
@@ -121,7 +121,7 @@ void Contents::forget_pointed_at(uintptr_t address) {
         return;
     }
     --piece;
-    // What follows without a gap may belong to the same tensor: its end is not known.
+    // Adjacent pieces may belong to the same tensor: its end is unknown.
     for (uintptr_t next = address;
          piece != pieces_.end() && next < piece->first + piece->second.bytes;
          piece = pieces_.erase(piece)) {
@@ -156,7 +156,7 @@ void Contents::note(uintptr_t to, const void* from, size_t bytes, bool is_exact)
 }
 
 void Contents::note_zeros(uintptr_t to, size_t bytes) {
-    // One for all: a training step fills hundreds of tensors, and copies would cost it its caches.
+    // Shared by all: a training step fills hundreds of tensors, and copies would evict its caches.
     static const auto zeros = [] {
         auto content = std::make_shared<Content>();
         content->bytes.resize(kMaxKnownBytes);

@@ -1,8 +1,8 @@
-// What device memory is known to hold. Kernels compute nothing, so device memory reads as zero,
-// with three exceptions: what the host uploaded, until a kernel may have written it, what a
-// collective delivered, and what the values companion computed (driver/companion.h). Frameworks
-// exchange shapes, sizes and objects that way. See Note [Known contents] in
-// memory/launch_effects.h. The world's lock guards every call.
+// The known contents of device memory. Kernels compute nothing, so device memory reads as zero,
+// with three exceptions: uploads of the host until a kernel may have overwritten them, data from
+// collectives, and values computed by the companion (driver/companion.h). Frameworks exchange
+// shapes, sizes and objects that way. See Note [Known contents] in memory/launch_effects.h. The
+// world's lock guards every call.
 #pragma once
 
 #include <cstddef>
@@ -19,8 +19,8 @@ struct Operation;
 inline constexpr size_t kMaxKnownBytes = 256u << 10;
 
 struct Content {
-    std::vector<unsigned char> bytes;      // empty: not known after all
-    std::shared_ptr<Operation> operation;  // the collective that delivers it, if one does
+    std::vector<unsigned char> bytes;      // empty: unknown after all
+    std::shared_ptr<Operation> operation;  // the collective that delivers it, if any
     bool is_exact = true;                  // false: computed from values that were taken as zero
 };
 
@@ -29,37 +29,37 @@ public:
     static Contents& instance();
 
     void note_upload(uintptr_t to, const void* from, size_t bytes) { note(to, from, bytes, true); }
-    // As an upload; is_exact as in Content.
+    // Notes an upload; is_exact as in Content.
     void note(uintptr_t to, const void* from, size_t bytes, bool is_exact);
     void note_zeros(uintptr_t to, size_t bytes);
     void note_copy(uintptr_t to, uintptr_t from, size_t bytes);
-    // A collective will deliver this content here.
+    // A collective will deliver this content to the address.
     void promise(uintptr_t to, size_t bytes, std::shared_ptr<Content> content);
     bool has_promised() const { return has_promised_; }
     void forget(uintptr_t start, size_t bytes);
-    // A framework's allocator gave out this part of its memory: it is forgotten, and a pointer into
-    // it means no more than it.
+    // A framework's allocator handed out this block. Its contents are forgotten, and a pointer into
+    // it refers to this block only.
     void begin_block(uintptr_t start, size_t bytes);
-    // The memory is no longer the program's.
+    // Call when the program no longer owns the memory.
     void release(uintptr_t start, size_t bytes);
 
     void count_launch() { ++launch_count_; }
     bool is_empty() const { return pieces_.empty(); }
-    // The rest of the block that holds this address; of memory without known blocks, all that is
-    // known from there on without a gap.
+    // Forgets the rest of the block that contains this address. Without known blocks, forgets all
+    // known contents from there up to the first gap.
     void forget_pointed_at(uintptr_t address);
     void forget_all();
 
-    // From now on someone reports what every operator writes, so uploads outlive launches.
+    // From now on the companion reports the outputs of every operator, so uploads outlive launches.
     void trust_uploads() { uploads_are_trusted_ = true; }
 
     struct Known {
-        size_t bytes = 0;        // of the range; the others are taken as zero
-        size_t exact_bytes = 0;  // of these
+        size_t bytes = 0;        // known bytes of the range; the others read as zero
+        size_t exact_bytes = 0;  // the exact ones of these
     };
-    // Fills in what the host may see; the rest of `to` is left alone.
+    // Copies the contents that the host may see; leaves the rest of `to` unchanged.
     Known read(void* to, uintptr_t from, size_t bytes) const;
-    // What a collective sends. False when a byte of the range is not known.
+    // Collects the data that a collective sends. Returns false if a byte of the range is unknown.
     bool collect(uintptr_t from, size_t bytes, unsigned char* to) const;
     // The unfinished collectives that deliver into this range.
     std::vector<std::shared_ptr<Operation>> operations_into(uintptr_t start, size_t bytes) const;
@@ -69,9 +69,9 @@ private:
         std::shared_ptr<Content> content;
         size_t offset_bytes = 0;  // in the content
         size_t bytes = 0;
-        uint64_t launch_count = 0;  // of all launches, when the host uploaded it
+        uint64_t launch_count = 0;  // of all launches, at the time of the upload
 
-        // `start_bytes`: in this piece.
+        // `start_bytes`: offset in this piece.
         Piece part(size_t start_bytes, size_t part_bytes) const {
             return {content, offset_bytes + start_bytes, part_bytes, launch_count};
         }
@@ -85,14 +85,14 @@ private:
     bool is_readable(const Piece& piece) const;
     std::vector<Overlap> overlaps(uintptr_t start, size_t bytes) const;
     void add(uintptr_t start, Piece piece);
-    // Forgets what was here. False: too much to be remembered.
+    // Forgets old contents of the range. Returns false if it is too large to remember.
     bool make_room(uintptr_t to, size_t bytes);
-    // The end of the block that holds this address; 0: none is known.
+    // The end of the block that contains this address; 0: no block is known.
     uintptr_t block_end(uintptr_t address) const;
 
     std::map<uintptr_t, Piece> pieces_;  // by device address, never overlapping
     size_t piece_bytes_ = 0;
-    std::map<uintptr_t, size_t> blocks_;  // begun last, never overlapping; some were freed
+    std::map<uintptr_t, size_t> blocks_;  // latest blocks, never overlapping; some were freed
     uint64_t launch_count_ = 0;
     bool uploads_are_trusted_ = false;
     bool has_promised_ = false;

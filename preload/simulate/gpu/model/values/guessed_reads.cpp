@@ -1,4 +1,4 @@
-// The reads that wait to be reported, by thread.
+// Reads that wait to be reported, by thread.
 
 #include "model/values/guessed_reads.h"
 
@@ -10,7 +10,7 @@ namespace {
 // relaxed: set once, before the first copy that could be reported.
 std::atomic<ReadHandler> g_read_handler{nullptr};
 
-// A copy of several rows is reported row by row; rows beyond these are part of the last.
+// A copy of several rows is reported row by row. Rows beyond this count are merged into the last.
 constexpr int kMaxWaitingReads = 16;
 struct GuessedRead {
     unsigned char* host;

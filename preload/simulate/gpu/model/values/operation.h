@@ -1,6 +1,6 @@
-// One collective or receive that waits for other ranks. Streams and events hold those that a wait
-// must wait for; pieces of device memory hold the one that delivers them.
-// The world's lock guards the fields.
+// One collective or receive that waits for other ranks. Streams and events hold the operations that
+// a wait must finish; pieces of device memory hold the operation that delivers them. The world's
+// lock guards the fields.
 #pragma once
 
 #include <cstddef>
@@ -14,8 +14,7 @@ namespace simgpu {
 
 struct Content;
 
-// What one output of a collective takes: a part of what a rank contributed, or of the reduced
-// contributions.
+// One output of a collective: a part of a rank's contribution, or of the reduced contributions.
 struct Delivery {
     std::shared_ptr<Content> content;
     int source_rank = 0;
@@ -27,7 +26,7 @@ struct Operation {
     bool is_done = false;
     uint64_t number = 0;  // in the order of its board or mailbox
     bool is_receive = false;
-    int sender_rank = 0;  // of a receive
+    int sender_rank = 0;  // only for a receive
     Reduction reduction;
     size_t contributed_bytes = 0;
     std::vector<Delivery> deliveries;

@@ -1,5 +1,5 @@
-// The arithmetic of collectives, for the small values that are known. Element types that C++ has
-// no arithmetic for (half precision) are not reduced: the result is then not known.
+// The arithmetic of collectives, for small known values. Element types without arithmetic in C++
+// (half precision) are not reduced; their result is unknown.
 #pragma once
 
 #include <cstddef>
@@ -14,7 +14,7 @@ struct Reduction {
     int element = SIMGPU_ELEMENT_OTHER;
 };
 
-// Combines equal-sized contributions. False when this cannot be computed.
+// Combines equal-sized contributions. Returns false if this cannot be computed.
 bool reduce(const Reduction& reduction,
             const std::vector<const unsigned char*>& contributions,
             size_t bytes,
