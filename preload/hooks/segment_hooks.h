@@ -19,7 +19,7 @@ uint32_t stream_of(const torch_part::Part& part, uint64_t handle, uint32_t devic
 // The private pool for requests on this stream; 0: the default pool.
 uint64_t pool_of(const torch_part::Part& part, uint64_t handle, uint32_t device);
 
-// Records a segment that the tracker reported. Expandable segments grow and shrink in place (kMap,
+// Records a segment that the tracker reported. Expandable segments grow and shrink (kMap,
 // kUnmap). Segments of a pool with its own allocator do not come from torch's cudaMalloc.
 void record_mapped_segment(
     uint32_t action, int device, void* stream, uint64_t address, uint64_t bytes);

@@ -26,8 +26,8 @@ void end_engine_run(uint32_t outer_caller);
 
 // Note [Graphs]
 // Stacks do not show whether a forward pass belongs to a backward pass. So a thread that makes an
-// autograd node with gradients enabled records a mark, once per engine run (or per trace). That is
-// one event per training step.
+// autograd node with gradients enabled records a mark, once per engine run (or per trace): one
+// event per training step.
 extern std::atomic<uint32_t> g_graph_epoch;
 void mark_graph_slow(capture::ThreadState& state, uint32_t epoch);
 // relaxed: a thread that sees the number late marks its graph a node later.

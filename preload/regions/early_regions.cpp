@@ -24,7 +24,7 @@ constexpr char kNameSymbol[] = "_ZNK2at14RecordFunction4nameEv";
 constexpr uint8_t kUserScope = 7;  // at::RecordScope::USER_SCOPE
 constexpr size_t kMaxOpen = 64;    // more regions open at once are not kept
 
-// The caller passes memory for a result whose class has a destructor: `out`.
+// For a result with a destructor, the caller passes memory in `out`.
 using StepCallbacks = void* (*)(void* out, uint8_t scope);
 using NameOfRegion = const char* (*)(const void* function);
 using StartCallback = void* (*)(void** out_context, const void* function);

@@ -1,5 +1,5 @@
 // Computes operators on small tensors on the host, with torch's own kernels. So counters, flags,
-// lengths and masks stay correct on a device whose kernels compute nothing. See Note [Values] in
+// lengths and masks stay correct although kernels compute nothing. See Note [Values] in
 // small_operators.cpp.
 #pragma once
 

@@ -1,4 +1,4 @@
-"""Measures, on a real GPU, what the simulated one needs to know: `make calibrate`.
+"""Measures a real GPU for the simulated one: `make calibrate`.
 
     python preload/simulate/gpu/calibrate.py [--into FOLDER]
 
@@ -20,7 +20,7 @@ from pathlib import Path
 from typing import Any
 
 HERE = Path(__file__).resolve().parent
-# Of cudaDeviceGetAttribute, as the enum cudaDeviceAttr documents them.
+# Numbers of the enum cudaDeviceAttr, for cudaDeviceGetAttribute.
 ATTRIBUTES = {
     "clock_khz": 13,
     "multiprocessors": 16,
@@ -44,16 +44,16 @@ CUDNN_NAMES = (
 )
 
 
-# Of a training step: this thread's and that of backward.
+# Threads of a training step: this one and that of backward.
 CUBLAS_HANDLES = 2
 
 
 class CalibrationError(Exception):
-    """Something could not be measured; the text says what and what to do now."""
+    """A measurement failed; the text names it and the next step."""
 
 
 class Device:
-    """The first device, through the public C interfaces of the libraries that torch brings."""
+    """The first device, through the public C interfaces of torch's libraries."""
 
     def __init__(self) -> None:
         """Find the runtime and NVML."""
@@ -61,7 +61,7 @@ class Device:
         self.nvml = _nvml()
 
     def used_bytes(self) -> int:
-        """What NVML says is in use: it needs no context."""
+        """Bytes in use according to NVML, which needs no context."""
 
         class Memory(ctypes.Structure):
             _fields_ = [(name, ctypes.c_ulonglong) for name in ("total", "free", "used")]
@@ -79,21 +79,21 @@ class Device:
         return free.value, total.value
 
     def taken_by(self, work: Callable[[], object]) -> int:
-        """How much less is free after some work."""
+        """Return how much less memory is free after some work."""
         before = self.memory()[0]
         work()
         check(self.runtime.cudaDeviceSynchronize(), "cudaDeviceSynchronize")
         return before - self.memory()[0]
 
     def attribute(self, number: int) -> int:
-        """Return what cudaDeviceGetAttribute says."""
+        """Return the value of cudaDeviceGetAttribute."""
         value = ctypes.c_int()
         error = self.runtime.cudaDeviceGetAttribute(ctypes.byref(value), number, 0)
         check(error, f"cudaDeviceGetAttribute {number}")
         return value.value
 
     def name(self) -> str:
-        """Return the name by which NVIDIA calls the device."""
+        """Return NVIDIA's name of the device."""
         handle, text = ctypes.c_void_p(), ctypes.create_string_buffer(96)
         check(self.nvml.nvmlDeviceGetHandleByIndex_v2(0, ctypes.byref(handle)), "NVML, device 0")
         check(self.nvml.nvmlDeviceGetName(handle, text, 96), "NVML, name")
@@ -101,7 +101,7 @@ class Device:
 
 
 def loaded(prefix: str, function: str) -> ctypes.CDLL:
-    """Return the library that torch calls: what has the function globally, else by file name."""
+    """Return torch's library: the one with the function globally, else by file name."""
     everything = ctypes.CDLL(None)
     if hasattr(everything, function):
         return everything
@@ -122,13 +122,13 @@ def _nvml() -> ctypes.CDLL:
 
 
 def check(error: int, what: str) -> None:
-    """Raise when a library answered with an error."""
+    """Raise when a library returned an error."""
     if error != 0:
         raise CalibrationError(f"{what} failed with {error}")
 
 
 def measure() -> dict[str, Any]:
-    """Every value of this device, by the name it has in the data files."""
+    """Every value of this device, by its name in the data files."""
     import torch
 
     device = Device()
@@ -140,7 +140,7 @@ def measure() -> dict[str, Any]:
     reserved = torch.cuda.memory_reserved()
     taken = device.taken_by(train_a_step) - (torch.cuda.memory_reserved() - reserved)
 
-    # Now that the code of the libraries is loaded, a handle takes what is its own.
+    # The code of the libraries is loaded now, so a handle takes only its own memory.
     blas = loaded("libcublas.so", "cublasCreate_v2")
     dnn = loaded("libcudnn.so", "cudnnCreate")
     nccl = loaded("libnccl.so", "ncclCommInitAll")
@@ -166,7 +166,7 @@ def measure() -> dict[str, Any]:
 
 
 def train_a_step() -> None:
-    """Load what any training program loads."""
+    """Load the same code as any training program."""
     import torch
 
     net = torch.nn.Linear(64, 64, device="cuda")
@@ -231,7 +231,7 @@ def driver_version() -> str:
 
 
 def write(measured: dict[str, Any], folder: Path) -> list[str]:
-    """Put the values into the data files; returns what changed, line by line."""
+    """Put the values into the data files; return the changes, line by line."""
     profiles_file, constants_file = folder / "profiles.json", folder / "calibration.json"
     profiles = json.loads(profiles_file.read_text())
     constants = json.loads(constants_file.read_text())
@@ -244,7 +244,7 @@ def write(measured: dict[str, Any], folder: Path) -> list[str]:
     source = (
         f"calibrate.py on {measured['name']}, driver {driver_version()}, torch {measured['torch']}"
     )
-    # Two profiles of one name differ in capacity.
+    # Two profiles with the same name differ in capacity.
     key = min(
         keys,
         key=lambda k: abs(
@@ -262,7 +262,7 @@ def write(measured: dict[str, Any], folder: Path) -> list[str]:
 
 
 def put(entries: dict[str, Any], values: dict[str, int], source: str) -> list[str]:
-    """Replace entries by measured ones; return what changed."""
+    """Replace entries by measured ones; return the changes."""
     changed = []
     for name, value in values.items():
         before = entries.get(name, {}).get("value")

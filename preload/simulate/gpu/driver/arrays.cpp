@@ -1,5 +1,5 @@
-// CUDA arrays: memory of the device that only textures and copies reach. Here an array is its
-// memory, whose address is the handle. Copies to and from arrays are not modelled.
+// CUDA arrays: device memory that only textures and copies access. Here the handle of an array is
+// the address of its memory. Copies to and from arrays are not modelled.
 
 #include "driver/driver_state.h"
 
@@ -25,7 +25,7 @@ size_t format_bytes(CUarray_format format) {
     }
 }
 
-// A dimension that is not there is 0.
+// A missing dimension is 0.
 size_t extent(size_t elements) {
     return elements != 0 ? elements : 1;
 }

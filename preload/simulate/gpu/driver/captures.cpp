@@ -1,4 +1,4 @@
-// Stream capture: work that is recorded into a graph instead of being done.
+// Stream capture: work is recorded into a graph instead of being executed.
 
 #include <algorithm>
 

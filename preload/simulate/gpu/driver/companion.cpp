@@ -1,4 +1,4 @@
-// The companion is loaded here, and these functions are what it calls.
+// Loads the companion, and implements the functions that it calls.
 
 #include "driver/companion.h"
 
@@ -24,7 +24,8 @@ void load_companion() {
         if (path == nullptr || path[0] == '\0') {
             return;
         }
-        // A program without torch has no operators to watch, and the library does not load.
+        // In a program without torch the library does not load, and there are no operators to
+        // watch.
         if (dlopen(path, RTLD_NOW | RTLD_LOCAL) == nullptr) {
             log_message(2, "no companion: %s", dlerror());
         }
@@ -38,7 +39,7 @@ using simgpu::World;
 
 namespace {
 
-// relaxed: a function that is there from the start; nothing else is published with it.
+// relaxed: it points to a function that always exists; nothing else is published with it.
 std::atomic<peakline_sim_read_listener> g_read_listener{nullptr};
 
 }  // namespace

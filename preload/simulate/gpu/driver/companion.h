@@ -1,7 +1,7 @@
-// Where a companion plugs in that knows the program's operators: it is called at every read of
-// values that do not exist, may say what they are, and computes small operators so that flags,
-// counters and lengths stay true. The simulated GPU works without one; nothing of the companion is
-// known here but these functions, all plain C, exported by libcuda.so.1.
+// The interface for a companion that knows the program's operators. It is called at every read of
+// values that do not exist, may supply the values, and computes small operators so that flags,
+// counters and lengths stay correct. The simulated GPU also works without one, and knows only these
+// functions of it: plain C, exported by libcuda.so.1.
 //
 // PEAKLINE_SIM_COMPANION names a library. The first context loads it; its constructor registers.
 #pragma once
@@ -13,15 +13,15 @@
 
 extern "C" {
 
-// A copy to the host whose bytes are not all true: `host` holds them, zero or computed from zeros,
-// and may be changed. Called on the copying thread, without any lock of the model.
+// Called for a copy to the host with unknown or derived bytes: `host` holds them, zero or computed
+// from zeros, and may be changed. Runs on the copying thread, without any lock of the model.
 using peakline_sim_read_handler = void (*)(void* host, size_t bytes);
 }
 
 SIMGPU_API void peakline_sim_set_read_handler(peakline_sim_read_handler handler);
 
-// Who lists such reads when nobody records them. The companion asks for the listener and reports to
-// it the running operators, outermost first ("aten::index>aten::nonzero"), and what is read: 1 a
+// The listener lists such reads when they are not recorded. The companion fetches it and passes the
+// running operators, outermost first ("aten::index>aten::nonzero"), and the kind of value: 1 a
 // size, 2 floating-point numbers, 0 anything else.
 extern "C" {
 using peakline_sim_read_listener = void (*)(const char* operators, size_t bytes, int kind);
@@ -29,32 +29,32 @@ using peakline_sim_read_listener = void (*)(const char* operators, size_t bytes,
 SIMGPU_API void peakline_sim_set_read_listener(peakline_sim_read_listener listener);
 SIMGPU_API peakline_sim_read_listener peakline_sim_get_read_listener(void);
 
-// What the calling thread does from now on. launches_are_reported: the companion says what its
-// launches write, so they forget nothing. reads_are_guessed: it copies what an operator keeps for
-// itself, so what is known of these addresses belongs to memory that was given back.
+// State of the calling thread from now on. launches_are_reported: the companion reports the outputs
+// of its launches, so launches forget nothing. reads_are_guessed: the thread copies an operator's
+// own temporary memory, so known contents of these addresses belong to an earlier block.
 SIMGPU_API void peakline_sim_set_operator(int launches_are_reported, int reads_are_guessed);
 
-// What device memory holds: 2 all of it true, 1 some of it known or computed from zeros, 0 nothing
-// known, -1 not device memory in use, -2 another rank is still to deliver it. Unknown bytes are
-// left alone.
+// Copies known contents of device memory; leaves unknown bytes unchanged. Returns 2 if all are
+// exact, 1 if some are known or derived from zeros, 0 if none is known, -1 if it is not device
+// memory in use, -2 if another rank has yet to deliver them.
 SIMGPU_API int peakline_sim_read_values(const void* device, size_t bytes, void* host);
 SIMGPU_API void peakline_sim_write_values(void* device,
                                           size_t bytes,
                                           const void* host,
                                           int is_exact);
 SIMGPU_API void peakline_sim_forget_values(void* device, size_t bytes);
-// The framework's allocator gave out a block of its memory.
+// The framework's allocator handed out a block of its memory.
 SIMGPU_API void peakline_sim_begin_block(void* device, size_t bytes);
-// Whether anything is being captured: then operators run later, with other values.
+// Whether a stream is being captured: its operators run later, with other values.
 SIMGPU_API int peakline_sim_is_capturing(void);
-// Returns when the other ranks have delivered what they are to, or a rank is gone.
+// Returns when the other ranks have delivered their data, or when a rank is gone.
 SIMGPU_API void peakline_sim_await_values(const void* device, size_t bytes);
-// Whether a collective was ever called: else nothing reads as -2.
+// Whether a collective was ever called. Without one, no read returns -2.
 SIMGPU_API int peakline_sim_may_await_others(void);
 
 namespace simgpu {
 
-// Loads the companion once. Must be called without the world's lock.
+// Loads the companion once. Call it without the world's lock.
 void load_companion();
 
 }  // namespace simgpu

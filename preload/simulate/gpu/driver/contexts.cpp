@@ -106,7 +106,7 @@ SIMGPU_API CUresult cuDevicePrimaryCtxRetain(CUcontext* context, CUdevice device
     return CUDA_SUCCESS;
 }
 
-// The primary context stays until it is reset: what it holds is what a program expects to keep.
+// The primary context stays until it is reset: programs expect to keep its contents.
 SIMGPU_API CUresult cuDevicePrimaryCtxRelease_v2(CUdevice device) {
     SIMGPU_REQUIRE_DEVICE(device);
     return CUDA_SUCCESS;

@@ -1,5 +1,5 @@
-// What the driver reports about a device: names, memory, attributes. The values that differ between
-// devices come from the profile; the others are those of every device since compute capability 7.
+// Driver queries about a device: names, memory, attributes. Values that differ between devices come
+// from the profile; the others are the same on all devices since compute capability 7.
 
 #include <cstdio>
 #include <cstring>
@@ -9,7 +9,7 @@
 
 namespace {
 
-// PCI buses are numbered from here, so that a bus shows its device.
+// PCI buses are numbered from here; the bus identifies the device.
 constexpr int kFirstPciBus = 0x10;
 
 simgpu::Device& device_at(int ordinal) {

@@ -1,6 +1,6 @@
-// Helpers of the simulated driver's entry points: which context is current on this thread, and the
-// checks that nearly every call starts with. An entry point takes the world's lock, checks, calls
-// the model, and returns a CUresult; it throws nothing.
+// Helpers for the simulated driver's entry points: the current context of this thread, and the
+// checks at the beginning of nearly every call. An entry point takes the world's lock, checks,
+// calls the model, and returns a CUresult; it throws nothing.
 #pragma once
 
 #include <cstdint>
@@ -16,7 +16,7 @@ namespace simgpu {
 // Null when this thread has no current context, as in a forked child.
 Context* current_context();
 
-// What a call on the current context needs.
+// State for a call on the current context.
 struct Session {
     std::unique_lock<std::mutex> lock;
     World& world;
@@ -57,7 +57,7 @@ bool is_context(CUcontext context);
         return CUDA_ERROR_INVALID_CONTEXT; \
     }
 
-// For calls that need not even an initialised driver.
+// For calls that do not even need an initialised driver.
 #define SIMGPU_REQUIRE_ONLY(condition)   \
     if (!(condition)) {                  \
         return CUDA_ERROR_INVALID_VALUE; \

@@ -27,7 +27,7 @@ struct Lookup {
     bool is_name_known = false;
 };
 
-// The newest row that is not newer than the version asked for.
+// The newest row that is not newer than the requested version.
 Lookup look_up(const char* name, int version, bool is_per_thread) {
     Lookup lookup;
     for (const EntryPointRow& row : kEntryPoints) {

@@ -1,5 +1,5 @@
 // The texts of cuGetErrorString and cudaGetErrorString. Programs search them ("out of memory").
-// Numbers are those of CUresult, which cudaError_t shares.
+// CUresult and cudaError_t share the numbers.
 
 #include <iterator>
 

@@ -1,5 +1,5 @@
-// What the files of the graph calls share: handles are pointers to the model's objects, and calls
-// back into the program are made when the world's lock has been given back.
+// Shared code of the graph calls. Handles are pointers to the model's objects. Calls back into the
+// program are made after the world's lock is released.
 #pragma once
 
 #include <vector>

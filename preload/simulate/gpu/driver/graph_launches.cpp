@@ -1,4 +1,4 @@
-// Executable graphs: instantiated, launched, destroyed.
+// Instantiates, launches and destroys executable graphs.
 
 #include "driver/graph_handles.h"
 #include "model/streams/graph_memory.h"

@@ -1,6 +1,6 @@
-// Graphs as the program builds, copies and inspects them, and user objects. Of the calls that build
-// a graph by hand those for kernel, host, child and empty nodes are modelled. Calls that may end a
-// user object make the program's destructor run without the lock.
+// Builds, copies and inspects graphs, and manages user objects. To build a graph by hand, nodes for
+// kernels, host calls, child graphs and empty nodes are modelled. If a call ends a user object, the
+// program's destructor runs without the lock.
 
 #include "driver/graph_handles.h"
 
@@ -17,7 +17,7 @@ using simgpu::World;
 
 namespace {
 
-// The usual protocol: with no array, only the count is reported.
+// As usual, without an array only the count is returned.
 CUresult give_nodes(const std::vector<GraphNode*>& nodes, CUgraphNode* handles, size_t* count) {
     SIMGPU_REQUIRE(count != nullptr);
     if (handles != nullptr) {
@@ -29,7 +29,7 @@ CUresult give_nodes(const std::vector<GraphNode*>& nodes, CUgraphNode* handles, 
     return CUDA_SUCCESS;
 }
 
-// A new node in a graph that the program builds itself; null for bad arguments.
+// Adds a node to a graph that the program builds itself. Null for bad arguments.
 GraphNode* add_node(CUgraph graph,
                     const CUgraphNode* dependencies,
                     size_t count,

@@ -1,5 +1,5 @@
 // Sharing between processes: handles for memory and events, and files for blocks of the virtual
-// memory calls. What is in the memory is not shared: kernels compute nothing.
+// memory calls. Contents of memory are not shared, since kernels compute nothing.
 
 #include <cstring>
 
@@ -73,7 +73,8 @@ SIMGPU_API CUresult cuIpcGetEventHandle(CUipcEventHandle* handle, CUevent event)
     return CUDA_SUCCESS;
 }
 
-// The other process's work is done by the time this one hears of it: the event is complete.
+// The other process's work is done by the time this process gets the handle, so the event is
+// complete.
 SIMGPU_API CUresult cuIpcOpenEventHandle(CUevent* event, CUipcEventHandle handle) {
     SIMGPU_SESSION(session)
     SIMGPU_REQUIRE(event != nullptr);

@@ -1,5 +1,5 @@
-// Modules and their kernels as the driver keeps them; made in modules.cpp, used by launches.cpp.
-// Images are not read: a kernel is a name with typical attributes.
+// Modules and kernels of the driver; modules.cpp creates them, launches.cpp uses them. Images are
+// not read: a kernel is a name with typical attributes.
 #pragma once
 
 #include <cstdint>
@@ -21,7 +21,7 @@ struct Kernel {
     int max_dynamic_shared_bytes = kDefaultDynamicSharedBytes;
 };
 
-// A CUmodule and a CUlibrary alike. Guarded by the world's lock.
+// Serves as CUmodule and CUlibrary. Guarded by the world's lock.
 struct Module {
     int device = 0;
     std::map<std::string, std::unique_ptr<Kernel>> kernels;
@@ -35,7 +35,7 @@ inline Kernel* to_kernel(const void* handle) {
     return static_cast<Kernel*>(const_cast<void*>(handle));
 }
 
-// Programs may hand over anything as a kernel. Takes the world's lock.
+// Programs may pass any pointer as a kernel. Takes the world's lock.
 bool is_kernel(const void* handle);
 
 }  // namespace simgpu

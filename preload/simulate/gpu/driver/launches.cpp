@@ -1,4 +1,4 @@
-// Launches and occupancy: a launch checks its shape and is done.
+// Launches and occupancy. A launch only checks its shape.
 
 #include <algorithm>
 
@@ -70,7 +70,7 @@ CUresult launch(CUfunction function,
     return result;
 }
 
-// Limited by threads, blocks, shared memory, and the assumed registers.
+// The limits are threads, blocks, shared memory, and assumed registers.
 int blocks_per_multiprocessor(const simgpu::DeviceProfile& profile,
                               int block_threads,
                               size_t shared_bytes) {
@@ -187,7 +187,7 @@ SIMGPU_API CUresult cuOccupancyMaxPotentialClusterSize(int* blocks,
     return CUDA_SUCCESS;
 }
 
-// Descriptors that kernels read; no kernel does.
+// Descriptors for kernels, which never read them.
 SIMGPU_API CUresult cuTensorMapEncodeTiled(CUtensorMap* map,
                                            CUtensorMapDataType,
                                            cuuint32_t,

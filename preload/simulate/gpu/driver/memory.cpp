@@ -1,4 +1,4 @@
-// Device, host and managed memory, and questions about pointers.
+// Device, host and managed memory, and queries about pointers.
 
 #include <algorithm>
 
@@ -28,7 +28,7 @@ bool is_host_accessible(const Allocation& allocation) {
     return memory_type(allocation) == CU_MEMORYTYPE_HOST || allocation.kind == MemoryKind::kManaged;
 }
 
-// Attributes that are defined for an address in no allocation.
+// Attributes that are also defined for an address outside all allocations.
 CUresult attribute_of_unknown(void* value, CUpointer_attribute attribute) {
     switch (attribute) {
         case CU_POINTER_ATTRIBUTE_MAPPED:
@@ -172,7 +172,7 @@ SIMGPU_API CUresult cuMemFreeHost(void* start) {
     return session.world.free(reinterpret_cast<uintptr_t>(start), {MemoryKind::kHost});
 }
 
-// Managed memory is host memory here: no physical memory of a device is charged for it.
+// Managed memory is host memory here: it takes no physical memory of a device.
 SIMGPU_API CUresult cuMemAllocManaged(CUdeviceptr* address, size_t bytes, unsigned flags) {
     SIMGPU_SESSION(session)
     SIMGPU_REQUIRE(address != nullptr);
@@ -239,7 +239,7 @@ SIMGPU_API CUresult cuPointerGetAttribute(void* value,
     return attribute_of(*allocation, address, attribute, value);
 }
 
-// Documented: an address in no allocation gives null values and success.
+// Documented: an address outside all allocations gives null values and success.
 SIMGPU_API CUresult cuPointerGetAttributes(unsigned count,
                                            CUpointer_attribute* attributes,
                                            void** values,
@@ -260,11 +260,11 @@ SIMGPU_API CUresult cuPointerGetAttributes(unsigned count,
 
 SIMGPU_API CUresult cuPointerSetAttribute(const void*, CUpointer_attribute attribute, CUdeviceptr) {
     SIMGPU_INITIALIZED()
-    // Synchronising memory operations is what this device always does.
+    // Memory operations on this device are always synchronous.
     return attribute == CU_POINTER_ATTRIBUTE_SYNC_MEMOPS ? CUDA_SUCCESS : CUDA_ERROR_INVALID_VALUE;
 }
 
-// Hints: they move nothing that this model counts.
+// Hints: they move no memory that this model counts.
 SIMGPU_API CUresult cuMemPrefetchAsync_v2(CUdeviceptr, size_t, CUmemLocation, unsigned, CUstream) {
     SIMGPU_INITIALIZED()
     return CUDA_SUCCESS;

@@ -1,5 +1,5 @@
-// Modules, libraries and their kernels. Images are neither read nor run: a kernel is a name, its
-// attributes are typical ones. Launches are in launches.cpp.
+// Modules, libraries and their kernels. Images are neither read nor run: a kernel is a name with
+// typical attributes. Launches are in launches.cpp.
 
 #include <map>
 #include <memory>
@@ -38,7 +38,7 @@ CUresult load(Handle* handle, const void* image) {
     return CUDA_SUCCESS;
 }
 
-// Globals lose their memory with their module.
+// Unloading a module frees its globals.
 CUresult unload(const void* handle) {
     SIMGPU_REQUIRE(handle != nullptr);
     simgpu::World& world = simgpu::World::instance();
@@ -70,7 +70,7 @@ CUresult get_kernel(Handle* handle, const void* module_handle, const char* name)
     return CUDA_SUCCESS;
 }
 
-// The size of a global is in the image, which is not read: one small size for all of them.
+// The image has the size of a global, but is not read: all globals get one small size.
 CUresult get_global(CUdeviceptr* address,
                     size_t* bytes,
                     const void* module_handle,

@@ -1,4 +1,5 @@
-// Stream-ordered allocation: the pools and cuMemAllocAsync; in a capture, nodes of the graph.
+// Stream-ordered allocation: pools and cuMemAllocAsync. In a capture, allocations become graph
+// nodes.
 
 #include "driver/driver_state.h"
 #include "model/base/log.h"
@@ -30,7 +31,7 @@ CUresult allocate(
         result != CUDA_SUCCESS) {
         return result;
     }
-    // While the stream is captured the memory is the graph's, not the pool's.
+    // While the stream is captured, the memory belongs to the graph, not to the pool.
     if (node != nullptr) {
         node->memory = GraphMemory::instance().reserve(*pool->device(), bytes);
         *address = node->memory;
@@ -109,7 +110,7 @@ SIMGPU_API CUresult cuMemPoolTrimTo(CUmemoryPool pool, size_t keep_bytes) {
     return CUDA_SUCCESS;
 }
 
-// Every simulated device may read every pool.
+// All simulated devices have access to all pools.
 SIMGPU_API CUresult cuMemPoolSetAccess(CUmemoryPool pool, const CUmemAccessDesc*, size_t) {
     SIMGPU_INITIALIZED()
     World& world = World::instance();
@@ -245,7 +246,7 @@ SIMGPU_API CUresult cuDeviceGetGraphMemAttribute(CUdevice device,
     }
 }
 
-// High-water marks can be reset.
+// Only high-water marks can be set, to reset them.
 SIMGPU_API CUresult cuDeviceSetGraphMemAttribute(CUdevice device,
                                                  CUgraphMem_attribute attribute,
                                                  void* value) {

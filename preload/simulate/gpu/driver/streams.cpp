@@ -1,5 +1,5 @@
-// Streams and events. Work is complete when the call that starts it returns, so asking succeeds at
-// once unless the stream is being captured, and waiting waits for collectives only.
+// Streams and events. Work is complete when the call that starts it returns. So queries succeed at
+// once unless the stream is being captured, and waits only wait for collectives.
 
 #include <algorithm>
 #include <cstring>
@@ -139,7 +139,7 @@ SIMGPU_API CUresult cuStreamGetDevice(CUstream handle, CUdevice* device) {
 }
 #endif
 
-// Access policies and the like change how fast a kernel runs, and none does.
+// Access policies and similar attributes only change the speed of kernels.
 SIMGPU_API CUresult cuStreamSetAttribute(CUstream, CUstreamAttrID, const CUstreamAttrValue*) {
     SIMGPU_INITIALIZED()
     return CUDA_SUCCESS;
@@ -161,7 +161,7 @@ SIMGPU_API CUresult cuStreamWriteValue32_v2(CUstream stream, CUdeviceptr, cuuint
     return simgpu::enqueue_work(session, stream, CU_GRAPH_NODE_TYPE_BATCH_MEM_OP);
 }
 
-// Nothing writes the value waited for; a real wait would never end.
+// The simulated device never writes the awaited value, so a real wait would never end.
 SIMGPU_API CUresult cuStreamWaitValue32_v2(CUstream stream, CUdeviceptr, cuuint32_t, unsigned) {
     SIMGPU_SESSION(session)
     return simgpu::enqueue_work(session, stream, CU_GRAPH_NODE_TYPE_BATCH_MEM_OP);
@@ -206,7 +206,7 @@ SIMGPU_API CUresult cuStreamAddCallback(CUstream handle,
 
 SIMGPU_API CUresult cuEventCreate(CUevent* event, unsigned flags) {
     SIMGPU_SESSION(session)
-    // Documented: an event between processes keeps no times.
+    // Documented: an event shared between processes has no timing.
     SIMGPU_REQUIRE(event != nullptr && ((flags & CU_EVENT_INTERPROCESS) == 0 ||
                                         (flags & CU_EVENT_DISABLE_TIMING) != 0));
     *event =
@@ -279,7 +279,7 @@ SIMGPU_API CUresult cuEventElapsedTime_v2(float* elapsed_ms, CUevent start, CUev
     SIMGPU_REQUIRE(elapsed_ms != nullptr);
     SIMGPU_REQUIRE_EVENT(to_event(start))
     SIMGPU_REQUIRE_EVENT(to_event(end))
-    // Documented: events of one context only.
+    // Documented: both events must be of one context.
     if (to_event(start)->device != to_event(end)->device) {
         return CUDA_ERROR_INVALID_HANDLE;
     }

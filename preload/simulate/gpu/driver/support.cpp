@@ -1,5 +1,5 @@
-// The support calls, see support.h. Library handles carry the stream in their first words, marked,
-// so that a stub can be given any pointer.
+// The functions of support.h. A library handle begins with a mark and its stream, so a stub can
+// check any pointer.
 
 #include "model/base/support.h"
 
@@ -32,13 +32,13 @@ LibraryHandle* library_handle(void* handle) {
     return candidate != nullptr && candidate->mark == kHandleMark ? candidate : nullptr;
 }
 
-// Whether this process is one rank of a job that has no other, see Note [A rank alone].
+// Whether this process is the only rank of its job, see Note [A rank alone].
 bool is_rank_alone() {
     static const char* const text = std::getenv("PEAKLINE_SIM_RANK_ALONE");
     return text != nullptr && std::strcmp(text, "1") == 0;
 }
 
-// Null when the stream is being captured: then the collective is a node, and waits for nobody.
+// Null when the stream is being captured: the collective is then a node, and nothing waits.
 simgpu::Stream* announce_collective(void* stream) {
     const auto lock = simgpu::World::instance().lock();
     simgpu::Stream* const resolved = simgpu::Streams::instance().resolve(
@@ -96,7 +96,7 @@ SIMGPU_API void peakline_sim_work_on_stream(void* stream) {
     simgpu::Stream* const resolved =
         simgpu::Streams::instance().resolve(static_cast<CUstream>(stream), context);
     if (resolved != nullptr) {
-        // An error makes the capture invalid, which its end reports.
+        // An error invalidates the capture, and the end of the capture reports it.
         simgpu::Streams::instance().enqueue(resolved, CU_GRAPH_NODE_TYPE_KERNEL);
         simgpu::note_launch(nullptr);
     }
@@ -126,7 +126,7 @@ SIMGPU_API void* peakline_sim_join(const void* id, int rank, int rank_count, int
     }
     auto* const communicator = new simgpu::Communicator(std::move(meeting), rank_count);
     if (may_wait != 0 && communicator->wait_for_all_to_join() && meeting_id.process == getpid()) {
-        // All have it now.
+        // All ranks have opened the file.
         close(meeting_id.file);
     }
     return communicator;

@@ -1,5 +1,5 @@
-// The copy and fill family. On a captured stream an operation becomes a node and does nothing;
-// otherwise it is done at once.
+// Copies and fills. On a captured stream an operation only becomes a node; otherwise it is executed
+// at once.
 
 #include "driver/driver_state.h"
 #include "model/memory/transfer.h"
@@ -15,7 +15,7 @@ uintptr_t address_of(const void* pointer) {
     return reinterpret_cast<uintptr_t>(pointer);
 }
 
-// True in *is_captured when the operation is only to be remembered.
+// Sets *is_captured if the operation is only recorded.
 CUresult announce(Session& session, CUstream stream, CUgraphNodeType type, bool* is_captured) {
     simgpu::GraphNode* node = nullptr;
     const CUresult result = simgpu::enqueue_work(session, stream, type, &node);
@@ -23,7 +23,7 @@ CUresult announce(Session& session, CUstream stream, CUgraphNodeType type, bool*
     return result;
 }
 
-// The host may only see what other ranks deliver here once they have.
+// Waits until other ranks' data for this range has arrived before the host reads it.
 void wait_for_deliveries(uintptr_t to, uintptr_t from, size_t bytes) {
     simgpu::Operations operations;
     {

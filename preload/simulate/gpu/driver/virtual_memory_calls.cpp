@@ -1,5 +1,5 @@
-// The virtual memory management calls, which PyTorch's expandable segments are made of.
-// How other processes get at a block: ipc.cpp.
+// The virtual memory management calls, which PyTorch's expandable segments use. ipc.cpp shares
+// blocks with other processes.
 
 #include "driver/driver_state.h"
 #include "model/base/log.h"
@@ -53,7 +53,7 @@ SIMGPU_API CUresult cuMemCreate(CUmemGenericAllocationHandle* handle,
     const auto lock = World::instance().lock();
     SIMGPU_REQUIRE(handle != nullptr && properties != nullptr);
     if ((properties->requestedHandleTypes & CU_MEM_HANDLE_TYPE_FABRIC) != 0) {
-        return CUDA_ERROR_NOT_PERMITTED;  // what a machine without an NVLink fabric answers
+        return CUDA_ERROR_NOT_PERMITTED;  // same as a machine without an NVLink fabric
     }
     PhysicalBlock* block = nullptr;
     const CUresult result = VirtualMemory::instance().create(bytes, *properties, &block);

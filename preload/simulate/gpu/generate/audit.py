@@ -1,4 +1,4 @@
-"""Tells how every CUDA symbol that torch imports is served."""
+"""Reports how each CUDA symbol that torch imports is provided."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ class LibraryAudit:
 def audit(
     wheels: Wheels, simulated: dict[str, dict[str, str]], replaced: set[str]
 ) -> list[LibraryAudit]:
-    """simulated: library -> symbol -> class; replaced: file names that ours stand in for."""
+    """simulated: library -> symbol -> class; replaced: names of the files that ours replace."""
     ours = {name: how for table in simulated.values() for name, how in table.items()}
     real: set[str] = set()
     for path in wheels.all_libraries():
@@ -51,7 +51,7 @@ def audit(
 
 
 def audit_text(audits: list[LibraryAudit]) -> str:
-    """A table, and the name of every symbol that nothing serves."""
+    """A table, and the names of symbols without an implementation."""
     width = max(len(entry.library) for entry in audits)
     lines = [f"{'torch library':{width}}  " + "  ".join(f"{name:>12}" for name in _CLASSES)]
     for entry in audits:
@@ -70,5 +70,5 @@ def audit_dict(audits: list[LibraryAudit]) -> dict[str, dict[str, list[str]]]:
 
 
 def absent_count(audits: list[LibraryAudit]) -> int:
-    """How many imports are served by nothing."""
+    """The number of imports without an implementation."""
     return sum(len(entry.served["absent"]) for entry in audits)

@@ -37,14 +37,14 @@ class Workshop:
 
 @dataclass(frozen=True)
 class Apis:
-    """What the headers of the two layers declare."""
+    """Declarations in the headers of the two layers."""
 
     driver: Declarations
     runtime: Declarations
 
 
 def write_tables(sources: Path, work: Path, wheels: Wheels) -> Apis:
-    """Write what the sources include; the table of entry points is still empty."""
+    """Write the files that the sources include; the table of entry points is still empty."""
     driver = parse(preprocess(["cuda.h"], wheels, ALL_VERSIONS))
     runtime = parse(preprocess(list(RUNTIME.headers), wheels, RUNTIME.flags))
     tables = {
@@ -62,7 +62,7 @@ def write_tables(sources: Path, work: Path, wheels: Wheels) -> Apis:
 
 
 def write_for_linters(sources: Path, out: Path, wheels: Wheels) -> None:
-    """Write the tables, and how each hand-written source is compiled."""
+    """Write the tables, and the compile command of each hand-written source."""
     out.mkdir(parents=True, exist_ok=True)
     write_tables(sources, out, wheels)
     compiler = Compiler((*wheels.include_dirs, sources, out))
@@ -104,8 +104,8 @@ def build_all(sources: Path, work: Path, out: Path, wheels: Wheels) -> None:
 
 
 def _build_driver(shop: Workshop, declarations: Declarations) -> dict[str, str]:
-    # The table of entry points needs the names that the sources define, which only the objects
-    # tell: everything else is compiled first.
+    # The table of entry points needs the names that the sources define, and only object files
+    # show them: everything else is compiled first.
     paths = [*sorted((shop.sources / "model").rglob("*.cpp"))]
     paths += sorted((shop.sources / "driver").glob("*.cpp"))
     last = shop.sources / "driver" / "entry_points.cpp"

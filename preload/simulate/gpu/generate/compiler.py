@@ -16,7 +16,7 @@ _WARNINGS = ("-Wall", "-Wextra", "-Wshadow", "-Werror")
 
 @dataclass(frozen=True)
 class Compiler:
-    """What every compile command of one build has in common."""
+    """The common part of all compile commands of one build."""
 
     include_dirs: tuple[Path, ...]
 
@@ -29,7 +29,7 @@ class Compiler:
         return ["g++", *common, *flags, *self._includes(), "-c", str(source), "-o", str(target)]
 
     def generated(self, source: Path, target: Path) -> list[str]:
-        """The command for generated C, whose unused parameters are no news."""
+        """The command for generated C, which has unused parameters."""
         flags = ["-x", "c", "-O1", "-fPIC", "-w"]
         return ["g++", *flags, *self._includes(), "-c", str(source), "-o", str(target)]
 
@@ -54,7 +54,7 @@ def link_command(
 
 
 def run_all(commands: Sequence[Sequence[str]]) -> None:
-    """Run commands that do not depend on each other; the first failure is reported whole."""
+    """Run independent commands; the first failure is reported in full."""
     with ThreadPoolExecutor(_JOBS) as pool:
         for failure in pool.map(_run, commands):
             if failure is not None:
@@ -69,6 +69,6 @@ def _run(command: Sequence[str]) -> str | None:
 
 
 def version_script(names: Sequence[str], node: str) -> str:
-    """Shows exactly these names; '' as node means unversioned."""
+    """Exports exactly these names; '' as node means unversioned."""
     shown = " ".join(f"{name};" for name in names)
     return f"{node} {{ global: {shown} local: *; }};\n"

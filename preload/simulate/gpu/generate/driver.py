@@ -9,7 +9,7 @@ from .headers import Declarations
 from .stubs import alias, refusal
 
 _NOT_SUPPORTED = "CUDA_ERROR_NOT_SUPPORTED"
-# The table of entry points before it is known what the sources define.
+# The table of entry points, until the names that the sources define are known.
 NO_ENTRY_POINTS = "static const EntryPointRow kEntryPoints[] = {{nullptr, 0, false, nullptr}};\n"
 _PFN = re.compile(r"PFN_(cu\w+?)_v(\d+)(_ptsz|_ptds)?\)")
 
@@ -25,7 +25,7 @@ class DriverParts:
 
 
 def driver_parts(declarations: Declarations, typedefs_text: str, modelled: set[str]) -> DriverParts:
-    """Every function that cuda.h declares is exported; what is not modelled refuses."""
+    """Export every function that cuda.h declares; those not modelled return an error."""
     declared = {name for name in declarations.functions if re.match(r"cu[A-Z]", name)}
     exported = sorted(declared | {name for name in modelled if re.match(r"cu[A-Z]", name)})
     lines = ["extern void peakline_sim_not_modelled(const char*, const char*);"]

@@ -1,4 +1,4 @@
-"""Runtime functions that are a driver function under another name: each is one row of a table.
+"""Runtime functions that only call a driver function of another name: one row of a table each.
 
 Both take the same parameters in the same order; types differ in name only. Where this version of
 CUDA declares other parameters, or no such function, there is no forward.
@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from .headers import Declarations, prototype, type_text
 
-# They make the primary context of the thread's device current first.
+# These first make the primary context of the thread's device current.
 _ON_A_CONTEXT = """
 cudaDeviceSynchronize cuCtxSynchronize
 cudaGetDeviceFlags cuCtxGetFlags

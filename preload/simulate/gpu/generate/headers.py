@@ -17,7 +17,7 @@ except ImportError as missing:
         "building the simulated GPU needs pycparser: pip install pycparser"
     ) from missing
 
-# The system headers use these beyond C99; a parser of declarations needs none of them.
+# The system headers use these extensions of C99. A parser of declarations needs none of them.
 _IGNORED = [
     "-D__attribute__(x)=",
     "-D__extension__=",
@@ -40,7 +40,7 @@ _IGNORED = [
 
 @dataclass
 class Declarations:
-    """What the headers of one library declare."""
+    """Declarations in the headers of one library."""
 
     functions: dict[str, Any] = field(default_factory=dict)
     typedefs: dict[str, Any] = field(default_factory=dict)

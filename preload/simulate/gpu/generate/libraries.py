@@ -1,4 +1,4 @@
-"""The simulated libraries: what each replaces, and how its unmodelled functions answer."""
+"""The simulated libraries: the real library each replaces, and results of unmodelled functions."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ from enum import Enum
 
 
 class Policy(Enum):
-    """What a function answers that is declared in the headers but not written by hand."""
+    """The result of a function that the headers declare and no source defines."""
 
     REFUSE = "refuse"  # an error and one line on stderr
     COMPUTE = "compute"  # success: it would only compute, and kernels compute nothing
@@ -24,7 +24,7 @@ class Library:
     policy: Policy
     not_supported: str  # the enum constant that unmodelled functions return
     status_types: tuple[str, ...] = ()
-    needs: tuple[str, ...] = ()  # other simulated libraries it calls
+    needs: tuple[str, ...] = ()  # other simulated libraries that it calls
     flags: tuple[str, ...] = ()  # for its headers
 
 
@@ -127,6 +127,6 @@ LIBRARIES = (
     ),
 )
 
-# The driver and NVML come with NVIDIA's driver, not with a wheel: their names are given here.
+# NVIDIA's driver, not a wheel, has the driver library and NVML: their names are given here.
 DRIVER_FILE = "libcuda.so.1"
 NVML_FILE = "libnvidia-ml.so.1"

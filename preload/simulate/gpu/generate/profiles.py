@@ -1,4 +1,4 @@
-"""Turns profiles.json and calibration.json into the table that the libraries are compiled with."""
+"""Turns profiles.json and calibration.json into the table that is compiled into the libraries."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from typing import Any
 
 from .wheels import BuildError
 
-# How much a value is worth; profiles.json says what they mean.
+# The origins of a value; profiles.json explains them.
 STATUSES = ("measured", "reported", "documented", "assumed")
 # In the order of the members of DeviceProfile in model/devices/profiles.h.
 _FIELDS = (

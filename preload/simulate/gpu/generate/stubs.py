@@ -1,4 +1,4 @@
-"""Writes the C text of the functions that nobody wrote by hand."""
+"""Writes the C text of functions that no source defines."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ extern void peakline_sim_work_on_handle(void*);
 extern void peakline_sim_work_on_stream(void*);
 extern void peakline_sim_zero_output(void*, unsigned long);
 """
-# Calls on a handle that set something up or ask something, rather than start work.
+# Calls on a handle that set up or query something, rather than start work.
 _NO_WORK = re.compile(
     r"Create|Destroy|Set|Get|[bB]uffer[sS]ize|Descr|Version|Init|Query|Free|Alloc"
 )
@@ -31,7 +31,7 @@ _MAKES_HANDLE = re.compile(r"Create|Init|create")
 
 @dataclass(frozen=True)
 class Stubs:
-    """Generated text, and which function was served how."""
+    """Generated text, and the kind of each function."""
 
     text: str
     generated: tuple[str, ...]
@@ -74,7 +74,7 @@ def alias(name: str, target: str) -> str:
 
 
 def refusal(name: str, value: int, error_name: str, prefix: str) -> str:
-    """Says once that the call is not modelled, and returns the error.
+    """Reports, once, that the call is not modelled, and returns the error.
 
     The C name differs from the symbol, so that the header's prototype need not be repeated.
     """

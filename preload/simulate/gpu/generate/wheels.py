@@ -12,24 +12,24 @@ _FIND_TORCH = (
 )
 
 
-# Stands in for headers that are in packages which not every torch brings.
+# Replacements for headers in packages that some versions of torch lack.
 OWN_HEADERS = Path(__file__).resolve().parents[1] / "headers"
 
 
 class BuildError(Exception):
-    """Something the user has to change; the text says what."""
+    """A problem for the user to solve; the text describes it."""
 
 
 @dataclass(frozen=True)
 class Wheels:
-    """Where the headers and libraries of one installation lie."""
+    """The folders of headers and libraries of one installation."""
 
     torch: Path
     include_dirs: tuple[Path, ...]
     library_dirs: tuple[Path, ...]
 
     def real_library(self, pattern: str) -> Path | None:
-        """The one library file that matches, or None when the wheels have none."""
+        """The one library file that matches, or None if the wheels have none."""
         for directory in self.library_dirs:
             for path in sorted(directory.glob(pattern)):
                 return path
@@ -45,7 +45,7 @@ class Wheels:
 
 
 def find_wheels(python: str) -> Wheels:
-    """Ask the interpreter where torch is; everything else is found beside it."""
+    """Get torch's folder from the interpreter; everything else is found beside it."""
     found = subprocess.run([python, "-c", _FIND_TORCH], capture_output=True, text=True, check=False)
     if found.returncode != 0 or not found.stdout.strip():
         raise BuildError(f"{python} has no torch; name the interpreter that has it with --python")

@@ -1,6 +1,6 @@
 // cuBLAS: the handle and its settings. The compute functions are generated stubs.
-// Workspaces are PyTorch's own, given with cublasSetWorkspace; the library's small allocation of
-// its own is the one thing here that takes device memory.
+// PyTorch sets its own workspaces with cublasSetWorkspace. The library's small allocation per
+// handle is the only device memory taken here.
 
 #include <cublas_v2.h>
 

@@ -1,6 +1,7 @@
-// cuBLASLt: descriptors keep what is set on them, the heuristic offers one algorithm that needs no
-// workspace, and a matmul is a piece of work on its stream. Programs may also keep descriptors in
-// their own memory (cublasLtMatmulDescInit), so an attribute table hangs on a side map, by address.
+// cuBLASLt: descriptors store the attributes set on them, the heuristic offers one algorithm
+// without workspace, and a matmul is a piece of work on its stream. Programs may also keep
+// descriptors in their own memory (cublasLtMatmulDescInit), so a side map holds the attribute
+// tables, by address.
 
 #include <cstdlib>
 #include <cstring>

@@ -1,5 +1,5 @@
-// NCCL's collectives and messages. What the host wrote, if it is small, arrives at the other ranks;
-// everything else only waits for them.
+// NCCL's collectives and messages. Small data written by the host arrives at the other ranks. All
+// else only waits for them.
 
 #include <utility>
 #include <vector>
@@ -73,7 +73,7 @@ int reduction_of(ncclRedOp_t operation) {
     }
 }
 
-// What every rank gives to a collective.
+// A rank's contribution to a collective.
 struct Given {
     const void* from = nullptr;
     size_t bytes = 0;
@@ -95,8 +95,8 @@ ncclResult_t start(ncclComm_t handle,
     return ncclSuccess;
 }
 
-// The broadcasts of a rank alone, held back until their group ends: torch gathers from all ranks
-// by a group of broadcasts, one from each, and there too the others have what this rank has.
+// Broadcasts of a rank alone, held back until their group ends: torch gathers from all ranks by a
+// group of broadcasts, one from each. There too, the other ranks contribute the same as this rank.
 struct AloneBroadcast {
     const void* from;
     void* to;
@@ -108,8 +108,8 @@ struct AloneBroadcast {
 // Never freed: thread-local data has no destructor.
 thread_local std::vector<AloneBroadcast>* g_alone_broadcasts = nullptr;
 
-// A root that does not exist gives what this rank gives in the same group, else what it has.
-ncclResult_t starg_alone_broadcasts() {
+// A missing root contributes this rank's contribution in the same group, else this rank's data.
+ncclResult_t start_alone_broadcasts() {
     if (g_alone_broadcasts == nullptr) {
         return ncclSuccess;
     }
@@ -131,7 +131,7 @@ void* advance(void* start, int rank, size_t bytes) {
     return static_cast<char*>(start) + static_cast<size_t>(rank) * bytes;
 }
 
-// One part of every rank, in order of rank. offset_bytes: where it lies in what a rank gave.
+// One part from every rank, in order of rank. offset_bytes: its offset in a rank's contribution.
 Outputs one_from_each(const Communicator& communicator,
                       void* to,
                       size_t bytes,
@@ -160,7 +160,7 @@ SIMGPU_API ncclResult_t ncclGroupEnd() {
     if (g_group_depth == 0) {
         return ncclInvalidUsage;
     }
-    return --g_group_depth == 0 ? starg_alone_broadcasts() : ncclSuccess;
+    return --g_group_depth == 0 ? start_alone_broadcasts() : ncclSuccess;
 }
 
 SIMGPU_API ncclResult_t ncclAllReduce(const void* from,
@@ -192,7 +192,7 @@ SIMGPU_API ncclResult_t ncclBroadcast(const void* from,
             g_alone_broadcasts = new std::vector<AloneBroadcast>;
         }
         g_alone_broadcasts->push_back({from, to, bytes, root, handle, stream});
-        return g_group_depth == 0 ? starg_alone_broadcasts() : ncclSuccess;
+        return g_group_depth == 0 ? start_alone_broadcasts() : ncclSuccess;
     }
     const bool is_root = communicator.rank == root;
     return start(handle, stream, {from, is_root ? bytes : 0}, {{to, root, 0, bytes}});
@@ -324,7 +324,7 @@ SIMGPU_API ncclResult_t ncclRecv(
     return ncclSuccess;
 }
 
-// The factor is not kept: what a scaled sum gives is not known.
+// The factor is not kept, so the result of a scaled sum is unknown.
 SIMGPU_API ncclResult_t ncclRedOpCreatePreMulSum(
     ncclRedOp_t* operation, void*, ncclDataType_t, ncclScalarResidence_t, ncclComm_t) {
     *operation = ncclNumOps;

@@ -1,5 +1,4 @@
-// What the simulated NCCL knows of a communicator. The ranks themselves meet in
-// model/ranks/communicator.h.
+// Communicators of the simulated NCCL. model/ranks/communicator.h connects the ranks.
 #pragma once
 
 #include <nccl.h>
@@ -19,6 +18,6 @@ inline Communicator* to_communicator(ncclComm_t handle) {
     return reinterpret_cast<Communicator*>(handle);
 }
 
-// Groups of calls may be nested. Calls take effect at once; only ranks of one thread that join in
-// a group must not wait for each other.
+// Calls may be in nested groups. They take effect at once. Only ranks of one thread that join in a
+// group must not wait for each other.
 extern thread_local int g_group_depth;

@@ -1,5 +1,5 @@
-// NCCL's communicators: how they are made, split and asked. Each is a rank in a meeting of ranks,
-// see model/ranks/communicator.h.
+// Creates, splits and queries NCCL's communicators. Each is a rank in a meeting of ranks, see
+// model/ranks/communicator.h.
 
 #include <algorithm>
 #include <atomic>
@@ -25,7 +25,7 @@ struct Membership {
     int device;
 };
 
-// What a rank sends the others when their communicator is split.
+// Message of a rank to the others when their communicator is split.
 struct SplitOffer {
     int color;
     int key;
@@ -33,8 +33,8 @@ struct SplitOffer {
     ncclUniqueId id;
 };
 
-// Whether a process has no communicator on a device yet: what a first one takes is measured with
-// NCCL's code in it; what later ones take is not known.
+// Whether this is the process's first communicator on a device. The measured bytes of a first one
+// include NCCL's code; those of later ones are unknown.
 bool is_first_on(int device) {
     static std::atomic<uint64_t> with_communicators{0};
     const uint64_t bit = uint64_t{1} << (static_cast<unsigned>(device) % 64);
@@ -135,8 +135,8 @@ SIMGPU_API ncclResult_t ncclCommInitAll(ncclComm_t* communicators,
     return result;
 }
 
-// Every rank sends the others its colour and key, and makes an id that the first of a colour is to
-// use for all of that colour.
+// Every rank sends the others its colour and key, and a new id. All ranks of a colour use the id of
+// the first.
 SIMGPU_API ncclResult_t
 ncclCommSplit(ncclComm_t parent, int color, int key, ncclComm_t* made, ncclConfig_t*) {
     if (parent == nullptr || made == nullptr) {
@@ -144,7 +144,7 @@ ncclCommSplit(ncclComm_t parent, int color, int key, ncclComm_t* made, ncclConfi
     }
     const Communicator* const from = to_communicator(parent);
     if (peakline_sim_is_alone(from->ranks) != 0) {
-        // Who shares this colour only the missing ranks know.
+        // Only the missing ranks know the members of this colour.
         peakline_sim_not_modelled("ncclCommSplit by a rank alone", "ncclInvalidUsage");
         return ncclInvalidUsage;
     }
@@ -209,7 +209,7 @@ SIMGPU_API ncclResult_t ncclCommCuDevice(const ncclComm_t communicator, int* dev
     return ncclSuccess;
 }
 
-// Registration only shows NCCL where a buffer is.
+// Registration only passes the address of a buffer to NCCL.
 SIMGPU_API ncclResult_t ncclCommRegister(const ncclComm_t, void* buffer, size_t, void** handle) {
     *handle = buffer;
     return ncclSuccess;

@@ -1,6 +1,6 @@
-// The cuDNN backend descriptors, which the graph interface is made of. A descriptor keeps what is
-// set on it and gives it back. For every operation graph there is one engine, which supports it and
-// needs no workspace; real workspaces are not documented.
+// The cuDNN backend descriptors, on which the graph interface is built. A descriptor returns the
+// attributes set on it. For every operation graph there is one engine, which supports it and needs
+// no workspace; real workspaces are undocumented.
 
 #include <algorithm>
 #include <cstring>
@@ -46,7 +46,7 @@ size_t element_bytes(cudnnBackendAttributeType_t type) {
     }
 }
 
-// Descriptors are given back by copying into those that the caller made.
+// Returns descriptors by copying them into descriptors of the caller.
 void give_descriptors(const StoredAttribute& stored, int64_t count, void* values) {
     auto* const targets = static_cast<void**>(values);
     const auto* const sources = reinterpret_cast<void* const*>(stored.bytes.data());
@@ -85,7 +85,7 @@ void give_number(int64_t value, int64_t wanted_count, int64_t* found_count, void
     }
 }
 
-// One engine configuration, made out of the descriptor that the caller brought.
+// Turns the caller's descriptor into the one engine configuration.
 void give_engine_configuration(int64_t wanted_count, int64_t* found_count, void* values) {
     if (values != nullptr && wanted_count > 0) {
         if (Descriptor* const target = to_descriptor(*static_cast<void**>(values))) {
@@ -151,7 +151,7 @@ SIMGPU_API cudnnStatus_t cudnnBackendGetAttribute(const cudnnBackendDescriptor_t
             return CUDNN_STATUS_SUCCESS;
         case CUDNN_ATTR_ENGINECFG_ENGINE:
             if (found_count != nullptr) {
-                *found_count = 1;  // the engine descriptor that the caller brought stands for it
+                *found_count = 1;  // the caller's engine descriptor is returned unchanged
             }
             return CUDNN_STATUS_SUCCESS;
         case CUDNN_ATTR_OPERATIONGRAPH_ENGINE_GLOBAL_COUNT:

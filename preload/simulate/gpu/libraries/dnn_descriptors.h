@@ -1,4 +1,4 @@
-// The shapes that cuDNN descriptors keep, shared by the tensor calls and the RNN calls.
+// Shapes in cuDNN descriptors, shared by the tensor calls and the RNN calls.
 #pragma once
 
 #include <cudnn.h>

@@ -1,5 +1,5 @@
-// cuDNN recurrent layers: where each weight lies, and how large the buffers are that PyTorch
-// allocates. Matrices of all layers come first, then all biases, as programs find them in practice.
+// cuDNN recurrent layers: the offset of each weight, and the sizes of buffers that PyTorch
+// allocates. Matrices of all layers come first, then all biases, as observed in real cuDNN.
 
 #include <cstdint>
 
@@ -101,7 +101,7 @@ struct MatrixLocation {
     int columns;
 };
 
-// Linear layers 0..gates-1 take the input, the next as many the state, the last one projects.
+// Linear layers 0..gates-1 multiply the input, the next as many the state; the last one projects.
 MatrixLocation matrix_location(const RecurrentLayers& layers, int pseudo_layer, int linear_layer) {
     const int gates = gate_count(layers);
     const int columns = input_columns(layers, pseudo_layer);
@@ -128,7 +128,7 @@ MatrixLocation bias_location(const RecurrentLayers& layers, int pseudo_layer, in
     return {offset, layers.hidden_size, 1};
 }
 
-// A program may ask for the matrix only, or for the bias only.
+// A program may request only the matrix, or only the bias.
 void give_weight(const RecurrentLayers& layers,
                  uintptr_t start,
                  const MatrixLocation& location,
@@ -235,8 +235,8 @@ SIMGPU_API cudnnStatus_t cudnnSetRNNDataDescriptor(cudnnRNNDataDescriptor_t desc
     return CUDNN_STATUS_SUCCESS;
 }
 
-// The real sizes are not documented. The reserve space must at least keep the gates and the state
-// of every step for the backward pass: that much is given. The workspace is given as zero.
+// The real sizes are undocumented. The reserve space must at least keep the gates and the state of
+// every step for the backward pass, so that size is returned. The workspace is zero.
 SIMGPU_API cudnnStatus_t cudnnGetRNNTempSpaceSizes(cudnnHandle_t,
                                                    cudnnRNNDescriptor_t descriptor,
                                                    cudnnForwardMode_t mode,

@@ -1,5 +1,5 @@
-// cuFFT: plans are numbers here, so their streams are kept in a table. Work areas have size zero:
-// the real sizes depend on the transform and are not documented.
+// cuFFT: a plan is a number, and a table holds its stream. Work areas have size zero: the real
+// sizes depend on the transform and are undocumented.
 
 #include <map>
 #include <mutex>

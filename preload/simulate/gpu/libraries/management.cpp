@@ -1,5 +1,5 @@
-// NVML (libnvidia-ml.so.1): devices, their names and their memory. Its header comes with no wheel,
-// so the few public types are declared here. Power, clocks and temperature are not modelled.
+// NVML (libnvidia-ml.so.1): devices, their names and their memory. No wheel has its header, so the
+// few public types are declared here. Power, clocks and temperature are not modelled.
 
 #include <cstdint>
 #include <cstdio>
@@ -47,7 +47,7 @@ struct NvmlProcess {
     unsigned compute_instance;
 };
 
-// The members that every version of the record begins with.
+// The members at the beginning of every version of the record.
 struct NvmlFabric {
     unsigned version;
     unsigned char cluster_uuid[16];
@@ -74,8 +74,8 @@ void* to_handle(int ordinal) {
     return reinterpret_cast<void*>(static_cast<intptr_t>(ordinal) + 1);
 }
 
-// Nothing here may initialise CUDA: a program that asks NVML how many devices there are may still
-// fork children that use them.
+// No function here may initialise CUDA: a program that counts devices with NVML may still fork
+// children that use them.
 int device_count() {
     int count = 0;
     peakline_sim_device device{};
@@ -90,7 +90,7 @@ bool is_device(const void* handle) {
     return peakline_sim_find_device(to_ordinal(handle), &device) != 0;
 }
 
-// Of a handle or ordinal that was checked.
+// For a handle or ordinal that was checked.
 peakline_sim_device device_at(int ordinal) {
     peakline_sim_device device{};
     peakline_sim_find_device(ordinal, &device);
@@ -277,7 +277,7 @@ SIMGPU_API int nvmlDeviceGetUtilizationRates(void* handle, NvmlUtilization* util
     return kNvmlSuccess;
 }
 
-// This process, and one that stands for all others, which are not simulated.
+// Lists this process, and one process that represents all others, which are not simulated.
 SIMGPU_API int nvmlDeviceGetComputeRunningProcesses_v3(void* handle,
                                                        unsigned* count,
                                                        NvmlProcess* processes) {
@@ -301,7 +301,7 @@ SIMGPU_API int nvmlDeviceGetComputeRunningProcesses_v3(void* handle,
     return kNvmlSuccess;
 }
 
-// The first version of this call has records without the two instance numbers.
+// Records of the first version lack the two instance numbers.
 SIMGPU_API int nvmlDeviceGetComputeRunningProcesses(void* handle,
                                                     unsigned* count,
                                                     void* processes) {
@@ -315,7 +315,7 @@ SIMGPU_API int nvmlDeviceGetComputeRunningProcesses(void* handle,
     return result;
 }
 
-// There is no NVLink and no fabric between simulated devices.
+// Simulated devices have no NVLink and no fabric.
 SIMGPU_API int nvmlDeviceGetNvLinkRemoteDeviceType(void*, unsigned, unsigned*) {
     return kNvmlNotSupported;
 }

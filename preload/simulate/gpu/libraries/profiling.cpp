@@ -1,5 +1,5 @@
-// CUPTI: a profiler may subscribe and switch activities on; no activity ever happens, so no buffer
-// is asked for and none is delivered.
+// CUPTI: a profiler may subscribe and enable activities. No activity ever happens, so no buffer is
+// requested or delivered.
 
 #include <cupti.h>
 

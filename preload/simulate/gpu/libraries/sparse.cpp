@@ -1,5 +1,5 @@
-// cuSPARSE: sparse matrices know their shape, because programs size their results with it.
-// What depends on the values (how many entries a product has) is what zeros give: none.
+// cuSPARSE: sparse matrices keep their shape, because programs size their results with it. Results
+// that depend on values (the number of entries of a product) are those for zeros: none.
 
 #include <cusparse.h>
 

@@ -21,7 +21,7 @@ struct LaunchConfiguration {
     void** parameters = nullptr;
 };
 
-// What __cudaRegisterFatBinary gives out.
+// The result of __cudaRegisterFatBinary.
 struct FatBinary {
     const void* image = nullptr;
     CUmodule module = nullptr;
@@ -37,7 +37,7 @@ Registry& registry() {
     return *registry;
 }
 
-// A CUfunction or cudaKernel_t passed in place of a host stub is taken as it is.
+// A CUfunction or cudaKernel_t passed instead of a host stub is returned unchanged.
 CUfunction kernel_of(const void* host_stub) {
     Registry& known = registry();
     const std::lock_guard guard(known.mutex);
@@ -48,8 +48,8 @@ CUfunction kernel_of(const void* host_stub) {
     return static_cast<CUfunction>(const_cast<void*>(host_stub));
 }
 
-// <<<...>>> pushes and its stub pops, at most a few deep. Plain data: kernels may be launched while
-// the process exits.
+// Pushed by <<<...>>> and popped by the stub, at most a few levels deep. Plain data: kernels may be
+// launched while the process exits.
 struct PushedConfiguration {
     uint3 grid;
     uint3 block;
@@ -104,7 +104,7 @@ SIMGPU_API void** __cudaRegisterFatBinary(void* image) {
 
 SIMGPU_API void __cudaRegisterFatBinaryEnd(void**) {}
 
-// The kernels stay registered: libraries are unloaded while the process exits, threads still run.
+// Kernels stay registered: libraries are unloaded while the process exits and threads still run.
 SIMGPU_API void __cudaUnregisterFatBinary(void**) {}
 
 SIMGPU_API char __cudaInitModule(void**) {

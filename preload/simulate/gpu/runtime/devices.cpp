@@ -97,7 +97,7 @@ SIMGPU_API cudaError_t cudaGetDeviceCount(int* count) {
     return finish(cuDeviceGetCount(count));
 }
 
-// In CUDA 12 the name without a version is that of CUDA 11's shorter structure, not modelled.
+// In CUDA 12 the unversioned name is CUDA 11's shorter structure, which is not modelled.
 #if CUDART_VERSION < 13000
 #    undef cudaGetDeviceProperties
 #    define cudaGetDeviceProperties cudaGetDeviceProperties_v2
@@ -191,7 +191,7 @@ SIMGPU_API cudaError_t cudaGetDriverEntryPointByVersion(const char* name,
                                       reinterpret_cast<CUdriverProcAddressQueryResult*>(status)));
 }
 
-// Headers of CUDA 13 do not declare it; its library has it.
+// The headers of CUDA 13 do not declare it, but its library exports it.
 SIMGPU_API cudaError_t cudaGetDriverEntryPoint(const char* name,
                                                void** function,
                                                unsigned long long flags,

@@ -1,4 +1,4 @@
-// Sharing memory and events between processes; the handles are the driver's.
+// Shares memory and events between processes, with the driver's handles.
 
 #include <cstring>
 

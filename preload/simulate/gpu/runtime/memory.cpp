@@ -23,7 +23,7 @@ cudaError_t copy(void* to, const void* from, size_t bytes, cudaStream_t stream) 
     return finish(cuMemcpyAsync(address_of(to), address_of(from), bytes, stream));
 }
 
-// The memory type of a copy descriptor that lets the driver find out which side is which.
+// The memory type of a copy descriptor for which the driver determines each side.
 CUDA_MEMCPY2D unified_copy(void* to, size_t to_pitch, const void* from, size_t from_pitch) {
     CUDA_MEMCPY2D shape{};
     shape.dstMemoryType = CU_MEMORYTYPE_UNIFIED;

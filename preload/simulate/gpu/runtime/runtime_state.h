@@ -1,6 +1,6 @@
-// What every entry point of the simulated runtime starts and ends with: a current context, and the
-// last error of the thread. The runtime is a thin layer over the public driver API; its error codes
-// are the driver's numbers, with the few exceptions that CUDA documents.
+// Shared beginning and end of the simulated runtime's entry points: a current context, and the
+// thread's last error. The runtime is a thin layer over the public driver API. Its error codes are
+// the driver's numbers, with the few exceptions that CUDA documents.
 #pragma once
 
 #include <cuda.h>
@@ -14,7 +14,7 @@ namespace simgpu {
 cudaError_t finish(CUresult result);
 cudaError_t finish(cudaError_t error);
 
-// Makes the primary context of the thread's device current, creating it when it is first needed.
+// Makes the primary context of the thread's device current; creates it on first use.
 CUresult ensure_context();
 
 // The device chosen by this thread, whether or not it has a context yet.

@@ -1,5 +1,5 @@
-// What the runtime adds to the driver's streams and events. The others, captures and graphs are
-// the driver's under another name: generate/forwards.py.
+// Stream and event functions that the driver lacks. generate/forwards.py forwards all others, and
+// captures and graphs, to the driver.
 
 #include <cstring>
 

@@ -29,7 +29,7 @@ Registry& registry() {
     return *registry;
 }
 
-// Memory for a variable is taken when it is first asked for.
+// A variable gets its memory on first access.
 cudaError_t find_variable(const void* symbol, DeviceVariable* found) {
     SIMGPU_CONTEXT()
     Registry& known = registry();

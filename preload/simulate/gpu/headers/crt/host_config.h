@@ -1,5 +1,5 @@
-// What CUDA's own file of this name does for a host compiler that its headers need: nothing beyond
-// the standard headers they count on. See host_defines.h beside this.
+// Replaces CUDA's own file of this name for a host compiler. CUDA's headers only need these
+// standard headers from it. See host_defines.h beside this.
 
 #ifndef PEAKLINE_CRT_HOST_CONFIG_H
 #define PEAKLINE_CRT_HOST_CONFIG_H

@@ -1,6 +1,6 @@
-// The words that CUDA's headers mark their declarations with, as a host compiler sees them. CUDA's
-// own file of this name is in its compiler's package, which PyTorch of CUDA 13 does not bring. What
-// the words mean: CUDA C++ Programming Guide, "C++ Language Extensions".
+// The markers of declarations in CUDA's headers, for a host compiler. CUDA's own file of this name
+// is in its compiler's package, which PyTorch for CUDA 13 lacks. Meanings: CUDA C++ Programming
+// Guide, "C++ Language Extensions".
 
 #ifndef PEAKLINE_CRT_HOST_DEFINES_H
 #define PEAKLINE_CRT_HOST_DEFINES_H
