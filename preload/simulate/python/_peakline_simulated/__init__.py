@@ -1,1 +1,1 @@
-"""What a simulated run changes in Python. Loaded by sitecustomize.py in the program itself."""
+"""Changes to Python in a simulated run. Loaded by sitecustomize.py in the program itself."""

@@ -1,6 +1,6 @@
-"""The part of `--blank-weights` in Python: loads its library, and what samples until values fit.
+"""The Python part of `--blank-weights`: loads its library, and limits loops that redraw values.
 
-Note [Blank tensors] in preload/simulate/companion/blank_tensors.cpp says what is blank.
+Note [Blank tensors] in preload/simulate/companion/blank_tensors.cpp defines blank tensors.
 """
 
 from __future__ import annotations
@@ -13,7 +13,7 @@ from typing import Any
 
 from _peakline_imports import when_imported
 
-_least_bytes = sys.maxsize  # of a large tensor; the library says it
+_least_bytes = sys.maxsize  # of a large tensor; read from the library
 
 
 def prepare() -> None:
@@ -32,7 +32,7 @@ def _load(library: str, _torch: Any) -> None:
 
 
 def _wrap_truncated(init: Any) -> None:
-    """Let trunc_normal_ fill once: zeros may lie outside, and it draws until none does."""
+    """Let trunc_normal_ fill once: zeros may be out of range, and it redraws until none is."""
     real = init.trunc_normal_
 
     @functools.wraps(real)

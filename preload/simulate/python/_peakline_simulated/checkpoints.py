@@ -1,7 +1,7 @@
-"""The part of the checkpoint guard in Python: who is saving a checkpoint.
+"""The Python part of the checkpoint guard: detects callers that save a checkpoint.
 
-The guard (preload/simulate/guard) sees files, this sees callers: everything that a thread writes
-while it runs one of the functions below is a checkpoint. They are wrapped when their module is
+The guard (preload/simulate/guard) sees files; this module sees callers. Everything that a thread
+writes inside one of the functions below is a checkpoint. They are wrapped when their module is
 imported. Without the guard (`--allow-writes`) nothing happens.
 """
 
@@ -32,7 +32,7 @@ def _saving(guard: Any) -> Iterator[None]:
 
 
 def _whole(guard: Any, real: Any) -> Any:
-    """All that the call writes belongs to a checkpoint."""
+    """Wrap a function whose whole output belongs to a checkpoint."""
 
     @functools.wraps(real)
     def save(*args: Any, **kwargs: Any) -> Any:
@@ -43,7 +43,7 @@ def _whole(guard: Any, real: Any) -> Any:
 
 
 def _to_file(guard: Any, real: Any) -> Any:
-    """The same for ``save(object, path_or_file)``: the file may be open already, or memory."""
+    """Wrap ``save(object, path_or_file)``: the file may be open already, or in memory."""
 
     @functools.wraps(real)
     def save(obj: Any, f: Any, *args: Any, **kwargs: Any) -> Any:
@@ -61,7 +61,7 @@ def _to_file(guard: Any, real: Any) -> Any:
 def _descriptor(file: Any) -> int | None:
     try:
         return int(file.fileno())
-    except Exception:  # a path, a file in memory, a closed one: the real function judges
+    except Exception:  # a path, a file in memory, a closed one: left to the real function
         return None
 
 
@@ -76,7 +76,7 @@ def _note_memory(guard: Any, file: Any) -> None:
 
 
 def _to_bytes(guard: Any, real: Any) -> Any:
-    """The call returns a checkpoint as bytes."""
+    """Wrap a function that returns a checkpoint as bytes."""
 
     @functools.wraps(real)
     def serialize(*args: Any, **kwargs: Any) -> Any:
@@ -91,7 +91,7 @@ def _to_bytes(guard: Any, real: Any) -> Any:
 
 
 def _to_other_path(guard: Any, real: Any) -> Any:
-    """The call makes system calls that the guard cannot see: it is given the path to use."""
+    """Wrap a function with system calls that bypass the guard: it gets the path to use."""
     import os
 
     @functools.wraps(real)
@@ -106,7 +106,7 @@ def _to_other_path(guard: Any, real: Any) -> Any:
 
 
 def _stream(guard: Any, real: Any) -> Any:
-    """A context manager whose body writes a checkpoint, in any thread."""
+    """Wrap a context manager; writes in its body, on any thread, belong to a checkpoint."""
 
     @functools.wraps(real)
     @contextmanager
@@ -118,7 +118,7 @@ def _stream(guard: Any, real: Any) -> Any:
 
 
 def _removal(guard: Any, real: Any) -> Any:
-    """A folder with real checkpoints in it is only removed for the program."""
+    """Hide a folder with real checkpoints from the program instead of removing it."""
     import os
 
     @functools.wraps(real)
@@ -179,7 +179,7 @@ def _wrap(guard: Any, module: Any) -> None:
 
 
 def prepare() -> None:
-    """Wrap what saves checkpoints, when it is imported."""
+    """Wrap functions that save checkpoints, when their modules are imported."""
     guard: Any = ctypes.CDLL(None)
     if not hasattr(guard, "peakline_guard_write_path"):
         return

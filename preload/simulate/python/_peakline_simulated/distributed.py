@@ -1,7 +1,7 @@
 """Changes torch.distributed in a simulated program once it is imported, and only then.
 
-Object collectives carry their objects over the host, in every simulated run: on the device nothing
-computes the sizes that travel with them. A rank alone (`peakline run --world 64 --rank 3`) also
+In every simulated run, object collectives carry their objects over the host: the device does not
+compute the sizes that they exchange. A rank alone (`peakline run --world 64 --rank 3`) also
 gets a rendezvous without the other ranks; see Note [A rank alone] in one_rank.py.
 """
 
@@ -21,7 +21,7 @@ _TARGET = "torch.distributed.distributed_c10d"
 
 
 class _Loader(importlib.abc.Loader):
-    """The module's own loader, and then `change`."""
+    """Runs the module's own loader, then `change`."""
 
     def __init__(self, inner: importlib.abc.Loader, change: Callable[[ModuleType], None]) -> None:
         self._inner = inner

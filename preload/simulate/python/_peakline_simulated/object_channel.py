@@ -1,6 +1,6 @@
-"""How pickled objects get from one rank to another on the host, without the device.
+"""Passes pickled objects between ranks on the host, without the device.
 
-Two ways: the store of a process group, where all ranks run; a folder of the run, for ranks alone.
+Uses the store of a process group if all ranks run, and a folder of the run for ranks alone.
 """
 
 from __future__ import annotations
@@ -15,17 +15,17 @@ _PAUSE_SECONDS = 0.02
 
 
 class Channel(Protocol):
-    """Every key is put once."""
+    """Each key is put once."""
 
     def put(self, key: str, value: bytes) -> None:
         """Make bytes known to the other ranks."""
 
     def take(self, key: str, from_rank: int) -> bytes:
-        """Wait for what a rank puts, and return it."""
+        """Wait for a rank's value and return it."""
 
 
 class StoreChannel:
-    """All ranks run: their store carries the bytes."""
+    """Uses the store of the ranks, which all run."""
 
     def __init__(self, store: Any) -> None:
         self._store = store
@@ -38,7 +38,7 @@ class StoreChannel:
 
 
 class FolderChannel:
-    """A rank alone: `peakline run` starts the rank whose name appears in the folder `wanted`."""
+    """For a rank alone: `peakline run` starts each rank that is named in the folder `wanted`."""
 
     def __init__(self, folder: Path) -> None:
         self._folder = folder

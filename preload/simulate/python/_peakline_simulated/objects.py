@@ -1,10 +1,10 @@
 """Carries the objects of torch.distributed's object collectives over the host.
 
-Replaces the six functions for objects where they would go over the device, on which nothing
-computes the sizes that travel with them. The same tensors are allocated and the same collectives
-are called, so memory is what it is on a real device; the objects come through a channel
-(object_channel.py). A rank alone gathers its own object from every rank; what only another rank
-knows, that rank is asked for.
+Replaces the six functions for objects if they would use the device, which does not compute the
+sizes that they exchange. The same tensors are allocated and the same collectives are called, so
+memory use equals that of a real device. The objects go through a channel (object_channel.py). A
+rank alone gathers its own object from every rank; if only another rank has an object, that rank
+is started for it.
 """
 
 from __future__ import annotations
@@ -32,7 +32,7 @@ _NAMES = (
 
 
 def change(c10d: ModuleType) -> None:
-    """Replace the functions in torch.distributed; its package takes them over from there."""
+    """Replace the functions in torch.distributed, from where its package imports them."""
     objects = _Objects(c10d)
     for name in _NAMES:
         setattr(c10d, name, objects.replacement(name))
@@ -40,7 +40,7 @@ def change(c10d: ModuleType) -> None:
 
 @dataclass(frozen=True)
 class _Call:
-    """One call: its arguments by name, and where it happens. Ranks are those of the group."""
+    """One call: its arguments by name, its group and its device. Ranks are those of the group."""
 
     arguments: dict[str, Any]
     group: Any
@@ -58,7 +58,7 @@ class _Objects:
         self._is_alone = os.environ.get("PEAKLINE_SIM_RANK_ALONE") == "1"
 
     def replacement(self, name: str) -> Any:
-        """Return a function that goes over the host where torch's would go over the device."""
+        """Return a function that uses the host where torch's would use the device."""
         real = getattr(self._c10d, name)
         own = getattr(self, name)
         signature = inspect.signature(real)
@@ -165,7 +165,7 @@ class _Objects:
     # ---- on the host ------------------------------------------------------------------------
 
     def _next_key(self, call: _Call, what: str) -> str:
-        """Name the next exchange of this kind in this group: all its ranks count alike."""
+        """Name the next exchange of this kind in this group: all its ranks count in step."""
         name = f"peakline/{self._c10d._get_process_group_name(call.group)}/{what}"
         self._counts[name] += 1
         return f"{name}/{self._counts[name]}"
@@ -191,7 +191,7 @@ class _Objects:
         return key, [self._take(call, f"{key}/{rank}", rank)[0] for rank in range(call.size)]
 
     def _peer(self, call: _Call, name: str) -> int:
-        """Return the rank in the group that a call names, in either way; the first by default."""
+        """Return the group rank that a call names, in either way; by default the first."""
         in_group = call.arguments.get(f"group_{name}")
         if in_group is not None:
             return int(in_group)

@@ -1,13 +1,13 @@
-"""Lets one process be one rank of a job whose other ranks do not exist.
+"""Lets one process be one rank of a job without the other ranks.
 
 Note [A rank alone]
-The script initialises its process group as it always does. What it would learn from the others is
-answered here: a number added to the store is added by every rank; a key that another rank would
-have set has this rank's own value of the same key; the id of a communicator is any id. The
-simulated NCCL gives every rank this rank's own contribution and moves nothing. Groups of gloo are
-torch's own fake ones, which do the same on the host. Objects that only another rank knows (of
-broadcast_object_list, scatter_object_list, recv_object_list) come from that rank: it is started
-once they are needed, see objects.py.
+The script initialises its process group as usual. This module replaces the other ranks: a number
+added to the store is added by every rank; a key that another rank would have set has this rank's
+own value of the same key; the id of a communicator is any id. The simulated NCCL gives every rank
+this rank's own contribution and moves nothing. Groups of gloo are torch's own fake ones, which do
+the same on the host. Objects that only another rank has (of broadcast_object_list,
+scatter_object_list, recv_object_list) come from that rank: it is started once they are needed,
+see objects.py.
 """
 
 from __future__ import annotations
@@ -21,17 +21,17 @@ from typing import Any
 from urllib.parse import parse_qs, urlparse
 
 _ID_BYTES = 128  # of ncclUniqueId
-# The store that a group gives its NCCL backend has this in its prefix; what NCCL gets from it is
-# the id of a communicator, under "0", "0:1" or "nccl_storekey_0".
+# Prefix of the store that a group gives its NCCL backend. NCCL gets the id of a communicator
+# from it, under "0", "0:1" or "nccl_storekey_0".
 _NCCL_PREFIX = "/cuda//"
 
-# C++ refers to a Python store only weakly: the Python half must stay.
+# C++ refers to a Python store only weakly, so the Python half must stay alive.
 _stores: list[Any] = []
 
 
 def change(c10d: Any) -> None:
     """Replace the rendezvous, gloo and communicator splitting of torch.distributed."""
-    # By name: the package is being imported, and has a function called rendezvous too.
+    # By name: the package is being imported, and also has a function called rendezvous.
     rendezvous: Any = importlib.import_module("torch.distributed.rendezvous")
     dist: Any = sys.modules["torch.distributed"]
     store_class = _make_store_class(dist.Store)
@@ -43,7 +43,7 @@ def change(c10d: Any) -> None:
     if hasattr(c10d, "ProcessGroupGloo"):
         c10d.ProcessGroupGloo = _fake_gloo(c10d.ProcessGroupGloo)
         dist.ProcessGroupGloo = c10d.ProcessGroupGloo
-    # Splitting a communicator needs every rank: torch makes new ones instead.
+    # Splitting a communicator needs every rank, so torch creates new ones instead.
     c10d._get_split_source = lambda *_args, **_kwargs: None
     if hasattr(c10d, "split_group"):
         c10d.split_group = _new_group_for_split(c10d)
@@ -56,7 +56,7 @@ def rank_and_world_size() -> tuple[int, int]:
 
 def _make_store_class(base: type) -> type:
     class OneRankStore(base):  # type: ignore[misc]
-        """A store in this process that answers for the ranks that do not exist."""
+        """A store in this process that replaces the missing ranks."""
 
         def __init__(self, *_args: Any, **_kwargs: Any) -> None:
             super().__init__()
@@ -89,7 +89,7 @@ def _make_store_class(base: type) -> type:
             return all(key in self._values for key in keys)
 
         def wait(self, keys: list[str], timeout: timedelta | None = None) -> None:
-            """Whatever the others would set, they have set."""
+            """All ranks have set their keys already."""
 
         def multi_get(self, keys: list[str]) -> list[bytes]:
             return [self.get(key) for key in keys]
@@ -133,7 +133,7 @@ def _make_store_class(base: type) -> type:
 
 
 def _is_same_key_of_another_rank(own_key: str, key: str, rank: int) -> bool:
-    """Whether the keys differ in one number only, which is this rank in ours."""
+    """Whether the keys differ only in one number, which is this rank in our key."""
     own_parts, parts = re.split(r"(\d+)", own_key), re.split(r"(\d+)", key)
     if len(own_parts) != len(parts):
         return False
@@ -153,7 +153,7 @@ def _replace_rendezvous(rendezvous: Any, store_class: type) -> None:
 
 
 def _constructor(real: type, store_class: type) -> type:
-    """A class that makes our store, and in whose eyes the real one's instances are its own."""
+    """A class that creates our store, and accepts instances of the real one as its own."""
 
     class Meta(type):
         def __call__(cls, *args: Any, **kwargs: Any) -> Any:
@@ -186,7 +186,7 @@ def _new_group_for_split(c10d: Any) -> Any:
 
 def _fake_gloo(real: type) -> type:
     fake: Any = importlib.import_module("torch._C._distributed_c10d").FakeProcessGroup
-    # Up to torch 2.11 asked of gloo alone, and a fake group knows no such thing.
+    # Torch up to 2.11 calls it for gloo only, and a fake group has no such method.
     fake._set_sequence_number_for_group = lambda _self: None
 
     class Meta(type):
@@ -198,7 +198,7 @@ def _fake_gloo(real: type) -> type:
             return make(rank, size)
 
         def __instancecheck__(cls, instance: object) -> bool:
-            # Up to torch 2.11 it checks what it has just made.
+            # Torch up to 2.11 checks the new group's class.
             return isinstance(instance, (real, fake))
 
         def __getattr__(cls, name: str) -> Any:

@@ -1,8 +1,8 @@
 """Notes reads of values that do not exist, for a simulated run that is not recorded.
 
-The companion reports each read (preload/simulate/gpu/driver/companion.h); `peakline run
---no-record` lists them when the program has ended, from the file named by PEAKLINE_SIM_READS. It
-gets one line per read, at most _MOST_NOTED per program line, so a program that is killed leaves its
+The companion reports each read (preload/simulate/gpu/driver/companion.h). After the program,
+`peakline run --no-record` lists them from the file named by PEAKLINE_SIM_READS. The file
+gets one line per read, at most _MOST_NOTED per program line, so a killed program leaves its
 list as well. A program that waits for a value ends as in a recorded run: SystemExit(3) in the main
 thread.
 """
@@ -20,17 +20,17 @@ import _peakline_words
 _DEFAULT_MOST_READS = 10_000
 _MOST_NOTED = 1000
 _WAITED_STATUS = 3
-_STILL_READING = 100  # reads in a tenth of a second: the program has not seen its end
+_STILL_READING = 100  # reads in a tenth of a second: the program did not end
 _LIBRARIES = ("/site-packages/", "/dist-packages/", "/lib/python", "<")
-# What is read, as preload/simulate/gpu/driver/companion.h numbers it.
+# Kinds of values, as numbered in preload/simulate/gpu/driver/companion.h.
 _SIZE, _FLOATING_POINT = 1, 2
 _READERS = ("aten::item", "aten::_local_scalar_dense")
-# C calls this: it must stay as long as the process.
+# C calls this, so it must live as long as the process.
 _listener: Any = None
 
 
 class _WaitedForValueError(SystemExit):
-    """Raised in the main thread, by class: without an argument."""
+    """Raised in the main thread by its class, so without an argument."""
 
     def __init__(self) -> None:
         super().__init__(_WAITED_STATUS)
@@ -50,7 +50,7 @@ class _Notes:
         try:
             self._note(operators.decode(errors="replace").split(">"), kind)
         except _WaitedForValueError:
-            # It is meant for the program, and reached us instead: it comes again.
+            # Meant for the program, but raised here: it will be raised again.
             return
 
     def _note(self, operators: list[str], kind: int) -> None:
@@ -68,7 +68,7 @@ class _Notes:
             self._end_waiting_program(location, self._counts[key])
 
     def _add(self, line: bytes) -> None:
-        # A descriptor that stays open is the program's to close, and its number to use again.
+        # A descriptor that stays open could be closed, and its number reused, by the program.
         with contextlib.suppress(OSError):
             file = os.open(self._path, os.O_WRONLY | os.O_APPEND | os.O_CLOEXEC | os.O_NOFOLLOW)
             try:
@@ -119,12 +119,12 @@ def _location() -> tuple[str, bool]:
 
 
 def _escaped(name: str) -> str:
-    """Return a name that ends no line and drives no terminal."""
+    """Return a name without line ends or terminal codes."""
     return repr(name)[1:-1]
 
 
 def _named(operators: list[str], is_size: bool) -> str:
-    """As reports name it (report/views/blocks): what found a size, item() as such."""
+    """Name the operator as in reports (report/views/blocks): one that found a size, or item()."""
     while is_size and len(operators) > 1 and operators[-1] in _READERS:
         operators = operators[:-1]
     return "aten::item" if operators[-1] in _READERS else operators[-1]
@@ -139,7 +139,7 @@ def _effect(operator: str, kind: int, is_printed: bool) -> str:
 
 
 def prepare() -> None:
-    """Listen, when `peakline run` named a file for the list."""
+    """Listen if `peakline run` named a file for the list."""
     global _listener
     path = os.environ.get("PEAKLINE_SIM_READS")
     if not path:
