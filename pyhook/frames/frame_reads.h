@@ -1,5 +1,5 @@
-// How one frame of Python is read: for every layout, with constant offsets. Included by what
-// follows frames; hot path. See Note [Walking without the GIL] in frame_walker.h.
+// Reads one Python frame, for every layout, with constant offsets. Included by code that walks
+// frames; hot path. See Note [Walking without the GIL] in frame_walker.h.
 #pragma once
 
 #include <cstdint>
@@ -8,8 +8,8 @@
 
 namespace peakline::pyhook {
 
-// From 3.12 on a frame with this owner or above stands for C code between Python frames
-// (FRAME_OWNED_BY_CSTACK, _INTERPRETER, _THREAD_STATE): it has no line of its own.
+// From 3.12 on, a frame with this owner or above represents C code between Python frames
+// (FRAME_OWNED_BY_CSTACK, _INTERPRETER, _THREAD_STATE): it has no line.
 inline constexpr uint8_t kFirstShimOwner = 3;
 
 template <const PythonLayout& kLayout>
@@ -57,14 +57,14 @@ template <const PythonLayout& kLayout>
     return skip_shims<kLayout>(read_at<const void*>(frame, kLayout.frame_previous));
 }
 
-// The innermost frame of this thread, nullptr without one.
+// The innermost frame of this thread; nullptr if it has none.
 template <const PythonLayout& kLayout>
 [[gnu::always_inline]] inline const void* innermost_frame(const void* thread) {
     return thread == nullptr ? nullptr : skip_shims<kLayout>(top_frame<kLayout>(thread));
 }
 
-// make.operator()<kLayout>() of the layout of this version; an empty one for a version that is not
-// known.
+// Calls make.operator()<kLayout>() for the layout of this version; returns an empty result for an
+// unknown version.
 template <class Make>
 auto made_for(const PythonLayout& layout, Make make) {
     decltype(make.template operator()<kLayout310>()) made{};

@@ -1,5 +1,5 @@
-// The frame walk, compiled once per CPython version so that every offset is a constant.
-// See Note [Walking without the GIL] in frame_walker.h.
+// The frame walk, compiled once per CPython version so that every offset is a constant. See Note
+// [Walking without the GIL] in frame_walker.h.
 #include "frame_walker.h"
 
 #include "allocator/record/tables/hash_keys.h"
@@ -23,7 +23,7 @@ uint64_t watched_at(unsigned slot) {
     return false;
 }
 
-// Whether the frames of `code` hold their first local variable.
+// Whether stacks include the first local variable of this code's frames.
 [[gnu::always_inline]] inline bool is_watched(uint64_t code) {
     const uint64_t watched = watched_at(watched_slot(code));
     return __builtin_expect(watched != 0, 0) && (watched == code || is_watched_further_slow(code));
@@ -48,11 +48,11 @@ size_t walk(const void* thread, RawFrame* out, size_t capacity, bool* truncated)
 // Keys for both words of every frame of 3.10, and one for each instance.
 static_assert(3 * kMaxFrames <= record::kHashKeyCount);
 
-// The sum of Note [Hash of a stack] while it is made; all in registers.
+// Accumulates the sum of Note [Hash of a stack], in registers.
 template <const PythonLayout& kLayout>
 class Hasher {
 public:
-    // The next frame's word, with its key.
+    // The next frame's word, plus its key.
     [[gnu::always_inline]] uint64_t word_of(const void* frame) {
         const RawFrame raw = read_frame<kLayout>(frame);
         if (is_watched(raw.code)) {
@@ -61,7 +61,7 @@ public:
         }
         return raw.position + *keys_++;
     }
-    // For the place behind the last frame.
+    // The word after the last frame.
     [[gnu::always_inline]] uint64_t no_word() const { return *keys_; }
     [[gnu::always_inline]] void add_pair(uint64_t first, uint64_t second) {
         sum_ += static_cast<Uint128>(first) * second;

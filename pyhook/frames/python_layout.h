@@ -1,16 +1,15 @@
-// Where CPython keeps what we read: one table of offsets per minor version, x86-64, builds with a
-// GIL. The only place of the project that knows them. The self-test (self_test.h) checks every
-// row against the running interpreter before it is used; a wrong row costs Python stacks, never
-// a wrong stack.
+// CPython's offsets: one table row per minor version, for x86-64 builds with a GIL. No other file
+// of the project has offsets of frames. The self-test (self_test.h) checks each row against the
+// running interpreter before use: a wrong row disables Python stacks, and never gives a wrong
+// stack.
 #pragma once
 
 #include <cstdint>
 
 namespace peakline::pyhook {
 
-// Where _Py_DebugOffsets publishes some of the offsets below, counted in 8-byte words:
-// internal/pycore_runtime.h in 3.13, internal/pycore_debug_offsets.h from 3.14 on. Stable within a
-// minor version.
+// Positions in _Py_DebugOffsets of the offsets below, in 8-byte words: internal/pycore_runtime.h in
+// 3.13, internal/pycore_debug_offsets.h from 3.14 on. Stable within a minor version.
 struct DebugOffsetWords {
     unsigned thread_frame;  // 0: this version publishes none
     unsigned frame_previous;
@@ -111,13 +110,14 @@ template <const PythonLayout&... kRows>
 struct LayoutList {};
 using KnownLayouts = LayoutList<kLayout310, kLayout311, kLayout312, kLayout313, kLayout314>;
 
-// visit.operator()<row>() of every version that is known, in order.
+// Calls visit.operator()<row>() for every known version, in order.
 template <class Visit, const PythonLayout&... kRows>
 constexpr void for_each_layout(Visit visit, LayoutList<kRows...>) {
     (visit.template operator()<kRows>(), ...);
 }
 
-// The same in every version: PyObject, PyVarObject, PyBytesObject, PyTypeObject, PyASCIIObject.
+// Offsets that are the same in every version: PyObject, PyVarObject, PyBytesObject, PyTypeObject,
+// PyASCIIObject.
 inline constexpr uint16_t kObjectType = 8;
 inline constexpr uint16_t kVarObjectSize = 16;
 inline constexpr uint16_t kBytesData = 32;
@@ -130,7 +130,7 @@ inline constexpr uint16_t kTupleItems = 24;
 inline constexpr uint16_t kUnicodeLength = 16;
 inline constexpr uint16_t kUnicodeState = 32;
 
-// nullptr: a version we do not know.
+// nullptr: an unknown version.
 constexpr const PythonLayout* layout_of(unsigned minor) {
     const PythonLayout* found = nullptr;
     const auto compare = [&]<const PythonLayout & kRow>() {

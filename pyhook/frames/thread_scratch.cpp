@@ -22,7 +22,7 @@ using Scratches = capture::ThreadBlocks<ThreadScratch, set_own>;
 // Makes every running thread pass a full memory barrier.
 void barrier_on_all_threads() {
     if (syscall(SYS_membarrier, MEMBARRIER_CMD_PRIVATE_EXPEDITED, 0, 0) != 0) {
-        // Kernels before 4.14, or a sandbox: a store leaves its buffer long before this ends.
+        // Kernel before 4.14, or a sandbox: a store leaves its buffer long before this pause ends.
         const timespec pause = {.tv_sec = 0, .tv_nsec = 2'000'000};
         nanosleep(&pause, nullptr);
     }

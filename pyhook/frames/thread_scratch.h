@@ -1,4 +1,4 @@
-// Working memory of a thread that captures: raw frames, text, and the mark "this thread is reading
+// Working memory of a capturing thread: raw frames, text, and the mark "this thread is reading
 // Python frames now". See allocator/capture/threads/thread_blocks.h.
 #pragma once
 
@@ -23,11 +23,11 @@ struct StackKey {
     bool operator==(const StackKey&) const = default;
 };
 
-// One that is compared before any hash is made. See Note [Known stacks] in known_frames.h.
+// A stack that is compared before a hash is computed. See Note [Known stacks] in known_frames.h.
 struct alignas(record::kCacheLine) KnownStack {
     KnownFrames frames;
-    uint64_t key;    // StackKey::low: frames are compared all the same
-    uint64_t epoch;  // of the code table; 0: not known
+    uint64_t key;    // StackKey::low, of a stack with the same frames
+    uint64_t epoch;  // of the code table; 0: unknown
     uint32_t node;
     uint32_t unused;
 };
@@ -38,21 +38,21 @@ struct ThreadScratch {
 
     // Written by the owning thread only; read by the thread that ends the interpreter.
     std::atomic<uint32_t> is_capturing;
-    record::NumberedCache<StackKey, kStacks> stacks;  // before the table of all threads is asked
+    record::NumberedCache<StackKey, kStacks> stacks;  // looked up before the table of all threads
     KnownStack known[kStacks + 1];  // by the numbers of `stacks`; 0: the stack without frames
     RawFrame frames[kEntriesPerFrame * kMaxFrames];
     char text[kMaxTextBytes];
 };
 
-// initial-exec: a plain load, no call that might allocate. Eight bytes of static TLS is what a
-// library loaded late may still take.
+// initial-exec: a plain load, without a call that might allocate. A library loaded late may still
+// take eight bytes of static TLS.
 extern constinit thread_local ThreadScratch* g_own_scratch
     __attribute__((tls_model("initial-exec")));
 
-// Once, before the first capture. False when the process has no pthread key left.
+// Call it once, before the first capture. Returns false if the process has no pthread key left.
 bool init_thread_scratch();
 
-// A block for a thread that has none; nullptr when memory cannot be mapped.
+// Gets a block for a thread without one; nullptr when out of memory.
 ThreadScratch* take_scratch_slow();
 
 inline ThreadScratch* thread_scratch() {
@@ -60,11 +60,11 @@ inline ThreadScratch* thread_scratch() {
     return __builtin_expect(scratch != nullptr, 1) ? scratch : take_scratch_slow();
 }
 
-// Returns when no other thread is inside a capture that began before the call, or after one
-// second. The caller has closed the gate first, see Note [End of the interpreter].
+// Waits for all captures of other threads that began before the call, at most one second. The
+// caller must have closed the gate, see Note [End of the interpreter].
 void wait_for_captures_slow();
 
-// In the child of fork: the blocks of threads that do not exist here become free.
+// In the child of fork: frees the blocks of threads that do not exist there.
 void free_scratch_of_lost_threads();
 
 }  // namespace peakline::pyhook

@@ -14,10 +14,10 @@ struct KeyData {
     void* value;
 };
 constexpr pthread_key_t kInlineKeys = 32;
-// Of a thread's block, which is larger in every glibc there is.
+// Searched bytes of a thread's block. The block is larger in every glibc.
 constexpr ptrdiff_t kSearchedBytes = 0x600;
 
-// The only word of this thread's block that is `value`; 0: none, or several are.
+// The offset of the only word of this thread's block that equals `value`; 0: none, or several.
 ptrdiff_t offset_of(const void* value) {
     ptrdiff_t found = 0;
     for (ptrdiff_t offset = sizeof(void*); offset < kSearchedBytes; offset += sizeof(void*)) {
@@ -31,7 +31,7 @@ ptrdiff_t offset_of(const void* value) {
     return found;
 }
 
-// Where the value of the first key stands; 0: not known.
+// The offset of the value of the first key; 0: unknown.
 ptrdiff_t offset_of_first_key() {
     pthread_key_t key = 0;
     if (pthread_key_create(&key, nullptr) != 0) {
@@ -51,7 +51,7 @@ ptrdiff_t offset_of_first_key() {
 
 // Whether `getter` returns the value of this key, which is `value` before and after.
 bool is_key_of(pthread_key_t key, ThreadStateGetter getter, const void* value) {
-    const record::SignalsBlocked blocked;  // a handler may ask for the thread state
+    const record::SignalsBlocked blocked;  // a handler may read the thread state
     const char mark = 0;
     if (pthread_setspecific(key, &mark) != 0) {
         return false;

@@ -10,7 +10,7 @@ namespace peakline::pyhook {
 [[PEAKLINE_HOT_DATA]] WalkGate g_walk_gate;
 
 namespace {
-// Written before the state says kExiting, by the thread it names.
+// Written before the state becomes kExiting, by the exiting thread.
 std::atomic<pthread_t> g_exiting_thread{};
 }  // namespace
 
@@ -29,7 +29,7 @@ void close_gate_to_others_slow() {
     if (g_walk_gate.state.load(std::memory_order_relaxed) == GateState::kClosed) {
         return;
     }
-    forget_thread_slot();  // the only thread let through from now on is this one
+    forget_thread_slot();  // from now on only this thread may pass
     g_exiting_thread.store(pthread_self(), std::memory_order_relaxed);
     g_walk_gate.state.store(GateState::kExiting, std::memory_order_seq_cst);
     wait_for_captures_slow();
@@ -44,7 +44,7 @@ void forget_thread_slot() {
 }
 
 bool is_exiting_thread() {
-    // relaxed: only the thread itself stored its own name here, so it cannot miss it.
+    // relaxed: only the thread itself stores its own id here, so it cannot miss it.
     return g_exiting_thread.load(std::memory_order_relaxed) == pthread_self();
 }
 
