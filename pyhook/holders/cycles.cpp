@@ -17,7 +17,7 @@ using Kind = Vertex::Kind;
 
 constexpr uint32_t kNone = UINT32_MAX;
 
-// A cycle is named by its member of the best rank, the first here.
+// A cycle is named after its member of the best rank; the first rank is best.
 enum class Rank : uint8_t {
     kInstance,
     kFunction,
@@ -120,7 +120,7 @@ private:
     std::vector<uint32_t> lowest_;
     std::vector<uint32_t> groups_;
     std::vector<uint32_t> path_;
-    std::vector<uint32_t> open_;  // without a group yet
+    std::vector<uint32_t> open_;  // visited, without a group yet
     uint32_t entered_ = 0;
     uint32_t group_count_ = 0;
 };
@@ -144,7 +144,7 @@ bool Cycles::find() {
     return true;
 }
 
-// A tensor's object has one reference from C++ while the tensor has others than its object.
+// C++ holds one reference to a tensor's object while the tensor has other holders than its object.
 void Cycles::count_references() {
     std::vector<bool> has_owner(graph_.vertices().size());
     references_.resize(graph_.vertices().size());
@@ -188,7 +188,7 @@ std::vector<Root> Cycles::outside_roots() const {
     for (PyObject* const object : objects_) {
         const auto at = vertices_.find(object);
         const Py_ssize_t known = 1 + (at == vertices_.end() ? 0 : references_[at->second]);
-        if (Py_REFCNT(object) > known) {  // one is the list's
+        if (Py_REFCNT(object) > known) {  // the list holds one
             roots.push_back(outside_root(object));
         }
     }
@@ -234,7 +234,7 @@ std::vector<Root> Cycles::other_roots(const HeapGraph& graph) const {
     return roots;
 }
 
-// Breadth first, within its group.
+// Breadth-first search within its group.
 std::vector<Vertex> Cycles::shortest_circle(uint32_t from) const {
     std::unordered_map<uint32_t, uint32_t> parents;
     std::vector<uint32_t> line = {from};

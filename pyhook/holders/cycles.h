@@ -1,6 +1,6 @@
-// Objects that no variable, module or thread leads to: those that C or C++ holds, and reference
-// cycles, also those that close in a graph of autograd. With the GIL, while the collector is off;
-// the objects are borrowed from a list that must outlive this.
+// Objects that no variable, module or thread reaches: objects held by C or C++, and reference
+// cycles, also those through an autograd graph. Needs the GIL, with the collector off. The objects
+// are borrowed from a list that must outlive this.
 #pragma once
 
 #include <Python.h>
@@ -15,21 +15,21 @@ namespace peakline::pyhook {
 
 class Cycles {
 public:
-    // Objects that `reached` has not reached.
+    // `objects`: those that `reached` has not reached.
     Cycles(const HeapGraph& reached, std::vector<PyObject*> objects);
 
-    // Looks at them all. False: time is up, and nothing is known of them.
+    // Scans all of them. Returns false if time is up; the result is then unusable.
     bool find();
-    // The ones that something outside of all these refers to.
+    // The objects with references from outside this set.
     std::vector<Root> outside_roots() const;
-    // One object of each cycle that `graph` does not reach yet; of tensors, which have no names,
-    // each that has a gradient.
+    // One object of each cycle that `graph` has not reached yet; in cycles of tensors, which have
+    // no names, each tensor with a gradient.
     std::vector<Root> cycle_roots(const HeapGraph& graph) const;
-    // What is left.
+    // The remaining objects.
     std::vector<Root> other_roots(const HeapGraph& graph) const;
 
-    // " in a reference cycle (a -> b -> a): only the garbage collector frees it": of the object of
-    // a root of cycle_roots().
+    // For the object of a root from cycle_roots(): " in a reference cycle (a -> b -> a): only the
+    // garbage collector frees it".
     std::string detail_of(const Root& root) const;
 
 private:
@@ -39,10 +39,10 @@ private:
 
     std::vector<PyObject*> objects_;
     HeapGraph graph_;
-    std::vector<uint32_t> targets_;       // of edges, those of a vertex together
-    std::vector<uint32_t> begins_;        // by vertex, in targets_; one more
-    std::vector<Py_ssize_t> references_;  // by vertex: from others of them
-    std::vector<uint32_t> groups_;        // by vertex: that reach each other
+    std::vector<uint32_t> targets_;       // of edges, grouped by source vertex
+    std::vector<uint32_t> begins_;        // by vertex: begin in targets_; one more at the end
+    std::vector<Py_ssize_t> references_;  // by vertex: references from the others
+    std::vector<uint32_t> groups_;        // by vertex: a group's members reach each other
     std::vector<bool> is_cycle_;          // by group
     std::unordered_map<PyObject*, uint32_t> vertices_;
 };

@@ -10,7 +10,7 @@ constexpr uint16_t kFrameOfObject = 24;  // PyFrameObject.f_frame, 3.11+
 
 // await_return() sets these, under the GIL.
 FrameView g_awaited;
-const uint64_t* g_behind_awaited = nullptr;  // where the frame ends on the stack of frames
+const uint64_t* g_behind_awaited = nullptr;  // end of the frame on the stack of frames
 
 FrameView view_of(const void* frame) {
     const PythonLayout& known = *layout();
@@ -24,7 +24,8 @@ FrameView view_of(const void* frame) {
     return view;
 }
 
-// C code between functions, from 3.12 on: see kFirstShimOwner in frame_reads.h.
+// Whether the frame represents C code between functions, from 3.12 on: see kFirstShimOwner in
+// frame_reads.h.
 bool is_shim(const void* frame) {
     const PythonLayout& known = *layout();
     return known.frame_owner != 0 && read_at<uint8_t>(frame, known.frame_owner) >= 3;
@@ -60,7 +61,7 @@ bool is_code(PyObject* object) {
     return Py_TYPE(object) == type;
 }
 
-// A tuple of strings of a code object, appended but for those that are there already.
+// Appends a tuple of strings of a code object; `once` skips those already in the list.
 void add_names(PyObject* code, const char* which, bool once, std::vector<std::string>* names) {
     PyObject* const tuple = PyObject_GetAttrString(code, which);
     const Py_ssize_t count = tuple == nullptr ? 0 : PyTuple_Size(tuple);
@@ -78,9 +79,9 @@ void add_names(PyObject* code, const char* which, bool once, std::vector<std::st
     PyErr_Clear();
 }
 
-// In the order of the frame.
+// In the order of the frame's slots.
 std::vector<std::string> names_of_variables(PyObject* code) {
-    const bool is_shared = python_minor() >= 11;  // an argument that is a cell has one place
+    const bool is_shared = python_minor() >= 11;  // an argument that is a cell has one slot
     std::vector<std::string> names;
     add_names(code, "co_varnames", false, &names);
     add_names(code, "co_cellvars", is_shared, &names);
@@ -123,7 +124,8 @@ FrameView frame_of_generator(PyObject* generator) {
             PyErr_Clear();
         }
     }
-    // Its frame lies in the object, and names the code; the last word that does is the frame's.
+    // The generator contains its frame, which refers to the code; the last such word is the
+    // frame's.
     const uint64_t count = basic_size_of(generator) / sizeof(uint64_t);
     const bool is_known = code != nullptr && layout() != nullptr && python_minor() >= 11;
     for (uint64_t i = 2; i < count && is_known; ++i) {
@@ -145,13 +147,13 @@ long number_of(PyObject* code, const char* which) {
     return number;
 }
 
-// Reads nothing of the frame: the layout may not be proven yet.
+// Does not read the frame: the layout may not be verified yet.
 void await_return(PyObject* frame) {
     if (layout() == nullptr || python_minor() < 11) {
         return;
     }
     PyObject* const code = PyObject_GetAttrString(frame, "f_code");
-    g_awaited.code = code;  // which the frame holds
+    g_awaited.code = code;  // the frame keeps it alive
     g_awaited.locals =
         reinterpret_cast<const uint64_t*>(word_of(frame, kFrameOfObject) + layout()->frame_locals);
     g_behind_awaited =
@@ -159,8 +161,8 @@ void await_return(PyObject* frame) {
     Py_DECREF(code);
 }
 
-// Its frame is the last one on the stack of frames, below that of the finalizer: only then is it
-// known to be there still.
+// The returning frame must be the last one on the stack of frames, directly below the finalizer's:
+// only then does it certainly still exist.
 bool is_returning() {
     if (g_awaited.code == nullptr || !knows_frames()) {
         return false;
@@ -168,7 +170,7 @@ bool is_returning() {
     bool is_below_ours = false;
     for (const FrameView& frame : frames_of(PyThreadState_Get())) {
         if (frame.locals == g_awaited.locals) {
-            return false;  // it runs
+            return false;  // it is still running
         }
         const char* const begin =
             reinterpret_cast<const char*>(frame.locals) - layout()->frame_locals;

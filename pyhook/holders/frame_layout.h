@@ -1,5 +1,5 @@
-// Where CPython keeps the variables of running and suspended functions, as object_layout.h for
-// attributes. With the GIL.
+// Reads variables of running and suspended functions from CPython's frames, as object_layout.h
+// reads attributes. Needs the GIL.
 #pragma once
 
 #include <Python.h>
@@ -10,39 +10,40 @@
 
 namespace peakline::pyhook {
 
-// A frame whose variables can be read: of a generator, a frame object, a running function.
+// A frame with readable variables: of a generator, a frame object, a running function.
 struct FrameView {
-    PyObject* code = nullptr;  // borrowed; nullptr: cannot be read
+    PyObject* code = nullptr;  // borrowed; nullptr: unreadable
     const uint64_t* locals = nullptr;
-    uint64_t position = 0;  // as RawFrame has it
+    uint64_t position = 0;  // as in RawFrame
 };
 FrameView frame_of_object(PyObject* frame);
 FrameView frame_of_generator(PyObject* generator);
-// Those of all threads that run Python now, the innermost first; of this thread also.
+// The running frames of all threads, including this one, innermost first.
 std::vector<FrameView> running_frames();
-// A function that runs, to be read once more while it returns: it is none of the running ones then,
-// and its variables are still there. A later call replaces it.
+// Sets a running function to read again while it returns: it is then no longer a running frame, but
+// its variables still exist. A later call replaces it.
 void await_return(PyObject* frame);
-// Whether it returns just now, and has called this by way of a finalizer of its frame object.
+// Whether it is returning now, and the finalizer of its frame object has led to this call.
 bool is_returning();
-// Whether these can be read: as stacks are, after the self-test of the layout.
+// Whether frames can be read: like stacks, after the self-test of the layout.
 bool knows_frames();
-// The dictionaries with what threads keep for themselves (threading.local); borrowed.
+// The dictionaries of thread-local data (threading.local); borrowed.
 std::vector<PyObject*> thread_dictionaries();
 
-// A number of a code object, "co_argcount"; 0: there is none.
+// A number of a code object, such as "co_argcount"; 0 if it is missing.
 long number_of(PyObject* code, const char* which);
 
-// Name and value of each variable that has one; values are borrowed. A cell stands for itself.
+// Name and value of each variable that has a value; values are borrowed. Cells are returned as they
+// are.
 struct Variable {
     std::string name;
     PyObject* value;
 };
 std::vector<Variable> variables_of(const FrameView& frame);
 
-// "train.py:30", of a running frame the line where it is, else where the function begins.
+// "train.py:30": the current line of a running frame, else the first line of the function.
 std::string location_of(const FrameView& frame);
-// The function's name, and its whole file.
+// The function's name, and the full path of its file.
 std::string function_of(PyObject* code);
 std::string file_of(PyObject* code);
 

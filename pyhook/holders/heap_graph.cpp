@@ -9,8 +9,8 @@ namespace peakline::pyhook {
 namespace {
 
 constexpr uint64_t kNsPerSecond = 1'000'000'000;
-constexpr uint32_t kBetweenLooks = 256;  // objects, at the clock
-constexpr size_t kMostHolders = 8;       // that are kept of a tensor
+constexpr uint32_t kBetweenLooks = 256;  // objects between two checks of the time
+constexpr size_t kMostHolders = 8;       // kept per tensor
 constexpr char kAccumulates[] = "AccumulateGrad";
 
 uint64_t now_ns() {
@@ -29,7 +29,7 @@ bool is_derived(PyTypeObject* type, PyTypeObject* from) {
     return from != nullptr && PyType_IsSubtype(type, from) != 0;
 }
 
-// Kept, since every edge asks for it; torch is never unloaded.
+// Cached, since every edge needs it; torch is never unloaded.
 PyTypeObject* tensor_class() {
     static PyTypeObject* known = nullptr;
     for (const char* const name : {"TensorBase", "_TensorBase"}) {
@@ -108,7 +108,7 @@ bool HeapGraph::walk(const std::vector<Root>& roots) {
         }
     }
     bool has_time = expand_all();
-    for (size_t i = 0; i < later_.size() && has_time; ++i) {  // which may find more of them
+    for (size_t i = 0; i < later_.size() && has_time; ++i) {  // expand() may add more
         expand(later_[i]);
         has_time = expand_all();
     }
@@ -163,7 +163,7 @@ void HeapGraph::add_holder(uint32_t target) {
     }
 }
 
-// Among what nothing reaches, a tensor is one vertex with its object.
+// In the graph of unreached objects, a tensor and its object are one vertex.
 uint32_t HeapGraph::add_tensor(uint64_t impl) {
     const auto own = objects_of_tensors_.find(impl);
     return own == objects_of_tensors_.end() ? add(impl, Vertex::Kind::kTensor)
@@ -195,8 +195,8 @@ void HeapGraph::add_object(PyObject* object) {
     }
     const Type& type = type_of(object);
     const bool is_root = vertices_[current_].kind == Vertex::Kind::kRoot;
-    // Modules are roots. What the collector does not track holds nothing that it tracks, but for
-    // objects that are being made.
+    // Modules are roots. Objects that the collector does not track hold no tracked objects, except
+    // while they are being created.
     if (type.traverse == nullptr || (type.is_module && !is_root) ||
         PyObject_GC_IsTracked(object) == 0) {
         return;
@@ -310,8 +310,9 @@ void HeapGraph::visit_saved(uint64_t tensor, uint64_t storage, void* pointer) {
     }
 }
 
-// The tensor whose gradient a node accumulates: a member for the node's whole life, so that it may
-// be read. Other nodes may give up what they saved while another thread runs the engine.
+// Visits the tensor of a node that accumulates its gradient. It is a member for the node's whole
+// life, so it may be read. Other nodes may release their saved tensors while another thread runs
+// the engine.
 void HeapGraph::visit_variable(uint64_t tensor, uint64_t storage, void* pointer) {
     auto& graph = *static_cast<HeapGraph*>(pointer);
     visit_saved(tensor, storage, pointer);

@@ -1,6 +1,6 @@
-// Which objects hold which, from roots to the tensors of blocks: a breadth-first walk with the
-// functions that the garbage collector walks by. Makes no object of Python, holds no reference and
-// runs no code of the program. With the GIL, for the length of one call; see search.h.
+// The graph of objects that hold each other, from roots to the tensors of blocks: a breadth-first
+// walk with the garbage collector's own functions. Creates no Python object, holds no reference and
+// runs no code of the program. Needs the GIL for the whole call; see search.h.
 #pragma once
 
 #include <Python.h>
@@ -20,24 +20,24 @@ struct Vertex {
     enum class Kind : uint8_t {
         kRoot,    // address: index in roots()
         kObject,  // of Python
-        kTensor,  // without an object: a gradient, what a graph accumulates for; its TensorImpl
+        kTensor,  // without a Python object: a gradient or a graph's leaf; a TensorImpl
         kNode,    // of autograd
     };
     uint64_t address = 0;
-    uint32_t parent = 0;  // itself: none
+    uint32_t parent = 0;  // itself: no parent
     Kind kind = Kind::kObject;
     bool is_target = false;  // a tensor in one of the blocks
-    bool is_later = false;   // expanded when all others are
+    bool is_later = false;   // expanded after all others
 };
 
-// Where paths begin.
+// The beginning of paths.
 struct Root {
     uint32_t kind = 0;   // format::HolderKind
     std::string name;    // "losses", "train"
-    std::string detail;  // " of main (train.py:30)", behind the path
+    std::string detail;  // " of main (train.py:30)", after the path
     PyObject* object = nullptr;
-    bool is_namespace = false;  // a dictionary whose keys are names of their own
-    bool is_later = false;      // what is reached from others has no path through this one
+    bool is_namespace = false;  // a dictionary of names
+    bool is_later = false;      // objects reached from others get no path through this one
 };
 
 struct NumberedAddress : Addressed {
@@ -45,26 +45,26 @@ struct NumberedAddress : Addressed {
     uint32_t unused;
 };
 
-// What holds a block directly: a tensor in it, or a node that saved one.
+// A direct holder of a block: a tensor in it, or a node that saved one.
 struct HeldBy {
-    uint32_t block = 0;   // index in the blocks that are searched for
+    uint32_t block = 0;   // index in the searched blocks
     uint32_t vertex = 0;  // the tensor or the node
 };
 
-// From a vertex to one that it refers to, once for each reference.
+// From a vertex to one that it refers to, once per reference.
 using Edge = std::pair<uint32_t, uint32_t>;
 
 class HeapGraph {
 public:
-    // `blocks` by address; must outlive this. `deadline_ns`: of CLOCK_MONOTONIC.
+    // `blocks` are sorted by address and must outlive this. `deadline_ns`: of CLOCK_MONOTONIC.
     HeapGraph(const std::vector<PeaklineLiveBlock>& blocks, uint64_t deadline_ns);
-    // The objects that `reached` does not reach, with all edges.
+    // For the objects that `reached` has not reached, with all edges.
     explicit HeapGraph(const HeapGraph& reached, const std::vector<PyObject*>& objects);
 
-    // Walks from these roots to all that is not reached yet. No path leads through another root.
-    // False: time is up.
+    // Walks from these roots to all objects not reached yet. No path leads through another root.
+    // Returns false if time is up.
     bool walk(const std::vector<Root>& roots);
-    // The same from all objects of the constructor.
+    // Walks from all objects of the constructor.
     bool walk_edges();
 
     const Vertex& vertex(uint32_t index) const { return vertices_[index]; }
@@ -72,20 +72,20 @@ public:
     const std::vector<Edge>& edges() const { return edges_; }
     const Root& root(const Vertex& vertex) const { return roots_[vertex.address]; }
     Root& root(const Vertex& vertex) { return roots_[vertex.address]; }
-    // In the order they were found: the shortest paths first.
+    // In the order of discovery: the shortest paths first.
     const std::vector<HeldBy>& found() const { return found_; }
-    // How many more hold this block than were written down.
+    // The number of holders of this block beyond those in found().
     uint32_t unlisted_count(uint32_t block) const;
-    // Other objects that hold a target, besides its parent.
+    // Holders of a target other than its parent.
     const std::vector<uint32_t>& more_holders(uint32_t target) const;
-    // Those that were searched for what they refer to.
+    // The number of objects expanded so far.
     uint64_t object_count() const { return expanded_count_; }
     bool knows_tensors() const { return knows_tensors_; }
     bool is_reached(PyObject* object) const {
         return index_.has(reinterpret_cast<uint64_t>(object));
     }
     bool is_tensor(PyObject* object) { return type_of(object).is_tensor; }
-    // The block that this tensor lies in; -1: none that is looked for.
+    // The searched block that contains this tensor; -1: none.
     int64_t block_of_tensor(PyObject* object);
 
 private:
@@ -94,7 +94,7 @@ private:
         Traverse traverse = nullptr;
         bool is_tensor = false;
         bool is_module = false;
-        bool is_later = false;             // an optimizer: models say better what a parameter is
+        bool is_later = false;  // an optimizer: paths from models describe parameters better
         bool is_function_context = false;  // of torch.autograd.Function
     };
 
@@ -104,11 +104,11 @@ private:
     static void visit_saved(uint64_t tensor, uint64_t storage, void* graph);
     static void visit_variable(uint64_t tensor, uint64_t storage, void* graph);
     void add_object(PyObject* object);
-    // Its place, where it is new; 0: known already.
+    // Returns the index of a new vertex; 0 if it is known already.
     uint32_t add(uint64_t address, Vertex::Kind kind);
     uint32_t add_tensor(uint64_t impl);
     void add_holder(uint32_t target);
-    // False: this block has enough of them.
+    // Returns false if enough holders of this block are known.
     bool add_found(int64_t block, uint32_t vertex);
     void look_at_tensor(uint32_t index, uint64_t impl);
     void expand(uint32_t index);
@@ -137,15 +137,15 @@ private:
     std::vector<Edge> edges_;
     std::unordered_map<uint64_t, uint64_t> objects_of_tensors_;  // by TensorImpl; see walk_edges()
     uint64_t expanded_count_ = 0;
-    uint32_t expanded_ = 0;  // vertices before it are expanded, but for later ones
-    uint32_t current_ = 0;   // the one that is expanded now
+    uint32_t expanded_ = 0;  // vertices before it are expanded, except later ones
+    uint32_t current_ = 0;   // the vertex that is expanded now
 };
 
-// An attribute of a module that the program has imported, borrowed; nullptr: there is none.
+// An attribute of an imported module, borrowed; nullptr if there is none.
 PyObject* imported(const char* module, const char* name);
-// The TensorImpl of an object, 0 of what is no tensor.
+// The TensorImpl of an object; 0 if it is not a tensor.
 uint64_t tensor_of_object(PyObject* object);
-// "AccumulateGrad" of "torch::autograd::AccumulateGrad".
+// Returns "AccumulateGrad" for "torch::autograd::AccumulateGrad".
 std::string name_of_node(uint64_t node);
 
 }  // namespace peakline::pyhook

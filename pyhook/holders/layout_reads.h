@@ -1,4 +1,4 @@
-// How objects of CPython are read where the limited API has no answer; for object_layout.cpp and
+// Reads objects of CPython where the limited API has no function; for object_layout.cpp and
 // frame_layout.cpp.
 #pragma once
 
@@ -18,13 +18,13 @@ inline uint64_t word_of(const void* object, uint64_t offset) {
     return word;
 }
 
-// Of the running interpreter; nullptr: not known.
+// The layout of the running interpreter; nullptr: unknown.
 inline const PythonLayout* layout() {
     static const PythonLayout* const known = layout_of(python_minor());
     return known;
 }
 
-// A function that not every CPython exports; nullptr: this one does not.
+// A function that only some versions of CPython export; nullptr if this one does not.
 template <class Function>
 Function function_named(const char* name) {
     return reinterpret_cast<Function>(dlsym(RTLD_DEFAULT, name));

@@ -11,7 +11,7 @@ namespace peakline::pyhook {
 namespace {
 
 constexpr size_t kLongestKey = 40;
-constexpr Py_ssize_t kLongestSequence = 1'000'000;  // that is searched
+constexpr Py_ssize_t kLongestSequence = 1'000'000;  // longer sequences are not searched
 
 std::string text_of_tuple(PyObject* tuple) {
     std::string text = "(";

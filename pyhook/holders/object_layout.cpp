@@ -8,11 +8,11 @@
 namespace peakline::pyhook {
 namespace {
 
-// PyTypeObject and PyHeapTypeObject; the same from 3.10 on but for what lies behind tp_watched.
+// PyTypeObject and PyHeapTypeObject; the same from 3.10 on, except after tp_watched.
 constexpr uint16_t kTypeBasicSize = 32;
-constexpr uint64_t kFirstTypeName = 840;  // ht_name lies at 848 in 3.11, at 856 in 3.12
+constexpr uint64_t kFirstTypeName = 840;  // ht_name is at 848 in 3.11, at 856 in 3.12
 constexpr uint64_t kLastTypeName = 872;
-constexpr uint64_t kKeysBehindName = 24;  // ht_cached_keys: slots and the qualified name first
+constexpr uint64_t kKeysBehindName = 24;  // ht_cached_keys, after slots and the qualified name
 constexpr uint64_t kHeapType = 1U << 9;
 constexpr uint64_t kManagedDict = 1U << 4;   // 3.11+
 constexpr uint64_t kInlineValues = 1U << 2;  // 3.13+
@@ -23,11 +23,11 @@ constexpr uint16_t kKeysCount = 24;
 constexpr uint16_t kKeysIndices = 32;
 constexpr uint8_t kSplitKeys = 2;
 constexpr int64_t kMostSharedKeys = 254;
-// PyDictValues of 3.13, in the object: four bytes, the last one of which says that they are valid.
+// PyDictValues of 3.13, inside the object: four bytes; the last one shows whether they are valid.
 constexpr uint16_t kValuesValid = 3;
 constexpr uint16_t kValuesFrom13 = 8;
 
-// PyMemberDef; its header is not the same in all versions.
+// PyMemberDef. Its header differs between versions.
 struct Member {
     const char* name;
     int type;
@@ -39,7 +39,7 @@ constexpr int kObjectMember = 6;     // T_OBJECT
 constexpr int kObjectMemberEx = 16;  // T_OBJECT_EX
 constexpr int kRelativeOffset = 8;   // Py_RELATIVE_OFFSET
 
-// Where a class of Python keeps its name, ht_name; 0: not where any version that is known does.
+// The offset of a Python class's name, ht_name; 0: not at the offset of any known version.
 uint64_t name_offset(PyTypeObject* type) {
     using NameOf = PyObject* (*)(PyTypeObject * type);
     static const auto name_of = function_named<NameOf>("PyType_GetName");  // 3.11+
@@ -56,7 +56,7 @@ uint64_t name_offset(PyTypeObject* type) {
     return found;
 }
 
-// The keys that objects of this class share; nullptr: it has none, or this is another layout.
+// The keys shared by objects of this class; nullptr: none, or an unknown layout.
 const void* shared_keys(PyTypeObject* type) {
     const bool is_of_python = (PyType_GetFlags(type) & kHeapType) != 0;
     const uint64_t name = is_of_python ? name_offset(type) : 0;
@@ -67,7 +67,7 @@ const void* shared_keys(PyTypeObject* type) {
     return keys != nullptr && read_at<uint8_t>(keys, kKeysKind) == kSplitKeys ? keys : nullptr;
 }
 
-// The values of instance attributes that have no dictionary yet.
+// The values of instance attributes without a dictionary.
 const uint64_t* inline_values(PyObject* object) {
     const auto* const words = reinterpret_cast<const uint64_t*>(object);
     const unsigned long flags = PyType_GetFlags(Py_TYPE(object));
@@ -133,7 +133,7 @@ std::string text_of(PyObject* string) {
     if (string == nullptr || PyUnicode_Check(string) == 0) {
         return {};
     }
-    PyObject* const bytes = PyUnicode_AsUTF8String(string);  // keeps nothing in the string
+    PyObject* const bytes = PyUnicode_AsUTF8String(string);  // caches nothing in the string
     std::string text;
     if (bytes != nullptr) {
         text.assign(PyBytes_AsString(bytes), static_cast<size_t>(PyBytes_Size(bytes)));

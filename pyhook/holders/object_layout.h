@@ -1,6 +1,6 @@
-// Where CPython keeps the attributes of objects: what the limited API does not report without
-// running code of the program or making new objects. Everything read here is checked first; what
-// does not fit is not named. With the GIL.
+// Reads attributes of objects from CPython's memory, which the limited API cannot do without
+// running code of the program or creating objects. Everything is checked before it is read; objects
+// of another layout get no name. Needs the GIL.
 #pragma once
 
 #include <Python.h>
@@ -9,17 +9,17 @@
 
 namespace peakline::pyhook {
 
-// The version of the running interpreter: 11 of 3.11.
+// The minor version of the running interpreter: 11 for 3.11.
 unsigned python_minor();
 
-// The name of the attribute of `object` that is `value`, where both lie in the object itself:
-// instance attributes without a dictionary, and slots. Empty: there is none.
+// The name of the attribute of `object` with this value, for attributes inside the object: instance
+// attributes without a dictionary, and slots. Empty if there is none.
 std::string attribute_name(PyObject* object, PyObject* value);
 
-// The bytes that every object of this one's class has.
+// Size in bytes of an object of this class, without items.
 size_t basic_size_of(PyObject* object);
 
-// The text of a string object, "" for anything else.
+// The text of a string object, "" for other objects.
 std::string text_of(PyObject* string);
 
 }  // namespace peakline::pyhook

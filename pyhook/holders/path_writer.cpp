@@ -60,7 +60,7 @@ PathWriter::PathWriter(const Root& root, Order order)
 }
 
 void PathWriter::add_attribute(const std::string& name, PyObject* held) {
-    // Attributes of modules are named as the program names them.
+    // Attributes of modules are named as in the program.
     if (held != nullptr && is_tensor_dictionary(name) && PyDict_Check(held) != 0) {
         next_ = Next::kAttributes;
         return;
@@ -71,7 +71,7 @@ void PathWriter::add_attribute(const std::string& name, PyObject* held) {
         repeats_begin_ = end;
         repeat_count_ = 0;
     }
-    // Long chains of equal links: "first.next{1000}.data".
+    // Shortens long chains of equal links: "first.next{1000}.data".
     ++repeat_count_;
     head_ += "." + name;
     if (repeat_count_ > kMostRepeats) {
@@ -92,7 +92,7 @@ void PathWriter::restart(const Location& location, HolderKind kind) {
     kind_ = kind;
 }
 
-// The object that the last link led to has a name, which is none of its attributes' names.
+// The last link led to an object with its own name, which is no attribute name.
 void PathWriter::arrive_at(PyObject* holder) {
     if (has_arrived_ && !is_type(holder, "PyCell_Type")) {
         has_arrived_ = false;
@@ -100,7 +100,7 @@ void PathWriter::arrive_at(PyObject* holder) {
     }
 }
 
-// A variable of a function that is held by what was written so far.
+// A variable of a function, held by the object of the text so far.
 void PathWriter::restart_in(PyObject* code, const std::string& name, HolderKind kind) {
     const std::string function = function_of(code);
     const char* const word = kind == HolderKind::kClosure   ? " in the closure of "
@@ -123,7 +123,7 @@ void PathWriter::follow(PyObject* holder, PyObject* held) {
     } else if (PyList_Check(holder) != 0 || PyTuple_Check(holder) != 0) {
         follow_sequence(mode, holder, held);
     } else if (is_type(holder, "PyCell_Type")) {
-        next_ = Next::kItems;  // a variable: it has its name already
+        next_ = Next::kItems;  // a variable, already named
     } else if (is_function(holder)) {
         follow_function(holder, held);
     } else if (PyType_Check(holder) != 0) {
@@ -185,7 +185,8 @@ void PathWriter::follow_function(PyObject* function, PyObject* held) {
     }
 }
 
-// Variables of what does not run now: generators, and frames that a traceback or the program keeps.
+// Variables of functions that are not running: generators, and frames kept by a traceback or the
+// program.
 bool PathWriter::follow_frame(PyObject* holder, PyObject* held) {
     const bool suspended = is_generator(holder);
     if (is_type(holder, "PyTraceBack_Type")) {
@@ -223,7 +224,7 @@ bool PathWriter::follow_frame(PyObject* holder, PyObject* held) {
 
 void PathWriter::follow_class(PyObject* type, PyObject* held) {
     if (PyDict_Check(held) == 0) {
-        return;  // a base, which has a name of its own
+        return;  // a base class, which has its own name
     }
     const std::string whole =
         *reinterpret_cast<const char* const*>(reinterpret_cast<const char*>(type) + 24);

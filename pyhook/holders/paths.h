@@ -1,7 +1,7 @@
-// How a path of the heap graph is written: as the program would name what is at its end.
-// "train.losses[1207]", "batch of main (train.py:30)", "saved by MulBackward0 in the graph of
-// train.losses[3]". Runs no code of the program: names come from dictionaries, class layouts and
-// code objects. With the GIL; makes objects of Python that it gives back.
+// Writes a path of the heap graph as the program would name its end: "train.losses[1207]", "batch
+// of main (train.py:30)", "saved by MulBackward0 in the graph of train.losses[3]". Runs no code of
+// the program: names come from dictionaries, class layouts and code objects. Needs the GIL;
+// releases all Python objects that it creates.
 #pragma once
 
 #include <cstdint>
@@ -17,13 +17,13 @@ struct PathText {
     std::string text;
 };
 
-// From a root to this vertex, by its shortest path, or by the one through `holder`.
+// The path from a root to this vertex: its shortest path, or the one through `holder`.
 PathText write_path(const HeapGraph& graph, uint32_t vertex);
 PathText write_path_through(const HeapGraph& graph, uint32_t holder, uint32_t vertex);
-// The vertex of the root that its path begins at.
+// The vertex of the root of its path.
 uint32_t root_of(const HeapGraph& graph, uint32_t vertex);
 
-// Objects of which each holds the next, from the root's to it again: "Net.body -> x of f -> Net".
+// A circle of objects that each hold the next: "Net.body -> x of f -> Net".
 std::string write_circle(const Root& root, const std::vector<Vertex>& circle);
 bool is_gradient_of(const Vertex& holder, const Vertex& held);
 

@@ -22,7 +22,7 @@ bool is_of_library(const std::string& file) {
            contains(file, "/lib/python3.") || file.rfind('<', 0) == 0 || file.empty();
 }
 
-// The folder of the package, whose functions are not the program's.
+// The package's folder: its functions are not the program's.
 const std::string& own_folder() {
     static const std::string folder = [] {
         Dl_info self{};
@@ -39,7 +39,7 @@ bool is_ours(const std::string& file) {
 
 void add_variables(std::vector<Root>* roots) {
     std::vector<FrameView> frames = running_frames();
-    std::reverse(frames.begin(), frames.end());  // callers hold longer than what they call
+    std::reverse(frames.begin(), frames.end());  // callers hold objects longer than their callees
     for (const FrameView& frame : frames) {
         const std::string file = file_of(frame.code);
         if (is_ours(file)) {
@@ -76,7 +76,7 @@ void add_modules(std::vector<Root>* roots) {
         root.is_namespace = true;
         root.is_later = name != "__main__" && is_of_library(file);
         roots->push_back(root);
-        root.object = module;  // what its C code keeps
+        root.object = module;  // held by its C code
         root.is_namespace = false;
         root.is_later = true;
         roots->push_back(std::move(root));
@@ -106,7 +106,7 @@ std::string shown_module(const std::string& name) {
         return name;
     }
     std::string path = text_of(imported("__main__", "__file__"));
-    if (path.empty()) {  // CPython takes it away when main ends
+    if (path.empty()) {  // CPython removes it when main ends
         PyObject* const words = imported("sys", "argv");
         const bool has_words =
             words != nullptr && PyList_Check(words) != 0 && PyList_Size(words) > 0;
@@ -130,7 +130,8 @@ PyObject* all_objects() {
     if (get_objects == nullptr || PyCFunction_Check(get_objects) == 0) {
         return nullptr;
     }
-    // With its default: a call without arguments makes CPython keep a tuple for its keywords.
+    // Passes the default explicitly: a call without arguments makes CPython keep a tuple for its
+    // keywords.
     PyObject* const list = PyObject_CallFunctionObjArgs(get_objects, Py_None, nullptr);
     PyErr_Clear();
     return list;

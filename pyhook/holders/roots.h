@@ -1,5 +1,5 @@
-// Where the search for holders begins: variables of running functions, modules, what threads keep.
-// For what none of these reaches see cycles.h. With the GIL.
+// Roots of the search for holders: variables of running functions, modules, thread-local data.
+// cycles.h covers objects that none of these reaches. Needs the GIL.
 #pragma once
 
 #include <string>
@@ -10,17 +10,17 @@
 
 namespace peakline::pyhook {
 
-// The program's own functions and modules come first; those of installed libraries, and of Python
+// The program's own functions and modules come first. Those of installed libraries, and of Python
 // itself, are walked later.
 std::vector<Root> program_roots();
 
-// Every object that the garbage collector knows; with the GIL and while the collector is off. A new
+// Every object known to the garbage collector. Needs the GIL, with the collector off. Returns a new
 // reference; nullptr without the module gc.
 PyObject* all_objects();
 
 Root make_root(format::HolderKind kind, std::string name, PyObject* object);
 
-// A module's name as the user knows it: __main__ is the script's.
+// A module's name for the user: the script's name for __main__.
 std::string shown_module(const std::string& name);
 
 }  // namespace peakline::pyhook

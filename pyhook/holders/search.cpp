@@ -17,7 +17,7 @@
 namespace peakline::pyhook {
 namespace {
 
-constexpr size_t kMostPaths = 4;  // of a block that are written out
+constexpr size_t kMostPaths = 4;  // written per block
 constexpr uint64_t kNsPerSecond = 1'000'000'000;
 
 using Blocks = std::vector<PeaklineLiveBlock>;
@@ -28,7 +28,7 @@ uint64_t now_ns() {
     return static_cast<uint64_t>(now.tv_sec) * kNsPerSecond + static_cast<uint64_t>(now.tv_nsec);
 }
 
-// Switches the collector off, and on again at the end if it was.
+// Switches the collector off, and on again at the end if it was on.
 class CollectorOff {
 public:
     CollectorOff() : was_on_(PyGC_Disable() != 0) {}
@@ -67,7 +67,7 @@ Blocks live_blocks() {
     return blocks;
 }
 
-// What a line (a context) holds, without parameters and the like.
+// Bytes held by a line (a context), without parameters and their kin.
 struct Line {
     uint64_t bytes = 0;
     const PeaklineLiveBlock* oldest = nullptr;
@@ -89,11 +89,11 @@ Lines lines_of(const Blocks& live) {
     return lines;
 }
 
-// Bytes by context when remember_lines() was called last. Under the GIL.
+// Bytes by context at the last remember_lines(). Guarded by the GIL.
 std::map<uint32_t, uint64_t> g_remembered;
 
-// Of each of the lines that hold most, or have grown most, the oldest block: where memory grows it
-// was there first.
+// The oldest block of each line that holds most or has grown most: where memory grows, it was there
+// first.
 Blocks oldest_of_lines(const Blocks& live, size_t count) {
     const Lines lines = lines_of(live);
     std::vector<std::pair<uint64_t, const PeaklineLiveBlock*>> ranked;
@@ -113,7 +113,7 @@ Blocks oldest_of_lines(const Blocks& live, size_t count) {
     return chosen;
 }
 
-// By address. What keeps parameters, and what belongs to them, is known: they come last.
+// Sorted by address. Holders of parameters and their kin are known, so these come last.
 Blocks choose_blocks(size_t count) {
     const Blocks live = live_blocks();
     Blocks chosen;
@@ -148,7 +148,7 @@ std::vector<PyObject*> unreached_of(const HeapGraph& graph, PyObject* list) {
     return unreached;
 }
 
-// Only of those that hold a block: there may be very many.
+// Only for cycles that hold a block: there may be very many cycles.
 void describe_cycles(const Cycles& cycles, HeapGraph* graph) {
     for (const HeldBy& found : graph->found()) {
         Root& root = graph->root(graph->vertex(root_of(*graph, found.vertex)));
@@ -170,7 +170,8 @@ bool walk_objects(HeapGraph* graph, std::vector<PyObject*> unreached) {
     return has_time;
 }
 
-// What neither variables nor modules lead to, where there is a block that nothing was found of.
+// Second round: walks objects unreachable from variables and modules, if an unexplained block is
+// among them.
 bool walk_unreached(HeapGraph* graph, const Blocks& blocks) {
     std::vector<bool> is_found(blocks.size());
     for (const HeldBy& found : graph->found()) {
@@ -198,7 +199,7 @@ uint64_t known_object_count() {
 }
 
 void add_path(BlockHolders* holders, PathText path) {
-    // Of a tensor that C++ keeps, and that a graph or a variable leads to as well.
+    // For a tensor that C++ keeps, and that a graph or a variable holds as well.
     const bool says_less = path.kind == static_cast<uint32_t>(format::HolderKind::kOther);
     for (const FoundPath& known : holders->paths) {
         if (says_less || known.text == path.text) {
@@ -218,8 +219,8 @@ std::vector<BlockHolders> holders_of(const HeapGraph& graph, const Blocks& block
         const auto number = static_cast<uint32_t>(holders.size());
         holders.push_back({block, {}, graph.unlisted_count(number)});
     }
-    // Variables of the program say more than a graph that holds the same block, and this more than
-    // that something in C++ does.
+    // A path through a variable tells more than one through a graph, and both tell more than a
+    // holder in C++.
     std::vector<std::pair<uint32_t, PathText>> from_outside;
     const auto add_those = [&](bool are_tensors) {
         for (const HeldBy& found : graph.found()) {
@@ -359,7 +360,7 @@ PyObject* hold(PyObject*, PyObject* arguments) {
     if (!PyArg_ParseTuple(arguments, "dIII", &seconds, &block_count, &reason, &step)) {
         return nullptr;
     }
-    const CollectorOff off;  // also while the answer is made
+    const CollectorOff off;  // also while the result is built
     SearchRequest request;
     request.time_ns = static_cast<uint64_t>(seconds * static_cast<double>(kNsPerSecond));
     request.block_count = block_count;
