@@ -16,11 +16,11 @@ namespace {
 constexpr char kSignal[] = "pthread_cond_signal";
 using SignalFunction = int (*)(pthread_cond_t* condition);
 
-// Set before the import leads to whoever reads them.
+// Set before the import is redirected to the functions that read them.
 [[PEAKLINE_HOT_DATA]] SignalFunction g_real_signal = nullptr;
-[[PEAKLINE_HOT_DATA]] const pthread_cond_t* g_gives_up = nullptr;
+[[PEAKLINE_HOT_DATA]] const pthread_cond_t* g_release_condition = nullptr;
 
-// What the thread that attaches signals.
+// The signals of the attaching thread.
 struct Heard {
     static constexpr size_t kRoom = 8;
 
@@ -39,18 +39,18 @@ int listening_signal(pthread_cond_t* condition) {
 
 [[gnu::hot]] int watching_signal(pthread_cond_t* condition) {
     const uint64_t next_even = (capture::g_python_pause | 1U) + 1;
-    capture::g_python_pause = next_even + (condition == g_gives_up ? 1 : 0);
+    capture::g_python_pause = next_even + (condition == g_release_condition ? 1 : 0);
     return g_real_signal(condition);
 }
 
-// CPython's own import now leads there. False: it has none.
+// Redirects CPython's own import. Returns false if it has none.
 bool lead_to(const PythonApi& api, SignalFunction function) {
     return capture::redirect_imports_of(reinterpret_cast<const void*>(api.PyEval_SaveThread),
                                         kSignal,
                                         reinterpret_cast<void*>(function)) > 0;
 }
 
-// Gives the GIL up and takes it. How many signals the first half takes.
+// Releases the GIL and takes it. Returns the number of signals from the release.
 size_t let_others_run(const PythonApi& api) {
     void* const thread = api.PyEval_SaveThread();
     const size_t count = g_heard.count;
@@ -58,7 +58,7 @@ size_t let_others_run(const PythonApi& api) {
     return count;
 }
 
-// The condition that is signalled when the GIL is released; nullptr: it is not as in the note.
+// The condition that is signalled when the GIL is released; nullptr: CPython differs from the note.
 const pthread_cond_t* find_condition(const PythonApi& api) {
     for (int i = 0; i < 2; ++i) {
         const size_t after_first_half = let_others_run(api);
@@ -79,13 +79,13 @@ void watch_gil(const PythonApi& api) {
     if (g_real_signal == nullptr) {
         return;
     }
-    // Binds the import, if that is still to be done. Signals are sent under the mutex of the GIL:
-    // no other thread is binding it any more.
+    // Binds the import, if it is still unbound. Signals are sent under the mutex of the GIL, so no
+    // other thread binds it any more.
     let_others_run(api);
     g_heard = Heard{pthread_self(), {}, 0};
     if (lead_to(api, listening_signal)) {
-        g_gives_up = find_condition(api);
-        lead_to(api, g_gives_up != nullptr ? watching_signal : g_real_signal);
+        g_release_condition = find_condition(api);
+        lead_to(api, g_release_condition != nullptr ? watching_signal : g_real_signal);
     }
 }
 

@@ -1,29 +1,27 @@
-// Sees when a thread releases the GIL and takes it, so that a stack need not be walked twice while
-// no Python code can have changed it. Set up by attach(); afterwards hot path.
+// Detects when a thread releases and takes the GIL, so that its stack is walked only once while no
+// Python code can have changed it. attach() sets it up; afterwards hot path.
 //
 // Note [Without the GIL]
-// A thread runs Python code only while it holds the GIL, and torch runs an operator without it:
-// what the operator allocates, however often, and the autograd node it makes, have one Python
-// stack. CPython signals every change to waiting threads in ceval_gil.h, on the thread that makes
-// it, in all versions alike: pthread_cond_signal(&gil->cond) after it has given the GIL up, and
-// pthread_cond_signal(&gil->switch_cond) when it has taken it, before any Python code runs. The
-// import of that function in the library that CPython is in is led through us. From the first
-// signal to the next one of the same thread its pause has a number of its own, which is odd
-// (capture::g_python_pause), and the stack found in a pause holds until its end. Frames of Python
-// code that is called in between, by a hook or a kernel written in Python, come with a GIL that was
-// taken.
-// Which condition is which is not assumed: attach() gives the GIL up and takes it, and listens. The
-// first signal alone begins a pause. Any other one ends it: the GIL of another interpreter, or what
-// a later CPython may have to say.
-// A thread that never had the GIL has no pauses, and its stack is asked for each time: it has none.
+// A thread runs Python code only while it holds the GIL, and torch runs operators without it. So
+// all allocations of the operator, and its autograd node, have one Python stack. CPython signals
+// every change to waiting threads in ceval_gil.h, on the thread that makes the change, in all
+// versions: pthread_cond_signal(&gil->cond) after releasing the GIL, and
+// pthread_cond_signal(&gil->switch_cond) after taking it, before any Python code runs. We redirect
+// the import of that function in CPython's library. From the first signal to the next one of the
+// same thread its pause has a unique odd number (capture::g_python_pause), and the stack found in a
+// pause is valid until its end. Frames of Python code called in between, by a hook or a kernel
+// written in Python, require taking the GIL. attach() determines which condition is which: it
+// releases the GIL, takes it, and listens. Only the first signal begins a pause. Any other signal
+// ends it: that of another interpreter's GIL, or a new one in a later CPython. A thread that never
+// had the GIL has no pauses; its stack, which is empty, is read each time.
 #pragma once
 
 #include "python_api.h"
 
 namespace peakline::pyhook {
 
-// Call once, with the GIL; other threads may run meanwhile. Where CPython is not as in the note no
-// pauses are seen, and everything else is as before.
+// Call it once, with the GIL; other threads may run meanwhile. If CPython differs from the note, no
+// pauses are detected, and everything else works.
 void watch_gil(const PythonApi& api);
 
 }  // namespace peakline::pyhook

@@ -11,7 +11,7 @@ const PythonApi* g_api = nullptr;
 bool g_main_has_ended = false;
 void (*g_main_end_handler)() = [] {};
 
-// Objects of the program are named while they live: later callbacks may drop them.
+// Names objects of the program while they live: later callbacks may drop them.
 void end_main() {
     if (!g_main_has_ended) {
         g_main_has_ended = true;
@@ -25,7 +25,7 @@ Object* hook_main_end(Object*, Object*) {
     return g_api->PyLong_FromLong(0);
 }
 
-// A process without threading, or one that ended before attach(), comes here first.
+// Runs first in a process without threading, or in one that ended before attach().
 Object* hook_exit(Object*, Object*) {
     end_main();
     forget_safe_points();
@@ -33,7 +33,7 @@ Object* hook_exit(Object*, Object*) {
     return g_api->PyLong_FromLong(0);
 }
 
-// `registrar`.`name`(function). False when that fails.
+// Calls `registrar`.`name`(function). Returns false on failure.
 bool add_callback(const char* registrar, const char* name, MethodDef* method) {
     Object* const function = g_api->PyCFunction_NewEx(method, nullptr, nullptr);
     Object* const module = g_api->PyImport_ImportModule(registrar);
@@ -52,7 +52,7 @@ bool add_callback(const char* registrar, const char* name, MethodDef* method) {
 MethodDef g_main_end_method = {
     "peakline_main_end", hook_main_end, kMethodWithoutArguments, nullptr};
 
-// See Note [End of main]. Without it the older callback of atexit marks the end.
+// See Note [End of main]. Without this callback, hook_exit marks the end.
 Object* hook_shutdown(Object*, Object*) {
     if (!add_callback("atexit", "register", &g_main_end_method)) {
         g_api->PyErr_Clear();
@@ -64,7 +64,7 @@ MethodDef g_exit_method = {"peakline_exit", hook_exit, kMethodWithoutArguments, 
 MethodDef g_shutdown_method = {
     "peakline_shutdown", hook_shutdown, kMethodWithoutArguments, nullptr};
 
-// Without threading there are no threads to join. It is not imported for this.
+// Without threading there are no threads to join. This does not import it.
 bool has_threading() {
     Object* const sys = g_api->PyImport_ImportModule("sys");
     Object* const modules =

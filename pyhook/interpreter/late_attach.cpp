@@ -8,10 +8,10 @@
 namespace peakline::pyhook {
 namespace {
 
-// Written once, before the imports and the pending call lead here.
+// Written once, before the imports and the pending call are redirected.
 const PythonApi* g_api = nullptr;
 void (*g_when_possible)() = nullptr;
-// relaxed: a hint. attach() decides under the GIL.
+// relaxed: only a hint. attach() decides under the GIL.
 std::atomic<bool> g_is_waiting{false};
 
 void attach_if_waiting() {
@@ -24,7 +24,7 @@ void attach_if_waiting() {
 void restore_thread_hook(void* thread) {
     g_api->PyEval_RestoreThread(thread);
     if (g_is_waiting.load(std::memory_order_relaxed)) [[unlikely]] {
-        const int error = errno;  // the caller reads it, as the real function allows
+        const int error = errno;  // callers may read it, as after the real function
         attach_if_waiting();
         errno = error;
     }
@@ -43,7 +43,7 @@ void wait_for_gil(const PythonApi& api, void (*when_possible)()) {
     g_is_waiting.store(true, std::memory_order_relaxed);
     capture::redirect_imports(
         "PyEval_RestoreThread", "", reinterpret_cast<void*>(restore_thread_hook));
-    // There are no queues before the interpreter is there.
+    // Without an initialised interpreter there is no queue.
     if (api.Py_AddPendingCall != nullptr && api.Py_IsInitialized() != 0) {
         api.Py_AddPendingCall(attach_pending, nullptr);
     }

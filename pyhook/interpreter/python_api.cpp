@@ -20,7 +20,7 @@ constexpr Symbol symbol_of(const char* name, void* member, Need need) {
 }  // namespace
 
 const char* load_python_api(PythonApi* api) {
-// The member is named like the symbol, so that neither can be mistaken.
+// Members are named after their symbols, so they cannot be confused.
 #define PEAKLINE_SYMBOL(symbol, need) symbol_of(#symbol, &api->symbol, need)
     const Symbol symbols[] = {
         PEAKLINE_SYMBOL(Py_GetVersion, kRequired),

@@ -1,13 +1,13 @@
-// The functions of CPython that attach() calls, looked up by name in the process: we are built
-// without its headers and run with any version. For attach() and the self-test only, with the
-// GIL; a capture calls none of them.
+// The CPython functions that attach() calls, looked up by name in the process: we are built without
+// its headers and run with any version. Only for attach() and the self-test, with the GIL; a
+// capture calls none of them.
 #pragma once
 
 #include <cstddef>
 
 namespace peakline::pyhook {
 
-struct Object;  // PyObject, PyFrameObject, PyThreadState: never looked into here
+struct Object;  // PyObject, PyFrameObject, PyThreadState: opaque here
 
 using CFunction = Object* (*)(Object* self, Object* argument);
 using CodeDealloc = void (*)(Object* code);
@@ -59,7 +59,7 @@ struct PythonApi {
     Object* (*PyFrame_GetCode)(Object* frame);
     int (*PyFrame_GetLineNumber)(Object* frame);
 
-    // For safe points only.
+    // Used only by safe points.
     int (*Py_AddPendingCall)(int (*function)(void*), void* argument);
     Object* (*PyDict_GetItemString)(Object* dict, const char* key);
 
@@ -73,10 +73,10 @@ struct PythonApi {
     const void* _PyRuntime;
 };
 
-// Fills `api`. nullptr, or the name of the first function this process lacks.
+// Fills `api`. Returns nullptr, or the name of the first function that this process lacks.
 const char* load_python_api(PythonApi* api);
 
-// Sets the current exception of this thread aside and puts it back at the end.
+// Saves the current exception of this thread and restores it at the end.
 class ExceptionKeeper {
 public:
     explicit ExceptionKeeper(const PythonApi& api) : api_(api) {
@@ -93,10 +93,10 @@ private:
     Object* traceback_ = nullptr;
 };
 
-// True when a Python of some kind is in the process.
+// Whether any Python is in the process.
 bool has_python();
 
-// True for builds whose objects carry more than others (Py_TRACE_REFS).
+// Whether objects of this build have more fields than usual (Py_TRACE_REFS).
 bool has_traced_references();
 
 }  // namespace peakline::pyhook

@@ -12,8 +12,7 @@
 namespace peakline::pyhook {
 namespace {
 
-// What runs once, in a namespace of its own: `folder` is given. Of ours only peakline._recorder
-// comes into sys.modules.
+// Runs once, in a separate namespace with `folder`. It adds only peakline._recorder to sys.modules.
 constexpr char kLoader[] = R"(
 import sys
 def load(name, file):
@@ -37,12 +36,13 @@ if "torch" in sys.modules:
         forget("_peakline_objects")
 )";
 
-// Written once, under the GIL, before g_safe_point; release, since a thread without it may load.
+// Written once, under the GIL, before g_safe_point; release, because threads without the GIL load
+// it.
 std::atomic<const PythonApi*> g_loading_api{nullptr};
 const PythonApi* g_api = nullptr;
-// The function of torch_objects/. acquire and release: what it needs is in place.
+// The function of torch_objects/. acquire and release: publishes the variables that it needs.
 std::atomic<Object*> g_safe_point{nullptr};
-// relaxed: a reason that comes too late is found by the next call.
+// relaxed: a late reason is found by the next call.
 std::atomic<uint32_t> g_reasons{0};
 std::atomic<bool> g_is_waiting{false};
 std::atomic<bool> g_load_is_waiting{false};
@@ -55,10 +55,10 @@ struct CodeRange {
         return value >= start && value < end;
     }
 };
-// Of the interpreter. Written once, before g_safe_point.
+// The code of the interpreter. Written once, before g_safe_point.
 CodeRange g_interpreter;
 
-// The segment of the program or of a library that holds this function.
+// The segment of the program or library that contains this function.
 CodeRange code_around(const void* function) {
     struct Search {
         const void* wanted = nullptr;
@@ -81,7 +81,7 @@ CodeRange code_around(const void* function) {
     return search.found;
 }
 
-// Hides what runs meanwhile from tracers of the program: debuggers, coverage.
+// Hides our code from tracers of the program: debuggers, coverage.
 class Untraced {
 public:
     explicit Untraced(const PythonApi& api)
@@ -113,7 +113,7 @@ bool package_folder(char* out, size_t room) {
         return false;
     }
     snprintf(out, room, "%s", self.dli_fname);
-    for (int i = 0; i < 2; ++i) {  // the file, then _native
+    for (int i = 0; i < 2; ++i) {  // removes the file, then _native
         char* const slash = strrchr(out, '/');
         if (slash == nullptr) {
             return false;
@@ -184,7 +184,7 @@ bool load_safe_points(const PythonApi& api) {
     if (is_callable == nullptr) {
         return false;
     }
-    // `globals`, and with it the function, is never given back.
+    // `globals`, which owns the function, is never released.
     g_api = &api;
     g_interpreter = code_around(reinterpret_cast<const void*>(api.PyGILState_Check));
     g_safe_point.store(function, std::memory_order_release);

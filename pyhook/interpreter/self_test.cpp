@@ -7,9 +7,9 @@
 namespace peakline::pyhook {
 namespace {
 
-// Every way a frame gets onto the stack, in one chain: module, function, generator, lambda, a class
-// being called. Repeated until the interpreter has specialised its instructions, which changes how
-// calls push frames. ASCII only: for other identifiers the parser imports a module.
+// One chain with every kind of frame: module, function, generator, lambda, call of a class.
+// Repeated until the interpreter has specialised its instructions, which changes how calls push
+// frames. ASCII only: for other identifiers the parser imports a module.
 constexpr const char kSource[] =
     "class Holder:\n"
     "    def __init__(self):\n"
@@ -39,7 +39,7 @@ void say(Reason* reason, const char* format, Values... values) {
     }
 }
 
-// One run of the chain. The callback of Python has no argument of ours, so it finds this here;
+// One run of the chain. The Python callback takes no argument of ours, so it finds the run here;
 // set and used under the GIL only.
 struct Run {
     const PythonApi* api;
@@ -89,10 +89,10 @@ bool text_attribute_is(const PythonApi& api,
     char* text = nullptr;
     ptrdiff_t length = 0;
     if (!bytes || api.PyBytes_AsStringAndSize(bytes.get(), &text, &length) != 0) {
-        api.PyErr_Clear();  // a lone surrogate, in a name of the program: nothing to compare
+        api.PyErr_Clear();  // a lone surrogate in a name of the program: skipped
         return true;
     }
-    // Ours may be cut at its buffer.
+    // Our text may be cut at the end of its buffer.
     const auto full_length = static_cast<size_t>(length);
     const bool is_cut = full_length > kMaxText && expected_length > kMaxText - 4;
     return (full_length == expected_length || is_cut) &&
@@ -138,7 +138,7 @@ bool same_frame(const Run& run, const RawFrame& ours, Object* theirs, size_t dep
         return false;
     }
     const int line = api.PyFrame_GetLineNumber(theirs);
-    // Not positive: this instruction has no line; ours is then the first of the function.
+    // Not positive: this instruction has no line; ours is then the function's first line.
     if (line > 0 && run.reader->line(ours) != static_cast<uint32_t>(line)) {
         say(run.reason, "frame %zu is at line %d, not %u", depth, line, run.reader->line(ours));
         return false;
@@ -210,10 +210,10 @@ bool fill_globals(const PythonApi& api, Object* globals) {
            api.PyDict_SetItemString(globals, "__builtins__", api.PyEval_GetBuiltins()) == 0;
 }
 
-// True when the chain ran to its end.
+// Returns true if the chain ran to its end.
 bool run_chain(const PythonApi& api) {
     const Reference code(api, api.Py_CompileString(kSource, kFile, kCompileFile));
-    // Never released: a class is a cycle, and the program could count that garbage.
+    // Never released: a class is a reference cycle, and the program could count it as garbage.
     Object* const globals = code ? api.PyDict_New() : nullptr;
     if (globals == nullptr || !fill_globals(api, globals)) {
         return false;
@@ -255,7 +255,7 @@ bool self_test(const PythonApi& api, const CodeReader& reader, Reason* reason) {
     bool finished = run_chain_untraced(api);
     if (!finished && !run.differs) {
         run.call_count = 0;
-        finished = run_chain_untraced(api);  // a signal of the program may have ended the first
+        finished = run_chain_untraced(api);  // a signal of the program may have ended the first run
     }
     g_run = nullptr;
     if (run.differs) {

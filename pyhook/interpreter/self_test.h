@@ -1,6 +1,6 @@
-// Proves that the offsets fit the running interpreter: a chain of Python code calls back, and our
-// walk is compared frame by frame with what CPython's own functions say. Called by attach(), with
-// the GIL held.
+// Checks that the offsets fit the running interpreter: a chain of Python code calls back, and our
+// walk is compared frame by frame with the results of CPython's own functions. attach() calls it,
+// with the GIL held.
 #pragma once
 
 #include <cstddef>
@@ -10,17 +10,17 @@
 
 namespace peakline::pyhook {
 
-// Where a failed check says what differs.
+// Describes the difference if a check fails.
 struct Reason {
     char text[256];
 };
 
-// True when every frame agrees. Changes nothing in the program: the code runs in a dict of its
-// own, untraced. No exception may be set.
+// Returns true if every frame agrees. Changes nothing in the program: the code runs in a separate
+// dict, untraced. No exception may be set.
 bool self_test(const PythonApi& api, const CodeReader& reader, Reason* reason);
 
-// 3.13 and later publish their offsets for debuggers; true when ours are the same, or when this
-// version has none.
+// 3.13 and later publish their offsets for debuggers. Returns true if ours are equal, or if this
+// version publishes none.
 bool agrees_with_debug_offsets(const PythonApi& api, const PythonLayout& layout, Reason* reason);
 
 }  // namespace peakline::pyhook
