@@ -175,7 +175,7 @@ uint64_t address_of(PyObject* object) {
 
 PyObject* watch_methods(PyObject*, PyObject* codes) {
     uint64_t addresses[kPeaklineMaxWatched];
-    const Py_ssize_t count = PyTuple_Size(codes);  // -1 with an error: of a METH_VARARGS never
+    const Py_ssize_t count = PyTuple_Size(codes);  // -1 with an error; never for METH_VARARGS
     if (count < 0 || static_cast<size_t>(count) > kPeaklineMaxWatched) {
         PyErr_SetString(PyExc_ValueError, "so many methods cannot be watched");
         return nullptr;
@@ -207,7 +207,7 @@ PyObject* knows_instance(PyObject*, PyObject* object) {
     return PyBool_FromLong(peakline_knows_instance(address_of(object)));
 }
 
-// A class whose __del__ is a function of Python.
+// Takes a class with a Python __del__.
 PyObject* learn_finalizer(PyObject*, PyObject* kind) {
     if (PyType_Check(kind) == 0) {
         PyErr_SetString(PyExc_TypeError, "a class is wanted");
@@ -223,7 +223,7 @@ PyObject* watch_class(PyObject*, PyObject* kind) {
 }
 
 PyObject* watch(PyObject*, PyObject* object) {
-    // An object is finalised once: one that survived it would die unseen.
+    // An object is finalised only once: if it survived that, its death is undetectable.
     const bool is_finalized = PyObject_GC_IsFinalized(object) != 0;
     return PyLong_FromUnsignedLongLong(is_finalized ? 0
                                                     : peakline_watch_object(address_of(object)));
@@ -264,7 +264,7 @@ bool read_reported(PyObject* list, std::vector<PeaklineReportedTensor>* reported
     return PyErr_Occurred() == nullptr;
 }
 
-// (object, torch.Tensor): 0 also for what only says that it is a tensor.
+// (object, torch.Tensor): returns 0 also for objects that only imitate tensors.
 PyObject* tensor_type(PyObject*, PyObject* arguments) {
     PyObject* object = nullptr;
     PyObject* tensor_class = nullptr;

@@ -1,4 +1,4 @@
-// Part of peakline._recorder: what torch's allocator held before the recording.
+// Part of peakline._recorder: blocks that torch's allocator held before the recording.
 #pragma once
 
 #include "module_python.h"
@@ -6,7 +6,7 @@
 namespace peakline::pyhook {
 
 // ([(address, requested, size, stream, device, is_deferred), ...],
-//  [(address, size, stream, device, is_expandable), ...]): bytes that are untraced now.
+//  [(address, size, stream, device, is_expandable), ...]): returns the bytes that are now untraced.
 PyObject* adopt(PyObject* module, PyObject* arguments);
 
 }  // namespace peakline::pyhook

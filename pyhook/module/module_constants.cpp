@@ -53,14 +53,14 @@ constexpr Constant kConstants[] = {
     {"OPTIMIZER_STATE", TensorKind::kOptimizerState},
 };
 
-// Takes the reference to `value`; nullptr is passed on.
+// Takes over the reference to `value`; returns false for nullptr.
 bool add(PyObject* module, const char* name, PyObject* value) {
     const bool ok = value != nullptr && PyModule_AddObjectRef(module, name, value) == 0;
     Py_XDECREF(value);
     return ok;
 }
 
-// Takes the reference to `list`, whose items were appended when `ok`.
+// Takes over the reference to `list`; `ok`: all items were appended.
 PyObject* as_tuple(PyObject* list, bool ok) {
     PyObject* tuple = ok ? PyList_AsTuple(list) : nullptr;
     Py_XDECREF(list);
@@ -92,7 +92,7 @@ PyObject* holder_kinds() {
     return as_tuple(list, ok);
 }
 
-// ((3, 10), (3, 11), ...): those whose frames are read.
+// ((3, 10), (3, 11), ...): the versions with known frame layouts.
 PyObject* python_versions() {
     PyObject* list = PyList_New(0);
     bool ok = list != nullptr;

@@ -1,4 +1,4 @@
-// Messages and files of the Python side, without a descriptor of the program's: see
+// Messages and files of the Python side, without using descriptors of the program: see
 // allocator/record/files/own_descriptors.h.
 #pragma once
 
@@ -8,9 +8,9 @@ namespace peakline::pyhook {
 
 // (text): one line on standard error, "peakline: ...".
 PyObject* say(PyObject*, PyObject* text);
-// (what, text): a line for `peakline run`. False: nobody reads it.
+// (what, text): a line for `peakline run`. Returns False if `peakline run` does not listen.
 PyObject* note(PyObject*, PyObject* arguments);
-// (path, most_bytes): the first bytes of a file; b"" where it cannot be read.
+// (path, most_bytes): the beginning of a file; b"" if it cannot be read.
 PyObject* read_file(PyObject*, PyObject* arguments);
 
 }  // namespace peakline::pyhook

@@ -12,9 +12,9 @@ constexpr char kFollowed[] = "peakline.gradients";
 
 struct Followed {
     std::vector<const PyObject*> parameters;     // not owned: only compared
-    std::vector<PeaklineParameter> gradient_of;  // the same, with what they held then
-    size_t impl_offset = 0;                      // of the TensorImpl in their objects
-    PeaklineGradients* gradients = nullptr;      // null: cannot be followed
+    std::vector<PeaklineParameter> gradient_of;  // the same, with their TensorImpl then
+    size_t impl_offset = 0;                      // offset of the TensorImpl in their objects
+    PeaklineGradients* gradients = nullptr;      // null: they cannot be followed
 
     Followed() = default;
     ~Followed() {
@@ -34,8 +34,8 @@ void forget(PyObject* capsule) {
     delete followed_of(capsule);
 }
 
-// Calls visit(parameter) for those of all groups until one is not wanted. False then, and where
-// the groups are no lists of dictionaries of lists, as those of torch are.
+// Calls visit(parameter) for each parameter of all groups until it returns false. Returns false
+// then, and if the groups are not lists of dictionaries of lists, as in torch.
 template <class Visit>
 bool all_parameters(PyObject* groups, Visit visit) {
     static PyObject* const key = PyUnicode_InternFromString("params");
@@ -65,8 +65,8 @@ uint64_t word_at(const PyObject* object, size_t offset) {
     return word;
 }
 
-// Where torch's tensor objects keep their TensorImpl: among the first words after the header, the
-// same in all of them. 0: somewhere else.
+// Offset of the TensorImpl in torch's tensor objects: one of the first words after the header, the
+// same in all of them. 0: not there.
 size_t find_impl_offset(const Followed& followed) {
     constexpr size_t kSearchedBytes = sizeof(PyObject) + 4 * sizeof(uint64_t);
     for (size_t offset = sizeof(PyObject); offset < kSearchedBytes; offset += sizeof(uint64_t)) {
@@ -82,8 +82,8 @@ size_t find_impl_offset(const Followed& followed) {
     return 0;
 }
 
-// Whether these are still the parameters of the groups, with the same TensorImpl: it changes where
-// torch.utils.swap_tensors() is used.
+// Whether the groups still have these parameters with the same TensorImpl, which
+// torch.utils.swap_tensors() changes.
 bool has_parameters(const Followed& followed, PyObject* groups) {
     const size_t count = followed.parameters.size();
     size_t i = 0;
@@ -124,7 +124,7 @@ PyObject* follow_gradients(PyObject*, PyObject* arguments) {
     }
     PyObject* capsule = PyCapsule_New(followed.get(), kFollowed, forget);
     if (capsule != nullptr) {
-        static_cast<void>(followed.release());  // the capsule's now
+        static_cast<void>(followed.release());  // now owned by the capsule
     }
     return capsule;
 }
@@ -139,7 +139,7 @@ PyObject* report_gradients(PyObject*, PyObject* arguments) {
     if (followed == nullptr) {
         return nullptr;
     }
-    // What the groups hold is alive, so the recorder may read it.
+    // The groups keep their parameters alive, so the recorder may read them.
     if (!has_parameters(*followed, groups)) {
         if (PyErr_Occurred() != nullptr) {
             return nullptr;

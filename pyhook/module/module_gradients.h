@@ -1,16 +1,16 @@
-// The part of peakline._recorder that is called at every step of an optimizer. See module.cpp.
+// The part of peakline._recorder that runs at every optimizer step. See module.cpp.
 #pragma once
 
 #include "module_python.h"
 
 namespace peakline::pyhook {
 
-// ([Tensor._cdata, tensor, ...], param_groups): the gradients of all parameters of the groups, or
-// of none, which only remembers the parameters.
+// ([Tensor._cdata, tensor, ...], param_groups): follows the gradients of all parameters of the
+// groups. With an empty list it only remembers the parameters.
 PyObject* follow_gradients(PyObject*, PyObject* arguments);
 
 // (result of follow_gradients, param_groups). None: the groups have other parameters now. False:
-// they must be asked one by one. True: all are reported.
+// the caller must check each parameter. True: all are reported.
 PyObject* report_gradients(PyObject*, PyObject* arguments);
 
 }  // namespace peakline::pyhook

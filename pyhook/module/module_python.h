@@ -1,4 +1,4 @@
-// What the files of peakline._recorder share: Python.h and the reading of arguments.
+// Shared by the files of peakline._recorder: Python.h, and the parsing of arguments.
 #pragma once
 
 #include <Python.h>
@@ -8,7 +8,7 @@
 
 namespace peakline::pyhook {
 
-// [number, id, number, id, ...] as pairs of these. False with an exception.
+// Parses [number, id, number, id, ...] as pairs. Returns false with an exception set.
 template <class Pair>
 bool read_pairs(PyObject* list, std::vector<Pair>* pairs) {
     const Py_ssize_t size = PyList_Size(list);
