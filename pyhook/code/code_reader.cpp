@@ -11,14 +11,14 @@ const void* code_of(const RawFrame& frame) {
     return reinterpret_cast<const void*>(frame.code);
 }
 
-// The characters of a PyUnicodeObject, wherever they lie.
+// The characters of a PyUnicodeObject, wherever it stores them.
 struct Characters {
     const void* data;
     size_t count;
-    unsigned kind;  // bytes per character; anything but 1, 2, 4: unreadable
+    unsigned kind;  // bytes per character; 1, 2 or 4, else unreadable
 };
 
-// PyUnicode_AsUTF8 would write its cache into the object and call Python's malloc.
+// PyUnicode_AsUTF8 would write a cache into the object and call Python's malloc.
 Characters characters_of(const PythonLayout& layout, const void* string) {
     constexpr uint32_t kCompactBit = 1U << 5;
     constexpr uint32_t kAsciiBit = 1U << 6;
@@ -28,7 +28,7 @@ Characters characters_of(const PythonLayout& layout, const void* string) {
     const auto state = read_at<uint32_t>(string, kUnicodeState);
     const auto count = read_at<uint64_t>(string, kUnicodeLength);
     const unsigned kind = (state >> 2) & 7;
-    if ((state & kCompactBit) == 0) {  // of a subclass of str
+    if ((state & kCompactBit) == 0) {  // an instance of a subclass of str
         return {read_at<const void*>(string, layout.compact_bytes), count, kind};
     }
     const uint16_t start = (state & kAsciiBit) != 0 ? layout.ascii_bytes : layout.compact_bytes;

@@ -14,11 +14,11 @@ constexpr uint64_t kMaxKeyOffset = uint64_t{1} << 20;
 constexpr size_t kFrameCapacity = size_t{1} << 16;
 
 struct FrameKey {
-    uint64_t low;   // well mixed: the place in the cache
-    uint64_t high;  // the key itself: equality is exact
+    uint64_t low;   // well mixed: the slot in the cache
+    uint64_t high;  // the key itself, so that equality is exact
 };
 
-// Code objects are smaller than 2^20 bytes and there are fewer serials than 2^26, or the frame is
+// Code objects are smaller than 2^20 bytes, and there are fewer than 2^26 serials; other frames are
 // not cached: see intern_frame_slow.
 FrameKey key_of(uint32_t serial, int64_t byte_offset, uint32_t instance) {
     const auto offset = static_cast<uint64_t>(byte_offset);
@@ -28,7 +28,7 @@ FrameKey key_of(uint32_t serial, int64_t byte_offset, uint32_t instance) {
 
 }  // namespace
 
-// Not destroyed: code dies and threads capture until the process is gone.
+// Not destroyed: code dies and threads capture until the process ends.
 [[PEAKLINE_HOT_DATA]] constinit CodeTable g_code_table;
 
 bool CodeTable::init() {
@@ -86,7 +86,7 @@ uint32_t CodeTable::intern_frame_slow(const CodeReader& reader,
     return id;
 }
 
-// The strings are interned without our lock: we call nobody while holding it.
+// Interns the strings without our lock: we call nobody while holding it.
 bool CodeTable::name_code_slow(const CodeReader& reader,
                                const RawFrame& frame,
                                record::StackTable& table,
@@ -104,7 +104,7 @@ bool CodeTable::name_code_slow(const CodeReader& reader,
     }
     {
         const record::LockGuard guard(lock_);
-        insert(entry);  // when full: serial stays 0, and from now on every death counts
+        insert(entry);  // when full, serial stays 0, and from now on every death counts
     }
     *named = entry;
     return true;

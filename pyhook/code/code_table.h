@@ -1,6 +1,6 @@
-// Remembers every code object that was resolved, with its names, and notices when one dies: its
-// address may then belong to another function. Slow path of a capture; its epoch is read on the
-// hot path. Own leaf lock; memory mapped once; the table itself is never destroyed.
+// Remembers every resolved code object with its names, and detects its death: another function may
+// then get the address. Slow path of a capture; the hot path reads its epoch. Has its own leaf
+// lock. Memory is mapped once; the table is never destroyed.
 #pragma once
 
 #include <atomic>
@@ -16,39 +16,39 @@
 namespace peakline::pyhook {
 
 // Note [Code epoch]
-// Raw frames are addresses. When a registered code object is freed, a new one may get the same
-// address, and an old raw stack would then name the wrong function: 47 % and more of all stacks
-// in a program that compiles functions in a loop. So PyCode_Type.tp_dealloc is wrapped, and the
-// death of a *registered* code object bumps the epoch, which is hashed with every raw stack: no
-// old stack is ever found again. Code that was never resolved dies without effect.
-// Order: the bump happens under the GIL, before the memory is given back. A thread that runs new
-// code at this address took the GIL after that (or got the address from malloc after it), so it
-// sees the bump without any order on its own load.
+// Raw frames are addresses. After a registered code object is freed, a new one may get the same
+// address, and an old raw stack would then name the wrong function. This affects 47 % and more of
+// all stacks in a program that compiles functions in a loop. So PyCode_Type.tp_dealloc is wrapped,
+// and the death of a *registered* code object increments the epoch. The epoch is hashed with every
+// raw stack, so no old stack is ever found again. Unregistered code dies without effect. Order: the
+// increment happens under the GIL, before the memory is returned. A thread that runs new code at
+// this address took the GIL after that (or got the address from malloc after it), so its relaxed
+// load sees the increment.
 class CodeTable {
 public:
-    // Maps the memory. Once, before the other functions.
+    // Maps the memory. Call it once, before the other functions.
     bool init();
 
     // Changes whenever a cached raw stack may have become wrong.
     uint64_t epoch() const { return epoch_.load(std::memory_order_relaxed); }
 
-    // The id of this frame in `table`, 0 when one of the two tables is full. The frame is visible
-    // (CodeReader::is_visible) and runs on this thread, a method of `instance`. `text` has room for
-    // kMaxTextBytes.
+    // The id of this frame in `table`; 0 when one of the two tables is full. The frame must be
+    // visible (CodeReader::is_visible) and run on this thread, as a method of `instance`. `text`
+    // has kMaxTextBytes.
     uint32_t intern_frame_slow(const CodeReader& reader,
                                const RawFrame& frame,
                                uint32_t instance,
                                record::StackTable& table,
                                char* text);
 
-    // Cached raw stacks may have become wrong for another reason than the death of code.
+    // Invalidates cached raw stacks for another reason than the death of code.
     // relaxed: see Note [Code epoch].
     void bump_epoch() { epoch_.fetch_add(1, std::memory_order_relaxed); }
 
     // Registers a code object without names.
     void watch(uint64_t code);
 
-    // A code object is about to be freed. Called with the GIL held, before its memory goes back.
+    // A code object is about to be freed. Call it with the GIL held, before the memory is returned.
     void code_died(uint64_t code);
 
     // Forgets all ids: the next captures intern into another StackTable.

@@ -10,7 +10,7 @@ namespace {
 
 constexpr size_t kMaxClassName = 256;
 
-// tp_name: for classes of Python the name alone, in memory that the class owns.
+// tp_name. For Python classes it is the bare name, in memory that the class owns.
 uint32_t intern_class_name(uint64_t address, record::StackTable& table) {
     const void* const type = read_at<const void*>(reinterpret_cast<void*>(address), kObjectType);
     const char* const name = read_at<const char*>(type, kTypeName);

@@ -1,7 +1,7 @@
-// The modules and operators seen in stacks, by address, and their ids in the trace. An address may
-// serve a second object when the first has died: watched_objects.h reports the death, and the next
-// stacks get a new id. See Note [Instances in stacks].
-// Slow path of a capture. Own leaf lock, mapped memory, never destroyed.
+// The modules and operators seen in stacks, by address, and their ids in the trace. When an object
+// dies, a second one may get its address: watched_objects.h reports the death, and later stacks get
+// a new id. See Note [Instances in stacks]. Slow path of a capture. Has its own leaf lock and
+// mapped memory, never destroyed.
 #pragma once
 
 #include <atomic>
@@ -14,7 +14,7 @@
 
 namespace peakline::pyhook {
 
-// More are not kept apart (a program that makes new modules for ever).
+// More instances are not distinguished (a program may make new modules for ever).
 inline constexpr uint32_t kMaxInstances = (1U << 18) - 1;
 
 class InstanceTable {
@@ -22,7 +22,7 @@ public:
     bool init();
 
     // The id of the object at this address, which a frame of this thread (or the GIL) keeps alive.
-    // A new one is added to `table` with the name of its class. 0: no room.
+    // A new object is added to `table` with its class name. 0: the table is full.
     uint32_t intern_slow(uint64_t address, record::StackTable& table);
 
     // Whether the object at this address has an id.
@@ -30,15 +30,15 @@ public:
 
     // Whether an object was seen for the first time since the last call.
     bool take_news() {
-        // relaxed: who sees it late asks late.
+        // relaxed: a thread that sees it late requests names late.
         return has_news_.load(std::memory_order_relaxed) &&
                has_news_.exchange(false, std::memory_order_relaxed);
     }
 
-    // The object is about to be freed. Called with the GIL held.
+    // The object is about to be freed. Call it with the GIL held.
     void died(uint64_t address);
 
-    // The next captures intern into another StackTable.
+    // Allows another StackTable in later captures.
     void forget();
 
     void prepare_fork() { lock_.lock(); }

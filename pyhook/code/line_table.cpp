@@ -11,7 +11,7 @@ uint32_t checked_line(int64_t line) {
     return line > 0 && line <= INT32_MAX ? static_cast<uint32_t>(line) : kNoLine;
 }
 
-// Bytes of a location table. Past the end it gives zeros and stays ended.
+// Reads bytes of a location table. Past the end it returns zeros.
 class Reader {
 public:
     Reader(const uint8_t* begin, size_t length) : next_(begin), end_(begin + length) {}
@@ -23,7 +23,7 @@ public:
         next_ += count < left ? count : left;
     }
 
-    // Six bits a byte, lowest first; bit 6 says that another byte follows.
+    // Six bits per byte, lowest first; bit 6 is set if another byte follows.
     uint32_t varint() {
         uint32_t value = 0;
         for (unsigned shift = 0; shift < 32; shift += 6) {
@@ -36,7 +36,7 @@ public:
         return value;
     }
 
-    // The sign is in the lowest bit.
+    // The lowest bit is the sign.
     int64_t signed_varint() {
         const uint32_t value = varint();
         const auto magnitude = static_cast<int64_t>(value >> 1);
@@ -48,14 +48,14 @@ private:
     const uint8_t* end_;
 };
 
-// Kinds of an entry of the location table; below kOneLineFirst the line stays the same;
-// 13 is a line without columns.
+// Kinds of entries in the location table. Kinds below kOneLineFirst keep the line; 13 is a line
+// without columns.
 constexpr unsigned kOneLineFirst = 10;
 constexpr unsigned kOneLineLast = 12;
 constexpr unsigned kLong = 14;
 constexpr unsigned kNone = 15;
 
-// Reads the rest of an entry; returns by how many lines it moves on.
+// Reads the rest of an entry; returns the change of the line.
 int64_t read_location(Reader& reader, unsigned kind) {
     if (kind < kOneLineFirst) {
         reader.skip(1);

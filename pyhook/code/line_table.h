@@ -1,5 +1,5 @@
-// Decodes co_linetable: which source line an instruction belongs to. Pure functions over bytes;
-// read nothing beyond `length`, whatever the bytes are. Called when a frame is seen first.
+// Decodes co_linetable: the source line of an instruction. Pure functions over bytes, which never
+// read beyond `length`, even for invalid bytes. Called once per new frame.
 #pragma once
 
 #include <cstddef>
@@ -13,7 +13,7 @@ struct LineTable {
     int32_t first_line;  // co_firstlineno
 };
 
-// `byte_offset`: of the instruction in the bytecode (f_lasti as Python shows it).
+// `byte_offset`: of the instruction in the bytecode (f_lasti as Python reports it).
 // 0: the instruction has no line, or the offset is outside the table.
 uint32_t line_of_pairs(const LineTable& table, int64_t byte_offset);      // 3.10
 uint32_t line_of_locations(const LineTable& table, int64_t byte_offset);  // 3.11 and later
