@@ -24,7 +24,7 @@ PythonApi g_api;
 CodeReader g_reader;
 CodeDealloc g_real_code_dealloc = nullptr;
 const PythonLayout* g_layout = nullptr;
-// kWaiting at first: nobody asked yet. Written by the first attach(), later under the GIL.
+// kWaiting until the first attach(), which writes it; later written under the GIL.
 AttachResult g_result = {PythonSupport::kWaiting, ""};
 bool g_is_found = false;
 // acquire and release are not needed: one thread passes, and the GIL orders the rest.
@@ -41,7 +41,7 @@ AttachResult off(const char* version, const char* why) {
     return {PythonSupport::kOff, g_reason};
 }
 
-// 0: not 3.x.
+// Returns 0 if the version is not 3.x.
 unsigned minor_of(const char* version) {
     if (strncmp(version, "3.", 2) != 0) {
         return 0;
@@ -54,8 +54,8 @@ void hook_code_dealloc(Object* code) {
     g_real_code_dealloc(code);
 }
 
-// PyCode_Type is one static type for all interpreters of the process; the store is atomic for
-// those that run beside us under a GIL of their own.
+// PyCode_Type is one static type for all interpreters of the process. The store is atomic for
+// interpreters with their own GIL.
 void watch_code_deaths() {
     auto* const slot =
         reinterpret_cast<CodeDealloc*>(static_cast<char*>(g_api.PyCode_Type) + kTypeDealloc);
@@ -69,7 +69,7 @@ void unwatch_code_deaths() {
     __atomic_store_n(slot, g_real_code_dealloc, __ATOMIC_RELEASE);
 }
 
-// A code object is registered and dropped: does the epoch move?
+// Registers and drops a code object, and checks that the epoch changes.
 bool sees_code_deaths() {
     Object* const code = g_api.Py_CompileString("0", "<peakline self-test>", kCompileFile);
     if (code == nullptr) {
@@ -82,7 +82,7 @@ bool sees_code_deaths() {
     return g_code_table.epoch() != before;
 }
 
-// nullptr, or why this build cannot be read.
+// Returns nullptr, or why this build cannot be read.
 const char* unsupported_build(const char* version) {
     if (strstr(version, "free-threading") != nullptr) {
         return "builds without the GIL are not supported";
@@ -93,7 +93,7 @@ const char* unsupported_build(const char* version) {
     return nullptr;
 }
 
-// What can be said without the GIL. kWaiting: the rest needs it.
+// The checks that work without the GIL. kWaiting: the others need it.
 AttachResult find_interpreter() {
     if (!has_python()) {
         return {PythonSupport::kNone, ""};
@@ -163,7 +163,7 @@ AttachResult attach(void (*when_possible)()) {
         }
         return {PythonSupport::kWaiting, ""};
     }
-    // It releases the GIL meanwhile: another thread may come here.
+    // attach_with_gil() releases the GIL, so another thread may get here meanwhile.
     if (!g_is_attaching.exchange(true, std::memory_order_relaxed)) {
         g_result = attach_with_gil();
         stop_waiting();

@@ -19,7 +19,7 @@ namespace {
 
 constexpr size_t kStackCacheCapacity = size_t{1} << 17;
 
-// Raw stack -> leaf node. Allocated once, never destroyed.
+// Maps a raw stack to its leaf node. Allocated once, never destroyed.
 record::RawStackCache* g_stacks = nullptr;
 
 // Marks this thread as reading Python frames. See Note [End of the interpreter].
@@ -29,21 +29,20 @@ public:
         : scratch_(scratch), entered_(load(scratch) == 0) {
         if (entered_) {
             scratch_.is_capturing.store(1, std::memory_order_relaxed);
-            // The barrier on all threads stands for the hardware fence; this one is for the
-            // compiler.
+            // The barrier on all threads replaces a hardware fence; this fence is for the compiler.
             std::atomic_signal_fence(std::memory_order_seq_cst);
         }
     }
     ~CaptureScope() {
         if (entered_) {
-            // release: the reads of the capture are over before the mark goes.
+            // release: the reads of the capture finish before the mark is cleared.
             scratch_.is_capturing.store(0, std::memory_order_release);
         }
     }
     CaptureScope(const CaptureScope&) = delete;
     CaptureScope& operator=(const CaptureScope&) = delete;
 
-    // False inside another capture of this thread, as a signal handler may cause.
+    // False inside another capture of this thread, as in a signal handler.
     bool entered() const { return entered_; }
 
 private:
@@ -55,14 +54,14 @@ private:
     bool entered_;
 };
 
-// Names are asked of the program when a stack shows a module for the first time.
+// Requests names from the program when a stack shows a module for the first time.
 void ask_for_names() {
     if (g_instances.take_news()) {
         request_safe_point(SafePoint::kNewInstance);
     }
 }
 
-// Root first, so that stacks share their callers. 0 when a table is full.
+// Interns root first, so that stacks share their callers. Returns 0 when a table is full.
 uint32_t intern_stack_slow(record::StackTable& table, ThreadScratch& scratch, size_t count) {
     const CodeReader& reader = code_reader();
     uint32_t node = 0;
@@ -104,8 +103,9 @@ StackKey stack_key(const HashedWalk& walk, uint64_t epoch) {
     return {record::mix64(walk.low ^ (high << 32U | high >> 32U)), high};
 }
 
-// Next time the stack with this key is compared. A number may have been another stack's.
-// `epoch`: of the code table before the key was made; later ones may have other methods watched.
+// Stores the frames, so that the next capture compares them. The number may have belonged to
+// another stack. `epoch`: of the code table before the key was made; later epochs may watch other
+// methods.
 void keep_frames(
     ThreadScratch& scratch, uint32_t number, const StackKey& key, uint32_t node, uint64_t epoch) {
     KnownStack& known = scratch.known[number];
@@ -126,7 +126,7 @@ uint32_t capture_new_slow(record::StackTable& table,
                           ThreadScratch& scratch,
                           const StackKey& key,
                           uint32_t* flags) {
-    // The frames cannot have changed since: this thread runs them, and it is here.
+    // The frames are unchanged: this thread runs them.
     bool truncated = false;
     const size_t count = walk_frames(scratch.frames, kMaxFrames, &truncated);
     const uint32_t node = intern_stack_slow(table, scratch, count);
@@ -224,7 +224,7 @@ void watch_methods(const uint64_t* codes, size_t count) {
     for (size_t i = 0; i < kWatchedSlots; ++i) {
         g_watched_methods.codes[i].store(by_slot[i], std::memory_order_relaxed);
     }
-    g_code_table.bump_epoch();  // known stacks have other words now
+    g_code_table.bump_epoch();  // known stacks have a different key now
 }
 
 uint64_t own_instance() {

@@ -1,5 +1,5 @@
-// Makes the Python side known to capture while libpeakline.so is being loaded: capture stays free
-// of Python, and nothing happens before attach.
+// Registers the Python side with capture while libpeakline.so is loaded, so that capture does not
+// depend on Python. Nothing happens before attach.
 #include <cstdint>
 #include <cstdio>
 
@@ -31,7 +31,7 @@ capture::Attach attach_side(char* reason, size_t room, void (*when_possible)()) 
     return capture::Attach::kNot;
 }
 
-// "3.11.7" of "3.11.7 (main, ...) [GCC ...]".
+// Returns "3.11.7" from "3.11.7 (main, ...) [GCC ...]".
 const char* version_text() {
     static char text[32] = "";
     const auto get_version =
@@ -57,7 +57,7 @@ int raise_exit(void* status) {
     if (long_from == nullptr || set_error == nullptr || system_exit == nullptr) {
         return 0;
     }
-    // The number is small, which CPython keeps for ever: nothing to release.
+    // CPython keeps small numbers for ever, so there is no reference to release.
     set_error(*system_exit, long_from(reinterpret_cast<intptr_t>(status)));
     return -1;
 }

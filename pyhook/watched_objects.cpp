@@ -8,7 +8,7 @@
 namespace peakline::pyhook {
 namespace {
 
-constexpr uint64_t kHeapType = 1U << 9;  // Py_TPFLAGS_HEAPTYPE: a class of its own, not built in
+constexpr uint64_t kHeapType = 1U << 9;  // Py_TPFLAGS_HEAPTYPE: not a built-in class
 constexpr uint64_t kPageBytes = 4096;
 
 using Finalizer = void (*)(void* object);
@@ -33,15 +33,15 @@ uint64_t* finalizer_slot(uint64_t kind) {
     return reinterpret_cast<uint64_t*>(kind + kTypeFinalize);
 }
 
-// Whether the first words of an object may be read at this address: objects are aligned, so that
-// these lie in one page.
+// Whether the first words of an object may be read at this address. Objects are aligned, so these
+// words are in one page.
 bool is_mapped(uint64_t address) {
     unsigned char is_resident = 0;
     void* const page = reinterpret_cast<void*>(address / kPageBytes * kPageBytes);
     return mincore(page, kPageBytes, &is_resident) == 0;
 }
 
-// Freed objects have no references left. 32 bits: newer Pythons keep flags in the others.
+// Freed objects have no references left. Reads 32 bits: newer Pythons keep flags in the rest.
 bool is_referenced(uint64_t object) {
     return read_at<int32_t>(reinterpret_cast<void*>(object), 0) > 0;
 }
@@ -50,7 +50,7 @@ uint64_t class_of(uint64_t object) {
     return read_at<uint64_t>(reinterpret_cast<void*>(object), kObjectType);
 }
 
-// Whether a class is another one or derived from it.
+// Whether a class equals another or derives from it.
 bool is_derived(uint64_t kind, uint64_t from) {
     const void* const order = read_at<void*>(reinterpret_cast<void*>(kind), kTypeOrder);
     const auto count = read_at<int64_t>(order, kVarObjectSize);
@@ -64,7 +64,7 @@ bool is_derived(uint64_t kind, uint64_t from) {
 
 }  // namespace
 
-// Not destroyed: objects die until the process is gone.
+// Not destroyed: objects die until the process ends.
 constinit WatchedObjects g_watched_objects;
 
 bool WatchedObjects::learn_finalizer(uint64_t kind, uint64_t finalizer) {
@@ -129,7 +129,7 @@ void WatchedObjects::died(uint64_t object) {
     if (entry != nullptr) {
         entries_->remove(entry);
     }
-    g_instances.died(object);  // one that was only in a stack, too
+    g_instances.died(object);  // also if it was only in a stack
 }
 
 void WatchedObjects::forget(Entry* entry) {

@@ -1,4 +1,4 @@
-// Objects of the program that are known again until they die: modules, parameters, optimizers. For
+// Objects of the program that are recognised until they die: modules, parameters, optimizers. For
 // torch_objects/, through peakline_api.h. Guarded by the GIL. Must not change anything that the
 // program can see of its objects.
 #pragma once
@@ -11,29 +11,31 @@
 namespace peakline::pyhook {
 
 // Note [Deaths without weak references]
-// The program sees weak references to its objects, and torch.utils.swap_tensors() refuses tensors
-// that have any, C++ ones included. So deaths are seen through tp_finalize: CPython calls it for
-// every object that dies, before weak references are cleared, and a class without __del__ has none.
-// Ours reports the address and does nothing else; where the class has a __del__, CPython's own
-// function follows. The slot shows nowhere in Python.
-// The slot belongs to the class, and __class__ may be assigned: fully_shard() makes a class and
-// puts modules into it. With a class that has no such slot yet an object dies unseen. So a number
-// is believed only while the address holds an object of a class with our slot, the one it had or
-// one derived from it. The memory may be gone by then, so mincore() is asked first.
+// The program can see weak references to its objects, and torch.utils.swap_tensors() refuses
+// tensors with weak references, even C++ ones. So we detect deaths with tp_finalize: CPython calls
+// it for every object that dies, before weak references are cleared, and a class without __del__
+// has none. Our function only reports the address. If the class has a __del__, it then calls
+// CPython's own function. The slot is invisible in Python. The slot belongs to the class, and
+// __class__ may be assigned: fully_shard() makes a class and puts modules into it. If that class
+// lacks our slot, an object dies unnoticed. So a number is valid only while the address holds an
+// object of its former class, or of a class derived from it, with our slot. The memory may be
+// unmapped by then, so mincore() is called first.
 class WatchedObjects {
 public:
-    // `kind` is a class with a __del__ of Python, `finalizer` what CPython says its tp_finalize is.
-    // False: this build keeps the slot elsewhere. Nothing is watched before.
+    // `kind` is a class with a Python __del__, `finalizer` its tp_finalize according to CPython.
+    // Returns false if this build has the slot at another offset. Call it before the other
+    // functions.
     bool learn_finalizer(uint64_t kind, uint64_t finalizer);
 
-    // A number that this object keeps until it dies, and that no other object ever gets. 0: its
-    // death cannot be seen, or the table is full.
+    // Returns a number for this object, valid until it dies and never reused. 0: its death cannot
+    // be detected, or the table is full.
     uint64_t watch(uint64_t object);
 
     // Whether the object that watch() gave this number still lives at this address.
     bool is_alive(uint64_t object, uint64_t number);
 
-    // Whether deaths of this class's own objects are seen from now on.
+    // Detects deaths of this class's direct instances from now on. Returns false if that is
+    // impossible.
     bool watch_class(uint64_t kind);
 
     // The object is about to die.
