@@ -185,8 +185,7 @@ void set_keep(Installed& state) {
 void set_file_mode(Installed& state) {
     const char* const given = state.options.file_mode;
     if (given[0] != '\0' && !parse_file_mode(given, &state.file_mode)) {
-        say("PEAKLINE_FILE_MODE=%s is no mode such as 0640: traces are readable by you alone",
-            given);
+        say("PEAKLINE_FILE_MODE=%s is not a mode such as 0640: only you can read traces", given);
     }
 }
 
@@ -286,7 +285,7 @@ void open_trace_or_say_why() {
     Installed& state = installed();
     const int error = open_configured_trace(state);
     if (error == kNoRegularFile) {
-        say("%s is no regular file: no trace is written", state.trace_path);
+        say("%s is not a regular file: no trace is written", state.trace_path);
     } else if (error != 0) {
         char text[128];
         say("cannot write the trace %s: %s. Name another file with -o or PEAKLINE_OUTPUT. The "

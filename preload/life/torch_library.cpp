@@ -151,7 +151,7 @@ torch_part::InstallFunction load_part(Installed& state) {
         snprintf(state.note,
                  sizeof state.note,
                  "the part built for torch is of another build of torch %s; `peakline doctor "
-                 "--build` builds it anew",
+                 "--build` rebuilds it",
                  state.torch_version);
         dlclose(part);
         return nullptr;
@@ -219,14 +219,14 @@ bool install_torch_part(Installed& state, bool* is_late, char* message, size_t r
         } else if (result == InstallResult::kOverProgramsAllocator) {
             snprintf(state.note,
                      sizeof state.note,
-                     "the program put its own allocator in place: its blocks are recorded with "
+                     "the program installed its own allocator: its blocks are recorded with "
                      "their requested sizes, and torch's counters do not exist under it");
             used = Backend::kDelegate;
         } else if (result != InstallResult::kInstalled) {
             snprintf(state.note,
                      sizeof state.note,
                      "the part built for torch is of another "
-                     "version; `peakline doctor --build` builds it anew");
+                     "version; `peakline doctor --build` rebuilds it");
             used = Backend::kObserve;
             *is_late = true;
         }

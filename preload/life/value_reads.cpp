@@ -115,10 +115,9 @@ void end_waiting_program(uint32_t python_node, uint64_t count) {
         describe_location(python_node, location, sizeof location);
         put_stopped_meta(location);
         const int name_length = static_cast<int>(strcspn(location, " "));
-        say("%s has read a value %llu times that the simulated GPU does not have, and seems to "
-            "wait "
-            "for it. The program ends here with status %d; its trace is whole. Say what the value "
-            "is with --assume %.*s=VALUE, or let it read on with --max-value-reads 0.",
+        say("%s read a value %llu times that the simulated GPU never computes, and seems to wait "
+            "for it. The program ends here with status %d; its trace is complete. Set the value "
+            "with --assume %.*s=VALUE, or allow more reads with --max-value-reads 0.",
             location,
             static_cast<unsigned long long>(count),
             kStoppedStatus,

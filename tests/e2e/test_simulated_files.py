@@ -113,7 +113,7 @@ def test_ranks_that_write_one_checkpoint_share_it(lab: Any, before: Path, tmp_pa
     assert done.status == 0, done.stderr
     assert done.stdout.splitlines() == ["[5.0, 2]", "[5.0, 2]"]
     assert contents(tmp_path) == real
-    assert done.stderr.count("exists and is kept as it is") == 1
+    assert done.stderr.count("exists and stays unchanged") == 1
 
 
 def test_a_program_that_is_not_simulated_is_not_guarded(lab: Any, tmp_path: Path) -> None:

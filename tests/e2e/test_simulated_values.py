@@ -150,7 +150,7 @@ def test_a_program_that_waits_for_a_value_ends_with_a_message(lab: Any, tmp_path
     assert "cleaned up" in done.stdout
     said = [line for line in done.stderr.splitlines() if "seems to wait" in line]
     assert len(said) == 1
-    assert re.search(rf"{place} \(wait\) has read a value 500 times", said[0])
+    assert re.search(rf"{place} \(wait\) read a value 500 times", said[0])
     assert f"--assume {place}=VALUE" in said[0]
     table = lab.table(tmp_path / "run.peak")
     assert table["complete"], table["problems"]
@@ -235,7 +235,7 @@ def test_waiting_ends_without_recording_too(lab: Any, tmp_path: Path) -> None:
     assert "cleaned up" in done.stdout
     said = [line for line in done.stderr.splitlines() if "seems to wait" in line]
     assert len(said) == 1
-    assert said[0].startswith(f"peakline: {place} (wait) has read a value 500 times")
+    assert said[0].startswith(f"peakline: {place} (wait) read a value 500 times")
     assert "read these values" not in done.stderr  # -q
 
 

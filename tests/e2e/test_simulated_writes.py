@@ -65,7 +65,7 @@ def test_existing_checkpoints_stay_as_they_are(lab: Any, tmp_path: Path) -> None
     for name in [*WEIGHTS, "pretrained/config.json"]:
         assert (tmp_path / "out" / name).read_text() == f"the real {name}"
     assert checkpoints(tmp_path) == sorted(WEIGHTS)
-    assert sum("exists and is kept as it is" in note for note in done.notes) == 1
+    assert sum("exists and stays unchanged" in note for note in done.notes) == 1
 
 
 @needs(*LIBRARIES)

@@ -97,7 +97,7 @@ def test_the_null_device_means_no_trace(runs: dict[str, Run]) -> None:
     run = runs["no trace"]
     assert run.status == 0
     assert run.traces == []
-    assert f"peakline: {os.devnull} is no regular file: no trace is written" in run.stderr
+    assert f"peakline: {os.devnull} is not a regular file: no trace is written" in run.stderr
     assert not Path(f"{os.devnull}.2").exists()
 
 

@@ -94,15 +94,15 @@ void mark_saved(int descriptor) {
 }
 
 void say_kept(const char* path) {
-    if (note_fact("said what is kept")) {
-        say("peakline: %s exists and is kept as it is: the values of a simulated run are not real "
+    if (note_fact("a kept file is reported")) {
+        say("peakline: %s exists and stays unchanged: the values of a simulated run are not real "
             "(--allow-writes overwrites checkpoints)",
             path);
     }
 }
 
 void say_new(const char* path) {
-    if (note_fact("said what is removed")) {
+    if (note_fact("a new file is reported")) {
         say("peakline: %s and other new checkpoints are removed when the program ends: their "
             "values are not real (--allow-writes keeps them)",
             path);

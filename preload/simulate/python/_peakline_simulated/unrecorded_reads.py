@@ -80,10 +80,10 @@ class _Notes:
         import threading
 
         _peakline_words.say(
-            f"{location} has read a value {count} times that the simulated "
-            "GPU does not have, and seems to wait for it. The program ends here with status "
-            f"{_WAITED_STATUS}. Run it without --no-record to say what the value is with "
-            "--assume, or let it read on with --max-value-reads 0."
+            f"{location} read a value {count} times that the simulated "
+            "GPU never computes, and seems to wait for it. The program ends here with status "
+            f"{_WAITED_STATUS}. Run it without --no-record to set the value with "
+            "--assume, or allow more reads with --max-value-reads 0."
         )
         threading.Thread(target=self._insist, daemon=True).start()
 
