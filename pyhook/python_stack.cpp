@@ -96,8 +96,8 @@ bool has_visible_frame(const ThreadScratch& scratch, size_t count) {
     return false;
 }
 
-// The sum's low bits are poor, and the cache looks at them: they are mixed. That loses nothing:
-// with `high` known, `low` can be computed back.
+// The low bits of the sum are weak, and the cache uses them, so they are mixed. This loses nothing:
+// `low` can be computed back from `high` and the result.
 StackKey stack_key(const HashedWalk& walk, uint64_t epoch) {
     const uint64_t high = walk.high ^ (epoch << 32U) ^ walk.frame_count;
     return {record::mix64(walk.low ^ (high << 32U | high >> 32U)), high};

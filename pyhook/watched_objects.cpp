@@ -105,7 +105,7 @@ uint64_t WatchedObjects::watch(uint64_t object) {
         return entry->number;
     }
     if (entry != nullptr) {
-        forget(entry);  // another object, or one with a class that says nothing about it
+        forget(entry);  // another object, or one of a class without our slot
     }
     return entries_->add({{object}, kind, last_number_ + 1}) != nullptr ? ++last_number_ : 0;
 }

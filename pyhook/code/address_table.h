@@ -1,4 +1,4 @@
-// A hash table of entries that are known by an address. Not thread safe: its owner guards it.
+// A hash table of entries keyed by address. Not thread safe: its owner guards it.
 #pragma once
 
 #include <cstddef>
@@ -9,11 +9,11 @@
 
 namespace peakline::pyhook {
 
-// What an entry begins with.
+// The beginning of an entry.
 struct Addressed {
     uint64_t address;  // 0: free
     bool is_used() const { return address != 0; }
-    // Objects lie at multiples of 16.
+    // Objects are aligned to 16.
     uint64_t hash() const { return record::mix64(address >> 4U); }
 };
 
@@ -27,7 +27,7 @@ public:
     }
     bool is_ready() const { return entries_.is_ready(); }
 
-    // nullptr: none. Valid until the next add or remove.
+    // nullptr if absent. Valid until the next add or remove.
     Entry* find(uint64_t address) {
         return entries_.find(Addressed{address}.hash(),
                              [=](const Entry& entry) { return entry.address == address; });
@@ -35,7 +35,7 @@ public:
     bool has(uint64_t address) const {
         return const_cast<AddressTable*>(this)->find(address) != nullptr;
     }
-    // One that find() did not find. nullptr: the table is full.
+    // Adds an entry that find() did not find. Returns nullptr if the table is full.
     Entry* add(const Entry& entry) {
         return entries_.size() < most_ ? entries_.add(entry) : nullptr;
     }

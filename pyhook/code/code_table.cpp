@@ -40,7 +40,7 @@ bool CodeTable::init() {
     return entries_->init(kMostEntries);
 }
 
-// Under lock_. Another thread may have been faster: then `entry` becomes what it stored.
+// Requires lock_. If another thread was first, `entry` becomes its entry.
 void CodeTable::insert(Entry& entry) {
     Entry* const known = entries_->find(entry.address);
     if (known != nullptr && known->file != 0) {
@@ -131,7 +131,7 @@ void CodeTable::code_died(uint64_t code) {
 void CodeTable::forget() {
     const record::LockGuard guard(lock_);
     entries_->change_each([](Entry& entry) {
-        entry.file = 0;  // still watched, named anew with a new serial
+        entry.file = 0;  // still watched, but named again with a new serial
     });
     epoch_.fetch_add(1, std::memory_order_relaxed);
 }

@@ -60,7 +60,7 @@ public:
 
 private:
     struct Entry : Addressed {  // the code object
-        uint32_t serial;        // never given twice, so that (serial, offset) names an instruction
+        uint32_t serial;        // never reused, so that (serial, offset) identifies an instruction
         uint32_t file;
         uint32_t name;
         uint32_t qualified_name;

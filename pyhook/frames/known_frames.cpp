@@ -20,13 +20,14 @@ template <const PythonLayout& kLayout>
     return _mm_insert_epi64(position, static_cast<long long>(object), 1);
 }
 
-// Four chains that take turns.
+// Four interleaved chains.
 struct Chains {
     __m128i next, second, third, last;
 };
 
-// They begin differently: else two frames of different chains might change places. Without a table,
-// whose line would be cold; all bytes of each are equal, as those of two addresses never differ.
+// Chains begin differently, so that frames of different chains cannot be exchanged. Computed
+// without a table, which would cost a cache miss. All bytes of each value are equal; two
+// addresses never differ by such a value.
 [[PEAKLINE_USES_AES, gnu::always_inline]] inline Chains first_chains() {
     const __m128i zero = _mm_setzero_si128();
     const __m128i once = _mm_aesenc_si128(zero, zero);
@@ -59,8 +60,8 @@ template <const PythonLayout& kLayout>
             return false;
         }
         absorb_next(chains, known_word<kLayout>(frame, static_cast<int64_t>(marks) < 0));
-        // The next mark: an addition with carry, where compilers take a double shift, which is slow
-        // on some processors.
+        // Shifts to the next mark by an addition with carry: compilers would emit a double shift,
+        // which is slow on some processors.
         asm("add %0, %0\n\tadc %1, %1" : "+r"(later_marks), "+r"(marks) : : "cc");
     }
     const __m128i hash = joined(chains);
