@@ -13,8 +13,8 @@ void on_free(const PeaklineDriverEvent& event);
 // Whether the free in progress on this thread returns memory of a device.
 bool call_frees_memory();
 
-// Handles an earlier block with the same key. A missed end of an address is recorded now. Importing a
-// known physical allocation adds a handle to it; only then returns true.
+// Handles an earlier block with the same key. A missed end of an address is recorded now. Importing
+// a known physical allocation adds a handle to it; only then returns true.
 bool is_known_handle(const DriverBlock& block);
 
 void end_context(uint64_t context);
