@@ -19,11 +19,11 @@
 namespace peakline::report {
 namespace {
 
-// Up to the last chunk that was used.
+// Bytes up to the end of the last used chunk.
 uint64_t used_bytes(const ByteSource& source) {
-    Problems untold;  // the packed trace has them, too
-    const format::Superblock superblock = read_superblock(source, untold);
-    const size_t chunk_count = index_chunks(source, superblock, untold).size();
+    Problems known_problems;  // the packed trace reports them again
+    const format::Superblock superblock = read_superblock(source, known_problems);
+    const size_t chunk_count = index_chunks(source, superblock, known_problems).size();
     return chunk_count == 0
                ? source.size_bytes()
                : std::min(source.size_bytes(),
@@ -51,7 +51,7 @@ PackedSizes pack_trace(const std::string& path,
         const auto raw = source.read(
             offset, static_cast<size_t>(std::min<uint64_t>(wanted, end - offset)), scratch);
         if (raw.empty()) {
-            break;  // cut meanwhile
+            break;  // the file was cut meanwhile
         }
         const size_t size =
             ZSTD_compress2(context.get(), packed.data(), packed.size(), raw.data(), raw.size());

@@ -13,10 +13,10 @@ struct PackedSizes {
     uint64_t packed_bytes = 0;
 };
 
-// Packs the trace at `path`, as a file or packed already, into a new file `packed_path`. `level`:
-// of zstd, 1 to 19. Chunks that were never used at its end are left out. Throws TraceError when
-// there is no trace at `path` or the file cannot be written (then nothing is left of it), and
-// passes on what `progress` throws.
+// Packs the trace at `path`, packed already or not, into a new file `packed_path`. `level`: of
+// zstd, 1 to 19. Unused chunks at the end are left out. Throws TraceError when there is no trace at
+// `path` or the file cannot be written (then the new file is removed), and passes on the exceptions
+// of `progress`.
 PackedSizes pack_trace(const std::string& path,
                        const std::string& packed_path,
                        int level,

@@ -1,6 +1,6 @@
-// The order of opening: superblock, chunk headers, definitions, summary. Headers are read
-// before definitions, so in a trace that is still being written every event we will read finds
-// its definition.
+// Opens in this order: superblock, chunk headers, definitions, summary. Headers are read before
+// definitions, so in a trace that is still being written every event we will read finds its
+// definition.
 #include "reader.h"
 
 #include <algorithm>
@@ -39,7 +39,7 @@ TraceReader::TraceReader(ByteSource source)
 }
 
 TraceReader TraceReader::open_file(const std::string& path) {
-    // See Note [Reading what is used again]. A checkpoint comes after a megabyte of events or more.
+    // See Note [Reading recycled chunks]. A checkpoint comes after a megabyte of events or more.
     constexpr int kMostTries = 20;
     for (int tries = 1;; ++tries) {
         TraceReader reader(stable_copy(ByteSource::open_file(path)));
@@ -55,8 +55,8 @@ TraceReader TraceReader::from_memory(std::string name, std::span<const unsigned 
 }
 
 bool TraceReader::has_events() const {
-    return std::any_of(chunks_.begin(), chunks_.end(), [](const ChunkPlace& place) {
-        return place.is(format::ChunkType::kEvents);
+    return std::any_of(chunks_.begin(), chunks_.end(), [](const ChunkEntry& chunk) {
+        return chunk.is(format::ChunkType::kEvents);
     });
 }
 
@@ -66,8 +66,8 @@ bool TraceReader::has_gpu_memory() const {
         return std::any_of(views.begin(), views.end(), is_gpu);
     };
     return any_gpu(summary_.views) || (checkpoint_.has_value() && any_gpu(checkpoint_->views)) ||
-           std::any_of(chunks_.begin(), chunks_.end(), [](const ChunkPlace& place) {
-               return place.is(format::ChunkType::kEvents) && place.header.max_live_bytes != 0;
+           std::any_of(chunks_.begin(), chunks_.end(), [](const ChunkEntry& chunk) {
+               return chunk.is(format::ChunkType::kEvents) && chunk.header.max_live_bytes != 0;
            });
 }
 
@@ -81,12 +81,12 @@ const RecordedTotals* TraceReader::whole_totals() const {
         return nullptr;
     }
     uint64_t event_count = 0;
-    for (const ChunkPlace& place : chunks_) {
-        if (place.is(format::ChunkType::kEvents)) {
-            if (!place.sealed() || place.header.first_event != event_count) {
+    for (const ChunkEntry& chunk : chunks_) {
+        if (chunk.is(format::ChunkType::kEvents)) {
+            if (!chunk.sealed() || chunk.header.first_event != event_count) {
                 return nullptr;
             }
-            event_count += place.header.event_count;
+            event_count += chunk.header.event_count;
         }
     }
     return event_count == summary_.totals->event_count ? &*summary_.totals : nullptr;
@@ -99,15 +99,15 @@ const ViewsEnd* TraceReader::whole_views() const {
     return is_whole ? &*summary_.views_end : nullptr;
 }
 
-// Ticks never fall: the last chunk that can be decoded has the last one.
+// Ticks never fall, so the last chunk that decodes has the last tick.
 uint64_t TraceReader::last_tick() const {
     std::vector<unsigned char> scratch;
-    for (auto place = chunks_.rbegin(); place != chunks_.rend(); ++place) {
+    for (auto chunk = chunks_.rbegin(); chunk != chunks_.rend(); ++chunk) {
         std::span<const unsigned char> payload;
-        if (place->is(format::ChunkType::kEvents) &&
-            read_payload(source_, *place, place->number, scratch, &payload) == ChunkState::kWhole) {
+        if (chunk->is(format::ChunkType::kEvents) &&
+            read_payload(source_, *chunk, chunk->number, scratch, &payload) == ChunkState::kWhole) {
             StreamPosition position;
-            position.tick = place->header.first_tick;
+            position.tick = chunk->header.first_tick;
             NoVisitor nobody;
             EventDecoder<NoVisitor>(nobody, position).decode(payload);
             return position.tick;

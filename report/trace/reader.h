@@ -1,6 +1,7 @@
-// Opens a trace and gives its parts: superblock, definitions, summary and the stream of events.
-// Trusts nothing: what can be read is read, what cannot is listed in problems(). After opening, a
-// reader is constant: several threads may use it at once. Never prints, never repairs silently.
+// Opens a trace and gives access to its parts: superblock, definitions, summary and the stream of
+// events. Trusts nothing: readable parts are read, unreadable ones are listed in problems(). After
+// opening, a reader is constant, so several threads may use it at once. Never prints, never repairs
+// silently.
 #pragma once
 
 #include <optional>
@@ -19,7 +20,7 @@ namespace peakline::report {
 
 class TraceReader {
 public:
-    // Both throw TraceError when nothing of the trace can be read.
+    // Both throw TraceError when no part of the trace can be read.
     static TraceReader open_file(const std::string& path);
     // `bytes` must outlive the reader.
     static TraceReader from_memory(std::string name, std::span<const unsigned char> bytes);
@@ -29,29 +30,29 @@ public:
     bool is_packed() const { return source_.is_packed(); }
     bool is_being_written() const { return source_.is_being_written(); }
     const format::Superblock& superblock() const { return superblock_; }
-    const std::vector<ChunkPlace>& chunks() const { return chunks_; }
+    const std::vector<ChunkEntry>& chunks() const { return chunks_; }
     const Definitions& definitions() const { return definitions_; }
     const Summary& summary() const { return summary_; }
-    // Where the events begin in a trace that keeps less than all of them; else nullptr.
+    // The start of the events in a trace that keeps only some of them; else nullptr.
     const Checkpoint* checkpoint() const { return checkpoint_ ? &*checkpoint_ : nullptr; }
     bool is_bounded() const { return report::is_bounded(superblock_); }
-    // Whether torch's segments and what the driver gave are known where the events begin.
+    // Whether torch's segments and the driver's levels are known at the start of the events.
     bool knows_standing() const {
         return !is_bounded() || (checkpoint_ && checkpoint_->standing.has_value());
     }
-    // The recorder's counts of all events; nullptr when there are none, or anything is wrong with
-    // the trace as far as its headers and definitions show: then the events must be read.
+    // The recorder's counts of all events. nullptr when there are none, or when headers or
+    // definitions show any damage: then the caller must read the events.
     const RecordedTotals* whole_totals() const;
-    // What the recorder knew of every event when it closed the trace, where whole_totals() holds:
-    // Summary::views are those of all events; else nullptr.
+    // The final counts of views, valid only if whole_totals() is: then Summary::views cover all
+    // events. Else nullptr.
     const ViewsEnd* whole_views() const;
-    // Found while opening; a pass over the events finds its own, see EventTotals.
+    // Problems found while opening; a pass over the events finds its own, see EventTotals.
     const Problems& problems() const { return problems_; }
 
     bool has_events() const;
-    // Whether any of its blocks lies on a GPU; from headers and summaries, without the events.
+    // Whether the trace has allocations on a GPU; from headers and summaries, without the events.
     bool has_gpu_memory() const;
-    // Allocations that the EVENTS chunks can hold at most.
+    // An upper limit on the allocations in the EVENTS chunks.
     uint64_t max_alloc_count() const;
     // The time of the last event; 0 without events. Reads the last EVENTS chunk only.
     uint64_t last_tick() const;
@@ -59,7 +60,7 @@ public:
         return static_cast<double>(ticks) * superblock_.tick_ns * 1e-9;
     }
 
-    // Decodes all events into `visitor`, see event_decoder.h, which is called on this thread.
+    // Decodes all events into `visitor`, see event_decoder.h. Calls it on this thread.
     template <class Visitor>
     EventTotals read_events(Visitor& visitor,
                             const Progress& progress = {},
@@ -68,7 +69,7 @@ public:
         return visit_events(stream, visitor, progress, decodes_ahead(decoding, chunks_.size()));
     }
 
-    // For who decodes chunk by chunk; the reader must outlive it.
+    // For callers that decode chunk by chunk; the reader must outlive the stream.
     EventStream event_stream() const { return EventStream(source_, chunks_, checkpoint()); }
 
 private:
@@ -77,7 +78,7 @@ private:
     ByteSource source_;
     Problems problems_;
     format::Superblock superblock_;
-    std::vector<ChunkPlace> chunks_;
+    std::vector<ChunkEntry> chunks_;
     Definitions definitions_;
     Summary summary_;
     std::optional<Checkpoint> checkpoint_;

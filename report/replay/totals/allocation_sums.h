@@ -1,5 +1,5 @@
-// Sums up allocations by place and size, and names of phases, wherever they were counted. Used by
-// the two ways to count a whole trace only.
+// Sums up allocations by context, stream, device and size, and collects names of phases, from
+// either source. Used only by the two ways to count a whole trace.
 #pragma once
 
 #include <algorithm>
@@ -16,15 +16,15 @@
 
 namespace peakline::report {
 
-struct PlaceKey {
+struct SumKey {
     uint32_t context;
     uint32_t stream;
     uint32_t device;
-    bool operator==(const PlaceKey&) const = default;
+    bool operator==(const SumKey&) const = default;
 };
 
-struct PlaceKeyHash {
-    size_t operator()(const PlaceKey& key) const {
+struct SumKeyHash {
+    size_t operator()(const SumKey& key) const {
         return record::mix64(uint64_t{key.context} << 32 ^ uint64_t{key.stream} << 8 ^ key.device);
     }
 };
@@ -32,17 +32,17 @@ struct PlaceKeyHash {
 class AllocationSums {
 public:
     void add(const AllocationShape& shape, uint64_t count) {
-        add_place({shape.context,
-                   shape.stream,
-                   shape.device,
-                   count,
-                   count * shape.requested_bytes,
-                   count * shape.block_bytes});
+        add_sum({shape.context,
+                 shape.stream,
+                 shape.device,
+                 count,
+                 count * shape.requested_bytes,
+                 count * shape.block_bytes});
         requested_sizes_[static_cast<size_t>(std::bit_width(shape.requested_bytes))] += count;
         block_sizes_[static_cast<size_t>(std::bit_width(shape.block_bytes))] += count;
     }
 
-    void add_place(const AllocationSum& other) {
+    void add_sum(const AllocationSum& other) {
         AllocationSum& sum = sums_[{other.context, other.stream, other.device}];
         sum.count += other.count;
         sum.requested_bytes += other.requested_bytes;
@@ -76,7 +76,7 @@ public:
     }
 
 private:
-    std::unordered_map<PlaceKey, AllocationSum, PlaceKeyHash> sums_;
+    std::unordered_map<SumKey, AllocationSum, SumKeyHash> sums_;
     SizeHistogram requested_sizes_ = {};
     SizeHistogram block_sizes_ = {};
     std::vector<std::string> phases_;

@@ -14,7 +14,7 @@ uint64_t total_of(const Counts& counts) {
     return std::accumulate(counts.begin(), counts.end(), uint64_t{0});
 }
 
-// The records by kind; nullopt when the numbers cannot all be true.
+// Counts the records by kind; nullopt when the numbers contradict each other.
 std::optional<RecordCounts> recorded_counts(const RecordedTotals& recorded) {
     RecordCounts records;
     const uint64_t extended = total_of(recorded.extended_counts);
@@ -29,7 +29,7 @@ std::optional<RecordCounts> recorded_counts(const RecordedTotals& recorded) {
     records.out_of_memory = recorded.extended_count(ExtendedType::kOutOfMemory);
     records.other = extended - records.free_deferred - records.free_completed - free_with_context -
                     records.mark - records.segment - records.out_of_memory;
-    // What is said of losses is in the events.
+    // Details of losses are only in the events.
     const bool good = recorded.extended_count(ExtendedType::kLoss) == 0 &&
                       recorded.extended_count(ExtendedType::kStopped) == 0 &&
                       records.alloc_class <= recorded.alloc_count &&
@@ -38,7 +38,7 @@ std::optional<RecordCounts> recorded_counts(const RecordedTotals& recorded) {
     return good ? std::optional(records) : std::nullopt;
 }
 
-// False when they name what is not defined or do not sum to `records`.
+// False when the sums refer to undefined ids or do not add up to `records`.
 bool add_recorded(const TraceReader& reader,
                   const RecordedTotals& recorded,
                   const RecordCounts& records,
@@ -59,7 +59,7 @@ bool add_recorded(const TraceReader& reader,
             return false;
         }
         inline_count += sum.count;
-        sums.add_place(sum);
+        sums.add_sum(sum);
     }
     const SizeHistogram& block = recorded.inline_sizes[size_t(format::Measure::kAllocated)];
     const SizeHistogram& requested = recorded.inline_sizes[size_t(format::Measure::kRequested)];
@@ -71,17 +71,17 @@ bool add_recorded(const TraceReader& reader,
            total_of(requested) == inline_count;
 }
 
-// As a pass over the events would have found them.
+// Returns the totals that a pass over the events would have found.
 EventTotals recorded_events(const TraceReader& reader, const RecordedTotals& recorded) {
     EventTotals events;
-    events.clean_end = true;  // totals are written after it only, and nothing follows them
+    events.clean_end = true;  // totals are written only after it, and nothing follows them
     events.event_count = recorded.event_count;
     events.alloc_count = recorded.alloc_count;
     events.last_tick = reader.last_tick();
-    for (const ChunkPlace& place : reader.chunks()) {
-        if (place.is(format::ChunkType::kEvents)) {
+    for (const ChunkEntry& chunk : reader.chunks()) {
+        if (chunk.is(format::ChunkType::kEvents)) {
             ++events.chunk_count;
-            events.payload_bytes += place.payload_bytes;
+            events.payload_bytes += chunk.payload_bytes;
         }
     }
     return events;

@@ -12,7 +12,7 @@ namespace {
 
 constexpr uint64_t kChunksPerPoint = 2;
 
-// Follows every event. Deferred frees leave the level when the program frees the block.
+// Follows every event. A block with a deferred free leaves the level when the program frees it.
 class TimelineFollower : public BlockFollower {
 public:
     TimelineFollower(const BlockStream& stream,
@@ -55,7 +55,7 @@ private:
     bool counts(const AllocationShape& shape) const {
         return is_counted(request_.device, shape.device);
     }
-    // Wraps around for what is freed, as the sums do.
+    // Frees wrap around, as the sums do.
     void add(uint64_t ordinal, uint64_t bytes) {
         const bool is_shown = request_.shown == nullptr || (*request_.shown)[ordinal];
         level_ += is_shown ? bytes : 0;
@@ -76,34 +76,34 @@ private:
     uint64_t whole_peak_tick_ = 0;
 };
 
-std::vector<const ChunkPlace*> event_chunks(const TraceReader& reader) {
-    std::vector<const ChunkPlace*> places;
-    for (const ChunkPlace& place : reader.chunks()) {
-        if (place.is(format::ChunkType::kEvents)) {
-            places.push_back(&place);
+std::vector<const ChunkEntry*> event_chunks(const TraceReader& reader) {
+    std::vector<const ChunkEntry*> chunks;
+    for (const ChunkEntry& chunk : reader.chunks()) {
+        if (chunk.is(format::ChunkType::kEvents)) {
+            chunks.push_back(&chunk);
         }
     }
-    return places;
+    return chunks;
 }
 
 }  // namespace
 
 uint64_t first_event_tick(const TraceReader& reader) {
-    const auto places = event_chunks(reader);
-    return places.empty() ? 0 : places.front()->header.first_tick;
+    const auto chunks = event_chunks(reader);
+    return chunks.empty() ? 0 : chunks.front()->header.first_tick;
 }
 
 Timeline make_timeline(const TraceReader& reader,
                        const TimelineRequest& request,
                        const Progress& progress) {
-    const auto places = event_chunks(reader);
-    if (places.empty()) {
+    const auto chunks = event_chunks(reader);
+    if (chunks.empty()) {
         return {};
     }
     const uint64_t begin = first_event_tick(reader);
     const uint64_t point_count = std::max<uint64_t>(request.point_count, 1);
     if (request.device.has_value() || request.shown != nullptr ||
-        places.size() < kChunksPerPoint * point_count) {
+        chunks.size() < kChunksPerPoint * point_count) {
         TimelineBuilder builder(begin, std::max(begin, reader.last_tick()), point_count);
         BlockStream stream(reader);
         TimelineFollower follower(stream, request, builder);
@@ -114,18 +114,18 @@ Timeline make_timeline(const TraceReader& reader,
         timeline.skipped_chunk_count = stream.totals().skipped_chunk_count;
         return timeline;
     }
-    const uint64_t end = std::max(begin, places.back()->header.first_tick);
+    const uint64_t end = std::max(begin, chunks.back()->header.first_tick);
     TimelineBuilder builder(begin, end, point_count);
-    for (const ChunkPlace* place : places) {
-        builder.set_level(place->header.first_tick, place->header.live_bytes);
-        builder.add_max(place->header.first_tick, place->header.max_live_bytes);
+    for (const ChunkEntry* chunk : chunks) {
+        builder.set_level(chunk->header.first_tick, chunk->header.live_bytes);
+        builder.add_max(chunk->header.first_tick, chunk->header.max_live_bytes);
     }
     Timeline timeline = builder.finish();
     timeline.from_headers = true;
     timeline.whole_peak_bytes = timeline.peak_bytes;
     timeline.whole_peak_tick = timeline.peak_tick;
     timeline.skipped_chunk_count = static_cast<uint64_t>(
-        std::count_if(reader.chunks().begin(), reader.chunks().end(), [](const ChunkPlace& p) {
+        std::count_if(reader.chunks().begin(), reader.chunks().end(), [](const ChunkEntry& p) {
             return !p.readable;
         }));
     return timeline;

@@ -1,4 +1,4 @@
-// What definitions name, checked when all are known: see Note [Lost definitions].
+// Checks the ids that definitions refer to, once all are known: see Note [Lost definitions].
 #include <algorithm>
 
 #include "definition_decoder.h"
@@ -6,7 +6,7 @@
 namespace peakline::report {
 namespace {
 
-// By ordinal, each with what was reported last.
+// Sorts by ordinal. Keeps the last report of each.
 template <class Block>
 void put_in_order(std::vector<Block>& blocks) {
     std::ranges::stable_sort(blocks, {}, &Block::ordinal);
@@ -37,7 +37,7 @@ void DefinitionDecoder::check_objects() {
         holder.context = out_.known_context(holder.context);
         holder.stream = out_.known_stream(holder.stream);
     }
-    // Of a lost dtype the shape alone would say nothing of bytes: both are unknown.
+    // Without its dtype a shape gives no bytes: forget both.
     for (TensorType& type : out_.tensor_types) {
         type.dtype = out_.strings.has(type.dtype) ? type.dtype : 0;
     }
@@ -103,7 +103,7 @@ void DefinitionDecoder::check_contexts() {
 
 void DefinitionDecoder::check_classes() {
     for (AllocationShape& shape : out_.classes) {
-        // The sizes are good: keep them, as bytes of an unknown place.
+        // The sizes are good: keep them, as bytes of an unknown context.
         if (!resolve(&shape.context, out_.contexts, out_.lost_context)) {
             shape.context = 0;
             ++faulty_count_;

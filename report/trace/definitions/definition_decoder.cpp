@@ -1,11 +1,11 @@
-// Records to definitions; definition_checks.cpp checks what they name.
+// Decodes records into definitions; definition_checks.cpp checks the ids in them.
 #include "definition_decoder.h"
 
 namespace peakline::report {
 namespace {
 
 constexpr uint32_t kLost = UINT32_MAX;
-// A recorder's tables hold no more; what a hostile header claims must not fill the memory.
+// The recorder's tables hold no more. A hostile header must not make us fill the memory.
 constexpr uint32_t kMaxIds = 1U << 22;
 constexpr uint16_t kMaxStackDepth = 1024;
 
@@ -105,7 +105,7 @@ void DefinitionDecoder::decode(const TypedRecord& record) {
         case DefType::kContextTag:
             return decode_context_tag(cursor);
     }
-    // A type of a newer minor version: skipped by its length.
+    // A type of a newer minor version is skipped by its length.
 }
 
 template <class T>
@@ -114,7 +114,7 @@ void DefinitionDecoder::decode_numbers(ById<T>& table, FieldCursor cursor) {
     keep(table, cursor, item);
 }
 
-// Deeper than any recorder writes is hostile: a chain of nodes, each a stack of all before it.
+// A node is deeper than its parent by one. A stack deeper than the recorder writes is hostile.
 void DefinitionDecoder::decode_node(ById<StackNode>& nodes,
                                     std::vector<uint16_t>& depths,
                                     FieldCursor cursor) {
@@ -161,7 +161,7 @@ void DefinitionDecoder::decode_meta(FieldCursor cursor) {
     }
 }
 
-// For definitions that carry their own id.
+// Keeps definitions that carry their own id.
 template <class T>
 void DefinitionDecoder::keep_at(std::vector<T>& table,
                                 uint32_t id,
@@ -186,7 +186,7 @@ void DefinitionDecoder::decode_tensor(FieldCursor cursor) {
     const uint32_t id = cursor.uv32();
     const auto tensor = cursor.definition<Tensor>();
     const auto kind = static_cast<uint32_t>(tensor.kind);
-    // A kind of a newer minor version is one this reader cannot name.
+    // This reader cannot name a kind of a newer minor version.
     if (kind != 0 && kind <= format::kLastTensorKind) {
         keep_at(out_.tensors, id, cursor, tensor);
     }
@@ -198,7 +198,7 @@ void DefinitionDecoder::decode_tensor_type(FieldCursor cursor) {
     type.dtype = cursor.uv32();
     while (cursor.good && cursor.at < cursor.end) {
         type.shape.push_back(cursor.uv());
-        // A size is a signed number in torch.
+        // torch stores sizes as signed numbers.
         const bool is_possible = type.shape.size() <= format::kMaxDimensions &&
                                  type.shape.back() <= static_cast<uint64_t>(INT64_MAX);
         cursor.good = cursor.good && is_possible;

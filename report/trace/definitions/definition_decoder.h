@@ -1,11 +1,11 @@
-// Decodes DEFS payloads into Definitions. A record that is framed well but names things that do not
-// exist keeps its id as an empty definition, so that the ids after it stay right. Used by
+// Decodes DEFS payloads into Definitions. A record that is framed well but refers to unknown ids
+// keeps its own id as an empty definition, so that the ids after it stay right. Used by
 // read_definitions() only.
 //
 // Note [Lost definitions]
-// After a chunk that cannot be read the next one states the ids it begins with: those between are
-// filled with definitions that name kLost, an id no table has. When everything is read, each name
-// that does not exist becomes the id of an explicit lost definition of its kind.
+// Every chunk states the ids it begins with. After an unreadable chunk, the ids up to there are
+// filled with definitions that refer to kLost, an id that no table has. At the end, each reference
+// to an id that does not exist becomes the id of an explicit lost definition of its kind.
 #pragma once
 
 #include <array>
@@ -21,13 +21,14 @@ class DefinitionDecoder {
 public:
     explicit DefinitionDecoder(Definitions* out) : out_(*out) {}
 
-    // To be called before each chunk; false when its header cannot be true, then its ids are
-    // unknown.
+    // Call it before each chunk. False when the header cannot be true: then the ids of the chunk
+    // are unknown.
     bool begin_chunk(const format::ChunkHeader& header);
     void decode(const TypedRecord& record);
-    // Definitions were skipped: any id that is not defined may be one of them.
+    // A chunk of definitions was skipped: any undefined id may be one of them.
     void note_loss() { after_loss_ = some_lost_ = true; }
-    // Contexts may be written before what they name: ids are checked when all are known.
+    // Call it at the end. Contexts may come before the definitions they refer to, so ids are
+    // checked when all are known.
     void finish();
     uint64_t faulty_count() const { return faulty_count_; }
     uint64_t lost_count() const { return lost_count_; }
@@ -45,7 +46,8 @@ private:
             ++faulty_count_;
         }
     }
-    // Whether the id names something; after a loss every id does.
+    // Whether the id is defined. After a loss an undefined id becomes `lost_id`, which counts as
+    // defined.
     template <class T>
     bool resolve(uint32_t* id, const ById<T>& table, uint32_t lost_id) const {
         if (!table.has(*id) && some_lost_) {
@@ -79,14 +81,14 @@ private:
     void check_classes();
 
     Definitions& out_;
-    // Frames of each node's stack, by id.
+    // Number of frames of each node's stack, by id.
     std::vector<uint16_t> python_depths_;
     std::vector<uint16_t> native_depths_;
     uint64_t faulty_count_ = 0;
     uint64_t lost_count_ = 0;
     bool after_loss_ = false;  // since the last chunk that was read
     bool some_lost_ = false;
-    // The lost definitions of kinds that nobody else asks for.
+    // The lost definitions of kinds that only this class needs.
     uint32_t lost_frame_ = 0;
     uint32_t lost_module_ = 0;
     uint32_t lost_native_frame_ = 0;

@@ -1,4 +1,4 @@
-// Reads the DEFS chunks one after another, and answers for what they define.
+// Reads the DEFS chunks one after another, and finds definitions by id.
 #include "definitions.h"
 
 #include <algorithm>
@@ -9,7 +9,7 @@
 namespace peakline::report {
 namespace {
 
-// Empty when every record of the payload was decoded.
+// Returns the problem, or "" when every record of the payload was decoded.
 std::string decode_payload(std::span<const unsigned char> payload, DefinitionDecoder& decoder) {
     FieldCursor cursor(payload);
     while (cursor.at < cursor.end) {
@@ -23,30 +23,30 @@ std::string decode_payload(std::span<const unsigned char> payload, DefinitionDec
     return {};
 }
 
-// Why definitions of the chunk are lost; empty when all were decoded.
+// Returns why definitions of the chunk are lost, or "" when all were decoded.
 std::string read_chunk(const ByteSource& source,
-                       const ChunkPlace& place,
+                       const ChunkEntry& chunk,
                        uint64_t number,
                        DefinitionDecoder& decoder) {
     std::vector<unsigned char> scratch;
     std::span<const unsigned char> payload;
-    const ChunkState state = read_payload(source, place, number, scratch, &payload);
+    const ChunkState state = read_payload(source, chunk, number, scratch, &payload);
     if (state == ChunkState::kChecksumDiffers) {
         return "its checksum differs: chunk skipped";
     }
-    if (!decoder.begin_chunk(place.header)) {
+    if (!decoder.begin_chunk(chunk.header)) {
         return "the ids in its header do not follow those before it: chunk skipped";
     }
     return decode_payload(payload, decoder);
 }
 
-// A chunk whose type is lost may have been a DEFS chunk.
-bool may_define(const ChunkPlace& place) {
-    return place.header.type != static_cast<uint16_t>(format::ChunkType::kEvents) &&
-           place.header.type != static_cast<uint16_t>(format::ChunkType::kSummary);
+// A chunk of an unreadable type may have been a DEFS chunk.
+bool may_define(const ChunkEntry& chunk) {
+    return chunk.header.type != static_cast<uint16_t>(format::ChunkType::kEvents) &&
+           chunk.header.type != static_cast<uint16_t>(format::ChunkType::kSummary);
 }
 
-// Of `blocks`, which are in the order of ordinals; an empty one where there is none.
+// Finds the block of an ordinal in `blocks`, which are sorted; an empty block if there is none.
 template <class Block>
 Block block_at(const std::vector<Block>& blocks, uint64_t ordinal) {
     const auto found = std::ranges::lower_bound(blocks, ordinal, {}, &Block::ordinal);
@@ -103,20 +103,20 @@ std::string_view Definitions::meta_text(const std::string& key) const {
 }
 
 Definitions read_definitions(const ByteSource& source,
-                             const std::vector<ChunkPlace>& places,
+                             const std::vector<ChunkEntry>& chunks,
                              Problems& problems) {
     Definitions definitions;
     DefinitionDecoder decoder(&definitions);
-    for (uint64_t number = 0; number < places.size(); ++number) {
-        if (!may_define(places[number])) {
+    for (uint64_t number = 0; number < chunks.size(); ++number) {
+        if (!may_define(chunks[number])) {
             continue;
         }
-        if (!places[number].readable) {
-            // The index has reported it. Whether it held definitions the next chunk knows.
+        if (!chunks[number].readable) {
+            // The index has reported it. The next chunk's header shows whether it held definitions.
             decoder.note_loss();
             continue;
         }
-        const std::string reason = read_chunk(source, places[number], number, decoder);
+        const std::string reason = read_chunk(source, chunks[number], number, decoder);
         if (!reason.empty()) {
             decoder.note_loss();
             problems.add(source.name() + ": chunk " + std::to_string(number) +
@@ -126,12 +126,12 @@ Definitions read_definitions(const ByteSource& source,
     decoder.finish();
     if (decoder.lost_count() != 0) {
         problems.add(source.name() + ": " + std::to_string(decoder.lost_count()) +
-                     " definitions are lost with damaged chunks: what they named is shown as '" +
+                     " definitions are lost with damaged chunks: reports show them as '" +
                      kLostName + "'");
     }
     if (decoder.faulty_count() != 0) {
         problems.add(source.name() + ": " + std::to_string(decoder.faulty_count()) +
-                     " definitions name things that are not defined: shown without a location");
+                     " definitions refer to undefined ids: shown without a location");
     }
     return definitions;
 }

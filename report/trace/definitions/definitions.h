@@ -28,26 +28,26 @@ struct Module : format::Module {
 };
 
 struct TensorBlock {
-    uint64_t ordinal = 0;  // of the allocation
+    uint64_t ordinal = 0;  // ordinal of the allocation
     uint32_t tensor = 0;
 };
 
 // Shape and dtype of a tensor that lies in a block; see Note [Tensor types].
 struct TensorType {
-    uint32_t dtype = 0;  // a string: "bfloat16"; 0: nothing is known
+    uint32_t dtype = 0;  // a string id: "bfloat16"; 0: unknown
     std::vector<uint64_t> shape;
 };
 struct BlockType {
-    uint64_t ordinal = 0;  // of the allocation
+    uint64_t ordinal = 0;  // ordinal of the allocation
     uint32_t type = 0;
 };
 
-// Something that keeps a block alive, as a search found it; see Note [Holders].
+// A holder of a block that a search found; see Note [Holders].
 struct BlockHolder : format::Holder {
     std::string text;
 };
 
-// What an allocation is, apart from its address and time.
+// The fixed properties of an allocation, without its address and time.
 struct AllocationShape {
     uint64_t requested_bytes = 0;
     uint64_t block_bytes = 0;
@@ -55,14 +55,14 @@ struct AllocationShape {
     uint32_t stream = 0;
     uint32_t device = 0;
     bool untraced = false;  // made while tracing was off: not part of the total allocated
-    bool lost = false;      // its definition is lost: no size and no place
+    bool lost = false;      // its definition is lost: size and context are unknown
 };
 
-// More is damage, not hardware; it also keeps sums over a hostile trace far from overflow.
+// A larger size is damage. The limit also keeps sums over a hostile trace far from overflow.
 inline constexpr uint64_t kMaxBlockBytes = uint64_t{1} << 48;
 inline constexpr uint32_t kMaxDevices = 256;
 
-// Sizes and device of an alloc as written; false when they are out of bounds.
+// Sets sizes and device of an alloc record; false when they are out of bounds.
 bool set_shape(AllocationShape* shape, uint64_t device, uint64_t requested, int64_t rounding);
 
 // Definitions of one type by id.
@@ -76,7 +76,7 @@ public:
     const T& operator[](uint32_t id) const {
         return id - 1 < items_.size() ? items_[id - 1] : none_;
     }
-    // Ids up to `count` become `item`; those that exist stay.
+    // Adds `item` until `count` ids exist. Existing ids keep their definitions.
     void fill(uint32_t count, const T& item) {
         if (count > items_.size()) {
             items_.resize(count, item);
@@ -109,27 +109,28 @@ struct Definitions {
     std::vector<TensorBlock> tensor_blocks;     // by ordinal
     std::vector<TensorType> tensor_types;       // by id, see tensor_type()
     std::vector<BlockType> block_types;         // by ordinal
-    std::map<uint32_t, uint32_t> context_tags;  // strings
+    std::map<uint32_t, uint32_t> context_tags;  // string ids by context
     std::vector<format::HolderSearch> holder_searches;
-    std::vector<BlockHolder> holders;  // by search, in the order they were written
+    std::vector<BlockHolder> holders;  // in the order they were written
     std::map<std::string, std::string> meta;
-    // Stand for what a damaged chunk defined: 0 when nothing is lost.
+    // Ids of the lost definitions; 0 when nothing is lost.
     uint32_t lost_string = 0;
     uint32_t lost_node = 0;
     uint32_t lost_thread = 0;
     uint32_t lost_stream = 0;
     uint32_t lost_context = 0;
 
-    // An id that events may name; the lost context for one that may have been lost.
+    // Returns the id itself if it is defined, else the id of the lost context.
     uint32_t known_context(uint32_t context_id) const {
         return contexts.has(context_id) ? context_id : lost_context;
     }
-    // One that nothing defines stays itself: reports call it unknown, and 0 is the default stream.
+    // An undefined stream keeps its id if no stream was lost: reports call it unknown, and 0 is the
+    // default stream.
     uint32_t known_stream(uint32_t stream_id) const {
         return streams.has(stream_id) || lost_stream == 0 ? stream_id : lost_stream;
     }
     std::string_view text(uint32_t string_id) const { return strings[string_id]; }
-    // What it named was lost with a damaged chunk, or never defined.
+    // Whether the context, or its Python stack, was lost with a damaged chunk or never defined.
     bool is_lost(uint32_t context_id) const {
         return !contexts.has(context_id) ||
                (lost_node != 0 && contexts[context_id].python_node == lost_node);
@@ -139,12 +140,12 @@ struct Definitions {
     }
     const Instance& instance(uint32_t id) const;
     const Tensor& tensor(uint32_t id) const;
-    // The tensor whose storage this allocation is; 0: none that was reported.
+    // The tensor that owns this allocation's storage; 0: none was reported.
     uint32_t tensor_of(uint64_t ordinal) const;
     const TensorType& tensor_type(uint32_t id) const;
-    // Of the tensor in this allocation; 0: not known.
+    // Shape and dtype of the tensor in this allocation; 0: unknown.
     uint32_t type_of(uint64_t ordinal) const;
-    // Empty where the program set none.
+    // Empty if the program set no tag.
     std::string_view tag_of(uint32_t context_id) const;
     // Empty when the recorder did not write the key.
     std::string_view meta_text(const std::string& key) const;
@@ -153,10 +154,10 @@ struct Definitions {
 inline constexpr const char* kLostName = "lost definition";
 inline constexpr uint64_t kLostStream = UINT64_MAX;
 
-// Reads all DEFS chunks. What a chunk that cannot be read defined becomes an explicit lost
-// definition and a problem says so; the headers of later chunks state the ids they begin with.
+// Reads all DEFS chunks. The definitions of an unreadable chunk become explicit lost definitions,
+// and a problem reports it; the headers of later chunks state the ids they begin with.
 Definitions read_definitions(const ByteSource& source,
-                             const std::vector<ChunkPlace>& places,
+                             const std::vector<ChunkEntry>& chunks,
                              Problems& problems);
 
 }  // namespace peakline::report

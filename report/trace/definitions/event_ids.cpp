@@ -45,7 +45,7 @@ public:
     void operator()(format::DeviceProcesses& of) { device(of.device); }
     void operator()(format::MadeFor& of) { text(&of.text); }
     void operator()(format::ScopeCaller& of) { context(&of.context); }
-    // Those that name nothing.
+    // Records without ids.
     void operator()(format::Loss&) {}
     void operator()(format::Stopped&) {}
     void operator()(format::InPool&) {}

@@ -1,5 +1,5 @@
-// What rare records name: threads, streams, contexts, texts, devices. Checked once, where events
-// come in, so that no follower meets an id that nothing defines.
+// Checks the ids in rare records: threads, streams, contexts, texts, devices. Done once, where
+// events are decoded, so that followers never see an undefined id.
 #pragma once
 
 #include "definitions.h"
@@ -9,8 +9,8 @@ namespace peakline::report {
 
 enum class EventIds {
     kKnown,
-    kUnknown,     // replaced by what stands for the lost one
-    kImpossible,  // the device cannot be: the record means nothing
+    kUnknown,     // replaced by the lost definition of its kind
+    kImpossible,  // no such device can exist: the record is skipped
 };
 
 EventIds check_ids(RareEvent* event, const Definitions& definitions);

@@ -11,11 +11,11 @@
 namespace peakline::report {
 namespace {
 
-constexpr size_t kChunksThatPay = 128;  // some ten million events; less takes no time
+constexpr size_t kChunksThatPay = 128;  // some ten million events; shorter traces take no time
 constexpr double kIdleThatPays = 0.5;   // cores
 
-// Of the cores that this process may use. Where others keep them busy, handing events over costs
-// more than it saves.
+// Counts the cores that this process may use. On busy cores, handing events over costs more than it
+// saves.
 bool has_core_to_spare() {
     cpu_set_t cores;
     CPU_ZERO(&cores);
@@ -33,7 +33,7 @@ void decode(BatchQueue& queue, EventStream& stream) {
         BatchFiller filler(queue);
         visit_here(stream, filler, [&filler](double done) { filler.end_chunk(done); });
     } catch (const FillingCancelled&) {
-        // Whoever asked for it knows.
+        // The consumer cancelled: it knows.
     } catch (...) {
         error = std::current_exception();
     }
@@ -42,9 +42,9 @@ void decode(BatchQueue& queue, EventStream& stream) {
 
 }  // namespace
 
-bool decodes_ahead(Decoding asked, size_t chunk_count) {
-    return asked == Decoding::kAhead || (asked == Decoding::kWhereItPays &&
-                                         chunk_count >= kChunksThatPay && has_core_to_spare());
+bool decodes_ahead(Decoding decoding, size_t chunk_count) {
+    return decoding == Decoding::kAhead || (decoding == Decoding::kWhereItPays &&
+                                            chunk_count >= kChunksThatPay && has_core_to_spare());
 }
 
 std::unique_ptr<DecodingThread> DecodingThread::start(BatchQueue& queue, EventStream& stream) {
@@ -54,11 +54,11 @@ std::unique_ptr<DecodingThread> DecodingThread::start(BatchQueue& queue, EventSt
     pthread_sigmask(SIG_SETMASK, &all, &before);  // a new thread inherits it
     std::unique_ptr<DecodingThread> started;
     try {
-        // The object before the thread: one that nobody joins would end the process.
+        // Make the object first: destroying a thread that nobody joined would end the process.
         started.reset(
             new DecodingThread(queue, std::thread([&queue, &stream] { decode(queue, stream); })));
     } catch (const std::system_error&) {
-        // The caller does without.
+        // The caller decodes on its own thread.
     }
     pthread_sigmask(SIG_SETMASK, &before, nullptr);
     return started;

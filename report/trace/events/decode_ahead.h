@@ -1,6 +1,6 @@
-// Decodes a trace on a second thread while this one reports: reading, checksums and decoding are
-// near half of the work of a pass over the events. What a visitor gets, and in what order, is
-// the same with and without.
+// Decodes a trace on a second thread while this one computes the report. Reading, checksums and
+// decoding are near half of the work of a pass over the events. Visitors get the same events in the
+// same order either way.
 #pragma once
 
 #include <memory>
@@ -13,20 +13,20 @@
 namespace peakline::report {
 
 enum class Decoding {
-    kWhereItPays,  // ahead where a core is idle and the trace has some length
+    kWhereItPays,  // ahead if a core is idle and the trace is long
     kHere,
     kAhead,
 };
 
-// Whether a second thread is worth its start for a trace of so many chunks.
-bool decodes_ahead(Decoding asked, size_t chunk_count);
+// Whether a second thread is worth starting for a trace of this many chunks.
+bool decodes_ahead(Decoding decoding, size_t chunk_count);
 
-// The thread that decodes. It takes no signals: they are the program's.
+// The decoding thread. It blocks all signals: they belong to the program.
 class DecodingThread {
 public:
-    // nullptr when the system refuses another thread.
+    // Returns nullptr when the system refuses another thread.
     static std::unique_ptr<DecodingThread> start(BatchQueue& queue, EventStream& stream);
-    // Lets the decoding end where it is.
+    // Stops decoding early and joins.
     ~DecodingThread();
     DecodingThread(const DecodingThread&) = delete;
     DecodingThread& operator=(const DecodingThread&) = delete;
@@ -60,7 +60,7 @@ void visit_ahead(EventStream& stream, Visitor& visitor, const Progress& progress
         return;
     }
     while (EventBatch* const batch = queue.take_full()) {
-        batch->tell(visitor);
+        batch->replay_into(visitor);
         if (progress) {
             progress(batch->fraction_done);
         }

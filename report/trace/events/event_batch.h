@@ -1,5 +1,5 @@
-// Decoded events on their way from the thread that decodes to the one that reports, some thousands
-// at a time. One thread fills and one replays; full and empty batches go round in a BatchQueue.
+// Batches of some thousands of decoded events, passed from the decoding thread to the replaying
+// one. One thread fills and one replays; full and empty batches circulate in a BatchQueue.
 #pragma once
 
 #include <array>
@@ -19,17 +19,17 @@ struct EventBatch {
     enum class Kind : uint8_t { kAllocClass, kAllocInline, kFree, kUnmatchedFree, kRare };
     struct Event {
         uint64_t tick;
-        uint64_t operand;  // address of an allocation; of a free the ordinal
-        uint32_t id;       // class; context of a free; place in `shapes` or `rare`
+        uint64_t operand;  // address of an allocation, ordinal for a free
+        uint32_t id;       // class; context of a free; index in `shapes` or `rare`
         Kind kind;
         FreeKind free_kind;
     };
     static_assert(sizeof(Event) == 24);
 
-    uint64_t first_ordinal = 0;  // of the first allocation in it
-    double fraction_done = 0;    // of the trace, when the last whole chunk was decoded
+    uint64_t first_ordinal = 0;  // ordinal of the first allocation in the batch
+    double fraction_done = 0;    // part of the trace decoded when the last whole chunk ended
     size_t count = 0;
-    std::vector<Event> events;  // the first `count`; room for kCapacity once it is used
+    std::vector<Event> events;  // the first `count` are valid; grows to kCapacity on first use
     std::vector<AllocationShape> shapes;
     std::vector<RareEvent> rare;
 
@@ -40,9 +40,9 @@ struct EventBatch {
         rare.clear();
     }
 
-    // Tells the visitor what was put in, see event_decoder.h.
+    // Passes the events to the visitor, see event_decoder.h.
     template <class Visitor>
-    void tell(Visitor& visitor) const {
+    void replay_into(Visitor& visitor) const {
         uint64_t ordinal = first_ordinal;
         for (const Event* at = events.data(); at != events.data() + count; ++at) {
             const Event& event = *at;
@@ -67,28 +67,28 @@ struct EventBatch {
     }
 };
 
-// Bounded. Everything may throw std::system_error, as locks do.
+// A bounded queue. Every function may throw std::system_error, as locks do.
 class BatchQueue {
 public:
     BatchQueue();
     BatchQueue(const BatchQueue&) = delete;
     BatchQueue& operator=(const BatchQueue&) = delete;
 
-    // The thread that fills. An empty batch; nullptr: nobody wants more.
+    // For the filling thread. Returns an empty batch, or nullptr when the other side cancelled.
     EventBatch* take_empty();
     void put_full(EventBatch* batch);
-    // No more will come. `error`: why, if something was thrown.
+    // Ends the stream. `error`: the exception that ended it, if any.
     void end(std::exception_ptr error);
 
-    // The thread that replays. nullptr at the end; throws what end() was given.
+    // For the replaying thread. Returns nullptr at the end; rethrows the exception given to end().
     EventBatch* take_full();
     void put_empty(EventBatch* batch);
-    // No more is wanted.
+    // Tells the filling thread to stop.
     void cancel();
 
 private:
-    // On a busy machine each thread runs for some milliseconds while the other waits for its turn:
-    // what is decoded meanwhile has room here. Mostly a few are used.
+    // On a busy machine each thread runs for some milliseconds while the other waits for its turn.
+    // The queue has room for the events decoded meanwhile; mostly a few batches are used.
     static constexpr size_t kBatches = 32;
 
     std::array<EventBatch, kBatches> batches_;
@@ -102,7 +102,7 @@ private:
     std::exception_ptr error_;
 };
 
-// Thrown by BatchFiller when nobody wants more.
+// BatchFiller throws it after cancel().
 struct FillingCancelled {};
 
 // A visitor that fills batches.
@@ -118,9 +118,9 @@ public:
                          const AllocationShape& shape,
                          uint64_t address) {
         EventBatch& batch = room();
-        const auto place = static_cast<uint32_t>(batch.shapes.size());
+        const auto index = static_cast<uint32_t>(batch.shapes.size());
         batch.shapes.push_back(shape);
-        put_alloc(ordinal, {tick, address, place, EventBatch::Kind::kAllocInline, {}});
+        put_alloc(ordinal, {tick, address, index, EventBatch::Kind::kAllocInline, {}});
     }
     void on_free(uint64_t ordinal, uint64_t tick, FreeKind kind, uint32_t context) {
         put({tick, ordinal, context, EventBatch::Kind::kFree, kind});
@@ -130,12 +130,12 @@ public:
     }
     void on_rare(uint64_t tick, const RareEvent& event) {
         EventBatch& batch = room();
-        const auto place = static_cast<uint32_t>(batch.rare.size());
+        const auto index = static_cast<uint32_t>(batch.rare.size());
         batch.rare.push_back(event);
-        put({tick, 0, place, EventBatch::Kind::kRare, {}});
+        put({tick, 0, index, EventBatch::Kind::kRare, {}});
     }
 
-    // After each chunk: the next one may go on with another ordinal.
+    // Call it after each chunk: the next one may continue at another ordinal.
     void end_chunk(double fraction_done) {
         fraction_done_ = fraction_done;
         flush();
@@ -187,7 +187,7 @@ private:
 
     BatchQueue& queue_;
     EventBatch* batch_ = nullptr;
-    EventBatch::Event* at_ = nullptr;  // where the next event goes, and the end of the batch
+    EventBatch::Event* at_ = nullptr;  // position of the next event, and the end of the batch
     EventBatch::Event* end_ = nullptr;
     double fraction_done_ = 0;
     bool has_ordinal_ = false;

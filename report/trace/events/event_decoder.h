@@ -1,12 +1,12 @@
 // Decodes the records of one EVENTS payload and hands them to a visitor. The hot loop of every
-// report: a few nanoseconds a record, no allocation. Called by EventStream's users only.
+// report: a few nanoseconds per record, no allocation. Called by EventStream's users only.
 //
 // A visitor has
 //   on_alloc_class(ordinal, tick, class_id, address)
 //   on_alloc_inline(ordinal, tick, shape, address)
 //   on_free(ordinal, tick, FreeKind, context)   context 0: not recorded
-//   on_unmatched_free(tick)         of an allocation before the first of the file
-//   on_rare(tick, RareEvent)        everything that is neither
+//   on_unmatched_free(tick)         the allocation came before the first event of the file
+//   on_rare(tick, RareEvent)        all other records
 #pragma once
 
 #include <algorithm>
@@ -23,21 +23,22 @@ namespace peakline::report {
 
 enum class FreeKind : uint8_t { kPlain, kDeferred, kCompleted };
 
-// How far a chunk was decoded.
+// The result of decoding one chunk.
 struct ChunkEnd {
-    const char* fault = nullptr;  // nullptr: every record of the payload
-    uint64_t offset = 0;          // of the record that does not decode
+    const char* fault = nullptr;  // nullptr: every record of the payload was decoded
+    uint64_t offset = 0;          // offset of the record that does not decode
     uint64_t event_count = 0;
     bool ends_process = false;  // the last record is the mark of a clean end
 };
 
-// Where the stream stands; carried from chunk to chunk.
+// The position in the stream; carried from chunk to chunk.
 struct StreamPosition {
     uint64_t next_ordinal = 0;
     uint64_t tick = 0;
     uint64_t address = 0;
-    // Of a stream that begins at a checkpoint: how far before it each block that was live there
-    // was allocated, falling. These blocks are the first allocations of the stream.
+    // For a stream that begins at a checkpoint: the distance in ordinals from the checkpoint back
+    // to each block that was live there, falling. These blocks are the first allocations of the
+    // stream.
     std::span<const uint64_t> baseline_backs;
 };
 
@@ -67,7 +68,7 @@ public:
     }
 
 private:
-    // The byte after the record, or nullptr with fault_ set.
+    // Returns the byte after the record, or nullptr with fault_ set.
     const unsigned char* decode_record(const unsigned char* at) {
         const unsigned char tag = *at++;
         uint64_t dt = tag & 63;
@@ -206,7 +207,7 @@ private:
         return decode_numbers(type, body);
     }
 
-    // Also of a type of a newer minor version: the visitor counts it.
+    // Unknown types of newer minor versions are passed on, too: the visitor counts them.
     bool decode_numbers(format::ExtendedType type, std::span<const unsigned char> body) {
         RareEvent event = {type, {}};
         if (!decode_rare(type, body, &event)) {

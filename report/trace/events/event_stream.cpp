@@ -7,17 +7,17 @@
 namespace peakline::report {
 namespace {
 
-bool may_hold_events(const ChunkPlace& place) {
-    return place.header.type != static_cast<uint16_t>(format::ChunkType::kDefs) &&
-           place.header.type != static_cast<uint16_t>(format::ChunkType::kSummary);
+bool may_hold_events(const ChunkEntry& chunk) {
+    return chunk.header.type != static_cast<uint16_t>(format::ChunkType::kDefs) &&
+           chunk.header.type != static_cast<uint16_t>(format::ChunkType::kSummary);
 }
 
 }  // namespace
 
 EventStream::EventStream(const ByteSource& source,
-                         const std::vector<ChunkPlace>& places,
+                         const std::vector<ChunkEntry>& chunks,
                          const Checkpoint* checkpoint)
-    : source_(source), places_(places) {
+    : source_(source), chunks_(chunks) {
     if (checkpoint != nullptr) {
         next_event_ = checkpoint->first_event;
         position_.next_ordinal = checkpoint->blocks.size();
@@ -27,44 +27,44 @@ EventStream::EventStream(const ByteSource& source,
 }
 
 std::string EventStream::chunk_text() const {
-    return source_.name() + ": chunk " + std::to_string(places_[number_].number);
+    return source_.name() + ": chunk " + std::to_string(chunks_[number_].number);
 }
 
 double EventStream::fraction_done() const {
     return static_cast<double>(next_number_) /
-           static_cast<double>(std::max<size_t>(places_.size(), 1));
+           static_cast<double>(std::max<size_t>(chunks_.size(), 1));
 }
 
 bool EventStream::next_chunk() {
-    while (next_number_ < places_.size()) {
+    while (next_number_ < chunks_.size()) {
         number_ = next_number_++;
-        const ChunkPlace& place = places_[number_];
-        if (!place.readable && may_hold_events(place)) {
+        const ChunkEntry& chunk = chunks_[number_];
+        if (!chunk.readable && may_hold_events(chunk)) {
             // The index has reported why.
             ++totals_.skipped_chunk_count;
             after_gap_ = true;
             totals_.clean_end = false;
         }
-        if (!place.is(format::ChunkType::kEvents)) {
+        if (!chunk.is(format::ChunkType::kEvents)) {
             continue;
         }
-        if (read_payload(source_, place, place.number, scratch_, &payload_) ==
+        if (read_payload(source_, chunk, chunk.number, scratch_, &payload_) ==
             ChunkState::kChecksumDiffers) {
             skip_chunk(" checksum differs: chunk skipped");
             continue;
         }
-        if (!place.sealed() && !last_of_its_type()) {
+        if (!chunk.sealed() && !last_of_its_type()) {
             totals_.problems.add(chunk_text() +
                                  " was never sealed though later ones follow:"
                                  " read without its checksum");
         }
         if (after_gap_) {
-            resume_after_gap(place.header);
+            resume_after_gap(chunk.header);
         } else {
-            check_continuity(place.header);
+            check_continuity(chunk.header);
         }
-        position_.tick = std::max(position_.tick, place.header.first_tick);
-        position_.address = place.header.base_address;
+        position_.tick = std::max(position_.tick, chunk.header.first_tick);
+        position_.address = chunk.header.base_address;
         return true;
     }
     return false;
@@ -79,12 +79,13 @@ void EventStream::skip_chunk(const std::string& reason) {
 
 bool EventStream::last_of_its_type() const {
     return std::none_of(
-        places_.begin() + static_cast<ptrdiff_t>(next_number_),
-        places_.end(),
-        [](const ChunkPlace& place) { return place.is(format::ChunkType::kEvents); });
+        chunks_.begin() + static_cast<ptrdiff_t>(next_number_),
+        chunks_.end(),
+        [](const ChunkEntry& chunk) { return chunk.is(format::ChunkType::kEvents); });
 }
 
-// What was skipped had allocations too: the header states how many came before this chunk.
+// Skipped chunks had allocations, too: the header gives the number of allocations before this
+// chunk.
 void EventStream::resume_after_gap(const format::ChunkHeader& header) {
     after_gap_ = false;
     const bool plausible =
@@ -94,10 +95,10 @@ void EventStream::resume_after_gap(const format::ChunkHeader& header) {
         position_.next_ordinal = header.first_ordinal;
         next_event_ = header.first_event;
     } else {
-        totals_.problems.add(chunk_text() + " says allocation " +
-                             std::to_string(header.first_ordinal) + " is its first, " +
+        totals_.problems.add(chunk_text() + " has a header that begins at allocation " +
+                             std::to_string(header.first_ordinal) + ", but " +
                              std::to_string(position_.next_ordinal) +
-                             " came before it: frees after it may be matched wrongly");
+                             " precede it: frees after it may be matched wrongly");
     }
 }
 
@@ -105,11 +106,11 @@ void EventStream::check_continuity(const format::ChunkHeader& header) {
     if (header.first_ordinal == position_.next_ordinal && header.first_event == next_event_) {
         return;
     }
-    totals_.problems.add(chunk_text() + " says it begins at event " +
+    totals_.problems.add(chunk_text() + " has a header that begins at event " +
                          std::to_string(header.first_event) + " and allocation " +
-                         std::to_string(header.first_ordinal) + ", " + std::to_string(next_event_) +
-                         " events and " + std::to_string(position_.next_ordinal) +
-                         " allocations were read before it");
+                         std::to_string(header.first_ordinal) + ", but " +
+                         std::to_string(next_event_) + " events and " +
+                         std::to_string(position_.next_ordinal) + " allocations precede it");
     // Both counters ahead: a chunk is missing. One alone: that counter is damaged.
     if (header.first_ordinal > position_.next_ordinal && header.first_event > next_event_) {
         resume_after_gap(header);
@@ -117,27 +118,27 @@ void EventStream::check_continuity(const format::ChunkHeader& header) {
 }
 
 void EventStream::finish_chunk(const ChunkEnd& end) {
-    const ChunkPlace& place = places_[number_];
+    const ChunkEntry& chunk = chunks_[number_];
     totals_.event_count += end.event_count;
     next_event_ += end.event_count;
     totals_.payload_bytes += payload_.size();
     ++totals_.chunk_count;
     totals_.clean_end = end.ends_process || (totals_.clean_end && payload_.empty());
     if (end.fault != nullptr) {
-        // The last record of a cut chunk is cut with it; the index has reported it.
-        if (!place.cut()) {
+        // The cut destroyed the last record of the chunk; the index has reported it.
+        if (!chunk.cut()) {
             totals_.problems.add(chunk_text() + ": the record at byte " +
                                  std::to_string(end.offset) + " does not decode (" + end.fault +
                                  "): rest of the chunk skipped");
             ++totals_.skipped_chunk_count;
         }
         after_gap_ = true;
-    } else if (place.cut()) {
+    } else if (chunk.cut()) {
         after_gap_ = true;
-    } else if (place.sealed() && end.event_count != place.header.event_count) {
+    } else if (chunk.sealed() && end.event_count != chunk.header.event_count) {
         totals_.problems.add(chunk_text() + " holds " + std::to_string(end.event_count) +
-                             " events, its header says " +
-                             std::to_string(place.header.event_count));
+                             " events, but its header counts " +
+                             std::to_string(chunk.header.event_count));
     }
 }
 

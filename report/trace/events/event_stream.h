@@ -1,6 +1,6 @@
-// The EVENTS chunks of a trace, one after another, each checked before it is decoded. Keeps the
-// numbering of allocations right across chunks that cannot be read, and collects what a report
-// must say about the stream.
+// Reads the EVENTS chunks of a trace one after another and checks each before it is decoded. Keeps
+// the numbering of allocations right across unreadable chunks, and collects the problems that
+// reports must show.
 #pragma once
 
 #include <cstdint>
@@ -13,13 +13,13 @@
 
 namespace peakline::report {
 
-// The shortest alloc record: tag, class, address. More cannot lie in a chunk.
+// Upper limit, from the shortest alloc record: tag, class, address.
 inline constexpr uint64_t kMaxAllocsInChunk = format::kPayloadBytes / 3;
 
-// Told the part of the work done, 0 to 1. May throw to end the work.
+// Called with the fraction of work done, 0 to 1. May throw to end the work.
 using Progress = std::function<void(double)>;
 
-// What one pass over the events found, apart from what the visitor made of them.
+// Counts and problems of one pass over the events.
 struct EventTotals {
     uint64_t event_count = 0;
     uint64_t alloc_count = 0;
@@ -27,16 +27,16 @@ struct EventTotals {
     uint64_t payload_bytes = 0;
     uint64_t last_tick = 0;
     uint64_t skipped_chunk_count = 0;
-    // The last event marks the clean end of the recording: nothing was recorded after it.
+    // The last event marks the clean end of the recording; nothing was recorded after it.
     bool clean_end = false;
     Problems problems;
 };
 
 class EventStream {
 public:
-    // `checkpoint`: where the stream begins, or nullptr.
+    // The stream begins at `checkpoint`, or at the first chunk if it is nullptr.
     EventStream(const ByteSource& source,
-                const std::vector<ChunkPlace>& places,
+                const std::vector<ChunkEntry>& chunks,
                 const Checkpoint* checkpoint = nullptr);
 
     // Moves to the next chunk that can be decoded; false at the end of the trace.
@@ -46,7 +46,7 @@ public:
     StreamPosition& position() { return position_; }
     double fraction_done() const;
 
-    // To be called after decoding the chunk.
+    // Call it after decoding the chunk.
     void finish_chunk(const ChunkEnd& end);
 
     EventTotals take_totals();
@@ -59,13 +59,13 @@ private:
     std::string chunk_text() const;
 
     const ByteSource& source_;
-    const std::vector<ChunkPlace>& places_;
+    const std::vector<ChunkEntry>& chunks_;
     std::vector<unsigned char> scratch_;
     std::span<const unsigned char> payload_;
-    uint64_t number_ = 0;       // in places_, of the chunk being decoded
-    uint64_t next_number_ = 0;  // to read next
+    uint64_t number_ = 0;       // index in chunks_ of the chunk being decoded
+    uint64_t next_number_ = 0;  // index of the next chunk to read
     bool after_gap_ = false;
-    uint64_t next_event_ = 0;  // as chunk headers count events
+    uint64_t next_event_ = 0;  // event number, as chunk headers count
     StreamPosition position_;
     EventTotals totals_;
 };

@@ -1,4 +1,4 @@
-// Opening and reading a trace file with errors that say what to do.
+// Opens and reads a trace file. Errors state the next step.
 #include "byte_source.h"
 
 #include <algorithm>
@@ -16,17 +16,17 @@
 namespace peakline::report {
 namespace {
 
-[[noreturn]] void throw_errno(const std::string& path, const std::string& what) {
+[[noreturn]] void throw_errno(const std::string& path, const std::string& action) {
     const int error = errno;
-    std::string message = path + ": " + what + ": " + std::strerror(error);
+    std::string message = path + ": " + action + ": " + std::strerror(error);
     if (error == ENOENT) {
         message += "; check the path, or record one with: peakline run SCRIPT";
     }
     throw TraceError(message);
 }
 
-// The recorder holds a lock on its file as long as it lives. Ours is given back at once: the next
-// reader asks as well.
+// The recorder holds a lock on its file as long as it lives. We release ours at once, so that the
+// next reader can check, too.
 bool is_locked(int descriptor) {
     if (flock(descriptor, LOCK_SH | LOCK_NB) != 0) {
         return errno == EWOULDBLOCK;

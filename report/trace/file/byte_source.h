@@ -1,9 +1,9 @@
 // The bytes of a trace: a file, or memory that outlives this object, packed or not. Used by the
 // reader only.
 //
-// A file is read piece by piece with pread, not mapped: a file cut by someone else while we read
-// would end a mapped reader with SIGBUS, a chunk copied once cannot change between check and use,
-// and memory stays at one chunk however long the trace is.
+// A file is read piece by piece with pread, not mapped. If someone cut a mapped file while we read,
+// the reader would end with SIGBUS. A copied chunk cannot change between check and use, and memory
+// stays at one chunk for any length of trace.
 #pragma once
 
 #include <cstddef>
@@ -29,22 +29,22 @@ public:
     ByteSource& operator=(const ByteSource&) = delete;
     ~ByteSource();
 
-    // What messages call it.
+    // The name used in messages.
     const std::string& name() const { return name_; }
-    // Of the trace: unpacked.
+    // Unpacked size of the trace.
     uint64_t size_bytes() const { return packed_ ? packed_->size_bytes() : size_bytes_; }
 
-    // Of a file that grows: as large as it is now.
+    // Updates the size of a growing file.
     void find_size();
-    // From now on the bytes are those of this copy, which is closed with us; its size and whatever
-    // else is known stay those of the file.
+    // Reads bytes from the file descriptor `copy` from now on, and closes it in the destructor.
+    // Size and other properties stay those of the original file.
     void read_instead(int copy);
 
-    // A recorder had the file open when we opened it.
     bool is_packed() const { return packed_ != nullptr; }
+    // Whether a recorder had the file open when we opened it.
     bool is_being_written() const { return is_being_written_; }
 
-    // The bytes at `offset`: `count` of them, fewer at the end. They lie in `scratch` or in the
+    // Returns `count` bytes at `offset`, fewer at the end. They lie in `scratch` or in the
     // borrowed memory and are valid until `scratch` changes. Throws TraceError on a read error.
     std::span<const unsigned char> read(uint64_t offset,
                                         size_t count,
@@ -52,7 +52,7 @@ public:
 
 private:
     ByteSource() = default;
-    // Looks for a packed trace; called once the bytes can be read.
+    // Detects a packed trace; called once the bytes can be read.
     void find_packed();
     ReadBytes reads_stored() const;
     std::span<const unsigned char> read_stored(uint64_t offset,

@@ -1,4 +1,4 @@
-// Walks the chunk headers. See "What always holds" in trace_format.h.
+// Walks the chunk headers. See the invariants in trace_format.h.
 #include "chunk_index.h"
 
 #include <algorithm>
@@ -18,8 +18,8 @@ using format::kChunkBytes;
 using format::kPayloadBytes;
 using format::kSuperblockBytes;
 
-// A preallocated tail is at most a few hundred chunks; looking further costs time only in a file
-// made to cost time.
+// A preallocated tail is at most a few hundred chunks. Only a hostile file has a longer one: stop
+// there.
 constexpr uint64_t kBlankChunksLookedAt = 65536;
 
 enum class BlankChunks { kDamage, kNormal };
@@ -38,7 +38,7 @@ bool all_zero(std::span<const unsigned char> bytes) {
     return std::all_of(bytes.begin(), bytes.end(), [](unsigned char byte) { return byte == 0; });
 }
 
-// Empty when the header can be trusted.
+// Returns the fault, or "" when the header can be trusted.
 std::string header_fault(const ChunkHeader& header, uint64_t number) {
     if (header.magic == 0) {
         return " has a blank header though later chunks follow: skipped";
@@ -47,11 +47,12 @@ std::string header_fault(const ChunkHeader& header, uint64_t number) {
         return " does not begin with a chunk's magic number: skipped";
     }
     if (header.index != number) {
-        return " says it is chunk " + std::to_string(header.index) + ": skipped";
+        return " has the number " + std::to_string(header.index) + " in its header: skipped";
     }
     if (header.committed > kPayloadBytes) {
-        return " says " + std::to_string(header.committed) +
-               " bytes are committed, a chunk holds " + std::to_string(kPayloadBytes) + ": skipped";
+        return " has " + std::to_string(header.committed) +
+               " committed bytes by its header, a chunk holds " + std::to_string(kPayloadBytes) +
+               ": skipped";
     }
     if (!known_type(header.type)) {
         return " has the unknown type " + std::to_string(header.type) +
@@ -60,38 +61,38 @@ std::string header_fault(const ChunkHeader& header, uint64_t number) {
     return {};
 }
 
-ChunkPlace place_of(const ByteSource& source,
+ChunkEntry entry_of(const ByteSource& source,
                     const ChunkHeader& header,
                     uint64_t number,
                     BlankChunks blank_chunks,
                     Problems& problems) {
     const uint64_t payload_start = kSuperblockBytes + number * kChunkBytes + sizeof(ChunkHeader);
     const uint64_t available = source.size_bytes() - payload_start;
-    ChunkPlace place = {header, number, 0, true};
+    ChunkEntry chunk = {header, number, 0, true};
     if (header.magic == 0 && blank_chunks == BlankChunks::kNormal) {
-        place.readable = false;
-        // Definitions are never released: none was here.
-        place.header.type = static_cast<uint16_t>(format::ChunkType::kSummary);
-        return place;
+        chunk.readable = false;
+        // A recycled chunk never held definitions: those are never released.
+        chunk.header.type = static_cast<uint16_t>(format::ChunkType::kSummary);
+        return chunk;
     }
     const std::string fault = header_fault(header, number);
     if (!fault.empty()) {
         problems.add(chunk_text(source, number) + fault);
-        place.readable = false;
-        return place;
+        chunk.readable = false;
+        return chunk;
     }
-    place.payload_bytes = static_cast<uint32_t>(std::min<uint64_t>(header.committed, available));
-    if (place.cut()) {
+    chunk.payload_bytes = static_cast<uint32_t>(std::min<uint64_t>(header.committed, available));
+    if (chunk.cut()) {
         problems.add(chunk_text(source, number) + " ends after " + std::to_string(available) +
                      " of " + std::to_string(header.committed) +
                      " bytes; was the program killed, or the copy cut short?");
     }
-    return place;
+    return chunk;
 }
 
 }  // namespace
 
-std::vector<ChunkPlace> index_chunks(const ByteSource& source,
+std::vector<ChunkEntry> index_chunks(const ByteSource& source,
                                      const format::Superblock& superblock,
                                      Problems& problems) {
     std::vector<ChunkHeader> headers;
@@ -120,30 +121,30 @@ std::vector<ChunkPlace> index_chunks(const ByteSource& source,
     }
     const BlankChunks blank_chunks =
         is_bounded(superblock) ? BlankChunks::kNormal : BlankChunks::kDamage;
-    std::vector<ChunkPlace> places;
-    places.reserve(used_count);
+    std::vector<ChunkEntry> chunks;
+    chunks.reserve(used_count);
     for (uint64_t number = 0; number < used_count; ++number) {
-        places.push_back(place_of(source, headers[number], number, blank_chunks, problems));
+        chunks.push_back(entry_of(source, headers[number], number, blank_chunks, problems));
     }
-    return places;
+    return chunks;
 }
 
 ChunkState read_payload(const ByteSource& source,
-                        const ChunkPlace& place,
+                        const ChunkEntry& chunk,
                         uint64_t chunk_number,
                         std::vector<unsigned char>& scratch,
                         std::span<const unsigned char>* payload) {
     const uint64_t start = kSuperblockBytes + chunk_number * kChunkBytes + sizeof(ChunkHeader);
-    *payload = source.read(start, place.payload_bytes, scratch);
-    // A cut chunk keeps no checksum to compare with; its records are checked one by one.
-    if (!place.sealed() || payload->size() < place.header.committed) {
+    *payload = source.read(start, chunk.payload_bytes, scratch);
+    // A cut chunk cannot match its checksum; its records are checked one by one.
+    if (!chunk.sealed() || payload->size() < chunk.header.committed) {
         return ChunkState::kWhole;
     }
-    const uint64_t seed = place.is(format::ChunkType::kDefs)
-                              ? XXH3_64bits(place.header.first_ids, sizeof(place.header.first_ids))
+    const uint64_t seed = chunk.is(format::ChunkType::kDefs)
+                              ? XXH3_64bits(chunk.header.first_ids, sizeof(chunk.header.first_ids))
                               : 0;
     const uint64_t found = XXH3_64bits_withSeed(payload->data(), payload->size(), seed);
-    return found == place.header.payload_xxh3 ? ChunkState::kWhole : ChunkState::kChecksumDiffers;
+    return found == chunk.header.payload_xxh3 ? ChunkState::kWhole : ChunkState::kChecksumDiffers;
 }
 
 }  // namespace peakline::report

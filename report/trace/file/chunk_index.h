@@ -1,4 +1,4 @@
-// Where the chunks of a trace are and which of them can be read. Only headers are read.
+// Finds the chunks of a trace and which of them are readable. Reads headers only.
 #pragma once
 
 #include <span>
@@ -10,13 +10,13 @@
 
 namespace peakline::report {
 
-struct ChunkPlace {
-    // The header as it was when the trace was opened; a recording may go on meanwhile.
+struct ChunkEntry {
+    // The header when the trace was opened; a recording may continue meanwhile.
     format::ChunkHeader header;
-    uint64_t number;  // its place in the file
-    // Bytes of payload to read: `committed`, or fewer when the file ends before.
+    uint64_t number;  // chunk number in the file
+    // Bytes of payload to read: `committed`, or fewer when the file ends earlier.
     uint32_t payload_bytes;
-    // False: nothing in the chunk can be trusted, the chunk is passed over.
+    // False: nothing in the chunk can be trusted, so it is skipped.
     bool readable;
 
     bool sealed() const { return (header.flags & format::kChunkSealed) != 0; }
@@ -26,18 +26,18 @@ struct ChunkPlace {
     }
 };
 
-// One entry for every chunk up to the last used one, in file order. In a file whose chunks are
-// recycled a blank one among the others is nothing to report.
-std::vector<ChunkPlace> index_chunks(const ByteSource& source,
+// Returns one entry per chunk up to the last used one, in file order. If the file's chunks are
+// recycled, a blank chunk among the others is no problem.
+std::vector<ChunkEntry> index_chunks(const ByteSource& source,
                                      const format::Superblock& superblock,
                                      Problems& problems);
 
 enum class ChunkState { kWhole, kChecksumDiffers };
 
-// Reads the payload of chunk `place` and, when the chunk is sealed and not cut, compares its
-// checksum. The bytes are valid until `scratch` changes.
+// Reads the payload of a chunk and, if the chunk is sealed and not cut, compares its checksum. The
+// bytes are valid until `scratch` changes.
 ChunkState read_payload(const ByteSource& source,
-                        const ChunkPlace& place,
+                        const ChunkEntry& chunk,
                         uint64_t chunk_number,
                         std::vector<unsigned char>& scratch,
                         std::span<const unsigned char>* payload);

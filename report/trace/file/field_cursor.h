@@ -73,7 +73,7 @@ struct FieldCursor {
     std::string_view rest() { return bytes(static_cast<uint64_t>(end - at)); }
 };
 
-// One record of the form: uv type | uv length | body of that length.
+// One record: uv type | uv length | body of that length.
 struct TypedRecord {
     uint32_t type = 0;
     std::span<const unsigned char> body;

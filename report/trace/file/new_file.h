@@ -1,4 +1,4 @@
-// A file that is written from its begin to its end.
+// A file that is written from beginning to end.
 #pragma once
 
 #include <cerrno>
@@ -11,8 +11,8 @@
 
 namespace peakline::report {
 
-// Removed again unless it was finished. What fails throws TraceError with the reason; a file that
-// exists does.
+// Removes the file unless finish() was called. Throws TraceError with the reason on failure, also
+// when the file exists.
 class NewFile {
 public:
     explicit NewFile(std::string path)
@@ -44,8 +44,8 @@ public:
     }
 
 private:
-    [[noreturn]] void fail(const char* what) const {
-        throw TraceError(path_ + ": " + what + ": " + std::strerror(errno));
+    [[noreturn]] void fail(const char* action) const {
+        throw TraceError(path_ + ": " + action + ": " + std::strerror(errno));
     }
 
     std::string path_;

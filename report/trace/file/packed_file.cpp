@@ -19,7 +19,7 @@ constexpr size_t kSkippableHeaderBytes = 8;
 constexpr size_t kEntryBytes = 8;
 constexpr unsigned char kHasChecksums = 0x80;
 constexpr unsigned char kReservedBits = 0x7C;
-// Ours are 256 KiB. More would let a small file ask for much memory.
+// peakline writes frames of 256 KiB. A larger limit would let a small file claim much memory.
 constexpr uint32_t kMaxRawBytes = 1U << 20;
 
 uint32_t u32_at(const unsigned char* at) {
@@ -33,9 +33,9 @@ void put_u32(std::vector<unsigned char>& out, uint32_t value) {
     out.insert(out.end(), bytes, bytes + sizeof value);
 }
 
-[[noreturn]] void throw_bad_table(const std::string& name, const std::string& what) {
-    throw TraceError(name + ": is compressed, but " + what +
-                     "; was the copy cut short? `zstd -d` unpacks what is whole");
+[[noreturn]] void throw_bad_table(const std::string& name, const std::string& problem) {
+    throw TraceError(name + ": is compressed, but " + problem +
+                     "; was the copy cut short? `zstd -d` unpacks the whole part");
 }
 
 }  // namespace

@@ -1,6 +1,6 @@
 // A packed trace: the bytes of a trace file, compressed piece by piece, with a table of the pieces
-// at the end. It is the Zstandard seekable format (zstd, contrib/seekable_format,
-// zstd_seekable_compression_format.md), so `zstd -d` turns it back, too:
+// at the end. It has the Zstandard seekable format (zstd, contrib/seekable_format,
+// zstd_seekable_compression_format.md), so `zstd -d` unpacks it, too:
 //
 //   frame (superblock) | frame (chunk 0) | frame (chunk 1) | ... | skippable frame:
 //     u32 0x184D2A5E | u32 bytes that follow
@@ -24,15 +24,15 @@ bool looks_packed(std::span<const unsigned char> first_bytes);
 
 class PackedFile {
 public:
-    // Throws TraceError when the table at the end is not there or not right.
+    // Throws TraceError when the table at the end is missing or wrong.
     PackedFile(const std::string& name, uint64_t file_bytes, const ReadBytes& stored);
 
-    // Of the trace, unpacked.
+    // Unpacked size of the trace.
     uint64_t size_bytes() const { return size_bytes_; }
 
-    // Raw bytes at `offset`: `count` of them, fewer at the end; `stored` reads the file. A piece
-    // that does not decompress reads as zeros, which the reader of chunks takes for damage and
-    // tells. Any thread.
+    // Returns `count` raw bytes at `offset`, fewer at the end; `stored` reads the file. A piece
+    // that does not decompress reads as zeros, and the chunk reader reports those as damage. Any
+    // thread may call.
     std::span<const unsigned char> read(uint64_t offset,
                                         size_t count,
                                         std::vector<unsigned char>& scratch,
@@ -51,13 +51,13 @@ private:
     std::vector<Frame> frames_;
     uint64_t size_bytes_ = 0;
     mutable std::mutex lock_;
-    // Guarded by lock_: the frame unpacked last.
+    // Guarded by lock_: the last unpacked frame.
     mutable const Frame* unpacked_ = nullptr;
     mutable std::vector<unsigned char> raw_;
     mutable std::vector<unsigned char> packed_;
 };
 
-// The bytes of the table for frames of these sizes (compressed, raw).
+// Encodes the table for frames of these (compressed, raw) sizes.
 std::vector<unsigned char> seek_table(
     const std::vector<std::pair<uint32_t, uint32_t>>& frame_sizes);
 

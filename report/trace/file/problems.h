@@ -1,5 +1,5 @@
-// What was found wrong in a trace that could still be read. Every report shows these texts; a
-// hostile file cannot make the list long.
+// Problems of a trace that could still be read. Every report shows these texts; a hostile file
+// cannot make the list long.
 #pragma once
 
 #include <cstdint>
@@ -29,7 +29,7 @@ public:
 
     bool empty() const { return count_ == 0; }
 
-    // The texts, and a last one that counts those not kept.
+    // The kept texts, followed by the count of the others.
     std::vector<std::string> texts() const {
         std::vector<std::string> all = kept_;
         if (count_ > kept_.size()) {

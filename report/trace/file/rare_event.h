@@ -1,5 +1,5 @@
-// Records that are neither allocation nor free, as numbers. They stand among the events, and in
-// checkpoints for what the events before them came to.
+// Records that are neither allocation nor free, as numbers. They occur among the events.
+// Checkpoints hold them, too, as the result of the earlier events.
 #pragma once
 
 #include <cstddef>
@@ -17,7 +17,7 @@ struct RareEvent {
     format::ExtendedType type;
     uint64_t fields[format::NumberRecords::kMaxFields];
 
-    // Empty when it is a record of another type.
+    // nullopt when it is a record of another type.
     template <class Record>
     std::optional<Record> as() const {
         static_assert(format::NumberRecords::kHas<Record>, "add it to format::NumberRecords");
@@ -26,8 +26,8 @@ struct RareEvent {
     }
 };
 
-// Of the body of an extended record that is no free. False when it is shorter than its fields. A
-// type of a newer minor version has none that we know.
+// Decodes the body of an extended record that is no free. False when it is shorter than its fields.
+// A type of a newer minor version has no fields that this reader knows.
 inline bool decode_rare(format::ExtendedType type,
                         std::span<const unsigned char> body,
                         RareEvent* event) {

@@ -23,7 +23,7 @@ using format::ChunkType;
 using format::kChunkBytes;
 using format::kSuperblockBytes;
 
-// Of a checkpoint its first record, which has its number.
+// Enough for a checkpoint's first record, which has its number.
 constexpr size_t kFirstBytes = 32;
 
 struct ChunkStart {
@@ -57,7 +57,7 @@ std::vector<ChunkStart> read_starts(const ByteSource& source) {
     return starts;
 }
 
-// Whether the chunk holds more of the same now, or just that.
+// Whether the chunk is unchanged or has only grown.
 bool is_continued(const ChunkStart& before, const ChunkStart& after) {
     const ChunkHeader& old = before.header;
     const ChunkHeader& now = after.header;
@@ -72,9 +72,9 @@ bool is_definitions(const ChunkStart& start) {
     return start.is(ChunkType::kDefs);
 }
 
-// Until two passes over the headers see the same chunks: then there was a moment, between them, at
-// which these were all. Of events only the newest chunk grows after it, and what it has more by
-// then has no gap before it.
+// Repeats until two passes over the headers see the same chunks. Exactly these chunks existed at
+// some moment between the two passes. After it only the newest EVENTS chunk grows, and its new
+// records follow the old ones without a gap.
 std::vector<ChunkStart> starts_of_one_moment(ByteSource& source) {
     constexpr int kMostPasses = 200;
     std::vector<ChunkStart> before;
@@ -95,9 +95,9 @@ std::vector<ChunkStart> starts_of_one_moment(ByteSource& source) {
     }
 }
 
-// Where a chunk of definitions is seen, the ones before it are complete: so the last one is read
-// first. Those of all events that were read before are there.
-void read_definitions_again(ByteSource& source, std::vector<ChunkStart>& starts) {
+// Reads the last chunk first: when a chunk of definitions is visible, the earlier ones are
+// complete. The definitions of all events read so far are then there.
+void reread_definitions(ByteSource& source, std::vector<ChunkStart>& starts) {
     source.find_size();
     const size_t count = (source.size_bytes() - kSuperblockBytes) / kChunkBytes;
     starts.resize(std::max(starts.size(), count));
@@ -172,7 +172,7 @@ ByteSource stable_copy(ByteSource source) {
         return source;
     }
     std::vector<ChunkStart> before = starts_of_one_moment(source);
-    read_definitions_again(source, before);
+    reread_definitions(source, before);
     Copy copy(source);
     const std::vector<ChunkStart> after = read_starts(source);
     for (size_t number = 0; number < std::min(before.size(), after.size()); ++number) {

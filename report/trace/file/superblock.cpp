@@ -27,7 +27,7 @@ std::string hexadecimal(uint64_t value) {
     return "0x" + text;
 }
 
-// Also of a file that is shorter than the magic.
+// Handles files shorter than the magic, too.
 void check_magic(const std::string& name, std::span<const unsigned char> bytes) {
     if (std::memcmp(bytes.data(), format::kMagic, std::min(bytes.size(), sizeof format::kMagic)) ==
         0) {

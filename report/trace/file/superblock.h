@@ -1,4 +1,4 @@
-// The first 4096 bytes of a trace: is this a trace, and may this reader read it?
+// Reads the first 4096 bytes of a trace: is it a trace, and may this reader read it?
 #pragma once
 
 #include "allocator/record/format/trace_format.h"
@@ -7,11 +7,11 @@
 
 namespace peakline::report {
 
-// Throws TraceError when the file is not a trace or needs a newer reader. A wrong checksum alone
-// is a problem, not an end: the chunks have checksums of their own.
+// Throws TraceError when the file is not a trace or needs a newer reader. A wrong checksum is only
+// a problem, not an error: the chunks have their own checksums.
 format::Superblock read_superblock(const ByteSource& source, Problems& problems);
 
-// Chunks are used again: the file keeps less than every event.
+// Chunks are recycled: the file keeps only some of the events.
 inline bool is_bounded(const format::Superblock& superblock) {
     return (superblock.incompat_flags & format::kChunksRecycled) != 0;
 }

@@ -1,4 +1,5 @@
-// The one exception of the report: its text says what is wrong, where, and what to do now.
+// The only exception of the report. Its text states the problem, the file position and the next
+// step.
 #pragma once
 
 #include <stdexcept>

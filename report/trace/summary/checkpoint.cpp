@@ -23,7 +23,7 @@ class CheckpointDecoder {
 public:
     explicit CheckpointDecoder(const Definitions& definitions) : definitions_(definitions) {}
 
-    // False when the payload is not one of this checkpoint or a record of it does not decode.
+    // False when the payload belongs to another checkpoint or one of its records does not decode.
     bool decode_part(std::span<const unsigned char> payload, uint64_t generation, uint64_t part) {
         FieldCursor cursor(payload);
         bool begins = false;
@@ -212,12 +212,12 @@ private:
     StepHistoryDecoder steps_;
     EarlierRefusals refusals_;
     uint64_t standing_count_ = 0;
-    uint64_t address_ = 0;  // of the block before
+    uint64_t address_ = 0;  // address of the previous block
     bool in_phase_ = false;
     bool is_whole_ = false;
 };
 
-// Which part of which checkpoint a chunk holds; false for none.
+// Reads the checkpoint and part numbers of a chunk; false if it holds no checkpoint.
 bool read_part(std::span<const unsigned char> payload, Part* part) {
     FieldCursor cursor(payload);
     TypedRecord record;
@@ -234,14 +234,14 @@ bool read_part(std::span<const unsigned char> payload, Part* part) {
 // Chunk numbers by generation, then part.
 using Parts = std::map<uint64_t, std::map<uint64_t, uint64_t>>;
 
-Parts find_parts(const ByteSource& source, const std::vector<ChunkPlace>& places) {
+Parts find_parts(const ByteSource& source, const std::vector<ChunkEntry>& chunks) {
     Parts parts;
     std::vector<unsigned char> scratch;
-    for (uint64_t number = 0; number < places.size(); ++number) {
+    for (uint64_t number = 0; number < chunks.size(); ++number) {
         std::span<const unsigned char> payload;
         Part part;
-        if (places[number].is(ChunkType::kSummary) &&
-            read_payload(source, places[number], number, scratch, &payload) == ChunkState::kWhole &&
+        if (chunks[number].is(ChunkType::kSummary) &&
+            read_payload(source, chunks[number], number, scratch, &payload) == ChunkState::kWhole &&
             read_part(payload, &part)) {
             parts[part.generation][part.part] = number;
         }
@@ -250,7 +250,7 @@ Parts find_parts(const ByteSource& source, const std::vector<ChunkPlace>& places
 }
 
 std::optional<Checkpoint> decode_parts(const ByteSource& source,
-                                       const std::vector<ChunkPlace>& places,
+                                       const std::vector<ChunkEntry>& chunks,
                                        const Definitions& definitions,
                                        const Parts::value_type& parts) {
     CheckpointDecoder decoder(definitions);
@@ -259,7 +259,7 @@ std::optional<Checkpoint> decode_parts(const ByteSource& source,
     for (const auto& [part, number] : parts.second) {
         std::span<const unsigned char> payload;
         if (part != expected_part++ ||
-            read_payload(source, places[number], number, scratch, &payload) != ChunkState::kWhole ||
+            read_payload(source, chunks[number], number, scratch, &payload) != ChunkState::kWhole ||
             !decoder.decode_part(payload, parts.first, part)) {
             return std::nullopt;
         }
@@ -283,32 +283,32 @@ const SummaryView* Checkpoint::view(uint32_t device, format::Measure measure) co
 }
 
 std::optional<Checkpoint> read_checkpoint(const ByteSource& source,
-                                          const std::vector<ChunkPlace>& places,
+                                          const std::vector<ChunkEntry>& chunks,
                                           const Definitions& definitions,
                                           Problems& problems) {
-    const Parts all = find_parts(source, places);
+    const Parts all = find_parts(source, chunks);
     for (const auto& parts : all) {
-        std::optional<Checkpoint> checkpoint = decode_parts(source, places, definitions, parts);
+        std::optional<Checkpoint> checkpoint = decode_parts(source, chunks, definitions, parts);
         if (checkpoint.has_value()) {
             return checkpoint;
         }
     }
     problems.add(source.name() +
-                 ": no checkpoint can be read, so nothing is known of what was live when the kept"
-                 " events begin: none of them is counted");
+                 ": no checkpoint can be read, so the blocks that were live when the kept events"
+                 " begin are unknown: none of them is counted");
     return std::nullopt;
 }
 
-void order_from(const Checkpoint& checkpoint, std::vector<ChunkPlace>& places) {
-    std::erase_if(places, [&checkpoint](const ChunkPlace& place) {
-        return !place.readable ||
-               (place.is(ChunkType::kEvents) && place.header.first_event < checkpoint.first_event);
+void order_from(const Checkpoint& checkpoint, std::vector<ChunkEntry>& chunks) {
+    std::erase_if(chunks, [&checkpoint](const ChunkEntry& chunk) {
+        return !chunk.readable ||
+               (chunk.is(ChunkType::kEvents) && chunk.header.first_event < checkpoint.first_event);
     });
-    for (ChunkPlace& place : places) {
-        place.header.first_ordinal =
-            place.header.first_ordinal - checkpoint.next_ordinal + checkpoint.blocks.size();
+    for (ChunkEntry& chunk : chunks) {
+        chunk.header.first_ordinal =
+            chunk.header.first_ordinal - checkpoint.next_ordinal + checkpoint.blocks.size();
     }
-    std::stable_sort(places.begin(), places.end(), [](const ChunkPlace& a, const ChunkPlace& b) {
+    std::stable_sort(chunks.begin(), chunks.end(), [](const ChunkEntry& a, const ChunkEntry& b) {
         return a.header.first_event < b.header.first_event;
     });
 }

@@ -13,7 +13,7 @@ bool RecordedTotalsDecoder::decode(SummaryType type, FieldCursor cursor) {
         case SummaryType::kClassTotals:
             return open_.has_value() && add_classes(cursor);
         case SummaryType::kInlineTotals:
-            return open_.has_value() && add_place(cursor);
+            return open_.has_value() && add_sum(cursor);
         case SummaryType::kInlineSizes:
             return open_.has_value() && set_sizes(cursor);
         case SummaryType::kPhaseNames:
@@ -50,7 +50,7 @@ bool RecordedTotalsDecoder::add_classes(FieldCursor cursor) {
     return cursor.good;
 }
 
-bool RecordedTotalsDecoder::add_place(FieldCursor cursor) {
+bool RecordedTotalsDecoder::add_sum(FieldCursor cursor) {
     AllocationSum sum;
     sum.context = cursor.uv32();
     sum.device = cursor.uv32();

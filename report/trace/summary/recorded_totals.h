@@ -15,8 +15,8 @@ namespace peakline::report {
 // empty ones.
 using SizeHistogram = std::array<uint64_t, format::kSizeSlots>;
 
-// Allocations of one context, stream and device. Sizes are summed, not kept: a trace of ever new
-// sizes must not fill the memory.
+// Allocations of one context, stream and device. Sizes are summed, not kept, so that a trace with
+// many different sizes does not fill the memory.
 struct AllocationSum {
     uint32_t context = 0;
     uint32_t stream = 0;
@@ -26,7 +26,7 @@ struct AllocationSum {
     uint64_t block_bytes = 0;
 };
 
-// Equal reads of one context of values that a simulated device does not have.
+// Equal reads of one context of a value that the simulated device does not have.
 struct ValueRead {
     uint32_t context = 0;
     uint32_t operators = 0;  // string: outermost first, joined by '>'
@@ -43,7 +43,7 @@ struct RecordedOutOfMemory {
 struct RecordedTotals {
     uint64_t event_count = 0;
     uint64_t alloc_count = 0;
-    // Records by ExtendedType; more than the known ones in traces of newer minor versions.
+    // Records by ExtendedType; traces of newer minor versions have more types than we know.
     std::vector<uint64_t> extended_counts;
     std::vector<uint64_t> class_counts;        // of class 1, 2, ...
     std::vector<AllocationSum> inline_totals;  // of inline alloc records
@@ -60,16 +60,16 @@ struct RecordedTotals {
 
 class RecordedTotalsDecoder {
 public:
-    // False when the record is shorter than its fields or does not follow those before it. Records
-    // of other types are none of ours: true.
+    // False when the record is shorter than its fields or does not follow the earlier ones. Ignores
+    // records of other types and returns true.
     bool decode(format::SummaryType type, FieldCursor cursor);
-    // The last whole ones.
+    // The last whole totals.
     std::optional<RecordedTotals> take() { return std::move(whole_); }
 
 private:
     bool begin(FieldCursor cursor);
     bool add_classes(FieldCursor cursor);
-    bool add_place(FieldCursor cursor);
+    bool add_sum(FieldCursor cursor);
     bool set_sizes(FieldCursor cursor);
     bool add_phases(FieldCursor cursor);
     bool add_value_reads(FieldCursor cursor);

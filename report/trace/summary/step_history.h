@@ -1,4 +1,4 @@
-// What the steps before a checkpoint came to, as the recorder wrote it: see Note [Step history] in
+// The recorder's summary of the steps before a checkpoint: see Note [Step history] in
 // allocator/record/levels/step_history.h.
 #pragma once
 
@@ -13,7 +13,7 @@
 
 namespace peakline::report {
 
-// What a context gained since the sample before.
+// Growth of one context since the previous sample.
 struct StepChange {
     uint32_t context = 0;
     uint32_t device = 0;
@@ -24,15 +24,15 @@ struct StepChange {
 
 struct StepSample {
     uint64_t tick = 0;
-    uint64_t next_ordinal = 0;  // of the recorder
+    uint64_t next_ordinal = 0;  // the recorder's ordinal
     uint64_t level_bytes = 0;   // of all GPUs
-    uint64_t peak_bytes = 0;    // of all GPUs, since the sample before
-    size_t change_end = 0;      // in StepHistory::changes
+    uint64_t peak_bytes = 0;    // of all GPUs, since the previous sample
+    size_t change_end = 0;      // end of its changes in StepHistory::changes
 };
 
 struct StepHistory {
     format::SampleSource source = format::SampleSource::kParts;
-    uint64_t step_count = 0;  // steps that ended, or parts
+    uint64_t step_count = 0;  // completed steps, or parts
     uint64_t steps_per_sample = 1;
     std::vector<StepSample> samples;
     std::vector<StepChange> changes;
@@ -41,8 +41,8 @@ struct StepHistory {
     bool has_marks() const { return source == format::SampleSource::kMarks; }
     uint64_t first_step_of(size_t sample) const { return sample * steps_per_sample; }
     uint64_t last_step_of(size_t sample) const { return (sample + 1) * steps_per_sample - 1; }
-    // The step in which a block of this ordinal of the recorder was made; of several that share a
-    // sample the last one. nullopt: before the first sample, or there are no steps.
+    // The step that made the block with this ordinal of the recorder; if several steps share a
+    // sample, the last of them. nullopt: before the first sample, or there are no steps.
     std::optional<uint64_t> step_of(uint64_t ordinal) const;
 };
 
@@ -50,7 +50,7 @@ class StepHistoryDecoder {
 public:
     // False when the record is shorter than its fields.
     bool decode(format::SummaryType type, FieldCursor cursor, const Definitions& definitions);
-    // nullopt: the trace has none, or what it says cannot be.
+    // nullopt: the trace has none, or its values are impossible.
     std::optional<StepHistory> take();
 
 private:

@@ -38,7 +38,7 @@ public:
             case SummaryType::kOutline:
                 out_.outline.assign(record.body.begin(), record.body.end());
                 return true;
-            default:  // of totals, of checkpoints, or of a newer minor version
+            default:  // records of totals, of checkpoints, or of a newer minor version
                 return totals_.decode(static_cast<SummaryType>(record.type), cursor);
         }
     }
@@ -71,7 +71,7 @@ private:
     RecordedTotalsDecoder totals_;
 };
 
-// Empty when the whole payload was decoded.
+// Returns the problem, or "" when the whole payload was decoded.
 std::string decode_payload(std::span<const unsigned char> payload, SummaryDecoder& decoder) {
     FieldCursor cursor(payload);
     while (cursor.at < cursor.end) {
@@ -109,7 +109,7 @@ bool decode_group(FieldCursor cursor,
     group.requested_bytes = cursor.uv();
     group.block_bytes = cursor.uv();
     group.count = cursor.uv();
-    // Older traces do not have the stream.
+    // Older traces lack the stream.
     group.stream = cursor.at < cursor.end ? cursor.uv32() : 0;
     if (!cursor.good || !definitions.contexts.has(group.context) ||
         group.requested_bytes > kMaxBlockBytes || group.block_bytes > kMaxBlockBytes) {
@@ -120,18 +120,18 @@ bool decode_group(FieldCursor cursor,
 }
 
 Summary read_summary(const ByteSource& source,
-                     const std::vector<ChunkPlace>& places,
+                     const std::vector<ChunkEntry>& chunks,
                      const Definitions& definitions,
                      Problems& problems) {
     Summary summary;
     SummaryDecoder decoder(definitions, &summary);
     std::vector<unsigned char> scratch;
-    for (uint64_t number = 0; number < places.size(); ++number) {
-        if (!places[number].is(format::ChunkType::kSummary)) {
+    for (uint64_t number = 0; number < chunks.size(); ++number) {
+        if (!chunks[number].is(format::ChunkType::kSummary)) {
             continue;
         }
         std::span<const unsigned char> payload;
-        const ChunkState state = read_payload(source, places[number], number, scratch, &payload);
+        const ChunkState state = read_payload(source, chunks[number], number, scratch, &payload);
         const std::string fault = state == ChunkState::kChecksumDiffers
                                       ? ": checksum differs: chunk skipped"
                                       : decode_payload(payload, decoder);

@@ -1,5 +1,5 @@
-// The recorder's own result, when the trace has one: peak-only traces and report_stats() answer
-// from it without any event.
+// The recorder's own result, if the trace has one. Peak-only traces and report_stats() use it
+// without reading any event.
 #pragma once
 
 #include <cstdint>
@@ -40,15 +40,15 @@ struct SummaryView {
 // See Note [Views at the end] in trace_format.h.
 struct ViewsEnd {
     uint64_t event_count = 0;
-    uint64_t tick = 0;  // where main ended
+    uint64_t tick = 0;  // end of main
 };
 
 struct Summary {
     std::vector<SummaryView> views;
-    std::optional<ViewsEnd> views_end;  // TraceReader::whole_views() says whether they hold
+    std::optional<ViewsEnd> views_end;  // valid if TraceReader::whole_views() returns them
     uint64_t records_dropped = 0;
     uint64_t bytes_dropped = 0;
-    // As written; TraceReader::whole_totals() says whether they hold.
+    // As written; valid if TraceReader::whole_totals() returns them.
     std::optional<RecordedTotals> totals;
     std::vector<unsigned char> outline;  // the body of its record, see writer/stored_outline.h
 };
@@ -59,9 +59,9 @@ bool decode_group(FieldCursor cursor,
                   const Definitions& definitions,
                   std::vector<SummaryGroup>& groups);
 
-// All SUMMARY chunks in file order; a view written again replaces the earlier one.
+// Reads all SUMMARY chunks in file order; a view written again replaces the earlier one.
 Summary read_summary(const ByteSource& source,
-                     const std::vector<ChunkPlace>& places,
+                     const std::vector<ChunkEntry>& chunks,
                      const Definitions& definitions,
                      Problems& problems);
 

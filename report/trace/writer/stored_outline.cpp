@@ -24,12 +24,12 @@ using format::ChunkHeader;
 using format::ChunkType;
 
 constexpr uint64_t kOutlineVersion = 1;
-constexpr uint64_t kMostOutlineBytes = uint64_t{64} << 20;  // when it is unpacked
+constexpr uint64_t kMostOutlineBytes = uint64_t{64} << 20;  // size after unpacking
 constexpr int kLevel = 9;
 
 using Bytes = std::vector<unsigned char>;
 
-// Empty when it is too large for a chunk.
+// Returns an empty record when it is too large for a chunk.
 Bytes outline_record(const std::string& json) {
     Bytes packed(ZSTD_compressBound(json.size()));
     packed.resize(ZSTD_compress(packed.data(), packed.size(), json.data(), json.size(), kLevel));
@@ -47,7 +47,7 @@ Bytes outline_record(const std::string& json) {
                                                                                       : Bytes();
 }
 
-uint64_t place_in_file(uint64_t chunk) {
+uint64_t offset_in_file(uint64_t chunk) {
     return format::kSuperblockBytes + chunk * format::kChunkBytes;
 }
 
@@ -86,10 +86,10 @@ private:
     int file_;
 };
 
-// The last chunk goes on where it is one of totals, which ends the file: else a new one begins.
+// Appends to the last chunk if it holds totals, which end the file; else begins a new chunk.
 void append(const OpenTrace& trace, const TraceReader& reader, const Bytes& record) {
     const uint64_t count = reader.chunks().size();
-    const ChunkPlace* const last = count > 0 ? &reader.chunks().back() : nullptr;
+    const ChunkEntry* const last = count > 0 ? &reader.chunks().back() : nullptr;
     ChunkHeader header{};
     header.magic = format::kChunkMagic;
     header.type = static_cast<uint16_t>(ChunkType::kSummary);
@@ -99,16 +99,16 @@ void append(const OpenTrace& trace, const TraceReader& reader, const Bytes& reco
         last->header.committed + record.size() <= format::kPayloadBytes) {
         header = last->header;
         payload.resize(header.committed);
-        trace.read(place_in_file(header.index) + sizeof header, payload.data(), payload.size());
+        trace.read(offset_in_file(header.index) + sizeof header, payload.data(), payload.size());
     }
-    const uint64_t payload_place = place_in_file(header.index) + sizeof header;
-    trace.write(payload_place + payload.size(), record.data(), record.size());
+    const uint64_t payload_offset = offset_in_file(header.index) + sizeof header;
+    trace.write(payload_offset + payload.size(), record.data(), record.size());
     payload.insert(payload.end(), record.begin(), record.end());
     header.committed = static_cast<uint32_t>(payload.size());
     header.flags |= format::kChunkSealed;
     header.payload_xxh3 = XXH3_64bits(payload.data(), payload.size());
-    // Makes it count: one write within a page.
-    trace.write(place_in_file(header.index), &header, sizeof header);
+    // This one write within a page makes the record count.
+    trace.write(offset_in_file(header.index), &header, sizeof header);
 }
 
 }  // namespace
@@ -131,7 +131,7 @@ std::optional<std::string> stored_outline(const TraceReader& reader) {
     }
     const auto packed_bytes = static_cast<size_t>(cursor.end - cursor.at);
     const unsigned long long bytes = ZSTD_getFrameContentSize(cursor.at, packed_bytes);
-    if (bytes > kMostOutlineBytes) {  // or one of its errors, which are larger still
+    if (bytes > kMostOutlineBytes) {  // or a zstd error code, which is larger still
         return std::nullopt;
     }
     std::string json(bytes, '\0');

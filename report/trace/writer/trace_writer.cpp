@@ -54,7 +54,7 @@ TraceWriter::TraceWriter(const std::string& path, uint64_t start_realtime_ns) : 
 // ---- definitions ------------------------------------------------------------------------------
 
 uint32_t TraceWriter::string(const std::string& text) {
-    // Longer ones do not fit in a chunk.
+    // A longer string does not fit in a chunk.
     const std::string kept = text.substr(0, format::kPayloadBytes / 2);
     const auto [at, is_new] = strings_.try_emplace(kept, 0);
     if (is_new) {

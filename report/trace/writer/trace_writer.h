@@ -1,6 +1,6 @@
-// Writes a trace that was recorded elsewhere: what `peakline import` makes of snapshots of torch.
-// Every chunk is whole when it reaches the file. Recordings of our own are written by
-// allocator/record, which survives the death of its program.
+// Writes traces of events that another tool recorded: `peakline import` uses it for snapshots of
+// torch. Every chunk is whole when it reaches the file. allocator/record writes our own recordings,
+// which survive the death of the program.
 #pragma once
 
 #include <cstdint>
@@ -15,7 +15,7 @@
 
 namespace peakline::report {
 
-// An allocation of which everything is known.
+// An allocation with all its properties.
 struct WrittenAlloc {
     uint32_t context = 0;
     uint32_t device = 0;
@@ -27,19 +27,19 @@ struct WrittenAlloc {
 
 class TraceWriter {
 public:
-    // Throws TraceError when the file cannot be made: it exists, for one.
+    // Throws TraceError when the file cannot be created, for example because it exists.
     TraceWriter(const std::string& path, uint64_t start_realtime_ns);
 
-    // Each returns the id, the same for what is the same. 0 stands for none.
+    // Each returns an id; equal arguments give the same id. 0 means none.
     uint32_t string(const std::string& text);
     uint32_t python_frame(const std::string& file, uint32_t line, const std::string& name);
     uint32_t python_node(uint32_t parent, uint32_t frame);
     uint32_t stream(uint64_t handle);
-    // `tag`: a string, what the program called what it makes.
+    // `tag`: a string id, the program's name for this memory.
     uint32_t context(uint32_t python_node, uint32_t flags, uint32_t tag);
     void meta(const std::string& key, const std::string& value);
 
-    // Times are ticks since the start; one before the last event counts as that.
+    // Times are ticks since the start. An earlier time than the last event's counts as that.
     // Returns the ordinal, for free().
     uint64_t alloc(uint64_t tick, const WrittenAlloc& block);
     void free(uint64_t tick, uint64_t ordinal, uint64_t bytes, FreeKind kind, uint32_t context);
@@ -52,7 +52,7 @@ public:
         put_extended(tick, Record::kType, body);
     }
 
-    // Throws TraceError when what was written does not reach the disk.
+    // Throws TraceError when not everything reached the disk.
     void finish();
 
 private:

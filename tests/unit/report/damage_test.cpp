@@ -112,7 +112,7 @@ TEST_CASE("a file that is not a trace is refused with a reason", "[report]") {
     CHECK(error_of(file).empty());
 }
 
-TEST_CASE("a missing file and a directory are told apart", "[report]") {
+TEST_CASE("a missing file and a directory give different messages", "[report]") {
     CHECK_THROWS_WITH(report::TraceReader::open_file("/nowhere/run.peak"),
                       Catch::Contains("No such file") && Catch::Contains("peakline run"));
     CHECK_THROWS_WITH(report::TraceReader::open_file("/tmp"), Catch::Contains("is a directory"));
@@ -159,7 +159,7 @@ TEST_CASE("a file may be cut at any byte", "[report]") {
     }
 }
 
-TEST_CASE("a cut chunk is read to its last whole record and told", "[report]") {
+TEST_CASE("a cut chunk is read to its last whole record and reported", "[report]") {
     TextTrace text(kThreeChunks);
     Bytes file = text.bytes();
     const uint32_t committed = static_cast<uint32_t>(text.builder().chunks()[3].payload.size());
@@ -207,7 +207,7 @@ TEST_CASE("after a skipped chunk later frees are matched by their ordinals", "[r
     CHECK(result.health.problems.texts().size() == 2);
 }
 
-TEST_CASE("a damaged header skips its chunk and says which field", "[report]") {
+TEST_CASE("a damaged header skips its chunk, and the message names the field", "[report]") {
     const Bytes file = TextTrace(kThreeChunks).bytes();
     const auto health_with = [&](const std::function<void(format::ChunkHeader&)>& set) {
         Bytes damaged = file;
@@ -216,13 +216,15 @@ TEST_CASE("a damaged header skips its chunk and says which field", "[report]") {
     };
     CHECK(mentions(health_with([](auto& header) { header.magic = 1; }), "magic number"));
     CHECK(mentions(health_with([](auto& header) { header.magic = 0; }), "blank header"));
-    CHECK(mentions(health_with([](auto& header) { header.index = 7; }), "says it is chunk 7"));
+    CHECK(mentions(health_with([](auto& header) { header.index = 7; }),
+                   "has the number 7 in its header"));
     CHECK(mentions(health_with([](auto& header) { header.type = 99; }), "unknown type 99"));
     CHECK(mentions(health_with([](auto& header) { header.committed = UINT32_MAX; }),
                    "4294967295 bytes are committed"));
     CHECK(mentions(health_with([](auto& header) { header.first_ordinal = UINT64_MAX; }),
-                   "says it begins at event"));
-    CHECK(mentions(health_with([](auto& header) { header.event_count = 9; }), "its header says 9"));
+                   "has a header that begins at event"));
+    CHECK(
+        mentions(health_with([](auto& header) { header.event_count = 9; }), "its header counts 9"));
 }
 
 TEST_CASE("a lost chunk is noticed by the counters of the next one", "[report]") {
@@ -231,7 +233,7 @@ TEST_CASE("a lost chunk is noticed by the counters of the next one", "[report]")
         header.type = static_cast<uint16_t>(format::ChunkType::kSummary);
     });
     const auto result = OpenTrace(file).replay();
-    CHECK(mentions(result.health, "chunk 3 says it begins at event 6 and allocation 4"));
+    CHECK(mentions(result.health, "chunk 3 has a header that begins at event 6 and allocation 4"));
     CHECK(result.chosen.level_bytes == 450);
 }
 

@@ -66,7 +66,7 @@ TEST_CASE("a stack whose caller is lost keeps the frames that are known", "[repo
                                  "lost definition\n"));
 }
 
-TEST_CASE("ids in a header that do not follow are not believed", "[report]") {
+TEST_CASE("ids in a header that do not follow the earlier ones are ignored", "[report]") {
     TextTrace text(kTwoDefinitionChunks);
     const Bytes whole = text.bytes();
     for (const uint32_t wrong : {0U, 1U, 3U, UINT32_MAX}) {
@@ -103,7 +103,7 @@ TEST_CASE("damage in definitions costs the names and sizes of later chunks", "[r
     CHECK(mentions(result.health, "3 allocations name a context that is not defined"));
 }
 
-TEST_CASE("definitions that name nothing keep their ids", "[report]") {
+TEST_CASE("definitions that refer to unknown ids keep their own ids", "[report]") {
     TraceBuilder builder;
     const uint32_t file = builder.define_string("f.py");
     builder.define(format::DefType::kPythonFrame, fields({77, 0, 0, 1}));
@@ -118,7 +118,7 @@ TEST_CASE("definitions that name nothing keep their ids", "[report]") {
     builder.mark(format::MarkKind::kProcessEnd);
     const OpenTrace trace(builder.finish());
     CHECK_THAT(trace.rows(), Catch::StartsWith("8 B  8 B  8 B  1  f.py:2\n"));
-    CHECK(mentions(trace.replay().health, "2 definitions name things that are not defined"));
+    CHECK(mentions(trace.replay().health, "2 definitions refer to undefined ids"));
 }
 
 TEST_CASE("a chain of nodes deeper than any recorder writes does not make endless stacks",
@@ -138,10 +138,10 @@ TEST_CASE("a chain of nodes deeper than any recorder writes does not make endles
     const OpenTrace trace(builder.finish());
     const report::StackLookup stacks(trace.reader.definitions(), {});
     CHECK(stacks.stack_of(context).frames.size() == kNodes % 1024);
-    CHECK(mentions(trace.replay().health, "4 definitions name things that are not defined"));
+    CHECK(mentions(trace.replay().health, "4 definitions refer to undefined ids"));
 }
 
-TEST_CASE("events that name what nothing defines are counted, and read without it", "[report]") {
+TEST_CASE("events with undefined ids are counted, and read without them", "[report]") {
     TraceBuilder builder;
     builder.mark(format::MarkKind::kTracingStarted);
     builder.put(format::Segment{format::SegmentAction::kAlloc, 0, 99, 4096, 4096});

@@ -16,59 +16,59 @@ using report::EventTotals;
 using report::FreeKind;
 using report::RareEvent;
 
-using Told = std::array<uint64_t, 8>;
+using Event = std::array<uint64_t, 8>;
 
-// Everything it is told, in one row.
+// All events, in order.
 struct Listener {
     void on_alloc_class(uint64_t ordinal, uint64_t tick, uint32_t class_id, uint64_t address) {
-        told.push_back({1, ordinal, tick, class_id, address});
+        events.push_back({1, ordinal, tick, class_id, address});
     }
     void on_alloc_inline(uint64_t ordinal,
                          uint64_t tick,
                          const AllocationShape& shape,
                          uint64_t address) {
-        told.push_back({2,
-                        ordinal,
-                        tick,
-                        shape.context,
-                        address,
-                        shape.requested_bytes,
-                        shape.block_bytes,
-                        shape.stream + (uint64_t{shape.device} << 32U)});
+        events.push_back({2,
+                          ordinal,
+                          tick,
+                          shape.context,
+                          address,
+                          shape.requested_bytes,
+                          shape.block_bytes,
+                          shape.stream + (uint64_t{shape.device} << 32U)});
     }
     void on_free(uint64_t ordinal, uint64_t tick, FreeKind kind, uint32_t context) {
-        told.push_back({3, ordinal, tick, static_cast<uint64_t>(kind), context});
+        events.push_back({3, ordinal, tick, static_cast<uint64_t>(kind), context});
     }
-    void on_unmatched_free(uint64_t tick) { told.push_back({4, tick}); }
+    void on_unmatched_free(uint64_t tick) { events.push_back({4, tick}); }
     void on_rare(uint64_t tick, const RareEvent& event) {
-        told.push_back({5,
-                        tick,
-                        static_cast<uint64_t>(event.type),
-                        event.fields[0],
-                        event.fields[1],
-                        event.fields[2],
-                        event.fields[3],
-                        event.fields[4]});
+        events.push_back({5,
+                          tick,
+                          static_cast<uint64_t>(event.type),
+                          event.fields[0],
+                          event.fields[1],
+                          event.fields[2],
+                          event.fields[3],
+                          event.fields[4]});
     }
 
-    std::vector<Told> told;
+    std::vector<Event> events;
 };
 
 struct Pass {
-    std::vector<Told> told;
+    std::vector<Event> events;
     EventTotals totals;
 };
 
 Pass pass_over(const report::TraceReader& reader, Decoding decoding) {
     Listener listener;
     EventTotals totals = reader.read_events(listener, {}, decoding);
-    return {std::move(listener.told), std::move(totals)};
+    return {std::move(listener.events), std::move(totals)};
 }
 
 void check_same(const report::TraceReader& reader) {
     const Pass here = pass_over(reader, Decoding::kHere);
     const Pass ahead = pass_over(reader, Decoding::kAhead);
-    REQUIRE((here.told == ahead.told));
+    REQUIRE((here.events == ahead.events));
     CHECK(here.totals.event_count == ahead.totals.event_count);
     CHECK(here.totals.alloc_count == ahead.totals.alloc_count);
     CHECK(here.totals.payload_bytes == ahead.totals.payload_bytes);
@@ -115,18 +115,18 @@ Bytes random_trace(uint64_t seed, int event_count, int chunk_events) {
     return builder.finish();
 }
 
-TEST_CASE("decoded ahead, a trace tells the same", "[report]") {
+TEST_CASE("decoding ahead gives the same events", "[report]") {
     // Chunks that fill many batches, and batches that are never full.
     for (const int chunk_events : {60'000, 700}) {
         const OpenTrace trace(random_trace(11, 200'000, chunk_events));
         const Pass pass = pass_over(trace.reader, Decoding::kAhead);
         CHECK(pass.totals.event_count == 200'001);
-        CHECK(pass.told.back()[0] == 4);
+        CHECK(pass.events.back()[0] == 4);
         check_same(trace.reader);
     }
 }
 
-TEST_CASE("decoded ahead, a damaged trace tells the same", "[report]") {
+TEST_CASE("decoding a damaged trace ahead gives the same events", "[report]") {
     const Bytes whole = random_trace(12, 20'000, 1000);
     std::mt19937_64 random(13);
     size_t problem_count = 0;
@@ -145,17 +145,17 @@ TEST_CASE("decoded ahead, a damaged trace tells the same", "[report]") {
     CHECK(problem_count > 60);
 }
 
-TEST_CASE("who stops listening stops the decoding", "[report]") {
+TEST_CASE("a listener that stops ends the decoding", "[report]") {
     const OpenTrace trace(random_trace(14, 300'000, 50'000));
     Listener listener;
     CHECK_THROWS_AS(trace.reader.read_events(
                         listener, [](double) { throw 1; }, Decoding::kAhead),
                     int);
-    CHECK(listener.told.size() < 300'000);
-    CHECK(!listener.told.empty());
+    CHECK(listener.events.size() < 300'000);
+    CHECK(!listener.events.empty());
 }
 
-TEST_CASE("what the decoding throws reaches who listens", "[report]") {
+TEST_CASE("an exception of the decoding thread reaches the listener", "[report]") {
     report::BatchQueue queue;
     report::BatchFiller filler(queue);
     filler.on_unmatched_free(7);
@@ -163,7 +163,7 @@ TEST_CASE("what the decoding throws reaches who listens", "[report]") {
     queue.end(std::make_exception_ptr(report::TraceError("cut")));
     Listener listener;
     queue.take_full()->tell(listener);
-    CHECK((listener.told == std::vector<Told>{{4, 7}}));
+    CHECK((listener.events == std::vector<Event>{{4, 7}}));
     CHECK_THROWS_AS(queue.take_full(), report::TraceError);
 }
 

@@ -1,4 +1,4 @@
-// What was written is what a visitor is told, field by field, across chunks.
+// A visitor gets the written events, field by field, across chunks.
 #include <random>
 #include <tuple>
 
@@ -39,7 +39,7 @@ struct KeepingVisitor {
     int unmatched = 0;
 };
 
-TEST_CASE("a visitor is told what was written, over many chunks", "[report]") {
+TEST_CASE("a visitor gets the written events, over many chunks", "[report]") {
     std::mt19937_64 random(7);
     TraceBuilder builder;
     std::vector<Alloc> allocs;
@@ -78,7 +78,7 @@ TEST_CASE("a visitor is told what was written, over many chunks", "[report]") {
     CHECK((visitor.frees == frees));
 }
 
-TEST_CASE("after a lost chunk ordinals and addresses go on from the header", "[report]") {
+TEST_CASE("after a lost chunk ordinals and addresses continue from the header", "[report]") {
     TraceBuilder builder;
     for (const uint64_t address : {512, 1024, 4096}) {
         builder.next_event_chunk();
@@ -107,7 +107,7 @@ TEST_CASE("rare events carry their fields in order", "[report]") {
     CHECK(visitor.unmatched == 1);
 }
 
-TEST_CASE("a progress function is told how far the work is and may end it", "[report]") {
+TEST_CASE("a progress function gets the fraction of work done and may end it", "[report]") {
     TraceBuilder builder;
     for (int i = 0; i < 4; ++i) {
         builder.next_event_chunk();

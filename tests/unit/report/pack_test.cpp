@@ -80,7 +80,7 @@ Bytes packed_by(const Folder& folder, const Bytes& raw) {
 
 }  // namespace
 
-TEST_CASE("a packed trace gives the reports of the trace it was", "[report]") {
+TEST_CASE("a packed trace gives the same reports as the unpacked one", "[report]") {
     const Folder folder;
     const Bytes raw = TextTrace(kTrace).bytes();
     const Bytes packed = packed_by(folder, raw);
@@ -111,7 +111,7 @@ TEST_CASE("zstd itself unpacks a packed trace, and packing again changes nothing
     CHECK(read_file(folder.file("again")) == packed);
 }
 
-TEST_CASE("a damaged packed trace is told, never a crash", "[report]") {
+TEST_CASE("a damaged packed trace is reported, and never a crash", "[report]") {
     const Folder folder;
     const Bytes packed = packed_by(folder, TextTrace(kTrace).bytes());
     const std::string right = table_of(packed);
