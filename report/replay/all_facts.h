@@ -1,5 +1,5 @@
-// What became of every block of a trace, in 12 bytes each: when it was made and freed, and whether
-// its operator freed it. For views that follow the whole run.
+// The life of every block of a trace, in 12 bytes each: when it was made and freed, and whether its
+// operator freed it. For views that follow the whole run.
 #pragma once
 
 #include <algorithm>
@@ -15,8 +15,8 @@ namespace peakline::report {
 
 class AllFacts : public BlockFollower {
 public:
-    // Listens after `phases`. Both must outlive the pass. Throws TraceError when address space is
-    // refused.
+    // Listens after `phases`. Both must outlive the pass. Throws TraceError when the system refuses
+    // address space.
     AllFacts(const TraceReader& reader,
              const PhaseRules& rules,
              format::Measure measure,
@@ -47,10 +47,10 @@ public:
         }
     }
 
-    // What is freed after the end of main was held to the end.
+    // Blocks freed after main ended count as held to the end.
     void on_main_end(EventTime) { is_main_over_ = true; }
 
-    // Events and thread only, without times, address and who freed it.
+    // Events and thread only, without times, address and free context.
     BlockFacts of(uint64_t ordinal) const {
         const Packed& packed = facts_[ordinal];
         BlockFacts facts;
@@ -67,7 +67,7 @@ private:
     static constexpr uint16_t kWithin = 1;
     static constexpr uint32_t kMaxThread = UINT16_MAX >> 1;
 
-    // Zeros: made before the first event, never freed.
+    // All zero: made before the first event, never freed.
     struct Packed {
         uint32_t alloc_low = 0;
         uint32_t life_low = 0;  // events from alloc to free; 0: never freed

@@ -39,7 +39,8 @@ void FactFollower::on_free(const BlockFree& block) {
         return;
     }
     BlockFacts& facts = *found;
-    // Where the program freed it, also when it ends later: another stream used it until then.
+    // The context of the program's free, also for a deferred free that completes later because
+    // another stream used the block.
     facts.free_context = facts.free_context != 0
                              ? facts.free_context
                              : stream_.definitions().known_context(block.context);

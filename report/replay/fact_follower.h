@@ -1,6 +1,6 @@
-// What became of the blocks that live at the moment a replay is about: made and freed when, by
-// whom, in which operator. The moment may be known at the end of the pass only, so the facts of all
-// live blocks are kept, and of those freed since the best moment so far.
+// The lives of the blocks that are live at the requested moment: when they were made and freed, by
+// which context, in which operator. The moment may be known only at the end of the pass, so the
+// facts of all live blocks are kept, and those of blocks freed since the best moment so far.
 #pragma once
 
 #include <cstdint>
@@ -14,7 +14,7 @@
 
 namespace peakline::report {
 
-// Listens after the two it asks.
+// Must come after `levels` and `phases` in the pass: it reads them.
 class FactFollower : public BlockFollower {
 public:
     // All must outlive this.
@@ -31,10 +31,10 @@ public:
     void restore(const Checkpoint& checkpoint);
     void on_alloc(const BlockAlloc& block);
     void on_free(const BlockFree& block);
-    // What is freed after the end of main was held to the end.
+    // Blocks freed after main ended count as held to the end.
     void on_main_end(EventTime) { is_main_over_ = true; }
 
-    // Of a block that lives at the moment.
+    // Facts of a block that is live at the moment.
     BlockFacts of(uint64_t ordinal) const {
         const uint32_t slot = slots_.at(ordinal);
         return slot != 0 ? facts_[slot - 1] : BlockFacts();
@@ -48,7 +48,7 @@ private:
         facts_.remove(slots_.at(ordinal) - 1);
         slots_.remove(ordinal);
     }
-    // nullptr: forgotten.
+    // nullptr: its facts were dropped.
     BlockFacts* find(uint64_t ordinal) {
         const uint32_t slot = slots_.at(ordinal);
         return slot != 0 ? &facts_[slot - 1] : nullptr;
@@ -59,7 +59,7 @@ private:
     const LevelReplay& levels_;
     const PhaseReplay& phases_;
     OperatorCalls calls_;
-    OrdinalTable slots_;  // in facts_, from 1
+    OrdinalTable slots_;  // slots in facts_, from 1
     SlotPool<BlockFacts> facts_;
     std::vector<std::vector<uint64_t>> freed_;  // since the peak, by slot of the trackers
     bool is_main_over_ = false;

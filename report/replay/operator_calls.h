@@ -1,6 +1,6 @@
-// Which call of an operator made a block, as far as allocations show: each allocation of a thread
-// belongs to the call before it unless its stack is another one, or the very same context comes
-// again. For what a call frees of its own. Used by the followers that keep facts of blocks.
+// Finds the operator call that made a block, as far as allocations show. An allocation belongs to
+// the previous call of its thread, unless its stack differs or its context occurs again. Needed for
+// blocks that a call frees itself. Used by the followers that keep facts of blocks.
 #pragma once
 
 #include <algorithm>
@@ -17,7 +17,8 @@ public:
     // `rules` must outlive this.
     explicit OperatorCalls(const PhaseRules& rules) : rules_(rules) {}
 
-    // freed_within(ordinal) for each block that the call has freed of its own: it runs on.
+    // Calls freed_within(ordinal) for each block that the running call has freed itself: it
+    // allocates again.
     template <class FreedWithin>
     void on_alloc(uint64_t ordinal, uint32_t context, uint32_t thread, FreedWithin freed_within) {
         Call& call = call_of(context, thread);
@@ -29,8 +30,8 @@ public:
         call.live.push_back(ordinal);
     }
 
-    // True when the call that made the block runs for certain: a block that it had made before is
-    // still live, as its result is.
+    // True when the call that made the block certainly runs: an earlier block of the call, such as
+    // its result, is still live.
     bool on_free(uint64_t ordinal) {
         Call* const call = running_call_of(ordinal);
         if (call == nullptr) {
@@ -43,11 +44,11 @@ public:
 private:
     struct Call {
         uint32_t operator_key = 0;
-        std::vector<uint32_t> contexts = {};  // that allocated in this call
+        std::vector<uint32_t> contexts = {};  // contexts that allocated in this call
         std::vector<uint64_t> live = {};      // ordinals of its blocks
-        std::vector<uint64_t> freed = {};     // those of its blocks that are freed
+        std::vector<uint64_t> freed = {};     // freed ones of its blocks
 
-        // Keeps the room of the lists.
+        // Reuses the memory of the lists.
         void begin(uint32_t key) {
             operator_key = key;
             contexts.clear();
@@ -56,7 +57,7 @@ private:
         }
     };
 
-    // The call that made this block, if it is the last one of its thread; forgets the block.
+    // The call that made this block, if it is the latest of its thread; removes the block from it.
     Call* running_call_of(uint64_t ordinal) {
         for (auto& [thread, call] : calls_) {
             const auto found = std::lower_bound(call.live.begin(), call.live.end(), ordinal);

@@ -1,4 +1,4 @@
-// Chooses the source of the answer: events, or the recorder's summary.
+// Chooses the source of the result: events, or the recorder's summary.
 #include "replay.h"
 
 #include <algorithm>
@@ -20,13 +20,13 @@ namespace peakline::report {
 namespace {
 
 PhaseRequest phase_request(const ReplayRequest& request) {
-    PhaseRequest asked;
-    asked.measure = request.measure;
-    asked.sum_devices = request.device.kind == DeviceChoiceKind::kAll;
-    return asked;
+    PhaseRequest resolved;
+    resolved.measure = request.measure;
+    resolved.sum_devices = request.device.kind == DeviceChoiceKind::kAll;
+    return resolved;
 }
 
-// It ended before the events that this trace keeps.
+// Whether the phase ended before the kept events.
 bool is_in_checkpoint(const TraceReader& reader, const std::string& phase) {
     const Checkpoint* checkpoint = reader.checkpoint();
     return checkpoint != nullptr &&
@@ -37,7 +37,7 @@ bool is_in_checkpoint(const TraceReader& reader, const std::string& phase) {
                        });
 }
 
-// What became of the blocks shows only after the moment: all followers go through to the end.
+// The lives of blocks are known only after the moment, so all followers go through to the end.
 ReplayResult replay_blocks(const TraceReader& reader,
                            const ReplayRequest& request,
                            const Progress& progress) {
@@ -72,8 +72,8 @@ ReplayResult replay_lives(const TraceReader& reader,
     return result;
 }
 
-// Of the device that refused, unless another one is asked for. Returns what is known of a request
-// before the kept events; nullptr: the events tell.
+// Aims the replay at the refused request, on the device that refused unless one was chosen. Returns
+// the checkpoint's record when the request precedes the kept events, else nullptr.
 const EarlierRefusal* aim_at_request(const TraceReader& reader,
                                      ReplayRequest* request,
                                      const Progress& progress) {
@@ -86,7 +86,7 @@ const EarlierRefusal* aim_at_request(const TraceReader& reader,
     return one.earlier;
 }
 
-// Totals of the run, and the blocks as the recorder kept them.
+// Returns the totals of the run, and the blocks as the recorder kept them.
 ReplayResult replay_earlier(const TraceReader& reader,
                             const EarlierRefusal& refused,
                             ReplayRequest request,
@@ -94,8 +94,8 @@ ReplayResult replay_earlier(const TraceReader& reader,
     const bool is_its_device = request.device.kind == DeviceChoiceKind::kNumber &&
                                request.device.number == refused.request.device;
     if (!is_its_device) {
-        throw TraceError(reader.name() + ": this request lies before the events that are kept: " +
-                         "what was live then is known of device " +
+        throw TraceError(reader.name() + ": this request precedes the kept events: " +
+                         "its live blocks are known for device " +
                          std::to_string(refused.request.device) + " only");
     }
     request.moment = {};
@@ -126,30 +126,32 @@ ReplayResult replay(const TraceReader& reader,
     if (std::optional<ReplayResult> known = replay_recorded_end(reader, request)) {
         return *std::move(known);
     }
-    ReplayRequest asked = request;
+    ReplayRequest resolved = request;
     if (request.moment.kind == MomentKind::kPhase && request.phase_rules != nullptr) {
-        // Where phases are shows when they are over: a pass before the one for their levels.
+        // The ranges of phases are known only at their end: find them in a pass before the one for
+        // levels.
         const PhaseResult phases =
             replay_phases(reader, *request.phase_rules, phase_request(request), progress);
-        asked.moment.phase_ranges =
+        resolved.moment.phase_ranges =
             find_ranges(reader, phases.table, request.moment.phase, progress);
-        if (asked.moment.phase_ranges.empty() && !is_in_checkpoint(reader, request.moment.phase)) {
+        if (resolved.moment.phase_ranges.empty() &&
+            !is_in_checkpoint(reader, request.moment.phase)) {
             throw TraceError(no_ranges_text(reader, phases.table, request.moment.phase));
         }
     }
     if (request.moment.kind == MomentKind::kOutOfMemory && !request.moment.event) {
-        if (const EarlierRefusal* const earlier = aim_at_request(reader, &asked, progress)) {
-            return replay_earlier(reader, *earlier, asked, progress);
+        if (const EarlierRefusal* const earlier = aim_at_request(reader, &resolved, progress)) {
+            return replay_earlier(reader, *earlier, resolved, progress);
         }
     }
     if (request.detail == Detail::kLives) {
-        return replay_lives(reader, asked, progress);
+        return replay_lives(reader, resolved, progress);
     }
     if (request.detail == Detail::kBlocks && request.phase_rules != nullptr) {
-        return replay_blocks(reader, asked, progress);
+        return replay_blocks(reader, resolved, progress);
     }
     BlockStream stream(reader);
-    LevelReplay levels(stream, asked);
+    LevelReplay levels(stream, resolved);
     stream.run(progress, levels);
     return levels.finish();
 }
@@ -160,7 +162,7 @@ PhasesOfDevice replay_phases_of_device(const TraceReader& reader,
                                        const Progress& progress) {
     PhasesOfDevice result;
     result.phases = replay_phases(reader, rules, phase_request(request), progress);
-    // The sum of all is the only entry.
+    // `devices` holds only the sum of all.
     const DeviceChoice choice =
         request.device.kind == DeviceChoiceKind::kAll ? DeviceChoice() : request.device;
     result.chosen = choose_device(result.phases.devices, choice, reader.name());

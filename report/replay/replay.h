@@ -8,19 +8,20 @@
 
 namespace peakline::report {
 
-// Answers from the events, or from the recorder's summary when the trace has no events. Throws
-// TraceError when the trace cannot answer, saying what it could.
+// Replays the events, or uses the recorder's summary when the trace has no events. Throws
+// TraceError when the trace has no result for the request; the message states the possible
+// requests.
 ReplayResult replay(const TraceReader& reader,
                     const ReplayRequest& request,
                     const Progress& progress = {});
 
 struct PhasesOfDevice {
     PhaseResult phases;
-    DeviceTotals chosen;  // the device asked for, or the sum of all
+    DeviceTotals chosen;  // the requested device, or the sum of all
 };
 
-// The phases of a trace and the device that `request` is about, in its measure. Throws TraceError
-// when the trace has other devices only.
+// Returns the phases of a trace and the device of `request`, in its measure. Throws TraceError when
+// the trace has only other devices.
 PhasesOfDevice replay_phases_of_device(const TraceReader& reader,
                                        const PhaseRules& rules,
                                        const ReplayRequest& request,

@@ -1,4 +1,4 @@
-// Every block that lived in a part of the run, with what became of it.
+// Every block that was live in a part of the run, with its life.
 #pragma once
 
 #include <cstdint>
@@ -12,8 +12,8 @@
 
 namespace peakline::report {
 
-// Listens after `phases`. Keeps some 120 bytes for each block that is live or has lived in the
-// part.
+// Must come after `phases` in the pass. Keeps some 120 bytes for each block that is live or was
+// live in the part.
 class WindowBlocks : public BlockFollower {
 public:
     // All must outlive this.
@@ -28,10 +28,11 @@ public:
     void restore(const Checkpoint& checkpoint);
     void on_alloc(const BlockAlloc& block);
     void on_free(const BlockFree& block);
-    // What is freed after the end of main was held to the end.
+    // Blocks freed after main ended count as held to the end.
     void on_main_end(EventTime) { is_main_over_ = true; }
 
-    // Those of the device, or of all GPUs with `is_sum`, by ordinal. Call once, after the pass.
+    // Returns the blocks of the device, or of all GPUs with `is_sum`, by ordinal. Call it once,
+    // after the pass.
     LiveBlocks take(uint32_t device, bool is_sum);
 
 private:

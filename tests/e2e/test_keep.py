@@ -82,7 +82,7 @@ def test_a_moment_before_what_is_kept_is_refused(lab: Any, runs: dict[str, Run])
     [trace] = runs["peak whole"].traces
     result = lab.peakline("table", str(trace), "--at", "0.0001")
     assert result.returncode == 2
-    assert "lies before what this trace keeps" in result.stderr
+    assert "lies before the events that this trace keeps" in result.stderr
 
 
 @pytest.mark.parametrize("text", ["some", "last", "last:2", "last:1MiB", "last:2PiB"])

@@ -19,8 +19,8 @@ AllocatorModel::AllocatorModel(const Setup& setup, ModelDevice& device)
     }
 }
 
-// At run time neither the size of large segments nor the kind of segments goes back to its default:
-// a text that does not name them leaves them. A fraction has no effect on a device in use.
+// A settings text at run time keeps the large segment size and the kind of segments if it does not
+// name them. A memory fraction has no effect on a device in use.
 void AllocatorModel::set_settings(const AllocatorSettings& settings) {
     const bool is_first = settings_.text.empty() && counts_.device_allocs == 0;
     const AllocatorSettings before = settings_;

@@ -1,13 +1,13 @@
-// torch's CUDA caching allocator of one device as a model: the same requests in the same order lead
-// to the same blocks in the same segments, under any settings. What the driver says comes from a
-// ModelDevice. Stands alone: it knows neither traces nor reports.
+// A model of torch's CUDA caching allocator for one device: the same requests in the same order
+// lead to the same blocks in the same segments, under any settings. A ModelDevice answers for the
+// driver. Depends on no other part: it knows neither traces nor reports.
 //
 // Note [What torch does]
 // A request is rounded up and belongs to the small or the large blocks of its pool. It gets the
-// smallest free block of its stream that is large enough; there is one candidate, and where a rule
-// refuses it no second one. Else memory comes from the device, and where that refuses, torch gives
-// back what it does not use and tries again. A large remainder is split off. Freed blocks join
-// their free neighbours.
+// smallest free block of its stream that is large enough. There is only this one candidate: if a
+// rule refuses it, no other is tried. Then memory comes from the device. If the device refuses,
+// torch releases its unused memory and tries again. A large remainder is split off. Freed blocks
+// join their free neighbours.
 #pragma once
 
 #include <cstdint>
@@ -39,10 +39,10 @@ struct ModelRequest {
     uint64_t ordinal = 0;
     uint64_t requested_bytes = 0;
     uint64_t stream = 0;  // handle
-    uint64_t pool = 0;    // it goes to, 0: the default one
+    uint64_t pool = 0;    // target pool, 0: the default one
 };
 
-struct ModelPlace {
+struct ModelRange {
     uint64_t address = 0;
     uint64_t bytes = 0;
 };
@@ -52,22 +52,22 @@ public:
     struct Setup {
         AllocatorSettings settings;
         AllocatorRules rules;
-        uint64_t device_bytes = 0;  // in all; the fraction and expandable segments go by it
+        uint64_t device_bytes = 0;  // total; the fraction and expandable segments depend on it
         uint64_t max_alloc_count = 0;
     };
     // `device` must outlive the model.
     AllocatorModel(const Setup& setup, ModelDevice& device);
 
     // nullopt: out of memory.
-    std::optional<ModelPlace> allocate(const ModelRequest& request);
-    // A block that a graph's pool gets back: it is put there, not searched. nullopt: no free block
+    std::optional<ModelRange> allocate(const ModelRequest& request);
+    // Restores a block of a graph's pool at its address, without a search. nullopt: no free block
     // begins at the address.
-    std::optional<ModelPlace> place(const ModelRequest& request, uint64_t address);
-    // The program gives the block up; it can be used again from free_completed() on. Blocks that
-    // the model does not have are none.
+    std::optional<ModelRange> restore(const ModelRequest& request, uint64_t address);
+    // The program frees the block; it can be reused after free_completed(). Unknown blocks are
+    // ignored.
     void free_requested(uint64_t ordinal);
     void free_completed(uint64_t ordinal);
-    // The same as both.
+    // Both at once.
     void free(uint64_t ordinal);
 
     void apply(const format::AllocatorCall& call);
@@ -78,7 +78,7 @@ public:
     // Whether a free block would serve the request.
     bool has_cached(const ModelRequest& request) const;
     const AllocatorSettings& settings() const { return settings_; }
-    // Everything that nobody uses goes back to the device, as empty_cache() does.
+    // Releases all unused memory to the device, as empty_cache() does.
     void release_cached();
 
 private:
@@ -94,7 +94,8 @@ private:
     void link(ModelIndex index, ModelIndex before, ModelIndex after);
     void merge(ModelIndex into, ModelIndex other);
     void free_block(ModelIndex index);
-    // Splits the first `bytes` off a block that is in no pool; the rest is put. Returns the first.
+    // Splits the first `bytes` off a block that is in no pool, and puts the rest. Returns the
+    // first.
     ModelIndex split(ModelIndex index, uint64_t bytes);
 
     // ---- pools
@@ -112,7 +113,7 @@ private:
         uint64_t bytes;  // rounded
     };
     ModelIndex find_free(const Search& search, bool use_expandable);
-    // The end of `pool.blocks` when there is none.
+    // Returns the end of `pool.blocks` when there is none.
     std::pmr::set<FreeKey>::iterator skip_expandable(const Search& search,
                                                      std::pmr::set<FreeKey>::iterator at);
     uint64_t expandable_bytes(ModelIndex index) const;
@@ -120,7 +121,7 @@ private:
     ModelIndex grow_or_release(Search& search);
     ModelIndex find_in_serving_pools(Search& search);
     bool must_split(const ModelBlock& block, const Search& search) const;
-    ModelPlace hand_out(ModelIndex index, const ModelRequest& request);
+    ModelRange hand_out(ModelIndex index, const ModelRequest& request);
 
     // ---- expandable segments
     ModelIndex grow_expandable(const Search& search);
@@ -152,7 +153,7 @@ private:
     // Large and small blocks of the default pool, then of each private one. They never move.
     std::deque<ModelPool> pools_;
     std::vector<PrivatePool> private_pools_;
-    std::map<uint64_t, ModelIndex> private_by_number_;  // the newest of a number
+    std::map<uint64_t, ModelIndex> private_by_number_;  // the newest pool of each number
     std::vector<ExpandableSegment> expandable_;
     OrdinalTable block_of_;       // of live blocks, plus one
     std::set<uint64_t> waiting_;  // ordinals

@@ -1,5 +1,5 @@
-// What torch's versions do differently. Data: which row holds for a trace is found by trying,
-// newest first, as the same rule lived for different times in different branches of torch.
+// Differences between torch's versions. Data: the row that fits a trace is found by trying, newest
+// first, because branches of torch changed the same rule at different times.
 #pragma once
 
 #include <span>
@@ -7,9 +7,9 @@
 namespace peakline::report {
 
 struct AllocatorRules {
-    // Which of several free blocks of one size is taken.
+    // The choice among free blocks of equal size.
     enum class Order { kOldestSegment, kLowestAddress };
-    // When nothing is given back to the device before a request is refused.
+    // When torch refuses a request without releasing memory to the device first.
     enum class NoRetry { kWhileCapturing, kWhileRouting };
 
     const char* name;

@@ -13,7 +13,7 @@ namespace peakline::report {
 namespace {
 
 constexpr uint64_t kMebibyte = uint64_t{1} << 20;
-// From here on a request has a segment of its own size.
+// A request of at least this size gets a segment of its own size.
 constexpr uint64_t kLeastOwnSegmentBytes = 10 * kMebibyte;
 constexpr uint64_t kSegmentRounding = 2 * kMebibyte;
 
@@ -44,7 +44,7 @@ std::string_view trimmed(std::string_view text) {
     return text;
 }
 
-// At commas outside brackets.
+// Splits at commas outside brackets.
 std::vector<std::string_view> split(std::string_view text) {
     std::vector<std::string_view> parts;
     int depth = 0;
@@ -96,7 +96,7 @@ private:
             {"release_lock_on_cudamalloc", &SettingsParser::set_lock},
             {"backend", &SettingsParser::set_backend},
         };
-        // They change nothing of what is modelled: host memory, handles, how errors come.
+        // These settings change nothing in the model: host memory, handles, kinds of errors.
         static const std::vector<std::string> without_effect = {
             "expandable_segments_reserve",
             "expandable_segments_reserve_by_class",
@@ -139,8 +139,8 @@ private:
         }
     }
 
-    // A number for all sizes; or [64:8,256:4,>:1]: the first entry fills what is below it, those
-    // between two entries have none, and > begins behind the last.
+    // Reads one number for all sizes, or [64:8,256:4,>:1]: the first entry fills the sizes below
+    // it, sizes between two entries have none, and > begins after the last.
     void set_divisions() {
         std::string_view list = value_;
         if (list.empty() || list.front() != '[') {

@@ -1,4 +1,4 @@
-// The blocks of a model of torch's allocator: pieces of segments, free ones in order. Used by
+// The blocks of the allocator model: pieces of segments, with the free ones in order. Used by
 // allocator_model only.
 #pragma once
 
@@ -9,7 +9,7 @@
 
 namespace peakline::report {
 
-// Of blocks, expandable segments and pools; -1: none.
+// An index of blocks, expandable segments or pools; -1: none.
 using ModelIndex = int32_t;
 inline constexpr ModelIndex kNoIndex = -1;
 
@@ -18,26 +18,26 @@ struct ModelBlock {
     uint64_t bytes = 0;
     uint64_t stream = 0;  // handle
     uint64_t ordinal = 0;
-    int64_t put_at_search = 0;     // searches of its pool until it was put there
+    int64_t put_at_search = 0;     // searches of its pool before it was put there
     ModelIndex before = kNoIndex;  // neighbours in the segment
     ModelIndex after = kNoIndex;
-    ModelIndex expandable = kNoIndex;  // segment it lies in; kNoIndex: a plain one
+    ModelIndex expandable = kNoIndex;  // its segment; kNoIndex: a plain one
     uint32_t pool = 0;
     uint32_t segment_number = 0;  // in the order of creation
     bool is_allocated = false;
-    bool is_waiting = false;  // given up, in use by another stream
+    bool is_waiting = false;  // freed by the program, in use by another stream
     bool is_mapped = true;
 
     bool is_free() const { return !is_allocated && !is_waiting; }
     bool is_whole() const { return before == kNoIndex && after == kNoIndex; }
 };
 
-// A free block where the search finds it.
+// The sort key of a free block in its pool.
 struct FreeKey {
     uint64_t stream;
     uint64_t bytes;
     uint64_t address;
-    uint32_t order;  // the segment's number, or 0 where the address decides
+    uint32_t order;  // the segment's number, or 0 when the address decides
     ModelIndex block;
 
     bool operator<(const FreeKey& other) const {
@@ -74,12 +74,12 @@ struct ModelPool {
         : is_small(small), owner(private_pool), blocks(nodes), unmapped(nodes) {}
 };
 
-// Of a graph, or made by the program.
+// A private pool, of a graph or made by the program.
 struct PrivatePool {
     uint64_t number = 0;  // format::pool_number()
     uint64_t owner_count = 0;
     int64_t segment_count = 0;
-    bool is_released = false;  // by every owner: its free segments may go
+    bool is_released = false;  // by every owner: its free segments may be released
     bool is_alive = true;
     bool serves_others = false;
     bool is_never_split = false;
@@ -91,7 +91,7 @@ struct ExpandableSegment {
     uint64_t unit_bytes = 0;
 };
 
-// Slots of blocks, used again.
+// Reused slots of blocks.
 class BlockSlots {
 public:
     ModelIndex add(const ModelBlock& block) {

@@ -1,4 +1,4 @@
-// The device behind a model of the allocator: either what a trace says of it, or one of a size.
+// The device behind the allocator model: a recorded device, or one of a given size.
 #pragma once
 
 #include <cstdint>
@@ -28,14 +28,14 @@ public:
     ModelDevice(const ModelDevice&) = delete;
     ModelDevice& operator=(const ModelDevice&) = delete;
 
-    // Where the segment lies; nullopt: the device refuses. `change.address` is not set.
+    // Returns the segment's address; nullopt: the device refuses. `change.address` is not set.
     virtual std::optional<uint64_t> allocate(const SegmentChange& change) = 0;
-    // A piece of an expandable segment gets memory: where it lies, which may be elsewhere while the
-    // segment has no other piece; nullopt: the device refuses.
+    // Maps memory into a piece of an expandable segment and returns the address, which may differ
+    // from the requested one while the segment has no other piece; nullopt: the device refuses.
     virtual std::optional<uint64_t> map(const SegmentChange& change) = 0;
-    // Where a new expandable segment of so many bytes begins.
+    // Returns the address of a new expandable segment of this many bytes.
     virtual uint64_t reserve_addresses(uint64_t bytes) = 0;
-    // What the model has done, also of the above.
+    // Reports each change the model has made, including the ones above.
     virtual void changed(const SegmentChange& change) = 0;
 };
 

@@ -6,7 +6,7 @@
 namespace peakline::report {
 namespace {
 
-constexpr uint64_t kUnknownDeviceBytes = uint64_t{1} << 40;  // more than any has
+constexpr uint64_t kUnknownDeviceBytes = uint64_t{1} << 40;  // more than any device has
 
 uint64_t round_to(uint64_t bytes, uint64_t unit) {
     return (bytes + unit - 1) / unit * unit;
@@ -22,7 +22,7 @@ ModelIndex AllocatorModel::grow_expandable(const Search& search) {
     if (!blocks_[index].is_mapped && !map(index, std::min(blocks_[index].bytes, search.bytes))) {
         return kNoIndex;
     }
-    // What is mapped joins its free neighbours: the block grows.
+    // The mapped memory joins its free neighbours: the block grows.
     while (blocks_[index].bytes < search.bytes) {
         const ModelIndex next = blocks_[index].after;
         const uint64_t missing = search.bytes - blocks_[index].bytes;
@@ -35,8 +35,8 @@ ModelIndex AllocatorModel::grow_expandable(const Search& search) {
     return index;
 }
 
-// The lowest free address space that is large enough, with the free block before it; else a new
-// segment. kNoIndex: the request is larger than any.
+// Finds the lowest free address range that is large enough, together with the free block before it;
+// else a new segment. kNoIndex: the request is larger than any segment.
 ModelIndex AllocatorModel::find_expandable(const Search& search) {
     ModelPool& pool = pools_[search.pool];
     const auto is_free = [&](ModelIndex index) {
@@ -58,8 +58,8 @@ ModelIndex AllocatorModel::find_expandable(const Search& search) {
         }
     }
     const uint64_t unit = pool.is_small ? kSmallSegmentBytes : settings_.large_segment_bytes;
-    // torch reserves an eighth more address space than the device has memory.
-    // Imported snapshots do not know the device's size: there is always room for addresses.
+    // torch reserves an eighth more address space than the device has memory. Imported snapshots do
+    // not know the device's size: then there is always room for addresses.
     const uint64_t device_bytes = device_bytes_ != 0 ? device_bytes_ : kUnknownDeviceBytes;
     const uint64_t bytes = round_to(device_bytes + device_bytes / 8, unit);
     if (search.bytes > bytes) {
@@ -114,7 +114,7 @@ bool AllocatorModel::map(ModelIndex index, uint64_t bytes) {
     return true;
 }
 
-// The whole units of a free block lose their memory.
+// Unmaps the whole units of a free block.
 void AllocatorModel::unmap(ModelIndex index) {
     const ExpandableSegment& segment = expandable_[static_cast<size_t>(blocks_[index].expandable)];
     const uint64_t unit = segment.unit_bytes;

@@ -1,4 +1,4 @@
-// What goes back to the device: an emptied cache, a refused request, garbage collection.
+// Releases memory to the device: on empty_cache, on a refused request, on garbage collection.
 #include <iterator>
 #include <utility>
 
@@ -15,7 +15,7 @@ void AllocatorModel::release(ModelIndex index) {
     blocks_.remove(index);
 }
 
-// Plain segments first.
+// Releases plain segments first.
 void AllocatorModel::release_pool(uint32_t pool) {
     std::vector<ModelIndex> whole;
     std::vector<ModelIndex> expandable;
@@ -39,7 +39,7 @@ void AllocatorModel::release_pool(uint32_t pool) {
     }
 }
 
-// Of all pools, or of the private one.
+// In all pools, or in the private one.
 void AllocatorModel::complete_waiting(ModelIndex owner) {
     const std::vector<uint64_t> ordinals(waiting_.begin(), waiting_.end());
     for (const uint64_t ordinal : ordinals) {
@@ -66,7 +66,7 @@ void AllocatorModel::release_cached() {
     }
 }
 
-// Only when nobody owns it any more.
+// Only after every owner has released the pool.
 void AllocatorModel::release_private(ModelIndex owner) {
     PrivatePool& pool = private_pools_[static_cast<size_t>(owner)];
     if (!pool.is_released) {
@@ -78,8 +78,8 @@ void AllocatorModel::release_private(ModelIndex owner) {
     pool.is_alive = pool.segment_count != 0;
 }
 
-// Whole segments of the default pool that were not used for longer than the others, in rounds until
-// enough is free. A round that has begun is not cut short.
+// Releases whole segments of the default pool that were unused for at least the average time, in
+// rounds until enough is free. A round always runs to its end.
 void AllocatorModel::collect_garbage() {
     const auto threshold = static_cast<uint64_t>(settings_.collection_threshold *
                                                  static_cast<double>(allowed_bytes()));
@@ -119,8 +119,8 @@ void AllocatorModel::collect_garbage() {
     }
 }
 
-// With a limit on splitting: the smallest block that is large enough, else the largest ones until
-// they are together.
+// With a limit on splitting: releases the smallest block that is large enough, else the largest
+// ones until their sum suffices.
 bool AllocatorModel::release_oversize(const Search& search) {
     const uint64_t limit = settings_.max_split_bytes;
     if (limit == AllocatorSettings::kNoLimit) {
@@ -147,7 +147,7 @@ bool AllocatorModel::release_oversize(const Search& search) {
             continue;
         }
         freed += largest->bytes;
-        release(index);  // `at` stays: it is behind it
+        release(index);  // `at` stays valid: it is already past this block
     }
     return freed >= wanted;
 }

@@ -1,11 +1,11 @@
-// How a request is served. See Note [What torch does].
+// Serves requests. See Note [What torch does].
 #include <utility>
 
 #include "allocator_model.h"
 
 namespace peakline::report {
 
-std::optional<ModelPlace> AllocatorModel::allocate(const ModelRequest& request) {
+std::optional<ModelRange> AllocatorModel::allocate(const ModelRequest& request) {
     const uint64_t rounded = settings_.round_up(request.requested_bytes);
     Search search{pool_of(rounded, private_pool(request.pool)), request.stream, rounded};
     ModelIndex index = find_free(search, settings_.is_expandable);
@@ -25,7 +25,7 @@ std::optional<ModelPlace> AllocatorModel::allocate(const ModelRequest& request) 
     return hand_out(index, request);
 }
 
-ModelPlace AllocatorModel::hand_out(ModelIndex index, const ModelRequest& request) {
+ModelRange AllocatorModel::hand_out(ModelIndex index, const ModelRequest& request) {
     ModelBlock& block = blocks_[index];
     block.is_allocated = true;
     block.ordinal = request.ordinal;
@@ -33,7 +33,7 @@ ModelPlace AllocatorModel::hand_out(ModelIndex index, const ModelRequest& reques
     return {block.address, block.bytes};
 }
 
-std::optional<ModelPlace> AllocatorModel::place(const ModelRequest& request, uint64_t address) {
+std::optional<ModelRange> AllocatorModel::restore(const ModelRequest& request, uint64_t address) {
     const ModelIndex owner = private_pool(request.pool);
     const uint32_t first = pool_of(kMostSmallBytes + 1, owner);
     for (uint32_t pool = first; pool < first + 2; ++pool) {
@@ -44,7 +44,7 @@ std::optional<ModelPlace> AllocatorModel::place(const ModelRequest& request, uin
             }
             ModelIndex index = key.block;
             take(index);
-            // What is restored is the size of the block, not of a request.
+            // `requested_bytes` is here the size of the restored block.
             if (blocks_[index].bytes > request.requested_bytes) {
                 index = split(index, request.requested_bytes);
             }
@@ -61,7 +61,7 @@ bool AllocatorModel::has_cached(const ModelRequest& request) const {
     return at != blocks.end() && at->stream == request.stream;
 }
 
-// With the address space behind it that it may grow into.
+// Includes the address space after the block, which it may grow into.
 uint64_t AllocatorModel::expandable_bytes(ModelIndex index) const {
     const ModelIndex after = blocks_[index].after;
     return blocks_[index].bytes +
@@ -87,7 +87,7 @@ ModelIndex AllocatorModel::find_free(const Search& search, bool use_expandable) 
     }
     if (blocks_[at->block].expandable != kNoIndex) {
         if (use_expandable) {
-            // Past blocks that leave more room to grow than the next one.
+            // Skips blocks that leave more room to grow than the next one.
             for (auto next = std::next(at);
                  blocks_[at->block].expandable != kNoIndex && next != pool.blocks.end() &&
                  next->stream == search.stream &&
@@ -126,7 +126,7 @@ bool AllocatorModel::must_split(const ModelBlock& block, const Search& search) c
     return search.bytes < settings_.max_split_bytes && rest > kMostSmallBytes;
 }
 
-// A segment for the request; kNoIndex: the device or the fraction refuses.
+// Obtains a segment for the request; kNoIndex: the device or the fraction refuses.
 ModelIndex AllocatorModel::grow(const Search& search) {
     const uint64_t bytes = settings_.segment_bytes(search.bytes);
     if (fraction_ < 1 && counts_.reserved_bytes + bytes > allowed_bytes()) {
@@ -163,7 +163,7 @@ ModelIndex AllocatorModel::grow(const Search& search) {
     return index;
 }
 
-// `search.pool` becomes the one that the block is of.
+// Sets `search.pool` to the pool of the block.
 ModelIndex AllocatorModel::grow_or_release(Search& search) {
     ModelIndex index = grow(search);
     if (index == kNoIndex) {

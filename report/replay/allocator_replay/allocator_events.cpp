@@ -6,7 +6,8 @@
 namespace peakline::report {
 namespace {
 
-// Stands for blocks that the recorder did not see being made: see record/recorder_events.cpp.
+// Lower addresses mark blocks that the recorder did not see being made: see
+// record/recorder_events.cpp.
 constexpr uint64_t kLeastAddress = 4096;
 
 }  // namespace
@@ -51,7 +52,7 @@ uint64_t AllocatorEvents::pool_of(const Device& device, uint64_t address) {
     if (at == device.private_segments.begin() || (--at)->second.end <= address) {
         return 0;
     }
-    // A request of the default pool that such a pool has served.
+    // Such a pool served a request of the default pool.
     const uint64_t pool = at->second.pool;
     const bool is_lent = device.serving_pools.count(pool) != 0 && device.routings.count(pool) == 0;
     return is_lent ? 0 : pool;
@@ -106,8 +107,8 @@ void AllocatorEvents::pass_on_completed(Device& device) {
     device.is_retry = device.has_returned = false;
 }
 
-// A sample stands before the record of the segment it is about, or behind that of one that goes:
-// the two belong together only when a request has been served.
+// A sample comes before the record of a new segment, but after the record of a released one: the
+// two match only once a request has been served.
 void AllocatorEvents::pass_on_others(Device& device) {
     if (device.is_sampled && device.used_bytes >= device.reserved_bytes) {
         device.listener->on_others(device.used_bytes - device.reserved_bytes);
@@ -196,7 +197,7 @@ void AllocatorEvents::pass_on_slow() {
         return;
     }
     RecordedRequest refused;
-    // Behind the last allocation: it has none of its own.
+    // It has no ordinal of its own: use the one after the last allocation.
     refused.request = {stream_.reader().max_alloc_count(),
                        waiting.refusal.asked_bytes,
                        handle_of(waiting.refusal.stream),
@@ -244,7 +245,7 @@ void AllocatorEvents::pass_on_segment(Device& device, const format::Segment& seg
 
 void AllocatorEvents::pass_on_call(const format::AllocatorCall& call) {
     using Action = format::AllocatorAction;
-    if (call.action == Action::kCacheEmptied) {  // of all devices
+    if (call.action == Action::kCacheEmptied) {  // applies to all devices
         for (Device& device : devices_) {
             if (device.listener != nullptr) {
                 pass_on_completed(device);

@@ -1,13 +1,13 @@
-// A trace as what one device's allocator was asked and did, in order: what a model of it is driven
-// by and compared with. Each device has a listener of its own; several in one pass.
+// A trace as the requests and actions of one device's allocator, in order. They drive a model,
+// which is compared with them. Each device has its own listener; several work in one pass.
 //
 // Note [Blocks of a retry]
-// Blocks in use by other streams come back at the next request, before torch looks for a block. A
+// Blocks in use by other streams complete at the next request, before torch looks for a block. A
 // request that the device refuses waits for all of them, and does not look again. Both are recorded
-// alike, before the request: what stands behind a refusal of the device, or before segments that go
-// back without a call, is of the second kind, and listeners hear of it after the request. With
-// garbage collection, which returns segments between the two, only the refusal says so, or that
-// they stand behind such segments.
+// alike, before the request. Completions after a refusal of the device, or before segments that are
+// released without a call, are of the second kind: listeners get them after the request. Garbage
+// collection releases segments between the two; then only the refusal, or their order after such
+// segments, shows the kind.
 #pragma once
 
 #include <cstdint>
@@ -27,7 +27,7 @@ struct RecordedRequest {
     uint64_t block_bytes = 0;
     uint32_t context = 0;
     EventTime at;
-    bool is_restored = false;  // part of a graph's pool that is put back
+    bool is_restored = false;  // a block of a graph's pool that is restored
 };
 
 class AllocatorListener {
@@ -42,7 +42,7 @@ public:
     virtual void on_refused(const RecordedRequest& request, uint64_t free_bytes) = 0;
     virtual void on_free_requested(uint64_t ordinal) = 0;
     virtual void on_free_completed(uint64_t ordinal) = 0;
-    // Both at once: most frees are.
+    // Both at once, as for most frees.
     virtual void on_freed(uint64_t ordinal) {
         on_free_requested(ordinal);
         on_free_completed(ordinal);
@@ -51,7 +51,8 @@ public:
     virtual void on_call(const format::AllocatorCall& call) = 0;
     virtual void on_settings(const AllocatorSettings& settings) = 0;
     virtual void on_memory(const format::DeviceMemory& memory) = 0;
-    // What others than torch's allocator have of the device has changed: before the next request.
+    // The bytes of the device in use outside torch's allocator changed. Called before the next
+    // request.
     virtual void on_others(uint64_t) {}
     virtual void on_event(EventTime) {}
 };
@@ -61,9 +62,9 @@ public:
     // `stream` must outlive this.
     explicit AllocatorEvents(const BlockStream& stream);
 
-    // Listeners must outlive this. Events of devices without one are reported to nobody.
+    // Listeners must outlive this. Events of devices without a listener are dropped.
     void listen(uint32_t device, AllocatorListener& listener);
-    // Every listener's on_event is called before the first event at or behind each of these.
+    // Calls every listener's on_event before the first event at or after each of these.
     void call_at(std::vector<uint64_t> events);
 
     void before_event(EventTime at) {
@@ -74,11 +75,11 @@ public:
     void on_alloc(const BlockAlloc& block);
     void on_free(const BlockFree& block);
     void on_rare(const RareEvent& event, EventTime at);
-    // What waits for a record behind it. To be called after the last event.
+    // Passes on events that wait for a later record. Call it after the last event.
     void finish();
 
 private:
-    // Two records make one event: the second one says of which pool the first is.
+    // Two records make one event: the second one gives the pool of the first.
     struct Waiting {
         std::optional<format::Segment> segment;
         std::optional<format::OutOfMemory> refused;
@@ -95,12 +96,13 @@ private:
         std::map<uint64_t, PoolRange> private_segments;  // by address
         std::set<uint64_t> serving_pools;                // they may serve the default pool
         std::map<uint64_t, uint64_t> routings;           // open ones, by pool
-        std::vector<uint64_t> completed;                 // free again, and not passed on: ordinals
-        bool is_retry = false;      // they are of a retry; see Note [Blocks of a retry]
-        bool has_returned = false;  // segments, since the last request or call
+        // ordinals that are free again and not passed on yet
+        std::vector<uint64_t> completed;
+        bool is_retry = false;      // `completed` is of a retry; see Note [Blocks of a retry]
+        bool has_returned = false;  // segments were released since the last request or call
         bool is_restoring = false;
         uint64_t reserved_bytes = 0;
-        uint64_t used_bytes = 0;  // of the whole device, as sampled last
+        uint64_t used_bytes = 0;  // of the whole device, at the last sample
         bool is_sampled = false;  // since the last request
     };
 
@@ -121,7 +123,7 @@ private:
     void begin_request(Device& device);
     static void pass_on_others(Device& device);
     void call_listeners(EventTime at);
-    // Of the request that was served with a block at the address.
+    // The pool of the request that got the block at the address.
     static uint64_t pool_of(const Device& device, uint64_t address);
     uint64_t handle_of(uint64_t stream) const {
         return stream_.definitions().streams[static_cast<uint32_t>(stream)];

@@ -10,7 +10,7 @@
 namespace peakline::report {
 namespace {
 
-constexpr size_t kChunksThatPay = 16;  // some million events; less takes no time
+constexpr size_t kChunksThatPay = 16;  // some million events; shorter traces take no time
 
 size_t core_count() {
     cpu_set_t cores;
@@ -31,14 +31,14 @@ void ListenerThreads::Batch::clear() {
     events.clear();
 }
 
-void ListenerThreads::Batch::tell(AllocatorListener& listener) const {
+void ListenerThreads::Batch::replay_into(AllocatorListener& listener) const {
     for (const Operation& one : operations) {
         switch (one.kind) {
             case Kind::kRequest:
-                listener.on_request(requests[one.place]);
+                listener.on_request(requests[one.index]);
                 break;
             case Kind::kRefused:
-                listener.on_refused(requests[one.place], one.operand);
+                listener.on_refused(requests[one.index], one.operand);
                 break;
             case Kind::kFreeRequested:
                 listener.on_free_requested(one.operand);
@@ -50,22 +50,22 @@ void ListenerThreads::Batch::tell(AllocatorListener& listener) const {
                 listener.on_freed(one.operand);
                 break;
             case Kind::kSegment:
-                listener.on_segment(segments[one.place].change, segments[one.place].at);
+                listener.on_segment(segments[one.index].change, segments[one.index].at);
                 break;
             case Kind::kCall:
-                listener.on_call(calls[one.place]);
+                listener.on_call(calls[one.index]);
                 break;
             case Kind::kSettings:
-                listener.on_settings(settings[one.place]);
+                listener.on_settings(settings[one.index]);
                 break;
             case Kind::kMemory:
-                listener.on_memory(memory[one.place]);
+                listener.on_memory(memory[one.index]);
                 break;
             case Kind::kOthers:
                 listener.on_others(one.operand);
                 break;
             case Kind::kEvent:
-                listener.on_event(events[one.place]);
+                listener.on_event(events[one.index]);
                 break;
         }
     }
@@ -85,7 +85,7 @@ ListenerThreads::ListenerThreads(const std::vector<AllocatorListener*>& listener
     }
 }
 
-// Threads take no signals: they are the program's.
+// The threads block all signals: they belong to the program.
 void ListenerThreads::start(size_t thread_count) {
     sigset_t all;
     sigset_t before;
@@ -97,7 +97,7 @@ void ListenerThreads::start(size_t thread_count) {
             threads_.emplace_back([this] { work(); });
         }
     } catch (const std::system_error&) {
-        // Those that started do; without any, this one does.
+        // Continue with the started threads; without any, this thread calls the listeners.
     }
     pthread_sigmask(SIG_SETMASK, &before, nullptr);
 }
@@ -113,20 +113,21 @@ ListenerThreads::~ListenerThreads() {
     }
 }
 
-uint64_t ListenerThreads::least_told() const {
+uint64_t ListenerThreads::least_read() const {
     const auto least =
         std::min_element(readers_.begin(), readers_.end(), [](const auto& one, const auto& two) {
-            return one.told_count < two.told_count;
+            return one.read_count < two.read_count;
         });
-    return least == readers_.end() ? put_count_ : least->told_count;
+    return least == readers_.end() ? put_count_ : least->read_count;
 }
 
-// The one that is furthest behind: all hear of a batch before the next one is needed.
+// Returns the idle reader that is furthest behind, so that all readers finish a batch before its
+// slot is reused.
 ListenerThreads::Reader* ListenerThreads::next_reader() {
     Reader* next = nullptr;
     for (Reader& reader : readers_) {
-        const bool may_go_on = !reader.is_busy && reader.told_count < put_count_;
-        if (may_go_on && (next == nullptr || reader.told_count < next->told_count)) {
+        const bool may_go_on = !reader.is_busy && reader.read_count < put_count_;
+        if (may_go_on && (next == nullptr || reader.read_count < next->read_count)) {
             next = &reader;
         }
     }
@@ -142,17 +143,17 @@ void ListenerThreads::work() {
             continue;
         }
         reader->is_busy = true;
-        const Batch& batch = batches_[reader->told_count % kBatches];
+        const Batch& batch = batches_[reader->read_count % kBatches];
         guard.unlock();
         std::exception_ptr error;
         try {
-            batch.tell(*reader->listener);
+            batch.replay_into(*reader->listener);
         } catch (...) {
             error = std::current_exception();
         }
         guard.lock();
         reader->is_busy = false;
-        ++reader->told_count;
+        ++reader->read_count;
         if (error != nullptr) {
             error_ = error;
             is_ended_ = true;
@@ -164,14 +165,14 @@ void ListenerThreads::work() {
 void ListenerThreads::put_batch() {
     if (threads_.empty()) {
         for (const Reader& reader : readers_) {
-            open().tell(*reader.listener);
+            open().replay_into(*reader.listener);
         }
     } else {
         std::unique_lock guard(lock_);
         ++put_count_;
         changed_.notify_all();
-        // The next one in the ring is everybody's past.
-        changed_.wait(guard, [this] { return is_ended_ || put_count_ - least_told() < kBatches; });
+        // Every reader must have finished the next slot in the ring.
+        changed_.wait(guard, [this] { return is_ended_ || put_count_ - least_read() < kBatches; });
         if (error_ != nullptr) {
             std::rethrow_exception(error_);
         }
@@ -183,15 +184,15 @@ void ListenerThreads::finish() {
     put_batch();
     std::unique_lock guard(lock_);
     changed_.wait(guard,
-                  [this] { return is_ended_ || threads_.empty() || least_told() == put_count_; });
+                  [this] { return is_ended_ || threads_.empty() || least_read() == put_count_; });
     if (error_ != nullptr) {
         std::rethrow_exception(error_);
     }
 }
 
-void ListenerThreads::add(Kind kind, uint64_t operand, size_t place) {
+void ListenerThreads::add(Kind kind, uint64_t operand, size_t index) {
     Batch& batch = open();
-    batch.operations.push_back({operand, static_cast<uint32_t>(place), kind});
+    batch.operations.push_back({operand, static_cast<uint32_t>(index), kind});
     if (batch.operations.size() == kBatchOperations) {
         put_batch();
     }

@@ -1,7 +1,7 @@
-// What a listener of AllocatorEvents hears, passed on to several: some thousand events at a time,
+// Passes the events of AllocatorEvents on to several listeners, in batches of some thousand events,
 // on as many threads as there are cores. Models of the allocator take far longer than reading the
-// events, and none knows of another. Each listener hears everything in order, as it would without
-// threads, and is called by one thread at a time.
+// events, and are independent of each other. Each listener gets all events in order, as it would
+// without threads, from one thread at a time.
 #pragma once
 
 #include <condition_variable>
@@ -16,8 +16,8 @@
 namespace peakline::report {
 
 enum class Threading {
-    kWhereItPays,  // where there are cores and the trace has some length
-    kHere,         // none
+    kWhereItPays,  // if there are cores and the trace is long
+    kHere,         // no threads
     kAlways,
 };
 
@@ -27,7 +27,7 @@ public:
     ListenerThreads(const std::vector<AllocatorListener*>& listeners,
                     Threading threading,
                     size_t chunk_count);
-    // Lets the threads end where they are.
+    // Stops the threads early and joins them.
     ~ListenerThreads() override;
 
     void on_request(const RecordedRequest& request) override;
@@ -42,7 +42,8 @@ public:
     void on_others(uint64_t bytes) override;
     void on_event(EventTime at) override;
 
-    // After the last event: every listener has heard everything. Throws what one of them threw.
+    // Call it after the last event: waits until every listener has seen all events. Rethrows a
+    // listener's exception.
     void finish();
 
 private:
@@ -61,7 +62,7 @@ private:
     };
     struct Operation {
         uint64_t operand;  // ordinal or bytes
-        uint32_t place;    // in the vector of its kind
+        uint32_t index;    // index in the vector of its kind
         Kind kind;
     };
     struct Segment {
@@ -78,32 +79,33 @@ private:
         std::vector<EventTime> events;
 
         void clear();
-        void tell(AllocatorListener& listener) const;
+        void replay_into(AllocatorListener& listener) const;
     };
     struct Reader {
         AllocatorListener* listener = nullptr;
-        uint64_t told_count = 0;  // batches
+        uint64_t read_count = 0;  // batches
         bool is_busy = false;
     };
     static constexpr size_t kBatchOperations = 4096;
     static constexpr size_t kBatches = 8;
 
-    void add(Kind kind, uint64_t operand, size_t place = 0);
+    void add(Kind kind, uint64_t operand, size_t index = 0);
     Batch& open() { return batches_[put_count_ % kBatches]; }
     void start(size_t thread_count);
     void put_batch();
     void work();
-    // Called with lock_ held. nullptr: none has anything to hear.
+    // Called with lock_ held. nullptr: no reader has a batch to read.
     Reader* next_reader();
-    uint64_t least_told() const;
+    uint64_t least_read() const;
 
     std::vector<Reader> readers_;
-    std::vector<std::thread> threads_;  // none: listeners are called where batches are put
-    std::vector<Batch> batches_;        // a ring
+    // empty: listeners are called on the thread that adds batches
+    std::vector<std::thread> threads_;
+    std::vector<Batch> batches_;  // a ring
     std::mutex lock_;
     std::condition_variable changed_;
     // Guarded by lock_, as are the readers.
-    uint64_t put_count_ = 0;  // batches; written by the thread that puts alone
+    uint64_t put_count_ = 0;  // batches; only the adding thread writes it
     bool is_ended_ = false;
     std::exception_ptr error_;
 };

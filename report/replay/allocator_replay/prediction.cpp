@@ -15,7 +15,7 @@ PredictedRefusal refusal_of(const RecordedRequest& recorded) {
         recorded.at.event, recorded.at.tick, recorded.context, recorded.request.requested_bytes};
 }
 
-// What all runs know.
+// Shared by all runs.
 struct Common {
     const VerifiedRun& verified;
     const PredictionEvents& events;
@@ -95,12 +95,12 @@ public:
             prediction_.first_step = model_.counts();
         }
     }
-    // They had the most at another time: torch may have what they do not have yet.
+    // Others used their maximum at another time: until then, torch may use the difference.
     void on_others(uint64_t bytes) override {
         const uint64_t most = common_.verified.other_bytes.value_or(0);
         device_.set_extra(most - std::min(bytes, most));
     }
-    // Of the recorded run.
+    // The next two belong to the recorded run.
     void on_segment(const SegmentChange&, EventTime) override {}
     void on_memory(const format::DeviceMemory&) override {}
 

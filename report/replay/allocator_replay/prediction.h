@@ -1,4 +1,4 @@
-// The requests of a trace under other settings and on other devices: several in one pass.
+// Replays the requests of a trace under other settings and on other devices, several in one pass.
 #pragma once
 
 #include <cstdint>
@@ -18,28 +18,28 @@ struct PredictedRefusal {
 
 struct PredictionRequest {
     AllocatorSettings settings;
-    uint64_t device_bytes = 0;  // in all
-    // That torch may have of it where others have the most.
+    uint64_t device_bytes = 0;  // total
+    // Bytes left to torch when the other users of the device peak.
     uint64_t capacity_bytes = 0;
-    // Settings that the program gave while it ran come into force, as they did.
+    // Applies settings that the program changed while it ran.
     bool follows_settings = false;
-    bool empties_cache = false;  // at the events that are asked for
+    bool empties_cache = false;  // at the events in PredictionEvents
 };
 
 struct Prediction {
     PredictionRequest request;
     ModelCounts counts;
-    // Until the end of the first step; nullopt: the trace knows no step.
+    // Counts until the end of the first step; nullopt: the trace has no step.
     std::optional<ModelCounts> first_step;
-    // Memory ran out: what the program would do then is not known, and nothing behind it counted.
+    // Memory ran out. The program's reaction is unknown, so no later event is counted.
     std::optional<PredictedRefusal> refused;
-    // Requests that the recorded run was refused and this one would serve; the first of them.
+    // Requests that the recorded run refused and this one would serve; the first of them.
     uint64_t served_refusals = 0;
     std::optional<PredictedRefusal> first_served;
 };
 
 struct PredictionEvents {
-    std::vector<uint64_t> empty_cache;  // before these events, in order
+    std::vector<uint64_t> empty_cache;  // empties the cache before these events; in order
     std::optional<uint64_t> first_step_end;
 };
 

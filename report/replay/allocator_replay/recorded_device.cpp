@@ -67,8 +67,7 @@ uint64_t RecordedDevice::reserve_addresses(uint64_t bytes) {
     return next_unknown_ - bytes;
 }
 
-// Frees may be recorded in another order than the model makes them, but never across an
-// allocation.
+// Frees may be recorded in another order than the model makes them, but never across an allocation.
 void RecordedDevice::changed(const SegmentChange& change) {
     if (recorded_.empty()) {
         made_.push_back(change);

@@ -1,5 +1,5 @@
-// A device that says what the trace says: where each segment lies, and which was refused. What the
-// model does and what was recorded must be the same, in order; the first difference is kept.
+// A device that replays the trace: it returns the recorded addresses and refusals. The model's
+// actions and the recorded ones must be the same, in order; the first difference is kept.
 #pragma once
 
 #include <deque>
@@ -12,16 +12,17 @@ namespace peakline::report {
 
 class RecordedDevice final : public ModelDevice {
 public:
-    // Records of a request stand before it: they come before the model serves it. What the program
-    // gives back at once (an emptied cache) is recorded behind the call.
+    // Records of a request come before the model serves it. Segments that the program releases at
+    // once (an emptied cache) are recorded after the call.
     void record(const SegmentChange& change);
-    // Nothing recorded may be left when a request is served, nothing made when the next one begins.
+    // No recorded change may be left when a request is served, and no made change when the next one
+    // begins.
     void begin_request();
     void end_request();
     bool is_waiting() const { return !recorded_.empty(); }
     const std::deque<SegmentChange>& recorded() const { return recorded_; }
 
-    // What is different since the last call; nullopt: nothing.
+    // Returns the difference found since the last call; nullopt: none.
     std::optional<std::string> take_difference();
 
     std::optional<uint64_t> allocate(const SegmentChange& change) override;
@@ -30,12 +31,12 @@ public:
     void changed(const SegmentChange& change) override;
 
 private:
-    void differ(const std::string& what);
+    void differ(const std::string& difference);
 
-    std::deque<SegmentChange> recorded_;  // and not made yet
-    std::deque<SegmentChange> made_;      // and not recorded yet
+    std::deque<SegmentChange> recorded_;  // recorded and not made yet
+    std::deque<SegmentChange> made_;      // made and not recorded yet
     std::optional<std::string> difference_;
-    uint64_t next_unknown_ = uint64_t{1} << 60;  // addresses the trace does not know
+    uint64_t next_unknown_ = uint64_t{1} << 60;  // for addresses that the trace does not have
 };
 
 }  // namespace peakline::report

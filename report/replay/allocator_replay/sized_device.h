@@ -1,4 +1,4 @@
-// A device of which torch's allocator may have so many bytes, at times some more.
+// A device with a fixed capacity for torch's allocator, sometimes with extra bytes.
 #pragma once
 
 #include <cstdint>
@@ -20,7 +20,7 @@ public:
     std::optional<uint64_t> map(const SegmentChange& change) override {
         return has(change.bytes) ? std::optional(change.address) : std::nullopt;
     }
-    // Where segments lie among each other decides nothing: no address is used again.
+    // The order of segments decides nothing, so no address is reused.
     uint64_t reserve_addresses(uint64_t bytes) override {
         next_address_ += bytes;
         return next_address_ - bytes;
@@ -30,7 +30,7 @@ public:
     }
 
 private:
-    // What the others take later may leave less than is used.
+    // The capacity may shrink below the used bytes when others take more.
     bool has(uint64_t bytes) const { return used_bytes_ + bytes <= capacity_bytes_ + extra_bytes_; }
 
     uint64_t capacity_bytes_;

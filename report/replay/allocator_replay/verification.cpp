@@ -25,22 +25,22 @@ public:
         device_.begin_request();
         keep_difference(recorded);
         guess_emptied_cache(recorded);
-        std::optional<ModelPlace> place;
+        std::optional<ModelRange> range;
         if (recorded.is_restored) {
             ModelRequest block = recorded.request;
             block.requested_bytes = recorded.block_bytes;
-            place = model_.place(block, recorded.address);
+            range = model_.restore(block, recorded.address);
         } else {
-            place = model_.allocate(recorded.request);
+            range = model_.allocate(recorded.request);
         }
         device_.end_request();
         keep_difference(recorded);
-        if (!place.has_value()) {
+        if (!range.has_value()) {
             differ(recorded, "the model runs out of memory, the trace does not");
-        } else if (place->address != recorded.address || place->bytes != recorded.block_bytes) {
+        } else if (range->address != recorded.address || range->bytes != recorded.block_bytes) {
             differ(recorded,
-                   "the model takes a block of " + std::to_string(place->bytes) +
-                       " bytes at another place than the one of " +
+                   "the model takes a block of " + std::to_string(range->bytes) +
+                       " bytes at another address than the one of " +
                        std::to_string(recorded.block_bytes) + " in the trace");
         }
     }
@@ -111,11 +111,11 @@ public:
     bool has_difference() const { return run_.difference.has_value(); }
 
 private:
-    // Recordings that see the calls say how much of the device is free, too.
+    // Recordings with allocator calls also record the free bytes of the device.
     bool guesses() const { return !sees_calls_ && model_.settings().collection_threshold == 0; }
 
-    // Segments were freed where the request needs no new one, or the device has room for it: then
-    // the program emptied the cache before.
+    // Segments were freed although the request needs no new one, or the device has room for it. So
+    // the program had emptied the cache.
     void guess_emptied_cache(const RecordedRequest& recorded) {
         if (!guesses() || !device_.is_waiting() || device_.recorded().front().grows()) {
             return;
@@ -129,7 +129,7 @@ private:
         model_.release_cached();
         run_.guessed_empty_events.push_back(first_waiting_.event);
     }
-    // Before the segments were freed: the model has not done that yet.
+    // Whether the device was full before the segments were freed: the model has not freed them yet.
     bool was_full(uint64_t bytes) const {
         return device_bytes_ != 0 && model_.counts().reserved_bytes + bytes > device_bytes_;
     }
@@ -191,7 +191,7 @@ std::vector<VerifiedRun> verify_with(const TraceReader& reader,
     BlockStream stream(reader);
     AllocatorEvents events(stream);
     std::vector<std::unique_ptr<Verifier>> verifiers;
-    std::vector<std::unique_ptr<ListenerThreads>> threads;  // one each
+    std::vector<std::unique_ptr<ListenerThreads>> threads;  // one per verifier
     std::vector<uint32_t> devices;
     for (uint32_t device = 0; device < kMaxDevices; ++device) {
         const uint64_t bytes = device_bytes_of(reader, device);
@@ -267,11 +267,11 @@ VerifiedRun verify_run(const TraceReader& reader,
                          ": settings of torch's own allocator change nothing there");
     }
     std::optional<VerifiedRun> newest;
-    VerifyRequest asked = request;
+    VerifyRequest pass = request;
     for (const AllocatorRules& rules : allocator_rules()) {
         VerifiedRun run =
-            choose(verify_with(reader, rules, settings, asked, progress), request.device, reader);
-        asked.phases = nullptr;  // they are the same under any rules
+            choose(verify_with(reader, rules, settings, pass, progress), request.device, reader);
+        pass.phases = nullptr;  // phases are the same under any rules
         if (!run.difference.has_value()) {
             return run;
         }

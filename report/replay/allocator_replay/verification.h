@@ -1,5 +1,5 @@
-// A recorded run done again by the model under the recorded settings: whether the model is right
-// about this trace, and what the trace says of the device.
+// Replays a recorded run in the model under the recorded settings: checks that the model is right
+// for this trace, and collects facts about the device.
 #pragma once
 
 #include <cstdint>
@@ -19,11 +19,11 @@ struct ReplayDifference {
     std::string what;
     uint64_t event = 0;
     uint64_t tick = 0;
-    uint32_t context = 0;  // of the request; 0: there is none
+    uint32_t context = 0;  // of the request; 0: none
     uint64_t requested_bytes = 0;
 };
 
-// What was asked of torch besides blocks; of a recording that did not see it: 0.
+// Calls of torch's allocator besides requests; all 0 when the recording has no calls.
 struct AllocatorUse {
     uint64_t pools_created = 0;
     uint64_t routings = 0;
@@ -37,20 +37,20 @@ struct AllocatorUse {
 
 struct VerifiedRun {
     uint32_t device = 0;
-    AllocatorRules rules{};                      // that held; without any: the newest
-    std::optional<ReplayDifference> difference;  // under these
+    AllocatorRules rules{};                      // the matching rules; if none match: the newest
+    std::optional<ReplayDifference> difference;  // under these rules
     ModelCounts counts;
-    // What the trace itself says.
+    // Facts from the trace itself.
     uint64_t recorded_peak_bytes = 0;  // of all segments
     uint64_t segment_event_count = 0;
     uint64_t request_count = 0;
     AllocatorUse use;
-    bool sees_calls = false;  // that use counts
-    // The most that others had of the device: contexts, libraries, other processes. nullopt: the
-    // trace does not say how much was free.
+    bool sees_calls = false;  // `use` is valid
+    // The most bytes that others used on the device: contexts, libraries, other processes. nullopt:
+    // the trace does not have the free bytes.
     std::optional<uint64_t> other_bytes;
-    uint64_t device_bytes = 0;  // in all; 0: not known
-    // Where the cache was emptied by a call that older recordings do not have: events.
+    uint64_t device_bytes = 0;  // total; 0: unknown
+    // Events at which a call emptied the cache that older recordings do not have.
     std::vector<uint64_t> guessed_empty_events;
     AllocatorSettings settings;  // at the start
     uint64_t event_count = 0;
@@ -58,14 +58,14 @@ struct VerifiedRun {
 
 struct VerifyRequest {
     std::optional<uint32_t> device = {};  // nullopt: the one with the most reserved bytes
-    // Where phases are asked for, too: found in the same pass.
+    // Set both to get the phases, too, from the same pass.
     const PhaseRules* phase_rules = nullptr;
     PhaseTable* phases = nullptr;
     Threading threading = Threading::kWhereItPays;
 };
 
-// Throws TraceError where the trace cannot be replayed: it keeps no events, another backend, no
-// segments.
+// Throws TraceError when the trace cannot be replayed: it keeps no events, has another backend, or
+// has no segments.
 VerifiedRun verify_run(const TraceReader& reader,
                        const VerifyRequest& request,
                        const Progress& progress);

@@ -1,4 +1,4 @@
-// The blocks of a trace that live, by ordinal. Used by replay only.
+// The live blocks of a trace, by ordinal. Used by replay only.
 #pragma once
 
 #include <cstdint>
@@ -13,11 +13,11 @@ namespace peakline::report {
 
 class AllocationTable {
 public:
-    // `classes` must outlive the table. Throws TraceError when address space is refused.
+    // `classes` must outlive the table. Throws TraceError when the system refuses address space.
     AllocationTable(const std::vector<AllocationShape>& classes, uint64_t max_alloc_count)
         : classes_(classes), entries_(max_alloc_count) {}
 
-    // The shape the class defines, or nullptr when its definition is lost; then the allocation
+    // Returns the shape of the class, or nullptr when its definition is lost. Then the allocation
     // has no size, but its free is still recognised.
     const AllocationShape* add_class(uint64_t ordinal, uint32_t class_id) {
         const bool known =
@@ -30,7 +30,7 @@ public:
         entries_.put(ordinal, kInline | (inline_shapes_.add(shape) + 1));
     }
 
-    // The blocks that are live where the stream begins: its first allocations.
+    // Adds the blocks that are live at the start of the stream: its first allocations.
     void restore(const Checkpoint& checkpoint) {
         for (uint64_t ordinal = 0; ordinal < checkpoint.blocks.size(); ++ordinal) {
             add_inline(ordinal, checkpoint.blocks[ordinal].shape);
@@ -43,12 +43,12 @@ public:
     bool is_live(uint64_t ordinal) const { return entries_.at(ordinal) != 0; }
     // True between kFreeDeferred and kFreeCompleted.
     bool is_deferred(uint64_t ordinal) const { return (entries_.at(ordinal) & kDeferred) != 0; }
-    // False: it does not live any more, or is freed for later a second time.
+    // False: the block is not live any more, or its deferred free is already recorded.
     bool can_free(uint64_t ordinal, FreeKind kind) const {
         return is_live(ordinal) && !(kind == FreeKind::kDeferred && is_deferred(ordinal));
     }
 
-    // Of a live allocation; nullptr when its definition is lost.
+    // The shape of a live allocation; nullptr when its definition is lost.
     const AllocationShape* shape(uint64_t ordinal) const {
         const uint32_t entry = entries_.at(ordinal);
         const uint32_t index = entry & kIndexMask;
@@ -58,8 +58,8 @@ public:
         return index == kIndexMask ? nullptr : &classes_[index - 1];
     }
 
-    // A block freed for later stays live. The shape stays valid until the next add_inline.
-    // Inlined: a call costs a twentieth of a table.
+    // A block with a deferred free stays live. The shape stays valid until the next add_inline.
+    // Inlined: a call would cost a twentieth of a table.
     [[gnu::always_inline]] void free(uint64_t ordinal, FreeKind kind) {
         const uint32_t entry = entries_.at(ordinal);
         if (kind == FreeKind::kDeferred) {
@@ -72,7 +72,7 @@ public:
         entries_.remove(ordinal);
     }
 
-    // visit(ordinal) for every live allocation with ordinal < end, in order.
+    // Calls visit(ordinal) for every live allocation with ordinal < end, in order.
     template <class Visit>
     void for_each_live(uint64_t end, Visit visit) const {
         entries_.for_each(end, visit);

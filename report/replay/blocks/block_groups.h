@@ -1,5 +1,5 @@
-// Collects live blocks; equal ones become one group, unless each is wanted by itself. Order of the
-// groups: by context.
+// Collects live blocks. Equal ones become one group, unless each is kept alone. Groups are ordered
+// by context.
 #pragma once
 
 #include <cstdint>
@@ -16,7 +16,7 @@ class BlockGroups {
 public:
     explicit BlockGroups(Detail detail = Detail::kGroups) : detail_(detail) {}
 
-    // `block.count` is not read.
+    // Ignores `block.count`.
     void add(uint64_t ordinal, const BlockGroup& block) {
         if (detail_ == Detail::kBlocks) {
             blocks_.push_back({ordinal, block});

@@ -1,6 +1,6 @@
-// The blocks of a trace as its events make and free them: the one table of those that live, what is
-// wrong with the stream, and where a stream begins that keeps less than all events. Followers
-// listen to it, several in one pass, and add what they ask of the blocks.
+// The blocks of a trace as its events make and free them. It keeps the only table of live blocks,
+// the problems of the stream, and its start if the trace keeps only some events. Followers listen
+// to it, several in one pass, and collect their own results.
 #pragma once
 
 #include <cstdint>
@@ -13,10 +13,10 @@
 
 namespace peakline::report {
 
-// An allocation of which everything is known.
+// An allocation with all its properties.
 struct BlockAlloc {
     uint64_t ordinal = 0;
-    const AllocationShape& shape;  // of a context that is defined
+    const AllocationShape& shape;  // its context is always defined
     uint64_t address = 0;
     EventTime at;
 };
@@ -36,18 +36,18 @@ struct BlockFree {
     }
 };
 
-// What a follower may listen to. Derive from it and hide what is of interest; nothing is virtual.
-// Blocks without a readable definition and frees of unknown blocks are counted by the stream and
-// reported to nobody.
+// The callbacks of a follower. Derive from it and hide the ones you need; nothing is virtual. The
+// stream counts blocks without a readable definition and frees of unknown blocks, and does not pass
+// them on.
 struct BlockFollower {
-    // Before the first event of a stream that begins at a checkpoint.
+    // Called before the first event of a stream that begins at a checkpoint.
     void restore(const Checkpoint&) {}
-    // Before each event, also those that are reported to nobody.
+    // Called before each event, including those that are not passed on.
     void before_event(EventTime) {}
     void on_alloc(const BlockAlloc&) {}
-    // While the block still stands in the table.
+    // Called while the block is still in the table.
     void on_free(const BlockFree&) {}
-    // The program's main has ended; on_rare follows.
+    // Called when the program's main has ended; on_rare follows.
     void on_main_end(EventTime) {}
     void on_rare(const RareEvent&, EventTime) {}
 };
@@ -60,11 +60,11 @@ public:
 
     const TraceReader& reader() const { return reader_; }
     const Definitions& definitions() const { return reader_.definitions(); }
-    // The blocks that live, of ordinals below next_ordinal().
+    // The live blocks, with ordinals below next_ordinal().
     const AllocationTable& table() const { return table_; }
     uint64_t next_ordinal() const { return next_ordinal_; }
 
-    // Decodes all events, once. Each follower hears of an event before the next one does.
+    // Decodes all events, once. Each event goes to every follower before the next event is decoded.
     template <class... Followers>
     void run(const Progress& progress, Followers&... followers) {
         if (const Checkpoint* checkpoint = reader_.checkpoint()) {
@@ -75,15 +75,15 @@ public:
         totals_ = reader_.read_events(pass, progress);
     }
 
-    // The same chunk by chunk, for who takes what followers have found in between.
+    // The same chunk by chunk, for callers that read the followers' results in between.
     template <class... Followers>
     class Steps;
 
-    // After run(), or the last step.
+    // Valid after run(), or the last step.
     const EventTotals& totals() const { return totals_; }
     EventTime end() const { return {event_count_, totals_.last_tick}; }
     bool tracing_seen() const { return health_.tracing_seen; }
-    // Its last tick is where main ended, or the last event.
+    // Its last tick is the end of main, or the last event.
     TraceHealth health() const;
 
 private:
@@ -96,7 +96,7 @@ private:
     class Pass;
 
     void restore(const Checkpoint& checkpoint);
-    // False for an event that means nothing; ids that are not defined are replaced.
+    // Replaces undefined ids. False for an impossible event.
     bool make_sense_of(RareEvent* event);
     // True for the mark that ends main.
     bool look_at(const RareEvent& event, uint64_t tick);
@@ -198,7 +198,7 @@ private:
 template <class... Followers>
 class BlockStream::Steps {
 public:
-    // All must outlive it.
+    // All must outlive this.
     explicit Steps(BlockStream& stream, Followers&... followers)
         : stream_(stream),
           events_(stream.reader_.event_stream()),
@@ -210,7 +210,7 @@ public:
         }
     }
 
-    // Decodes a chunk. False: there was none, all is done.
+    // Decodes a chunk. False: no chunk was left.
     bool next() {
         if (!events_.next_chunk()) {
             stream_.totals_ = events_.take_totals();

@@ -54,7 +54,7 @@ void EventHealth::add_counts(const std::string& name, Problems& problems) const 
     add(impossible_event_count, " events name a device that cannot be: they are left out");
 }
 
-// What happened to a recording without a clean end.
+// Describes a recording without a clean end.
 std::string EventHealth::end_text(const TraceReader& reader, const EventTotals& totals) const {
     const std::string moment = "t=" + seconds_text(reader.seconds(totals.last_tick)) + " s (" +
                                std::to_string(totals.event_count) + " events)";

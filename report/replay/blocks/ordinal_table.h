@@ -1,6 +1,6 @@
-// 4 bytes for each allocation of a trace, found by its ordinal without hashing. Pages of entries
-// that are all removed go back to the kernel, so memory follows the blocks that have an entry and
-// not the length of the trace. Used by the tables of blocks only.
+// 4 bytes for each allocation of a trace, found by its ordinal without hashing. Pages whose entries
+// are all removed go back to the kernel, so memory depends on the blocks that have an entry and not
+// on the length of the trace. Used by the tables of blocks only.
 #pragma once
 
 #include <cstdint>
@@ -15,7 +15,7 @@
 namespace peakline::report {
 
 // Makes room for `count` entries, which are zero and take no memory until they are used. Throws
-// TraceError when address space is refused; `max_alloc_count` is what it names.
+// TraceError when the system refuses address space; the message has `max_alloc_count`.
 template <class Entry>
 void map_entries(record::MappedArray<Entry>& entries, uint64_t count, uint64_t max_alloc_count) {
     if (!entries.reserve(count) || !entries.resize_untouched(count)) {
@@ -26,7 +26,7 @@ void map_entries(record::MappedArray<Entry>& entries, uint64_t count, uint64_t m
 
 class OrdinalTable {
 public:
-    // Throws TraceError when address space is refused.
+    // Throws TraceError when the system refuses address space.
     explicit OrdinalTable(uint64_t max_alloc_count) {
         const uint64_t page_count = max_alloc_count / kPageEntries + 1;
         map_entries(entries_, page_count * kPageEntries, max_alloc_count);
@@ -42,7 +42,7 @@ public:
         newest_page_ = ordinal / kPageEntries;
         ++live_in_page_[newest_page_];
     }
-    // Of an entry that is there.
+    // The entry must exist.
     void add_flag(uint64_t ordinal, uint32_t flag) { entries_[ordinal] |= flag; }
 
     void remove(uint64_t ordinal) {
@@ -53,7 +53,7 @@ public:
         }
     }
 
-    // visit(ordinal) for every entry with ordinal < end, in order.
+    // Calls visit(ordinal) for every entry with ordinal < end, in order.
     template <class Visit>
     void for_each(uint64_t end, Visit visit) const {
         for (uint64_t page = 0; page * kPageEntries < end; ++page) {
@@ -77,7 +77,7 @@ private:
     uint64_t newest_page_ = 0;
 };
 
-// Values in slots that are used again.
+// Values in reused slots.
 template <class Value>
 class SlotPool {
 public:

@@ -1,4 +1,4 @@
-// Requests that a device could not serve: a record of one as reports use it.
+// Converts a record of a refused request for reports.
 #pragma once
 
 #include <algorithm>
@@ -8,7 +8,7 @@
 
 namespace peakline::report {
 
-// One request. Its context is defined, whatever a damaged trace says.
+// The result's context is always defined, even in a damaged trace.
 inline OutOfMemory out_of_memory_at(uint64_t tick,
                                     const format::OutOfMemory& record,
                                     const Definitions& definitions) {

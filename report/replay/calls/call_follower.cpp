@@ -6,7 +6,7 @@
 namespace peakline::report {
 namespace {
 
-// What a free takes from the levels at the end of a call.
+// Takes a free off the levels at the end of a call.
 void take_from(MemoryLevels* levels, uint64_t bytes, FreeKind kind) {
     levels->allocated_bytes -= kind != FreeKind::kCompleted ? bytes : 0;
     levels->active_bytes -= kind != FreeKind::kDeferred ? bytes : 0;
@@ -25,10 +25,10 @@ CallFollower::Track& CallFollower::track_of(uint32_t thread) {
 void CallFollower::on_alloc(const MadeBlock& block,
                             const MemoryLevels& before,
                             const MemoryLevels& after) {
-    const ContextCall& said = rules_.contexts[block.context];
-    Track& track = track_of(said.thread);
-    follow_operator(track, block, said, after);
-    follow_layers(track, block, said, before);
+    const ContextCall& facts = rules_.contexts[block.context];
+    Track& track = track_of(facts.thread);
+    follow_operator(track, block, facts, after);
+    follow_layers(track, block, facts, before);
     for (OpenLayer& open : track.layers) {
         open.call.after = after;
         open.call.end_tick = block.tick;
@@ -36,32 +36,32 @@ void CallFollower::on_alloc(const MadeBlock& block,
     }
 }
 
-// The same context twice is the same line run again.
+// The same context twice means that the same line ran again.
 bool CallFollower::goes_on(const OpenOperator& open,
-                           const ContextCall& said,
+                           const ContextCall& facts,
                            uint32_t context) const {
-    return open.operator_key == said.operator_key && open.call.operation == said.operation &&
+    return open.operator_key == facts.operator_key && open.call.operation == facts.operation &&
            std::find(open.contexts.begin(), open.contexts.end(), context) == open.contexts.end();
 }
 
 void CallFollower::follow_operator(Track& track,
                                    const MadeBlock& block,
-                                   const ContextCall& said,
+                                   const ContextCall& facts,
                                    const MemoryLevels& after) {
-    if (track.operation.has_value() && !goes_on(*track.operation, said, block.context)) {
+    if (track.operation.has_value() && !goes_on(*track.operation, facts, block.context)) {
         end_operator(track);
     }
-    if (said.operation == 0) {
+    if (facts.operation == 0) {
         return;
     }
     if (!track.operation.has_value()) {
         OpenOperator& open = track.operation.emplace();
-        const std::vector<ChainLayer>& chain = rules_.chains[said.chain];
+        const std::vector<ChainLayer>& chain = rules_.chains[facts.chain];
         open.first_ordinal = block.ordinal;
-        open.operator_key = said.operator_key;
-        open.call.operation = said.operation;
+        open.operator_key = facts.operator_key;
+        open.call.operation = facts.operation;
         open.call.layer = chain.empty() ? kNoLayer : chain.back().layer;
-        open.call.phase = said.phase;
+        open.call.phase = facts.phase;
         open.call.begin_event = block.event;
         open.call.begin_tick = block.tick;
     }
@@ -74,14 +74,14 @@ void CallFollower::follow_operator(Track& track,
 
 void CallFollower::follow_layers(Track& track,
                                  const MadeBlock& block,
-                                 const ContextCall& said,
+                                 const ContextCall& facts,
                                  const MemoryLevels& before) {
-    const std::vector<ChainLayer>& chain = rules_.chains[said.running];
+    const std::vector<ChainLayer>& chain = rules_.chains[facts.running];
     size_t same = 0;
     while (same < chain.size() && same < track.layers.size() &&
            track.layers[same].call.layer == chain[same].layer &&
            track.layers[same].call.is_called == chain[same].is_called &&
-           track.layers[same].call.phase == said.phase) {
+           track.layers[same].call.phase == facts.phase) {
         ++same;
     }
     end_layers(track, same, before);
@@ -94,14 +94,14 @@ void CallFollower::follow_layers(Track& track,
         open.call.is_called = chain[depth].is_called;
         open.call.depth = static_cast<uint32_t>(calls_around);
         calls_around += chain[depth].is_called ? 1 : 0;
-        open.call.phase = said.phase;
+        open.call.phase = facts.phase;
         open.call.begin_event = block.event;
         open.call.begin_tick = block.tick;
         open.call.before = before;
     }
 }
 
-// As long as a call is open, all that its thread allocates since its first block is made in it.
+// While a call is open, it contains every allocation of its thread since its first block.
 void CallFollower::on_free(uint64_t ordinal, uint32_t context, uint64_t bytes, FreeKind kind) {
     Track& track = track_of(rules_.contexts[context].thread);
     if (track.operation.has_value() && ordinal >= track.operation->first_ordinal) {
@@ -118,8 +118,8 @@ void CallFollower::on_free(uint64_t ordinal, uint32_t context, uint64_t bytes, F
 void CallFollower::end_layers(Track& track, size_t keep, const MemoryLevels& now) {
     while (track.layers.size() > keep) {
         LayerCall& call = track.layers.back().call;
-        // When a node has run, the engine lets go what forward saved for it, then the gradient it
-        // was given: before any other node runs.
+        // After a node has run, the engine releases the tensors that forward saved for it, then the
+        // gradient it was given, before any other node runs.
         call.after = call.phase == Phase::kBackward ? now : call.after;
         sinks_.on_layer(call);
         track.layers.pop_back();

@@ -1,5 +1,5 @@
-// From the order of allocations to calls of operators and modules: see Note [Ends of calls]. Each
-// thread has the modules that run on it, outermost first, and the operator that ran last.
+// Derives calls of operators and modules from the order of allocations: see Note [Ends of calls].
+// Keeps for each thread its running modules, outermost first, and its latest operator.
 #pragma once
 
 #include <cstdint>
@@ -14,7 +14,7 @@
 
 namespace peakline::report {
 
-// An allocation as the follower sees it.
+// The fields of an allocation that the follower needs.
 struct MadeBlock {
     uint64_t ordinal = 0;
     uint32_t context = 0;
@@ -23,17 +23,18 @@ struct MadeBlock {
     uint64_t event = 0;
 };
 
-// A call that goes on. Outside of the class that has it as an optional: clang wants it whole there.
+// An open call. Defined outside of the class that has it as an optional, because clang needs the
+// complete type there.
 struct OpenOperator {
     OperatorCall call;
     uint64_t first_ordinal = 0;
     uint32_t operator_key = 0;
-    std::vector<uint32_t> contexts;  // that allocated in this call
+    std::vector<uint32_t> contexts;  // contexts that allocated in this call
 };
 
 class CallFollower {
 public:
-    // Told every call when it has ended; layers that began in another end before it.
+    // Gets every call when it has ended; layers that began inside another end before it.
     struct Sinks {
         std::function<void(const OperatorCall&)> on_operator;
         std::function<void(const LayerCall&)> on_layer;
@@ -44,14 +45,14 @@ public:
 
     // `before` and `after`: the levels around the allocation.
     void on_alloc(const MadeBlock& block, const MemoryLevels& before, const MemoryLevels& after);
-    // A block of `context` leaves the levels. Call with what it takes from each of them.
+    // A block of `context` leaves the levels. Call it with the bytes that leave each level.
     void on_free(uint64_t ordinal, uint32_t context, uint64_t bytes, FreeKind kind);
-    // A range begins or ends on this thread, which no operator does.
+    // A range begins or ends on this thread; no operator call spans it.
     void on_scope(uint32_t thread);
-    // The event with which the oldest open call of an operator began; UINT64_MAX: none is open.
+    // The first event of the oldest open operator call; UINT64_MAX: none is open.
     uint64_t oldest_operator();
     void end_oldest_operator();
-    // Nothing that runs now goes on: a phase begins or ends.
+    // Ends all running calls: a phase begins or ends.
     void end_all(const MemoryLevels& now);
 
 private:
@@ -65,18 +66,18 @@ private:
     };
 
     Track& track_of(uint32_t thread);
-    // With the oldest open call of an operator; nullptr when none is open.
+    // The track with the oldest open operator call; nullptr when none is open.
     Track* oldest_track();
-    bool goes_on(const OpenOperator& open, const ContextCall& said, uint32_t context) const;
+    bool goes_on(const OpenOperator& open, const ContextCall& facts, uint32_t context) const;
     void follow_operator(Track& track,
                          const MadeBlock& block,
-                         const ContextCall& said,
+                         const ContextCall& facts,
                          const MemoryLevels& after);
     void follow_layers(Track& track,
                        const MadeBlock& block,
-                       const ContextCall& said,
+                       const ContextCall& facts,
                        const MemoryLevels& before);
-    // `now`: the levels before whatever ends the calls.
+    // `now`: the levels before the event that ends the calls.
     void end_layers(Track& track, size_t keep, const MemoryLevels& now);
     void end_operator(Track& track);
 

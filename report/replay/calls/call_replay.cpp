@@ -13,25 +13,27 @@
 namespace peakline::report {
 namespace {
 
-// Whether an allocation is the storage of a named tensor, without a search for those that are not.
-class ToldTensors {
+// Maps allocations to named tensors without a search for the many without one.
+class NamedTensors {
 public:
-    ToldTensors(const Definitions& definitions, uint64_t max_alloc_count)
+    NamedTensors(const Definitions& definitions, uint64_t max_alloc_count)
         : definitions_(definitions) {
-        is_told_.resize(definitions.tensor_blocks.empty() ? 0 : max_alloc_count + 1);
+        has_tensor_.resize(definitions.tensor_blocks.empty() ? 0 : max_alloc_count + 1);
         for (const TensorBlock& block : definitions.tensor_blocks) {
-            if (block.ordinal < is_told_.size()) {
-                is_told_[block.ordinal] = true;
+            if (block.ordinal < has_tensor_.size()) {
+                has_tensor_[block.ordinal] = true;
             }
         }
     }
     uint32_t of(uint64_t ordinal) const {
-        return ordinal < is_told_.size() && is_told_[ordinal] ? definitions_.tensor_of(ordinal) : 0;
+        return ordinal < has_tensor_.size() && has_tensor_[ordinal]
+                   ? definitions_.tensor_of(ordinal)
+                   : 0;
     }
 
 private:
     const Definitions& definitions_;
-    std::vector<bool> is_told_;
+    std::vector<bool> has_tensor_;
 };
 
 class CallReplay : public BlockFollower {
@@ -40,7 +42,7 @@ public:
         : stream_(stream),
           rules_(rules),
           request_(std::move(request)),
-          told_(stream.definitions(), stream.reader().max_alloc_count()),
+          tensors_(stream.definitions(), stream.reader().max_alloc_count()),
           levels_(request_.device),
           window_(request_.during),
           layers_(rules.layers.size()),
@@ -65,7 +67,7 @@ public:
         const MemoryLevels before = levels_.before_alloc();
         levels_.on_alloc(shape.block_bytes);
         const uint32_t context = context_of(shape);
-        const ContextCall& said = rules_.contexts[context];
+        const ContextCall& facts = rules_.contexts[context];
         follower_.on_alloc(
             {block.ordinal, context, shape.block_bytes, block.at.tick, block.at.event},
             before,
@@ -73,10 +75,10 @@ public:
         if (operators_.is_due()) {
             hand_on_operators();
         }
-        layers_.on_alloc(rules_.holders[said.running],
+        layers_.on_alloc(rules_.holders[facts.running],
                          owners_of(block.ordinal, context),
                          shape.block_bytes,
-                         said.phase == Phase::kBackward,
+                         facts.phase == Phase::kBackward,
                          levels_.now());
     }
 
@@ -145,12 +147,13 @@ private:
         result_.moments.push_back({request_.moments[next_moment_++], tick, levels_.now()});
     }
 
-    // The layers a block belongs to: of the module that owns the tensor, else those that ran.
+    // The layers that hold a block: those of the module that owns the tensor, else the running
+    // ones.
     std::span<const uint32_t> owners_of(uint64_t ordinal, uint32_t context) const {
-        const uint32_t tensor = told_.of(ordinal);
-        const uint32_t told =
+        const uint32_t tensor = tensors_.of(ordinal);
+        const uint32_t owner_chain =
             tensor < rules_.tensor_chains.size() ? rules_.tensor_chains[tensor] : 0;
-        return rules_.holders[told != 0 ? told : rules_.contexts[context].chain];
+        return rules_.holders[owner_chain != 0 ? owner_chain : rules_.contexts[context].chain];
     }
 
     uint32_t context_of(const AllocationShape& shape) const {
@@ -160,7 +163,7 @@ private:
     const BlockStream& stream_;
     const CallRules& rules_;
     CallRequest request_;
-    ToldTensors told_;
+    NamedTensors tensors_;
     LevelFollower levels_;
     EventWindow window_;
     LayerMeter layers_;
@@ -168,7 +171,7 @@ private:
     CallFollower follower_;
     CallResult result_;
     size_t next_moment_ = 0;
-    std::optional<MemoryLevels> end_;  // where main ended
+    std::optional<MemoryLevels> end_;  // at the end of main
 };
 
 void CallReplay::restore(const Checkpoint& checkpoint) {

@@ -1,6 +1,6 @@
-// One pass over the events: calls of operators and modules, what every layer held, and the levels
-// at chosen moments. Its time follows the events and the depth of modules, not their product with
-// phases or layers.
+// One pass over the events: calls of operators and modules, the memory of every layer, and the
+// levels at chosen moments. Its time depends on the events and the depth of modules, not on their
+// product with phases or layers.
 #pragma once
 
 #include <cstddef>
@@ -18,17 +18,17 @@ namespace peakline::report {
 
 struct CallRequest {
     std::optional<uint32_t> device;  // nullopt: all GPUs together
-    // Called with every call, of operators in the order of their begins, of layers in that of their
-    // ends; empty: they are not wanted. Of layers only calls of their own. What the layers hold is
-    // always in the result.
+    // Called with every call: operators in the order of their beginnings, layers in the order of
+    // their ends. Layers only with their own calls. An empty function: not needed. The memory of
+    // layers is always in the result.
     std::function<void(const OperatorCall&)> on_operator;
     std::function<void(const LayerCall&)> on_layer;
-    // When more calls wait for one that began before them, that one is over: a thread that never
-    // allocates again would hold back all that others do.
+    // When more calls wait for an earlier one to end, end that one: a thread that never allocates
+    // again would hold back the calls of all others.
     size_t most_waiting_operators = size_t{1} << 18;
-    // What layers do and hold counts in this part of the run only: calls that begin in it.
+    // Counts the layers' use in this part of the run only: calls that begin in it.
     std::vector<EventRange> during = {};
-    // Before these events, ascending, nothing goes on: where phases begin and end.
+    // Ends all calls before these events, ascending: the boundaries of phases.
     std::vector<uint64_t> moments;
 };
 

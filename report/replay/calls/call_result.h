@@ -1,15 +1,15 @@
-// Calls of operators and modules as they are found in a trace. Plain data: call_replay fills it,
-// views and render show it.
+// Calls of operators and modules found in a trace. Plain data: call_replay fills it, views and
+// render show it.
 //
 // Note [Ends of calls]
-// A trace has allocations and frees, not where calls begin and end. A call begins with the first
-// allocation made in it and ends with the last; what it made and lets go before its thread
-// allocates outside of it was let go within it. In a backward pass everything is that is let go
-// before then: the engine frees what a node no longer needs before it runs another. So a call that
-// allocates nothing is not seen, two calls of one module with no other allocation between them are
-// one, and a result that is dropped at once counts as dropped within. A record for every node that
-// forward makes would show more of them (not all: without gradients there are no nodes), but would
-// double the events of a step.
+// A trace has allocations and frees, but no beginnings and ends of calls. A call begins with its
+// first allocation and ends with its last. Blocks that it made, and that are freed before its
+// thread allocates outside of it, count as freed within it. In a backward pass this holds for all
+// blocks freed before then: the engine frees the data of a node before it runs another. So a call
+// that allocates nothing is invisible, two calls of one module without another allocation between
+// them are one, and a result that is dropped at once counts as freed within. A record for every
+// node that forward makes would show more of them (not all: without gradients there are no nodes),
+// but would double the events of a step.
 #pragma once
 
 #include <cstdint>
@@ -36,8 +36,8 @@ struct OperatorCall {
 
 struct LayerCall {
     uint32_t layer = 0;
-    uint32_t depth = 0;     // calls of modules around it
-    bool is_called = true;  // else the calls of what is in it: see ChainLayer
+    uint32_t depth = 0;     // number of module calls around it
+    bool is_called = true;  // else the calls inside it count: see ChainLayer
     Phase phase = Phase::kNone;
     uint64_t begin_event = 0;
     uint64_t end_event = 0;  // the first one after its last allocation
@@ -47,7 +47,7 @@ struct LayerCall {
     MemoryLevels after;
 };
 
-// A layer over the whole trace, with everything that runs in it.
+// A layer over the whole trace, including everything that runs in it.
 struct LayerUse {
     uint64_t peak_allocated_bytes = 0;  // of the device, while the layer runs
     uint64_t peak_reserved_bytes = 0;
@@ -56,14 +56,14 @@ struct LayerUse {
     uint64_t alloc_count = 0;
     uint64_t free_count = 0;  // of its own blocks
     uint64_t allocated_bytes = 0;
-    uint64_t backward_bytes = 0;  // of these, in the backward pass
+    uint64_t backward_bytes = 0;  // part of allocated_bytes, in the backward pass
     uint64_t call_count = 0;      // outside of the backward pass
     uint64_t ticks = 0;
     double fragmentation_sum = 0;  // (reserved - allocated) / reserved at each of its allocations
     uint64_t fragmentation_count = 0;
 };
 
-// The levels at a moment asked for.
+// The levels at a requested moment.
 struct MomentLevels {
     uint64_t event = 0;
     uint64_t tick = 0;

@@ -1,4 +1,4 @@
-// What every layer holds and does, in one pass: see LayerUse. Used by call_replay only.
+// Measures every layer in one pass: see LayerUse. Used by call_replay only.
 #pragma once
 
 #include <algorithm>
@@ -15,8 +15,8 @@ class LayerMeter {
 public:
     explicit LayerMeter(size_t layer_count) : uses_(layer_count) {}
 
-    // Call after the levels have changed. `running`: the layers that run; `owners`: those the block
-    // belongs to, mostly the same.
+    // Call after the levels have changed. `running`: the running layers; `owners`: the layers that
+    // hold the block, mostly the same.
     void on_alloc(std::span<const uint32_t> running,
                   std::span<const uint32_t> owners,
                   uint64_t bytes,
@@ -39,7 +39,7 @@ public:
             uses_[layer].held_bytes -= bytes;
         }
     }
-    // Live where the trace begins: made by nobody that it knows.
+    // A block that was live at the start of the trace: no known layer made it.
     void on_baseline(std::span<const uint32_t> owners, uint64_t bytes) {
         for (const uint32_t layer : owners) {
             hold(uses_[layer], bytes);
@@ -51,8 +51,8 @@ public:
         use.ticks += call.end_tick - call.begin_tick;
     }
 
-    // Whether events count from here on: those of the part of the run that is asked for. What
-    // layers hold where it begins counts in their peaks, what they hold where it ends is their end.
+    // Switches counting for the requested part of the run. Memory that layers hold at its beginning
+    // counts in their peaks; memory at its end is their end level.
     void set_counting(bool is_counting) {
         if (is_counting == is_counting_) {
             return;
@@ -67,7 +67,7 @@ public:
         }
     }
 
-    // The program's main has ended: what is freed later was held to the end.
+    // The program's main has ended: blocks freed later count as held to the end.
     void end_main() {
         if (is_counting_) {
             at_end_ = uses_;
@@ -101,7 +101,7 @@ private:
     }
 
     std::vector<LayerUse> uses_;
-    std::vector<LayerUse> at_end_;  // empty before the end of main, or of the part asked for
+    std::vector<LayerUse> at_end_;  // empty before the end of main, or of the requested part
     bool is_counting_ = true;
 };
 

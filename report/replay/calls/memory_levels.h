@@ -1,6 +1,6 @@
-// The levels torch's own counters would show at this moment, of one device or of all together:
-// allocated, active (allocated or still used by another stream), reserved (segments), and the
-// highest values so far.
+// The levels that torch's own counters would show now, of one device or of all together: allocated,
+// active (allocated or still used by another stream), reserved (segments), and the highest values
+// so far.
 #pragma once
 
 #include <algorithm>
@@ -29,7 +29,7 @@ public:
 
     bool counts(uint32_t device) const { return is_counted(device_, device); }
     const MemoryLevels& now() const { return now_; }
-    // A segment that grows is obtained for the allocation that follows: the levels before both.
+    // A segment grows for the allocation that follows: returns the levels before both.
     MemoryLevels before_alloc() const {
         MemoryLevels before = now_;
         before.reserved_bytes -= grown_bytes_;
@@ -61,7 +61,7 @@ public:
         now_.max_reserved_bytes = std::max(now_.max_reserved_bytes, now_.reserved_bytes);
         has_segments_ = true;
     }
-    // Torch's segments where a stream begins at a checkpoint.
+    // Restores torch's segments when a stream begins at a checkpoint.
     void restore_segments(const Checkpoint& checkpoint) {
         if (checkpoint.standing) {
             for (const RareEvent& event : checkpoint.standing->records) {
@@ -72,7 +72,7 @@ public:
         }
         grown_bytes_ = 0;
     }
-    // Without a segment in the trace `reserved` is not known.
+    // Without a segment in the trace `reserved` is unknown.
     bool has_segments() const { return has_segments_; }
 
 private:

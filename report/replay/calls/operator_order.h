@@ -1,4 +1,4 @@
-// Calls of operators in the order of their begins, although each is known when it has ended.
+// Orders calls of operators by their beginning, although each is known only when it has ended.
 #pragma once
 
 #include <algorithm>
@@ -16,7 +16,7 @@ class OperatorOrder {
 public:
     using Sink = std::function<void(const OperatorCall&)>;
 
-    // An empty sink: nothing is kept.
+    // With an empty sink nothing is kept.
     explicit OperatorOrder(Sink sink) : sink_(std::move(sink)) {}
 
     void add(const OperatorCall& call) {
@@ -24,11 +24,11 @@ public:
             waiting_.push_back(call);
         }
     }
-    // Time to hand on; seldom, so that sorting costs little.
+    // Whether to call hand_on(); rare, so that sorting costs little.
     bool is_due() const { return waiting_.size() >= due_at_; }
     size_t waiting_count() const { return waiting_.size(); }
 
-    // Hands on the calls that began before `event`: all that did have ended.
+    // Passes on the calls that began before `event`, which must all have ended.
     void hand_on(uint64_t event) {
         if (!std::is_sorted(waiting_.begin(), waiting_.end(), began_before)) {
             std::sort(waiting_.begin(), waiting_.end(), began_before);

@@ -1,4 +1,4 @@
-// Which device a report is about. Used by both ways to answer, from events and from a summary.
+// Chooses the device of a report. Used for results from events and from a summary.
 #pragma once
 
 #include <string>
@@ -8,9 +8,9 @@
 
 namespace peakline::report {
 
-// The device asked for, or the GPU with the highest peak (the lowest number of equal ones), or
-// where there is none the memory of the host with the highest; an empty one when the trace has no
-// device. Throws TraceError when the trace has others only.
+// Returns the requested device, else the GPU with the highest peak (the lowest number of equal
+// ones), else the host memory with the highest peak. Empty when the trace has no device. Throws
+// TraceError when the trace has only other devices.
 DeviceTotals choose_device(const std::vector<DeviceTotals>& devices,
                            const DeviceChoice& choice,
                            const std::string& trace_name);

@@ -39,12 +39,12 @@ DeviceView& DeviceTrackers::add_view(uint32_t slot) {
     if (main_has_ended_) {
         view.end_level_bytes = 0;
     }
-    // A side list never holds more blocks than the trace has allocations: nothing is dropped.
+    // A side list never has more blocks than the trace has allocations: nothing is dropped.
     if (!view.tracker.init(static_cast<size_t>(max_alloc_count_ + 1))) {
         throw TraceError("no address space for the blocks of device " + std::to_string(slot) +
                          "; raise the limit (ulimit -v)");
     }
-    // Its level was 0 through all ranges so far: that is a peak too, of no block.
+    // The level of a new device was 0 in all ranges so far: this is a peak, too, without blocks.
     if (was_tracking_) {
         view.tracker.start(newest_ordinal_, true, 0);
     }

@@ -1,6 +1,5 @@
 // The peaks of one measure: one tracker for each device, or one for the sum of the GPUs, over the
-// ranges in which tracking is switched on. Replay keeps one of these for every question asked of a
-// trace.
+// ranges in which tracking is on. Replay keeps one of these for every requested combination.
 #pragma once
 
 #include <cstdint>
@@ -15,14 +14,14 @@
 
 namespace peakline::report {
 
-// What counts: which bytes of a block, when it ends, and which devices go together.
+// Whether devices are tracked alone or as a sum.
 enum class DeviceSum { kEach, kAll };
 
 inline uint64_t bytes_of(const AllocationShape& shape, format::Measure measure) {
     return measure == format::Measure::kAllocated ? shape.block_bytes : shape.requested_bytes;
 }
 
-// A tracker numbers allocations from 1 so that 0 can mean "before the first".
+// A tracker numbers allocations from 1, so that 0 means "before the first".
 inline uint64_t tracker_ordinal(uint64_t ordinal) {
     return ordinal + 1;
 }
@@ -37,7 +36,7 @@ struct DeviceView {
     PeakTracker tracker;
     uint64_t alloc_count = 0;
     uint64_t free_count = 0;
-    std::optional<uint64_t> end_level_bytes;  // where main ended
+    std::optional<uint64_t> end_level_bytes;  // at the end of main
 };
 
 class DeviceTrackers {
@@ -66,15 +65,15 @@ public:
 
     void start(uint64_t tick);
     void stop();
-    // The program's main has ended: these are the levels at the end.
+    // The program's main has ended: keeps these levels as the levels at the end.
     void end_main();
-    // Of a replay that begins at a checkpoint.
+    // For a replay that begins at a checkpoint.
     void set_newest_ordinal(uint64_t block_count) { newest_ordinal_ = block_count; }
 
     uint32_t slot_of(uint32_t device) const {
         return sum_ == DeviceSum::kAll && !format::is_of_host(device) ? 0 : device;
     }
-    // By slot; nullptr where nothing happened.
+    // By slot; nullptr for a slot without events.
     const std::vector<std::unique_ptr<DeviceView>>& views() const { return views_; }
 
     DeviceView& view_of(uint32_t device) {
@@ -98,7 +97,7 @@ private:
     std::vector<std::unique_ptr<DeviceView>> views_;
 };
 
-// Of every slot in which something happened.
+// Totals of every slot with events.
 std::vector<DeviceTotals> all_totals(const DeviceTrackers& trackers);
 
 }  // namespace peakline::report

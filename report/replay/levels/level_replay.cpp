@@ -26,15 +26,15 @@ LevelReplay::LevelReplay(const BlockStream& stream, const ReplayRequest& request
     : stream_(stream), reader_(stream.reader()), request_(request) {
     const uint64_t max_allocs = reader_.max_alloc_count();
     const bool sums = request.device.kind == DeviceChoiceKind::kAll;
-    const DeviceSum asked = sums ? DeviceSum::kAll : DeviceSum::kEach;
+    const DeviceSum requested = sums ? DeviceSum::kAll : DeviceSum::kEach;
     trackers_.emplace_back(request.measure, DeviceSum::kEach, max_allocs);
     if (sums) {
-        asked_index_ = trackers_.size();
-        trackers_.emplace_back(request.measure, asked, max_allocs);
+        requested_index_ = trackers_.size();
+        trackers_.emplace_back(request.measure, requested, max_allocs);
     }
     if (request.moment.kind == MomentKind::kPhase) {
         phase_index_ = trackers_.size();
-        trackers_.emplace_back(request.measure, asked, max_allocs);
+        trackers_.emplace_back(request.measure, requested, max_allocs);
         if (!request.moment.phase_ranges.empty()) {
             next_boundary_ = request.moment.phase_ranges.front().begin;
         }
@@ -100,7 +100,7 @@ void LevelReplay::update_tracking(uint64_t tick) {
     }
 }
 
-// The blocks of a slot that are live now in the measure asked for and are older than `end`.
+// Makes the group of one block, with its tensor.
 BlockGroup LevelReplay::group_of(uint64_t ordinal, const AllocationShape& shape) const {
     return {shape.context,
             shape.stream,
@@ -149,7 +149,7 @@ LiveBlocks LevelReplay::peak_blocks(size_t index, uint32_t slot) const {
                                                                   : restored_blocks(index, slot);
     }
     BlockGroups groups(request_.detail);
-    // Ordinals of the tracker count from 1: the peak's own allocation is the last one below.
+    // The tracker's ordinals count from 1: the peak's own allocation is the last one below `end`.
     const uint64_t end = std::min(view->tracker.peak_ordinal(), stream_.next_ordinal());
     collect_live(trackers, slot, end, groups);
     for (const FreedBlock& block : view->tracker.freed_since_peak()) {
@@ -164,16 +164,16 @@ LiveBlocks LevelReplay::peak_blocks(size_t index, uint32_t slot) const {
 void LevelReplay::keep_moment() {
     at_moment_ = true;
     moment_ordinal_ = stream_.next_ordinal();
-    const DeviceTrackers& asked = trackers_[asked_index_];
-    for (uint32_t slot = 0; slot < asked.views().size(); ++slot) {
-        moment_blocks_.push_back(live_blocks(asked, slot));
+    const DeviceTrackers& requested = trackers_[requested_index_];
+    for (uint32_t slot = 0; slot < requested.views().size(); ++slot) {
+        moment_blocks_.push_back(live_blocks(requested, slot));
     }
 }
 
-LiveBlocks LevelReplay::asked_blocks(uint32_t slot) const {
+LiveBlocks LevelReplay::requested_blocks(uint32_t slot) const {
     switch (request_.moment.kind) {
         case MomentKind::kPeak:
-            return peak_blocks(asked_index_, slot);
+            return peak_blocks(requested_index_, slot);
         case MomentKind::kPhase:
             return peak_blocks(*phase_index_, slot);
         case MomentKind::kTime:
@@ -184,11 +184,11 @@ LiveBlocks LevelReplay::asked_blocks(uint32_t slot) const {
             }
             break;
     }
-    return live_blocks(trackers_[asked_index_], slot);
+    return live_blocks(trackers_[requested_index_], slot);
 }
 
 // A moment after the end would look as if the program had freed everything. Reports show the end
-// rounded: that much later is the end.
+// rounded, so a time up to the rounding later counts as the end.
 void LevelReplay::check_moment() const {
     const double end_seconds = reader_.seconds(stream_.totals().last_tick);
     const double rounding = end_seconds < 10 ? 0.0005 : 0.05;
@@ -215,7 +215,7 @@ void LevelReplay::add_problems(ReplayResult* result) const {
     if (!stream_.tracing_seen()) {
         result->health.problems.add(reader_.name() +
                                     ": tracing was never started in this trace, so it has no peak;"
-                                    " --at end shows what was live at its end");
+                                    " --at end shows the blocks that were live at its end");
     }
     if (sum_is_cut_) {
         result->health.problems.add(reader_.name() +
@@ -234,9 +234,9 @@ ReplayResult LevelReplay::finish() {
     }
     result.is_sum = request_.device.kind == DeviceChoiceKind::kAll;
     result.chosen = result.is_sum
-                        ? choose_device(all_totals(trackers_[asked_index_]), {}, reader_.name())
+                        ? choose_device(all_totals(trackers_[requested_index_]), {}, reader_.name())
                         : choose_device(result.devices, request_.device, reader_.name());
-    result.blocks = asked_blocks(result.chosen.device);
+    result.blocks = requested_blocks(result.chosen.device);
     result.value_reads = value_reads_.take();
     result.out_of_memory = out_of_memory_;
     result.health = stream_.health();

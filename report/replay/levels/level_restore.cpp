@@ -1,4 +1,4 @@
-// Replay that begins at a checkpoint: what the recorder knew there is put in place.
+// Starts a replay at a checkpoint: restores the recorder's state there.
 #include <algorithm>
 
 #include "level_replay.h"
@@ -26,7 +26,7 @@ void restore_view(DeviceView& view, uint64_t level_bytes, const SummaryView* pea
 void LevelReplay::restore(const Checkpoint& checkpoint) {
     if (moment_tick_ < checkpoint.tick) {
         throw TraceError(reader_.name() + ": --at " + std::to_string(request_.moment.seconds) +
-                         " lies before what this trace keeps, which begins at t=" +
+                         " lies before the events that this trace keeps, from t=" +
                          std::to_string(reader_.seconds(checkpoint.tick)) +
                          " s; record with --keep all");
     }
@@ -48,7 +48,7 @@ void LevelReplay::restore(const Checkpoint& checkpoint) {
     update_tracking(checkpoint.tick);
 }
 
-// The sum of several GPUs has no peak of its own in a checkpoint: it counts from there.
+// A checkpoint has no peak for the sum of several GPUs: the sum counts from there.
 void LevelReplay::restore_trackers(size_t index, const Checkpoint& checkpoint) {
     DeviceTrackers& trackers = trackers_[index];
     trackers.set_newest_ordinal(checkpoint.blocks.size());
@@ -76,7 +76,7 @@ void LevelReplay::restore_trackers(size_t index, const Checkpoint& checkpoint) {
     }
 }
 
-// The view whose peak the tracker had at the checkpoint; nullptr when it had none.
+// The view with the tracker's peak at the checkpoint; nullptr when it had none.
 const SummaryView* LevelReplay::restored_view(size_t index,
                                               uint32_t device,
                                               Measure measure) const {
@@ -93,7 +93,7 @@ const SummaryView* LevelReplay::restored_view(size_t index,
     return nullptr;
 }
 
-// The blocks of a peak that lies before the kept events.
+// The blocks of a peak before the kept events.
 LiveBlocks LevelReplay::restored_blocks(size_t index, uint32_t slot) const {
     const DeviceTrackers& trackers = trackers_[index];
     uint32_t device = slot;

@@ -22,7 +22,7 @@ public:
             for (const EarlierRefusal& one : checkpoint.refusals->last) {
                 add(one);
             }
-            // The events after it may be gone.
+            // Later allocations may be missing from the kept events: count at least one.
             found_.later_alloc_count += found_.count != 0 && checkpoint.first_event != 0 ? 1 : 0;
         }
         const AllocationTable& table = stream_.table();
@@ -83,7 +83,7 @@ private:
         found_.list.push_back(one);
     }
 
-    // Of the record before this one.
+    // Adds the details to the refused request of the previous record.
     void add(const format::Refusal& refusal, uint64_t event) {
         if (found_.list.empty() || found_.list.back().earlier != nullptr ||
             found_.list.back().event + 1 != event) {

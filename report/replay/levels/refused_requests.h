@@ -1,4 +1,4 @@
-// The requests that devices refused: what was asked, and the level then. One pass over the events.
+// Finds the requests that devices refused, and the level at each. One pass over the events.
 #pragma once
 
 #include <cstdint>
@@ -13,13 +13,13 @@ namespace peakline::report {
 struct RefusedRequest {
     OutOfMemory request;
     uint64_t event = 0;
-    uint64_t live_bytes = 0;  // allocated, of the device
-    // Older traces do not know these: then the first is requested_bytes, the others are 0.
+    uint64_t live_bytes = 0;  // allocated bytes of the device
+    // Older traces lack these: then the first is requested_bytes, the others are 0.
     uint64_t asked_bytes = 0;
     uint32_t stream = 0;
     uint64_t limit_bytes = 0;
-    // Of a request before the events of a trace that keeps less than all: what is known of it, with
-    // no event. nullptr: it is among the events.
+    // The checkpoint's record of a request before the kept events, which has no event. nullptr: the
+    // request is among the events.
     const EarlierRefusal* earlier = nullptr;
 };
 
@@ -27,22 +27,22 @@ struct RefusedRequests {
     // A damaged trace may have any number of them.
     static constexpr size_t kMaxKept = 1'000'000;
 
-    // In order: of those before the kept events the last ones, of the others the first kMaxKept.
+    // In order: the last ones before the kept events, then the first kMaxKept among the events.
     std::vector<RefusedRequest> list;
-    uint64_t forgotten_count = 0;  // before the first of the list
+    uint64_t forgotten_count = 0;  // number of requests before the first of the list
     uint64_t count = 0;
-    // Blocks that were made after the last one, on any device, before main ended.
+    // Blocks made after the last refusal, on any device, before main ended.
     uint64_t later_alloc_count = 0;
-    bool main_has_ended = false;  // and the trace says so
+    bool main_has_ended = false;  // as the trace records
 
-    // Whether a trace that keeps less than all events still knows of those that are gone.
+    // Whether the trace still has the requests before its kept events.
     static bool is_complete(const TraceReader& reader);
-    // Counted from 1; 0: the last one. Throws TraceError that says how many there are.
-    // A reference into `list`.
+    // Returns a reference into `list`. Requests count from 1; 0: the last one. Throws TraceError
+    // with the number of requests when there is no such request.
     const RefusedRequest& numbered(uint64_t number, const TraceReader& reader) const;
-    // On the device of the request of this number, the one before it; nullptr: none is known.
+    // The previous request on the same device; nullptr: none is known.
     const RefusedRequest* before(uint64_t number) const;
-    // Of one that the list holds, counted from 1.
+    // The number of a request in the list, counted from 1.
     uint64_t number_of(const RefusedRequest& one) const {
         return forgotten_count + static_cast<uint64_t>(&one - list.data()) + 1;
     }

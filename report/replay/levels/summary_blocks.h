@@ -1,4 +1,4 @@
-// Live blocks from the groups of a summary view.
+// Makes live blocks from the groups of a summary view.
 #pragma once
 
 #include <vector>
@@ -8,7 +8,7 @@
 
 namespace peakline::report {
 
-// What the level has beyond the groups was counted by torch and recorded by nobody.
+// The part of the level beyond the groups was counted by torch but not recorded.
 LiveBlocks blocks_of(const SummaryView& view,
                      const std::vector<SummaryGroup>& groups,
                      uint64_t level_bytes);

@@ -63,7 +63,7 @@ void check_answerable(const TraceReader& reader, const ReplayRequest& request, s
     }
 }
 
-// The devices, the chosen one and its live blocks.
+// Returns the devices, the chosen one and its live blocks.
 ReplayResult result_of(const TraceReader& reader, const ReplayRequest& request) {
     const std::vector<SummaryView>& views = reader.summary().views;
     ReplayResult result;
@@ -92,7 +92,7 @@ size_t gpu_count(const Summary& summary) {
     return static_cast<size_t>(count) / 2;  // each in both measures
 }
 
-// Nothing that only a pass over the events would find.
+// True when a pass over the events would find nothing more.
 bool is_sound(const TraceReader& reader, const RecordedTotals& totals) {
     const Definitions& definitions = reader.definitions();
     return totals.extended_count(format::ExtendedType::kLoss) == 0 &&

@@ -1,4 +1,4 @@
-// Answers from the recorder's own summary: the peak and the end, of one device at a time.
+// Replays from the recorder's own summary: the peak and the end, of one device at a time.
 #pragma once
 
 #include <optional>
@@ -8,11 +8,11 @@
 
 namespace peakline::report {
 
-// Throws TraceError for a moment or a sum of devices that only events could answer.
+// Throws TraceError for a moment or a sum of devices that needs events.
 ReplayResult replay_summary(const TraceReader& reader, const ReplayRequest& request);
 
-// The same as replay() of every event, for the peak, where the recorder wrote what it knew when it
-// closed a whole trace; nullopt where the request or the trace needs the events.
+// Returns the same peak as replay() of every event, from the data that the recorder wrote when it
+// closed a whole trace; nullopt when the request or the trace needs the events.
 std::optional<ReplayResult> replay_recorded_end(const TraceReader& reader,
                                                 const ReplayRequest& request);
 

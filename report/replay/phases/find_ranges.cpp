@@ -15,7 +15,7 @@ namespace {
 
 constexpr std::string_view kBetween = "..";
 
-// "2", "3.5s", or nothing.
+// Parses "2", "3.5s", or an empty text.
 bool parse_bound(std::string_view text, double* seconds) {
     if (text.empty()) {
         return true;
@@ -48,7 +48,7 @@ private:
 };
 
 std::vector<std::string> names_of(const PhaseTable& table) {
-    // Also the moments that are no phases, which the word may have meant.
+    // Moments that are no phases, too: the user may have meant one.
     std::set<std::string> names = {"peak", "end", "oom", "step"};
     for (const auto* const intervals : {&table.phases, &table.named}) {
         for (const PhaseInterval& one : *intervals) {

@@ -1,4 +1,4 @@
-// The part of a run that a report is asked for, as events: phases by name, or all between two
+// Finds the requested part of a run as ranges of events: phases by name, or everything between two
 // times.
 #pragma once
 
@@ -12,11 +12,11 @@
 
 namespace peakline::report {
 
-// Seconds since the start of the trace, the first one of "2..3.5s" included. Either may be left
-// out: "2..", "..3.5". Empty when `text` is no such range.
+// Parses "2..3.5s": seconds since the start of the trace, the first one included. Either may be
+// left out: "2..", "..3.5". nullopt when `text` is no such range.
 std::optional<std::pair<double, double>> parse_time_range(const std::string& text);
 
-// In order, apart from one another. `text`: a range of times, or a phase as find_phase() takes it.
+// Returns sorted, disjoint ranges. `text`: a range of times, or a phase as find_phase() takes it.
 // Empty: the trace has no such phase, or no event between these times. A range of times takes a
 // pass over the events.
 std::vector<EventRange> find_ranges(const TraceReader& reader,
@@ -24,19 +24,20 @@ std::vector<EventRange> find_ranges(const TraceReader& reader,
                                     const std::string& text,
                                     const Progress& progress = {});
 
-// What to say when there are none.
+// The error message for an empty result.
 std::string no_ranges_text(const TraceReader& reader,
                            const PhaseTable& phases,
                            const std::string& text);
 
-// The same, and none for an empty text: all of the run. Throws TraceError when there are none.
+// As find_ranges(), with no ranges for an empty text: the whole run. Throws TraceError when no
+// range is found.
 std::vector<EventRange> need_ranges(const TraceReader& reader,
                                     const PhaseTable& phases,
                                     const std::string& text,
                                     const Progress& progress = {});
 
-// Whether an event lies in one of the ranges, asked in the order of the events. Without ranges
-// every event does.
+// Whether an event is in one of the ranges; call it in the order of the events. Without ranges
+// every event is.
 class EventWindow {
 public:
     explicit EventWindow(std::vector<EventRange> ranges) : ranges_(std::move(ranges)) {}
@@ -48,7 +49,7 @@ public:
         }
         return ranges_.empty() || (next_ < ranges_.size() && ranges_[next_].begin <= event);
     }
-    // In any order.
+    // May be called in any order.
     bool overlaps(uint64_t begin, uint64_t end) const;
 
 private:

@@ -20,7 +20,7 @@ EventRange range_of(const PhaseInterval& interval) {
     return {interval.begin_event, interval.end_event};
 }
 
-// Empties the list.
+// Moves the parts into the joined phase and empties the list.
 void keep_parts(std::vector<PhaseInterval>& phases,
                 uint32_t joined,
                 std::vector<EventRange>* parts) {

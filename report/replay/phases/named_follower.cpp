@@ -53,7 +53,7 @@ void NamedFollower::close(Track& track, size_t slot, EventTime at) {
     }
 }
 
-// Only the latest one of this name.
+// Ends only the latest region of this name.
 bool NamedFollower::end(Track& track, uint32_t name, EventTime at) {
     const auto found = track.marked.find(name);
     if (found == track.marked.end()) {

@@ -21,12 +21,12 @@ PhaseFollower::Track& PhaseFollower::track_at(uint32_t thread) {
     return track;
 }
 
-PhaseFollower::Track& PhaseFollower::track_of(const ContextPhase& said) {
-    if (said.in_autograd) {
-        return engine_track(said.thread);
+PhaseFollower::Track& PhaseFollower::track_of(const ContextPhase& facts) {
+    if (facts.in_autograd) {
+        return engine_track(facts.thread);
     }
-    if (current_ == nullptr || current_->thread != said.thread) {
-        current_ = &track_at(said.thread);
+    if (current_ == nullptr || current_->thread != facts.thread) {
+        current_ = &track_at(facts.thread);
         current_->runs_python = true;
     }
     return *current_;
@@ -133,7 +133,7 @@ void PhaseFollower::on_graph(Track& track) {
     track.has_graph = track.open.empty() || track.open.front().phase != Phase::kBackward;
 }
 
-// Within a scope (an optimizer, the engine) the end of that decides.
+// Within a scope (an optimizer, the engine) the end of the scope decides.
 void PhaseFollower::on_out_of_memory(uint64_t context, EventTime at) {
     if (context >= rules_.contexts.size()) {
         return;
@@ -166,7 +166,7 @@ void PhaseFollower::enter_by_stack(Track& track, Phase phase, EventTime at) {
 void PhaseFollower::begin_scope(Track& track, Phase phase, uint32_t name, EventTime at) {
     if (!track.open.empty() && track.open.back().source == Source::kStack &&
         track.open.back().phase == phase) {
-        // The gradient of the loss is made just before the engine runs.
+        // The gradient of the loss was made just before the engine runs.
         track.open.back().source = Source::kScope;
         track.open.back().scope_name = name;
         track.scopes[name].push_back(track.open.size() - 1);
@@ -187,7 +187,7 @@ void PhaseFollower::begin_scope(Track& track, Phase phase, uint32_t name, EventT
 void PhaseFollower::end_scope(Track& track, uint32_t name, EventTime at) {
     const auto found = track.scopes.find(name);
     if (found == track.scopes.end() || found->second.empty()) {
-        return;  // began before the traced range
+        return;  // the scope began before the traced range
     }
     const size_t keep = found->second.back();
     const bool was_engine = track.open[keep].phase == Phase::kBackward;
@@ -215,8 +215,8 @@ void PhaseFollower::end_engine(Track& track) {
     }
 }
 
-// The gradient of the loss is let go when the engine has returned: the pass ends with it, or with
-// whatever else happens first.
+// The gradient of the loss is freed when the engine has returned: the pass ends with this free, or
+// with any earlier event.
 void PhaseFollower::settle(uint64_t freed_ordinal, EventTime at) {
     Track& track = *lingering_;
     if (track.before_engine.erase(freed_ordinal) != 0) {
@@ -258,7 +258,7 @@ void PhaseFollower::on_rare(const RareEvent& event, EventTime at) {
 
 void PhaseFollower::end_named(Track& track, uint32_t name, EventTime at) {
     if (!named_.end(track.named, name, at)) {
-        named_.end(track_at(0).named, name, at);  // open where the trace begins
+        named_.end(track_at(0).named, name, at);  // it was open at the start of the trace
     }
 }
 
@@ -292,7 +292,7 @@ void PhaseFollower::on_scope(format::ScopeAction action,
     const Phase phase = name < rules_.scopes.size() ? rules_.scopes[name] : Phase::kNamed;
     Track* track = &track_at(thread);
     if (phase == Phase::kBackward && !track->runs_python) {
-        track = &engine_track(thread);  // the engine called from one of its own threads
+        track = &engine_track(thread);  // one of the engine's own threads called the engine
     }
     if (phase == Phase::kNamed) {
         begins ? named_.begin(track->named, name, at) : end_named(*track, name, at);

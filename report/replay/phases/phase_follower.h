@@ -1,9 +1,9 @@
-// From the order of allocations and marks to the phases of a program, event by event.
+// Derives the phases of a program from the order of allocations and marks, event by event.
 //
 // Each thread has a track: nested phases, opened by torch's scopes (a step of the optimizer, a run
-// of the autograd engine, a batch of a loader) or, where there is no scope, by the first
-// allocation whose stack says so. What the autograd engine's threads allocate belongs to the track
-// of the thread that runs the engine.
+// of the autograd engine, a batch of a loader) or, without a scope, by the first allocation with
+// such a stack. Allocations of the autograd engine's threads belong to the track of the thread that
+// runs the engine.
 #pragma once
 
 #include <cstdint>
@@ -34,41 +34,42 @@ public:
           steps_(meter),
           named_(definitions, meter) {}
 
-    // Call before the allocation is metered. The thread whose track it belongs to.
+    // Call it before the allocation is metered. Returns the thread of its track.
     uint32_t on_alloc(uint32_t context, uint64_t ordinal, EventTime at) {
         settle_at(at);
         if (context >= rules_.contexts.size()) {
             return 0;
         }
-        const ContextPhase& said = rules_.contexts[context];
-        // What lives where a trace is opened is written first, with the stacks that made it.
+        const ContextPhase& facts = rules_.contexts[context];
+        // Blocks that are live when a trace is opened are written first, with the stacks that made
+        // them.
         if (is_ended_ || !is_tracing_) {
-            return said.thread;
+            return facts.thread;
         }
-        Track& track = track_of(said);
-        if (said.region != track.named.region) {
-            named_.enter_region(track.named, said.region, at);
+        Track& track = track_of(facts);
+        if (facts.region != track.named.region) {
+            named_.enter_region(track.named, facts.region, at);
         }
-        if (said.phase != Phase::kNone && said.phase != track.top_phase) {
-            enter_by_stack(track, said.phase, at);
+        if (facts.phase != Phase::kNone && facts.phase != track.top_phase) {
+            enter_by_stack(track, facts.phase, at);
         }
         if (!track.open.empty()) {
-            if (said.phase == Phase::kForward && is_lone_forward(track) &&
+            if (facts.phase == Phase::kForward && is_lone_forward(track) &&
                 track.repeated.may_begin_with(context)) {
                 split_forward(track, at);
             }
             const Open& top = track.open.back();
             if (top.phase == Phase::kBackward && top.source == Source::kStack &&
-                !said.in_autograd) {
+                !facts.in_autograd) {
                 track.before_engine.insert(ordinal);
             }
             phases_[track.open.back().interval].last_alloc_event = at.event;
             phases_[track.open.front().interval].has_graph |=
-                track.has_graph && !said.without_gradients;
+                track.has_graph && !facts.without_gradients;
         }
         return track.thread;
     }
-    // Call before each free is metered.
+    // Call it before each free is metered.
     void on_free(uint64_t ordinal, EventTime at) {
         if (lingering_ != nullptr) {
             settle(ordinal, at);
@@ -77,14 +78,14 @@ public:
     void on_rare(const RareEvent& event, EventTime at);
     // The trace begins while tracing is on.
     void restore_tracing() { is_tracing_ = true; }
-    // Those that ended before the trace begins.
+    // The steps that ended before the start of the trace.
     void restore_steps(const Checkpoint& checkpoint) {
         table_.earlier_steps = static_cast<uint32_t>(checkpoint.earlier_step_count());
         table_.earlier_source = !checkpoint.steps               ? StepSource::kNone
                                 : checkpoint.steps->has_marks() ? StepSource::kMarks
                                                                 : StepSource::kOptimizer;
     }
-    // A region that was open where the trace begins; of which thread is not known.
+    // A region that was open at the start of the trace; its thread is unknown.
     void restore_named(uint32_t name, EventTime at) { named_.begin(track_at(0).named, name, at); }
 
     PhaseTable finish(EventTime end);
@@ -101,14 +102,15 @@ private:
     };
     struct Track {
         uint32_t thread = 0;
-        bool runs_python = false;  // allocates outside of the engine: no thread of the engine's
+        // it allocates outside of the engine, so it is no thread of the engine
+        bool runs_python = false;
         Phase top_phase = Phase::kNone;
         std::vector<Open> open;
         NamedFollower::Track named;
         ForwardRun run;
         RepeatedPasses repeated;
         bool has_graph = false;  // nodes were made since the last backward pass
-        // Made by backward() before it called the engine: the gradient of the loss.
+        // Blocks that backward() made before it called the engine: the gradient of the loss.
         std::unordered_set<uint64_t> before_engine;
         // Open scopes by string id, and runs of the engine: slots in `open` and in engines_, the
         // latest last.
@@ -120,7 +122,7 @@ private:
     void on_mark(format::MarkKind kind, uint32_t thread, uint32_t name, EventTime at);
     void on_scope(format::ScopeAction action, uint32_t thread, uint32_t name, EventTime at);
     Track& track_at(uint32_t thread);
-    Track& track_of(const ContextPhase& said);
+    Track& track_of(const ContextPhase& facts);
     Track& engine_track(uint32_t thread);
 
     static bool is_lone_forward(const Track& track) {
@@ -135,7 +137,7 @@ private:
     void close_top(Track& track, EventTime at);
     void close_stack_derived(Track& track, EventTime at);
     void close_all(EventTime at);
-    // Whatever is open ends; what happens after it is in no phase.
+    // Ends everything open; later events are in no phase.
     void end_main(EventTime at);
     void end_run(Track& track, bool has_died);
     void on_graph(Track& track);
@@ -155,9 +157,9 @@ private:
     StepFollower steps_;
     NamedFollower named_;
     std::map<uint32_t, Track> tracks_;
-    Track* current_ = nullptr;    // of the last allocation outside of the engine
-    Track* lingering_ = nullptr;  // whose engine has returned, not yet backward()
-    // Of the threads that run the engine, the latest last; nullptr: it has ended before the last.
+    Track* current_ = nullptr;    // track of the latest allocation outside of the engine
+    Track* lingering_ = nullptr;  // its engine has returned, but not yet backward()
+    // Tracks that run the engine, the latest last; nullptr: it has ended before the last.
     std::vector<Track*> engines_;
     std::vector<PhaseInterval> phases_;
     PhaseTable table_;

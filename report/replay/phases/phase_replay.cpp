@@ -38,7 +38,7 @@ void PhaseReplay::restore(const Checkpoint& checkpoint) {
     }
 }
 
-// Several devices have levels that add up, and no peak together.
+// The levels of several devices add up, their peaks do not.
 void PhaseReplay::restore_totals(DeviceView& totals, const SummaryView& view) const {
     const uint64_t level_bytes = totals.tracker.level_bytes() + view.level_bytes;
     const bool adds_up = request_.sum_devices && level_bytes != view.level_bytes;

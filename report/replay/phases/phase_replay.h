@@ -1,4 +1,4 @@
-// Follows the phases of a stream of blocks, and what each did to the levels.
+// Follows the phases of a stream of blocks, and their effect on the levels.
 #pragma once
 
 #include <vector>
@@ -27,7 +27,7 @@ public:
                   stream.reader().max_alloc_count()),
           follower_(stream.definitions(), rules, meter_) {}
 
-    // What was live at the checkpoint counts as made there, in no phase.
+    // Blocks that were live at the checkpoint count as made there, in no phase.
     void restore(const Checkpoint& checkpoint);
 
     void on_alloc(const BlockAlloc& block) {
@@ -50,17 +50,17 @@ public:
     void on_main_end(EventTime) { totals_.end_main(); }
     void on_rare(const RareEvent& event, EventTime at);
 
-    // The thread whose phases the last allocation belongs to.
+    // The thread with the phases of the last allocation.
     uint32_t last_thread() const { return last_thread_; }
 
-    // Call after the pass.
+    // Call it after the pass.
     PhaseResult finish();
 
 private:
     void restore_totals(DeviceView& totals, const SummaryView& view) const;
     void add_note(uint64_t tick, uint64_t text);
 
-    // More is damage.
+    // A greater depth is damage.
     static constexpr uint64_t kMaxRestoredDepth = 1000;
 
     const BlockStream& stream_;
@@ -73,7 +73,7 @@ private:
     uint64_t note_count_ = 0;
 };
 
-// One pass of its own.
+// Makes a pass of its own.
 PhaseResult replay_phases(const TraceReader& reader,
                           const PhaseRules& rules,
                           const PhaseRequest& request,

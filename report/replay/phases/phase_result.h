@@ -1,4 +1,4 @@
-// The phases of a trace with what each did to the levels. Plain data: phase_replay fills it, views
+// The phases of a trace with their effect on the levels. Plain data: phase_replay fills it, views
 // and render show it.
 #pragma once
 
@@ -9,10 +9,10 @@
 
 namespace peakline::report {
 
-// What the program wrote into the trace with peakline.mark(), and the levels at that moment.
+// A text that the program wrote with peakline.mark(), and the levels at that moment.
 struct TraceNote {
     uint64_t tick = 0;
-    uint32_t text = 0;  // string
+    uint32_t text = 0;  // string id
     LevelUses levels;
 };
 

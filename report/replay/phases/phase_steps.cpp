@@ -52,16 +52,16 @@ void number(const std::vector<PhaseInterval>& steps,
 }  // namespace
 
 std::vector<PhaseInterval> without_removed(std::vector<PhaseInterval> intervals) {
-    std::vector<uint32_t> place(intervals.size(), kNoInterval);
+    std::vector<uint32_t> new_index(intervals.size(), kNoInterval);
     std::vector<PhaseInterval> kept;
     for (uint32_t i = 0; i < intervals.size(); ++i) {
         PhaseInterval& interval = intervals[i];
         if (interval.phase == Phase::kNone) {
             continue;
         }
-        place[i] = static_cast<uint32_t>(kept.size());
+        new_index[i] = static_cast<uint32_t>(kept.size());
         if (interval.parent != kNoInterval) {
-            interval.parent = place[interval.parent];
+            interval.parent = new_index[interval.parent];
         }
         kept.push_back(std::move(interval));
     }
@@ -73,7 +73,7 @@ void number_steps(PhaseTable* table) {
         add_forward_steps(table);
     }
     if (table->step_source == table->earlier_source) {
-        // The first mark that is kept ends a step that began before.
+        // The first kept mark ends a step that began earlier.
         table->first_step =
             table->earlier_steps + (table->step_source == StepSource::kMarks ? 1 : 0);
     }

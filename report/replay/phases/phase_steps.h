@@ -1,4 +1,4 @@
-// What is worked out when all phases of a trace are known: the step each belongs to.
+// Work that needs all phases of a trace: the step of each.
 #pragma once
 
 #include <vector>
@@ -7,11 +7,11 @@
 
 namespace peakline::report {
 
-// The list without the intervals of Phase::kNone; parents keep their meaning.
+// Returns the list without the intervals of Phase::kNone, with parents renumbered.
 std::vector<PhaseInterval> without_removed(std::vector<PhaseInterval> intervals);
 
-// Gives every interval its step. Without marks and without an optimizer a step is one forward
-// pass and what follows it up to the next: a token that is generated, a batch that is evaluated.
+// Gives every interval its step. Without marks and without an optimizer, a step is one forward pass
+// and everything up to the next: a generated token, an evaluated batch.
 void number_steps(PhaseTable* table);
 
 }  // namespace peakline::report

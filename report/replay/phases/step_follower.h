@@ -1,7 +1,7 @@
-// Training steps: what lies between the end of one step of the optimizer and the end of the next.
-// Optimizers that step directly after another belong to one step; a zero_grad directly after a step
-// belongs to that step. Marks of the program
-// (peakline.step()) are followed beside them and win when there are any.
+// Training steps: each lasts from the end of one optimizer step to the end of the next. Optimizers
+// that step directly after another belong to one step; a zero_grad directly after a step belongs to
+// that step. Marks of the program (peakline.step()) are followed separately and win if there are
+// any.
 #pragma once
 
 #include <cstdint>
@@ -18,7 +18,7 @@ class StepFollower {
 public:
     explicit StepFollower(LevelMeter& meter) : meter_(meter) {}
 
-    // A phase that is part of no other begins.
+    // A phase begins that is inside no other.
     void on_phase(Phase phase, EventTime at);
     void on_optimizer_end(EventTime at);
     void on_zero_grad_end(EventTime at);
@@ -38,11 +38,12 @@ private:
 
     LevelMeter& meter_;
     std::optional<Running> running_;
-    // Only input was made so far: what follows may turn out to be the making of the model.
+    // Only input was made so far: the next phase may still be the initialisation of the model.
     bool provisional_ = false;
     // A forward or backward pass was seen since the last step of the optimizer.
     bool is_step_ = false;
-    // The step whose optimizer has ended; another optimizer directly after it goes on with it.
+    // The step after the end of its optimizer; another optimizer directly after it continues this
+    // step.
     std::optional<PhaseInterval> pending_;
     std::optional<PhaseInterval> resumed_;
     std::vector<PhaseInterval> steps_;

@@ -99,7 +99,7 @@ void CountingVisitor::add_phase_name(uint64_t string) {
     }
 }
 
-// A block whose free was deferred is freed twice in the stream, once in the sum.
+// A block with a deferred free is freed twice in the stream, once in the sum.
 void CountingVisitor::count_whole_run(AllocationTotals& result) const {
     result.whole_run_allocs = records_.alloc_class + records_.alloc_inline;
     result.whole_run_frees = records_.free + records_.free_deferred;

@@ -1,5 +1,5 @@
-// Counts over the whole trace, traced or not: what was allocated, how often, by whom, and what
-// the records are. For `stats`; knows nothing of levels.
+// Counts over the whole trace, traced or not: the allocations by size and context, and the kinds of
+// records. For `stats`; knows nothing of levels.
 #pragma once
 
 #include <cstdint>
@@ -27,20 +27,20 @@ struct RecordCounts {
 
 struct AllocationTotals {
     RecordCounts records;
-    std::vector<AllocationSum> sums;  // one of each place
+    std::vector<AllocationSum> sums;  // one per context, stream and device
     SizeHistogram requested_sizes = {};
     SizeHistogram block_sizes = {};
     // The phases of the trace in the order they first began.
     std::vector<std::string> phases;
-    // Also of what a bounded trace no longer holds.
+    // Includes the part of the run that a bounded trace no longer holds.
     uint64_t whole_run_allocs = 0;
     uint64_t whole_run_frees = 0;
     EventTotals events;
     TraceHealth health;
 };
 
-// From the recorder's own counts where they are whole (TraceReader::whole_totals), else from a pass
-// over the events. Damage within the events is found by the pass only.
+// Uses the recorder's own counts if they are whole (TraceReader::whole_totals), else a pass over
+// the events. Only the pass finds damage within the events.
 AllocationTotals count_allocations(const TraceReader& reader, const Progress& progress = {});
 
 }  // namespace peakline::report

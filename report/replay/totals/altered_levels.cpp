@@ -42,7 +42,7 @@ void AlteredLevels::restore(const Checkpoint& checkpoint) {
     counter_.restore(checkpoint);
 }
 
-// Earliest first: the peak is the first strict maximum, as everywhere.
+// The peak is the earliest strict maximum, as everywhere.
 void AlteredLevels::note(Alternative& one, int64_t level, uint64_t event) {
     if (level > static_cast<int64_t>(one.peak.bytes)) {
         one.peak = {static_cast<uint64_t>(level), event};

@@ -1,5 +1,5 @@
-// What the levels of a run would have been, had some blocks lived otherwise: not at all, shorter,
-// or made at another moment. Every event is replayed, so that a peak which moves elsewhere counts.
+// Computes the levels of a run if some blocks had lived differently: not at all, shorter, or made
+// at another moment. Every event is replayed, so that a peak at another moment counts.
 #pragma once
 
 #include <cstddef>
@@ -14,13 +14,13 @@
 
 namespace peakline::report {
 
-// From an event on the level is higher by `bytes`, or lower (negative). Changes at one event are
-// one with what it does: a block that is not made leaves no trace.
+// From this event on the level is higher by `bytes`, or lower (negative). The change is one with
+// the event's own effect: a block that is not made changes no level.
 struct LevelChange {
     uint64_t event = 0;
     int64_t bytes = 0;
-    // What is made and freed between the event before and this one rises so far above the level
-    // there.
+    // Highest excursion above the level between the previous event and this one, by blocks made and
+    // freed in between.
     uint64_t rise_bytes = 0;
 };
 using LevelChanges = std::vector<LevelChange>;
@@ -82,14 +82,14 @@ public:
     void on_free(const BlockFree& block) { counter_.on_free(block); }
     void on_rare(const RareEvent& event, EventTime at) { counter_.on_rare(event, at); }
 
-    // Call after the pass. By alternative, the run itself first.
+    // Call it after the pass. Returns the peaks by alternative, the run itself first.
     std::vector<LevelPeak> finish(EventTime end);
 
 private:
     struct Alternative {
         LevelChanges changes;  // by event
         size_t next = 0;
-        int64_t delta = 0;  // of the changes so far
+        int64_t delta = 0;  // sum of the changes so far
         LevelPeak peak = {};
     };
 
@@ -100,7 +100,7 @@ private:
     LevelCounter counter_;
     std::vector<Alternative> alternatives_;
     uint64_t next_event_ = 0;
-    bool is_open_ = false;  // the levels after the last event are not looked at yet
+    bool is_open_ = false;  // the levels after the last event are not counted yet
 };
 
 }  // namespace peakline::report

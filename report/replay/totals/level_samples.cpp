@@ -2,7 +2,7 @@
 
 namespace peakline::report {
 
-// What the checkpoint holds is a difference to the last of its samples.
+// The checkpoint's values are differences from its last sample.
 void LevelSampler::restore(const Checkpoint& checkpoint) {
     if (question_.with_earlier && checkpoint.steps) {
         restore_samples(*checkpoint.steps);

@@ -1,6 +1,6 @@
-// What slots held at chosen moments of a run. A slot is a context, or whatever a caller numbers
-// blocks by. Kept as differences from moment to moment: memory follows what changed, not the number
-// of slots times that of moments.
+// The bytes of slots at chosen moments of a run. A slot is a context, or any number that a caller
+// gives blocks. Kept as differences from moment to moment, so memory depends on the number of
+// changes, not on the number of slots times that of moments.
 #pragma once
 
 #include <cstddef>
@@ -19,10 +19,10 @@ struct SampleQuestion {
     // Rising: the event with this number is the first one that no longer counts.
     std::vector<uint64_t> bounds;
     format::Measure measure = format::Measure::kAllocated;
-    std::optional<uint32_t> device;                        // nullopt: the sum of the GPUs
-    const std::vector<uint32_t>* slot_of_block = nullptr;  // by ordinal; without: the context
-    // The first samples are those that the checkpoint has of the events before it. Where slots are
-    // contexts only.
+    std::optional<uint32_t> device;  // nullopt: the sum of the GPUs
+    // by ordinal; nullptr: the slot is the context
+    const std::vector<uint32_t>* slot_of_block = nullptr;
+    // Begin with the checkpoint's samples of earlier events. Only if slots are contexts.
     bool with_earlier = false;
 };
 
@@ -33,14 +33,15 @@ struct SlotChange {
     int64_t count = 0;
 };
 
-// Wraps around instead of being undefined: the sizes of a hostile trace may be anything.
+// Wraps around instead of overflowing, because a hostile trace may have any sizes.
 inline int64_t wrapped_sum(int64_t first, uint64_t second) {
     return static_cast<int64_t>(static_cast<uint64_t>(first) + second);
 }
 
 struct LevelSamples {
     std::vector<SlotChange> changes;
-    std::vector<size_t> ends;  // by sample: of its changes, which begin where those before it end
+    // by sample: end of its changes, which begin at the previous sample's end
+    std::vector<size_t> ends;
     std::vector<uint64_t> ticks;  // by sample
 };
 
@@ -60,13 +61,13 @@ public:
             add(block.ordinal, block.shape, -1);
         }
     }
-    // What the interpreter frees after main says nothing about the run.
+    // Frees by the interpreter after main say nothing about the run.
     void on_main_end(EventTime) {
         is_over_ = true;
         next_bound_ = UINT64_MAX;
     }
 
-    // Call after the pass. Moments that main or the trace did not reach have no sample.
+    // Call it after the pass. Moments that main or the trace did not reach have no sample.
     LevelSamples finish(EventTime end);
 
 private:
@@ -102,11 +103,11 @@ private:
     SampleQuestion question_;
     uint64_t next_bound_ = question_.bounds.empty() ? UINT64_MAX : question_.bounds.front();
     bool is_over_ = false;
-    std::vector<SlotChange> since_;  // by slot: gained since the last sample
+    std::vector<SlotChange> since_;  // by slot: growth since the last sample
     std::vector<bool> is_touched_;
     std::vector<uint32_t> touched_;
     LevelSamples samples_;
-    size_t earlier_count_ = 0;  // of the samples
+    size_t earlier_count_ = 0;  // number of samples from the checkpoint
 };
 
 }  // namespace peakline::report

@@ -1,4 +1,4 @@
-// Counts over the whole trace from the totals the recorder wrote, without reading events.
+// Counts over the whole trace from the recorder's totals, without reading events.
 #pragma once
 
 #include <optional>
@@ -7,8 +7,8 @@
 
 namespace peakline::report {
 
-// What count_allocations() answers; nullopt when the trace has no whole totals, or they name what
-// is not defined or contradict themselves: then the events must be read.
+// Returns the result of count_allocations(), or nullopt when the trace has no whole totals, or they
+// refer to undefined ids or contradict themselves: then the caller must read the events.
 std::optional<AllocationTotals> recorded_allocations(const TraceReader& reader);
 
 }  // namespace peakline::report

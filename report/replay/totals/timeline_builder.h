@@ -1,4 +1,4 @@
-// Levels as they come, as points of equal length. Used by who follows a level over time.
+// Collects levels over time into points of equal length.
 #pragma once
 
 #include <algorithm>
@@ -17,7 +17,7 @@ public:
         timeline_.end_tick = end_tick;
     }
 
-    // `level`: from `tick` on.
+    // The level is `level` from `tick` on.
     void set_level(uint64_t tick, uint64_t level) {
         pass_time(tick);
         level_ = level;
@@ -28,7 +28,7 @@ public:
         add_max(tick, level);
     }
 
-    // Reached at some time from `tick` on, before the next level is set.
+    // The level reaches `bytes` at some time after `tick`, before the next level is set.
     void add_max(uint64_t tick, uint64_t bytes) {
         held_max_ = std::max(held_max_, bytes);
         TimelinePoint& point = timeline_.points.back();
@@ -50,7 +50,7 @@ private:
 
     void add_point() { timeline_.points.push_back({next_begin(), level_, held_max_}); }
 
-    // A tick of a damaged trace beyond the end makes no more points.
+    // Later ticks than the end, in a damaged trace, make no more points.
     void pass_time(uint64_t tick) {
         while (!timeline_.points.empty() && next_begin() <= std::min(tick, timeline_.end_tick)) {
             add_point();

@@ -1,4 +1,4 @@
-// What happened to single blocks: when they were made and freed, and by whom. Plain data.
+// The life of single blocks: when they were made and freed, and by which context. Plain data.
 #pragma once
 
 #include <cstdint>
@@ -13,16 +13,17 @@ struct BlockFacts {
     uint64_t alloc_event = 0;
     uint64_t alloc_tick = 0;
     uint64_t address = 0;
-    uint32_t track_thread = 0;  // the thread whose phases the allocation belongs to
+    uint32_t track_thread = 0;  // the thread with the phases of the allocation
     uint64_t free_event = kNeverFreed;
     uint64_t free_tick = 0;
     uint32_t free_context = 0;  // 0: not recorded
-    // Freed while the operator that made it still ran, for certain: it allocated again after the
-    // free, or a block that it had made before was still live, as its result is.
+    // Whether the block was certainly freed while the operator that made it still ran: the operator
+    // allocated again after the free, or an earlier block of it, such as its result, was still
+    // live.
     bool within_operator = false;
-    // Made before the events of a trace that keeps less than all: alloc_event is that of none.
+    // Made before the first kept event: alloc_event is invalid.
     bool is_restored = false;
-    std::optional<uint32_t> earlier_step;  // of a restored one; see Checkpoint::step_of()
+    std::optional<uint32_t> earlier_step;  // for a restored block; see Checkpoint::step_of()
 };
 
 }  // namespace peakline::report

@@ -1,4 +1,4 @@
-// How devices are written, and which of them make a sum: see Note [Memory of the host] in
+// Names of devices, and the sum of GPUs: see Note [Memory of the host] in
 // allocator/record/format/trace_format.h.
 #pragma once
 
@@ -17,12 +17,12 @@ std::string device_word(uint32_t device);
 std::string device_name(uint32_t device);
 // At the beginning of a line: "Device 0", "Pinned", "CPU".
 std::string device_title(uint32_t device);
-// The device of this name; nullopt: it is none of the host.
+// The host device of this name; nullopt: no host device has it.
 std::optional<uint32_t> host_device(std::string_view word);
 
-// Whether a block of `device` counts for a question about `asked`; nullopt: about all GPUs.
-inline bool is_counted(const std::optional<uint32_t>& asked, uint32_t device) {
-    return asked.has_value() ? device == *asked : !format::is_of_host(device);
+// Whether a block of `device` counts for the chosen devices; nullopt: all GPUs.
+inline bool is_counted(const std::optional<uint32_t>& chosen, uint32_t device) {
+    return chosen.has_value() ? device == *chosen : !format::is_of_host(device);
 }
 
 }  // namespace peakline::report

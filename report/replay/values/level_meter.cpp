@@ -14,7 +14,7 @@ constexpr uint32_t kNoEntry = UINT32_MAX;
 void LevelRecord::start_tracing(uint64_t tick) {
     starts_.push_back({next_moment(), tick});
     for (uint32_t slot = 0; slot < slots_.size(); ++slot) {
-        // What has not changed since tracing stopped stood as high before.
+        // The level has not changed since tracing stopped, so it was as high before.
         if (!slots_[slot].entries.empty() && slots_[slot].entries.back().moment >= stopped_) {
             change(slot);
             raise(slot, tick);
@@ -37,7 +37,7 @@ LevelRecord::State LevelRecord::state(uint32_t slot, uint64_t moment) const {
     return at < one.entries.size() ? one.entries[at].before : one.now;
 }
 
-// The earlier one of equals.
+// Returns the earlier one if both are equal.
 uint32_t LevelRecord::higher(const Slot& slot, uint32_t left, uint32_t right) {
     if (left == kNoEntry || right == kNoEntry) {
         return std::min(left, right);

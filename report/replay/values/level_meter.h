@@ -1,12 +1,12 @@
-// Levels of every device (or of their sum), and what happened to them within windows of time that
-// open and close in any order: the level at both ends, the peak, what was allocated and freed.
+// Measures the levels of every device (or of their sum) within windows of time that open and close
+// in any order: the level at both ends, the peak, the allocated and freed bytes.
 //
 // Note [Windows]
-// A window is two moments, and costs the same whatever happens in it. Each slot keeps a record of
-// its own: where a window opens or closes and the slot changes afterwards, one entry says how it
-// stood and how high it rises until the next. A window is asked for a slot by the entries between
-// its moments, of which a tree finds the highest. So the cost is that of the events and of the
-// windows, not of their product, nor of windows times devices.
+// A window is two moments, and costs the same for any number of events in it. Each slot has its own
+// record: if a window opens or closes and the slot changes afterwards, one entry stores the slot's
+// state and its highest level until the next entry. The result of a window for a slot comes from
+// the entries between its moments, and a tree finds the highest of them. So the cost is that of the
+// events plus the windows, not their product, nor windows times devices.
 #pragma once
 
 #include <cstddef>
@@ -17,7 +17,7 @@
 
 namespace peakline::report {
 
-// What happened to one slot in a window. A slot is a device, or the sum of all.
+// The use of one slot in a window. A slot is a device, or the sum of all.
 struct LevelUse {
     uint64_t begin_bytes = 0;
     uint64_t end_bytes = 0;
@@ -31,15 +31,15 @@ struct LevelUse {
 
 class LevelRecord;
 
-// What happened in a window, or in several after each other. Stays right while the meter goes on.
+// The use in a window, or in several consecutive ones. Stays valid while the meter continues.
 class LevelUses {
 public:
     LevelUses() = default;
-    // The same whatever slot is asked for.
+    // The same use for every slot.
     explicit LevelUses(const LevelUse& use) : given_(use) {}
 
     LevelUse of(uint32_t slot) const;
-    // Of a later window, which this goes on with.
+    // Appends a later window, which continues this one.
     void append(const LevelUses& later);
 
 private:
@@ -48,7 +48,7 @@ private:
         uint64_t begin = 0;  // moments of LevelRecord
         uint64_t end = 0;
         uint64_t begin_tick = 0;
-        bool is_traced = false;  // where it begins
+        bool is_traced = false;  // at its beginning
     };
 
     std::shared_ptr<const LevelRecord> record_;
@@ -56,8 +56,8 @@ private:
     std::optional<LevelUse> given_;
 };
 
-// How slots stood at moments, which count from 0: each opens or closes a window, or is where
-// tracing starts.
+// The state of slots at moments, which count from 0: each opens or closes a window, or starts
+// tracing.
 class LevelRecord {
 public:
     struct State {
@@ -71,7 +71,7 @@ public:
         uint64_t bytes = 0;
         uint64_t tick = 0;
 
-        // The earlier one of equals stays.
+        // Keeps the earlier one if both are equal.
         void raise(uint64_t other_bytes, uint64_t other_tick) {
             if (other_bytes > bytes) {
                 *this = {other_bytes, other_tick};
@@ -79,7 +79,7 @@ public:
         }
     };
 
-    // The slot is about to change.
+    // Call it before the slot changes.
     State& change(uint32_t slot) {
         if (slot >= slots_.size()) {
             slots_.resize(slot + 1);
@@ -99,15 +99,15 @@ public:
     void stop_tracing() { stopped_ = next_moment(); }
 
     State state(uint32_t slot, uint64_t moment) const;
-    // The highest level that was raised from one moment to the other.
+    // The highest level raised between the two moments.
     Peak highest(uint32_t slot, uint64_t begin, uint64_t end) const;
     struct Start {
         uint64_t moment = 0;
         uint64_t tick = 0;
     };
-    // Where tracing started first between two moments; nullptr: nowhere.
+    // The first start of tracing between two moments; nullptr: none.
     const Start* first_start(uint64_t begin, uint64_t end) const;
-    // Entries of all slots: what the record takes.
+    // Number of entries of all slots: the memory of the record.
     size_t entry_count() const;
 
 private:
@@ -119,11 +119,11 @@ private:
     struct Slot {
         State now;
         std::vector<Entry> entries;
-        // The highest entry below each node, made when it is first asked for.
+        // The highest entry below each node, built on first use.
         mutable std::vector<uint32_t> tree;
     };
 
-    // The first entry at this moment or later.
+    // Index of the first entry at this moment or later.
     static size_t entry_at(const Slot& slot, uint64_t moment);
     static uint32_t higher(const Slot& slot, uint32_t left, uint32_t right);
     static void make_tree(const Slot& slot);
@@ -131,7 +131,7 @@ private:
     std::vector<Slot> slots_;
     std::vector<Start> starts_;
     uint64_t moment_ = 0;
-    uint64_t stopped_ = 0;  // where tracing stopped last
+    uint64_t stopped_ = 0;  // the moment when tracing stopped last
 };
 
 class LevelMeter {
@@ -157,7 +157,7 @@ public:
         now.freed += bytes;
         ++now.free_count;
     }
-    // Peaks count while tracing only; the level when it starts is the first candidate.
+    // Peaks count only while tracing is on; the level at its start is the first candidate.
     void start_tracing(uint64_t tick) {
         if (!tracing_) {
             record_->start_tracing(tick);

@@ -10,7 +10,7 @@ namespace {
 
 constexpr size_t kMostErrors = 2;
 
-// Letters to insert, delete, replace or swap with their neighbour.
+// Number of letters to insert, delete, replace or swap with their neighbour.
 size_t errors_between(const std::string& one, const std::string& other) {
     std::vector<size_t> before_last(other.size() + 1);
     std::vector<size_t> last(other.size() + 1);
@@ -31,7 +31,7 @@ size_t errors_between(const std::string& one, const std::string& other) {
     return last[other.size()];
 }
 
-// The fewest letters to insert, delete or replace in `word` until it stands somewhere in `text`.
+// The fewest letters to insert, delete or replace in `word` so that `text` contains it.
 size_t errors_within(const std::string& word, const std::string& text) {
     std::vector<size_t> last(text.size() + 1);
     std::vector<size_t> row(text.size() + 1);
@@ -67,7 +67,7 @@ std::vector<std::string> nearest_texts(const std::string& word,
 
 std::string did_you_mean(const std::string& word, const std::vector<std::string>& names) {
     const std::string* nearest = nullptr;
-    // Of a short word, two errors leave nothing.
+    // Two errors in a short word would match anything.
     size_t fewest = std::min(kMostErrors, word.size() / 2) + 1;
     for (const std::string& name : names) {
         const size_t errors = errors_between(word, name);

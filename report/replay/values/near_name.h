@@ -1,4 +1,4 @@
-// Which of the known names the user may have meant.
+// Finds the known names that the user may have meant.
 #pragma once
 
 #include <cstddef>
@@ -7,11 +7,12 @@
 
 namespace peakline::report {
 
-// "; did you mean category?" when one of the names is a typing error or two away; else empty.
+// Returns "; did you mean category?" when one of the names is one or two typing errors away; else
+// "".
 std::string did_you_mean(const std::string& word, const std::vector<std::string>& names);
 
-// The `count` texts in which `word` is found with the fewest typing errors, the nearest first and
-// the shorter one among equals.
+// Returns the `count` texts that contain `word` with the fewest typing errors, nearest first,
+// shorter first among equals.
 std::vector<std::string> nearest_texts(const std::string& word,
                                        const std::vector<std::string>& texts,
                                        size_t count);

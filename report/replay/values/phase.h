@@ -1,5 +1,5 @@
-// The phases of a program and what replay knows about contexts and scopes, so that it need not
-// know stacks. Plain data; report/attribute fills it.
+// The phases of a program, and the facts about contexts and scopes that replay needs, so that it
+// need not know stacks. Plain data; report/attribute fills it.
 #pragma once
 
 #include <cstddef>
@@ -9,7 +9,7 @@
 namespace peakline::report {
 
 enum class Phase : uint8_t {
-    kNone,  // untraced, unrecorded or lost: says nothing
+    kNone,  // untraced, unrecorded or lost
     kOther,
     kForward,
     kBackward,
@@ -36,13 +36,13 @@ inline const char* phase_name(Phase phase) {
     return kPhaseNames[static_cast<size_t>(phase)];
 }
 
-// Parts of a run that span phases, shown by stacks: they stand among the regions that the program
-// names.
+// Parts of a run that span phases and that stacks show. Reports list them with the regions that the
+// program names.
 enum class Region : uint8_t { kNone, kPrefill, kDecode };
 
 inline constexpr const char* kRegionNames[] = {"", "prefill", "decode"};
 
-// What the stack of a context says.
+// The facts from the stack of a context.
 struct ContextPhase {
     Phase phase = Phase::kNone;
     Region region = Region::kNone;
@@ -52,21 +52,21 @@ struct ContextPhase {
     uint32_t operator_key = 0;       // equal for the allocations of one operator call, python side
 };
 
-// A place in the stream of events.
+// A position in the stream of events.
 struct EventTime {
     uint64_t event = 0;
     uint64_t tick = 0;
 };
 
-// Events of a trace, counted from 0.
+// A range of events, counted from 0.
 struct EventRange {
     uint64_t begin = 0;
-    uint64_t end = 0;  // the first one after it
+    uint64_t end = 0;  // the first event after it
 };
 
 struct PhaseRules {
     std::vector<ContextPhase> contexts;  // by context id
-    std::vector<Phase> scopes;           // by string id: what a scope of this name is
+    std::vector<Phase> scopes;           // by string id: the phase of a scope with this name
 };
 
 }  // namespace peakline::report

@@ -14,7 +14,7 @@ struct PhaseText {
     std::optional<uint32_t> step;
 };
 
-// "backward@3"; a name of the program's own may contain anything.
+// Parses "backward@3". A name that the program gave may contain anything.
 PhaseText parse_phase(const std::string& text) {
     PhaseText parsed{text, std::nullopt};
     const size_t at = text.rfind('@');
@@ -41,7 +41,7 @@ void add_ranges(const std::vector<PhaseInterval>& intervals,
     }
 }
 
-// In order, apart from one another: phases of one name may nest and touch.
+// Returns sorted, disjoint ranges: phases of one name may nest and touch.
 std::vector<EventRange> united(std::vector<EventRange> ranges) {
     std::sort(ranges.begin(), ranges.end(), [](const EventRange& a, const EventRange& b) {
         return a.begin < b.begin;
@@ -64,8 +64,8 @@ std::vector<EventRange> united(std::vector<EventRange> ranges) {
 
 namespace {
 
-// Climbs from an interval to what is around it, past those that have ended. They stay ended, so
-// each is climbed once: the way from it leads to where it led last.
+// Climbs from an interval to its open parent, past intervals that have ended. They stay ended, so
+// each is climbed once: the path of each is shortened to the last result.
 class OpenAround {
 public:
     explicit OpenAround(const std::vector<PhaseInterval>& intervals)
@@ -75,7 +75,7 @@ public:
         }
     }
 
-    // Events must not fall.
+    // Events must not fall from call to call.
     uint32_t find(uint32_t interval, uint64_t event) {
         uint32_t open = interval;
         while (has_ended(open, event)) {
@@ -99,7 +99,7 @@ private:
 }  // namespace
 
 IntervalIndex::IntervalIndex(const std::vector<PhaseInterval>& intervals) {
-    // Where an interval begins or ends; which one it is after the begin of the last one.
+    // Each beginning and end of an interval is a change; the interval after it is filled in below.
     for (uint32_t i = 0; i < intervals.size(); ++i) {
         std::vector<Change>& changes = of_thread_[intervals[i].thread];
         changes.push_back({intervals[i].begin_event, i});

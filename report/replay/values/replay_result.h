@@ -1,4 +1,4 @@
-// What is asked of a trace and what replay answers. Plain data, used by views and render.
+// The request to replay and its result. Plain data, used by views and render.
 #pragma once
 
 #include <compare>
@@ -15,19 +15,19 @@
 
 namespace peakline::report {
 
-// The moment whose live blocks are wanted. The end is where the program's main ended, or the end of
-// a trace that does not say (old ones, killed programs).
+// The moment of the requested live set. The end is the end of the program's main, or the end of the
+// trace if it does not record that (old traces, killed programs).
 enum class MomentKind { kPeak, kEnd, kOutOfMemory, kTime, kPhase };
 
 struct Moment {
     MomentKind kind = MomentKind::kPeak;
     double seconds = 0;  // kTime: since the start of the trace
     std::string phase;   // kPhase: the peak within the phases of this name
-    // kPhase: where these are; in order, apart from one another. See find_phase().
+    // kPhase: their event ranges, sorted and disjoint. See find_phase().
     std::vector<EventRange> phase_ranges;
-    // kOutOfMemory: when this request was refused, counted from 1; 0: the last one.
+    // kOutOfMemory: the refusal of this request, counted from 1; 0: the last one.
     uint64_t request_number = 0;
-    // kOutOfMemory: where it is, for callers who know; else replay() looks for it.
+    // kOutOfMemory: its event, if the caller knows it; else replay() finds it.
     std::optional<uint64_t> event;
 };
 
@@ -38,8 +38,8 @@ struct DeviceChoice {
     uint32_t number = 0;
 };
 
-// Live blocks as groups of equal ones, or each by itself with what happened to it. kLives: every
-// block that lived within the phases of the moment, live at its peak or not.
+// Live blocks as groups of equal ones, or each separately with its life. kLives: every block that
+// lived within the phases of the moment, live at its peak or not.
 enum class Detail { kGroups, kBlocks, kLives };
 
 struct ReplayRequest {
@@ -53,10 +53,10 @@ struct ReplayRequest {
     const PhaseRules* phase_rules = nullptr;
 };
 
-// What happened to equal blocks beyond where they were made, as a grouping asks for it (see
-// attribute/facets.h). Empty: it does not ask, or has nothing to say.
+// An extra grouping key derived from the life of equal blocks (see attribute/facets.h). Empty: the
+// grouping needs none, or the block has none.
 struct Facet {
-    uint32_t kind = 0;  // of the grouping's own: what `value` is
+    uint32_t kind = 0;  // the grouping's own kind of `value`
     uint32_t value = 0;
 
     // NOLINTNEXTLINE(modernize-use-nullptr): the 0 is the compiler's own.
@@ -71,16 +71,16 @@ struct BlockGroup {
     uint64_t requested_bytes = 0;
     uint64_t block_bytes = 0;
     uint64_t count = 0;
-    uint32_t tensor = 0;  // of Definitions::tensor(); 0: not reported
-    // What the keys of a report know of the lives of these blocks: see attribute/block_keys.h.
+    uint32_t tensor = 0;  // see Definitions::tensor(); 0: not reported
+    // The facts that a report's keys need of these blocks' lives: see attribute/block_keys.h.
     uint32_t facets = 0;
-    Facet facet = {};  // of the key that is asked
+    Facet facet = {};  // of the requested key
 };
 
-// A live block that is followed by itself.
+// A live block that is followed separately.
 struct TrackedBlock {
     uint64_t ordinal = 0;
-    BlockGroup block;  // of one
+    BlockGroup block;  // count is 1
     BlockFacts facts = {};
 };
 
@@ -98,42 +98,42 @@ struct DeviceTotals {
 struct LiveBlocks {
     std::vector<BlockGroup> groups;         // Detail::kGroups
     std::vector<TrackedBlock> blocks = {};  // Detail::kBlocks and kLives, by ordinal
-    // What a summary's level has beyond its groups, or less (negative).
+    // The part of a summary's level beyond its groups; negative if the groups exceed the level.
     int64_t unknown_bytes = 0;
-    const char* unknown_name = nullptr;  // what it is; nullptr: counted and not recorded
+    const char* unknown_name = nullptr;  // its name; nullptr: counted and not recorded
     // The level at this moment: groups, unknown_bytes and left_out_bytes sum to it.
     uint64_t level_bytes = 0;
-    // Of blocks that the report is not asked for: see views/block_filter.h.
+    // Blocks that the report leaves out: see views/block_filter.h.
     uint64_t left_out_bytes = 0;
     uint64_t left_out_count = 0;
 };
 
-// Whether the answer is the whole truth, and if not, why.
+// Whether the result is complete, and if not, why.
 struct TraceHealth {
     bool clean_end = false;
     uint64_t records_dropped = 0;
     uint64_t bytes_dropped = 0;
     uint64_t event_count = 0;
-    uint64_t last_tick = 0;  // of the end
+    uint64_t last_tick = 0;  // tick of the end
     Problems problems;
 
     bool complete() const { return problems.empty() && records_dropped == 0; }
 };
 
-// Requests that a device could not serve: how many, and the last one.
+// Requests that a device could not serve: their number, and the last one.
 struct OutOfMemory {
     uint64_t count = 0;
     uint64_t tick = 0;
     uint32_t context = 0;
     uint32_t device = 0;
     uint64_t requested_bytes = 0;
-    uint64_t free_bytes = 0;  // of the device, as the driver reported
+    uint64_t free_bytes = 0;  // of the device, from the driver
 };
 
 struct ReplayResult {
-    std::vector<DeviceTotals> devices;        // each device in the measure asked for
+    std::vector<DeviceTotals> devices;        // each device in the requested measure
     std::vector<DeviceTotals> other_measure;  // the same in the other one
-    DeviceTotals chosen;                      // the device (or sum) the blocks are about
+    DeviceTotals chosen;                      // the device (or sum) of the blocks
     bool is_sum = false;
     LiveBlocks blocks;
     PhaseTable phases;                   // with Detail::kBlocks and kLives

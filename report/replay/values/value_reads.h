@@ -1,5 +1,5 @@
-// Counts the reads of values that a simulated device does not have: fed by the visitors, or by a
-// pass of its own for reports that make none.
+// Counts the reads of values that a simulated device does not have. A visitor feeds it; reports
+// without one make a pass of their own.
 #pragma once
 
 #include <cstdint>
@@ -26,7 +26,8 @@ private:
     std::map<std::tuple<uint32_t, uint32_t, uint32_t>, Sum> sums_;
 };
 
-// All of a trace: as the recorder counted them, else from its events. None of a real device.
+// All reads of a trace: the recorder's counts, else counted from the events. None for a real
+// device.
 std::vector<ValueRead> read_value_reads(const TraceReader& reader);
 
 }  // namespace peakline::report

@@ -143,7 +143,7 @@ TEST_CASE("a moment before what is kept is refused with the moment it begins", "
     const auto reader = report::TraceReader::open_file(file.path());
     REQUIRE(reader.checkpoint()->tick > 0);
     CHECK_THROWS_WITH(ask(reader, 0, Measure::kAllocated, "0.000001"),
-                      Catch::Contains("lies before what this trace keeps"));
+                      Catch::Contains("lies before the events that this trace keeps"));
 }
 
 TEST_CASE("a bounded recording of many live blocks writes checkpoints in parts", "[record][keep]") {

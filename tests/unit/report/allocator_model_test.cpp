@@ -73,7 +73,7 @@ TEST_CASE("a run that torch would make is verified, another one is not", "[alloc
         "memory 1 1073741824\n"
         "alloc a 0x10000000 5242880\n";
     CHECK(difference(before + "alloc b 0x10500000 5242880").empty());
-    CHECK(difference(before + "alloc b 0x10a00000 5242880").find("at another place") !=
+    CHECK(difference(before + "alloc b 0x10a00000 5242880").find("at another address") !=
           std::string::npos);
     CHECK(difference(before + "segment 0x20000000 20971520\nalloc b 0x20000000 5242880")
               .find("the trace allocates 20971520 bytes, the model does not") != std::string::npos);
@@ -81,7 +81,7 @@ TEST_CASE("a run that torch would make is verified, another one is not", "[alloc
               .find("runs out of memory") != std::string::npos);
 }
 
-TEST_CASE("the private pool of a segment stands behind its record", "[allocator]") {
+TEST_CASE("the private pool of a segment follows its record", "[allocator]") {
     const std::string routed =
         "call 3 pool=3\n"
         "segment 0x10000000 20971520 pool=3\n"
@@ -97,7 +97,7 @@ TEST_CASE("the private pool of a segment stands behind its record", "[allocator]
     CHECK_FALSE(difference(routed + "free a\ncall 7\nendsegment 0x10000000 20971520").empty());
 }
 
-TEST_CASE("older traces do not say where the cache was emptied: it is guessed", "[allocator]") {
+TEST_CASE("in older traces the replay guesses when the cache was emptied", "[allocator]") {
     const VerifiedRun run = verify(
         "segment 0x10000000 31457280\n"
         "alloc a 0x10000000 31457280\n"
@@ -109,7 +109,7 @@ TEST_CASE("older traces do not say where the cache was emptied: it is guessed", 
     CHECK(run.guessed_empty_events == std::vector<uint64_t>{3});
 }
 
-TEST_CASE("blocks that a refused request waits for are not found by it", "[allocator]") {
+TEST_CASE("a refused request does not use the blocks it waited for", "[allocator]") {
     const std::string waiting =
         "meta device.0.total_bytes 1073741824\n"
         "segment 0x10000000 31457280\n"
@@ -131,7 +131,7 @@ TEST_CASE("blocks that a refused request waits for are not found by it", "[alloc
                     .empty());
 }
 
-TEST_CASE("others have what is neither free nor torch's", "[allocator]") {
+TEST_CASE("memory that is neither free nor torch's belongs to others", "[allocator]") {
     const VerifiedRun run = verify(
         "meta device.0.total_bytes 1073741824\n"
         "segment 0x10000000 20971520\n"
@@ -146,7 +146,7 @@ TEST_CASE("a backend without torch's allocator is named", "[allocator]") {
                       Catch::Contains("--backend pluggable:native"));
 }
 
-TEST_CASE("what others take later is not taken from torch before", "[allocator]") {
+TEST_CASE("memory that others use later is available to torch before", "[allocator]") {
     const OpenTrace trace(TextTrace("meta device.0.total_bytes 104857600\n"
                                     "sample 2 41943040 104857600\n"  // with the segment
                                     "segment 0x10000000 62914560\n"
@@ -242,7 +242,7 @@ Counted counted(const Prediction& one) {
             one.refused ? one.refused->event : 0};
 }
 
-TEST_CASE("models on several threads come to the same as on one", "[allocator]") {
+TEST_CASE("models on several threads give the same result as on one", "[allocator]") {
     const OpenTrace trace(TextTrace(random_requests(100'000)).bytes());
     VerifiedRun verified;
     verified.rules = allocator_rules().front();
@@ -311,7 +311,7 @@ TEST_CASE("every listener hears everything in order, on any number of threads", 
     }
 }
 
-TEST_CASE("what a listener throws on its thread ends the pass", "[allocator]") {
+TEST_CASE("an exception of a listener on its thread ends the pass", "[allocator]") {
     for (const Threading threading : {Threading::kHere, Threading::kAlways}) {
         InOrder one;
         Throws two;
