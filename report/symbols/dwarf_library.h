@@ -1,6 +1,6 @@
-// The functions of elfutils' libdw that source_lines.cpp calls, looked up when they are first
-// needed: a machine that only reads traces need not have the library. Names and layouts are those
-// of elfutils/libdw.h and libdwfl.h, which have not changed since 0.122.
+// The functions of elfutils' libdw that source_lines.cpp calls, looked up on first use: a machine
+// that only reads traces need not have the library. Names and layouts are those of elfutils/libdw.h
+// and libdwfl.h, unchanged since 0.122.
 #pragma once
 
 #include <cstddef>
@@ -54,7 +54,7 @@ struct DwarfLibrary {
     const char* (*dwarf_filesrc)(void* files, size_t index, uint64_t*, uint64_t*);
 };
 
-// nullptr: this machine has no libdw.so.1. Any thread.
+// nullptr: this machine has no libdw.so.1. Any thread may call.
 const DwarfLibrary* dwarf_library();
 
 }  // namespace peakline::report

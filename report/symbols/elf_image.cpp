@@ -11,7 +11,7 @@
 namespace peakline::report {
 namespace {
 
-// More than any library has: a hostile file must not take time.
+// More than any library has: a hostile file must not cost time.
 constexpr uint64_t kMaxSegments = 256;
 constexpr uint64_t kMaxNoteBytes = uint64_t{64} * 1024;
 constexpr size_t kMaxSymbols = size_t{1} << 23;
@@ -27,7 +27,7 @@ size_t padded(size_t size) {
     return (size + 3) & ~size_t{3};
 }
 
-// The build id among the notes of one segment.
+// Returns the build id among the notes of one segment.
 std::string_view find_build_id(std::span<const unsigned char> notes) {
     while (notes.size() >= sizeof(Elf64_Nhdr)) {
         const auto note = read_as<Elf64_Nhdr>(notes, 0);

@@ -1,5 +1,5 @@
 // A 64-bit little-endian ELF file of this machine, mapped and checked. Used by symbol tables only.
-// Nothing in the file is believed: what does not lie within it is treated as absent.
+// Trusts nothing in the file: parts outside of it count as absent.
 #pragma once
 
 #include <cstddef>
@@ -12,8 +12,8 @@
 
 namespace peakline::report {
 
-// A file mapped for reading. A file that is cut while it is mapped raises SIGBUS: modules are
-// libraries that other processes run, nobody cuts those.
+// A file mapped for reading. Cutting a mapped file raises SIGBUS; but modules are libraries that
+// other processes run, and nobody cuts those.
 class MappedFile {
 public:
     // Empty when there is no readable regular file at `path`.
@@ -43,7 +43,7 @@ public:
     std::string_view name(const Elf64_Sym& symbol) const;
 
 private:
-    // The bytes [offset, offset + size) of the file, or nothing when they do not lie within it.
+    // The bytes [offset, offset + size) of the file; empty when they are not within it.
     std::span<const unsigned char> part(uint64_t offset, uint64_t size) const;
     bool read_section(uint64_t index, Elf64_Shdr* section) const;
     bool use_symbols(const Elf64_Shdr& section);

@@ -10,7 +10,7 @@ namespace {
 
 namespace fs = std::filesystem;
 
-// "ab/cdef.debug" of the bytes of a build id.
+// Returns "ab/cdef.debug" for the bytes of a build id.
 std::string debug_name(std::string_view build_id) {
     constexpr char kDigits[] = "0123456789abcdef";
     std::string name;

@@ -1,4 +1,5 @@
-// The shared libraries below some folders, by name. Made once: site-packages has many files.
+// An index of the shared libraries below some folders, by name. Made once: site-packages has many
+// files.
 #pragma once
 
 #include <string>
@@ -10,11 +11,11 @@ namespace peakline::report {
 
 class FileIndex {
 public:
-    // Folders that cannot be read have no files.
+    // Unreadable folders count as empty.
     explicit FileIndex(const std::vector<std::string>& folders);
 
-    // Files that may be the library with this path elsewhere: debug files of its build, then files
-    // of its name.
+    // Returns files that may be a copy of the library with this path: debug files of its build,
+    // then files of its name.
     std::vector<std::string> candidates(const std::string& path, std::string_view build_id) const;
 
 private:

@@ -34,14 +34,14 @@ ModuleFile::ModuleFile(const std::string& path, const std::string& build_id)
 std::shared_ptr<const ModuleFile> open_module(const std::string& path,
                                               const std::string& build_id) {
     Shared& all = shared();
-    // Held while the file is read: who else wants it would read it too.
+    // Held while the file is read: another thread that needs it would read it again.
     const std::lock_guard lock(all.mutex);
     std::weak_ptr<const ModuleFile>& known = all.known[{path, build_id}];
     std::shared_ptr<const ModuleFile> module = known.lock();
     if (module == nullptr) {
         module = std::make_shared<const ModuleFile>(path, build_id);
         known = module;
-        // What was not found may be there next time.
+        // Keep no missing file: it may exist next time.
         if (all.keeper_count > 0 && module->table.has_value()) {
             all.kept.push_back(module);
         }

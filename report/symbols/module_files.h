@@ -1,5 +1,5 @@
-// The files of modules with their symbols, shared by all reports of the process that are made at
-// one time: reading those of torch takes longer than most traces. Used by native_symbols only.
+// The files of modules with their symbols, shared by all concurrent reports of the process: reading
+// those of torch takes longer than most traces. Used by native_symbols only.
 #pragma once
 
 #include <memory>
@@ -11,20 +11,20 @@
 
 namespace peakline::report {
 
-// Constant once it is made, so several threads may read it.
+// Constant after construction, so several threads may read it.
 struct ModuleFile {
-    // Without a build id it is not known whether this file is the one that was recorded.
+    // Without a build id, nothing shows whether this file is the recorded one.
     ModuleFile(const std::string& path, const std::string& build_id);
 
     MappedFile file;
     ElfImage image;
-    std::optional<SymbolTable> table;  // of a file that is the recorded one
+    std::optional<SymbolTable> table;  // only if the file is the recorded one
 };
 
-// Reads the file, or gives the one that another report has or KeptModules keeps. Any thread.
+// Reads the file, or returns the copy of another report or of KeptModules. Any thread may call.
 std::shared_ptr<const ModuleFile> open_module(const std::string& path, const std::string& build_id);
 
-// While one lives, what was read stays. Any thread.
+// While an instance exists, loaded files stay loaded. Any thread may use it.
 class KeptModules {
 public:
     KeptModules();

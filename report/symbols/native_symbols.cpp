@@ -15,7 +15,7 @@
 namespace peakline::report {
 namespace {
 
-// Longer names take the demangler long and nobody reads them; torch's longest are below.
+// Longer names slow the demangler down and nobody reads them; torch's longest are shorter.
 constexpr size_t kMaxMangledBytes = 16384;
 
 }  // namespace
@@ -28,7 +28,7 @@ struct NativeSymbols::LoadedModule {
 
     std::string path;
     std::shared_ptr<const ModuleFile> module;
-    std::optional<SourceLines> lines;  // made when they are first asked for
+    std::optional<SourceLines> lines;  // made on first use
     bool is_counted = false;           // as unmatched
 };
 
@@ -52,7 +52,7 @@ std::string demangle(std::string_view mangled) {
 }
 
 const std::string& NativeSymbols::module_path(uint32_t module_id) const {
-    // The loader knows the executable by an empty name; see module_map.cpp.
+    // The loader gives the executable an empty name; see module_map.cpp.
     static constexpr std::string_view kExecutable = "(executable)";
     const std::string& path = definitions_.strings[definitions_.modules[module_id].path];
     return path == kExecutable && !executable_.empty() ? executable_ : path;
@@ -88,7 +88,7 @@ const SymbolTable* NativeSymbols::table_of(uint32_t module_id) {
     return loaded->table();
 }
 
-// The last candidate, whichever it is: a file that is not the recorded one has no table.
+// Returns the last candidate, even if it does not match: such a file has no table.
 std::unique_ptr<NativeSymbols::LoadedModule> NativeSymbols::find_elsewhere(
     const std::string& path, const std::string& build_id) {
     if (files_ == nullptr) {
@@ -149,7 +149,8 @@ const std::string& NativeSymbols::name(uint32_t native_frame_id) {
     if (is_new) {
         at->second = make_name(frame);
     } else {
-        table_of(frame.module);  // counts it, if the name was made while nothing counted
+        // counts the module, if the name was made while an Uncounted existed
+        table_of(frame.module);
     }
     return at->second;
 }

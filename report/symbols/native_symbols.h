@@ -1,5 +1,5 @@
 // Names of the native frames of a trace, from the files of this machine. One object serves one
-// report and one thread; modules are loaded when first asked for.
+// report and one thread; modules are loaded on first use.
 #pragma once
 
 #include <cstdint>
@@ -18,32 +18,31 @@ class SymbolTable;
 
 class NativeSymbols {
 public:
-    // `definitions` must outlive the object. `folders`: where else the files of modules may be, at
-    // any depth, by their names, or by their build ids as debuggers look for them.
+    // `definitions` must outlive the object. `folders`: additional folders to search for the files
+    // of modules, at any depth, by name, or by build id in the layout that debuggers use.
     explicit NativeSymbols(const Definitions& definitions, std::vector<std::string> folders = {});
     NativeSymbols(NativeSymbols&&) noexcept;
     NativeSymbols& operator=(NativeSymbols&&) = delete;
     ~NativeSymbols();
 
-    // The demangled function of a frame, "libtorch_cpu.so+0x1234" when it has no name here. Valid
+    // The demangled function of a frame; "libtorch_cpu.so+0x1234" when it has no name here. Valid
     // as long as the object.
     const std::string& name(uint32_t native_frame_id);
-    // Where the frame's code stands in the source, innermost function first, where the file of its
-    // module has debug information. Valid as long as the object.
+    // The source lines of the frame's code, innermost function first; empty if its module's file
+    // has no debug information. Valid as long as the object.
     const std::vector<SourceLine>& lines(uint32_t native_frame_id);
-    // The file of the frame's library or executable; "(executable)" where its path is not known,
-    // empty for code that lies in no file. Valid as long as the object.
+    // The file of the frame's library or executable; "(executable)" if its path is unknown, empty
+    // for code outside of any file. Valid as long as the object.
     const std::string& path(uint32_t native_frame_id) const;
-    // Whether the frame belongs to the recorder: such frames lie innermost on every stack and say
-    // nothing about the program.
+    // Whether the frame belongs to the recorder. Such frames are innermost on every stack and are
+    // no part of the program.
     bool is_recorder(uint32_t native_frame_id) const;
-    // Modules asked for whose file is not found, or is not the one that was recorded. Without those
-    // that have no file, such as the kernel's. Without those asked for only while an Uncounted
-    // lives.
+    // Number of modules whose file is missing or is not the recorded one. Excludes modules without
+    // a file, such as the kernel's, and those looked up only while an Uncounted exists.
     uint64_t unmatched_module_count() const { return unmatched_module_count_; }
 
-    // While it lives, modules that are asked for do not count: what is looked up adds to a row that
-    // is whole without it. Not nested.
+    // While an instance exists, lookups do not count modules: the looked-up names only add to a row
+    // that is complete without them. Not nested.
     class Uncounted {
     public:
         explicit Uncounted(NativeSymbols& symbols) : symbols_(symbols) {
@@ -70,9 +69,9 @@ private:
     const Definitions& definitions_;
     std::string executable_;
     std::vector<std::string> folders_;
-    std::unique_ptr<FileIndex> files_;  // of the folders; made when it is asked first
-    std::vector<std::unique_ptr<LoadedModule>> modules_;           // by module id
-    std::unordered_map<uint32_t, std::string> names_;              // by frame id
+    std::unique_ptr<FileIndex> files_;                    // index of the folders; made on first use
+    std::vector<std::unique_ptr<LoadedModule>> modules_;  // by module id
+    std::unordered_map<uint32_t, std::string> names_;     // by frame id
     std::unordered_map<uint32_t, std::vector<SourceLine>> lines_;  // the same
     bool is_counting_ = true;
     uint64_t unmatched_module_count_ = 0;

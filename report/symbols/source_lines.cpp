@@ -9,7 +9,7 @@
 namespace peakline::report {
 namespace {
 
-// libdw would look for files of debug information elsewhere, and ask servers for them.
+// Stops libdw from searching for debug files elsewhere and requesting them from servers.
 int find_none(void*, void**, const char*, uint64_t, const char*, const char*, uint32_t, char**) {
     return -1;
 }
@@ -24,7 +24,7 @@ std::optional<uint64_t> number_of(const DwarfLibrary& library, DwarfDie* die, un
     return number;
 }
 
-// Where a function that was inlined is called.
+// The call site of an inlined function.
 SourceLine call_of(const DwarfLibrary& library, DwarfDie* unit, DwarfDie* inlined) {
     SourceLine call;
     void* files = nullptr;
@@ -39,8 +39,8 @@ SourceLine call_of(const DwarfLibrary& library, DwarfDie* unit, DwarfDie* inline
     return call;
 }
 
-// The innermost one and what it lies in, up to the unit. The caller frees them. dwarf_getscopes()
-// goes on from a function that was inlined to where that is declared, not to its caller.
+// Returns the innermost scope and its enclosing scopes, up to the unit. The caller frees them.
+// dwarf_getscopes() continues from an inlined function to its declaration, not to its caller.
 int scopes_around(const DwarfLibrary& library, DwarfDie* unit, uint64_t at, DwarfDie** scopes) {
     DwarfDie* found = nullptr;
     int count = library.dwarf_getscopes(unit, at, &found);
@@ -79,7 +79,7 @@ struct SourceLines::Session {
     DwflCallbacks callbacks{};
     void* dwfl = nullptr;
     void* module = nullptr;
-    uint64_t bias = 0;  // of addresses in dwfl
+    uint64_t bias = 0;  // offset of addresses in dwfl
 };
 
 SourceLines::SourceLines(const std::string& path) {
@@ -100,8 +100,8 @@ std::vector<SourceLine> SourceLines::find(uint64_t address) const {
     }
     const DwarfLibrary& library = session_->library;
     const uint64_t biased = address + session_->bias;
-    // Code without debug information, such as that before main, lies in no function: the line found
-    // for it is another's.
+    // Code without debug information, such as the code before main, is in no function: a line found
+    // for it would be another function's.
     uint64_t unit_bias = 0;
     DwarfDie* const unit = library.dwfl_module_addrdie(session_->module, biased, &unit_bias);
     if (unit == nullptr) {

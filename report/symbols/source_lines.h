@@ -1,6 +1,6 @@
-// Source lines of native code, from the debug information (DWARF) of its file: elfutils' libdw
-// reads it. Where the machine has no libdw.so.1, or the file no debug information, there are no
-// lines. Nothing is downloaded.
+// Source lines of native code, from the debug information (DWARF) of its file. elfutils' libdw
+// reads it. Without libdw.so.1 on the machine, or without debug information in the file, there are
+// no lines. Nothing is downloaded.
 #pragma once
 
 #include <cstdint>
@@ -10,14 +10,14 @@
 
 namespace peakline::report {
 
-// A position in the source. Functions that the compiler put into their callers have one each.
+// A position in the source. An inlined function has its own.
 struct SourceLine {
     std::string file;
     uint32_t line = 0;
-    std::string function;  // of one that was inlined; else empty: the symbol names it
+    std::string function;  // name of an inlined function; else empty: the symbol has it
 };
 
-// Of one file. One thread.
+// The lines of one file. For one thread.
 class SourceLines {
 public:
     explicit SourceLines(const std::string& path);
@@ -25,13 +25,13 @@ public:
     SourceLines& operator=(SourceLines&&) = delete;
     ~SourceLines();
 
-    // Of the instruction at `address` (as the file counts addresses), innermost function first.
-    // Empty: not known.
+    // The lines of the instruction at `address` (as the file counts addresses), innermost function
+    // first. Empty: unknown.
     std::vector<SourceLine> find(uint64_t address) const;
 
 private:
     struct Session;
-    std::unique_ptr<Session> session_;  // nullptr: there are no lines
+    std::unique_ptr<Session> session_;  // nullptr: no lines
 };
 
 }  // namespace peakline::report

@@ -6,9 +6,9 @@
 namespace peakline::report {
 namespace {
 
-// Functions with the address before one that does not hold it: a few nested or empty ones. More
-// are read in no honest file.
-constexpr int kEntriesLookedAt = 16;
+// Functions before the address may be nested or empty and not contain it. An honest file has only a
+// few of these.
+constexpr int kMaxEntriesTried = 16;
 
 bool is_function(const Elf64_Sym& symbol) {
     const unsigned type = ELF64_ST_TYPE(symbol.st_info);
@@ -36,7 +36,7 @@ std::string_view SymbolTable::find(uint64_t address) const {
         entries_.begin(), entries_.end(), address, [](uint64_t value, const Entry& entry) {
             return value < entry.address();
         });
-    for (int looked = 0; at != entries_.begin() && looked < kEntriesLookedAt; ++looked) {
+    for (int looked = 0; at != entries_.begin() && looked < kMaxEntriesTried; ++looked) {
         --at;
         const Elf64_Sym symbol = image_.symbol(at->symbol);
         if (address - at->address() < symbol.st_size) {

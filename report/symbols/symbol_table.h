@@ -14,8 +14,8 @@ public:
     // `image` must outlive the table.
     explicit SymbolTable(const ElfImage& image);
 
-    // The mangled name of the function whose bytes hold `address` (as the file counts addresses);
-    // empty when no function does. Valid as long as the image.
+    // Returns the mangled name of the function that contains `address` (as the file counts
+    // addresses); empty when none does. Valid as long as the image.
     std::string_view find(uint64_t address) const;
     size_t size() const { return entries_.size(); }
 
