@@ -7,7 +7,7 @@ BlockHistories::BlockHistories(const PhaseTable& table, const PhaseRules& rules)
     has_backward_.resize(table.steps.size());
     for (uint32_t i = 0; i < table.phases.size(); ++i) {
         const PhaseInterval& interval = table.phases[i];
-        // What is around an interval stands before it.
+        // An enclosing interval comes before its inner ones.
         outermost_.push_back(interval.parent == kNoInterval ? i : outermost_[interval.parent]);
         if (interval.phase == Phase::kBackward) {
             any_backward_ = true;
@@ -18,14 +18,14 @@ BlockHistories::BlockHistories(const PhaseTable& table, const PhaseRules& rules)
     }
 }
 
-// A free names no thread: it is searched where the block was made, then where training runs.
+// A free has no thread: search the thread that made the block, then the main training thread.
 uint32_t BlockHistories::interval_at(uint32_t thread, uint64_t event) const {
     const uint32_t own = phases_.find(thread, event);
     return own != kNoInterval ? own : phases_.find(table_.main_thread, event);
 }
 
-// A thread's last phase seems to go on for ever: when it allocates no more, later phases of the
-// main thread show it (the threads of DataParallel run the forward pass only).
+// The last phase of a thread has no visible end. If the thread allocates no more, later phases of
+// the main thread decide (the threads of DataParallel run the forward pass only).
 uint32_t BlockHistories::interval_of_free(const BlockFacts& facts) const {
     const uint32_t own = interval_at(facts.track_thread, facts.free_event);
     if (facts.track_thread != table_.main_thread && own != kNoInterval &&

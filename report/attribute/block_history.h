@@ -1,5 +1,5 @@
-// The life of a block in the words of a training run: in which phase of which step it was made and
-// freed. For the keys that need more than the place of an allocation.
+// The life of a block in terms of a training run: the phase and step in which it was made and
+// freed. For keys that need more than the context of an allocation.
 #pragma once
 
 #include <cstdint>
@@ -16,18 +16,18 @@ struct BlockHistory {
     Phase freed_in = Phase::kNone;  // kOther between the phases
     std::optional<uint32_t> freed_step;
     bool within_operator = false;
-    bool within_phase = false;  // freed before the phase ended in which it was made
-    // Freed when its phase had nothing more to allocate: with a result that is let go.
+    bool within_phase = false;  // freed before the end of the phase that made it
+    // Freed after the last allocation of its phase: with a result that is dropped.
     bool after_work = false;
-    bool outlived_cut_pass = false;  // freed with what a pass left that died
+    bool outlived_cut_pass = false;  // freed with the leftovers of a pass that died
     uint32_t steps_outlived = 0;
     bool is_trained = false;  // made in a step with a backward pass
-    bool has_graph = false;   // made in a pass for a backward pass, as far as the trace says
-    // Where its stack was first seen; false in a trace that does not say.
+    bool has_graph = false;   // made in a pass for a backward pass, as far as the trace shows
+    // Whether gradients were off when its stack was first seen; false in a trace without this.
     bool without_gradients = false;
 };
 
-// Looks them up; one object serves one trace.
+// Computes the histories of blocks; one object serves one trace.
 class BlockHistories {
 public:
     // Both must outlive this.

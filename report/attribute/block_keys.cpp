@@ -10,7 +10,7 @@ namespace peakline::report {
 
 BlockKeys::BlockKeys(std::vector<const Grouping*> keys, size_t row_key_count, StackLookup& stacks)
     : keys_(std::move(keys)), row_key_count_(row_key_count), stacks_(stacks) {
-    // Number 0: of groups that nobody followed.
+    // Number 0 is for groups that nobody followed.
     facets_.of(std::vector<Facet>(keys_.size()));
 }
 
@@ -26,14 +26,15 @@ bool BlockKeys::read_tensors() const {
     });
 }
 
-// Of a moment before the kept events of a trace there are groups only.
+// For a moment before the kept events, only groups are known.
 void BlockKeys::group_kept(FacetsOfBlocks& facets, LiveBlocks* blocks) const {
     for (const Grouping* const key : keys_) {
         if (key->needs_lives && !blocks->groups.empty()) {
-            throw TraceError(std::string("--by ") + key->name +
-                             ": the moment lies before the events that this trace keeps, and what "
-                             "became of single blocks is known from there on only: use --by line, "
-                             "module or category, or record with --keep all");
+            throw TraceError(
+                std::string("--by ") + key->name +
+                ": the moment lies before the events that this trace keeps, and "
+                "the lives of single blocks are known only from there on: use --by line, "
+                "module or category, or record with --keep all");
         }
     }
     for (BlockGroup& group : blocks->groups) {
@@ -73,9 +74,9 @@ uint32_t FacetsOfBlocks::of(const TrackedBlock& block) {
 }
 
 Placement BlockKeys::place(size_t key, const BlockGroup& group) const {
-    BlockGroup asked = group;
-    asked.facet = facets_.items()[group.facets][key];
-    return keys_[key]->place(stacks_, asked);
+    BlockGroup with_facet = group;
+    with_facet.facet = facets_.items()[group.facets][key];
+    return keys_[key]->place(stacks_, with_facet);
 }
 
 RowPlacement BlockKeys::place_row(const BlockGroup& group) const {

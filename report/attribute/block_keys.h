@@ -1,5 +1,5 @@
-// The keys that one report asks of blocks: those that make its rows, then those it selects by. The
-// blocks are followed once, however many of the keys look at their life.
+// The keys of one report: first those that make its rows, then those that select blocks. Blocks are
+// followed once, however many keys need their life.
 #pragma once
 
 #include <cstddef>
@@ -14,18 +14,18 @@
 
 namespace peakline::report {
 
-// Groups that are equal in these have the same answer to every key.
-using PlaceOfGroup = std::tuple<uint32_t, uint32_t, uint32_t, uint32_t, uint32_t>;
+// Groups with equal fields have the same result for every key.
+using GroupKey = std::tuple<uint32_t, uint32_t, uint32_t, uint32_t, uint32_t>;
 
-inline PlaceOfGroup place_of_group(const BlockGroup& group) {
+inline GroupKey key_of_group(const BlockGroup& group) {
     return {group.context, group.stream, group.device, group.tensor, group.facets};
 }
 
-// The answers of the keys that make rows, as one.
+// The combined result of the keys that make rows.
 struct RowPlacement {
-    std::vector<Label> labels;     // one for each key
-    bool through_forward = false;  // by one of them
-    std::string via = {};          // of the first that has one
+    std::vector<Label> labels;     // one per key
+    bool through_forward = false;  // for one of the keys
+    std::string via = {};          // of the first key that has one
 };
 
 class FacetsOfBlocks;
@@ -37,9 +37,9 @@ public:
 
     size_t row_key_count() const { return row_key_count_; }
     StackLookup& stacks() const { return stacks_; }
-    // A key looks at the life of blocks: then replay must give each by itself.
+    // Whether a key needs the life of blocks: then replay must return each separately.
     bool follow_blocks() const;
-    // A key looks at the tensors of blocks.
+    // Whether a key needs the tensors of blocks.
     bool read_tensors() const;
     // Fills blocks->groups from blocks->blocks, and BlockGroup::facets of both.
     void group(const PhaseTable& phases, LiveBlocks* blocks);
@@ -57,7 +57,7 @@ private:
     Numbers<std::vector<Facet>> facets_;  // of all keys; BlockGroup::facets is the number
 };
 
-// What the keys know of the lives of single blocks. Both must outlive this.
+// The facets of single blocks for all keys. Both arguments must outlive this.
 class FacetsOfBlocks {
 public:
     FacetsOfBlocks(BlockKeys& keys, const PhaseTable& phases);
@@ -71,7 +71,7 @@ private:
     BlockKeys& keys_;
     BlockHistories histories_;
     FacetHelp help_;
-    std::vector<Facet> facets_;  // of the block asked for last
+    std::vector<Facet> facets_;  // of the last requested block
 };
 
 }  // namespace peakline::report

@@ -15,7 +15,7 @@
 namespace peakline::report {
 namespace {
 
-// "add.Tensor" of "aten::add.Tensor", "mm.default" of "aten::mm".
+// Returns "add.Tensor" for "aten::add.Tensor", "mm.default" for "aten::mm".
 std::string dispatch_name(std::string name) {
     constexpr std::string_view kAten = "aten::";
     if (name.rfind(kAten, 0) != 0) {
@@ -25,12 +25,13 @@ std::string dispatch_name(std::string name) {
     return name.find('.') == std::string::npos ? name + ".default" : name;
 }
 
-// A native stack up to Python.
+// The call found on a native stack, up to Python.
 struct FoundCall {
-    // The outermost operator that was handed on to the next dispatch key: what composite operators
-    // call is below it, what its kernel calls is not handed on.
+    // The outermost operator that was redispatched to the next dispatch key: operators called by
+    // composite ones are below it, and calls from its kernel are not redispatched.
     std::string name;
-    // Equal for the allocations of one call: the node of that operator or of the outermost one.
+    // Equal for the allocations of one call: the node of that operator or of the outermost
+    // operator.
     uint32_t site = 0;
 };
 
@@ -51,7 +52,7 @@ FoundCall find_call(StackLookup& stacks, uint32_t node) {
             handed_on = {std::move(name), node};
         }
     }
-    // Memory alone is handed on for an operator that is not: ones_like.
+    // A mere allocation may be redispatched although its operator was not: ones_like.
     const bool is_mere = handed_on.name.empty() || is_mere_allocation(handed_on.name);
     return is_mere ? FoundCall{{}, outermost} : handed_on;
 }
@@ -108,7 +109,8 @@ private:
         }
     }
 
-    // Of a call without a name the first allocation, its result, names all.
+    // For a call without a name, the operation of its first allocation, which is its result, names
+    // all.
     void follow_mode(uint32_t id, const DispatchedCall& dispatched, ContextCall* call) {
         const Context& context = definitions_.contexts[id];
         call->operator_key = (dispatched.python_node * 0x9E3779B1U) ^
@@ -123,7 +125,7 @@ private:
         call->operation = known->second;
     }
 
-    // Contexts that differ in their python side only share a native stack and its operator.
+    // Contexts that differ only in their Python side share a native stack and its operator.
     void follow_native(uint32_t id, const Context& context, ContextCall* call) {
         const auto [known, is_new] = native_calls_.try_emplace(context.native_node);
         if (is_new) {
@@ -142,7 +144,7 @@ private:
     CallRules rules_;
     ModuleChains modules_;
     Numbers<std::string> operations_;
-    // Operation by the nodes of a DispatchedCall.
+    // Operations by the nodes of a DispatchedCall.
     std::map<std::pair<uint32_t, uint32_t>, uint32_t> mode_calls_;
     std::unordered_map<uint32_t, std::pair<uint32_t, uint32_t>> native_calls_;  // operation, site
 };

@@ -1,5 +1,5 @@
-// From stacks to what replay must know of calls: which modules run and which operator asked for the
-// memory, for every context of a trace.
+// Derives from stacks the facts that replay needs about calls: for every context of a trace, the
+// running modules and the operator that allocated.
 #pragma once
 
 #include "report/attribute/stacks/stack_lookup.h"
@@ -7,11 +7,11 @@
 
 namespace peakline::report {
 
-// Which names are worked out: those of operators cost a walk over every native stack.
+// The names to find: those of operators cost a walk over every native stack.
 enum class CallNames { kLayers, kLayersAndOperators };
 
-// Operators are named as torch's dispatch modes see them, "addmm.default": the outermost one of the
-// native stack above autograd's dispatch; otherwise the name of --by op.
+// Names operators as torch's dispatch modes do, "addmm.default": the outermost operator above
+// autograd's dispatch; otherwise the `--by op` name.
 CallRules make_call_rules(StackLookup& stacks, CallNames names);
 
 }  // namespace peakline::report

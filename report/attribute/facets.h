@@ -1,5 +1,5 @@
-// What the keys that look at the life of a block share: each has a function that gives a block its
-// Facet, what it has in common with equal blocks beyond the line that made it.
+// Extra grouping keys derived from the life of a block. Each such key has a function that gives a
+// block its Facet, which equal blocks of one line share.
 #pragma once
 
 #include <cstdint>
@@ -13,19 +13,20 @@
 
 namespace peakline::report {
 
-// What a facet may ask beside the block itself.
+// Data that a facet may use besides the block itself.
 struct FacetHelp {
     StackLookup& stacks;
     const BlockHistories& histories;
-    // The others are filled in by by_category.cpp.
-    std::map<uint32_t, uint32_t> native_kinds = {};           // by native node
-    std::map<uint32_t, std::string> operators = {};           // by context
-    std::optional<std::set<uint64_t>> attention_functions{};  // that attend, by name and file
+    // by_category.cpp fills in the others.
+    std::map<uint32_t, uint32_t> native_kinds = {};  // by native node
+    std::map<uint32_t, std::string> operators = {};  // by context
+    // functions that call attention, by name and file
+    std::optional<std::set<uint64_t>> attention_functions{};
 };
 
 using FacetOfBlock = Facet(const TrackedBlock&, const BlockHistory&, FacetHelp&);
 
-// What reports of single blocks ask for by itself. See by_category.cpp.
+// Reports of single blocks call it directly. See by_category.cpp.
 FacetOfBlock category_facet;
 
 }  // namespace peakline::report

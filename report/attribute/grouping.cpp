@@ -1,4 +1,4 @@
-// The table of groupings and what the keys made of frames share.
+// The table of groupings, and helpers shared by the keys made of frames.
 #include "grouping.h"
 
 #include <string>
@@ -36,7 +36,7 @@ constexpr Grouping kGroupings[] = {
      .place = place_by_tensor,
      .needs_tensors = true,
      .reads_tensors = true},
-    {.name = "op", .help = "operator of torch that asked", .place = place_by_op},
+    {.name = "op", .help = "operator of torch that allocated", .place = place_by_op},
     {.name = "raw-op", .help = "innermost operator of torch", .place = place_by_raw_op},
     {.name = "node", .help = "of the backward pass, with its forward line", .place = place_by_node},
     {.name = "node-stack", .help = "with its forward stack", .place = place_by_node_stack},
@@ -62,14 +62,14 @@ constexpr Grouping kGroupings[] = {
      .needs_lives = true,
      .needs_events = true},
     {.name = "freed-by",
-     .help = "who freed them",
+     .help = "line that freed them",
      .place = place_by_freed,
      .facet = freed_facet,
      .needs_lives = true,
      .needs_events = true},
     {.name = "tag", .help = "that the program set, of imported snapshots", .place = place_by_tag},
-    {.name = "library", .help = "or program that asked", .place = place_by_library},
-    {.name = "thread", .help = "that asked", .place = place_by_thread},
+    {.name = "library", .help = "or program that allocated", .place = place_by_library},
+    {.name = "thread", .help = "that allocated", .place = place_by_thread},
     {.name = "stream",
      .help = "the blocks were made for",
      .place = place_by_stream,
@@ -77,7 +77,7 @@ constexpr Grouping kGroupings[] = {
     {.name = "device", .help = "for --device all", .place = place_by_device},
 };
 
-// False for programs without Python, and where its stacks were not asked for.
+// False for programs without Python, and for recordings without Python stacks.
 bool expects_python(const Definitions& definitions) {
     const auto stacks = definitions.meta_text("stacks");
     return stacks != "native" &&
@@ -154,9 +154,9 @@ bool place_without_frame(StackLookup& stacks, const BlockGroup& block, Placement
         *placement = native_placement(stacks, block.context);
         return true;
     } else {
-        const std::string asked(context.operator_name != 0 ? definitions.text(context.operator_name)
-                                                           : operator_of(stacks, block.context));
-        name = kNoPythonName + (asked.empty() ? asked : ": " + asked);
+        const std::string op(context.operator_name != 0 ? definitions.text(context.operator_name)
+                                                        : operator_of(stacks, block.context));
+        name = kNoPythonName + (op.empty() ? op : ": " + op);
     }
     *placement = named_placement(std::move(name));
     return true;

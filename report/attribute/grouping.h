@@ -1,6 +1,6 @@
-// The keys that rows can be grouped by. A new key is one file, by_<key>.cpp, with its function, and
+// The keys that group blocks into rows. A new key is one file, by_<key>.cpp, with its function, and
 // one row of the table in grouping.cpp, where the function is also declared. --help, the module
-// peakline._report and the checks of the tables in the docs take the keys from there.
+// peakline._report and the checks of the tables in the docs read the keys from there.
 #pragma once
 
 #include <span>
@@ -13,60 +13,60 @@
 
 namespace peakline::report {
 
-// Where a block belongs. Depends on the group's context, stream, device, tensor and facet only.
+// The row of a block. Depends on the group's context, stream, device, tensor and facet only.
 struct Placement {
     Label label;
     bool through_forward = false;
-    std::string via = {};  // see ViaPart; of lines that are chosen as the callers of torch
+    std::string via = {};  // see ViaPart; only for lines chosen as the callers of torch
 };
 
 using PlaceBlock = Placement(StackLookup& stacks, const BlockGroup& block);
 
 struct Grouping {
-    const char* name = nullptr;  // of the option --by
-    const char* help = nullptr;  // a few words: what one row stands for
+    const char* name = nullptr;  // value of --by
+    const char* help = nullptr;  // a few words: the meaning of one row
     PlaceBlock* place = nullptr;
-    // For keys that look at the life of a block: then place() sees its facet.
+    // For keys that need the life of a block: then place() gets its facet.
     FacetOfBlock* facet = nullptr;
-    bool needs_lives = false;    // of single blocks: groups of a summary have none
-    bool needs_events = false;   // without them the key has no meaning
-    bool needs_streams = false;  // which a summary does not know
-    bool needs_tensors = false;  // the same
-    bool reads_tensors = false;  // where a block's tensor is known, the row depends on it
+    bool needs_lives = false;    // needs single blocks: groups of a summary have no lives
+    bool needs_events = false;   // the key has no meaning without events
+    bool needs_streams = false;  // a summary has none
+    bool needs_tensors = false;  // a summary has none
+    bool reads_tensors = false;  // the row depends on a block's tensor, if it is known
 };
 
 // All of them, in the order of --help.
 std::span<const Grouping> groupings();
 
-// The option that a key is for: --by or --where.
+// The option that uses a key: --by or --where.
 enum class KeyUse { kRows, kWhere };
 const char* option_of(KeyUse use);
 
 // Throws TraceError that lists the names when there is no grouping of this name.
 const Grouping& find_grouping(const std::string& name, KeyUse use = KeyUse::kRows);
 
-// Of the keys that others build on, in the files of these names.
+// The functions of keys that other keys build on, each in the file of its name.
 PlaceBlock place_by_line, place_by_op, place_by_thread;
-// Where a block was freed: the placement of the context of its free. See by_freed.cpp.
+// The row of a block's free: the placement of the context of the free. See by_freed.cpp.
 Placement place_free(StackLookup& stacks, uint32_t context_id);
 
-// "default stream", "stream 0x55d0": a stream by its id.
+// Returns "default stream" or "stream 0x55d0" for a stream id.
 std::string stream_text(const Definitions& definitions, uint32_t stream);
 
-// The row of this text, for keys that are not frames.
+// A row with this text, for keys that are not frames.
 Placement named_placement(std::string name);
 bool is_untraced(const StackLookup& stacks, const BlockGroup& block);
-// Nothing was recorded about where the block was made.
+// Whether nothing was recorded about the allocation of the block.
 bool is_unrecorded(const StackLookup& stacks, const BlockGroup& block);
 
-// For keys made of frames. True when the block has no Python frame to go by; then `placement` is
-// the native frame that stands for its stack, where no Python was to be recorded, or the row that
-// says why: untraced, or no python frame.
+// For keys made of frames. True when the block has no Python frame. Then `placement` is the native
+// frame of its stack, if no Python was recorded on purpose, or the row with the reason: untraced,
+// or no python frame.
 bool place_without_frame(StackLookup& stacks, const BlockGroup& block, Placement* placement);
 
 Location location_of(const Definitions& definitions, uint32_t frame_id);
-// The text of a location with its full path: keys are made of it. A native function stands before
-// its library.
+// The text of a location with its full path: keys are made of it. For a native function: the
+// function, then its library.
 std::string location_key(const Location& location);
 
 }  // namespace peakline::report

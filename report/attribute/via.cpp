@@ -7,7 +7,7 @@
 namespace peakline::report {
 namespace {
 
-// "aten::add" of "aten::add.Tensor"; other names have no overload, or are sentences.
+// Returns "aten::add" for "aten::add.Tensor"; other names have no overload, or are sentences.
 std::string without_overload(const std::string& name) {
     const bool is_operator =
         name.find("::") != std::string::npos && name.find(' ') == std::string::npos;
@@ -36,7 +36,8 @@ std::string via_of_native(StackLookup& stacks, uint32_t context_id, const Locati
         return {};
     }
     const std::string name = operator_of(stacks, context_id);
-    // Functions of extensions are operators, too; then torch's own says more.
+    // A function of an extension counts as an operator, too; then torch's own operator is more
+    // useful.
     const bool is_itself = name.starts_with(chosen.function + " (");
     const Context& context = stacks.definitions().contexts[context_id];
     return without_overload(is_itself ? find_operators(stacks, context).innermost : name);

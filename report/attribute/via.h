@@ -1,5 +1,5 @@
-// What stands between a line of the program and the memory: the operator of torch that asked for
-// it, or the line of a library that was passed over.
+// The code between a line of the program and its memory: the operator of torch that allocated it,
+// or the line of a library that was passed over.
 #pragma once
 
 #include <string>
@@ -9,14 +9,14 @@
 
 namespace peakline::report {
 
-// "aten::addmm" (without its overload), or "adamw.py:130 (_init_group)" where no operator asked.
-// `chosen`: the frame that stands for the stack. Empty: not known.
+// Returns "aten::addmm" (without its overload), or "adamw.py:130 (_init_group)" if no operator
+// allocated. `chosen`: the frame that reports show. Empty: unknown.
 std::string via_of(StackLookup& stacks,
                    uint32_t context_id,
                    const ContinuedStack& stack,
                    size_t chosen);
 
-// The same of a native frame that stands for its stack. Empty where it is the operator itself.
+// The same for a native frame that reports show. Empty when it is the operator itself.
 std::string via_of_native(StackLookup& stacks, uint32_t context_id, const Location& chosen);
 
 }  // namespace peakline::report

@@ -1,5 +1,5 @@
-// --by category: what a block is for. What the program's objects reported decides; otherwise the
-// stack and the life of the block, never its size. README.md says the rules in words.
+// --by category: the purpose of a block. The reports of the program's objects decide; otherwise the
+// stack and the life of the block, never its size. RULES.md explains the rules.
 #include <algorithm>
 #include <array>
 #include <string>
@@ -44,7 +44,7 @@ constexpr const char* kNames[] = {"not asked",
                                   "kept",
                                   "unknown"};
 
-Category told_category(format::TensorKind kind) {
+Category reported_category(format::TensorKind kind) {
     switch (kind) {
         case format::TensorKind::kParameter:
             return Category::kParameter;
@@ -66,7 +66,7 @@ bool has(std::string_view text, std::string_view part) {
     return text.find(part) != std::string_view::npos;
 }
 
-// Functions between the allocator and whoever asked it.
+// Functions between the allocator and its caller.
 bool is_allocator(std::string_view name) {
     return begins_with(name, "c10::") || begins_with(name, "std::") || has(name, "peakline");
 }
@@ -76,8 +76,8 @@ bool makes_tensor(std::string_view name) {
            has(name, "set_storage") || has(name, "Storage");
 }
 
-// Memory that a library asks for beside its tensors: workspaces of cuBLAS and cuDNN, scratch of
-// cub. Communication when torch's distributed code asks.
+// Memory that a library allocates besides its tensors: workspaces of cuBLAS and cuDNN, scratch of
+// cub. Communication if torch's distributed code allocates.
 Category native_category(StackLookup& stacks, uint32_t native_node) {
     const Definitions& definitions = stacks.definitions();
     bool is_raw = false;
@@ -102,7 +102,7 @@ Category native_category(StackLookup& stacks, uint32_t native_node) {
     return is_raw ? Category::kWorkspace : Category::kUnknown;
 }
 
-// The innermost frame beneath torch's thin wrappers lies in torch.distributed.
+// Whether the innermost frame beneath torch's thin wrappers is in torch.distributed.
 bool is_distributed(const Definitions& definitions, uint32_t python_node) {
     for (uint32_t node = python_node; node != 0; node = definitions.python_nodes[node].parent) {
         const PythonFrame& frame = definitions.python_frames[definitions.python_nodes[node].frame];
@@ -128,7 +128,7 @@ Category stack_category(const BlockGroup& block, FacetHelp& help) {
     return static_cast<Category>(known->second);
 }
 
-// "aten::cat" of a context; empty: no operator asked.
+// Returns "aten::cat" for a context; empty: no operator.
 const std::string& operator_of_context(uint32_t context, FacetHelp& help) {
     const auto [known, is_new] = help.operators.try_emplace(context);
     if (is_new) {
@@ -141,7 +141,7 @@ uint64_t function_key(const PythonFrame& frame) {
     return uint64_t{frame.file} << 32U | frame.qualified_name;
 }
 
-// The innermost frames outside of torch, as many as are wanted.
+// The innermost `wanted` frames outside of torch.
 std::vector<const PythonFrame*> own_frames(const Definitions& definitions,
                                            uint32_t python_node,
                                            size_t wanted) {
@@ -161,7 +161,7 @@ bool attends(std::string_view op) {
            begins_with(op, "aten::softmax");
 }
 
-// The function that asks for this block, or its caller, attends, too.
+// Whether the function that allocates the block, or its caller, calls attention, too.
 bool is_beside_attention(const Definitions& definitions, uint32_t python_node, FacetHelp& help) {
     if (!help.attention_functions.has_value()) {
         std::set<uint64_t>& functions = help.attention_functions.emplace();
@@ -181,15 +181,15 @@ bool is_beside_attention(const Definitions& definitions, uint32_t python_node, F
     });
 }
 
-// Code of transformers' cache objects.
+// Whether the code belongs to transformers' cache objects.
 bool is_of_cache_object(const Definitions& definitions, uint32_t python_node) {
     const std::vector<const PythonFrame*> frames = own_frames(definitions, python_node, 1);
     return !frames.empty() &&
            has(definitions.text(frames[0]->file), "/transformers/cache_utils.py");
 }
 
-// Keys and values that a step of inference leaves to the steps after it: made by a cache object,
-// or put together beside attention.
+// Keys and values that a step of inference leaves for later steps: made by a cache object, or
+// joined beside attention.
 bool is_cache(const TrackedBlock& block, const BlockHistory& history, FacetHelp& help) {
     if (history.is_trained || history.has_graph || history.made_in != Phase::kForward ||
         !history.made_step.has_value()) {
@@ -198,7 +198,7 @@ bool is_cache(const TrackedBlock& block, const BlockHistory& history, FacetHelp&
     const bool is_left = history.steps_outlived > 0 &&
                          (history.steps_outlived > 1 || !history.is_freed ||
                           (history.freed_in == Phase::kForward && !history.after_work));
-    // What a pass makes for itself is freed before its last allocation.
+    // Memory that a pass makes for itself is freed before its last allocation.
     if (!is_left && history.is_freed && history.within_phase && !history.after_work) {
         return false;
     }
@@ -225,8 +225,8 @@ Category forward_category(const TrackedBlock& block, const BlockHistory& history
     return history.is_freed && history.steps_outlived <= 1 ? Category::kTemporary : Category::kKept;
 }
 
-// Its values come from outside of the device, or from no other tensor. An operator that is not
-// known may be one of these.
+// Whether the operator's values come from outside of the device, or from no other tensor. An
+// unknown operator may be one of these.
 bool brings_in(std::string_view op) {
     constexpr std::array<std::string_view, 14> kSources = {"_to_copy",
                                                          "to",
@@ -254,8 +254,8 @@ bool brings_in(std::string_view op) {
     return has(op, "empty") || std::find(kSources.begin(), kSources.end(), op) != kSources.end();
 }
 
-// Made beside the model, in a step: what the step works on, or computes of it. An input lives until
-// the next one is there.
+// Made outside of the model, in a step: the step's input, or values computed from it. An input
+// lives until the next one exists.
 Category other_category(const TrackedBlock& block, const BlockHistory& history, FacetHelp& help) {
     if (!history.made_step.has_value()) {
         return Category::kUnknown;
@@ -297,7 +297,7 @@ Category life_category(const TrackedBlock& block, const BlockHistory& history, F
 
 Facet category_facet(const TrackedBlock& block, const BlockHistory& history, FacetHelp& help) {
     const Definitions& definitions = help.stacks.definitions();
-    Category category = told_category(definitions.tensor(block.block.tensor).kind);
+    Category category = reported_category(definitions.tensor(block.block.tensor).kind);
     if (category == Category::kUnknown && is_untraced(help.stacks, block.block)) {
         category = Category::kUntraced;
     }

@@ -1,4 +1,4 @@
-// --by device: the device the block lies on; of use with --device all.
+// --by device: the device of the block; useful with --device all.
 #include "report/attribute/grouping.h"
 #include "report/replay/values/device_names.h"
 

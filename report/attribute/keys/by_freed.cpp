@@ -1,7 +1,7 @@
-// --by freed-by: who gave the block up: the line of the free, where the recording has the stacks of
-// frees (`peakline run --frees`). A free may have no line of its own: the garbage collector works
-// wherever it is called or becomes due, the autograd engine lets go of what a forward line saved,
-// and some threads run no Python. Without stacks the phase is known.
+// --by freed-by: the line that freed the block, if the recording has the stacks of frees (`peakline
+// run --frees`). A free may have no line of its own: the garbage collector runs wherever it is
+// called or becomes due, the autograd engine frees memory that a forward line saved, and some
+// threads run no Python. Without stacks the phase is known.
 #include <algorithm>
 #include <iterator>
 
@@ -10,10 +10,10 @@
 namespace peakline::report {
 namespace {
 
-// The kinds of facets: freed at a context, or, where the free has no stack, in a phase.
+// The kinds of facets: freed at a context or, if the free has no stack, in a phase.
 enum Kind : uint32_t { kStillLive, kAtContext, kInPhase };
 
-// CPython's functions that destroy what only refers to itself, of all supported versions.
+// CPython's functions that destroy reference cycles, in all supported versions.
 constexpr const char* kCollectors[] = {"delete_garbage",
                                        "gc_collect_main",
                                        "gc_collect_region",
@@ -65,7 +65,7 @@ Placement place_free(StackLookup& stacks, uint32_t context_id) {
     } else if (is_collecting(stacks, context.native_node)) {
         put_prefix("garbage collection at ", &placement.label);
     }
-    // These say who allocated.
+    // These two describe the allocation.
     placement.through_forward = false;
     placement.via.clear();
     return placement;

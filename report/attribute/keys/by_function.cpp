@@ -1,4 +1,4 @@
-// --by function: the function of the chosen frame, whatever its line. Methods of the same name in
+// --by function: the function of the chosen frame, for all its lines. Methods of the same name in
 // different classes are different functions.
 #include "report/attribute/grouping.h"
 

@@ -1,4 +1,4 @@
-// --by library: the file of the library, or program, that asked for the memory.
+// --by library: the file of the library or program that allocated.
 #include <string>
 #include <utility>
 
@@ -9,7 +9,7 @@ namespace peakline::report {
 
 namespace {
 
-// Torch is one, in several files.
+// torch counts as one library, although it has several files.
 bool is_torch(const std::string& library) {
     return library.rfind("libtorch", 0) == 0 || library.rfind("libc10", 0) == 0;
 }
@@ -23,7 +23,7 @@ Placement place_by_library(StackLookup& stacks, const BlockGroup& block) {
     if (is_unrecorded(stacks, block)) {
         return named_placement(kUnrecordedName);
     }
-    std::string library = asking_library(stacks, block.context);
+    std::string library = requesting_library(stacks, block.context);
     return named_placement(is_torch(library) ? "torch" : std::move(library));
 }
 

@@ -1,11 +1,11 @@
-// --by lifetime: how long blocks are held. `retained` memory is what outlives the phase that made
-// it; the rest is transient.
+// --by lifetime: how long blocks are held. `retained` memory outlives the phase that made it; the
+// rest is transient.
 #include "report/attribute/grouping.h"
 
 namespace peakline::report {
 namespace {
 
-// The kinds of facets; of kToPhase the value is the phase.
+// The kinds of facets; for kToPhase the value is the phase.
 enum Kind : uint32_t { kToPhase, kToTheEnd, kWithinOperator, kWithinPhase, kToLaterStep };
 
 Facet held_to(Phase phase) {

@@ -1,4 +1,4 @@
-// --by line: the line of the chosen frame, and below it what asked for the memory.
+// --by line: the line of the chosen frame, and the operator that allocated below it.
 #include "report/attribute/grouping.h"
 #include "report/attribute/via.h"
 

@@ -1,6 +1,6 @@
-// --by module: the instance whose work the block is. The module that owns the tensor, where the
-// program's objects reported one; else the innermost module that was running; for what the autograd
-// engine makes the module that ran when the graph node was made.
+// --by module: the module instance that a block belongs to. It is the module that owns the tensor,
+// if the program's objects reported one; else the innermost running module; for memory of the
+// autograd engine, the module that ran when the graph node was made.
 #include "report/attribute/grouping.h"
 #include "report/attribute/names/module_names.h"
 #include "report/attribute/stacks/frame_instance.h"
@@ -15,11 +15,11 @@ struct Owner {
 
 Owner owner_of(const StackLookup& stacks, const BlockGroup& block) {
     const Definitions& definitions = stacks.definitions();
-    const uint32_t told = definitions.tensor(block.tensor).instance;
-    if (told != 0) {
-        return {told, false};
+    const uint32_t reported = definitions.tensor(block.tensor).instance;
+    if (reported != 0) {
+        return {reported, false};
     }
-    // A module that runs during the backward pass is one that is computed again.
+    // A module that runs during the backward pass is being recomputed.
     const ContinuedStack stack = stacks.stack_of(block.context);
     for (size_t i = 0; i < stack.frames.size(); ++i) {
         const uint32_t instance =

@@ -1,6 +1,6 @@
 // --by node: the autograd node that ran when the block was made, and the forward line that made the
-// node; also where a hook or a function of the user ran in between, whose own lines the other keys
-// show. --by node-stack: the whole forward stack.
+// node; also if a hook or a function of the user ran in between, for which the other keys show its
+// own lines. --by node-stack: the whole forward stack.
 #include "report/attribute/grouping.h"
 
 namespace peakline::report {

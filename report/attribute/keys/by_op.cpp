@@ -1,7 +1,7 @@
-// --by op: the operator that asked for the block, see operator_search.h; then the autograd node
-// that ran; then what the Python stack shows: generated code, a custom operator, a part of torch's
-// own Python; then the allocation itself, if it was called by the program. --by raw-op: the
-// innermost operator, whatever it is.
+// --by op: the operator that allocated the block, see operator_search.h. Else the running autograd
+// node; else the name from the Python stack: generated code, a custom operator, a part of torch's
+// own Python; else the allocation itself, if the program called it. --by raw-op: the innermost
+// operator of any kind.
 #include <fnmatch.h>
 
 #include "report/attribute/grouping.h"
@@ -13,8 +13,8 @@
 namespace peakline::report {
 namespace {
 
-// What the Python stack shows of a block that no operator asked for. `inner` adds the function
-// outside of torch that was called by the frame that fits the rule.
+// A name from the Python stack for a block without an operator. `inner` adds the function outside
+// of torch that the matching frame called.
 struct PythonRule {
     const char* file;
     const char* function;
@@ -26,13 +26,14 @@ constexpr PythonRule kPythonRules[] = {
     {"*/torch/nn/parallel/distributed.py", "*", "DDP", false},
     {"*/triton/*", "get_empty_cache_for_benchmark", "Triton autotuning", false},
     {"*/triton/*", "allocate_scratch", "Triton scratch", false},
-    // Operators whose own name was not recorded: called from C++, or the program was killed.
+    // Operators without a recorded name: C++ called them, or the program was killed.
     {"*/torch/_library/custom_ops.py", "*", "custom operator ", true},
     {"*/torch/_library/triton.py", "*", "custom operator ", true},
     {"*/torch/_ops.py", "__call__", "custom operator ", true},
 };
 
-// Both of its versions allocate in functions that serve several purposes: their callers show which.
+// Both versions of FSDP allocate in functions with several purposes: their callers show the
+// purpose.
 std::string fsdp_part(const Definitions& definitions, uint32_t node) {
     std::string part;
     for (; node != 0; node = definitions.python_nodes[node].parent) {
@@ -50,16 +51,16 @@ std::string fsdp_part(const Definitions& definitions, uint32_t node) {
     return part;
 }
 
-std::string short_place(const Location& location) {
+std::string short_location(const Location& location) {
     return std::string(file_name_of(location.file)) + ":" + std::to_string(location.line) + " (" +
            location.function + ")";
 }
 
-// The kernel that fills it, where it was recorded; see torch_objects/generated.py.
+// The kernel that fills the buffer, if it was recorded; see torch_objects/generated.py.
 std::string generated_buffer(const Definitions& definitions, const Location& at) {
     const std::string_view kernel =
         definitions.meta_text("inductor:" + at.file + ":" + std::to_string(at.line));
-    return kernel.empty() ? "inductor buffer: " + short_place(at) : std::string(kernel);
+    return kernel.empty() ? "inductor buffer: " + short_location(at) : std::string(kernel);
 }
 
 const PythonRule* rule_of(const Location& at, const Location& inner) {
@@ -77,8 +78,8 @@ bool is_of_torch(const Location& at) {
     return fnmatch("*/torch/*", at.file.c_str(), 0) == 0;
 }
 
-// What the caller of `at` sees as the frame below it, where that is not torch's. torch/_library
-// only passes calls on.
+// The inner frame as the caller of `at` sees it, without torch's frames. torch/_library only passes
+// calls on.
 Location inner_seen_from_above(const Location& at, const Location& inner) {
     if (!is_of_torch(at)) {
         return at;
@@ -89,7 +90,7 @@ Location inner_seen_from_above(const Location& at, const Location& inner) {
 std::string name_from_python(const Definitions& definitions, uint32_t node) {
     const uint32_t leaf = node;
     Location inner;
-    // An operator by its function, until the frame of torch that called it shows its name.
+    // The operator by its function, until the frame of torch that called it shows its name.
     std::string by_function;
     for (; node != 0; node = definitions.python_nodes[node].parent) {
         const uint32_t frame = definitions.python_nodes[node].frame;
@@ -117,8 +118,8 @@ std::string name_from_python(const Definitions& definitions, uint32_t node) {
     return by_function;
 }
 
-// What asked for the memory instead of an operator: the python line, else the native function.
-std::string innermost_place(StackLookup& stacks, uint32_t context_id) {
+// The location that allocated without an operator: the Python line, else the native function.
+std::string innermost_location(StackLookup& stacks, uint32_t context_id) {
     const Definitions& definitions = stacks.definitions();
     const Context& context = definitions.contexts[context_id];
     if (stacks.has_frames(context_id)) {
@@ -134,7 +135,7 @@ std::string innermost_place(StackLookup& stacks, uint32_t context_id) {
 }
 
 std::string reason(StackLookup& stacks, uint32_t context_id) {
-    return "no operator: " + innermost_place(stacks, context_id);
+    return "no operator: " + innermost_location(stacks, context_id);
 }
 
 }  // namespace
@@ -143,10 +144,10 @@ std::string operator_of(StackLookup& stacks, uint32_t context_id) {
     const Definitions& definitions = stacks.definitions();
     const Context& context = definitions.contexts[context_id];
     FoundOperators found = find_operators(stacks, context);
-    if (!found.asking.empty()) {
-        return std::move(found.asking);
+    if (!found.allocating.empty()) {
+        return std::move(found.allocating);
     }
-    // A hook or a function of the user runs below its node: its own Python says more.
+    // A hook or a function of the user runs below its node: its own Python is more precise.
     std::string name = name_from_python(definitions, context.python_node);
     if (name.empty() && context.python_node == 0) {
         name = definitions.text(context.operator_name);

@@ -1,5 +1,5 @@
-// --by phase: what the program was doing. The stack decides, see phase_rules.h; where it does not,
-// the phase that lasted at the moment of the allocation, which only a trace with events knows.
+// --by phase: the program's phase. The stack decides, see phase_rules.h; if it does not, the phase
+// at the moment of the allocation does, which only a trace with events has.
 #include "report/attribute/grouping.h"
 
 namespace peakline::report {
@@ -18,9 +18,10 @@ Placement place_by_phase(StackLookup& stacks, const BlockGroup& block) {
     if (stacks.definitions().is_lost(block.context)) {
         return named_placement(kLostName);
     }
-    const Phase said = stacks.phase_rules().contexts[block.context].phase;
-    const bool asks_moment = said == Phase::kOther && block.facet.value != 0;
-    return named_placement(phase_name(asks_moment ? static_cast<Phase>(block.facet.value) : said));
+    const Phase of_stack = stacks.phase_rules().contexts[block.context].phase;
+    const bool needs_moment = of_stack == Phase::kOther && block.facet.value != 0;
+    return named_placement(
+        phase_name(needs_moment ? static_cast<Phase>(block.facet.value) : of_stack));
 }
 
 }  // namespace peakline::report

@@ -1,6 +1,6 @@
-// --by stack: the whole python stack, leaf first, without hidden frames. In the backward pass it
-// goes on with the forward stack, see Note [Continued stacks]. With --native the native frames
-// below the innermost Python frame come first.
+// --by stack: the whole Python stack, leaf first, without hidden frames. In the backward pass the
+// forward stack follows, see Note [Continued stacks]. With --native the native frames below the
+// innermost Python frame come first.
 #include <algorithm>
 #include <iterator>
 
@@ -39,7 +39,7 @@ Placement place_by_stack(StackLookup& stacks, const BlockGroup& block) {
     std::move(python.begin(), python.end(), std::back_inserter(frames));
     if (!frames.empty()) {
         placement.via.clear();
-        // The frames say it themselves.
+        // The frames already show this.
         if (placement.label.name.starts_with(kNoPythonName)) {
             placement.label.name.clear();
         }

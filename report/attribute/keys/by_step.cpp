@@ -1,4 +1,4 @@
-// --by step: the step in which the block was made.
+// --by step: the step that made the block.
 #include "report/attribute/grouping.h"
 
 namespace peakline::report {

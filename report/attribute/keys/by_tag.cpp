@@ -1,4 +1,4 @@
-// --by tag: what the program called what it made, with torch.cuda.memory._set_memory_metadata().
+// --by tag: the program's own name for the memory, from torch.cuda.memory._set_memory_metadata().
 // Snapshots of torch have it; recordings do not, see docs/exports.md.
 #include "report/attribute/grouping.h"
 

@@ -1,5 +1,5 @@
-// --by tensor: what the block holds, as the program's objects reported: "gradient of
-// transformer.h.0.attn.c_attn.weight". Other blocks stand in rows that say why they have no name.
+// --by tensor: the tensor in the block, as the program's objects reported it: "gradient of
+// transformer.h.0.attn.c_attn.weight". Rows of other blocks give the reason for the missing name.
 #include "report/attribute/grouping.h"
 #include "report/attribute/names/module_names.h"
 

@@ -1,4 +1,4 @@
-// --by thread: the thread that asked for the block.
+// --by thread: the thread that allocated the block.
 #include "report/attribute/grouping.h"
 
 namespace peakline::report {

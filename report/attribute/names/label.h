@@ -1,4 +1,5 @@
-// The meaning of a row: where its bytes belong. Plain data; render turns it into text.
+// The meaning of a row: the code or name that its bytes belong to. Plain data; render turns it into
+// text.
 #pragma once
 
 #include <cstdint>
@@ -8,34 +9,35 @@
 namespace peakline::report {
 
 struct Location {
-    std::string file;      // of a native frame: its library or executable
+    std::string file;      // for a native frame: its library or executable
     uint32_t line = 0;     // 0: unknown, or rows are not lines
     std::string function;  // empty: rows are files
-    // The same with its class, where Python knows it; of a native frame with its arguments.
+    // The function with its class, if Python knows it; for a native frame with its arguments.
     std::string qualified_name;
     bool is_native = false;
 };
 
 struct Label {
-    // What equal rows share and what orders rows of equal size; independent of how paths are shown.
+    // Equal for all parts of a row, and the order among rows of equal size; independent of the
+    // display of paths.
     std::string key;
-    // Before the frames: what happened there, such as "backward of ". Mostly empty.
+    // A text before the frames, such as "backward of ". Mostly empty.
     std::string prefix = {};
-    // Rows of code: the frame, or the frames from leaf to root. Otherwise empty.
+    // For rows of code: the frame, or the frames from leaf to root. Otherwise empty.
     std::vector<Location> frames;
-    // Other rows: the text, such as "untraced". With frames: what stands before them.
+    // For other rows: the text, such as "untraced". With frames: a text before them.
     std::string name;
 };
 
-// Bytes of a row by what asked for them below its line: an operator of torch ("aten::addmm"), or a
-// line of the code that was passed over ("adamw.py:130 (_init_group)"). Empty: not known.
+// Bytes of a row by the code that allocated them below its line: an operator of torch
+// ("aten::addmm"), or a passed-over line ("adamw.py:130 (_init_group)"). Empty: unknown.
 struct ViaPart {
     std::string name;
     uint64_t bytes = 0;
     uint64_t count = 0;
 };
 
-// What rows of these labels share.
+// The key of a row with these labels.
 inline std::vector<std::string> keys_of_labels(const std::vector<Label>& labels) {
     std::vector<std::string> keys;
     keys.reserve(labels.size());
@@ -45,7 +47,7 @@ inline std::vector<std::string> keys_of_labels(const std::vector<Label>& labels)
     return keys;
 }
 
-// The location of the first label that has one; nullptr: none has.
+// The location of the first label with one; nullptr: none has.
 inline const Location* location_of_labels(const std::vector<Label>& labels) {
     for (const Label& label : labels) {
         if (!label.frames.empty()) {

@@ -1,4 +1,4 @@
-// Ids of equal things, from 0 in the order they come.
+// Numbers distinct keys from 0, in the order of first use.
 #pragma once
 
 #include <cstdint>

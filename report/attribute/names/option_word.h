@@ -1,4 +1,4 @@
-// A word that an option takes, and what it means in a few words: --help shows both.
+// A value of an option, and its meaning in a few words: --help shows both.
 #pragma once
 
 namespace peakline::report {

@@ -8,7 +8,7 @@ namespace {
 
 constexpr std::string_view kModesMethod = "__torch_dispatch__";
 
-// The outermost call of an operator within the innermost mode; 0: there is none.
+// Finds the outermost operator call within the innermost mode; 0: there is none.
 uint32_t call_in_mode(const Definitions& definitions, uint32_t node) {
     uint32_t call = 0;
     for (; node != 0; node = definitions.python_nodes[node].parent) {

@@ -19,9 +19,10 @@ bool passes_on(std::string_view file) {
     return false;
 }
 
-// "cupy_backends.cuda.api.runtime" of the file of a Python module, whose own name says little.
+// Returns "cupy_backends.cuda.api.runtime" for the file of a Python module, because its file name
+// alone means little.
 std::string module_of(std::string_view path) {
-    constexpr std::string_view kPackages = "-packages/";  // of site- and of dist-
+    constexpr std::string_view kPackages = "-packages/";  // of site-packages and dist-packages
     const size_t begin = path.rfind(kPackages);
     size_t end = path.rfind(".cpython-");
     end = end != std::string_view::npos ? end : path.rfind(".abi3.so");
@@ -40,7 +41,7 @@ std::string library_name(std::string_view path) {
 
 }  // namespace
 
-std::string asking_library(StackLookup& stacks, uint32_t context) {
+std::string requesting_library(StackLookup& stacks, uint32_t context) {
     const Definitions& definitions = stacks.definitions();
     std::string innermost;
     std::string chosen;

@@ -1,4 +1,4 @@
-// Which library asked the driver for memory. Used by --by library and the ledger.
+// Finds the library that requested memory from the driver. Used by --by library and the ledger.
 #pragma once
 
 #include <cstdint>
@@ -8,9 +8,9 @@
 
 namespace peakline::report {
 
-// The first library of a native stack that asks for itself, by its file name, a Python module by
-// the name that it is imported by: the CUDA runtime and what only passes calls on are nobody's
-// name. "unknown library" where there is no native stack.
-std::string asking_library(StackLookup& stacks, uint32_t context);
+// Returns the first library of a native stack that allocates for itself, by its file name; for a
+// Python module its import name. Skips the CUDA runtime and code that only passes calls on.
+// "unknown library" without a native stack.
+std::string requesting_library(StackLookup& stacks, uint32_t context);
 
 }  // namespace peakline::report

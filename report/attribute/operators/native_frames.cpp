@@ -13,10 +13,10 @@
 namespace peakline::report {
 namespace {
 
-// Arguments of templates up to this length are kept: "<float>".
+// Template arguments up to this length are kept: "<float>".
 constexpr size_t kShortArguments = 20;
 
-// Libraries that are no extensions: torch, Python, CUDA, the system, ourselves.
+// Libraries that are no extensions: torch, Python, CUDA, the system, peakline.
 constexpr const char* kKnownLibraries[] = {
     "libtorch*",  "libc10*",      "libshm*",  "libcaffe2*", "libpeakline*", "libpython*",
     "libcu*",     "libnv*",       "libnccl*", "libc.so*",   "libc-*",       "libstdc++*",
@@ -29,7 +29,7 @@ bool begins_with(std::string_view text, std::string_view prefix) {
     return text.substr(0, prefix.size()) == prefix;
 }
 
-// Python itself, where it is no library.
+// Python itself, as an executable.
 bool is_python(const std::string& path) {
     const std::string file(file_name_of(path));
     return file == "python" || fnmatch("python[23]*", file.c_str(), 0) == 0;
@@ -53,8 +53,8 @@ Location native_location(StackLookup& stacks, uint32_t frame) {
     return location;
 }
 
-// Of the program's own code with their lines: functions that were inlined stand before the one they
-// lie in.
+// The locations of a frame, with lines for the program's own code: an inlined function comes before
+// its enclosing function.
 std::vector<Location> locations_of(StackLookup& stacks, uint32_t frame) {
     const Location whole = native_location(stacks, frame);
     std::vector<Location> locations;
@@ -75,13 +75,13 @@ std::vector<Location> locations_of(StackLookup& stacks, uint32_t frame) {
     return locations;
 }
 
-// Inlined code of the standard library says nothing about the program.
+// Inlined code of the standard library is no part of the program.
 bool is_of_system(const Location& location) {
     return location.line != 0 && location.file.compare(0, 5, "/usr/") == 0;
 }
 
-// Where a frame is in the program's own code, if it is. Empty also for what the CUDA runtime puts
-// into a program.
+// The location of a frame in the program's own code, if it has one. Empty also for code of the CUDA
+// runtime linked into a program.
 std::optional<Location> own_location(StackLookup& stacks, uint32_t frame) {
     if (!is_own(stacks.symbols().path(frame)) || is_cuda_runtime(stacks.symbols().name(frame))) {
         return std::nullopt;
@@ -91,7 +91,7 @@ std::optional<Location> own_location(StackLookup& stacks, uint32_t frame) {
     return own != locations.end() ? std::optional(*own) : std::nullopt;
 }
 
-// The end of what closes the bracket at `open`, or the end of the text.
+// Returns the position after the bracket that closes the one at `open`, or the end of the text.
 size_t behind_brackets(const std::string& text, size_t open) {
     int depth = 0;
     for (size_t at = open; at < text.size(); ++at) {
@@ -131,7 +131,7 @@ std::string short_function(std::string function) {
         }
         begin = bracket + 1;
         if (function[bracket] == ' ') {
-            kept.clear();  // what stood before it is what the function returns
+            kept.clear();  // the text before it is the return type
         } else if (function[bracket] == '<') {
             begin = behind_brackets(function, bracket);
             kept += begin - bracket <= kShortArguments ? function.substr(bracket, begin - bracket)
@@ -143,7 +143,7 @@ std::string short_function(std::string function) {
             break;
         }
     }
-    // A lambda of its own is part of the function around it.
+    // A lambda counts as part of its enclosing function.
     return kept.substr(0, kept.find("::{lambda"));
 }
 
@@ -171,7 +171,7 @@ std::vector<Location> native_locations(StackLookup& stacks, const Context& conte
 
 std::optional<Location> chosen_native_location(StackLookup& stacks, const Context& context) {
     const FoundOperators found = find_operators(stacks, context);
-    const std::string& asking = found.asking.empty() ? found.innermost : found.asking;
+    const std::string& allocating = found.allocating.empty() ? found.innermost : found.allocating;
     uint32_t chosen = 0;
     std::optional<Location> own;
     visit_native_frames(stacks, context.native_node, [&](uint32_t frame) {
@@ -180,8 +180,8 @@ std::optional<Location> chosen_native_location(StackLookup& stacks, const Contex
             return false;
         }
         own = own_location(stacks, frame);
-        // Where an operator passes a call on to itself the outermost one stands.
-        if (!asking.empty() && operator_of_symbol(stacks.symbols().name(frame)) == asking) {
+        // If an operator calls itself, choose the outermost call.
+        if (!allocating.empty() && operator_of_symbol(stacks.symbols().name(frame)) == allocating) {
             chosen = frame;
         }
         return !own.has_value();

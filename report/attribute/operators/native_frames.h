@@ -1,4 +1,4 @@
-// The native part of a stack: which of its frames say something, and how they are shown.
+// The native part of a stack: selects the meaningful frames, and formats them.
 #pragma once
 
 #include <optional>
@@ -23,24 +23,24 @@ void visit_native_frames(StackLookup& stacks, uint32_t native_node, Visit visit)
     }
 }
 
-// Whether Python runs here. What lies outward of it is what Python called, which the Python stack
-// shows better.
+// Whether the frame belongs to the Python interpreter. The frames outward of it are Python's calls,
+// which the Python stack shows better.
 bool is_interpreter(StackLookup& stacks, uint32_t frame);
 
-// A demangled function without what it returns and takes, and without long template arguments:
-// "vision::ops::roi_align" of "vision::ops::(anonymous namespace)::roi_align(at::Tensor const&)".
-// A lambda is the function it lies in.
+// Shortens a demangled function: no return type, no arguments, no long template arguments:
+// "vision::ops::roi_align" for "vision::ops::(anonymous namespace)::roi_align(at::Tensor const&)".
+// A lambda becomes its enclosing function.
 std::string short_function(std::string function);
 
-// The name of a function that is an extension's or the program's own, "my::scale (libmine.so)":
-// neither torch's, Python's, CUDA's nor the system's. Empty: it is none, or it has no name here.
+// The name of a function of an extension or the program, "my::scale (libmine.so)". Empty for
+// torch's, Python's, CUDA's and the system's functions, and for one without a name here.
 std::string own_function(StackLookup& stacks, uint32_t frame);
 
 // The frames up to the first one of the interpreter, innermost first; all when no Python runs.
 std::vector<Location> native_locations(StackLookup& stacks, const Context& context);
 
-// The frame that stands for a native stack: the innermost one of the program's own code, else the
-// operator's that asked for the memory, else the innermost one. Empty: there is no native stack.
+// The frame that reports show for a native stack: the innermost one of the program's own code, else
+// that of the operator that allocated, else the innermost one. nullopt: there is no native stack.
 std::optional<Location> chosen_native_location(StackLookup& stacks, const Context& context);
 
 }  // namespace peakline::report

@@ -1,6 +1,6 @@
-// Two tables made from the headers ATen/ops/*_ops.h of torch 2.11 and 2.15: they give the exact
-// name of each of their 3230 operators. An overload of a later torch that is not in them keeps its
-// `_`: aten::add_NewOverload.
+// Two tables made from the headers ATen/ops/*_ops.h of torch 2.11 and 2.15. They give the exact
+// name of each of their 3230 operators. A newer overload that is not in them keeps its `_`:
+// aten::add_NewOverload.
 #include "operator_names.h"
 
 #include <algorithm>
@@ -254,7 +254,7 @@ struct Exception {
     std::string_view schema;
 };
 
-// Where that rule is wrong, sorted.
+// The exceptions to that rule, sorted.
 constexpr Exception kExceptions[] = {
     {"_add_batch_dim", "_add_batch_dim"},
     {"_copy_from", "_copy_from"},

@@ -44,15 +44,15 @@ bool begins_with(std::string_view text, std::string_view prefix) {
     return text.substr(0, prefix.size()) == prefix;
 }
 
-// torch implements some of its operators in Python, and calls that from the operator in C++.
+// Whether this is torch's Python code for an operator, which the operator's C++ calls.
 bool is_kernel_in_python(const Definitions& definitions, uint32_t python_node) {
     const uint32_t frame = definitions.python_nodes[python_node].frame;
     const std::string_view file = definitions.text(definitions.python_frames[frame].file);
     return file.find("/torch/_native/") != std::string_view::npos;
 }
 
-// "addmm_out_out" of the function that torch registers for a kernel of the device. Not of those
-// that give memory only.
+// Returns "addmm_out_out" for the function that torch registers for a kernel of the device. Not for
+// kernels that only return memory.
 std::string kernel_name(std::string_view function) {
     constexpr std::string_view kWrapper = "at::(anonymous namespace)::wrapper_CUDA_";
     if (!begins_with(function, kWrapper) || function.find("empty") != std::string_view::npos) {
@@ -103,8 +103,8 @@ FoundOperators find_operators(StackLookup& stacks, const Context& context) {
         if (name.empty()) {
             name = own_function(stacks, frame);
         }
-        found.asking = std::move(name);
-        return found.asking.empty();
+        found.allocating = std::move(name);
+        return found.allocating.empty();
     });
     return found;
 }

@@ -11,12 +11,11 @@
 namespace peakline::report {
 namespace {
 
-// These tables are all there is; FRAMES.md says them in words. `*` matches any characters, also
-// `/`.
+// All rules are in these tables; FRAMES.md explains them. `*` matches any characters, also `/`.
 
-// Neither the user's code nor a library's that uses torch.
+// Files of neither the user nor a library that uses torch.
 constexpr const char* kNotUserCode[] = {
-    // The standard library, wherever Python is installed.
+    // The standard library, in any installation of Python.
     "*/lib/python[23].*",
     "*/lib64/python[23].*",
     "*/python[23]*.zip/*",
@@ -32,15 +31,15 @@ constexpr const char* kNotUserCode[] = {
     "*/torch/__init__.py",
     "*/torch/functional.py",
     "*/torchgen/*",
-    // Code that torch.compile, triton and libraries generate. What the user types has names, too:
-    // <stdin>, <string>, <ipython-input-1-...>.
+    // Code that torch.compile, triton and libraries generate. The user's typed code has such names,
+    // too: <stdin>, <string>, <ipython-input-1-...>.
     "*/torchinductor_*",
     "*/.triton/cache/*",
     "<eval_with_key>*",
     "<decorator-gen-*",
     "<attrs generated *",
     "<__array_function__ *",
-    // Debuggers, which editors bring along.
+    // Debuggers, which come with editors.
     "*/debugpy/*",
     "*/_pydevd_bundle/*",
     "*/pydevd.py",
@@ -48,8 +47,8 @@ constexpr const char* kNotUserCode[] = {
     "*/pyhook/peakline/*",
 };
 
-// Installed packages, and parts of them, that only pass calls on to torch, or take the place of its
-// operators and layers: the line that calls them says more.
+// Installed packages, and parts of them, that only pass calls on to torch, or replace its operators
+// and layers: the line that calls them is more useful.
 constexpr const char* kPassThrough[] = {
     "torch/*",
     "torchgen/*",
@@ -89,7 +88,7 @@ constexpr const char* kPassThrough[] = {
     "liger_kernel/*",
 };
 
-// Of files that do more than that, the functions that only pass calls on. "*" in the file as above.
+// Functions that only pass calls on, in files that have others, too. "*" in the file as above.
 struct PassThroughFunction {
     const char* file;
     std::string_view function;
@@ -101,7 +100,7 @@ constexpr PassThroughFunction kPassThroughFunctions[] = {
     {"diffusers/pipelines/pipeline_utils.py", "to"},
 };
 
-// Functions of packages between a call and what it calls, which a picture of stacks leaves out.
+// Functions of packages between a caller and its callee, which pictures of stacks leave out.
 constexpr std::string_view kWrappers[] = {"_call_impl",
                                           "_wrapped_call_impl",
                                           "wrapper",
@@ -118,8 +117,8 @@ bool matches(const char* glob, const std::string& text) {
     return fnmatch(glob, text.c_str(), 0) == 0;
 }
 
-// inductor's files are "c" and 51 characters of a hash in base 32, in a folder of the user's
-// choice.
+// inductor's files are named "c" and 51 characters of a hash in base 32, in a folder that the user
+// chooses.
 bool is_named_by_inductor(std::string_view last_part) {
     constexpr std::string_view kHashed = "abcdefghijklmnopqrstuvwxyz234567";
     constexpr size_t kNameLength = 52;
@@ -147,7 +146,7 @@ std::string path_in_packages(const std::string& file) {
 
 std::span<const OptionWord> frame_words() {
     static constexpr OptionWord kWords[] = {
-        {"caller", "the innermost one outside torch and wrappers, with what it called"},
+        {"caller", "the innermost one outside torch and wrappers, with the operator it called"},
         {"leaf", "the innermost one of all"},
         {"user", "the innermost one outside all libraries"},
     };

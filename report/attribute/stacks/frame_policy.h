@@ -1,5 +1,5 @@
-// Which frame of a stack stands for it: the innermost one, the innermost one outside torch, or the
-// innermost one that belongs to the user. The rules are tables in frame_policy.cpp.
+// Chooses the frame that reports show for a stack: the innermost one, the innermost one outside
+// torch, or the innermost one of the user. The rules are tables in frame_policy.cpp.
 #pragma once
 
 #include <span>
@@ -23,32 +23,33 @@ struct FramePolicy {
     FrameChoice choice = FrameChoice::kCaller;
     // Whole stacks begin with their native frames.
     bool shows_native = false;
-    // More files to pass over, with either choice: globs for the whole path or its last part.
+    // Additional files to pass over, for all choices: globs for the whole path or its last part.
     std::vector<std::string> hidden_globs;
-    // Where files of native modules are looked for when they are not in their places.
+    // Additional folders to search for the files of native modules.
     std::vector<std::string> symbol_folders;
     // For rows of modules.
     ModuleFolding modules;
 };
 
-// "torch/nn/functional.py" of an installed file; empty: it is not installed. A package that is
-// installed for editing lies where its author works on it.
+// Returns "torch/nn/functional.py" for an installed file; empty: it is not installed. The files of
+// a package installed for editing are in its author's folder.
 std::string path_in_packages(const std::string& file);
 
-// What --frame takes: "caller", "leaf", "user".
+// The values of --frame: "caller", "leaf", "user".
 std::span<const OptionWord> frame_words();
 const char* frame_choice_name(FrameChoice choice);
 
-// Whether frames of this file are passed over because --hide says so.
+// Whether --hide passes over frames of this file.
 bool is_hidden_by_option(const FramePolicy& policy, const std::string& file);
-// Whether frames of this file are passed over when the frame is chosen.
+// Whether the policy passes over frames of this file.
 bool is_hidden_file(const FramePolicy& policy, const std::string& file);
-// The same of a function in a file that is not hidden.
+// The same for a function in a file that is not hidden.
 bool passes_over_function(const FramePolicy& policy,
                           const std::string& file,
                           std::string_view function);
 
-// Whether the frame is of an installed package and only hands a call on; whatever the policy.
+// Whether the frame is of an installed package and only passes a call on; independent of the
+// policy.
 bool is_wrapper(const std::string& file, std::string_view function);
 
 }  // namespace peakline::report

@@ -8,7 +8,7 @@
 namespace peakline::report {
 namespace {
 
-// The modules on a stack, from the innermost; the frames of one call are one.
+// The modules on a stack, innermost first; the frames of one call count once.
 class ModulesOfStack {
 public:
     explicit ModulesOfStack(const Definitions& definitions) : definitions_(definitions) {}
@@ -19,7 +19,7 @@ public:
             instances_.push_back(instance);
         }
     }
-    // What was added runs within this frame.
+    // Drops the modules added so far: they run within this frame.
     void leave_out_so_far() { instances_.clear(); }
     std::vector<uint32_t> outermost_first() && {
         std::reverse(instances_.begin(), instances_.end());
@@ -47,8 +47,8 @@ std::vector<uint32_t> forward_modules(const StackLookup& stacks, uint32_t forwar
     return std::move(modules).outermost_first();
 }
 
-// Those that the call of checkpointing is in; none when the stack has no such call. The node that
-// runs was made within, by whichever module reads a saved tensor first.
+// The modules around the call of checkpointing; none when the stack has no such call. The running
+// node was made inside it, by the first module that read a saved tensor.
 std::vector<uint32_t> modules_around_checkpoint(const StackLookup& stacks, uint32_t forward_node) {
     const Definitions& definitions = stacks.definitions();
     ModulesOfStack modules(definitions);
@@ -73,7 +73,7 @@ ModuleChains::ModuleChains(StackLookup& stacks)
 }
 
 uint32_t ModuleChains::of_context(const Context& context, Phase phase) {
-    // Contexts that differ in their native side only have the same modules.
+    // Contexts that differ only in their native side have the same modules.
     const auto [known, is_new] = known_.try_emplace(
         {context.python_node, context.forward_node, phase == Phase::kRecomputation});
     if (is_new) {
@@ -113,7 +113,7 @@ uint32_t ModuleChains::layer_at(uint32_t root, const std::string& path) {
         definitions_, root, path, stacks_.modules(), stacks_.has_several_models()));
 }
 
-// The model itself, then every part of the path but the last: see Note [Containers].
+// Adds the model itself, then every part of the path except the last: see Note [Containers].
 void ModuleChains::add_containers(uint32_t instance, Chain* chain) {
     const Instance& module = definitions_.instance(instance);
     const std::string path(definitions_.text(module.path));
@@ -135,7 +135,7 @@ void ModuleChains::add_module(uint32_t instance, bool is_called, Chain* chain) {
     add_containers(instance, chain);
     const uint32_t layer = layers_.of(
         module_name(definitions_, instance, stacks_.modules(), stacks_.has_several_models()));
-    // Equal neighbours are one: folded names, and frames of one call.
+    // Equal neighbours count once: folded names, and frames of one call.
     if (!chain->empty() && chain->back().layer == layer) {
         chain->back().is_called |= is_called;
     } else {

@@ -3,8 +3,8 @@
 //
 // Note [Containers]
 // A ModuleList is not called: only its items run. So every part of a module's path is a layer
-// around it, whether or not it has a call on the stack: what a layer holds is at least what the
-// layers below its path hold.
+// around it, even without a call on the stack: a layer holds at least the memory of the layers
+// below its path.
 #pragma once
 
 #include <cstdint>
@@ -29,7 +29,7 @@ public:
     uint32_t of_context(const Context& context, Phase phase);
     uint32_t of_owner(uint32_t instance);
 
-    // Chains, holders and layers move to `rules`; call last.
+    // Moves chains, holders and layers to `rules`; call it last.
     void take(CallRules* rules);
 
 private:

@@ -19,16 +19,16 @@ struct FrameRule {
     Phase phase;
 };
 
-// The innermost frame that fits a rule decides.
+// The innermost frame that matches a rule decides.
 constexpr FrameRule kFrameRules[] = {
-    // The engine runs on: what it calls in here is its backward pass, not the recomputation.
+    // The engine runs again inside: its calls here are its backward pass, not the recomputation.
     {"*/torch/autograd/__init__.py", "*", When::kAlways, Phase::kBackward},
     {"*/torch/autograd/graph.py", "_engine_run_backward", When::kAlways, Phase::kBackward},
     {"*/torch/utils/checkpoint.py", "*", When::kInAutograd, Phase::kRecomputation},
     // AveragedModel copies the model before any step.
     {"*/torch/optim/swa_utils.py", "__init__", When::kOutsideAutograd, Phase::kInitialisation},
-    // Also what a user's own optimizer allocates: torch wraps every step in profile_hook_step,
-    // whose wrapper is a frame of optimizer.py.
+    // Includes allocations of a user's own optimizer: torch wraps every step in profile_hook_step,
+    // a wrapper with a frame in optimizer.py.
     {"*/torch/optim/*.py", "*", When::kOutsideAutograd, Phase::kOptimizer},
     {"*/torch/utils/data/*", "*", When::kOutsideAutograd, Phase::kData},
     {"*/torch/nn/init.py", "*", When::kOutsideAutograd, Phase::kInitialisation},
@@ -44,7 +44,7 @@ struct RegionRule {
     Region region;
 };
 
-// The innermost frame that fits a rule decides. What generate() does before and after its loops is
+// The innermost frame that matches a rule decides. Code of generate() before and after its loops is
 // in no region.
 constexpr RegionRule kRegionRules[] = {
     {"*/transformers/generation/utils.py", "_prefill", Region::kPrefill},
@@ -68,11 +68,11 @@ constexpr ScopeRule kScopeRules[] = {
     {"torch::autograd::Engine::execute", Phase::kBackward},
 };
 
-// A constructor of whatever class, seen only when no rule decided: a stack does not show which
-// classes are modules.
+// A constructor of any class, used only when no rule decided: a stack does not show which classes
+// are modules.
 constexpr const char* kConstructor = "__init__";
 
-// Phases of the frames of one trace; what a rule asks of a file or a name is asked once.
+// Phases of the frames of one trace. Each rule is tested once per file and name.
 class FramePhases {
 public:
     explicit FramePhases(const Definitions& definitions)
@@ -92,7 +92,7 @@ public:
     }
 
     Region region_of(const PythonFrame& frame) const {
-        // Most traces have no such file: the name alone is compared first.
+        // Most traces have no such file, so compare the name first.
         const std::string_view name = definitions_.text(frame.name);
         for (const RegionRule& rule : kRegionRules) {
             if (!name.empty() && name.front() == '_' &&
@@ -127,7 +127,7 @@ private:
     }
 
     const Definitions& definitions_;
-    std::vector<uint32_t> files_;  // by string id: bits of the rules it fits
+    std::vector<uint32_t> files_;  // by string id: bits of the matching rules
 };
 
 struct NodePhase {
@@ -137,7 +137,7 @@ struct NodePhase {
     bool constructs = false;
 };
 
-// A node's parent has a smaller id: one pass from the roots to the leaves.
+// The parent of a node has a smaller id, so one pass goes from the roots to the leaves.
 std::vector<NodePhase> node_phases(const Definitions& definitions) {
     FramePhases frames(definitions);
     std::vector<NodePhase> nodes(definitions.python_nodes.count() + 1);
@@ -160,30 +160,30 @@ ContextPhase context_phase(const Definitions& definitions,
                            const std::vector<NodePhase>& nodes,
                            uint32_t id) {
     const Context& context = definitions.contexts[id];
-    ContextPhase said;
-    said.thread = context.thread;
-    said.in_autograd = context.forward_node != 0 || context.operator_name != 0;
-    said.without_gradients = (context.flags & format::kWithoutGradients) != 0;
-    said.operator_key = (context.python_node * 0x9E3779B1U) ^ (context.forward_node * 0x85EBCA77U) ^
-                        context.operator_name;
+    ContextPhase facts;
+    facts.thread = context.thread;
+    facts.in_autograd = context.forward_node != 0 || context.operator_name != 0;
+    facts.without_gradients = (context.flags & format::kWithoutGradients) != 0;
+    facts.operator_key = (context.python_node * 0x9E3779B1U) ^
+                         (context.forward_node * 0x85EBCA77U) ^ context.operator_name;
     const bool knows_nothing = (context.flags & format::kStackUnrecorded) != 0 &&
                                context.python_node == 0 && context.native_node == 0 &&
                                context.operator_name == 0;
     if (definitions.is_untraced(id) || definitions.is_lost(id) || knows_nothing) {
-        return said;
+        return facts;
     }
     const NodePhase node =
         context.python_node < nodes.size() ? nodes[context.python_node] : NodePhase();
-    said.region = node.region;
-    const Phase decided = said.in_autograd ? node.in_autograd : node.outside;
+    facts.region = node.region;
+    const Phase decided = facts.in_autograd ? node.in_autograd : node.outside;
     if (decided != Phase::kNone) {
-        said.phase = decided;
-    } else if (said.in_autograd) {
-        said.phase = Phase::kBackward;
+        facts.phase = decided;
+    } else if (facts.in_autograd) {
+        facts.phase = Phase::kBackward;
     } else {
-        said.phase = node.constructs ? Phase::kInitialisation : Phase::kOther;
+        facts.phase = node.constructs ? Phase::kInitialisation : Phase::kOther;
     }
-    return said;
+    return facts;
 }
 
 }  // namespace

@@ -1,5 +1,5 @@
-// What the program was doing, from a stack or from the name of a scope. The rules are two tables,
-// in phase_rules.cpp; README.md says them in words.
+// Finds the program's phase from a stack or from the name of a scope. The rules are two tables in
+// phase_rules.cpp; RULES.md explains them.
 #pragma once
 
 #include <string_view>
@@ -9,10 +9,10 @@
 
 namespace peakline::report {
 
-// Of every context and every scope that the trace defines.
+// Rules for every context and every scope that the trace defines.
 PhaseRules make_phase_rules(const Definitions& definitions);
 
-// kNamed for a region that the program named itself.
+// kNamed for a region named by the program.
 Phase scope_phase(std::string_view name);
 
 }  // namespace peakline::report

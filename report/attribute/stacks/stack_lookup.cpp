@@ -9,8 +9,8 @@
 namespace peakline::report {
 namespace {
 
-// The frame beneath which torch's engine works: reentrant checkpointing calls it on an engine's
-// thread, and what belongs to no device runs on the thread of backward().
+// Frames inside of this one belong to torch's engine: reentrant checkpointing calls the engine on
+// its own thread, and nodes without a device run on the thread of backward().
 constexpr std::string_view kEngineCall = "_engine_run_backward";
 
 bool is_engine_call(const Definitions& definitions, uint32_t frame) {

@@ -1,5 +1,5 @@
-// From a context to the frames that stand for it. Remembers which files are hidden; one object
-// serves one report and one thread.
+// Finds the frames of a context that reports show. Caches which files are hidden; one object serves
+// one report and one thread.
 #pragma once
 
 #include <cstddef>
@@ -17,14 +17,14 @@
 namespace peakline::report {
 
 // Note [Continued stacks]
-// The Python stack of a thread of the autograd engine ends where the engine called it: at a
-// backward function, a hook, a recomputation of checkpointing, or there is no Python at all. The
-// stack that created the running node, in the forward pass, continues it outward, so the line of
-// the program is found there. It also takes the place of the callers of backward() where the engine
-// works on their thread.
+// The Python stack of a thread of the autograd engine ends at the engine's call: at a backward
+// function, a hook, a recomputation of checkpointing, or there is no Python at all. The stack that
+// created the running node, in the forward pass, continues it outward, so the line of the program
+// is found there. It also replaces the callers of backward() when the engine works on their thread.
 struct ContinuedStack {
     std::vector<uint32_t> frames;  // python frames, leaf first
-    size_t own_count = 0;          // of the thread itself; the rest is the node's forward stack
+    // frames of the thread itself; the rest is the node's forward stack
+    size_t own_count = 0;
 
     bool is_forward(size_t index) const { return index >= own_count; }
 };
@@ -41,24 +41,24 @@ public:
     const Definitions& definitions() const { return definitions_; }
     const ModuleFolding& modules() const { return policy_.modules; }
     bool has_several_models() const { return has_several_models_; }
-    // Names of native frames; what they cost is paid when they are asked for.
+    // Names of native frames, loaded on first use.
     NativeSymbols& symbols() { return symbols_; }
-    // Worked out when first asked for.
+    // Computed on first use.
     const PhaseRules& phase_rules();
-    // The stack an allocation belongs to. Without frames: there was no Python.
+    // The stack of an allocation. Without frames: there was no Python.
     ContinuedStack stack_of(uint32_t context_id) const;
-    // Its part that the thread itself has; see Note [Continued stacks].
+    // The thread's own part of the stack; see Note [Continued stacks].
     std::vector<uint32_t> own_stack(const Context& context) const;
     // The stack that created an autograd node.
     ContinuedStack forward_stack(uint32_t python_node) const;
     bool has_frames(uint32_t context_id) const;
-    // Which frame stands for a stack that has frames: see FramePolicy. The leaf when all are
-    // hidden.
+    // The index of the frame that reports show for a stack with frames: see FramePolicy. The leaf
+    // when all are hidden.
     size_t chosen_index(const ContinuedStack& stack);
     FrameChoice choice() const { return policy_.choice; }
     bool shows_native() const { return policy_.shows_native; }
-    // All frames from leaf to root that are shown: without those hidden by --hide and, with --frame
-    // user, those of libraries. All of them when that would leave none.
+    // All shown frames from leaf to root: without those hidden by --hide and, with --frame user,
+    // those of libraries. If none would be left, all of them.
     std::vector<uint32_t> shown_frames(const ContinuedStack& stack);
 
 private:

@@ -132,7 +132,7 @@ private:
     }
 
     const BlockOrigin& origin_of(const BlockGroup& group) {
-        const auto [at, is_new] = origins_.try_emplace(place_of_group(group));
+        const auto [at, is_new] = origins_.try_emplace(key_of_group(group));
         if (is_new) {
             std::vector<Label> labels = keys_.place_row(group).labels;
             at->second = {std::move(labels[0]), labels[1].name, labels[2].name, labels[3].name};
@@ -149,7 +149,7 @@ private:
     FacetsOfBlocks facets_;
     BlockHistories histories_;
     std::vector<std::unique_ptr<AdviceRule>> rules_;
-    std::map<PlaceOfGroup, BlockOrigin> origins_;
+    std::map<GroupKey, BlockOrigin> origins_;
 };
 
 std::vector<LevelPeak> altered_peaks(const TraceReader& reader,

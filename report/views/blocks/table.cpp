@@ -62,7 +62,7 @@ private:
     };
 
     const Place& place_of(const BlockGroup& group) {
-        const auto [known, is_new_place] = places_.try_emplace(place_of_group(group));
+        const auto [known, is_new_place] = places_.try_emplace(key_of_group(group));
         if (!is_new_place) {
             return known->second;
         }
@@ -78,7 +78,7 @@ private:
 
     format::Measure measure_;
     const BlockKeys& keys_;
-    std::map<PlaceOfGroup, Place> places_;
+    std::map<GroupKey, Place> places_;
     std::map<std::vector<std::string>, size_t> row_of_keys_;
     std::vector<OpenRow> rows_;
     uint64_t untraced_bytes_ = 0;

@@ -63,7 +63,7 @@ public:
 
 private:
     const std::string& category_of(const BlockGroup& block) {
-        const auto [at, is_new] = categories_.try_emplace(place_of_group(block));
+        const auto [at, is_new] = categories_.try_emplace(key_of_group(block));
         if (is_new) {
             at->second = keys_.place(keys_.row_key_count(), block).label.name;
         }
@@ -72,7 +72,7 @@ private:
 
     format::Measure measure_;
     const BlockKeys& keys_;
-    std::map<PlaceOfGroup, std::string> categories_;
+    std::map<GroupKey, std::string> categories_;
     std::map<std::vector<std::string>, LeftRow> rows_;
 };
 

@@ -15,7 +15,7 @@ constexpr auto kMoreBytes = [](const auto& a, const auto& b) { return a.bytes > 
 void LibraryRows::add(const DriverRequest& request) {
     const auto context = static_cast<uint32_t>(request.context);
     const std::string made_for(stacks_.definitions().text(request.made_for));
-    Row& row = rows_[{asking_library(stacks_, context), made_for}];
+    Row& row = rows_[{requesting_library(stacks_, context), made_for}];
     row.bytes += request.bytes;
     ++row.count;
     BlockGroup group;

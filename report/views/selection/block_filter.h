@@ -47,7 +47,7 @@ public:
 private:
     // The rows that one key makes.
     struct KeyTexts {
-        std::map<PlaceOfGroup, size_t> row_of_place;
+        std::map<GroupKey, size_t> row_of_place;
         std::map<std::string, size_t> row_of_key;
         std::vector<std::vector<std::string>> texts;  // by row
         std::vector<bool> is_taken;                   // by row

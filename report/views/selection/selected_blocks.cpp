@@ -90,7 +90,7 @@ private:
         group.tensor = definitions_.tensor_of(ordinal);
         group.facets = lives_ != nullptr ? lives_->facets_of(ordinal, group) : 0;
         const auto next = static_cast<uint32_t>(found_.places.size());
-        const auto [at, is_new] = numbers_.try_emplace(place_of_group(group), next);
+        const auto [at, is_new] = numbers_.try_emplace(key_of_group(group), next);
         if (is_new) {
             found_.places.push_back(group);
         }
@@ -99,7 +99,7 @@ private:
 
     const Definitions& definitions_;
     Lives* lives_;
-    std::map<PlaceOfGroup, uint32_t> numbers_;
+    std::map<GroupKey, uint32_t> numbers_;
     BlockPlaces found_;
 };
 
